@@ -1,0 +1,65 @@
+/* agent/agent.h - what every part of the agent shares: the region, this thread's state, and the way into its ring.
+ *
+ * The agent lives inside someone else's program. Its rules: it never allocates with malloc, takes no lock on a common
+ * path, keeps no descriptor open below the program's feet, changes neither errno nor signal masks nor floating-point
+ * state that the program could see, and when anything is doubtful it does less. Handlers of the agent may run at any
+ * instruction; `inside` tells them that this thread was already in the agent, and then they leave at once. */
+#ifndef NUMALENS_AGENT_AGENT_H
+#define NUMALENS_AGENT_AGENT_H
+
+#include "wire/ring.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define AGENT_EXPORT __attribute__((visibility("default")))
+
+struct stack_table; /* agent/stack.h */
+
+/* What the sampler keeps of a thread; only agent/sampler.c and agent/arch touch it. */
+struct sampler_thread {
+    void *timer;           /* timer_t of the fall-back tick, when `has_timer` */
+    bool has_timer, ready; /* ready: ticks may arrive */
+    volatile bool bursting;
+    uint32_t left;      /* accesses left in the burst */
+    uint32_t steps;     /* instructions stepped in this burst */
+    uint64_t began;     /* wire_counter() at the burst's start */
+    uint64_t cost_ewma; /* ns a burst costs, smoothed */
+    uint64_t period_ns; /* mean spacing in force */
+    uint64_t random;    /* xorshift state */
+    uint64_t cpu_seen;  /* CPU time at the last tick */
+    uint64_t spare[8];
+};
+
+struct agent_thread {
+    struct wire_producer producer; /* .ring is NULL until the thread has claimed one */
+    uint32_t ring_index;
+    uint32_t pid, tid;
+    volatile uint32_t inside; /* > 0: agent code runs on this thread; counts nesting */
+    bool started, ended;      /* the thread's start was recorded; its end was */
+    uint64_t stack_low, stack_high;
+    struct stack_table *stacks; /* chains this thread has sent; mapped lazily */
+    struct sampler_thread sampler;
+};
+
+/* Set once by the constructor (or the fork handler) and read by all; NULL means: do nothing but pass calls on. */
+extern struct wire_region *agent_region;
+
+/* Static TLS: no allocation, no lazy binding, safe in handlers. */
+extern __thread struct agent_thread agent_self __attribute__((tls_model("initial-exec")));
+
+/* Room for a record in this thread's ring (claimed on first use), or NULL: then the loss is counted under `cause`.
+ * Call with inside > 0. With `may_wait`, a full ring is waited for while the recorder lives (never from a handler). */
+void *agent_reserve(struct agent_thread *self, uint32_t words, enum loss_cause cause, bool may_wait);
+void agent_commit(struct agent_thread *self, uint32_t words);
+
+/* The time for records: wire_counter() or the clock, as the config says. */
+uint64_t agent_time(void);
+
+/* The CPU this thread runs on, from the rseq area; no system call where glibc registered one. */
+uint16_t agent_cpu(void);
+
+/* The range of the agent's own code: a burst that gets there ends. Set by the constructor. */
+extern uint64_t agent_text_start, agent_text_end;
+
+#endif

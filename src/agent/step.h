@@ -1,0 +1,47 @@
+/* agent/step.h - stepping: the part of the sampler that differs by processor (agent/arch/CPU/step.c).
+ *
+ * x86-64 has a trap flag that a signal handler may set in the interrupted context: each instruction then ends in a
+ * SIGTRAP, whose handler decodes the next one. aarch64 gives user space no such flag: there the tick's handler carries
+ * the instructions out itself, on the register image in the signal frame, and leaves the thread behind them.
+ *
+ * Both keep one promise: an instruction that is not fully understood is never touched. The burst ends before it and
+ * the program runs it by itself. Everything here runs in signal handlers. */
+#ifndef NUMALENS_AGENT_STEP_H
+#define NUMALENS_AGENT_STEP_H
+
+#include "agent/agent.h"
+
+#include <ucontext.h>
+
+struct step_access {
+    uint64_t addr;
+    uint16_t size;
+    uint8_t flags; /* SAMPLE_READ, SAMPLE_WRITE, SAMPLE_LOCKED */
+};
+
+enum step_state {
+    STEP_DONE,    /* the burst is over; the context is ready to be returned to */
+    STEP_PENDING, /* x86-64: the trap flag is set; step_trap() follows */
+};
+
+/* Begins a burst at the interrupted context. Each access is told through burst_access() before it happens. */
+enum step_state step_begin(struct agent_thread *self, ucontext_t *context);
+
+/* A SIGTRAP with si_code TRAP_TRACE came while bursting (x86-64). */
+enum step_state step_trap(struct agent_thread *self, ucontext_t *context);
+
+/* A fault (SIGSEGV, SIGBUS, SIGILL) came; when stepping or probing caused it, the context is mended and true returned. */
+bool step_fault(struct agent_thread *self, ucontext_t *context, int signal);
+
+/* wire_counter() ticks that a fenced load of one byte at `addr` takes beyond the measuring itself, with the page's
+ * translation already loaded; false when it cannot be read. Never faults. */
+bool step_probe(uint64_t addr, uint32_t *ticks);
+
+/* The registers at which call chains of this context begin. */
+struct unwind_regs;
+void step_unwind_regs(const ucontext_t *context, struct unwind_regs *regs);
+
+/* In sampler.c: notes one access; false when the burst has enough. `context` holds the registers before the access. */
+bool burst_access(struct agent_thread *self, const ucontext_t *context, const struct step_access *access);
+
+#endif

@@ -1,0 +1,86 @@
+#include "base/map64.h"
+
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static size_t slot_of(const struct map64 *map, uint64_t key)
+{
+    size_t mask = map->capacity - 1;
+    size_t slot = map64_hash(key) & mask;
+    while (map->keys[slot] != MAP64_EMPTY && map->keys[slot] != key)
+        slot = (slot + 1) & mask;
+    return slot;
+}
+
+uint64_t *map64_find(const struct map64 *map, uint64_t key)
+{
+    if (map->count == 0)
+        return NULL;
+    size_t slot = slot_of(map, key);
+    return map->keys[slot] == key ? &map->values[slot] : NULL;
+}
+
+static void grow(struct map64 *map)
+{
+    struct map64 old = *map;
+    map->capacity = old.capacity ? old.capacity * 2 : 64;
+    map->keys = mem_alloc(map->capacity * sizeof *map->keys);
+    map->values = mem_alloc(map->capacity * sizeof *map->values);
+    memset(map->keys, 0xff, map->capacity * sizeof *map->keys);
+    for (size_t i = 0; i < old.capacity; i++) {
+        if (old.keys[i] == MAP64_EMPTY)
+            continue;
+        size_t slot = slot_of(map, old.keys[i]);
+        map->keys[slot] = old.keys[i];
+        map->values[slot] = old.values[i];
+    }
+    free(old.keys);
+    free(old.values);
+}
+
+uint64_t *map64_insert(struct map64 *map, uint64_t key, bool *is_new)
+{
+    if ((map->count + 1) * 4 > map->capacity * 3)
+        grow(map);
+    size_t slot = slot_of(map, key);
+    bool missing = map->keys[slot] != key;
+    if (missing) {
+        map->keys[slot] = key;
+        map->values[slot] = 0;
+        map->count++;
+    }
+    if (is_new)
+        *is_new = missing;
+    return &map->values[slot];
+}
+
+bool map64_remove(struct map64 *map, uint64_t key)
+{
+    if (map->count == 0)
+        return false;
+    size_t mask = map->capacity - 1;
+    size_t hole = slot_of(map, key);
+    if (map->keys[hole] != key)
+        return false;
+    /* Linear probing without tombstones: pull back every later key of the run whose own slot is at or before the hole. */
+    for (size_t next = (hole + 1) & mask; map->keys[next] != MAP64_EMPTY; next = (next + 1) & mask) {
+        size_t home = map64_hash(map->keys[next]) & mask;
+        if (((next - home) & mask) < ((next - hole) & mask))
+            continue;
+        map->keys[hole] = map->keys[next];
+        map->values[hole] = map->values[next];
+        hole = next;
+    }
+    map->keys[hole] = MAP64_EMPTY;
+    map->count--;
+    return true;
+}
+
+void map64_free(struct map64 *map)
+{
+    free(map->keys);
+    free(map->values);
+    *map = (struct map64){0};
+}

@@ -1,0 +1,32 @@
+/* base/map64.h - a hash map from 64-bit keys to 64-bit values. Any key but MAP64_EMPTY may be used. */
+#ifndef NUMALENS_BASE_MAP64_H
+#define NUMALENS_BASE_MAP64_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MAP64_EMPTY UINT64_MAX
+
+struct map64 { /* zeroed = empty and ready */
+    uint64_t *keys, *values;
+    size_t count, capacity;
+};
+
+/* The value's place, or NULL. Valid until the next insertion or removal. */
+uint64_t *map64_find(const struct map64 *map, uint64_t key);
+
+/* The value's place, made (zero) when the key is new; `*is_new` may be NULL. */
+uint64_t *map64_insert(struct map64 *map, uint64_t key, bool *is_new);
+
+bool map64_remove(struct map64 *map, uint64_t key);
+void map64_free(struct map64 *map);
+
+static inline uint64_t map64_hash(uint64_t key)
+{
+    key ^= key >> 32;
+    key *= 0x9e3779b97f4a7c15u;
+    return key ^ key >> 29;
+}
+
+#endif

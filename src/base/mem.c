@@ -1,0 +1,45 @@
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *checked(void *memory, size_t size)
+{
+    if (memory || size == 0)
+        return memory;
+    fprintf(stderr, "numalens: out of memory (%zu bytes wanted)\n", size);
+    abort();
+}
+
+void *mem_alloc(size_t size)
+{
+    return checked(malloc(size), size);
+}
+
+void *mem_zalloc(size_t size)
+{
+    return checked(calloc(1, size), size);
+}
+
+void *mem_resize(void *old, size_t size)
+{
+    return checked(realloc(old, size), size);
+}
+
+char *mem_strdup(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    return memcpy(mem_alloc(size), text, size);
+}
+
+char *mem_format(const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    int length = vasprintf(&text, format, args);
+    va_end(args);
+    return checked(length < 0 ? NULL : text, 1);
+}

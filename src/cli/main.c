@@ -1,0 +1,61 @@
+/* cli/main.c - the table of commands. */
+#include "cli/command.h"
+
+#include <argp.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *line;
+} commands[] = {
+    {"record", cmd_record, "run a program and write down which thread touches which memory"},
+    {"report", cmd_report, "say what is remote, which objects and threads cause it, how slow it is"},
+    {"doctor", cmd_doctor, "what works on this machine, why not, and what would enable it"},
+};
+
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void usage(FILE *out)
+{
+    fputs("usage: numalens COMMAND [options]\n\n", out);
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].line);
+    fputs("\nStart with:  numalens record -- ./app args   and then   numalens report\n"
+          "Each command explains itself:  numalens COMMAND --help\n",
+          out);
+}
+
+int command_failed(const char *name, const struct error *err)
+{
+    fprintf(stderr, "numalens %s: %s\n", name, err->text);
+    return EXIT_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    argp_err_exit_status = EXIT_USAGE;
+    if (argc < 2) {
+        usage(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0 || strcmp(argv[1], "-h") == 0) {
+        usage(stdout);
+        return EXIT_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("numalens " NUMALENS_VERSION);
+        return EXIT_OK;
+    }
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(argv[1], commands[i].name) != 0)
+            continue;
+        char title[64];
+        snprintf(title, sizeof title, "numalens %s", commands[i].name);
+        argv[1] = title;
+        return commands[i].run(argc - 1, argv + 1);
+    }
+    fprintf(stderr, "numalens: there is no command '%s'; 'numalens --help' lists them\n", argv[1]);
+    return EXIT_USAGE;
+}

@@ -1,0 +1,140 @@
+/* flow/flow.h - thread event flows and object event flows (MemProf's TEF and OEF), built from one trace.
+ *
+ * flow_build reads a trace once, in order of time, keeps a map of what lives where, and gives every sampled access its
+ * object, the node it came from and the node it went to. Objects are instances: an address range with a life
+ * [born, died). Two objects may share an address at different times, never at the same time. A site groups the
+ * instances that one call chain allocated. Analyses read flows and nothing else. */
+#ifndef NUMALENS_FLOW_FLOW_H
+#define NUMALENS_FLOW_FLOW_H
+
+#include "base/error.h"
+#include "symbols/symbols.h"
+#include "topology/topology.h"
+#include "trace/reader.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FLOW_NONE UINT32_MAX
+
+struct flow;
+
+enum object_kind { OBJECT_HEAP, OBJECT_STATIC, OBJECT_MAP, OBJECT_FILE, OBJECT_SECTION, OBJECT_STACK, OBJECT_KINDS };
+
+/* Totals of some accesses. Latency only from samples that carry one. */
+struct flow_totals {
+    uint64_t samples, reads, writes;
+    uint64_t remote; /* home known and not the node it came from */
+    uint64_t home_known;
+    uint64_t latency_sum, latency_count;
+};
+
+struct flow_process {
+    uint32_t pid;
+    uint64_t born, died; /* died: UINT64_MAX when not seen */
+    const char *exe, *command;
+    int32_t exit_status; /* -1 when not known */
+};
+
+struct flow_thread {
+    uint32_t process; /* index */
+    uint32_t pid, tid, ordinal;
+    const char *name;
+    uint64_t born, died;
+    uint64_t entry; /* start routine's address, or 0 */
+    struct flow_totals totals;
+};
+
+struct flow_object {
+    uint32_t id, site; /* site: FLOW_NONE for what no one allocated (static, section, stack) */
+    uint32_t process, alloc_thread;
+    uint8_t kind;
+    uint8_t alloc_fn;
+    uint16_t alloc_cpu;
+    uint64_t addr, size, born, died; /* died: UINT64_MAX when it lived to the end */
+    const char *name;                /* static: symbol; file: path; section: "libc.so.6 .got"; stack: "stack" */
+    struct flow_totals totals;
+};
+
+/* One call chain that allocates, over all processes of one image. */
+struct flow_site {
+    uint32_t id;
+    uint8_t kind, alloc_fn;
+    const char *function, *file; /* the caller that matters: wrappers are looked through */
+    const char *module;
+    uint32_t line;
+    const char *label; /* "make_grid (grid.c:41)"; two sites on one line get "#1", "#2" */
+    uint32_t stack;    /* a stack that shows it, for flow_stack_frames */
+    uint32_t process;
+    uint64_t count, live_peak, bytes, peak_bytes; /* instances ever, at once; bytes ever, at once */
+    uint64_t born, died;
+    struct flow_totals totals;
+};
+
+struct flow_function {
+    const char *function, *file, *module;
+    uint32_t line;
+    struct flow_totals totals;
+};
+
+/* One sampled access with everything that is known of it (SPEC M3). */
+struct flow_access {
+    uint64_t time, addr, physical, ordinal;
+    uint32_t thread, object; /* indices; object: FLOW_NONE when not attributed */
+    uint32_t stack;          /* for flow_stack_frames with the thread's process */
+    uint32_t latency;        /* 0 without `has_latency` */
+    int16_t from, home;      /* node indices, -1 when not known */
+    uint16_t cpu, size;
+    uint8_t source, level, flags;
+    bool write, has_latency, remote;
+};
+
+struct flow_options {
+    const struct topology *topology; /* instead of the trace's own: pretend another machine after the fact; or NULL */
+};
+
+/* NULL with `err` on failure. Keeps using reader and symbols: free the flow first. */
+struct flow *flow_build(struct trace_reader *reader, struct symbols *symbols, const struct flow_options *options,
+                        struct error *err);
+void flow_free(struct flow *flow);
+
+const struct topology *flow_topology(const struct flow *flow);
+const struct trace_session *flow_session(const struct flow *flow);
+struct flow_totals flow_totals(const struct flow *flow);
+uint64_t flow_attributed(const struct flow *flow);
+uint64_t flow_start(const struct flow *flow), flow_end(const struct flow *flow);
+
+/* Lost things by cause (LOSS_CAUSES of them), and why samples were not attributed, by name. */
+const uint64_t *flow_losses(const struct flow *flow);
+size_t flow_unattributed(const struct flow *flow, const char *const **reasons, const uint64_t **counts);
+
+size_t flow_process_count(const struct flow *flow);
+size_t flow_thread_count(const struct flow *flow);
+size_t flow_object_count(const struct flow *flow); /* objects with at least one sample, or alive at the end */
+size_t flow_site_count(const struct flow *flow);
+const struct flow_process *flow_process(const struct flow *flow, uint32_t index);
+const struct flow_thread *flow_thread(const struct flow *flow, uint32_t index);
+const struct flow_object *flow_object(const struct flow *flow, uint32_t index);
+const struct flow_site *flow_site(const struct flow *flow, uint32_t index);
+
+/* The object that held `addr` in that process at `time`, or NULL when none (with samples) did. */
+const struct flow_object *flow_object_at(const struct flow *flow, uint32_t process, uint64_t addr, uint64_t time);
+
+/* Accesses in order of time: all, of one thread (its TEF), of one object (its OEF).
+ *     struct flow_iter *iter = flow_object_accesses(flow, object);
+ *     while (flow_next(iter, &access)) ...
+ *     flow_iter_free(iter);  */
+struct flow_iter;
+struct flow_iter *flow_accesses(const struct flow *flow);
+struct flow_iter *flow_thread_accesses(const struct flow *flow, uint32_t thread);
+struct flow_iter *flow_object_accesses(const struct flow *flow, uint32_t object);
+bool flow_next(struct flow_iter *iter, struct flow_access *access);
+void flow_iter_free(struct flow_iter *iter);
+
+/* The raw chain of a stack, and its frames with names (inlines expanded), innermost first. */
+size_t flow_stack(const struct flow *flow, uint32_t process, uint32_t stack, const uint64_t **frames);
+size_t flow_stack_frames(const struct flow *flow, uint32_t process, uint32_t stack, struct symbol_frame *frames,
+                         size_t max);
+
+#endif

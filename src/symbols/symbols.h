@@ -1,0 +1,60 @@
+/* symbols/symbols.h - names for addresses in binaries: functions with file, line and inlines; static objects; sections.
+ *
+ * Addresses are the file's own (run-time address minus the module's bias). Texts live as long as `struct symbols`.
+ * Debug files are found by build-id and by debug link. Names come demangled. Everything is read lazily, and a file that
+ * is missing, damaged or changed since the recording gives no names but never an error to the caller:
+ * symbols_module_trouble says what is wrong with it. */
+#ifndef NUMALENS_SYMBOLS_SYMBOLS_H
+#define NUMALENS_SYMBOLS_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct symbols;
+struct symbols_module;
+
+struct symbol_frame {
+    const char *function; /* demangled; "" when not known */
+    const char *file;     /* path as the compiler gave it; "" when not known */
+    uint32_t line, column;
+    uint64_t offset; /* into the function */
+    bool inlined;    /* the frame after this one is where it was inlined */
+};
+
+struct symbol_object {
+    const char *name; /* demangled; Fortran: "block/variable" or "module::variable" where debug info tells */
+    const char *file; /* declaration, "" when not known */
+    uint32_t line;
+    uint64_t start, size;
+};
+
+struct symbol_section {
+    const char *name; /* ".text", ".plt", ".got" ... */
+    uint64_t start, size;
+    bool writable, executable;
+};
+
+struct symbols *symbols_new(void);
+void symbols_free(struct symbols *symbols);
+
+/* The module of that file. `build_id_size` 0: take the file as it is. Never NULL; the same arguments give the same. */
+struct symbols_module *symbols_module(struct symbols *symbols, const char *path, const uint8_t *build_id,
+                                      size_t build_id_size);
+
+const char *symbols_module_path(const struct symbols_module *module);
+const char *symbols_module_trouble(struct symbols_module *module); /* NULL when all is well */
+
+/* The frames at `addr`, innermost inlined function first, the real function last; returns how many (0: no name at
+ * all). For a return address pass addr - 1. */
+size_t symbols_frames(struct symbols_module *module, uint64_t addr, struct symbol_frame *frames, size_t max);
+
+/* The data symbol (local ones, .bss and COMMON too) that covers `addr`; false when none does. */
+bool symbols_object(struct symbols_module *module, uint64_t addr, struct symbol_object *object);
+
+bool symbols_section(struct symbols_module *module, uint64_t addr, struct symbol_section *section);
+
+/* Demangled, or `name` itself; lives as long as `symbols`. */
+const char *symbols_demangle(struct symbols *symbols, const char *name);
+
+#endif

@@ -1,0 +1,69 @@
+/* topology/topology.h - nodes, CPUs and distances, real or pretended.
+ *
+ * Real topologies come from hwloc. Pretended ones come from hwloc's synthetic syntax ("numa:4 core:2") and stand for a
+ * machine that is not there: threads are dealt onto its CPUs and pages get homes by rule. Everything downstream reads
+ * only this. */
+#ifndef NUMALENS_TOPOLOGY_TOPOLOGY_H
+#define NUMALENS_TOPOLOGY_TOPOLOGY_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { TOPOLOGY_MAX_NODES = 1024 };
+
+enum topology_deal { DEAL_PACKED, DEAL_ROUND_ROBIN };
+
+enum topology_home { HOME_FIRST_TOUCH, HOME_BIND, HOME_INTERLEAVE };
+
+struct topology_node {
+    int32_t os_index; /* the kernel's number; what page homes are told in */
+    uint64_t memory;  /* bytes, 0 when not known or pretended without */
+    uint32_t cpu_count;
+};
+
+struct topology {
+    bool pretended;
+    char *spec; /* the synthetic description, or "" */
+    uint32_t node_count, cpu_count;
+    struct topology_node *nodes;
+    int32_t *node_of_cpu; /* by the kernel's CPU number (cpu_count of them): index into nodes, -1 offline or none */
+    uint16_t *distances;  /* node_count * node_count, SLIT-like: 10 is local */
+
+    /* Pretended ones only: how threads and pages are placed. */
+    enum topology_deal deal;
+    enum topology_home home;
+    int32_t home_node; /* HOME_BIND */
+};
+
+/* Each returns a topology that the caller frees, or NULL with `err` filled. */
+struct topology *topology_load(struct error *err);
+struct topology *topology_pretend(const char *spec, enum topology_deal deal, struct error *err);
+
+/* A text that a trace keeps, one line, and back. topology_from_text meets any text with an error, never a crash. */
+char *topology_to_text(const struct topology *topology);
+struct topology *topology_from_text(const char *text, struct error *err);
+
+void topology_free(struct topology *topology);
+
+/* Index of the node a CPU belongs to, or -1. */
+int topology_node_of_cpu(const struct topology *topology, uint32_t cpu);
+
+/* Index of the node with the kernel's number `os_index`, or -1. */
+int topology_node_index(const struct topology *topology, int32_t os_index);
+
+uint16_t topology_distance(const struct topology *topology, uint32_t from, uint32_t to);
+
+/* The pretended CPU of the n-th thread (from 0, in order of creation). Packed fills a node's CPUs before the next
+ * node; round-robin deals one to each node in turn. */
+uint32_t topology_deal_cpu(const struct topology *topology, uint32_t thread_ordinal);
+
+/* The pretended home (index of a node) of a page first touched from node `toucher`. */
+int topology_home_of_page(const struct topology *topology, uint64_t page, int toucher);
+
+/* "first-touch", "bind:2", "interleave": sets home and home_node. "packed", "round-robin": sets deal. */
+int topology_parse_home(struct topology *topology, const char *text, struct error *err);
+int topology_parse_deal(const char *text, enum topology_deal *deal, struct error *err);
+
+#endif

@@ -1,0 +1,38 @@
+/* trace/reader.h - reads numalens.data, whole or damaged, and hands out its events in order of time.
+ *
+ * Any byte string is met with a clear error. A file that ends early (killed recorder, full disk) opens, and
+ * trace_reader_damage says what is missing. */
+#ifndef NUMALENS_TRACE_READER_H
+#define NUMALENS_TRACE_READER_H
+
+#include "base/error.h"
+#include "trace/session.h"
+#include "wire/event.h"
+
+struct trace_reader;
+
+struct trace_reader *trace_reader_open(const char *path, struct error *err);
+void trace_reader_close(struct trace_reader *reader);
+
+const struct trace_session *trace_reader_session(const struct trace_reader *reader);
+const struct trace_session *trace_reader_ending(const struct trace_reader *reader); /* NULL: the file ends early */
+
+/* The next event in order of time (at the same time: in order of event_kind, so that a definition comes before its
+ * use; stack definitions come before every event of their process that names them). 1, 0 at the end, or negative. */
+int trace_reader_next(struct trace_reader *reader, struct event *event, struct error *err);
+void trace_reader_rewind(struct trace_reader *reader);
+
+/* Leaves kinds out of trace_reader_next: bit 1 << event_kind set = handed out. All are at first. Rewinds. */
+void trace_reader_only(struct trace_reader *reader, uint64_t kinds);
+
+/* The sample with that ordinal (0 .. trace_reader_count(EVENT_SAMPLE)-1), from a cache of decoded blocks. */
+int trace_reader_sample(struct trace_reader *reader, uint64_t ordinal, struct event *event, struct error *err);
+
+uint64_t trace_reader_count(const struct trace_reader *reader, enum event_kind kind); /* from the block index: free */
+uint64_t trace_reader_first_time(const struct trace_reader *reader);
+uint64_t trace_reader_last_time(const struct trace_reader *reader);
+
+/* NULL when the file is whole, else one sentence. */
+const char *trace_reader_damage(const struct trace_reader *reader);
+
+#endif

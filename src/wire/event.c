@@ -1,0 +1,102 @@
+#include "wire/event.h"
+
+#include <stddef.h>
+
+#define NAME_OF(table, index) ((index) < sizeof(table) / sizeof *(table) && (table)[index] ? (table)[index] : "unknown")
+
+static const char *const loss_names[LOSS_CAUSES] = {
+    [LOSS_RING_FULL] = "ring_full",
+    [LOSS_SAMPLE_FULL] = "sample_full",
+    [LOSS_NO_RING] = "no_ring",
+    [LOSS_PERF] = "perf_lost",
+    [LOSS_THROTTLED] = "throttled",
+    [LOSS_TICK_MASKED] = "tick_masked",
+    [LOSS_TICK_BUSY] = "tick_busy",
+    [LOSS_TICK_BUDGET] = "tick_budget",
+    [LOSS_TICK_UNSTEPPED] = "tick_unstepped",
+    [LOSS_TICK_NO_ACCESS] = "tick_no_access",
+    [LOSS_STACK_TABLE] = "stack_table",
+    [LOSS_HOME_UNKNOWN] = "home_unknown",
+    [LOSS_DISK] = "disk",
+    [LOSS_MEMORY] = "memory",
+    [LOSS_CHILD_UNTRACKED] = "child_untracked",
+};
+
+static const char *const loss_texts[LOSS_CAUSES] = {
+    [LOSS_RING_FULL] = "allocations or releases not recorded: ring full",
+    [LOSS_SAMPLE_FULL] = "samples not recorded: ring full",
+    [LOSS_NO_RING] = "events of threads that found no free ring",
+    [LOSS_PERF] = "kernel events lost",
+    [LOSS_THROTTLED] = "throttled by the kernel",
+    [LOSS_TICK_MASKED] = "ticks skipped: thread blocks signals",
+    [LOSS_TICK_BUSY] = "ticks skipped: thread was inside the agent",
+    [LOSS_TICK_BUDGET] = "ticks skipped to stay inside the overhead budget",
+    [LOSS_TICK_UNSTEPPED] = "bursts ended by an instruction that cannot be stepped",
+    [LOSS_TICK_NO_ACCESS] = "bursts without a memory access",
+    [LOSS_STACK_TABLE] = "call chains not kept: table full",
+    [LOSS_HOME_UNKNOWN] = "pages whose home the kernel would not tell",
+    [LOSS_DISK] = "events not written: disk full or write error",
+    [LOSS_MEMORY] = "events not kept: memory bound of the recorder",
+    [LOSS_CHILD_UNTRACKED] = "child programs that could not be followed",
+};
+
+static const char *const alloc_names[ALLOC_FNS] = {
+    [ALLOC_MALLOC] = "malloc",
+    [ALLOC_CALLOC] = "calloc",
+    [ALLOC_REALLOC] = "realloc",
+    [ALLOC_REALLOCARRAY] = "reallocarray",
+    [ALLOC_ALIGNED_ALLOC] = "aligned_alloc",
+    [ALLOC_POSIX_MEMALIGN] = "posix_memalign",
+    [ALLOC_MEMALIGN] = "memalign",
+    [ALLOC_VALLOC] = "valloc",
+    [ALLOC_PVALLOC] = "pvalloc",
+    [ALLOC_NEW] = "new",
+    [ALLOC_NEW_ARRAY] = "new[]",
+    [ALLOC_FREE] = "free",
+    [ALLOC_DELETE] = "delete",
+    [ALLOC_DELETE_ARRAY] = "delete[]",
+    [ALLOC_CUSTOM] = "custom",
+};
+
+static const char *const source_names[] = {
+    [SOURCE_SOFT] = "soft", [SOURCE_PEBS] = "pebs",     [SOURCE_IBS] = "ibs",
+    [SOURCE_SPE] = "spe",   [SOURCE_FAULTS] = "faults",
+};
+
+static const char *const level_names[] = {
+    [LEVEL_UNKNOWN] = "unknown",
+    [LEVEL_L1] = "l1",
+    [LEVEL_LFB] = "lfb",
+    [LEVEL_L2] = "l2",
+    [LEVEL_L3] = "l3",
+    [LEVEL_RAM] = "ram",
+    [LEVEL_REMOTE_CACHE] = "remote-cache",
+    [LEVEL_REMOTE_RAM] = "remote-ram",
+    [LEVEL_IO] = "io",
+    [LEVEL_UNCACHED] = "uncached",
+};
+
+const char *loss_name(unsigned cause)
+{
+    return NAME_OF(loss_names, cause);
+}
+
+const char *loss_text(unsigned cause)
+{
+    return NAME_OF(loss_texts, cause);
+}
+
+const char *alloc_fn_name(unsigned fn)
+{
+    return NAME_OF(alloc_names, fn);
+}
+
+const char *sample_source_name(unsigned source)
+{
+    return NAME_OF(source_names, source);
+}
+
+const char *sample_level_name(unsigned level)
+{
+    return NAME_OF(level_names, level);
+}

@@ -1,0 +1,200 @@
+/* wire/event.h - what happened in a target: the one shape that sources produce, the trace keeps and flows are built of.
+ *
+ * Pointers in an event belong to whoever made it and are good until that maker is asked for the next one. Times are
+ * CLOCK_MONOTONIC_RAW nanoseconds. Addresses are the target's virtual ones, without tag bits. */
+#ifndef NUMALENS_WIRE_EVENT_H
+#define NUMALENS_WIRE_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum event_kind {
+    EVENT_PROCESS_START = 1, /* a program image begins: first exec, exec of a child, or fork */
+    EVENT_PROCESS_EXIT,
+    EVENT_THREAD_START,
+    EVENT_THREAD_NAME,
+    EVENT_THREAD_EXIT,
+    EVENT_MODULE_LOAD, /* a binary or library got mapped */
+    EVENT_MODULE_UNLOAD,
+    EVENT_MAP, /* mmap, mremap's new place, brk growth */
+    EVENT_UNMAP,
+    EVENT_STACK, /* defines a call chain; comes before the first event that names it */
+    EVENT_ALLOC,
+    EVENT_FREE,
+    EVENT_SAMPLE,
+    EVENT_TOUCH, /* a page fault: first touch of a page */
+    EVENT_HOME,  /* a page was seen to lie on a node */
+    EVENT_LOSS,  /* `count` things were lost since the last such event, for `cause` */
+    EVENT_KINDS
+};
+
+/* Which function an allocation or release came through. */
+enum alloc_fn {
+    ALLOC_MALLOC,
+    ALLOC_CALLOC,
+    ALLOC_REALLOC,
+    ALLOC_REALLOCARRAY,
+    ALLOC_ALIGNED_ALLOC,
+    ALLOC_POSIX_MEMALIGN,
+    ALLOC_MEMALIGN,
+    ALLOC_VALLOC,
+    ALLOC_PVALLOC,
+    ALLOC_NEW,       /* operator new */
+    ALLOC_NEW_ARRAY, /* operator new[] */
+    ALLOC_FREE,
+    ALLOC_DELETE,
+    ALLOC_DELETE_ARRAY,
+    ALLOC_CUSTOM, /* a function the user named */
+    ALLOC_FNS
+};
+
+enum map_kind { MAP_KIND_ANONYMOUS, MAP_KIND_FILE, MAP_KIND_SHARED, MAP_KIND_BRK, MAP_KIND_STACK, MAP_KIND_OTHER };
+
+/* Why something was lost, skipped or could not be known. Each has a name for reports: loss_name(). */
+enum loss_cause {
+    LOSS_RING_FULL,       /* lifecycle events: the recorder did not keep up */
+    LOSS_SAMPLE_FULL,     /* samples: likewise; a handler never waits */
+    LOSS_NO_RING,         /* more live threads than rings */
+    LOSS_PERF,            /* PERF_RECORD_LOST */
+    LOSS_THROTTLED,       /* PERF_RECORD_THROTTLE */
+    LOSS_TICK_MASKED,     /* ticks skipped: the thread blocked the signals sampling needs */
+    LOSS_TICK_BUSY,       /* ticks skipped: the thread was inside the agent */
+    LOSS_TICK_BUDGET,     /* ticks skipped to stay inside the overhead budget */
+    LOSS_TICK_UNSTEPPED,  /* bursts that ended at once: an instruction that cannot be stepped */
+    LOSS_TICK_NO_ACCESS,  /* bursts in which no memory access came up */
+    LOSS_STACK_TABLE,     /* call chains not kept: table full */
+    LOSS_HOME_UNKNOWN,    /* pages whose home the kernel would not tell */
+    LOSS_DISK,            /* events not written: disk full or write error */
+    LOSS_MEMORY,          /* events not kept: the recorder's memory bound */
+    LOSS_CHILD_UNTRACKED, /* child programs that could not be followed (static, setuid, other environment) */
+    LOSS_CAUSES
+};
+
+enum sample_source { SOURCE_SOFT, SOURCE_PEBS, SOURCE_IBS, SOURCE_SPE, SOURCE_FAULTS };
+
+enum sample_level {
+    LEVEL_UNKNOWN,
+    LEVEL_L1,
+    LEVEL_LFB,
+    LEVEL_L2,
+    LEVEL_L3,
+    LEVEL_RAM,
+    LEVEL_REMOTE_CACHE,
+    LEVEL_REMOTE_RAM,
+    LEVEL_IO,
+    LEVEL_UNCACHED
+};
+
+enum sample_flag {
+    SAMPLE_WRITE = 1,
+    SAMPLE_READ = 2, /* both for an atomic read-modify-write */
+    SAMPLE_LOCKED = 4,
+    SAMPLE_HITM = 8,
+    SAMPLE_TLB_MISS = 16,
+    SAMPLE_HAS_LATENCY = 32,
+    SAMPLE_FIRST = 64, /* first access of a burst */
+};
+
+struct event_process {
+    uint32_t parent;
+    bool forked; /* begins as a copy of `parent`: its objects, modules and stacks are the parent's */
+    const char *exe, *command;
+};
+
+struct event_thread {
+    const char *name;
+    uint64_t stack_low, stack_high; /* 0 when not known */
+    uint64_t entry;                 /* start routine, or 0 */
+};
+
+struct event_module {
+    uint64_t bias;       /* run-time address minus address in the file */
+    uint64_t start, end; /* all its segments lie inside */
+    const char *path;
+    uint8_t build_id[20];
+    uint8_t build_id_size;
+};
+
+struct event_map {
+    uint64_t addr, size, offset;
+    uint32_t stack;
+    uint32_t prot, flags; /* as given to mmap */
+    uint8_t map_kind;
+    const char *path; /* "" when anonymous */
+};
+
+struct event_stack {
+    uint32_t id;    /* per process (a fork knows its parent's); 0 is the empty chain */
+    uint16_t depth; /* frames[0] is where it happened, the others are return addresses */
+    uint16_t cut;   /* 1 when the chain goes on but was not followed */
+    const uint64_t *frames;
+};
+
+struct event_alloc {
+    uint64_t addr, size;
+    uint32_t stack;
+    uint16_t cpu;
+    uint8_t fn;
+};
+
+struct event_free {
+    uint64_t addr;
+    uint16_t cpu;
+    uint8_t fn;
+};
+
+struct event_sample {
+    uint64_t addr;
+    uint64_t physical; /* 0 when not known */
+    uint64_t ordinal;  /* set by the trace reader: its number in file order */
+    uint32_t latency;  /* ns for the soft source, else cycles; only with SAMPLE_HAS_LATENCY */
+    uint32_t stack;
+    uint16_t cpu;
+    uint16_t size; /* bytes accessed, 0 when not known */
+    uint8_t source, level, flags;
+};
+
+struct event_touch {
+    uint64_t addr, ip;
+    uint16_t cpu;
+    bool write;
+};
+
+struct event_home {
+    uint64_t page, size; /* size: 4096, or a huge page's */
+    int32_t node;        /* negative: -errno from the kernel */
+};
+
+struct event_loss {
+    uint8_t cause;
+    uint64_t count;
+};
+
+struct event {
+    uint64_t time;
+    uint32_t pid, tid;
+    uint8_t kind;
+    union {
+        struct event_process process;
+        int32_t exit_status; /* as wait() gives it; -1 when not known */
+        struct event_thread thread;
+        struct event_module module;
+        struct event_map map;
+        struct event_stack stack;
+        struct event_alloc alloc;
+        struct event_free free;
+        struct event_sample sample;
+        struct event_touch touch;
+        struct event_home home;
+        struct event_loss loss;
+    };
+};
+
+/* Names for reports and JSON: "ring_full", "malloc", "ram". Never NULL. */
+const char *loss_name(unsigned cause);
+const char *loss_text(unsigned cause); /* a phrase for people */
+const char *alloc_fn_name(unsigned fn);
+const char *sample_source_name(unsigned source);
+const char *sample_level_name(unsigned level);
+
+#endif

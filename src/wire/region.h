@@ -1,0 +1,113 @@
+/* wire/region.h - the shared memory between the agent in the target and the recorder beside it.
+ *
+ * The recorder makes one memfd per session: a header page, then `ring_count` ring headers, then the rings' bytes. The
+ * agent finds it through the environment, NUMALENS_REGION=PID:FD:NONCE, by opening /proc/PID/fd/FD: nothing has a name,
+ * and no descriptor stays open in the target. Both sides distrust it: the recorder checks every record it reads.
+ *
+ * A ring has one producer, the thread that claimed it, and one consumer, the recorder. Indices count bytes and only
+ * grow. A record never wraps: when it does not fit before the end, a WIRE_PAD fills the rest. */
+#ifndef NUMALENS_WIRE_REGION_H
+#define NUMALENS_WIRE_REGION_H
+
+#include "wire/event.h"
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WIRE_MAGIC       0x314c4e554d414c4eu
+#define WIRE_VERSION     1u
+#define WIRE_ENVIRONMENT "NUMALENS_REGION"
+#define WIRE_PAGE        4096u
+
+enum wire_flag {
+    WIRE_SAMPLE_LOADS = 1,
+    WIRE_SAMPLE_STORES = 2,
+    WIRE_MEASURE_LATENCY = 4,
+    WIRE_TRACK_HEAP = 8,
+    WIRE_FOLLOW_CHILDREN = 16,
+    WIRE_TICK_TIMER_ONLY = 32, /* do not try perf_event_open for the tick */
+    WIRE_COUNTER_IS_CPU = 64,  /* record times are wire_counter(), else CLOCK_MONOTONIC_RAW ns */
+};
+
+struct wire_config { /* written by the recorder before the target starts, then read only */
+    uint32_t flags;
+    uint32_t burst;             /* accesses per burst */
+    uint64_t tick_ns;           /* mean CPU time between bursts of a thread */
+    uint32_t latency_threshold; /* ns: samples below it are not sent (they count as accesses of the burst) */
+    uint32_t budget_ppm;        /* of a thread's CPU time that sampling may cost, in millionths */
+    uint32_t max_frames;        /* of a call chain, at most WIRE_MAX_FRAMES */
+    uint32_t ticks_per_us;      /* of wire_counter(), for converting latencies; 0 when not CPU counter */
+};
+
+enum wire_ring_state {
+    WIRE_RING_FREE,
+    WIRE_RING_CLAIMED, /* a thread writes */
+    WIRE_RING_CLOSED,  /* the thread is gone: drain, then free */
+};
+
+/* Written by the owning thread (and its signal handlers) only; the recorder reads them at any time. */
+struct wire_counters {
+    _Atomic uint64_t lost[LOSS_CAUSES];
+    _Atomic uint64_t ticks;      /* tick signals that arrived */
+    _Atomic uint64_t bursts;     /* ticks that led to a burst */
+    _Atomic uint64_t steps;      /* instructions stepped */
+    _Atomic uint64_t accesses;   /* memory accesses seen in bursts, sent or not */
+    _Atomic uint64_t handler_ns; /* time spent in sampling handlers */
+};
+
+struct wire_ring {
+    alignas(64) _Atomic uint32_t state;
+    uint32_t pid, tid;
+    _Atomic uint32_t image;            /* which program image of pid: region->images at its start */
+    alignas(64) _Atomic uint64_t head; /* producer */
+    _Atomic uint32_t waiting;          /* producer waits on tail_word */
+    alignas(64) _Atomic uint64_t tail; /* consumer */
+    _Atomic uint32_t tail_word;        /* futex: changes whenever tail does and someone waits */
+    alignas(64) struct wire_counters counters;
+};
+
+struct wire_region {
+    uint64_t magic;
+    uint32_t version, header_bytes; /* header_bytes: sizeof(struct wire_region), to catch mixed builds */
+    uint64_t nonce, region_bytes;
+    uint32_t ring_count, ring_bytes; /* ring_bytes: a power of two */
+    uint64_t rings_offset, data_offset;
+    struct wire_config config;
+    alignas(64) _Atomic uint32_t recording; /* 1 while the recorder reads; 0 stops every agent for good */
+    _Atomic uint32_t wake_word;             /* futex the recorder sleeps on */
+    _Atomic uint32_t recorder_sleeps;
+    _Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC_RAW, renewed at least every 100 ms */
+    _Atomic uint32_t images;       /* program images started so far */
+    _Atomic uint32_t claim_hint;
+    alignas(64) struct wire_counters shared; /* losses that no ring can tell (atomic adds) */
+};
+
+static inline struct wire_ring *wire_ring_at(struct wire_region *region, uint32_t index)
+{
+    return (struct wire_ring *)((char *)region + region->rings_offset) + index;
+}
+
+static inline uint8_t *wire_ring_data(struct wire_region *region, uint32_t index)
+{
+    return (uint8_t *)region + region->data_offset + (size_t)index * region->ring_bytes;
+}
+
+/* The processor's own counter: monotonic and the same on every CPU (the recorder checks that before it asks for it). */
+static inline uint64_t wire_counter(void)
+{
+#if defined(__aarch64__)
+    uint64_t value;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
+    return value;
+#elif defined(__x86_64__)
+    uint32_t low, high;
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    return (uint64_t)high << 32 | low;
+#else
+#error "wire_counter: this architecture is not supported"
+#endif
+}
+
+#endif
