@@ -1,0 +1,44 @@
+# A thin layer over Meson: the commands a newcomer types. Each installs what is missing first.
+BUILD ?= build
+
+.PHONY: all deps deps-all demo test quick bench lint format install clean
+
+all: $(BUILD)/build.ninja
+	@ninja -C $(BUILD)
+
+$(BUILD)/build.ninja:
+	@$(MAKE) --no-print-directory deps
+	meson setup $(BUILD)
+
+deps:
+	@scripts/install-deps
+
+deps-all:
+	@scripts/install-deps --all
+
+# Records a program with a NUMA mistake in it and says what is wrong.
+demo: deps all
+	@scripts/demo $(BUILD)
+
+# Every test there is; ends with "N passed, N failed, N skipped".
+test: deps-all
+	@scripts/test
+
+# Unit tests only, in seconds.
+quick: all
+	@meson test -C $(BUILD) --print-errorlogs
+
+bench: deps-all all
+	@scripts/bench $(BUILD)
+
+lint:
+	@scripts/lint $(BUILD)
+
+format:
+	@scripts/format
+
+install: all
+	@meson install -C $(BUILD)
+
+clean:
+	rm -rf build build-asan
