@@ -1,0 +1,155 @@
+"""The emulated machine: finds QEMU, a kernel and busybox, knows the command line that works, and runs it."""
+import collections
+import os
+import pathlib
+import platform
+import shutil
+import struct
+import subprocess
+import threading
+import time
+
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+FETCH = PROJECT / "scripts" / "cross-x86_64-fetch"
+QEMU = "qemu-system-x86_64"
+
+Outcome = collections.namedtuple("Outcome", "status files reason timed_out")
+
+
+class Unavailable(Exception):
+    pass
+
+
+def cache():
+    shared = os.environ.get("XDG_CACHE_HOME")
+    return pathlib.Path(shared) / "numalens" if shared else PROJECT / ".cache"
+
+
+def fetch(folder, *words):
+    into = cache() / folder
+    done = subprocess.run([FETCH, "--cache", cache() / "packages", "--into", into, *words], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode:
+        raise Unavailable(f"cannot get {words[-1]}: {done.stdout.strip()}")
+    return into
+
+
+def library_root():
+    """Where x86-64 libraries lie: the machine itself, or the sysroot of the cross build."""
+    if platform.machine() == "x86_64":
+        return pathlib.Path("/")
+    return cache() / "x86_64" / "sysroot"
+
+
+def busybox():
+    return fetch("guest/busybox", "busybox-static") / "bin" / "busybox"
+
+
+def _unpack_kernel(image, target):
+    """Takes the ELF kernel out of a bzImage: it boots by PVH, without the slow decompression inside the guest."""
+    data = image.read_bytes()
+    setup_sectors = data[0x1F1] or 4
+    offset, length = struct.unpack_from("<II", data, 0x248)
+    start = (setup_sectors + 1) * 512 + offset
+    payload = data[start:start + length]
+    tools = {b"\x28\xb5\x2f\xfd": ["zstd", "-dcq"], b"\xfd7zX": ["xz", "-dcq", "--single-stream"],
+             b"\x1f\x8b": ["gzip", "-dcq"]}
+    for magic, tool in tools.items():
+        if payload.startswith(magic) and shutil.which(tool[0]):
+            # The four bytes behind the payload are its size; tools complain about them after writing everything.
+            done = subprocess.run(tool, input=payload[:-4], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            if done.stdout.startswith(b"\x7fELF"):
+                fresh = target.with_name(f"{target.name}.{os.getpid()}")
+                fresh.write_bytes(done.stdout)
+                os.rename(fresh, target)
+                return target
+    return image
+
+
+def kernel():
+    """A kernel that QEMU can boot: the backports suite's where there is one, else the release's own."""
+    if not shutil.which(QEMU):
+        raise Unavailable(f"{QEMU} is not installed (Debian: qemu-system-x86)")
+    root = fetch("guest/kernel", "--backports", "linux-image-cloud-amd64")
+    images = sorted((root / "boot").glob("vmlinuz-*"))
+    if not images:
+        raise Unavailable(f"no kernel in {root}")
+    unpacked = images[-1].with_name(images[-1].name.replace("vmlinuz", "vmlinux"))
+    return unpacked if unpacked.exists() else _unpack_kernel(images[-1], unpacked)
+
+
+def arguments(kernel_image, initrd, nodes, cpus, memory):
+    """QEMU's command line but for its ports. Not to be tidied: thread=multi oopses the guest as soon as perf is used,
+    and with cx16 the 6.12 kernel fails to boot in most tries. All nodes must come before any distance."""
+    words = [QEMU, "-M", "q35", "-accel", "tcg,thread=single", "-cpu", "max,-cx16",
+             "-smp", f"{nodes * cpus},sockets={nodes},cores={cpus}", "-m", f"{nodes * memory}M",
+             "-nodefaults", "-no-reboot", "-display", "none", "-kernel", str(kernel_image), "-initrd", str(initrd),
+             "-append", "console=ttyS0 quiet oops=panic panic=-1 nokaslr transparent_hugepage=madvise"]
+    for node in range(nodes):
+        words += ["-object", f"memory-backend-ram,id=memory{node},size={memory}M"]
+    for node in range(nodes):
+        words += ["-numa", f"node,nodeid={node},cpus={node * cpus}-{node * cpus + cpus - 1},memdev=memory{node}"]
+    for one in range(nodes):
+        for other in range(one + 1, nodes):
+            words += ["-numa", f"dist,src={one},dst={other},val=20"]
+    return words
+
+
+class _Output:
+    """Passes the guest's output on and keeps back the line that begins with the nonce."""
+
+    def __init__(self, descriptor, nonce, sink):
+        self.descriptor, self.nonce, self.sink = descriptor, nonce.encode(), sink
+        self.record = None
+        self.done = threading.Event()
+        self.thread = threading.Thread(target=self._pump, daemon=True)
+        self.thread.start()
+
+    def _pump(self):
+        with os.fdopen(self.descriptor, "rb") as lines:
+            for line in lines:
+                at = line.find(self.nonce)
+                if at >= 0:
+                    self._write(line[:at])
+                    self.record = line[at + len(self.nonce):].split()
+                    break
+                self._write(line)
+        self.done.set()
+
+    def _write(self, data):
+        if data:
+            self.sink.write(data)
+            self.sink.flush()
+
+
+def run(machine, work, nonce, timeout, sink):
+    """Boots the machine, passes its output to `sink`, and returns the Outcome. Only a record with the nonce counts:
+    QEMU exits with 0 when the guest panics."""
+    deadline = time.monotonic() + timeout
+    reader, writer = os.pipe()
+    files = work / "files"
+    ports = ["-serial", f"file:{work / 'console'}", "-device", "virtio-serial-pci",
+             "-chardev", f"file,id=output,path=/proc/self/fd/{writer}",
+             "-device", "virtserialport,chardev=output,name=output",
+             "-chardev", f"file,id=files,path={files}", "-device", "virtserialport,chardev=files,name=files"]
+    process = subprocess.Popen(machine + ports, pass_fds=[writer], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    os.close(writer)
+    output = _Output(reader, nonce, sink)
+    try:
+        if not output.done.wait(max(0, deadline - time.monotonic())):
+            return Outcome(None, b"", f"gave up after {timeout:g} seconds", True)
+        if output.record is None:
+            said = process.stderr.read().decode(errors="replace").strip()
+            return Outcome(None, b"", "the guest ended without a result" + (f" ({said})" if said else ""), False)
+        status, size = int(output.record[0]), int(output.record[1])
+        # The two ports are drained independently of each other.
+        while files.stat().st_size < size:
+            if time.monotonic() > deadline or process.poll() is not None:
+                return Outcome(None, b"", "the guest's files did not all arrive", False)
+            time.sleep(0.01)
+        return Outcome(status, files.read_bytes()[:size], "", False)
+    finally:
+        process.kill()
+        process.wait()
+        output.done.wait(5)

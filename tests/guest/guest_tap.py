@@ -1,0 +1,27 @@
+"""TAP for the guest's tests: one line a check, the plan at the end, exit status 77 when all is skipped."""
+
+
+class Tap:
+    def __init__(self):
+        self.count = self.failed = 0
+
+    def check(self, name, good, *notes):
+        self.count += 1
+        if not good:
+            self.failed += 1
+        print(f"{'ok' if good else 'not ok'} {self.count} - {name}", flush=True)
+        if not good:
+            for note in notes:
+                print(*(f"# {line}" for line in str(note).splitlines()), sep="\n", flush=True)
+        return good
+
+    def is_equal(self, name, got, wanted):
+        return self.check(name, got == wanted, f"got    {got!r}", f"wanted {wanted!r}")
+
+    def skip_all(self, reason):
+        print(f"1..0 # SKIP {reason}")
+        return 77
+
+    def end(self):
+        print(f"1..{self.count}")
+        return 1 if self.failed else 0

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""The guest itself: status, output and files come back, the nodes are there, and a broken guest is not taken for a
+good one."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import guest_machine
+from guest_tap import Tap
+
+RUN = pathlib.Path(__file__).parent / "run"
+
+
+def guest(*words):
+    return subprocess.run([RUN, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+
+
+def main():
+    tap = Tap()
+    try:
+        guest_machine.kernel()
+        guest_machine.busybox()
+    except guest_machine.Unavailable as reason:
+        return tap.skip_all(reason)
+
+    with tempfile.TemporaryDirectory() as folder:
+        put = pathlib.Path(folder) / "put"
+        put.write_bytes(b"it's \x00 here")
+        script = ("cat put > out/copy; mkdir out/deep; echo '  deep' > out/deep/file; "
+                  "cat /sys/devices/system/node/online; cat /sys/devices/system/node/node2/distance; "
+                  "grep -c MemTotal /sys/devices/system/node/node?/meminfo; printf 'no newline'; echo error >&2; exit 42")
+        done = guest("--put", str(put), "--get", f"{folder}/back", "--", "sh", "-c", script)
+        lines = done.stdout.decode().splitlines()
+        tap.is_equal("the command's status is ours", done.returncode, 42)
+        tap.is_equal("four nodes are online", lines[:1], ["0-3"])
+        tap.is_equal("distances are as asked for", lines[1:2], ["20 20 10 20"])
+        tap.check("output without a newline and standard error arrive", b"no newlineerror\n" in done.stdout)
+        back = pathlib.Path(folder) / "back"
+        tap.check("files come back byte for byte",
+                  back.is_dir() and (back / "copy").read_bytes() == put.read_bytes()
+                  and (back / "deep/file").read_text() == "  deep\n")
+
+        done = guest("--nodes", "2", "--", "sh", "-c",
+                     "cat /sys/devices/system/node/online; echo 1 > /proc/sys/kernel/sysrq; echo c > /proc/sysrq-trigger")
+        tap.is_equal("two nodes when asked for two", done.stdout, b"0-1\n")
+        tap.is_equal("a panic is no success", done.returncode, 125)
+        tap.check("the console's end is shown then", b"sysrq" in done.stderr.lower())
+
+        done = guest("--timeout", "0.5", "--", "true")
+        tap.is_equal("a guest that takes too long is given up", done.returncode, 124)
+    return tap.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
