@@ -1,8 +1,8 @@
 /* topology/topology.h - nodes, CPUs and distances, real or pretended.
  *
- * Real topologies come from hwloc. Pretended ones come from hwloc's synthetic syntax ("numa:4 core:2") and stand for a
- * machine that is not there: threads are dealt onto its CPUs and pages get homes by rule. Everything downstream reads
- * only this. */
+ * Real topologies come from hwloc. Pretended ones come from hwloc's synthetic syntax ("numa:4 core:2"), or from an XML
+ * file that lstopo wrote on another machine, and stand for a machine that is not there: threads are dealt onto its CPUs
+ * and pages get homes by rule. Everything downstream reads only this. */
 #ifndef NUMALENS_TOPOLOGY_TOPOLOGY_H
 #define NUMALENS_TOPOLOGY_TOPOLOGY_H
 
@@ -37,7 +37,8 @@ struct topology {
     int32_t home_node; /* HOME_BIND */
 };
 
-/* Each returns a topology that the caller frees, or NULL with `err` filled. */
+/* Each returns a topology that the caller frees, or NULL with `err` filled. A `spec` that ends in ".xml" is a file.
+ * Distances nobody told are made up from the hierarchy: see docs/topology.md. */
 struct topology *topology_load(struct error *err);
 struct topology *topology_pretend(const char *spec, enum topology_deal deal, struct error *err);
 
@@ -59,7 +60,7 @@ uint16_t topology_distance(const struct topology *topology, uint32_t from, uint3
  * node; round-robin deals one to each node in turn. */
 uint32_t topology_deal_cpu(const struct topology *topology, uint32_t thread_ordinal);
 
-/* The pretended home (index of a node) of a page first touched from node `toucher`. */
+/* The pretended home (index of a node) of the page at address `page`, first touched from node `toucher`. */
 int topology_home_of_page(const struct topology *topology, uint64_t page, int toucher);
 
 /* "first-touch", "bind:2", "interleave": sets home and home_node. "packed", "round-robin": sets deal. */

@@ -1,0 +1,249 @@
+/* topology/detect.c - topologies through hwloc: this machine's, a synthetic one, or another machine's XML. */
+#include "topology/internal.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <hwloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What firmware tables say where hierarchies are flat, and where they are not: 12 beside, 21 across, 10 more for each
+ * level further out. SLIT values are bytes, of which 255 means "not reachable". */
+enum { REMOTE_FLAT = 20, REMOTE_NEAR = 12, REMOTE_FAR = 21, REMOTE_STEP = 10, REMOTE_MOST = 254 };
+
+struct detection {
+    hwloc_topology_t hwloc;
+    uint32_t node_count;
+    hwloc_obj_t *nodes; /* by the kernel's number */
+};
+
+static int by_os_index(const void *left, const void *right)
+{
+    unsigned a = (*(const hwloc_obj_t *)left)->os_index, b = (*(const hwloc_obj_t *)right)->os_index;
+    return a < b ? -1 : a > b;
+}
+
+/* The object a memory node hangs on: what it is local to. */
+static hwloc_obj_t place_of(hwloc_obj_t node)
+{
+    hwloc_obj_t place = node->parent;
+    while (hwloc_obj_type_is_memory(place->type))
+        place = place->parent;
+    return place;
+}
+
+/* A node further down in the hierarchy is a CPU's own before one that serves more CPUs (CXL, HBM beside DRAM); of two
+ * on the same place, the kernel puts CPUs into the lower-numbered one. */
+static int own_node(const struct detection *found, unsigned cpu)
+{
+    int own = -1, own_weight = 0;
+    for (uint32_t i = 0; i < found->node_count; i++) {
+        hwloc_const_cpuset_t cpus = found->nodes[i]->cpuset;
+        int weight = hwloc_bitmap_weight(cpus);
+        if (!hwloc_bitmap_isset(cpus, cpu) || (own >= 0 && weight >= own_weight))
+            continue;
+        own = (int)i;
+        own_weight = weight;
+    }
+    return own;
+}
+
+/* Distances by how far up two nodes meet. `meets` collects the depths at which any two do, as a bit set. */
+static void distances_from_hierarchy(struct topology *topology, const struct detection *found)
+{
+    uint32_t count = topology->node_count;
+    uint64_t meets = 0;
+    for (int fill = 0; fill < 2; fill++) {
+        for (uint32_t a = 0; a < count; a++) {
+            for (uint32_t b = 0; b < count; b++) {
+                uint16_t *distance = &topology->distances[(size_t)a * count + b];
+                if (a == b) {
+                    *distance = DISTANCE_LOCAL;
+                    continue;
+                }
+                hwloc_obj_t ancestor =
+                    hwloc_get_common_ancestor_obj(found->hwloc, place_of(found->nodes[a]), place_of(found->nodes[b]));
+                int depth = ancestor->depth < 63 ? ancestor->depth : 63;
+                meets |= (uint64_t)1 << depth;
+                int levels = __builtin_popcountll(meets), further = __builtin_popcountll(meets >> depth >> 1);
+                int told = levels == 1    ? REMOTE_FLAT
+                           : further == 0 ? REMOTE_NEAR
+                                          : REMOTE_FAR + REMOTE_STEP * (further - 1);
+                *distance = (uint16_t)(told < REMOTE_MOST ? told : REMOTE_MOST);
+            }
+        }
+    }
+}
+
+/* The firmware's or the XML's own figures over the made-up ones, for the nodes they cover. */
+static void distances_as_told(struct topology *topology, const struct detection *found)
+{
+    unsigned matrices = 1;
+    struct hwloc_distances_s *told;
+    if (hwloc_distances_get_by_type(found->hwloc, HWLOC_OBJ_NUMANODE, &matrices, &told,
+                                    HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0) != 0 ||
+        matrices == 0)
+        return;
+    for (unsigned i = 0; i < told->nbobjs; i++) {
+        for (unsigned j = 0; j < told->nbobjs; j++) {
+            if (!told->objs[i] || !told->objs[j])
+                continue;
+            int from = topology_node_index(topology, (int32_t)told->objs[i]->os_index);
+            int to = topology_node_index(topology, (int32_t)told->objs[j]->os_index);
+            hwloc_uint64_t value = told->values[(size_t)i * told->nbobjs + j];
+            if (from >= 0 && to >= 0 && value > 0)
+                topology->distances[(size_t)from * topology->node_count + (size_t)to] =
+                    (uint16_t)(value < UINT16_MAX ? value : UINT16_MAX);
+        }
+    }
+    hwloc_distances_release(found->hwloc, told);
+}
+
+static int find_nodes(struct detection *found, struct error *err)
+{
+    int count = hwloc_get_nbobjs_by_type(found->hwloc, HWLOC_OBJ_NUMANODE);
+    if (count <= 0)
+        return error_set(err, -ENOENT, "the topology has no memory nodes");
+    if (count > TOPOLOGY_MAX_NODES)
+        return error_set(err, -E2BIG, "the topology has %d nodes; numalens handles %d", count, TOPOLOGY_MAX_NODES);
+    found->node_count = (uint32_t)count;
+    found->nodes = mem_alloc((size_t)count * sizeof *found->nodes);
+    for (int i = 0; i < count; i++)
+        found->nodes[i] = hwloc_get_obj_by_type(found->hwloc, HWLOC_OBJ_NUMANODE, (unsigned)i);
+    qsort(found->nodes, found->node_count, sizeof *found->nodes, by_os_index);
+    return 0;
+}
+
+static struct topology *convert(struct detection *found, const char *spec, bool keep_memory, struct error *err)
+{
+    if (find_nodes(found, err) != 0)
+        return NULL;
+    int last_cpu = hwloc_bitmap_last(hwloc_topology_get_complete_cpuset(found->hwloc));
+    for (hwloc_obj_t pu = NULL; (pu = hwloc_get_next_obj_by_type(found->hwloc, HWLOC_OBJ_PU, pu));)
+        last_cpu = (int)pu->os_index > last_cpu ? (int)pu->os_index : last_cpu;
+    if (last_cpu < 0 || last_cpu >= TOPOLOGY_MAX_CPUS) {
+        error_set(err, -E2BIG, "the topology's CPU numbers go up to %d; numalens handles 0 to %d", last_cpu,
+                  TOPOLOGY_MAX_CPUS - 1);
+        return NULL;
+    }
+    struct topology *topology = topology_new(found->node_count, (uint32_t)last_cpu + 1, spec);
+    for (uint32_t i = 0; i < found->node_count; i++) {
+        topology->nodes[i].os_index = (int32_t)found->nodes[i]->os_index;
+        topology->nodes[i].memory = keep_memory ? found->nodes[i]->attr->numanode.local_memory : 0;
+    }
+    for (hwloc_obj_t pu = NULL; (pu = hwloc_get_next_obj_by_type(found->hwloc, HWLOC_OBJ_PU, pu));) {
+        int node = own_node(found, pu->os_index);
+        topology->node_of_cpu[pu->os_index] = node;
+        if (node >= 0)
+            topology->nodes[node].cpu_count++;
+    }
+    distances_from_hierarchy(topology, found);
+    distances_as_told(topology, found);
+    return topology;
+}
+
+/* Takes `hwloc`, configured but not loaded. */
+static struct topology *load(hwloc_topology_t hwloc, const char *spec, bool keep_memory, struct error *err)
+{
+    struct detection found = {.hwloc = hwloc};
+    struct topology *topology = NULL;
+    /* Caches are of no use here. CPUs and nodes outside this process's cpuset are: pages lie there. */
+    hwloc_topology_set_cache_types_filter(hwloc, HWLOC_TYPE_FILTER_KEEP_NONE);
+    hwloc_topology_set_flags(hwloc, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+    if (hwloc_topology_load(hwloc) == 0) {
+        topology = convert(&found, spec, keep_memory, err);
+        /* HWLOC_XMLFILE, HWLOC_FSROOT and the like make hwloc describe another machine than this. */
+        if (topology)
+            topology->pretended = !hwloc_topology_is_thissystem(hwloc);
+    } else {
+        error_set(err, -EINVAL, "hwloc cannot load the topology%s%.100s: %s", *spec ? " " : "", spec, strerror(errno));
+    }
+    free(found.nodes);
+    hwloc_topology_destroy(hwloc);
+    return topology;
+}
+
+static hwloc_topology_t start(struct error *err)
+{
+    hwloc_topology_t hwloc;
+    if (hwloc_topology_init(&hwloc) == 0)
+        return hwloc;
+    error_set(err, -ENOMEM, "hwloc cannot start: %s", strerror(errno));
+    return NULL;
+}
+
+struct topology *topology_load(struct error *err)
+{
+    hwloc_topology_t hwloc = start(err);
+    return hwloc ? load(hwloc, "", true, err) : NULL;
+}
+
+/* How many CPUs a synthetic description asks for, or more than the limit: hwloc would build them all first. */
+static uint64_t synthetic_size(const char *spec)
+{
+    uint64_t size = 1;
+    int depth = 0;
+    for (const char *at = spec; *at; at++) {
+        depth += *at == '(' || *at == '[';
+        depth -= *at == ')' || *at == ']';
+        bool starts = *at >= '0' && *at <= '9' && (at == spec || at[-1] == ':' || at[-1] == ' ');
+        if (depth != 0 || !starts)
+            continue;
+        char *end;
+        unsigned long arity = strtoul(at, &end, 10);
+        if (arity > TOPOLOGY_MAX_CPUS || (arity > 0 && (size *= arity) > TOPOLOGY_MAX_CPUS))
+            return TOPOLOGY_MAX_CPUS + 1;
+        at = end - 1;
+    }
+    return size;
+}
+
+/* Users write "numa:4 core:2"; hwloc wants the processing units named too. */
+static int set_synthetic(hwloc_topology_t hwloc, const char *spec)
+{
+    if (hwloc_topology_set_synthetic(hwloc, spec) == 0)
+        return 0;
+    if (spec[strspn(spec, " ")] == '\0')
+        return -1;
+    char *with_units = mem_format("%s pu:1", spec);
+    int result = hwloc_topology_set_synthetic(hwloc, with_units);
+    free(with_units);
+    return result;
+}
+
+static bool is_xml(const char *spec)
+{
+    size_t length = strlen(spec);
+    return length > 4 && strcmp(spec + length - 4, ".xml") == 0;
+}
+
+struct topology *topology_pretend(const char *spec, enum topology_deal deal, struct error *err)
+{
+    if (!is_xml(spec) && synthetic_size(spec) > TOPOLOGY_MAX_CPUS) {
+        error_set(err, -E2BIG, "the topology '%.100s' has more than %d CPUs", spec, TOPOLOGY_MAX_CPUS);
+        return NULL;
+    }
+    hwloc_topology_t hwloc = start(err);
+    if (!hwloc)
+        return NULL;
+    if (is_xml(spec) ? hwloc_topology_set_xml(hwloc, spec) != 0 : set_synthetic(hwloc, spec) != 0) {
+        if (is_xml(spec))
+            error_set(err, -EINVAL, "cannot read the topology in %.200s: %s; write one with 'lstopo FILE.xml'", spec,
+                      strerror(errno));
+        else
+            error_set(err, -EINVAL,
+                      "'%.100s' does not describe a topology; write it like \"numa:4 core:2\" or \"package:2 numa:2 "
+                      "core:4\" (hwloc's synthetic syntax), or name an XML file that lstopo wrote",
+                      spec);
+        hwloc_topology_destroy(hwloc);
+        return NULL;
+    }
+    /* hwloc gives synthetic nodes 1 GiB each unless told otherwise: not a fact worth keeping. */
+    struct topology *topology = load(hwloc, spec, is_xml(spec) || strstr(spec, "memory="), err);
+    if (!topology)
+        return NULL;
+    topology->pretended = true;
+    topology->deal = deal;
+    return topology;
+}
