@@ -39,11 +39,28 @@ struct agent_thread {
     bool started, ended;      /* the thread's start was recorded; its end was */
     uint64_t stack_low, stack_high;
     struct stack_table *stacks; /* chains this thread has sent; mapped lazily */
+    uint64_t wake_at;           /* ring.c: head at which to see whether the recorder should be woken */
+    uint32_t claim_skip;        /* ring.c: reservations to refuse before a ring is asked for again */
+    uint32_t claim_misses;      /* ring.c: times in a row that no ring was free */
+    uint32_t full_misses;       /* ring.c: times in a row that a handler found the ring full */
+    uint32_t farewells;         /* thread.c: rounds of key destructors seen */
     struct sampler_thread sampler;
 };
 
-/* Set once by the constructor (or the fork handler) and read by all; NULL means: do nothing but pass calls on. */
+/* Set once, before anything is recorded, and never unset; NULL means: do nothing but pass calls on. */
 extern struct wire_region *agent_region;
+
+/* Whether anything is to be recorded. The page is wiped by the kernel in every child of a fork, whichever way it was
+ * made: so the child, whose thread still points at its parent's ring, finds zeroes and starts anew before it records.
+ * Also zeroed when the recorder is gone; sampling handlers that find `live` 0 leave and stop their tick. */
+union agent_switch {
+    struct {
+        volatile uint8_t live; /* the region is there and the recorder reads */
+        volatile uint8_t heap; /* and allocations are wanted */
+    };
+    uint8_t page[65536]; /* the largest page of the processors we know */
+};
+extern union agent_switch agent_switch;
 
 /* Static TLS: no allocation, no lazy binding, safe in handlers. */
 extern __thread struct agent_thread agent_self __attribute__((tls_model("initial-exec")));

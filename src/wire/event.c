@@ -20,6 +20,7 @@ static const char *const loss_names[LOSS_CAUSES] = {
     [LOSS_DISK] = "disk",
     [LOSS_MEMORY] = "memory",
     [LOSS_CHILD_UNTRACKED] = "child_untracked",
+    [LOSS_HEAP_UNSEEN] = "heap_unseen",
 };
 
 static const char *const loss_texts[LOSS_CAUSES] = {
@@ -38,6 +39,7 @@ static const char *const loss_texts[LOSS_CAUSES] = {
     [LOSS_DISK] = "events not written: disk full or write error",
     [LOSS_MEMORY] = "events not kept: memory bound of the recorder",
     [LOSS_CHILD_UNTRACKED] = "child programs that could not be followed",
+    [LOSS_HEAP_UNSEEN] = "programs with a malloc of their own inside the executable: allocations not seen",
 };
 
 static const char *const alloc_names[ALLOC_FNS] = {

@@ -67,6 +67,7 @@ enum loss_cause {
     LOSS_DISK,            /* events not written: disk full or write error */
     LOSS_MEMORY,          /* events not kept: the recorder's memory bound */
     LOSS_CHILD_UNTRACKED, /* child programs that could not be followed (static, setuid, other environment) */
+    LOSS_HEAP_UNSEEN,     /* programs that bring their own malloc inside the executable: no hook sees its calls */
     LOSS_CAUSES
 };
 

@@ -1,8 +1,8 @@
 /* wire/region.h - the shared memory between the agent in the target and the recorder beside it.
  *
  * The recorder makes one memfd per session: a header page, then `ring_count` ring headers, then the rings' bytes. The
- * agent finds it through the environment, NUMALENS_REGION=PID:FD:NONCE, by opening /proc/PID/fd/FD: nothing has a name,
- * and no descriptor stays open in the target. Both sides distrust it: the recorder checks every record it reads.
+ * agent finds it through the environment, NUMALENS_REGION=PID:FD:NONCE (three decimal numbers), by opening
+ * /proc/PID/fd/FD: nothing has a name, and no descriptor stays open in the target. Both sides distrust it: the recorder checks every record it reads.
  *
  * A ring has one producer, the thread that claimed it, and one consumer, the recorder. Indices count bytes and only
  * grow. A record never wraps: when it does not fit before the end, a WIRE_PAD fills the rest. */
