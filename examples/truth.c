@@ -1,0 +1,109 @@
+/* truth.c - three threads, five objects, each pair with its own number of accesses, counted while they happen.
+ * Truth: what --truth prints. Each load's address depends on the value of the load before (which is 0, but only the
+ * program's author knows), and everything fits into the nearest cache: so each access takes the same time, and time
+ * and accesses are the same measure. */
+#include "example.h"
+
+enum { COUNT = 512, THREADS = 3 };
+
+static volatile size_t table[COUNT + 1]; /* a static object */
+static volatile size_t *shared, *mine[THREADS];
+
+struct thread {
+    size_t number;
+    long rounds;
+    unsigned long shared_reads, mine_reads, table_reads; /* the thread's own counts */
+};
+
+/* 1 read of `shared`, 2 of its own buffer, 1 of `table` */
+static size_t run_first(struct thread *thread, volatile size_t *own)
+{
+    volatile size_t *common = shared;
+    size_t zero = 0;
+    for (long round = 0; round < thread->rounds; round++) {
+        for (size_t i = 0; i < COUNT; i++) {
+            zero = common[i + zero];
+            zero = own[i + zero];
+            zero = table[i + zero];
+            zero = own[i + zero];
+        }
+        thread->shared_reads += COUNT;
+        thread->mine_reads += 2UL * COUNT;
+        thread->table_reads += COUNT;
+    }
+    return zero;
+}
+
+/* 3 reads of `shared`, 1 of its own buffer */
+static size_t run_second(struct thread *thread, volatile size_t *own)
+{
+    volatile size_t *common = shared;
+    size_t zero = 0;
+    for (long round = 0; round < thread->rounds; round++) {
+        for (size_t i = 0; i < COUNT; i++) {
+            zero = common[i + zero];
+            zero = common[i + zero + 1];
+            zero = own[i + zero];
+            zero = common[i + zero];
+        }
+        thread->shared_reads += 3UL * COUNT;
+        thread->mine_reads += COUNT;
+    }
+    return zero;
+}
+
+/* 4 reads of its own buffer */
+static size_t run_third(struct thread *thread, volatile size_t *own)
+{
+    size_t zero = 0;
+    for (long round = 0; round < thread->rounds; round++) {
+        for (size_t i = 0; i < COUNT; i++) {
+            zero = own[i + zero];
+            zero = own[i + zero + 1];
+            zero = own[i + zero];
+            zero = own[i + zero + 1];
+        }
+        thread->mine_reads += 4UL * COUNT;
+    }
+    return zero;
+}
+
+static size_t (*const bodies[THREADS])(struct thread *, volatile size_t *) = {run_first, run_second, run_third};
+
+static void *run(void *argument)
+{
+    struct thread *thread = argument;
+    char name[16];
+    snprintf(name, sizeof name, "thread_%zu", thread->number);
+    pthread_setname_np(pthread_self(), name);
+    bodies[thread->number](thread, mine[thread->number]);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    long rounds = example_option(argc, argv, "rounds", 100000);
+    /* Each thread gets another amount of work, so that per-thread shares differ too. */
+    struct thread threads[THREADS] = {
+        {.number = 0, .rounds = rounds}, {.number = 1, .rounds = 2 * rounds}, {.number = 2, .rounds = 3 * rounds}};
+    static const char *const names[THREADS] = {"mine_0", "mine_1", "mine_2"};
+    shared = calloc(COUNT + 1, sizeof *shared);  /* site: shared */
+    mine[0] = calloc(COUNT + 1, sizeof *shared); /* site: mine_0 */
+    mine[1] = calloc(COUNT + 1, sizeof *shared); /* site: mine_1 */
+    mine[2] = calloc(COUNT + 1, sizeof *shared); /* site: mine_2 */
+    example_need(shared && mine[0] && mine[1] && mine[2], "calloc");
+    pthread_t handles[THREADS];
+    for (size_t i = 0; i < THREADS; i++)
+        handles[i] = example_thread(run, &threads[i]);
+    for (size_t i = 0; i < THREADS; i++)
+        pthread_join(handles[i], NULL);
+    puts("done");
+    for (size_t i = 0; i < THREADS && example_flag(argc, argv, "truth"); i++) {
+        char name[16];
+        snprintf(name, sizeof name, "thread_%zu", i);
+        example_truth("shared", name, threads[i].shared_reads, 0);
+        example_truth(names[i], name, threads[i].mine_reads, 0);
+        example_truth("table", name, threads[i].table_reads, 0);
+    }
+    return 0;
+}
