@@ -17,7 +17,7 @@ program fortran_arrays
    integer :: i, round, rounds
    character(len=32) :: text
 
-   rounds = 40000
+   rounds = 25000
    if (command_argument_count() > 0) then
       call get_command_argument(1, text)
       read (text, *) rounds

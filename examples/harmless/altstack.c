@@ -30,7 +30,7 @@ static __attribute__((noinline)) long descend(long depth)
 
 int main(int argc, char **argv)
 {
-    long rounds = example_option(argc, argv, "rounds", 50);
+    volatile long rounds = example_option(argc, argv, "rounds", 30000);
     struct rlimit limit = {.rlim_cur = 1 << 19, .rlim_max = RLIM_INFINITY};
     getrlimit(RLIMIT_STACK, &limit);
     limit.rlim_cur = 1 << 19;

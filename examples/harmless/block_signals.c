@@ -17,7 +17,7 @@ static void *work(void *argument)
     sigset_t all, before;
     sigfillset(&all);
     long total = 0;
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < 4000; round++) {
         pthread_sigmask(SIG_SETMASK, &all, &before);
         check_blocked(SIGUSR1, true);
         check_blocked(SIGTRAP, true);

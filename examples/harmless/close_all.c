@@ -14,7 +14,7 @@ int main(void)
     char *buffer = malloc(1 << 20);
     example_need(buffer, "malloc");
     long total = 0;
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < 3000; round++) {
         memset(buffer, 1, 1 << 20);
         if (read(file, buffer, 1 << 19) != 1 << 19)
             total = -1000;

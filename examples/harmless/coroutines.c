@@ -5,7 +5,7 @@
 #include <setjmp.h>
 #include <ucontext.h>
 
-enum { ROUTINES = 4, ROUNDS = 2000 };
+enum { ROUTINES = 4, ROUNDS = 40000 };
 
 static ucontext_t home, routines[ROUTINES];
 static volatile long progress[ROUTINES];
@@ -53,7 +53,7 @@ int main(void)
     }
     volatile long jumps = 0;
     jmp_buf back;
-    for (volatile int i = 0; i < 20000; i++) {
+    for (volatile int i = 0; i < 400000; i++) {
         if (setjmp(back) == 0)
             fail(back, 0);
         else

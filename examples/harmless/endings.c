@@ -24,6 +24,7 @@ static void *leave(void *argument)
 
 int main(int argc, char **argv)
 {
+    volatile int *volatile nowhere = NULL;
     const char *way = argc > 1 ? argv[1] : "return";
     long *numbers = calloc(10000, sizeof *numbers);
     example_need(numbers, "calloc");
@@ -46,7 +47,7 @@ int main(int argc, char **argv)
     if (strcmp(way, "abort") == 0)
         abort();
     if (strcmp(way, "segv") == 0)
-        *(volatile int *)16 = 1;
+        *nowhere = 1;
     if (strcmp(way, "trap") == 0)
         raise(SIGTRAP);
     if (strcmp(way, "term") == 0)

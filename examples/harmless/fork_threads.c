@@ -23,7 +23,7 @@ static void *multiply(void *argument)
 {
     size_t number = (size_t)argument;
     long good = 0;
-    for (int round = 0; round < 12; round++) {
+    for (int round = 0; round < 40; round++) {
         pid_t child = fork();
         example_need(child >= 0, "fork");
         if (child == 0) {
@@ -60,5 +60,5 @@ int main(void)
     for (size_t i = 0; i < 2; i++)
         pthread_join(allocators[i], NULL);
     printf("good children %ld\n", good);
-    return good == 36 ? 0 : 1;
+    return good == 120 ? 0 : 1;
 }

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS = 4, ROUNDS = 3000 };
+enum { THREADS = 4, ROUNDS = 20000 };
 
 static long raw(long number, long a, long b, long c, long d)
 {

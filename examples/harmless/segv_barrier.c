@@ -22,7 +22,7 @@ static void note(int number, siginfo_t *info, void *context)
 
 int main(int argc, char **argv)
 {
-    long rounds = example_option(argc, argv, "rounds", 200);
+    long rounds = example_option(argc, argv, "rounds", 1000);
     page = (size_t)sysconf(_SC_PAGESIZE);
     pages = 64;
     heap = mmap(NULL, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
