@@ -1,5 +1,5 @@
 /* endings.c - every way to end, with threads at work: the status must be the program's own.
- *     endings return|exit|_exit|abort|segv|kill|thread_exit|exit_group|exec|trap|term */
+ *     endings return|exit|_exit|abort|segv|kill|thread_exit|exit_group|exec|trap|term|wait */
 #include "../example.h"
 
 #include <signal.h>
@@ -56,5 +56,7 @@ int main(int argc, char **argv)
         raise(SIGKILL);
     if (strcmp(way, "exec") == 0)
         execl("/bin/sh", "sh", "-c", "echo from the shell; exit 15", (char *)NULL);
+    while (strcmp(way, "wait") == 0)
+        pause(); /* until a signal ends it */
     return 10;
 }

@@ -1,0 +1,212 @@
+"""nlens - what the integration tests share: running the real binary on small programs, and saying TAP.
+
+A test file holds functions marked @check("what must be true"). A check fails by raising (assert), is skipped by raising
+Skip("why"), and may print notes with note(). At the end of the file stands `nlens.main()`.
+
+The environment tells where things are: NUMALENS_BUILD, the build folder; tests of Meson set it.
+"""
+import ctypes
+import json
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("NUMALENS_BUILD", os.path.join(SOURCE, "build"))
+NUMALENS = os.path.join(BUILD, "src", "cli", "numalens")
+# Far above what any of these runs takes; reaching it is a failure, never a measure.
+PATIENCE = 120
+# Meson's own variables and preloads of the caller would change what programs do.
+ENVIRONMENT = {k: v for k, v in os.environ.items()
+               if k not in ("MALLOC_PERTURB_", "LD_PRELOAD") and not k.startswith(("ASAN_", "UBSAN_", "NUMALENS_"))}
+ENVIRONMENT["LC_ALL"] = "C.UTF-8"
+
+_checks = []
+
+
+class Skip(Exception):
+    pass
+
+
+def check(title):
+    def register(function):
+        _checks.append((title, function))
+        return function
+    return register
+
+
+def note(text):
+    for line in str(text).splitlines():
+        print("# " + line, flush=True)
+
+
+def main():
+    """Runs the checks (those whose title contains an argument, when there are arguments) and ends the process."""
+    wanted = [c for c in _checks if not sys.argv[1:] or any(word in c[0] for word in sys.argv[1:])]
+    print("1..%d" % len(wanted), flush=True)
+    failed = 0
+    for number, (title, function) in enumerate(wanted, 1):
+        try:
+            function()
+            print("ok %d - %s" % (number, title), flush=True)
+        except Skip as reason:
+            print("ok %d - %s # SKIP %s" % (number, title, reason), flush=True)
+        except Exception as error:
+            failed += 1
+            print("not ok %d - %s" % (number, title), flush=True)
+            if isinstance(error, AssertionError):
+                note(error)
+                note("".join(traceback.format_tb(error.__traceback__)[-2:]))
+            else:
+                note("".join(traceback.format_exception(error)))
+    sys.exit(1 if failed else 0)
+
+
+def example(name):
+    path = os.path.join(BUILD, "examples", name)
+    if not os.path.exists(path):
+        raise Skip("example %s was not built here" % name)
+    return path
+
+
+def tool(name):
+    path = shutil.which(name)
+    if not path:
+        raise Skip("%s is not installed" % name)
+    return path
+
+
+def site_line(source, name):
+    """The number of the line of examples/SOURCE that carries the comment "site: NAME"."""
+    with open(os.path.join(SOURCE, "examples", source)) as stream:
+        for number, line in enumerate(stream, 1):
+            if re.search(r"site: .*\b%s\b" % re.escape(name), line):
+                return number
+    raise AssertionError("no site %s in %s" % (name, source))
+
+
+class Folder(tempfile.TemporaryDirectory):
+    """A folder of its own for a check, gone afterwards: with Folder() as folder: ..."""
+
+    def __init__(self):
+        super().__init__(prefix="numalens-")
+
+    def __enter__(self):
+        return os.path.realpath(super().__enter__())
+
+
+class Ended:
+    """How a command ended: status (negative: a signal), out and err as bytes, trace."""
+
+    def __init__(self, status, out, err, trace=None):
+        self.status, self.out, self.err, self.trace = status, out, err, trace
+
+    def __str__(self):
+        return "status %s\nstdout: %s\nstderr: %s" % (self.status, self.out[-2000:].decode(errors="replace"),
+                                                      self.err[-2000:].decode(errors="replace"))
+
+
+def run(command, input=b"", folder=None, environment=None, prepare=None):
+    """Runs a command to its end in `folder`, in a session of its own."""
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder,
+                               env={**ENVIRONMENT, **(environment or {})}, preexec_fn=prepare, start_new_session=True)
+    try:
+        out, err = process.communicate(input, timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        raise AssertionError("still running after %d s: %s\n%s" % (PATIENCE, command, Ended("none", out, err)))
+    return Ended(process.returncode, out, err)
+
+
+def record(folder, program, options=(), name="numalens.data", **rest):
+    """numalens record OPTIONS -o FOLDER/NAME -- PROGRAM"""
+    trace = os.path.join(folder, name)
+    ended = run([NUMALENS, "record", *options, "-o", trace, "--", *program], folder=folder, **rest)
+    ended.trace = trace
+    return ended
+
+
+def report(trace, *arguments, numalens=NUMALENS, environment=None):
+    """numalens report ARGUMENTS --json TRACE, parsed."""
+    ended = run([numalens, "report", *arguments, "--json", trace], environment=environment)
+    assert ended.status == 0, "report failed: %s" % ended
+    try:
+        return json.loads(ended.out)
+    except ValueError as error:
+        raise AssertionError("report --json is no JSON: %s\n%s" % (error, ended))
+
+
+def record_and_report(program, options=(), tables=(), **rest):
+    """Records a program that must end with status 0; returns its report, with the asked-for tables put in."""
+    with Folder() as folder:
+        ended = record(folder, program, options, **rest)
+        assert ended.status == 0, "record failed: %s" % ended
+        result = report(ended.trace)
+        for table in tables:
+            result[table] = report(ended.trace, table)[table]
+        result["stdout"] = ended.out.decode()
+        result["stderr"] = ended.err.decode()
+        return result
+
+
+def row_at(rows, file, line):
+    """Of rows with file and line, the one at that place; several are an error."""
+    found = [row for row in rows if os.path.basename(row.get("file") or "") == file and row.get("line") == line]
+    assert len(found) == 1, "%d rows at %s:%d; there are:\n%s" % (len(found), file, line, describe(rows))
+    return found[0]
+
+
+def row_named(rows, name, key="name"):
+    found = [row for row in rows if row.get(key) == name]
+    assert len(found) == 1, "%d rows named %s; there are:\n%s" % (len(found), name, describe(rows))
+    return found[0]
+
+
+def describe(rows):
+    keys = ("kind", "name", "site", "file", "line", "function", "tid", "samples", "share")
+    return "\n".join(" ".join("%s=%s" % (k, row[k]) for k in keys if k in row) for row in rows[:20])
+
+
+def truths(text):
+    """The truth lines an example printed: {(object, thread): (reads, writes)}."""
+    pattern = re.compile(r"^truth object=(\S+) thread=(\S+) reads=(\d+) writes=(\d+)$", re.MULTILINE)
+    return {(m[1], m[2]): (int(m[3]), int(m[4])) for m in pattern.finditer(text)}
+
+
+_SYSTEM_CALLS = {
+    "x86_64": {"perf_event_open": 298, "move_pages": 279, "ptrace": 101, "process_vm_readv": 310, "userfaultfd": 323},
+    "aarch64": {"perf_event_open": 241, "move_pages": 239, "ptrace": 117, "process_vm_readv": 270, "userfaultfd": 282},
+}
+
+
+def refuse(*names, error=1):
+    """For run(prepare=...): a seccomp filter that answers these system calls with `error` (EPERM), as containers do."""
+    numbers = _SYSTEM_CALLS.get(platform.machine())
+    if not numbers:
+        raise Skip("no system call numbers for %s" % platform.machine())
+    program = [(0x20, 0, 0, 0)]                                    # load the number of the call
+    for index, name in enumerate(names):
+        program.append((0x15, len(names) - index, 0, numbers[name]))  # equal: go to the refusal
+    program += [(0x06, 0, 0, 0x7fff0000), (0x06, 0, 0, 0x00050000 | error)]
+
+    class Filter(ctypes.Structure):
+        _fields_ = [("code", ctypes.c_ushort), ("jt", ctypes.c_ubyte), ("jf", ctypes.c_ubyte), ("k", ctypes.c_uint)]
+
+    class Program(ctypes.Structure):
+        _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.POINTER(Filter))]
+
+    filters = (Filter * len(program))(*program)
+    bpf = Program(len(program), filters)
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def prepare():
+        if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, ctypes.byref(bpf), 0, 0) != 0:
+            os._exit(125)
+    return prepare

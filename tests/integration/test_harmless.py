@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Programs behave the same under record: same standard output, same exit status. Each is run several times, sampled far
+more often than by default, so that a hundred runs are made in all; NUMALENS_RUNS=N makes N runs of each."""
+import os
+import random
+import re
+import subprocess
+import tempfile
+
+import nlens
+from nlens import ENVIRONMENT, Folder, check, example, note, record, report, run, tool
+
+RUNS = int(os.environ.get("NUMALENS_RUNS", "4"))
+OFTEN = ["--frequency", "5000", "--budget", "50%"]
+made = 0
+
+workbench = tempfile.TemporaryDirectory(prefix="numalens-")
+NUMBERS = os.path.join(workbench.name, "numbers.txt")
+with open(NUMBERS, "w") as stream:
+    chance = random.Random(7)
+    stream.writelines("%d some text %d\n" % (chance.randrange(10**9), i) for i in range(60000))
+
+PERL = r"""
+my %seen; my @lines;
+for my $i (1 .. 60000) { my $key = ($i * 7919) % 10007; $seen{$key} .= chr(65 + $i % 26); push @lines, "$key:$i"; }
+my @sorted = sort { $seen{(split /:/, $a)[0]} cmp $seen{(split /:/, $b)[0]} || $a cmp $b } @lines[0 .. 5000];
+print join(",", @sorted[0 .. 20]), "\n", scalar(keys %seen), "\n";
+eval { die "thrown\n" }; print $@;
+print `echo from a child`;
+"""
+
+PYTHON = r"""
+import hashlib, threading, subprocess, json
+results = {}
+def work(number):
+    data, total = [str(i * number) for i in range(20000)], 0
+    for text in data:
+        total += len(text)
+    results[number] = (total, hashlib.sha256("".join(data).encode()).hexdigest())
+threads = [threading.Thread(target=work, args=(n,)) for n in range(1, 7)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+print(json.dumps(results, sort_keys=True))
+print(subprocess.run(["sh", "-c", "echo child; exit 3"], capture_output=True))
+try:
+    raise ValueError("thrown")
+except ValueError as error:
+    print(error)
+"""
+
+SQL = r"""
+CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, price REAL, shop INTEGER);
+CREATE INDEX item_shop ON item (shop, price);
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
+INSERT INTO item SELECT i, 'item ' || (i * 7919 % 30011), (i * 31 % 997) / 10.0, i % 17 FROM n;
+BEGIN; UPDATE item SET price = price * 1.1 WHERE shop % 3 = 1; COMMIT;
+BEGIN; DELETE FROM item WHERE id % 11 = 0; ROLLBACK;
+SELECT shop, count(*), round(avg(price), 4), max(name) FROM item GROUP BY shop ORDER BY 3 DESC, 1;
+SELECT a.name FROM item a JOIN item b ON a.shop = b.shop AND b.id = a.id + 17 ORDER BY a.name LIMIT 5;
+PRAGMA integrity_check;
+"""
+
+# name, command, standard input
+PROGRAMS = [
+    ("sort", lambda: [tool("sort"), "-n", "--parallel=2", NUMBERS], b""),
+    ("sort of keys", lambda: [tool("sort"), "-k4,4r", NUMBERS], b""),
+    ("xz -T2", lambda: [tool("xz"), "-T2", "-1", "--block-size=500KiB", "-c", NUMBERS], b""),
+    ("perl", lambda: [tool("perl"), "-e", PERL], b""),
+    ("python3 with threads", lambda: [tool("python3"), "-c", PYTHON], b""),
+    ("sqlite3", lambda: [tool("sqlite3"), ":memory:"], SQL.encode()),
+    ("a shell and its children", lambda: [tool("sh"), "-c", "seq 1 40000 | sort -r | tail -2; (exit 4) || echo $?; kill -9 $$"],
+     b""),
+    ("C++ that throws", lambda: [example("cxx_new"), "--rounds=10000"], b""),
+    ("own SIGSEGV handler", lambda: [example("segv_barrier")], b""),
+    ("all signals blocked", lambda: [example("block_signals")], b""),
+    ("alternate stack and overflows", lambda: [example("altstack")], b""),
+    ("forks from threads", lambda: [example("fork_threads")], b""),
+    ("raw system calls on heap buffers", lambda: [example("raw_syscalls")], b""),
+    ("closes every descriptor", lambda: [example("close_all")], b""),
+    ("allocates before constructors and after destructors", lambda: [example("early_late")], b""),
+    ("threads that come and go", lambda: [example("thread_churn")], b""),
+    ("threads that come and go, with jemalloc", lambda: [example("thread_churn_jemalloc")], b""),
+    ("own SIGTRAP, SIGALRM and real-time signals", lambda: [example("own_signals")], b""),
+    ("coroutines and longjmp", lambda: [example("coroutines")], b""),
+    ("looks at itself", lambda: [example("self_inspect")], b""),
+    ("Fortran", lambda: [example("fortran_arrays"), "5000"], b""),
+    ("demo", lambda: [example("demo"), "--steps=60"], b""),
+    ("many small objects", lambda: [example("many_small"), "--rounds=2000"], b""),
+    ("a child with exec", lambda: [example("child"), "--exec", "--rounds=4000"], b""),
+    ("a child with spawn", lambda: [example("child"), "--spawn", "--rounds=4000"], b""),
+]
+
+
+def same_status(plain, recorded):
+    """record passes a signal on as a shell does: 128 plus its number."""
+    return recorded == plain or (plain < 0 and recorded == 128 - plain)
+
+
+def compare(name, command, text):
+    global made
+    plain = run(command, text)
+    with Folder() as folder:
+        samples = 0
+        for number in range(RUNS):
+            recorded = record(folder, command, OFTEN, input=text)
+            made += 1
+            assert same_status(plain.status, recorded.status), \
+                "run %d: status %d, without record %d\n%s" % (number, recorded.status, plain.status, recorded)
+            assert recorded.out == plain.out, "run %d: other output\n%s\nplain %s" % (number, recorded, plain)
+            samples += report(recorded.trace)["samples"]
+        note("%d runs, %d samples" % (RUNS, samples))
+
+
+for _name, _command, _text in PROGRAMS:
+    check(_name + ": same output and status")(lambda n=_name, c=_command, t=_text: compare(n, c(), t))
+
+
+def talk_to_redis(folder, launcher):
+    """Starts a server through `launcher`, loads it, talks to it, shuts it down: (its status, what it answered)."""
+    socket = os.path.join(folder, "redis.sock")
+    server = subprocess.Popen(launcher + [tool("redis-server"), "--port", "0", "--unixsocket", socket, "--save", "",
+                                          "--appendonly", "no", "--dir", folder, "--io-threads", "2"],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=ENVIRONMENT)
+    try:
+        for line in server.stdout:
+            if "eady to accept connections" in line:
+                break
+        load = run([tool("redis-benchmark"), "-s", socket, "-q", "-n", "10000", "-c", "20", "-d", "100", "-r", "2000",
+                    "-t", "set,get,lpush,sadd"])
+        assert load.status == 0 and load.out.count(b"requests per second") >= 4, load
+        script = "FLUSHALL\nSET a 1\nINCR a\nRPUSH l x y z\nLRANGE l 0 -1\nEVAL 'return 1+2' 0\nDBSIZE\nGET a\n"
+        talk = run([tool("redis-cli"), "-s", socket], script.encode())
+        run([tool("redis-cli"), "-s", socket, "shutdown", "nosave"])
+        server.stdout.read()
+        return server.wait(nlens.PATIENCE), talk.out
+    finally:
+        if server.poll() is None:
+            server.kill()
+
+
+@check("redis-server under redis-benchmark: same answers and status")
+def redis():
+    tool("redis-cli"), tool("redis-benchmark")
+    with Folder() as folder:
+        plain = talk_to_redis(folder, [])
+    with Folder() as folder:
+        trace = os.path.join(folder, "numalens.data")
+        recorded = talk_to_redis(folder, [nlens.NUMALENS, "record", "-o", trace, *OFTEN, "--"])
+        assert recorded == plain, "%s\nwithout record: %s" % (recorded, plain)
+        result = report(trace)
+        note("%d samples, %d threads" % (result["samples"], len(result["threads"])))
+        assert result["samples"] > 0
+
+
+@check("every way to end gives the program's own status, and a whole file")
+def endings():
+    global made
+    for way in ("return", "exit", "_exit", "exit_group", "thread_exit", "exec", "abort", "segv", "trap", "term", "kill"):
+        command = [example("endings"), way]
+        plain = run(command)
+        with Folder() as folder:
+            for _ in range(2):
+                recorded = record(folder, command, OFTEN)
+                made += 1
+                assert same_status(plain.status, recorded.status), "%s: %s, plain %s" % (way, recorded, plain)
+                assert recorded.out == plain.out, "%s: %s, plain %s" % (way, recorded, plain)
+                report(recorded.trace)
+
+
+@check("a hundred runs were made")
+def enough():
+    note("%d runs" % made)
+    assert made >= 100 or RUNS < 4
+
+
+nlens.main()

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""The reader side under address and undefined-behaviour sanitizers: real traces, whole and damaged. NUMALENS_SANITIZED
+names the sanitized binary; `make test` sets it."""
+import os
+import random
+
+import nlens
+from nlens import Folder, Skip, check, example, record, run
+
+SANITIZED = os.environ.get("NUMALENS_SANITIZED")
+OPTIONS = {"ASAN_OPTIONS": os.environ.get("NUMALENS_SANITIZER_OPTIONS", ""),
+           "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
+TABLES = ([], ["objects"], ["sites"], ["threads"], ["functions"])
+
+
+def read(trace, *arguments):
+    ended = run([SANITIZED, "report", *arguments, trace], environment=OPTIONS)
+    assert b"Sanitizer" not in ended.err and b"runtime error" not in ended.err, ended
+    return ended
+
+
+def need():
+    if not SANITIZED or not os.path.exists(SANITIZED):
+        raise Skip("no sanitized build; make test has one")
+
+
+@check("every table of real traces")
+def whole():
+    need()
+    with Folder() as folder:
+        for program in (["demo", "--steps=60"], ["cxx_new", "--rounds=5000"], ["child", "--fork", "--rounds=5000"],
+                        ["child", "--exec", "--rounds=5000"], ["thread_churn"]):
+            trace = record(folder, [example(program[0]), *program[1:]], ["--topology", "numa:4 core:2"]).trace
+            for table in TABLES:
+                for format in ([], ["--json"]):
+                    ended = read(trace, *table, *format)
+                    assert ended.status == 0, ended
+
+
+@check("damaged traces")
+def damaged():
+    need()
+    chance = random.Random(5)
+    with Folder() as folder:
+        trace = record(folder, [example("demo"), "--steps=30"], ["--topology", "numa:4 core:2"]).trace
+        with open(trace, "rb") as stream:
+            content = stream.read()
+        path = os.path.join(folder, "damaged.data")
+        for number in range(30):
+            bytes_ = bytearray(content)
+            if number % 3 == 0:
+                del bytes_[chance.randrange(len(content)):]
+            else:
+                for _ in range(chance.randrange(1, 20)):
+                    bytes_[chance.randrange(len(bytes_))] = chance.randrange(256)
+            with open(path, "wb") as stream:
+                stream.write(bytes_)
+            ended = read(path)
+            assert ended.status in (0, 1), ended
+
+
+nlens.main()

@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""Sampled shares against the program's own counters: the error D = |S_p/S_a - C_p/C_a| / (C_p/C_a), for each thread and
+each object, where S are samples and C true accesses (Lu et al.'s measure). It is printed and must stay under 0.1."""
+import nlens
+from nlens import check, example, note, record_and_report, row_at, row_named, site_line, truths
+
+LIMIT = 0.1
+
+
+def error(samples, samples_all, count, count_all):
+    return abs(samples / samples_all - count / count_all) / (count / count_all)
+
+
+@check("the error D against a program's own counters stays under 0.1")
+def truth():
+    result = record_and_report([example("truth"), "--truth", "--rounds=200000"], tables=["objects"])
+    counted = {}
+    for (name, thread), (reads, writes) in truths(result["stdout"]).items():
+        counted[name, thread] = reads + writes
+    assert len(counted) == 9
+    everything = sum(counted.values())
+    objects = {name: row_named(result["objects"], "table") if name == "table" else
+               row_at(result["objects"], "truth.c", site_line("truth.c", name)) for name, _ in counted}
+    threads = {name: row_named(result["threads"], name) for _, name in counted}
+    sampled = sum(row["samples"] for row in objects.values())
+    worst = 0.0
+    for name, row in sorted(objects.items()):
+        true = sum(n for (o, _), n in counted.items() if o == name)
+        d = error(row["samples"], sampled, true, everything)
+        note("object %-9s samples %6d  true share %.4f  D %.4f" % (name, row["samples"], true / everything, d))
+        worst = max(worst, d)
+    for name, row in sorted(threads.items()):
+        true = sum(n for (_, t), n in counted.items() if t == name)
+        d = error(row["samples"], sum(t["samples"] for t in threads.values()), true, everything)
+        note("thread %-9s samples %6d  true share %.4f  D %.4f" % (name, row["samples"], true / everything, d))
+        worst = max(worst, d)
+    for (name, thread), true in sorted(counted.items()):
+        part = sum(t["samples"] for t in objects[name]["threads"] if t["name"] == thread)
+        if true:
+            note("%s by %s: D %.4f" % (name, thread, error(part, sampled, true, everything)))
+        else:
+            assert part < 0.01 * sampled, "%s never touches %s" % (thread, name)
+    note("worst D %.4f of %d samples" % (worst, sampled))
+    assert worst < LIMIT
+
+
+nlens.main()
