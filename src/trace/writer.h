@@ -15,7 +15,8 @@ struct trace_writer;
 struct trace_writer *trace_writer_open(const char *path, const struct trace_session *session, struct error *err);
 
 /* Copies the event. Blocks that are full are written. After a write error every call returns that error, and
- * trace_writer_unwritten counts what it could not keep. */
+ * trace_writer_unwritten counts what it could not keep. A stack gets the time at which its process's image began (or any
+ * time not after its first use): readers hand it out then. */
 int trace_writer_append(struct trace_writer *writer, const struct event *event, struct error *err);
 
 /* Writes everything pending as blocks, so that a kill -9 now loses nothing that was appended before. */

@@ -1,0 +1,17 @@
+/* trace/file.h - the file under a trace: created with care for what was there, appended whole or not at all. */
+#ifndef NUMALENS_TRACE_FILE_H
+#define NUMALENS_TRACE_FILE_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A descriptor of a new, empty file of mode 0600 at `path`, or a negative code. What was there before is replaced in
+ * one step, and only when the new file exists; devices and pipes are opened as they are. */
+int trace_file_create(const char *path, struct error *err);
+
+/* Writes all of it at offset `at`, or leaves the file `at` bytes long and returns a negative errno. */
+int trace_file_append(int fd, uint64_t at, const void *bytes, size_t size);
+
+#endif

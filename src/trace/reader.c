@@ -1,0 +1,325 @@
+#include "trace/reader.h"
+
+#include "base/array.h"
+#include "base/mem.h"
+#include "trace/index.h"
+#include "trace/pack.h"
+#include "trace/sample_cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A block whose runs are being read. */
+struct open_block {
+    uint8_t *raw;
+    struct block_run *runs;
+    uint32_t live; /* runs not read to their end */
+};
+
+struct source {
+    struct run_cursor cursor;
+    struct open_block *block;
+    uint64_t ordinal; /* EVENT_SAMPLE: of the current event */
+};
+
+/* Sources lie in a heap by what comes first: time, then kind, then place in the file. */
+struct heap_entry {
+    uint64_t time, tie;
+    struct source *source;
+};
+
+struct trace_reader {
+    int fd;
+    char *name;
+    struct trace_index index;
+    uint32_t *order; /* block numbers by first time */
+    size_t next_block;
+    uint64_t kinds;
+    uint64_t serial;
+    array_of(struct heap_entry) heap;
+    array_of(struct source *) spare;
+    struct source *finished; /* gave its last event; texts in it are good until the next call */
+    struct sample_cache *samples;
+};
+
+static int compare_blocks(const void *left, const void *right, void *context)
+{
+    const struct index_block *blocks = context;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    uint64_t first_a = blocks[a].header.first_time, first_b = blocks[b].header.first_time;
+    if (first_a != first_b)
+        return first_a < first_b ? -1 : 1;
+    if (blocks[a].header.kind != blocks[b].header.kind)
+        return blocks[a].header.kind < blocks[b].header.kind ? -1 : 1;
+    return a < b ? -1 : 1;
+}
+
+struct trace_reader *trace_reader_open(const char *path, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        error_set(err, -errno, "cannot open %s: %s%s", path, strerror(errno),
+                  errno == ENOENT ? "; 'numalens record -- program' makes one" : "");
+        return NULL;
+    }
+    struct trace_reader *reader = mem_zalloc(sizeof *reader);
+    reader->fd = fd;
+    reader->name = mem_strdup(path);
+    reader->kinds = UINT64_MAX;
+    if (trace_index_build(&reader->index, fd, path, err) < 0) {
+        trace_reader_close(reader);
+        return NULL;
+    }
+    size_t count = reader->index.blocks.count;
+    reader->order = mem_alloc((count + 1) * sizeof *reader->order);
+    for (uint32_t i = 0; i < count; i++)
+        reader->order[i] = i;
+    qsort_r(reader->order, count, sizeof *reader->order, compare_blocks, reader->index.blocks.items);
+    reader->samples = sample_cache_new(fd, &reader->index);
+    return reader;
+}
+
+static void source_done(struct trace_reader *reader, struct source *source)
+{
+    struct open_block *block = source->block;
+    if (--block->live == 0) {
+        free(block->raw);
+        free(block->runs);
+        free(block);
+    }
+    source->block = NULL;
+    array_push(&reader->spare, source);
+}
+
+void trace_reader_rewind(struct trace_reader *reader)
+{
+    array_each (&reader->heap, struct heap_entry, entry)
+        source_done(reader, entry->source);
+    if (reader->finished)
+        source_done(reader, reader->finished);
+    reader->finished = NULL;
+    reader->heap.count = 0;
+    reader->next_block = 0;
+    reader->serial = 0;
+}
+
+void trace_reader_only(struct trace_reader *reader, uint64_t kinds)
+{
+    trace_reader_rewind(reader);
+    reader->kinds = kinds;
+}
+
+void trace_reader_close(struct trace_reader *reader)
+{
+    if (!reader)
+        return;
+    trace_reader_rewind(reader);
+    array_each (&reader->spare, struct source *, source) {
+        free((*source)->cursor.frames);
+        free(*source);
+    }
+    array_free(&reader->spare);
+    array_free(&reader->heap);
+    sample_cache_free(reader->samples);
+    trace_index_free(&reader->index);
+    close(reader->fd);
+    free(reader->order);
+    free(reader->name);
+    free(reader);
+}
+
+static inline bool before(const struct heap_entry *left, const struct heap_entry *right)
+{
+    return left->time != right->time ? left->time < right->time : left->tie < right->tie;
+}
+
+static void sift_up(struct heap_entry *heap, size_t at)
+{
+    struct heap_entry entry = heap[at];
+    while (at && before(&entry, &heap[(at - 1) / 2])) {
+        heap[at] = heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    heap[at] = entry;
+}
+
+static inline void sift_down(struct heap_entry *heap, size_t count)
+{
+    struct heap_entry entry = heap[0];
+    size_t at = 0;
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= count)
+            break;
+        if (child + 1 < count && before(&heap[child + 1], &heap[child]))
+            child++;
+        if (!before(&heap[child], &entry))
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = entry;
+}
+
+static int damaged(const struct trace_reader *reader, const struct index_block *from, struct error *err)
+{
+    return error_set(err, -EILSEQ, "%s: the block at byte %llu does not hold what its header says", reader->name,
+                     (unsigned long long)(from->payload - sizeof from->header));
+}
+
+static struct source *source_new(struct trace_reader *reader, uint8_t kind)
+{
+    struct source *source;
+    if (reader->spare.count)
+        source = reader->spare.items[--reader->spare.count];
+    else
+        source = mem_zalloc(sizeof *source);
+    if (kind == EVENT_STACK && !source->cursor.frames)
+        source->cursor.frames = mem_alloc(TRACE_MAX_FRAMES * sizeof *source->cursor.frames);
+    return source;
+}
+
+/* Unpacks a block and puts each of its runs into the heap. */
+static int open_block(struct trace_reader *reader, const struct index_block *from, struct error *err)
+{
+    const struct trace_block_header *header = &from->header;
+    uint64_t ordinal = from->first_sample;
+    struct open_block *block = mem_zalloc(sizeof *block);
+    uint8_t *packed = mem_alloc(header->packed_bytes + 1);
+    block->raw = mem_alloc(header->raw_bytes + 1);
+    block->runs = mem_zalloc((header->runs + 1) * sizeof *block->runs);
+    bool good = trace_read_at(reader->fd, from->payload, packed, header->packed_bytes) &&
+                block_unpack(header, packed, block->raw) && block_find_runs(header, block->raw, block->runs);
+    free(packed);
+    block->live = 1; /* held until all runs are in */
+    for (uint32_t i = 0; good && i < header->runs; i++) {
+        const struct block_run *run = &block->runs[i];
+        struct source *source = source_new(reader, (uint8_t)header->kind);
+        memcpy(source->cursor.at, run->at, sizeof run->at);
+        memcpy(source->cursor.end, run->end, sizeof run->end);
+        source->block = block;
+        source->ordinal = ordinal;
+        ordinal += run->count;
+        block->live++;
+        good = run_cursor_begin(&source->cursor, (uint8_t)header->kind, header->pid, run->tid, run->count,
+                                run->first_time);
+        if (!good) {
+            source_done(reader, source);
+            break;
+        }
+        uint64_t tie = (uint64_t)header->kind << 56 | reader->serial++;
+        array_push(&reader->heap, (struct heap_entry){source->cursor.time, tie, source});
+        sift_up(reader->heap.items, reader->heap.count - 1);
+    }
+    if (--block->live == 0) {
+        free(block->raw);
+        free(block->runs);
+        free(block);
+    }
+    return good ? 0 : damaged(reader, from, err);
+}
+
+static int open_due_blocks(struct trace_reader *reader, struct error *err)
+{
+    const struct index_block *blocks = reader->index.blocks.items;
+    while (reader->next_block < reader->index.blocks.count) {
+        const struct index_block *block = &blocks[reader->order[reader->next_block]];
+        if (reader->heap.count && block->header.first_time > reader->heap.items[0].time)
+            break;
+        /* At the same time a smaller kind comes first; an equal one waits until it is needed. */
+        if (reader->heap.count && block->header.first_time == reader->heap.items[0].time &&
+            block->header.kind >= reader->heap.items[0].tie >> 56)
+            break;
+        reader->next_block++;
+        if (!(reader->kinds >> block->header.kind & 1))
+            continue;
+        int code = open_block(reader, block, err);
+        if (code < 0)
+            return code;
+    }
+    return 0;
+}
+
+/* Takes the first source out of the heap; it is let go with the next call. */
+static void finish_first(struct trace_reader *reader)
+{
+    struct heap_entry *heap = reader->heap.items;
+    reader->finished = heap[0].source;
+    heap[0] = heap[--reader->heap.count];
+    if (reader->heap.count)
+        sift_down(heap, reader->heap.count);
+}
+
+int trace_reader_next(struct trace_reader *reader, struct event *event, struct error *err)
+{
+    if (reader->finished) {
+        source_done(reader, reader->finished);
+        reader->finished = NULL;
+    }
+    int code = open_due_blocks(reader, err);
+    if (code < 0)
+        return code;
+    if (reader->heap.count == 0)
+        return 0;
+    struct heap_entry *top = &reader->heap.items[0];
+    struct source *source = top->source;
+    struct run_cursor *cursor = &source->cursor;
+    bool good = run_cursor_event(cursor, event);
+    if (event->kind == EVENT_SAMPLE)
+        event->sample.ordinal = source->ordinal++;
+    if (good && cursor->left == 0) {
+        finish_first(reader);
+        return 1;
+    }
+    if (!good || !run_cursor_step(cursor)) {
+        finish_first(reader);
+        return error_set(err, -EILSEQ, "%s: a block of process %u does not hold what its header says", reader->name,
+                         cursor->pid);
+    }
+    top->time = cursor->time;
+    sift_down(reader->heap.items, reader->heap.count);
+    return 1;
+}
+
+int trace_reader_sample(struct trace_reader *reader, uint64_t ordinal, struct event *event, struct error *err)
+{
+    int code = sample_cache_get(reader->samples, ordinal, event);
+    if (code == -ERANGE)
+        return error_set(err, code, "%s has no sample number %llu", reader->name, (unsigned long long)ordinal);
+    if (code < 0)
+        return error_set(err, code, "%s: the block of sample number %llu cannot be read", reader->name,
+                         (unsigned long long)ordinal);
+    return 0;
+}
+
+const struct trace_session *trace_reader_session(const struct trace_reader *reader)
+{
+    return reader->index.session;
+}
+
+const struct trace_session *trace_reader_ending(const struct trace_reader *reader)
+{
+    return reader->index.ending;
+}
+
+uint64_t trace_reader_count(const struct trace_reader *reader, enum event_kind kind)
+{
+    return (unsigned)kind < EVENT_KINDS ? reader->index.counts[kind] : 0;
+}
+
+uint64_t trace_reader_first_time(const struct trace_reader *reader)
+{
+    return reader->index.first_time;
+}
+
+uint64_t trace_reader_last_time(const struct trace_reader *reader)
+{
+    return reader->index.last_time;
+}
+
+const char *trace_reader_damage(const struct trace_reader *reader)
+{
+    return reader->index.damage;
+}

@@ -1,0 +1,293 @@
+#include "trace/run.h"
+
+#include "base/mem.h"
+#include "trace/varint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ROOM_PER_EVENT = 2 * VARINT_MAX, /* what one event may need in any column that holds no text and no frames */
+    FIRST_CAPACITY = 512,
+};
+
+unsigned run_columns(unsigned kind)
+{
+    static const uint8_t columns[EVENT_KINDS] = {
+        [EVENT_PROCESS_START] = 3, [EVENT_PROCESS_EXIT] = 2, [EVENT_THREAD_START] = 5,  [EVENT_THREAD_NAME] = 5,
+        [EVENT_THREAD_EXIT] = 5,   [EVENT_MODULE_LOAD] = 5,  [EVENT_MODULE_UNLOAD] = 5, [EVENT_MAP] = 7,
+        [EVENT_UNMAP] = 7,         [EVENT_STACK] = 4,        [EVENT_ALLOC] = 5,         [EVENT_FREE] = 3,
+        [EVENT_SAMPLE] = 7,        [EVENT_TOUCH] = 4,        [EVENT_HOME] = 4,          [EVENT_LOSS] = 3,
+    };
+    return kind < EVENT_KINDS ? columns[kind] : 0;
+}
+
+static void column_reserve(struct run_column *column, size_t wanted)
+{
+    size_t used = (size_t)(column->at - column->bytes), capacity = (size_t)(column->limit - column->bytes);
+    if (capacity - used >= wanted)
+        return;
+    if (capacity == 0)
+        capacity = FIRST_CAPACITY;
+    while (capacity - used < wanted)
+        capacity *= 2;
+    column->bytes = mem_resize(column->bytes, capacity);
+    column->at = column->bytes + used;
+    column->limit = column->bytes + capacity;
+}
+
+static void make_room(struct trace_run *run)
+{
+    unsigned columns = run_columns(run->kind);
+    uint32_t room = UINT32_MAX;
+    for (unsigned i = 0; i < columns; i++) {
+        column_reserve(&run->columns[i], FIRST_CAPACITY / 2);
+        uint32_t fits = (uint32_t)(run->columns[i].limit - run->columns[i].at) / ROOM_PER_EVENT;
+        if (fits < room)
+            room = fits;
+    }
+    run->room = room - 1; /* one more for run_finish */
+}
+
+void run_begin(struct trace_run *run, uint8_t kind, uint32_t tid, uint64_t first_time)
+{
+    run->kind = kind;
+    run->tid = tid;
+    run->count = run->room = 0;
+    run->first_time = first_time;
+    run->holder = NULL;
+    run->next = NULL;
+    for (unsigned i = 0; i < TRACE_MAX_COLUMNS; i++)
+        run->columns[i].at = run->columns[i].bytes;
+    memset(&run->state, 0, sizeof run->state);
+    run->state.time = first_time;
+    if (kind == EVENT_STACK && !run->frames)
+        run->frames = mem_alloc(TRACE_MAX_FRAMES * sizeof *run->frames);
+}
+
+static inline void put(struct trace_run *run, unsigned column, uint64_t value)
+{
+    run->columns[column].at = varint_put(run->columns[column].at, value);
+}
+
+static inline void put_difference(struct trace_run *run, unsigned column, unsigned last, uint64_t value)
+{
+    put(run, column, zigzag(value - run->state.last[last]));
+    run->state.last[last] = value;
+}
+
+static inline void put_repeat(struct trace_run *run, unsigned column, unsigned which, uint64_t value)
+{
+    struct run_repeat *repeat = &run->state.repeats[which];
+    if (__builtin_expect(repeat->value != value || repeat->times == 0, 0)) {
+        if (repeat->times) {
+            put(run, column, repeat->value);
+            put(run, column, repeat->times);
+        }
+        repeat->value = value;
+        repeat->times = 0;
+    }
+    repeat->times++;
+}
+
+static void put_bytes(struct trace_run *run, unsigned column, const void *bytes, size_t size)
+{
+    struct run_column *to = &run->columns[column];
+    column_reserve(to, size + FIRST_CAPACITY / 2);
+    memcpy(to->at, bytes, size);
+    to->at += size;
+}
+
+static void put_text(struct trace_run *run, unsigned column, const char *text)
+{
+    put_bytes(run, column, text ? text : "", text ? strlen(text) + 1 : 1);
+}
+
+/* The guess for an event's call chain. A chain seen for the first time is expected near the run's last address. */
+static inline struct run_guess *guess_for(struct run_state *state, uint32_t stack)
+{
+    struct run_guess *guess = &state->guesses[stack % RUN_GUESSES];
+    if (guess->addr == 0)
+        guess->addr = state->last[0];
+    return guess;
+}
+
+static inline void put_alloc(struct trace_run *run, const struct event_alloc *alloc)
+{
+    struct run_guess *guess = guess_for(&run->state, alloc->stack);
+    uint64_t addr = rotate_right(alloc->addr, 4);
+    put_difference(run, 1, 1, alloc->stack);
+    put(run, 2, zigzag(alloc->size - guess->other));
+    put(run, 3, zigzag(addr - guess->addr));
+    put_repeat(run, 4, 0, alloc->fn | (uint64_t)alloc->cpu << 8);
+    guess->other = alloc->size;
+    guess->addr = run->state.last[0] = addr;
+}
+
+static inline void put_free(struct trace_run *run, const struct event_free *release)
+{
+    put_difference(run, 1, 0, rotate_right(release->addr, 4));
+    put_repeat(run, 2, 0, release->fn | (uint64_t)release->cpu << 8);
+}
+
+static inline void put_sample(struct trace_run *run, const struct event_sample *sample)
+{
+    struct run_guess *guess = guess_for(&run->state, sample->stack);
+    uint64_t shape = sample->flags | (uint64_t)sample->size << 8 | (uint64_t)sample->level << 24 |
+                     (uint64_t)(sample->physical != 0) << 32;
+    put_difference(run, 1, 1, sample->stack);
+    put(run, 2, zigzag(sample->addr - guess->addr));
+    if (sample->flags & SAMPLE_HAS_LATENCY)
+        put(run, 3, sample->latency);
+    put_repeat(run, 4, 0, sample->source | (uint64_t)sample->cpu << 8);
+    put(run, 5, shape ^ guess->other);
+    if (sample->physical)
+        put_difference(run, 6, 2, sample->physical);
+    guess->other = shape;
+    guess->addr = run->state.last[0] = sample->addr;
+}
+
+static void put_stack(struct trace_run *run, const struct event_stack *stack)
+{
+    /* Chains share their outer ends: say how many frames, then only the others. */
+    uint16_t depth = stack->depth < TRACE_MAX_FRAMES ? stack->depth : TRACE_MAX_FRAMES;
+    uint16_t old = run->state.depth, shared = 0;
+    while (shared < depth && shared < old && run->frames[old - 1 - shared] == stack->frames[depth - 1 - shared])
+        shared++;
+    column_reserve(&run->columns[3], (size_t)depth * VARINT_MAX + FIRST_CAPACITY / 2);
+    put_difference(run, 1, 0, stack->id);
+    put(run, 2, (uint64_t)depth << 1 | (stack->cut != 0));
+    put(run, 2, shared);
+    for (unsigned i = 0; i < (unsigned)(depth - shared); i++)
+        put_difference(run, 3, 1, stack->frames[i]);
+    memcpy(run->frames, stack->frames, depth * sizeof *run->frames);
+    run->state.depth = depth;
+}
+
+static void put_module(struct trace_run *run, const struct event_module *module)
+{
+    uint8_t size = module->build_id_size <= sizeof module->build_id ? module->build_id_size : 0;
+    put_difference(run, 1, 0, module->bias);
+    put_difference(run, 2, 1, module->start);
+    put(run, 2, zigzag(module->end - module->start));
+    put(run, 3, size);
+    put_bytes(run, 3, module->build_id, size);
+    put_text(run, 4, module->path);
+}
+
+static void put_map(struct trace_run *run, const struct event_map *map)
+{
+    put_difference(run, 1, 0, map->addr);
+    put(run, 2, map->size);
+    put(run, 3, map->offset);
+    put(run, 4, map->stack);
+    put(run, 5, map->prot | (uint64_t)map->map_kind << 32);
+    put(run, 5, map->flags);
+    put_text(run, 6, map->path);
+}
+
+static void put_thread(struct trace_run *run, const struct event_thread *thread)
+{
+    put_text(run, 1, thread->name);
+    put_difference(run, 2, 0, thread->stack_low);
+    put_difference(run, 3, 1, thread->stack_high);
+    put(run, 4, thread->entry);
+}
+
+void run_append(struct trace_run *run, const struct event *event)
+{
+    if (__builtin_expect(run->room == 0, 0))
+        make_room(run);
+    run->room--;
+    run->count++;
+    put(run, 0, event->time - run->state.time);
+    run->state.time = event->time;
+    switch (event->kind) {
+    case EVENT_ALLOC:
+        put_alloc(run, &event->alloc);
+        return;
+    case EVENT_FREE:
+        put_free(run, &event->free);
+        return;
+    case EVENT_SAMPLE:
+        put_sample(run, &event->sample);
+        return;
+    case EVENT_TOUCH:
+        put_difference(run, 1, 0, event->touch.addr);
+        put_difference(run, 2, 1, event->touch.ip);
+        put_repeat(run, 3, 0, event->touch.write | (uint64_t)event->touch.cpu << 1);
+        return;
+    case EVENT_HOME:
+        put_difference(run, 1, 0, rotate_right(event->home.page, 12));
+        put_repeat(run, 2, 0, event->home.size);
+        put_repeat(run, 3, 1, zigzag((uint64_t)(int64_t)event->home.node));
+        return;
+    case EVENT_LOSS:
+        put(run, 1, event->loss.cause);
+        put(run, 2, event->loss.count);
+        return;
+    case EVENT_PROCESS_START:
+        put(run, 1, event->process.forked | (uint64_t)event->process.parent << 1);
+        put_text(run, 2, event->process.exe);
+        put_text(run, 2, event->process.command);
+        break;
+    case EVENT_PROCESS_EXIT:
+        put(run, 1, zigzag((uint64_t)(int64_t)event->exit_status));
+        break;
+    case EVENT_THREAD_START:
+    case EVENT_THREAD_NAME:
+    case EVENT_THREAD_EXIT:
+        put_thread(run, &event->thread);
+        break;
+    case EVENT_MODULE_LOAD:
+    case EVENT_MODULE_UNLOAD:
+        put_module(run, &event->module);
+        break;
+    case EVENT_MAP:
+    case EVENT_UNMAP:
+        put_map(run, &event->map);
+        break;
+    case EVENT_STACK:
+        put_stack(run, &event->stack);
+        break;
+    }
+    run->room = 0; /* texts and frames may have used what room counted on */
+}
+
+void run_finish(struct trace_run *run)
+{
+    static const uint8_t repeat_column[EVENT_KINDS][RUN_REPEATS] = {
+        [EVENT_ALLOC] = {4}, [EVENT_FREE] = {2}, [EVENT_SAMPLE] = {4}, [EVENT_TOUCH] = {3}, [EVENT_HOME] = {2, 3},
+    };
+    for (unsigned i = 0; i < RUN_REPEATS; i++) {
+        unsigned column = repeat_column[run->kind][i];
+        if (column == 0 || run->state.repeats[i].times == 0)
+            continue;
+        put(run, column, run->state.repeats[i].value);
+        put(run, column, run->state.repeats[i].times);
+        run->state.repeats[i].times = 0;
+    }
+}
+
+void run_release(struct trace_run *run)
+{
+    for (unsigned i = 0; i < TRACE_MAX_COLUMNS; i++)
+        free(run->columns[i].bytes);
+    free(run->frames);
+}
+
+size_t run_memory(const struct trace_run *run)
+{
+    size_t total = sizeof *run + (run->frames ? TRACE_MAX_FRAMES * sizeof *run->frames : 0);
+    for (unsigned i = 0; i < TRACE_MAX_COLUMNS; i++)
+        total += (size_t)(run->columns[i].limit - run->columns[i].bytes);
+    return total;
+}
+
+size_t run_bytes(const struct trace_run *run)
+{
+    size_t total = 0;
+    for (unsigned i = 0; i < run_columns(run->kind); i++)
+        total += (size_t)(run->columns[i].at - run->columns[i].bytes);
+    return total;
+}

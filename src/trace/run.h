@@ -1,0 +1,99 @@
+/* trace/run.h - a run: events of one kind and one thread in order of time, coded in columns as they are appended.
+ *
+ * A block is a handful of runs. Each column predicts its next value from what it has seen (an address from the last one
+ * of the same call chain, a size likewise) and keeps the difference as a varint; values that hardly ever change are
+ * kept as (value, repetitions). Nothing is sorted and no row is kept: this is the recorder's hot path. A reader mends
+ * the order by merging runs. docs/format.md lists the columns. Private to src/trace. */
+#ifndef NUMALENS_TRACE_RUN_H
+#define NUMALENS_TRACE_RUN_H
+
+#include "trace/format.h"
+
+#include <stdbool.h>
+
+struct pending;
+
+enum { RUN_GUESSES = 64, RUN_REPEATS = 2 };
+
+/* What is expected of the next event with a call chain of this number (modulo RUN_GUESSES). */
+struct run_guess {
+    uint64_t addr; /* 0: none yet */
+    uint64_t other;
+};
+
+struct run_repeat {
+    uint64_t value, times;
+};
+
+/* The state that coding and decoding keep alike. */
+struct run_state {
+    uint64_t time;
+    uint64_t last[4];
+    struct run_repeat repeats[RUN_REPEATS];
+    struct run_guess guesses[RUN_GUESSES];
+    uint16_t depth; /* of the last chain, in `frames` */
+};
+
+struct run_column {
+    uint8_t *bytes, *at, *limit;
+};
+
+struct trace_run {
+    uint8_t kind;
+    uint32_t tid, count;
+    uint32_t room; /* events that surely still fit into every column */
+    uint64_t first_time;
+    struct trace_run **holder; /* whoever keeps a pointer to it; told when the run is over */
+    struct pending *pending;   /* the block it will be in */
+    struct trace_run *next;    /* in its block, or in the free list */
+    struct run_column columns[TRACE_MAX_COLUMNS];
+    struct run_state state;
+    uint64_t *frames; /* EVENT_STACK only: the last chain */
+};
+
+/* How many columns events of this kind have; 0 for no event. */
+unsigned run_columns(unsigned kind);
+
+/* Makes a run ready for its first event; columns keep the memory they have. */
+void run_begin(struct trace_run *run, uint8_t kind, uint32_t tid, uint64_t first_time);
+
+/* The event must not lie before the run's last. */
+void run_append(struct trace_run *run, const struct event *event);
+
+/* Puts down what is still held back; then the columns' bytes are the run. */
+void run_finish(struct trace_run *run);
+
+void run_release(struct trace_run *run); /* its memory, not itself */
+size_t run_memory(const struct trace_run *run);
+size_t run_bytes(const struct trace_run *run); /* coded so far */
+
+/* Reads a run back, one event at a time. */
+struct run_cursor {
+    uint8_t kind;
+    uint32_t pid, tid;
+    uint32_t left; /* events after the current one */
+    uint64_t time; /* of the current event */
+    const uint8_t *at[TRACE_MAX_COLUMNS], *end[TRACE_MAX_COLUMNS];
+    struct run_state state;
+    uint64_t *frames; /* TRACE_MAX_FRAMES of them; EVENT_STACK only */
+};
+
+/* Stands on the first of `count` (> 0) events. False when the bytes cannot be that. */
+bool run_cursor_begin(struct run_cursor *cursor, uint8_t kind, uint32_t pid, uint32_t tid, uint32_t count,
+                      uint64_t first_time);
+
+/* The current event, once; then run_cursor_step goes on. Both are false when the bytes are no events. */
+bool run_cursor_event(struct run_cursor *cursor, struct event *event);
+bool run_cursor_step(struct run_cursor *cursor);
+
+static inline uint64_t rotate_right(uint64_t value, unsigned by)
+{
+    return value >> by | value << (64 - by);
+}
+
+static inline uint64_t rotate_left(uint64_t value, unsigned by)
+{
+    return value << by | value >> (64 - by);
+}
+
+#endif
