@@ -1,0 +1,337 @@
+/* agent/unwind.c - the walk up a stack. See agent/unwind.h.
+ *
+ * Hot and run in handlers: no locks, no allocation, no calls out of the agent. Reads of the stack stay between the
+ * current stack pointer and `high`. The stack pointer only grows, so every walk ends. */
+#include "agent/unwind.h"
+#include "agent/unwind_modules.h"
+#include "agent/unwind_rules.h"
+#include "agent/unwind_walk.h"
+
+enum {
+    FROM_REGISTER = UINT32_MAX, /* the frame pointer is still the starting one */
+    JIT_REACH = 64 << 20,
+};
+
+struct walk {
+    uint64_t pc, sp, fp, lr;
+    uint64_t low, high;     /* the starting stack pointer, the stack's end */
+    uint32_t fp_from;       /* offset of the slot that fp was read from, or FROM_REGISTER */
+    bool is_return, has_lr; /* pc is a return address; lr is good */
+    struct unwind_notes *notes;
+};
+
+enum step { STEP_ON, STEP_END, STEP_CUT };
+
+static inline bool readable(const struct walk *walk, uint64_t slot)
+{
+    return slot - walk->sp <= walk->high - walk->sp - 8;
+}
+
+static inline void note(struct walk *walk, uint64_t slot, uint64_t value)
+{
+    struct unwind_notes *notes = walk->notes;
+    if (!notes)
+        return;
+    if (notes->count >= UNWIND_NOTES || slot - walk->low > UINT32_MAX) {
+        notes->count = UNWIND_NOTES + 1;
+        return;
+    }
+    notes->offset[notes->count] = (uint32_t)(slot - walk->low);
+    notes->value[notes->count++] = value;
+}
+
+/* The frame pointer is about to matter. */
+static inline void note_fp(struct walk *walk)
+{
+    if (!walk->notes)
+        return;
+    if (walk->fp_from == FROM_REGISTER)
+        walk->notes->used_fp = true;
+    else
+        note(walk, walk->low + walk->fp_from, walk->fp);
+}
+
+static inline uint64_t load(uint64_t address)
+{
+    return *(const volatile uint64_t *)address;
+}
+
+static inline uint64_t load_noted(struct walk *walk, uint64_t slot)
+{
+    uint64_t value = load(slot);
+    note(walk, slot, value);
+    return value;
+}
+
+static inline void load_fp(struct walk *walk, uint64_t slot)
+{
+    walk->fp = load(slot);
+    walk->fp_from = (uint32_t)(slot - walk->low);
+}
+
+/* Goes to the caller, whose stack pointer is `cfa`. */
+static inline enum step arrive(struct walk *walk, uint64_t ra, uint64_t cfa)
+{
+    walk->pc = ra;
+    walk->sp = cfa;
+    walk->is_return = true;
+    walk->has_lr = false;
+    return ra == 0 ? STEP_END : STEP_ON;
+}
+
+static enum step return_to_lr(struct walk *walk, uint64_t cfa, bool is_signed)
+{
+    if (!walk->has_lr)
+        return STEP_CUT;
+    if (walk->notes)
+        walk->notes->used_lr = true;
+    return arrive(walk, is_signed ? unwind_arch_strip(walk->lr) : walk->lr, cfa);
+}
+
+/* The common case. */
+static inline enum step step_packed(struct walk *walk, uint32_t packed)
+{
+    uint64_t cfa = unwind_packed_cfa(packed), ra_below = unwind_packed_ra(packed), fp_below = unwind_packed_fp(packed);
+    if (unwind_packed_from_fp(packed)) {
+        note_fp(walk);
+        cfa += walk->fp;
+    } else {
+        cfa += walk->sp;
+    }
+    if (__builtin_expect(!readable(walk, cfa - 8) || cfa & 7 || !readable(walk, cfa - ra_below), 0))
+        return STEP_CUT;
+    uint64_t ra = load_noted(walk, cfa - ra_below);
+    if (fp_below) {
+        if (__builtin_expect(!readable(walk, cfa - fp_below), 0))
+            return STEP_CUT;
+        load_fp(walk, cfa - fp_below);
+    }
+    if (unwind_packed_signed(packed))
+        ra = unwind_arch_strip(ra);
+    return arrive(walk, ra, cfa);
+}
+
+/* A function that has not stored its return address. */
+static enum step step_leaf(struct walk *walk, uint32_t packed)
+{
+    uint64_t cfa = unwind_packed_cfa(packed);
+    if (unwind_packed_from_fp(packed)) {
+        note_fp(walk);
+        cfa += walk->fp;
+    } else {
+        cfa += walk->sp;
+    }
+    if (cfa - walk->sp > walk->high - walk->sp || cfa & 7)
+        return STEP_CUT;
+    return return_to_lr(walk, cfa, unwind_packed_signed(packed));
+}
+
+/* A rule too rare for the packed form. */
+static enum step step_rule(struct walk *walk, const struct unwind_rule *rule)
+{
+    uint64_t fp = walk->fp, cfa = (rule->cfa == UNWIND_CFA_SP ? walk->sp : fp) + (uint64_t)(int64_t)rule->cfa_offset;
+    if (rule->cfa != UNWIND_CFA_SP || rule->fp == UNWIND_AT_FP)
+        note_fp(walk);
+    if (rule->cfa == UNWIND_CFA_AT_FP) {
+        if (!readable(walk, cfa))
+            return STEP_CUT;
+        cfa = load_noted(walk, cfa);
+    }
+    if (cfa - walk->sp > walk->high - walk->sp || cfa & 7)
+        return STEP_CUT;
+    if (rule->fp != UNWIND_SAME) {
+        uint64_t slot = (rule->fp == UNWIND_AT_CFA ? cfa : fp) + (uint64_t)(int64_t)rule->fp_offset;
+        if (!readable(walk, slot))
+            return STEP_CUT;
+        load_fp(walk, slot);
+    }
+    if (rule->ra == UNWIND_SAME)
+        return return_to_lr(walk, cfa, rule->is_signed);
+    uint64_t slot = cfa + (uint64_t)(int64_t)rule->ra_offset;
+    if (!readable(walk, slot) || cfa == walk->sp)
+        return STEP_CUT;
+    uint64_t ra = load_noted(walk, slot);
+    return arrive(walk, rule->is_signed ? unwind_arch_strip(ra) : ra, cfa);
+}
+
+/* Through a signal handler's frame to the code it interrupted, when that is on the same stack. */
+static enum step step_signal(struct walk *walk)
+{
+    struct unwind_signal_slots slots = unwind_arch_signal_slots();
+    if (!readable(walk, walk->sp + slots.pc) || !readable(walk, walk->sp + slots.sp) ||
+        !readable(walk, walk->sp + slots.fp) || !readable(walk, walk->sp + slots.lr))
+        return STEP_CUT;
+    uint64_t base = walk->sp;
+    uint64_t sp = load_noted(walk, base + slots.sp), pc = load_noted(walk, base + slots.pc);
+    if (sp <= base || !readable(walk, sp) || sp & 7 || pc == 0)
+        return STEP_CUT;
+    load_fp(walk, base + slots.fp);
+    if (slots.lr)
+        walk->lr = load_noted(walk, base + slots.lr);
+    walk->has_lr = slots.lr != 0;
+    walk->pc = pc;
+    walk->sp = sp;
+    walk->is_return = false;
+    return STEP_ON;
+}
+
+static bool is_after_call(uint64_t address)
+{
+    const struct unwind_module *module = unwind_module_at(unwind_modules_get(), address);
+    bool is = module && module->is_readable && unwind_arch_after_call(address, module->start);
+    unwind_modules_put();
+    return is;
+}
+
+static bool in_module(uint64_t address)
+{
+    bool is = unwind_module_at(unwind_modules_get(), address) != NULL;
+    unwind_modules_put();
+    return is;
+}
+
+/* On aarch64 the two words may lie anywhere in their frame, so the caller's stack pointer is not known, only that it is
+ * above them. Where the caller needs it and keeps such words itself, they tell; else the walk ends with this frame. */
+static void find_sp(struct walk *walk)
+{
+    uint32_t packed = unwind_rule_of(walk->pc - 1);
+    if ((packed & UNWIND_PACKED_MASK) != UNWIND_PACKED_FRAME) {
+        if (packed >> 2 != UNWIND_NONE)
+            walk->sp = walk->high;
+        return;
+    }
+    if (unwind_packed_from_fp(packed))
+        return;
+    note_fp(walk);
+    uint64_t below = unwind_packed_fp(packed), sp = walk->fp + below - unwind_packed_cfa(packed);
+    bool good = below && sp >= walk->sp && !(sp & 7) && readable(walk, sp) && readable(walk, walk->fp + 8);
+    if (good) {
+        uint64_t ra = unwind_arch_strip(load_noted(walk, walk->fp + 8));
+        good = ra == 0 || is_after_call(ra);
+    }
+    walk->sp = good ? sp : walk->high;
+}
+
+/* Code of which nothing is known. Its frame pointer is believed when it points into the stack at a return address: one
+ * behind a call in known code, or one near the current address when that is in no module (compiled at run time). */
+static enum step step_frame_pointer(struct walk *walk)
+{
+    note_fp(walk);
+    uint64_t fp = walk->fp;
+    if (fp & 7 || !readable(walk, fp) || !readable(walk, fp + 8))
+        return STEP_CUT;
+    uint64_t ra = unwind_arch_strip(load_noted(walk, fp + 8));
+    if (ra == 0)
+        return STEP_END;
+    bool is_near = ra - walk->pc + JIT_REACH < 2u * JIT_REACH && ra - walk->low >= walk->high - walk->low;
+    if (!is_after_call(ra) && (!is_near || in_module(ra) || in_module(walk->pc)))
+        return STEP_CUT;
+    load_fp(walk, fp);
+    arrive(walk, ra, fp + 16);
+    if (!UNWIND_FP_TELLS_SP)
+        find_sp(walk);
+    return STEP_ON;
+}
+
+static __attribute__((noinline)) enum step step_special(struct walk *walk, uint32_t packed)
+{
+    if (packed >> 2 == UNWIND_END && (packed & UNWIND_PACKED_MASK) == UNWIND_PACKED_SPECIAL)
+        return STEP_END;
+    if (walk->high - walk->sp < 8) /* nothing above: no frame but the outermost may be here */
+        return STEP_CUT;
+    if ((packed & UNWIND_PACKED_MASK) == UNWIND_PACKED_FRAME)
+        return step_leaf(walk, packed);
+    if ((packed & UNWIND_PACKED_MASK) == UNWIND_PACKED_INDEX)
+        return step_rule(walk, unwind_rule_indexed(packed));
+    switch (packed >> 2) {
+    case UNWIND_NONE:
+        return step_frame_pointer(walk);
+    case UNWIND_SIGNAL:
+        return step_signal(walk);
+    default:
+        return STEP_CUT;
+    }
+}
+
+static inline bool is_common(const struct walk *walk, uint32_t packed)
+{
+    return (packed & UNWIND_PACKED_MASK) == UNWIND_PACKED_FRAME && unwind_packed_ra(packed) != 0 &&
+           walk->high - walk->sp >= 8;
+}
+
+/* No stack to read: at most the link register tells one more. */
+static unsigned walk_without_stack(const struct unwind_regs *regs, bool pc_is_return, uint64_t *frames, unsigned max)
+{
+    uint32_t packed = unwind_rule_of(regs->pc - pc_is_return);
+    if (max < 2 || pc_is_return || regs->lr == 0 || (packed & UNWIND_PACKED_MASK) != UNWIND_PACKED_FRAME ||
+        unwind_packed_ra(packed) != 0)
+        return 1;
+    frames[1] = unwind_packed_signed(packed) ? unwind_arch_strip(regs->lr) : regs->lr;
+    return 2;
+}
+
+static inline __attribute__((always_inline)) unsigned walk_up(const struct unwind_regs *regs, uint64_t high,
+                                                              bool pc_is_return, uint64_t *frames, unsigned max,
+                                                              bool *cut, struct unwind_notes *notes)
+{
+    frames[0] = regs->pc;
+    *cut = true;
+    if (notes) {
+        notes->count = 0;
+        notes->used_fp = notes->used_lr = false;
+    }
+    if (regs->sp & 7 || high < 8 || regs->sp > high - 8) {
+        if (notes)
+            notes->used_lr = true;
+        return walk_without_stack(regs, pc_is_return, frames, max);
+    }
+    struct walk now = {.pc = regs->pc,
+                       .sp = regs->sp,
+                       .fp = regs->fp,
+                       .lr = regs->lr,
+                       .low = regs->sp,
+                       .high = high,
+                       .fp_from = FROM_REGISTER,
+                       .is_return = pc_is_return,
+                       .has_lr = !pc_is_return && regs->lr != 0,
+                       .notes = notes};
+    for (unsigned count = 1;;) {
+        uint32_t packed = unwind_rule_of(now.pc - now.is_return);
+        enum step step;
+        if (__builtin_expect(is_common(&now, packed), 1)) {
+            step = step_packed(&now, packed);
+        } else {
+            /* By a copy, so that the compiler keeps `now` in registers. */
+            struct walk copy = now;
+            step = step_special(&copy, packed);
+            now = copy;
+        }
+        if (step != STEP_ON) {
+            *cut = step == STEP_CUT;
+            return count;
+        }
+        if (count == max)
+            return count;
+        /* Whoever names frames looks one byte before a return address; an interrupted instruction is made to fit. */
+        frames[count++] = now.pc + !now.is_return;
+    }
+}
+
+unsigned unwind_walk(const struct unwind_regs *regs, uint64_t stack_high, bool pc_is_return, uint64_t *frames,
+                     unsigned max, bool *cut)
+{
+    return walk_up(regs, stack_high, pc_is_return, frames, max, cut, NULL);
+}
+
+unsigned unwind_walk_noting(const struct unwind_regs *regs, uint64_t stack_high, bool pc_is_return, uint64_t *frames,
+                            unsigned max, bool *cut, struct unwind_notes *notes)
+{
+    return walk_up(regs, stack_high, pc_is_return, frames, max, cut, notes);
+}
+
+void unwind_modules_changed(void)
+{
+    bool removed;
+    if (unwind_modules_build(&removed) && removed)
+        unwind_rules_clear();
+}
