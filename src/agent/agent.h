@@ -37,6 +37,7 @@ struct agent_thread {
     uint32_t pid, tid;
     volatile uint32_t inside; /* > 0: agent code runs on this thread; counts nesting */
     bool started, ended;      /* the thread's start was recorded; its end was */
+    bool stack_asked;         /* thread.c: the kernel was asked for the stack's place */
     uint64_t stack_low, stack_high;
     struct stack_table *stacks; /* chains this thread has sent; mapped lazily */
     uint64_t wake_at;           /* ring.c: head at which to see whether the recorder should be woken */
@@ -55,8 +56,9 @@ extern struct wire_region *agent_region;
  * Also zeroed when the recorder is gone; sampling handlers that find `live` 0 leave and stop their tick. */
 union agent_switch {
     struct {
-        volatile uint8_t live; /* the region is there and the recorder reads */
-        volatile uint8_t heap; /* and allocations are wanted */
+        volatile uint8_t live;    /* the region is there and the recorder reads */
+        volatile uint8_t heap;    /* and allocations are wanted */
+        volatile uint8_t modules; /* something may have been loaded or unloaded: see modules.h */
     };
     uint8_t page[65536]; /* the largest page of the processors we know */
 };

@@ -1,0 +1,23 @@
+/* agent/arena.h - the little memory that is handed out before the real malloc is known. Never given back.
+ *
+ * Its blocks may live as long as the program: every hook that takes a pointer must ask arena_owns() first. */
+#ifndef NUMALENS_AGENT_ARENA_H
+#define NUMALENS_AGENT_ARENA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ARENA_BYTES = 1 << 18 };
+extern char arena_bytes[ARENA_BYTES];
+
+static inline bool arena_owns(const void *block)
+{
+    return (uintptr_t)block - (uintptr_t)arena_bytes < ARENA_BYTES;
+}
+
+/* Zeroed memory, or NULL with errno ENOMEM. `align` is a power of two. */
+void *arena_alloc(size_t size, size_t align);
+size_t arena_size(const void *block);
+
+#endif

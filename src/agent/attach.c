@@ -1,0 +1,234 @@
+#include "agent/attach.h"
+
+#include "agent/environment.h"
+#include "agent/modules.h"
+#include "agent/process.h"
+#include "agent/real.h"
+#include "agent/ring.h"
+#include "agent/sampler.h"
+#include "agent/stack.h"
+#include "agent/sys.h"
+#include "agent/thread.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#pragma weak sampler_start
+#pragma weak sampler_stop
+#pragma weak sampler_thread_start
+
+enum phase {
+    PHASE_UNTRIED,
+    PHASE_BUSY, /* a thread attaches, or starts anew after fork; its own hooks pass through */
+    PHASE_ATTACHED,
+    PHASE_OFF, /* no recorder, or it is gone: for good */
+};
+
+static _Atomic uint32_t phase;
+static uint32_t process_pid; /* whose state this is; written when attached and after fork */
+static bool shy, sampling;
+
+void attach_give_up(void)
+{
+    /* In this order: a switch that is off while the phase says attached means a fork. */
+    atomic_store_explicit(&phase, PHASE_OFF, memory_order_seq_cst);
+    agent_switch.live = 0;
+    agent_switch.heap = 0;
+}
+
+void attach_be_shy(void)
+{
+    shy = true;
+}
+
+bool attach_is_shy(void)
+{
+    return shy;
+}
+
+static bool region_fits(const struct wire_region *region, uint64_t bytes, uint64_t nonce)
+{
+    if (region->magic != WIRE_MAGIC || region->version != WIRE_VERSION || region->header_bytes != sizeof *region ||
+        region->nonce != nonce || region->region_bytes > bytes)
+        return false;
+    uint64_t rings = (uint64_t)region->ring_count * sizeof(struct wire_ring);
+    uint64_t data = (uint64_t)region->ring_count * region->ring_bytes;
+    uint32_t size = region->ring_bytes;
+    return region->ring_count > 0 && size >= WIRE_PAGE && (size & (size - 1)) == 0 &&
+           region->rings_offset >= sizeof *region && region->rings_offset % 64 == 0 && region->data_offset % 8 == 0 &&
+           region->rings_offset + rings <= region->data_offset && region->data_offset + data <= bytes;
+}
+
+static struct wire_region *region_map(const struct environment_region *where)
+{
+    char path[64] = "/proc/", digits[24];
+    char *at = path + strlen(path);
+    const uint64_t numbers[] = {where->pid, where->fd};
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t value = numbers[i];
+        unsigned count = 0;
+        do {
+            digits[count++] = (char)('0' + value % 10);
+            value /= 10;
+        } while (value);
+        while (count)
+            *at++ = digits[--count];
+        if (i == 0) {
+            memcpy(at, "/fd/", 4);
+            at += 4;
+        }
+    }
+    *at = '\0';
+    int fd = (int)sys_call(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
+    if (fd < 0)
+        return NULL;
+    struct wire_region *region = NULL;
+    struct stat file;
+    int saved = errno;
+    bool known = fstat(fd, &file) == 0 && file.st_size >= (off_t)sizeof *region;
+    errno = saved;
+    if (known) {
+        uint64_t bytes = (uint64_t)file.st_size;
+        long mapped = sys_call(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0L);
+        if (mapped > 0 || mapped < -4095) {
+            region = (struct wire_region *)mapped;
+            if (!region_fits(region, bytes, where->nonce)) {
+                sys_unmap(region, bytes);
+                region = NULL;
+            }
+        }
+    }
+    sys_close(fd);
+    return region;
+}
+
+static void switch_on(void)
+{
+    agent_switch.live = 1;
+    agent_switch.heap = (agent_region->config.flags & WIRE_TRACK_HEAP) != 0;
+    atomic_store_explicit(&phase, PHASE_ATTACHED, memory_order_release);
+}
+
+/* Tells who we are. `self` has no ring yet. */
+static void introduce(struct agent_thread *self, bool forked)
+{
+    process_pid = (uint32_t)sys_call(SYS_getpid);
+    ring_image = atomic_fetch_add_explicit(&agent_region->images, 1, memory_order_relaxed) + 1;
+    agent_switch.live = 1;
+    if (ring_claim(self)) {
+        process_tell(self, forked);
+        if (forked)
+            thread_tell(self, 0);
+        else
+            process_tell_main(self);
+    }
+}
+
+static void attach(struct agent_thread *self)
+{
+    struct environment_region where;
+    if (!environment_read(environ, &where) || !(agent_region = region_map(&where)) ||
+        !atomic_load_explicit(&agent_region->recording, memory_order_acquire)) {
+        attach_give_up();
+        return;
+    }
+    if (!(agent_region->config.flags & WIRE_FOLLOW_CHILDREN))
+        environment_strip(environ);
+    /* Kernels before 4.14 do not know this; there the hooks of fork do what they can. */
+    sys_call(SYS_madvise, &agent_switch, sizeof agent_switch, MADV_WIPEONFORK);
+    modules_setup();
+    thread_setup();
+    introduce(self, false);
+    modules_refresh(self);
+    if ((agent_region->config.flags & WIRE_TRACK_HEAP) && !real_malloc_is_hooked())
+        atomic_fetch_add_explicit(&agent_region->shared.lost[LOSS_HEAP_UNSEEN], 1, memory_order_relaxed);
+    switch_on();
+}
+
+/* In a child made by fork, before anything else is recorded. */
+static void start_anew(struct agent_thread *self, bool was_inside)
+{
+    static struct wire_ring nowhere;
+    modules_forked();
+    if (!(agent_region->config.flags & WIRE_FOLLOW_CHILDREN)) {
+        attach_give_up();
+        return;
+    }
+    if (was_inside) {
+        /* A signal handler forked while its thread was writing a record, and that writing will go on in this child
+         * too: let it end where nobody looks. */
+        atomic_fetch_add_explicit(&agent_region->shared.lost[LOSS_CHILD_UNTRACKED], 1, memory_order_relaxed);
+        self->producer.ring = &nowhere;
+        self->wake_at = UINT64_MAX;
+        attach_give_up();
+        return;
+    }
+    ring_forget(self);
+    stack_forget(self);
+    introduce(self, true);
+    switch_on();
+    if (sampling && sampler_start && sampler_start(true) && sampler_thread_start)
+        sampler_thread_start(self);
+}
+
+void attach_look(void)
+{
+    struct agent_thread *self = &agent_self;
+    uint32_t now = atomic_load_explicit(&phase, memory_order_acquire);
+    if (now == PHASE_OFF || now == PHASE_BUSY || (now == PHASE_ATTACHED && agent_switch.live))
+        return;
+    if (now == PHASE_UNTRIED && !environ)
+        return; /* libc itself has not begun */
+    if (!atomic_compare_exchange_strong(&phase, &now, PHASE_BUSY))
+        return;
+    int saved = errno;
+    bool was_inside = self->inside != 0;
+    self->inside += AGENT_CALLS_LIBC;
+    if (now == PHASE_UNTRIED)
+        attach(self);
+    else
+        start_anew(self, was_inside);
+    self->inside -= AGENT_CALLS_LIBC;
+    errno = saved;
+}
+
+void attach_forked(void)
+{
+    if (atomic_load_explicit(&phase, memory_order_acquire) != PHASE_ATTACHED)
+        return;
+    if (agent_switch.live && process_pid != (uint32_t)sys_call(SYS_getpid))
+        agent_switch.live = agent_switch.heap = 0;
+    attach_look();
+}
+
+static __attribute__((constructor)) void begin(void)
+{
+    struct agent_thread *self = &agent_self;
+    real_resolve();
+    attach_look();
+    if (!agent_switch.live || !(agent_region->config.flags & (WIRE_SAMPLE_LOADS | WIRE_SAMPLE_STORES)))
+        return;
+    int saved = errno;
+    self->inside += AGENT_BUSY;
+    sampling = sampler_start && sampler_start(false);
+    if (sampling && sampler_thread_start)
+        sampler_thread_start(self);
+    self->inside -= AGENT_BUSY;
+    errno = saved;
+}
+
+static __attribute__((destructor)) void finish(void)
+{
+    struct agent_thread *self = &agent_self;
+    if (!agent_switch.live)
+        return;
+    int saved = errno;
+    self->inside += AGENT_BUSY;
+    if (sampling && sampler_stop)
+        sampler_stop();
+    if (thread_ready(self, true))
+        modules_refresh(self);
+    self->inside -= AGENT_BUSY;
+    thread_end(self, false);
+    errno = saved;
+}

@@ -1,0 +1,46 @@
+/* The hot path of every hook of the heap. No system call, no lock; see ring.c for the exceptions. */
+#include "agent/heap.h"
+
+struct heap_operator heap_operators[HEAP_OPERATORS];
+uint64_t heap_operators_start, heap_operators_span;
+
+bool heap_is_operator(uint64_t pc)
+{
+    for (unsigned i = 0; i < HEAP_OPERATORS; i++) {
+        if (pc - heap_operators[i].start < heap_operators[i].size)
+            return true;
+    }
+    return false;
+}
+
+/* Something may have been loaded: see modules.h. */
+static inline void look_at_modules(struct agent_thread *self, uint64_t pc)
+{
+    if (__builtin_expect(modules_is_linker(pc), 0))
+        agent_switch.modules = 1;
+    else if (__builtin_expect(agent_switch.modules, 0))
+        modules_refresh(self);
+}
+
+void heap_born(void *block, size_t size, enum alloc_fn fn, const struct unwind_regs *caller)
+{
+    struct agent_thread *self = &agent_self;
+    int saved;
+    if (heap_is_nested(caller->pc) || !record_begin(self, &saved))
+        return;
+    look_at_modules(self, caller->pc);
+    uint32_t stack = stack_number(self, caller, true, true);
+    record_alloc(self, (uint64_t)block, size, fn, stack);
+    record_end(self, saved);
+}
+
+void heap_gone(void *block, enum alloc_fn fn, uint64_t pc)
+{
+    struct agent_thread *self = &agent_self;
+    int saved;
+    if (heap_is_nested(pc) || !record_begin(self, &saved))
+        return;
+    look_at_modules(self, pc);
+    record_free(self, (uint64_t)block, fn);
+    record_end(self, saved);
+}

@@ -1,0 +1,58 @@
+/* Loading and unloading of libraries by the program. Most is seen without these hooks (agent/modules.h); they only see
+ * it sooner. */
+#include "agent/attach.h"
+#include "agent/modules.h"
+#include "agent/real.h"
+#include "agent/record.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+static void refresh(void)
+{
+    struct agent_thread *self = &agent_self;
+    int saved;
+    if (!attach_live() || !record_begin(self, &saved))
+        return;
+    modules_refresh(self);
+    record_end(self, saved);
+}
+
+/* A bare name is searched for on the paths of the object that calls, and $ORIGIN is the caller's too: such a call must
+ * reach the linker as the caller's own, by a jump. */
+static bool depends_on_caller(const char *file)
+{
+    return file && *file && (!strchr(file, '/') || strchr(file, '$'));
+}
+
+AGENT_EXPORT __attribute__((optimize("O2"))) void *dlopen(const char *file, int mode)
+{
+    real_need();
+    if (depends_on_caller(file)) {
+        agent_switch.modules = 1;
+        return real.dlopen(file, mode);
+    }
+    void *handle = real.dlopen(file, mode);
+    refresh();
+    return handle;
+}
+
+AGENT_EXPORT __attribute__((optimize("O2"))) void *dlmopen(Lmid_t namespace, const char *file, int mode)
+{
+    real_need();
+    if (depends_on_caller(file)) {
+        agent_switch.modules = 1;
+        return real.dlmopen(namespace, file, mode);
+    }
+    void *handle = real.dlmopen(namespace, file, mode);
+    refresh();
+    return handle;
+}
+
+AGENT_EXPORT int dlclose(void *handle)
+{
+    real_need();
+    int result = real.dlclose(handle);
+    refresh();
+    return result;
+}

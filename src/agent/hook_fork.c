@@ -1,0 +1,25 @@
+/* fork and _Fork. The child finds out by itself that it is one (agent_switch); these only make it start at once, and
+ * see it on kernels that cannot wipe a page. vfork and posix_spawn need nothing: their child runs on its parent's
+ * thread, in its parent's memory, until it becomes another program. */
+#include "agent/attach.h"
+#include "agent/real.h"
+
+#include <unistd.h>
+
+AGENT_EXPORT pid_t fork(void)
+{
+    real_need();
+    pid_t child = real.fork();
+    if (child == 0)
+        attach_forked();
+    return child;
+}
+
+AGENT_EXPORT pid_t _Fork(void)
+{
+    real_need();
+    pid_t child = real.fork_bare ? real.fork_bare() : real.fork();
+    if (child == 0)
+        attach_forked();
+    return child;
+}

@@ -1,0 +1,104 @@
+/* Threads: their start, and their names. */
+#include "agent/attach.h"
+#include "agent/real.h"
+#include "agent/record.h"
+#include "agent/sys.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* What a new thread needs to know. Slots are taken by the creator and given back by the thread itself. */
+struct start {
+    _Atomic uint32_t taken;
+    void *(*routine)(void *);
+    void *argument;
+};
+enum { STARTS = 256 };
+static struct start starts[STARTS];
+
+static struct start *start_take(void *(*routine)(void *), void *argument)
+{
+    for (unsigned i = 0; i < STARTS; i++) {
+        struct start *start = &starts[i];
+        if (!atomic_load_explicit(&start->taken, memory_order_relaxed) &&
+            !atomic_exchange_explicit(&start->taken, 1, memory_order_acquire)) {
+            start->routine = routine;
+            start->argument = argument;
+            return start;
+        }
+    }
+    return NULL;
+}
+
+static void start_release(struct start *start)
+{
+    atomic_store_explicit(&start->taken, 0, memory_order_release);
+}
+
+static void *run(void *argument)
+{
+    struct start *start = argument;
+    void *(*routine)(void *) = start->routine;
+    void *routine_argument = start->argument;
+    start_release(start);
+    if (attach_live())
+        thread_begin((uint64_t)routine);
+    return routine(routine_argument);
+}
+
+AGENT_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *),
+                                void *argument)
+{
+    real_need();
+    /* Without a slot the thread goes uncounted until its first allocation tells of it. */
+    struct start *start = attach_live() ? start_take(routine, argument) : NULL;
+    if (!start)
+        return real.pthread_create(thread, attributes, routine, argument);
+    int result = real.pthread_create(thread, attributes, run, start);
+    if (result)
+        start_release(start);
+    return result;
+}
+
+static void tell_name(uint32_t tid, const char *name)
+{
+    struct agent_thread *self = &agent_self;
+    int saved;
+    if (!attach_live() || !record_begin(self, &saved))
+        return;
+    thread_renamed(self, tid, name);
+    record_end(self, saved);
+}
+
+AGENT_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
+{
+    real_need();
+    int result = real.pthread_setname_np(thread, name);
+    if (result)
+        return result;
+    /* Static TLS lies at the same distance from every thread's descriptor. A thread without a number has not told of
+     * itself yet and will do so under its new name. */
+    intptr_t distance = (intptr_t)&agent_self - (intptr_t)pthread_self();
+    const struct agent_thread *other = (const struct agent_thread *)((intptr_t)thread + distance);
+    if (other == &agent_self || other->tid)
+        tell_name(other->tid, name);
+    return result;
+}
+
+AGENT_EXPORT int prctl(int option, ...)
+{
+    unsigned long words[4];
+    va_list arguments;
+    va_start(arguments, option);
+    for (unsigned i = 0; i < 4; i++)
+        words[i] = va_arg(arguments, unsigned long);
+    va_end(arguments);
+    real_need();
+    int result = real.prctl(option, words[0], words[1], words[2], words[3]);
+    if (option == PR_SET_NAME && result == 0)
+        tell_name(0, (const char *)words[0]);
+    /* Nobody without privileges can filter his own system calls without one of these. */
+    if ((option == PR_SET_NO_NEW_PRIVS || option == PR_SET_SECCOMP) && result == 0)
+        attach_be_shy();
+    return result;
+}

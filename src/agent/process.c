@@ -1,0 +1,92 @@
+#include "agent/process.h"
+
+#include "agent/maps.h"
+#include "agent/record.h"
+#include "agent/sys.h"
+
+#include <string.h>
+#include <sys/resource.h>
+
+void process_tell(struct agent_thread *self, bool forked)
+{
+    /* Both texts, each with its NUL; exe first. On the stack: 2 KB, once per process. */
+    char texts[WIRE_MAX_TEXT];
+    size_t length = sys_readlink("/proc/self/exe", texts, sizeof texts / 2) + 1;
+    int fd = sys_open_read("/proc/self/cmdline");
+    size_t begin = length;
+    if (fd >= 0) {
+        long got;
+        while ((got = sys_read(fd, texts + length, sizeof texts - 1 - length)) > 0)
+            length += (size_t)got;
+        sys_close(fd);
+    }
+    /* The arguments are parted and closed by NULs. */
+    while (length > begin && !texts[length - 1])
+        length--;
+    for (size_t i = begin; i < length; i++) {
+        if (!texts[i])
+            texts[i] = ' ';
+    }
+    texts[length++] = '\0';
+
+    uint32_t words = (uint32_t)(sizeof(struct wire_process) + length + 7) / 8;
+    struct wire_process *record = agent_reserve(self, words, LOSS_RING_FULL, true);
+    if (!record)
+        return;
+    record->head = (struct wire_head){
+        .type = WIRE_PROCESS, .words = (uint8_t)words, .cpu = agent_cpu(), .value = (uint32_t)sys_call(SYS_getppid)};
+    record->time = agent_time();
+    record->forked = forked;
+    memset((uint64_t *)record + words - 1, 0, 8);
+    memcpy(record->texts, texts, length);
+    agent_commit(self, words);
+}
+
+struct main_maps {
+    struct record_map heap, stack; /* size 0 when not seen */
+    uint64_t last_end;             /* of the map before */
+};
+
+static bool see_map(const struct maps_line *line, void *data)
+{
+    struct main_maps *found = data;
+    struct record_map map = {.addr = line->start,
+                             .size = line->end - line->start,
+                             .prot = line->prot,
+                             .flags = MAP_PRIVATE | MAP_ANONYMOUS,
+                             .path = ""};
+    if (strcmp(line->path, "[heap]") == 0) {
+        map.kind = MAP_KIND_BRK;
+        found->heap = map;
+    } else if (strcmp(line->path, "[stack]") == 0) {
+        /* It may grow down to its limit, but not into what lies below. */
+        struct rlimit limit = {0};
+        uint64_t low = line->start;
+        if (sys_call(SYS_prlimit64, 0, RLIMIT_STACK, NULL, &limit) == 0)
+            low = limit.rlim_cur < line->end ? line->end - limit.rlim_cur : 0;
+        if (low < found->last_end)
+            low = found->last_end;
+        if (low > line->start)
+            low = line->start;
+        map.addr = low;
+        map.size = line->end - low;
+        map.kind = MAP_KIND_STACK;
+        found->stack = map;
+    }
+    found->last_end = line->end;
+    return found->stack.size != 0;
+}
+
+void process_tell_main(struct agent_thread *self)
+{
+    struct main_maps found = {0};
+    maps_find(see_map, &found);
+    self->stack_asked = true;
+    self->stack_low = found.stack.addr;
+    self->stack_high = found.stack.addr + found.stack.size;
+    thread_tell(self, 0);
+    if (found.heap.size)
+        record_map(self, &found.heap, 0);
+    if (found.stack.size)
+        record_map(self, &found.stack, 0);
+}

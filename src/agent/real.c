@@ -1,0 +1,178 @@
+#include "agent/real.h"
+
+#include "agent/arena.h"
+#include "agent/modules.h"
+#include "agent/sys.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A page is 4 KB at least; valloc from the arena happens to nobody. */
+enum { ARENA_PAGE = 4096 };
+
+static __thread bool resolving __attribute__((tls_model("initial-exec")));
+
+static void *first_malloc(size_t size)
+{
+    return real_resolve() ? real.malloc(size) : arena_alloc(size, 16);
+}
+
+static void *first_calloc(size_t count, size_t size)
+{
+    size_t bytes;
+    if (real_resolve())
+        return real.calloc(count, size);
+    return __builtin_mul_overflow(count, size, &bytes) ? NULL : arena_alloc(bytes, 16);
+}
+
+static void *first_realloc(void *block, size_t size)
+{
+    return real_resolve() ? real.realloc(block, size)
+                          : arena_alloc(size, 16); /* the hook has dealt with arena blocks */
+}
+
+static void first_free(void *block)
+{
+    if (real_resolve())
+        real.free(block);
+}
+
+static void *first_aligned_alloc(size_t align, size_t size)
+{
+    return real_resolve() ? real.aligned_alloc(align, size) : arena_alloc(size, align);
+}
+
+static int first_posix_memalign(void **block, size_t align, size_t size)
+{
+    if (real_resolve())
+        return real.posix_memalign(block, align, size);
+    int saved = errno;
+    void *got = arena_alloc(size, align);
+    errno = saved;
+    if (!got)
+        return ENOMEM;
+    *block = got;
+    return 0;
+}
+
+static void *first_memalign(size_t align, size_t size)
+{
+    return real_resolve() ? real.memalign(align, size) : arena_alloc(size, align);
+}
+
+static void *first_valloc(size_t size)
+{
+    return real_resolve() ? real.valloc(size) : arena_alloc(size, ARENA_PAGE);
+}
+
+static void *first_pvalloc(size_t size)
+{
+    return real_resolve() ? real.pvalloc(size) : arena_alloc(size, ARENA_PAGE);
+}
+
+static size_t first_usable_size(void *block)
+{
+    return real_resolve() ? real.malloc_usable_size(block) : 0;
+}
+
+static void *first_mmap(void *addr, size_t size, int prot, int flags, int fd, off_t offset)
+{
+    return real_resolve() ? real.mmap(addr, size, prot, flags, fd, offset)
+                          : (void *)syscall(SYS_mmap, addr, size, prot, flags, fd, offset);
+}
+
+static int first_munmap(void *addr, size_t size)
+{
+    return real_resolve() ? real.munmap(addr, size) : (int)syscall(SYS_munmap, addr, size);
+}
+
+static void *first_mremap(void *addr, size_t old_size, size_t size, int flags, void *to)
+{
+    return real_resolve() ? real.mremap(addr, old_size, size, flags, to)
+                          : (void *)syscall(SYS_mremap, addr, old_size, size, flags, to);
+}
+
+struct real real = {
+    .malloc = first_malloc,
+    .calloc = first_calloc,
+    .realloc = first_realloc,
+    .free = first_free,
+    .aligned_alloc = first_aligned_alloc,
+    .posix_memalign = first_posix_memalign,
+    .memalign = first_memalign,
+    .valloc = first_valloc,
+    .pvalloc = first_pvalloc,
+    .malloc_usable_size = first_usable_size,
+    .mmap = first_mmap,
+    .munmap = first_munmap,
+    .mremap = first_mremap,
+};
+
+#define NEXT(field, name)                                                                                              \
+    do {                                                                                                               \
+        void *next_ = dlsym(RTLD_NEXT, name);                                                                          \
+        if (next_)                                                                                                     \
+            memcpy(&found.field, &next_, sizeof next_);                                                                \
+    } while (0)
+
+bool real_resolve(void)
+{
+    if (resolving)
+        return false;
+    if (real.sigaction)
+        return true;
+    resolving = true;
+    int saved = errno;
+    struct real found = real;
+    NEXT(malloc, "malloc");
+    NEXT(calloc, "calloc");
+    NEXT(realloc, "realloc");
+    NEXT(free, "free");
+    NEXT(aligned_alloc, "aligned_alloc");
+    NEXT(posix_memalign, "posix_memalign");
+    NEXT(memalign, "memalign");
+    NEXT(valloc, "valloc");
+    NEXT(pvalloc, "pvalloc");
+    NEXT(malloc_usable_size, "malloc_usable_size");
+    NEXT(mmap, "mmap");
+    NEXT(munmap, "munmap");
+    NEXT(mremap, "mremap");
+    NEXT(brk, "brk");
+    NEXT(sbrk, "sbrk");
+    NEXT(shmat, "shmat");
+    NEXT(shmdt, "shmdt");
+    NEXT(dlopen, "dlopen");
+    NEXT(dlmopen, "dlmopen");
+    NEXT(dlclose, "dlclose");
+    NEXT(pthread_create, "pthread_create");
+    NEXT(pthread_setname_np, "pthread_setname_np");
+    NEXT(prctl, "prctl");
+    NEXT(fork, "fork");
+    NEXT(fork_bare, "_Fork");
+    NEXT(signal, "signal");
+    NEXT(sysv_signal, "__sysv_signal");
+    NEXT(sigset, "sigset");
+    NEXT(sigignore, "sigignore");
+    NEXT(siginterrupt, "siginterrupt");
+    NEXT(sigaction, "sigaction");
+    dlerror(); /* an old libc lacks some; that is not the program's to see */
+    /* Two threads may get here together; both write the same. */
+    real = found;
+    errno = saved;
+    resolving = false;
+    return true;
+}
+
+bool real_malloc_is_hooked(void)
+{
+    int saved = errno;
+    Dl_info info;
+    const ElfW(Sym) *symbol = NULL;
+    void *called = dlsym(RTLD_DEFAULT, "malloc");
+    bool found = called && dladdr1(called, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol;
+    errno = saved;
+    /* An executable at a fixed address that merely takes malloc's address also has an entry, but an undefined one. */
+    return !found || modules_is_agent((uint64_t)called) || symbol->st_shndx == SHN_UNDEF;
+}

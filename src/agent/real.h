@@ -1,0 +1,68 @@
+/* agent/real.h - the functions that the hooks stand in front of: libc's, or those of whichever allocator is loaded.
+ *
+ * The allocation family and the mappings may be called at any time: before they are known, each entry leads to a
+ * function that finds them first, and what the finding itself allocates comes from a small arena (agent/arena.h). The
+ * others are there after real_resolve(). */
+#ifndef NUMALENS_AGENT_REAL_H
+#define NUMALENS_AGENT_REAL_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct real {
+    void *(*malloc)(size_t);
+    void *(*calloc)(size_t, size_t);
+    void *(*realloc)(void *, size_t);
+    void (*free)(void *);
+    void *(*aligned_alloc)(size_t, size_t);
+    int (*posix_memalign)(void **, size_t, size_t);
+    void *(*memalign)(size_t, size_t);
+    void *(*valloc)(size_t);
+    void *(*pvalloc)(size_t);
+    size_t (*malloc_usable_size)(void *);
+
+    void *(*mmap)(void *, size_t, int, int, int, off_t);
+    int (*munmap)(void *, size_t);
+    void *(*mremap)(void *, size_t, size_t, int, void *);
+    int (*brk)(void *);
+    void *(*sbrk)(intptr_t);
+    void *(*shmat)(int, const void *, int);
+    int (*shmdt)(const void *);
+
+    void *(*dlopen)(const char *, int);
+    void *(*dlmopen)(long, const char *, int);
+    int (*dlclose)(void *);
+
+    int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    int (*pthread_setname_np)(pthread_t, const char *);
+    int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
+    pid_t (*fork)(void);
+    pid_t (*fork_bare)(void); /* _Fork */
+
+    int (*sigaction)(int, const struct sigaction *, struct sigaction *);
+    sighandler_t (*signal)(int, sighandler_t);
+    sighandler_t (*sysv_signal)(int, sighandler_t);
+    sighandler_t (*sigset)(int, sighandler_t);
+    int (*sigignore)(int);
+    int (*siginterrupt)(int, int);
+};
+
+extern struct real real;
+
+/* Finds them all. False when this thread is already at it: dlsym came back through a hook. */
+bool real_resolve(void);
+
+static inline void real_need(void)
+{
+    if (__builtin_expect(!real.sigaction, 0))
+        real_resolve();
+}
+
+/* Whether the program's calls of malloc reach the hook: not so when the executable itself has a malloc. */
+bool real_malloc_is_hooked(void);
+
+#endif

@@ -1,0 +1,55 @@
+/* agent/record.h - the records that hooks send. Call with inside > 0, on a thread that thread_ready() said yes to. */
+#ifndef NUMALENS_AGENT_RECORD_H
+#define NUMALENS_AGENT_RECORD_H
+
+#include "agent/agent.h"
+#include "agent/ring.h"
+#include "agent/thread.h"
+#include "agent/unwind.h"
+
+#include <errno.h>
+
+/* Opens a hook's work: false when the thread is already inside the agent or has no ring. `*saved` keeps errno. */
+static inline bool record_begin(struct agent_thread *self, int *saved)
+{
+    if (__builtin_expect(self->inside != 0, 0)) {
+        /* A signal handler of the program interrupted the agent. */
+        if (self->inside < AGENT_CALLS_LIBC)
+            ring_lose(self, LOSS_RING_FULL, 1);
+        return false;
+    }
+    *saved = errno;
+    self->inside = AGENT_BUSY;
+    __asm__ volatile("" ::: "memory");
+    if (__builtin_expect(!self->producer.ring || (!self->stack_high && !self->stack_asked), 0)) {
+        if (!thread_ready(self, true)) {
+            self->inside = 0;
+            errno = *saved;
+            return false;
+        }
+        if (!self->stack_high && !self->stack_asked)
+            thread_find_stack(self);
+    }
+    return true;
+}
+
+static inline void record_end(struct agent_thread *self, int saved)
+{
+    __asm__ volatile("" ::: "memory");
+    self->inside = 0;
+    errno = saved;
+}
+
+struct record_map {
+    uint64_t addr, size, offset;
+    uint32_t prot, flags;
+    enum map_kind kind;
+    const char *path;
+};
+
+void record_map(struct agent_thread *self, const struct record_map *map, uint32_t stack);
+void record_unmap(struct agent_thread *self, uint64_t addr, uint64_t size);
+void record_alloc(struct agent_thread *self, uint64_t addr, uint64_t size, enum alloc_fn fn, uint32_t stack);
+void record_free(struct agent_thread *self, uint64_t addr, enum alloc_fn fn);
+
+#endif

@@ -1,0 +1,212 @@
+/* The producer's end of the rings. Everything here may run inside the target's malloc, and all but the waiting in its
+ * signal handlers: no allocation, no lock; system calls only when a ring is claimed, half full or full. */
+#include "agent/ring.h"
+
+#include "agent/attach.h"
+#include "agent/sys.h"
+#include "agent/thread.h"
+#include "base/clock.h"
+
+#include <sched.h>
+#include <string.h>
+#include <sys/rseq.h>
+
+enum {
+    WAIT_NS = 20000000,        /* one wait for room; the recorder wakes us earlier */
+    SILENT_NS = 2000000000,    /* a recorder without a heartbeat for so long is gone ... */
+    SILENT_WAITS = 10,         /* ... if it stays so while we wait: both may have been stopped and continued */
+    SILENT_MISSES = 1000,      /* likewise for handlers, which never wait */
+    CLAIM_SKIP_MAX_SHIFT = 10, /* without a free ring, look again after at most 1024 events */
+};
+
+struct wire_region *agent_region; /* written once by attach.c */
+union agent_switch agent_switch __attribute__((aligned(sizeof(union agent_switch))));
+__thread struct agent_thread agent_self;
+uint32_t ring_image;
+
+uint64_t agent_time(void)
+{
+    if (agent_region->config.flags & WIRE_COUNTER_IS_CPU)
+        return wire_counter();
+    return clock_now_ns();
+}
+
+uint16_t agent_cpu(void)
+{
+    if (__rseq_size) {
+        const struct rseq *area = (const struct rseq *)((const char *)__builtin_thread_pointer() + __rseq_offset);
+        int32_t cpu = (int32_t) * (const volatile uint32_t *)&area->cpu_id;
+        if (cpu >= 0)
+            return (uint16_t)cpu;
+    }
+    int saved = errno;
+    int cpu = sched_getcpu();
+    errno = saved;
+    return cpu < 0 ? 0 : (uint16_t)cpu;
+}
+
+void ring_lose(struct agent_thread *self, enum loss_cause cause, uint64_t count)
+{
+    struct wire_ring *ring = self->producer.ring;
+    if (!ring) {
+        atomic_fetch_add_explicit(&agent_region->shared.lost[cause], count, memory_order_relaxed);
+        return;
+    }
+    _Atomic uint64_t *lost = &ring->counters.lost[cause];
+    atomic_store_explicit(lost, atomic_load_explicit(lost, memory_order_relaxed) + count, memory_order_relaxed);
+}
+
+static bool recorder_is_silent(void)
+{
+    uint64_t beat = atomic_load_explicit(&agent_region->heartbeat_ns, memory_order_relaxed);
+    uint64_t now = clock_now_ns();
+    return now > beat && now - beat > SILENT_NS;
+}
+
+static bool recorder_stopped(void)
+{
+    return !atomic_load_explicit(&agent_region->recording, memory_order_relaxed);
+}
+
+bool ring_claim(struct agent_thread *self)
+{
+    struct wire_region *region = agent_region;
+    if (self->claim_skip) {
+        self->claim_skip--;
+        ring_lose(self, LOSS_NO_RING, 1);
+        return false;
+    }
+    if (recorder_stopped()) {
+        attach_give_up();
+        return false;
+    }
+    uint32_t count = region->ring_count;
+    uint32_t hint = atomic_load_explicit(&region->claim_hint, memory_order_relaxed);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t index = (hint + i) % count;
+        struct wire_ring *ring = wire_ring_at(region, index);
+        uint32_t expected = WIRE_RING_FREE;
+        if (atomic_load_explicit(&ring->state, memory_order_relaxed) != WIRE_RING_FREE ||
+            !atomic_compare_exchange_strong_explicit(&ring->state, &expected, WIRE_RING_CLAIMED, memory_order_acquire,
+                                                     memory_order_relaxed))
+            continue;
+        atomic_store_explicit(&region->claim_hint, (index + 1) % count, memory_order_relaxed);
+        self->pid = (uint32_t)sys_call(SYS_getpid);
+        self->tid = (uint32_t)sys_call(SYS_gettid);
+        ring->pid = self->pid;
+        ring->tid = self->tid;
+        atomic_store_explicit(&ring->image, ring_image, memory_order_relaxed);
+        self->ring_index = index;
+        self->claim_misses = 0;
+        wire_producer_init(&self->producer, ring, wire_ring_data(region, index), region->ring_bytes);
+        self->wake_at = self->producer.head + region->ring_bytes / 2;
+        return true;
+    }
+    if (self->claim_misses < CLAIM_SKIP_MAX_SHIFT)
+        self->claim_misses++;
+    self->claim_skip = 1u << self->claim_misses;
+    ring_lose(self, LOSS_NO_RING, 1);
+    return false;
+}
+
+void ring_forget(struct agent_thread *self)
+{
+    self->producer = (struct wire_producer){0};
+    self->claim_skip = self->claim_misses = self->full_misses = 0;
+}
+
+void ring_close(struct agent_thread *self)
+{
+    struct wire_ring *ring = self->producer.ring;
+    if (!ring)
+        return;
+    ring_forget(self);
+    atomic_store_explicit(&ring->state, WIRE_RING_CLOSED, memory_order_release);
+}
+
+static void recorder_wake(void)
+{
+    struct wire_region *region = agent_region;
+    /* Pairs with the recorder's fence between saying that it sleeps and looking at the heads once more. */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (!atomic_load_explicit(&region->recorder_sleeps, memory_order_relaxed))
+        return;
+    atomic_fetch_add_explicit(&region->wake_word, 1, memory_order_release);
+    sys_futex_wake(&region->wake_word);
+}
+
+static void *wait_for_room(struct agent_thread *self, uint32_t words)
+{
+    struct wire_ring *ring = self->producer.ring;
+    void *room = NULL;
+    unsigned silent = 0;
+    while (agent_switch.live) {
+        uint32_t word = atomic_load_explicit(&ring->tail_word, memory_order_acquire);
+        atomic_store_explicit(&ring->waiting, 1, memory_order_seq_cst);
+        atomic_thread_fence(memory_order_seq_cst);
+        room = wire_ring_reserve(&self->producer, words);
+        if (room)
+            break;
+        recorder_wake();
+        sys_futex_wait(&ring->tail_word, word, WAIT_NS);
+        silent = recorder_is_silent() ? silent + 1 : 0;
+        if (recorder_stopped() || silent > SILENT_WAITS)
+            attach_give_up();
+    }
+    atomic_store_explicit(&ring->waiting, 0, memory_order_relaxed);
+    return room;
+}
+
+/* Out of line: the first record of a thread, or a full ring. */
+static __attribute__((noinline)) void *reserve_slow(struct agent_thread *self, uint32_t words, enum loss_cause cause,
+                                                    bool may_wait)
+{
+    if (!self->producer.ring) {
+        if (!thread_ready(self, may_wait))
+            return NULL;
+        void *room = wire_ring_reserve(&self->producer, words);
+        if (room)
+            return room;
+    }
+    if (may_wait) {
+        void *room = wait_for_room(self, words);
+        if (room)
+            return room;
+    } else if (recorder_stopped() || (++self->full_misses % SILENT_MISSES == 0 && recorder_is_silent())) {
+        attach_give_up();
+    }
+    ring_lose(self, cause, 1);
+    return NULL;
+}
+
+void *agent_reserve(struct agent_thread *self, uint32_t words, enum loss_cause cause, bool may_wait)
+{
+    if (__builtin_expect(!agent_switch.live, 0))
+        return NULL;
+    if (__builtin_expect(self->producer.ring != NULL, 1)) {
+        void *room = wire_ring_reserve(&self->producer, words);
+        if (__builtin_expect(room != NULL, 1))
+            return room;
+    }
+    return reserve_slow(self, words, cause, may_wait);
+}
+
+static __attribute__((noinline)) void wake_when_half_full(struct agent_thread *self)
+{
+    uint64_t tail = atomic_load_explicit(&self->producer.ring->tail, memory_order_relaxed);
+    uint32_t half = self->producer.bytes / 2;
+    self->full_misses = 0;
+    if (self->producer.head - tail < half) {
+        self->wake_at = tail + half;
+        return;
+    }
+    self->wake_at = self->producer.head + half / 4;
+    recorder_wake();
+}
+
+void agent_commit(struct agent_thread *self, uint32_t words)
+{
+    wire_ring_commit(&self->producer, words);
+    if (__builtin_expect(self->producer.head >= self->wake_at, 0))
+        wake_when_half_full(self);
+}
