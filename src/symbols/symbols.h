@@ -38,6 +38,10 @@ struct symbol_section {
 struct symbols *symbols_new(void);
 void symbols_free(struct symbols *symbols);
 
+/* A directory that is searched for debug files (DIR/.build-id/12/34.debug, DIR/path/of/program.debug) before
+ * /usr/lib/debug. For modules asked for later. */
+void symbols_add_debug_directory(struct symbols *symbols, const char *directory);
+
 /* The module of that file. `build_id_size` 0: take the file as it is. Never NULL; the same arguments give the same. */
 struct symbols_module *symbols_module(struct symbols *symbols, const char *path, const uint8_t *build_id,
                                       size_t build_id_size);

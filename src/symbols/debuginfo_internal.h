@@ -1,0 +1,79 @@
+/* symbols/debuginfo_internal.h - the index that units.c builds and inlines.c and variables.c use. */
+#ifndef NUMALENS_SYMBOLS_DEBUGINFO_INTERNAL_H
+#define NUMALENS_SYMBOLS_DEBUGINFO_INTERNAL_H
+
+#include "base/array.h"
+#include "base/map64.h"
+#include "symbols/debuginfo.h"
+#include "symbols/die.h"
+
+struct range {
+    uint64_t low, high;
+    uint32_t owner; /* unit, function or inlined call */
+};
+
+typedef array_of(struct range) range_list;
+
+struct inlined_call {
+    Dwarf_Die die;
+    uint32_t caller; /* the inlined call it lies in, or NO_CALLER */
+    uint32_t depth;
+    uint64_t low; /* lowest address */
+};
+
+#define NO_CALLER UINT32_MAX
+
+struct function {
+    Dwarf_Die die;
+    uint32_t unit;
+    uint64_t entry;
+    const char *name; /* NULL until asked for */
+    bool inlines_read;
+    array_of(struct inlined_call) calls;
+    range_list call_ranges;
+};
+
+struct unit {
+    Dwarf_Die line_die; /* where the line table hangs */
+    Dwarf_Die die;      /* where the functions are: the same, but for split DWARF */
+    bool functions_read;
+    range_list function_ranges; /* sorted; owner: into debuginfo.functions */
+};
+
+struct variable {
+    uint64_t addr;
+    Dwarf_Die die;
+};
+
+struct member {
+    uint64_t addr, size;
+    Dwarf_Die block, die;
+};
+
+struct debuginfo {
+    Dwarf *dwarf;
+    struct symbols *symbols;
+    array_of(struct unit) units;
+    range_list unit_ranges; /* sorted */
+    array_of(struct function) functions;
+    bool variables_read;
+    array_of(struct variable) variables;
+    array_of(struct member) members;
+    struct map64 scopes; /* entries without linkage name: offset -> interned "namespace::class::" */
+};
+
+void range_list_sort(range_list *list);
+
+/* The innermost range that covers `addr`, or NULL. */
+const struct range *range_list_find(const range_list *list, uint64_t addr);
+
+/* The unit's functions, read on first call; and the one that covers `addr`, or NULL. */
+struct function *unit_function_at(struct debuginfo *info, uint32_t unit, uint64_t addr);
+
+/* The deepest inlined call that covers `addr`, or NO_CALLER. Read on first call. */
+uint32_t function_call_at(struct function *function, uint64_t addr);
+
+/* The name of a function or inlined call, demangled, interned; "" when it has none. */
+const char *debuginfo_function_name(struct debuginfo *info, Dwarf_Die *die);
+
+#endif

@@ -1,0 +1,74 @@
+#include "symbols/demangle.h"
+
+#include "base/mem.h"
+
+#include <ctype.h>
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LONGEST_NAME = 8192, LONGEST_TEXT = 16384 };
+
+struct text {
+    jmp_buf too_long;
+    size_t length;
+    char bytes[LONGEST_TEXT + 1];
+};
+
+/* libiberty's demanglers have no way to be stopped. They hold nothing but stack when they call back, so leaving by
+ * longjmp loses nothing. */
+static void append(const char *bytes, size_t length, void *opaque)
+{
+    struct text *text = opaque;
+    if (length > LONGEST_TEXT - text->length)
+        longjmp(text->too_long, 1);
+    memcpy(text->bytes + text->length, bytes, length);
+    text->length += length;
+}
+
+static bool demangle_into(const char *name, struct text *text)
+{
+    enum { OPTIONS = DMGL_PARAMS | DMGL_ANSI };
+    if (setjmp(text->too_long))
+        return false;
+    text->length = 0;
+    if (rust_demangle_callback(name, OPTIONS, append, text))
+        return true;
+    text->length = 0;
+    return strncmp(name, "_Z", 2) == 0 && cplus_demangle_v3_callback(name, OPTIONS, append, text);
+}
+
+/* gfortran: __module_MOD_name, and __module_MOD_name.12 for what is local to a compilation. */
+static char *demangle_fortran(const char *name)
+{
+    if (strncmp(name, "__", 2) != 0)
+        return NULL;
+    const char *middle = strstr(name + 2, "_MOD_");
+    if (!middle || middle == name + 2 || middle[5] == '\0')
+        return NULL;
+    for (const char *at = name + 2; at < middle; at++)
+        if (!islower((unsigned char)*at) && !isdigit((unsigned char)*at) && *at != '_')
+            return NULL;
+    return mem_format("%.*s::%s", (int)(middle - name - 2), name + 2, middle + 5);
+}
+
+char *demangle(const char *name)
+{
+    if (name[0] != '_' || strnlen(name, LONGEST_NAME + 1) > LONGEST_NAME)
+        return NULL;
+    char *fortran = demangle_fortran(name);
+    if (fortran)
+        return fortran;
+    if (name[1] != 'Z' && name[1] != 'R')
+        return NULL;
+    struct text *text = mem_alloc(sizeof *text);
+    char *result = NULL;
+    if (demangle_into(name, text)) {
+        text->bytes[text->length] = '\0';
+        result = mem_strdup(text->bytes);
+    }
+    free(text);
+    return result;
+}

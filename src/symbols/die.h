@@ -1,0 +1,28 @@
+/* symbols/die.h - safe steps through a tree of DWARF entries (DIEs). */
+#ifndef NUMALENS_SYMBOLS_DIE_H
+#define NUMALENS_SYMBOLS_DIE_H
+
+#include "symbols/symbols.h"
+
+#include <elfutils/libdw.h>
+#include <stdbool.h>
+
+enum { DIE_DEPTH = 200 }; /* deeper trees are cut off: compilers stay far below */
+
+/* Steps to the first child, or to the next sibling. False at the end, and where a damaged file would lead backwards
+ * (libdw follows DW_AT_sibling wherever it points). */
+bool die_child(Dwarf_Die *parent, Dwarf_Die *child);
+bool die_next(Dwarf_Die *die);
+
+/* A constant attribute of the entry or of what it refers to; `otherwise` when there is none. */
+uint64_t die_number(Dwarf_Die *die, unsigned attribute, uint64_t otherwise);
+
+/* DW_AT_linkage_name, or NULL. */
+const char *die_linkage_name(Dwarf_Die *die);
+
+bool die_is_fortran(Dwarf_Die *die);
+
+/* Calls `visit` for each address range of the entry. */
+void die_ranges(Dwarf_Die *die, void (*visit)(void *context, uint64_t low, uint64_t high), void *context);
+
+#endif

@@ -1,0 +1,342 @@
+#include "symbols/symbols.h"
+
+#include "base/array.h"
+#include "base/map64.h"
+#include "base/strtab.h"
+#include "symbols/binary.h"
+#include "symbols/debuginfo.h"
+#include "symbols/demangle.h"
+#include "symbols/internal.h"
+#include "symbols/symtab.h"
+#include "symbols/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FRAMES_MOST = 64 };
+
+struct symbols {
+    struct strtab *names;
+    struct map64 demangled; /* a name's number + 1 -> its demangled text's number */
+    array_of(struct symbols_module *) modules;
+    array_of(const char *) directories;
+};
+
+struct symbols_module {
+    struct symbols *symbols;
+    const char *path;
+    uint8_t build_id[BUILD_ID_MOST];
+    size_t build_id_size;
+    bool opened, debug_opened;
+    const char *trouble;
+    struct binary *binary; /* NULL: no such file, or another build of it */
+    struct binary *debug;  /* separate debug file, if any */
+    struct debuginfo *info;
+    struct table functions, objects;
+    array_of(struct symbol_section) sections; /* sorted */
+
+    /* Answers given before. */
+    struct map64 frames_at, objects_at;
+    array_of(struct symbol_frame) frames; /* all answers, one after the other */
+    array_of(struct symbol_object) known_objects;
+};
+
+struct symbols *symbols_new(void)
+{
+    struct symbols *symbols = mem_zalloc(sizeof *symbols);
+    symbols->names = strtab_new();
+    return symbols;
+}
+
+static void module_free(struct symbols_module *module)
+{
+    debuginfo_close(module->info);
+    binary_close(module->debug);
+    binary_close(module->binary);
+    table_free(&module->functions);
+    table_free(&module->objects);
+    array_free(&module->sections);
+    array_free(&module->frames);
+    array_free(&module->known_objects);
+    map64_free(&module->frames_at);
+    map64_free(&module->objects_at);
+    free(module);
+}
+
+void symbols_free(struct symbols *symbols)
+{
+    if (!symbols)
+        return;
+    array_each (&symbols->modules, struct symbols_module *, module)
+        module_free(*module);
+    array_free(&symbols->modules);
+    array_free(&symbols->directories);
+    map64_free(&symbols->demangled);
+    strtab_free(symbols->names);
+    free(symbols);
+}
+
+struct strtab *symbols_names(struct symbols *symbols)
+{
+    return symbols->names;
+}
+
+void symbols_add_debug_directory(struct symbols *symbols, const char *directory)
+{
+    array_push(&symbols->directories, strtab_intern(symbols->names, directory));
+}
+
+struct symbols_module *symbols_module(struct symbols *symbols, const char *path, const uint8_t *build_id,
+                                      size_t build_id_size)
+{
+    if (build_id_size > BUILD_ID_MOST)
+        build_id_size = BUILD_ID_MOST;
+    const char *interned = strtab_intern(symbols->names, path);
+    array_each (&symbols->modules, struct symbols_module *, known)
+        if ((*known)->path == interned && (*known)->build_id_size == build_id_size &&
+            (build_id_size == 0 || memcmp((*known)->build_id, build_id, build_id_size) == 0))
+            return *known;
+    struct symbols_module *module = mem_zalloc(sizeof *module);
+    module->symbols = symbols;
+    module->path = interned;
+    module->build_id_size = build_id_size;
+    if (build_id_size)
+        memcpy(module->build_id, build_id, build_id_size);
+    array_push(&symbols->modules, module);
+    return module;
+}
+
+const char *symbols_module_path(const struct symbols_module *module)
+{
+    return module->path;
+}
+
+static int by_section_start(const void *left, const void *right)
+{
+    const struct symbol_section *a = left, *b = right;
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static void read_sections(struct symbols_module *module, const struct binary *binary)
+{
+    size_t names;
+    if (elf_getshdrstrndx(binary->elf, &names) != 0)
+        return;
+    Elf_Scn *section = NULL;
+    while ((section = elf_nextscn(binary->elf, section))) {
+        GElf_Shdr header;
+        /* .tbss has an address but takes none: it lies over what follows. */
+        if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_ALLOC) || header.sh_size == 0 ||
+            (header.sh_flags & SHF_TLS && header.sh_type == SHT_NOBITS))
+            continue;
+        const char *name = elf_strptr(binary->elf, names, header.sh_name);
+        array_push(&module->sections,
+                   (struct symbol_section){.name = strtab_intern(module->symbols->names, name ? name : ""),
+                                           .start = header.sh_addr,
+                                           .size = header.sh_size,
+                                           .writable = header.sh_flags & SHF_WRITE,
+                                           .executable = header.sh_flags & SHF_EXECINSTR});
+    }
+    if (module->sections.count)
+        qsort(module->sections.items, module->sections.count, sizeof *module->sections.items, by_section_start);
+}
+
+static void set_trouble(struct symbols_module *module, const char *text)
+{
+    module->trouble = strtab_intern(module->symbols->names, text);
+}
+
+/* The program's own file, unless it is not the one that was recorded. */
+static void open_binary(struct symbols_module *module)
+{
+    char *why = NULL;
+    module->binary = binary_open(module->path, &why);
+    if (!module->binary) {
+        set_trouble(module, why);
+        free(why);
+        return;
+    }
+    if (module->build_id_size && (module->binary->build_id_size != module->build_id_size ||
+                                  memcmp(module->binary->build_id, module->build_id, module->build_id_size) != 0)) {
+        set_trouble(module, "has changed since the recording (its build-id differs)");
+        binary_close(module->binary);
+        module->binary = NULL;
+    }
+}
+
+static void find_debug(struct symbols_module *module)
+{
+    module->debug = binary_find_debug(module->binary, module->path, module->build_id, module->build_id_size,
+                                      module->symbols->directories.items, module->symbols->directories.count);
+}
+
+static void open_module(struct symbols_module *module)
+{
+    if (module->opened)
+        return;
+    module->opened = true;
+    open_binary(module);
+    bool complete = false;
+    if (module->binary) {
+        complete = symtab_read(module->binary, &module->functions, &module->objects);
+        symtab_read_plt(module->binary, &module->functions, module->symbols->names);
+        read_sections(module, module->binary);
+    }
+    if (!complete || !binary_has_dwarf(module->binary))
+        find_debug(module);
+    if (module->debug && !complete)
+        complete = symtab_read(module->debug, &module->functions, &module->objects);
+    if (module->debug && !module->binary)
+        read_sections(module, module->debug);
+    if (module->binary && !complete)
+        symtab_read_minidebug(module->binary, &module->functions, module->symbols->names);
+    table_finish(&module->functions);
+    table_finish(&module->objects);
+}
+
+static struct debuginfo *debuginfo_of(struct symbols_module *module)
+{
+    open_module(module);
+    if (module->debug_opened)
+        return module->info;
+    module->debug_opened = true;
+    if (module->binary && binary_has_dwarf(module->binary))
+        module->info = debuginfo_open(module->binary, module->symbols);
+    else if (module->debug && binary_has_dwarf(module->debug))
+        module->info = debuginfo_open(module->debug, module->symbols);
+    return module->info;
+}
+
+const char *symbols_module_trouble(struct symbols_module *module)
+{
+    open_module(module);
+    return module->trouble;
+}
+
+const char *symbols_demangle(struct symbols *symbols, const char *name)
+{
+    if (name[0] != '_')
+        return strtab_intern(symbols->names, name);
+    uint32_t number = strtab_add(symbols->names, name);
+    bool is_new;
+    uint64_t *known = map64_insert(&symbols->demangled, number, &is_new);
+    if (is_new) {
+        char *text = demangle(name);
+        *known = text ? strtab_add(symbols->names, text) : number;
+        free(text);
+    }
+    return strtab_text(symbols->names, (uint32_t)*known);
+}
+
+/* A table's name for people: versions ("stdout@GLIBC_2.17") come off, stubs ("malloc@plt") stay. */
+static const char *shown_name(struct symbols *symbols, const char *raw)
+{
+    const char *at = strchr(raw, '@');
+    if (!at || at == raw)
+        return symbols_demangle(symbols, raw);
+    bool stub = strcmp(at, "@plt") == 0;
+    char *bare = mem_format("%.*s", (int)(at - raw), raw);
+    const char *shown = symbols_demangle(symbols, bare);
+    free(bare);
+    if (!stub)
+        return shown;
+    char *with_stub = mem_format("%s@plt", shown);
+    shown = strtab_intern(symbols->names, with_stub);
+    free(with_stub);
+    return shown;
+}
+
+/* The last frame's name and offset, where debug information and symbol table both have something to say. The table
+ * knows the aliases that programs use (malloc for __libc_malloc) but also the compiler's names for parts of functions
+ * (sum.constprop.0, sum.cold), which debug information does not. */
+static void name_last_frame(struct symbols_module *module, uint64_t addr, uint64_t entry, struct symbol_frame *frame)
+{
+    const struct table_entry *symbol = table_find(&module->functions, addr);
+    if (!symbol)
+        return;
+    bool whole = symbol->start == entry && !strchr(symbol->name, '.');
+    if (*frame->function == '\0' || (whole && strncmp(symbol->name, "_Z", 2) != 0)) {
+        frame->function = shown_name(module->symbols, symbol->name);
+        frame->offset = addr - symbol->start;
+    }
+}
+
+static size_t find_frames(struct symbols_module *module, uint64_t addr, struct symbol_frame *frames)
+{
+    struct debuginfo *info = debuginfo_of(module);
+    uint64_t entry = 0;
+    size_t count = info ? debuginfo_frames(info, addr, frames, FRAMES_MOST, &entry) : 0;
+    if (count == 0)
+        frames[0] = (struct symbol_frame){.function = "", .file = ""};
+    name_last_frame(module, addr, entry, &frames[count ? count - 1 : 0]);
+    return count || *frames[0].function ? (count ? count : 1) : 0;
+}
+
+size_t symbols_frames(struct symbols_module *module, uint64_t addr, struct symbol_frame *frames, size_t max)
+{
+    if (addr == MAP64_EMPTY)
+        return 0;
+    bool is_new;
+    uint64_t *place = map64_insert(&module->frames_at, addr, &is_new);
+    if (is_new) {
+        struct symbol_frame found[FRAMES_MOST];
+        size_t count = find_frames(module, addr, found);
+        *place = (uint64_t)module->frames.count << 8 | count;
+        for (size_t i = 0; i < count; i++)
+            array_push(&module->frames, found[i]);
+    }
+    size_t count = *place & 0xff, first = *place >> 8;
+    if (count > max)
+        count = max;
+    if (count)
+        memcpy(frames, module->frames.items + first, count * sizeof *frames);
+    return count;
+}
+
+static void find_object(struct symbols_module *module, const struct table_entry *entry, struct symbol_object *object)
+{
+    *object = (struct symbol_object){
+        .name = shown_name(module->symbols, entry->name), .file = "", .start = entry->start, .size = entry->size};
+    struct debuginfo *info = debuginfo_of(module);
+    struct symbol_object declared = *object;
+    if (!info || !debuginfo_variable(info, entry->start, &declared))
+        return;
+    object->file = declared.file;
+    object->line = declared.line;
+    /* The compiler numbers what is local to a function: count.0 */
+    if (strchr(entry->name, '.'))
+        object->name = declared.name;
+}
+
+bool symbols_object(struct symbols_module *module, uint64_t addr, struct symbol_object *object)
+{
+    open_module(module);
+    const struct table_entry *entry = table_find(&module->objects, addr);
+    if (!entry)
+        return false;
+    struct debuginfo *info = debuginfo_of(module);
+    if (info && debuginfo_common_member(info, addr, object))
+        return true;
+    bool is_new;
+    uint64_t *place = map64_insert(&module->objects_at, entry->start, &is_new);
+    if (is_new) {
+        struct symbol_object found;
+        find_object(module, entry, &found);
+        *place = module->known_objects.count;
+        array_push(&module->known_objects, found);
+    }
+    *object = module->known_objects.items[*place];
+    return true;
+}
+
+bool symbols_section(struct symbols_module *module, uint64_t addr, struct symbol_section *section)
+{
+    open_module(module);
+    array_each (&module->sections, struct symbol_section, found) {
+        if (addr < found->start || addr - found->start >= found->size)
+            continue;
+        *section = *found;
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,22 @@
+/* symbols/symtab.h - functions and static objects from an ELF file's own tables. The names that are added point into
+ * the binary, which must stay open, or are interned in `names`. */
+#ifndef NUMALENS_SYMBOLS_SYMTAB_H
+#define NUMALENS_SYMBOLS_SYMTAB_H
+
+#include "base/strtab.h"
+#include "symbols/binary.h"
+#include "symbols/table.h"
+
+/* .symtab and .dynsym. Thread-local objects are left out: their addresses are offsets. True when there was a .symtab. */
+bool symtab_read(const struct binary *binary, struct table *functions, struct table *objects);
+
+/* .gnu_debugdata: a compressed symbol table that some distributions leave in stripped programs. */
+void symtab_read_minidebug(const struct binary *binary, struct table *functions, struct strtab *names);
+
+/* The stubs through which calls leave a module, as "malloc@plt". */
+void symtab_read_plt(const struct binary *binary, struct table *functions, struct strtab *names);
+
+/* How well a name suits an address that has several: the lowest is the one that programmers use. */
+uint32_t symtab_rank(const char *name, unsigned char info);
+
+#endif

@@ -1,0 +1,297 @@
+#include "fixture.h"
+#include "symbols/symbols.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Three frames at the label in `leaf`, with the lines where each calls the next. */
+static void check_inlines(struct symbols_module *module)
+{
+    struct symbol_frame frames[8];
+    uint64_t probe = fixture_address(KNOWN_DEBUG, "probe_leaf", NULL),
+             outer = fixture_address(KNOWN_DEBUG, "outer", NULL);
+    for (int again = 0; again < 2; again++) { /* the second answer is the remembered one */
+        assert_int_equal(symbols_frames(module, probe, frames, 8), 3);
+        assert_string_equal(frames[0].function, "leaf");
+        assert_string_equal(frames[1].function, "middle");
+        assert_string_equal(frames[2].function, "outer");
+        assert_int_equal(frames[0].line, fixture_line(KNOWN_SOURCE, "leaf"));
+        assert_int_equal(frames[1].line, fixture_line(KNOWN_SOURCE, "middle"));
+        assert_int_equal(frames[2].line, fixture_line(KNOWN_SOURCE, "outer"));
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(frames[i].inlined, i < 2);
+            assert_true(fixture_ends_with(frames[i].file, "fixtures/known.c"));
+        }
+        assert_int_equal(frames[2].offset, probe - outer);
+    }
+    assert_int_equal(symbols_frames(module, probe, frames, 2), 2);
+    assert_string_equal(frames[1].function, "middle");
+}
+
+static void inlined_functions_are_frames(void **state)
+{
+    (void)state;
+    struct symbols *symbols = symbols_new();
+    struct symbols_module *module = symbols_module(symbols, KNOWN_DEBUG, NULL, 0);
+    assert_null(symbols_module_trouble(module));
+    check_inlines(module);
+    struct symbol_frame frames[8];
+    assert_int_equal(symbols_frames(module, fixture_address(KNOWN_DEBUG, "probe_hidden", NULL), frames, 8), 1);
+    assert_string_equal(frames[0].function, "hidden");
+    assert_int_equal(frames[0].line, fixture_line(KNOWN_SOURCE, "hidden"));
+    assert_false(frames[0].inlined);
+    symbols_free(symbols);
+}
+
+static void without_debug_info_there_is_function_and_offset(void **state)
+{
+    (void)state;
+    struct symbols *symbols = symbols_new();
+    struct symbols_module *module = symbols_module(symbols, KNOWN_PLAIN, NULL, 0);
+    struct symbol_frame frame;
+    uint64_t probe = fixture_address(KNOWN_PLAIN, "probe_hidden", NULL);
+    assert_int_equal(symbols_frames(module, probe, &frame, 1), 1);
+    assert_string_equal(frame.function, "hidden");
+    assert_string_equal(frame.file, "");
+    assert_int_equal(frame.line, 0);
+    assert_int_equal(frame.offset, probe - fixture_address(KNOWN_PLAIN, "hidden", NULL));
+    assert_int_equal(symbols_frames(module, fixture_address(KNOWN_PLAIN, "_start", NULL) + 4, &frame, 1), 1);
+    assert_string_equal(frame.function, "_start");
+    assert_int_equal(frame.offset, 4);
+    assert_int_equal(symbols_frames(module, 1, &frame, 1), 0);
+    assert_int_equal(symbols_frames(module, UINT64_MAX, &frame, 1), 0);
+    struct symbol_object object;
+    assert_true(symbols_object(module, fixture_address(KNOWN_PLAIN, "local_array", NULL) + 80, &object));
+    assert_string_equal(object.name, "local_array");
+    assert_int_equal(object.size, 300 * sizeof(long));
+    assert_string_equal(object.file, "");
+    symbols_free(symbols);
+}
+
+static void check_object(struct symbols_module *module, const char *symbol, const char *name, uint64_t size,
+                         const char *mark)
+{
+    struct symbol_object object;
+    uint64_t start = fixture_address(KNOWN_DEBUG, symbol, NULL);
+    for (uint64_t at = start; at < start + size; at += size - 1) {
+        assert_true(symbols_object(module, at, &object));
+        assert_string_equal(object.name, name);
+        assert_int_equal(object.start, start);
+        assert_int_equal(object.size, size);
+        if (mark) {
+            assert_int_equal(object.line, fixture_line(KNOWN_SOURCE, mark));
+            assert_true(fixture_ends_with(object.file, "fixtures/known.c"));
+        }
+    }
+}
+
+static void static_objects_have_names_and_places(void **state)
+{
+    (void)state;
+    struct symbols *symbols = symbols_new();
+    struct symbols_module *module = symbols_module(symbols, KNOWN_DEBUG, NULL, 0);
+    check_object(module, "global_array", "global_array", 500 * sizeof(int), "global_array");
+    check_object(module, "local_array", "local_array", 300 * sizeof(long), "local_array");
+    check_object(module, "constant_text", "constant_text", 64, NULL);
+    check_object(module, "calls", "calls", 7 * sizeof(int), "calls");
+    check_object(module, "assembly_words", "assembly_words", 32, NULL); /* bounded by the next label */
+    struct symbol_object object;
+    assert_false(symbols_object(module, fixture_address(KNOWN_DEBUG, "main", NULL), &object));
+    assert_false(symbols_object(module, 3, &object));
+    /* A thread-local's value is an offset, and its room in the file is only what it starts with. */
+    struct symbol_section section;
+    for (uint64_t addr = 0; addr < 0x40000; addr += 4)
+        if (addr < 0x1000 || (symbols_section(module, addr, &section) && strcmp(section.name, ".tdata") == 0))
+            assert_false(symbols_object(module, addr, &object) && strcmp(object.name, "thread_locals") == 0);
+    symbols_free(symbols);
+}
+
+static void sections_are_known(void **state)
+{
+    (void)state;
+    struct symbols *symbols = symbols_new();
+    struct symbols_module *module = symbols_module(symbols, KNOWN_PLAIN, NULL, 0);
+    struct symbol_section section;
+    assert_true(symbols_section(module, fixture_address(KNOWN_PLAIN, "main", NULL), &section));
+    assert_true(strncmp(section.name, ".text", 5) == 0);
+    assert_true(section.executable && !section.writable);
+    assert_true(symbols_section(module, fixture_address(KNOWN_PLAIN, "local_array", NULL), &section));
+    assert_string_equal(section.name, ".bss");
+    assert_true(section.writable && !section.executable);
+    assert_true(symbols_section(module, fixture_address(KNOWN_PLAIN, "_GLOBAL_OFFSET_TABLE_", NULL), &section));
+    assert_true(strncmp(section.name, ".got", 4) == 0);
+    assert_false(symbols_section(module, 1, &section));
+    symbols_free(symbols);
+}
+
+static void calls_out_of_a_library_have_names(void **state)
+{
+    (void)state;
+    struct symbols *symbols = symbols_new();
+    struct symbols_module *module = symbols_module(symbols, LIBRARY, NULL, 0);
+    struct symbol_frame frame;
+    bool seen = false;
+    /* Each stub of .plt and its kin: at most 32 bytes long, and malloc's is among them. */
+    for (uint64_t addr = 0; addr < 0x10000; addr += 8) {
+        struct symbol_section section;
+        if (symbols_section(module, addr, &section) && strncmp(section.name, ".plt", 4) == 0 &&
+            symbols_frames(module, addr, &frame, 1) == 1 && strcmp(frame.function, "malloc@plt") == 0) {
+            seen = true;
+            assert_true(frame.offset < 32);
+        }
+    }
+    assert_true(seen);
+    struct symbol_object object;
+    assert_true(symbols_object(module, fixture_address(LIBRARY, "shared_table", NULL) + 8, &object));
+    assert_string_equal(object.name, "shared_table");
+    assert_int_equal(object.line, fixture_line(LIBRARY_SOURCE, "shared_table"));
+    symbols_free(symbols);
+}
+
+static void debug_files_are_found_by_link(void **state)
+{
+    (void)state;
+    char *copy, *directory = fixture_directory(KNOWN_DEBUG, &copy);
+    fixture_run(
+        "objcopy --remove-section .note.gnu.build-id '%s' 2>/dev/null && objcopy --only-keep-debug '%s' '%s.debug' && "
+        "strip -s '%s' && objcopy --add-gnu-debuglink='%s.debug' '%s'",
+        copy, copy, copy, copy, copy, copy);
+    struct symbols *symbols = symbols_new();
+    check_inlines(symbols_module(symbols, copy, NULL, 0));
+    check_object(symbols_module(symbols, copy, NULL, 0), "local_array", "local_array", 300 * sizeof(long),
+                 "local_array");
+    symbols_free(symbols);
+    /* In .debug/ beside it. */
+    fixture_run("mkdir '%s/.debug' && mv '%s.debug' '%s/.debug'", directory, copy, directory);
+    symbols = symbols_new();
+    check_inlines(symbols_module(symbols, copy, NULL, 0));
+    symbols_free(symbols);
+    /* One whose checksum differs is not taken. */
+    fixture_run("printf x >>'%s/.debug/known_debug.debug'", directory);
+    symbols = symbols_new();
+    struct symbol_frame frame;
+    uint64_t probe = fixture_address(KNOWN_DEBUG, "probe_leaf", NULL);
+    assert_int_equal(symbols_frames(symbols_module(symbols, copy, NULL, 0), probe, &frame, 1), 0);
+    symbols_free(symbols);
+    fixture_clean(directory, copy);
+}
+
+/* The build-id as the linker was told to make it. */
+static const uint8_t known_id[] = {0xab, 0xcd, 0xef, 0x01, 0x23, 0x45, 0x67, 0x89};
+
+static void debug_files_are_found_by_build_id(void **state)
+{
+    (void)state;
+    char *copy, *directory = fixture_directory(KNOWN_DEBUG, &copy);
+    fixture_run(
+        "mkdir -p '%s/.build-id/ab' && objcopy --only-keep-debug '%s' '%s/.build-id/ab/cdef0123456789.debug' && "
+        "strip -s '%s'",
+        directory, copy, directory, copy);
+    struct symbols *symbols = symbols_new();
+    symbols_add_debug_directory(symbols, directory);
+    struct symbols_module *module = symbols_module(symbols, copy, known_id, sizeof known_id);
+    assert_null(symbols_module_trouble(module));
+    check_inlines(module);
+    assert_ptr_equal(module, symbols_module(symbols, copy, known_id, sizeof known_id));
+    assert_string_equal(symbols_module_path(module), copy);
+    symbols_free(symbols);
+    /* The program is gone: its debug file still knows. */
+    fixture_run("rm '%s'", copy);
+    symbols = symbols_new();
+    symbols_add_debug_directory(symbols, directory);
+    module = symbols_module(symbols, copy, known_id, sizeof known_id);
+    assert_non_null(strstr(symbols_module_trouble(module), "No such file"));
+    check_inlines(module);
+    symbols_free(symbols);
+    fixture_clean(directory, copy);
+}
+
+static void compressed_symbols_in_a_stripped_program(void **state)
+{
+    (void)state;
+    if (system("command -v xz >/dev/null") != 0)
+        skip();
+    char *copy, *directory = fixture_directory(KNOWN_PLAIN, &copy);
+    fixture_run("cp '%s' '%s.mini' && strip --strip-debug '%s.mini' && xz '%s.mini' && strip -s '%s' && "
+                "objcopy --add-section .gnu_debugdata='%s.mini.xz' '%s'",
+                copy, copy, copy, copy, copy, copy, copy);
+    struct symbols *symbols = symbols_new();
+    struct symbol_frame frame;
+    uint64_t hidden = fixture_address(KNOWN_PLAIN, "hidden", NULL);
+    assert_int_equal(symbols_frames(symbols_module(symbols, copy, NULL, 0), hidden + 4, &frame, 1), 1);
+    assert_string_equal(frame.function, "hidden");
+    assert_int_equal(frame.offset, 4);
+    symbols_free(symbols);
+    fixture_clean(directory, copy);
+}
+
+static void bad_files_say_what_is_wrong(void **state)
+{
+    (void)state;
+    struct symbols *symbols = symbols_new();
+    struct symbol_frame frame;
+    struct symbol_object object;
+    struct symbol_section section;
+    uint8_t other_id[sizeof known_id] = {1};
+    const struct {
+        const char *path, *trouble;
+        const uint8_t *id;
+    } cases[] = {
+        {"/nonexistent/program", "No such file", NULL},
+        {"", "No such file", NULL},
+        {"/dev/null", "not a regular file", NULL},
+        {"/proc", "not a regular file", NULL},
+        {KNOWN_SOURCE, "not an ELF file", NULL},
+        {KNOWN_DEBUG, "build-id differs", other_id},
+        {KNOWN_DEBUG, NULL, known_id},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct symbols_module *module =
+            symbols_module(symbols, cases[i].path, cases[i].id, cases[i].id ? sizeof other_id : 0);
+        const char *trouble = symbols_module_trouble(module);
+        if (!cases[i].trouble) {
+            assert_null(trouble);
+            continue;
+        }
+        assert_non_null(trouble);
+        if (!strstr(trouble, cases[i].trouble))
+            fail_msg("%s: %s", cases[i].path, trouble);
+        uint64_t addr = fixture_address(KNOWN_DEBUG, "outer", NULL);
+        assert_int_equal(symbols_frames(module, addr, &frame, 1), 0);
+        assert_false(symbols_object(module, addr, &object));
+        assert_false(symbols_section(module, addr, &section));
+    }
+    symbols_free(symbols);
+}
+
+static void the_kernels_own_library(void **state)
+{
+    (void)state;
+    struct symbols *symbols = symbols_new();
+    struct symbols_module *module = symbols_module(symbols, "[vdso]", NULL, 0);
+    if (symbols_module_trouble(module))
+        skip();
+    struct symbol_section section;
+    bool has_code = false;
+    for (uint64_t addr = 0; addr < 0x4000 && !has_code; addr += 16)
+        has_code = symbols_section(module, addr, &section) && section.executable;
+    assert_true(has_code);
+    symbols_free(symbols);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inlined_functions_are_frames),
+        cmocka_unit_test(without_debug_info_there_is_function_and_offset),
+        cmocka_unit_test(static_objects_have_names_and_places),
+        cmocka_unit_test(sections_are_known),
+        cmocka_unit_test(calls_out_of_a_library_have_names),
+        cmocka_unit_test(debug_files_are_found_by_link),
+        cmocka_unit_test(debug_files_are_found_by_build_id),
+        cmocka_unit_test(compressed_symbols_in_a_stripped_program),
+        cmocka_unit_test(bad_files_say_what_is_wrong),
+        cmocka_unit_test(the_kernels_own_library),
+    };
+    return cmocka_run_group_tests_name("symbols", tests, NULL, NULL);
+}
