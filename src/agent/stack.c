@@ -42,16 +42,14 @@ struct stack_table {
     struct chain chains[BUCKETS][BUCKET];
 };
 
-static struct stack_table *table_of(struct agent_thread *self)
+static struct stack_table *table_map(struct agent_thread *self)
 {
-    if (__builtin_expect(self->stacks != NULL, 1))
-        return self->stacks;
     /* Not mmap(): the agent's own one would record it. */
     long at = syscall(SYS_mmap, NULL, sizeof(struct stack_table), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
-    if (at == -1)
-        return NULL;
-    return self->stacks = (struct stack_table *)at;
+    if (at != -1)
+        self->stacks = (struct stack_table *)at;
+    return self->stacks;
 }
 
 void stack_forget(struct agent_thread *self)
@@ -68,6 +66,11 @@ static struct memo *memo_set(struct stack_table *table, const struct unwind_regs
     return table->memos[mixed >> (64 - SETS_BITS)];
 }
 
+static inline uint64_t slot_differs(uint64_t sp, const struct unwind_note *note)
+{
+    return *(const uint64_t *)(sp + note->offset) ^ note->value;
+}
+
 /* All slots lie between sp, which is the current one, and high, so they can be read. */
 static inline bool memo_holds(const struct memo *memo, const struct unwind_regs *regs, uint64_t high, bool pc_is_return,
                               uint32_t generation)
@@ -78,10 +81,31 @@ static inline bool memo_holds(const struct memo *memo, const struct unwind_regs 
     const struct unwind_notes *notes = &memo->notes;
     if ((notes->used_fp && memo->fp != regs->fp) || (notes->used_lr && memo->lr != regs->lr))
         return false;
-    uint64_t difference = 0;
-    for (uint32_t i = 0; i < notes->count; i++)
-        difference |= *(const volatile uint64_t *)(regs->sp + notes->offset[i]) ^ notes->value[i];
-    return difference == 0;
+    /* Four at a time: memo_keep() has filled up the last four. */
+    const struct unwind_note *note = notes->items, *end = note + notes->count;
+    for (; note < end; note += 4)
+        if ((slot_differs(regs->sp, &note[0]) | slot_differs(regs->sp, &note[1]) | slot_differs(regs->sp, &note[2]) |
+             slot_differs(regs->sp, &note[3])) != 0)
+            return false;
+    return true;
+}
+
+static void memo_keep(struct memo *memo, const struct unwind_regs *regs, uint64_t high, bool pc_is_return,
+                      uint32_t generation, uint32_t number)
+{
+    struct unwind_notes *notes = &memo->notes;
+    if (notes->count > UNWIND_NOTES)
+        return;
+    for (uint32_t i = notes->count; i % 4 != 0; i++)
+        notes->items[i] = notes->items[0];
+    memo->pc = regs->pc;
+    memo->sp = regs->sp;
+    memo->fp = regs->fp;
+    memo->lr = regs->lr;
+    memo->high = high;
+    memo->generation = generation;
+    memo->pc_is_return = pc_is_return;
+    memo->number = number;
 }
 
 static uint64_t chain_hash(const uint64_t *frames, unsigned depth, bool cut)
@@ -133,35 +157,34 @@ static uint32_t chain_number(struct agent_thread *self, struct stack_table *tabl
     return number;
 }
 
-uint32_t stack_number(struct agent_thread *self, const struct unwind_regs *regs, bool pc_is_return, bool may_wait)
+static __attribute__((noinline)) uint32_t number_by_walk(struct agent_thread *self, const struct unwind_regs *regs,
+                                                         uint64_t high, bool pc_is_return, bool may_wait)
 {
-    struct stack_table *table = table_of(self);
+    struct stack_table *table = self->stacks ? self->stacks : table_map(self);
     if (!table)
         return 0;
-    uint64_t high = regs->sp >= self->stack_low && regs->sp < self->stack_high ? self->stack_high : 0;
-    uint32_t generation = atomic_load_explicit(&unwind_generation, memory_order_relaxed);
-    struct memo *set = memo_set(table, regs);
-    for (unsigned way = 0; way < WAYS; way++)
-        if (memo_holds(&set[way], regs, high, pc_is_return, generation))
-            return set[way].number;
-
-    struct memo *memo = &set[table->turn++ % WAYS];
+    struct memo *memo = memo_set(table, regs) + table->turn++ % WAYS;
     uint64_t frames[WIRE_MAX_FRAMES];
     uint32_t wanted = agent_region->config.max_frames;
     unsigned max = wanted > 0 && wanted < WIRE_MAX_FRAMES ? wanted : WIRE_MAX_FRAMES;
+    uint32_t generation = atomic_load_explicit(&unwind_generation, memory_order_relaxed);
     bool cut;
     memo->number = 0;
     unsigned depth = unwind_walk_noting(regs, high, pc_is_return, frames, max, &cut, &memo->notes);
     uint32_t number = chain_number(self, table, frames, depth, cut, may_wait);
-    if (memo->notes.count <= UNWIND_NOTES) {
-        memo->pc = regs->pc;
-        memo->sp = regs->sp;
-        memo->fp = regs->fp;
-        memo->lr = regs->lr;
-        memo->high = high;
-        memo->generation = generation;
-        memo->pc_is_return = pc_is_return;
-        memo->number = number;
-    }
+    memo_keep(memo, regs, high, pc_is_return, generation, number);
     return number;
+}
+
+uint32_t stack_number(struct agent_thread *self, const struct unwind_regs *regs, bool pc_is_return, bool may_wait)
+{
+    uint64_t high = regs->sp >= self->stack_low && regs->sp < self->stack_high ? self->stack_high : 0;
+    if (__builtin_expect(self->stacks != NULL, 1)) {
+        uint32_t generation = atomic_load_explicit(&unwind_generation, memory_order_relaxed);
+        const struct memo *set = memo_set(self->stacks, regs);
+        for (unsigned way = 0; way < WAYS; way++)
+            if (memo_holds(&set[way], regs, high, pc_is_return, generation))
+                return set[way].number;
+    }
+    return number_by_walk(self, regs, high, pc_is_return, may_wait);
 }

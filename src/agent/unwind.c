@@ -8,15 +8,16 @@
 #include "agent/unwind_walk.h"
 
 enum {
-    FROM_REGISTER = UINT32_MAX, /* the frame pointer is still the starting one */
+    FROM_REGISTER = 1, /* the frame pointer is still the starting one */
     JIT_REACH = 64 << 20,
 };
 
 struct walk {
-    uint64_t pc, sp, fp, lr;
-    uint64_t low, high;     /* the starting stack pointer, the stack's end */
-    uint32_t fp_from;       /* offset of the slot that fp was read from, or FROM_REGISTER */
-    bool is_return, has_lr; /* pc is a return address; lr is good */
+    uint64_t key; /* unwind_key() of the frame at hand */
+    uint64_t sp, fp, lr;
+    uint64_t low, high; /* the starting stack pointer, the stack's end */
+    uint64_t fp_from;   /* slot that fp was read from, or FROM_REGISTER */
+    bool has_lr;        /* lr is good */
     struct unwind_notes *notes;
 };
 
@@ -32,12 +33,10 @@ static inline void note(struct walk *walk, uint64_t slot, uint64_t value)
     struct unwind_notes *notes = walk->notes;
     if (!notes)
         return;
-    if (notes->count >= UNWIND_NOTES || slot - walk->low > UINT32_MAX) {
+    if (__builtin_expect(notes->count < UNWIND_NOTES, 1))
+        notes->items[notes->count++] = (struct unwind_note){.offset = slot - walk->low, .value = value};
+    else
         notes->count = UNWIND_NOTES + 1;
-        return;
-    }
-    notes->offset[notes->count] = (uint32_t)(slot - walk->low);
-    notes->value[notes->count++] = value;
 }
 
 /* The frame pointer is about to matter. */
@@ -48,7 +47,7 @@ static inline void note_fp(struct walk *walk)
     if (walk->fp_from == FROM_REGISTER)
         walk->notes->used_fp = true;
     else
-        note(walk, walk->low + walk->fp_from, walk->fp);
+        note(walk, walk->fp_from, walk->fp);
 }
 
 static inline uint64_t load(uint64_t address)
@@ -66,15 +65,14 @@ static inline uint64_t load_noted(struct walk *walk, uint64_t slot)
 static inline void load_fp(struct walk *walk, uint64_t slot)
 {
     walk->fp = load(slot);
-    walk->fp_from = (uint32_t)(slot - walk->low);
+    walk->fp_from = slot;
 }
 
 /* Goes to the caller, whose stack pointer is `cfa`. */
 static inline enum step arrive(struct walk *walk, uint64_t ra, uint64_t cfa)
 {
-    walk->pc = ra;
+    walk->key = ra;
     walk->sp = cfa;
-    walk->is_return = true;
     walk->has_lr = false;
     return ra == 0 ? STEP_END : STEP_ON;
 }
@@ -88,23 +86,28 @@ static enum step return_to_lr(struct walk *walk, uint64_t cfa, bool is_signed)
     return arrive(walk, is_signed ? unwind_arch_strip(walk->lr) : walk->lr, cfa);
 }
 
+/* The register that a packed rule counts from. */
+static inline uint64_t packed_base(struct walk *walk, uint32_t packed)
+{
+    if (__builtin_expect(!unwind_packed_from_fp(packed), 1))
+        return walk->sp;
+    note_fp(walk);
+    return walk->fp;
+}
+
 /* The common case. */
 static inline enum step step_packed(struct walk *walk, uint32_t packed)
 {
-    uint64_t cfa = unwind_packed_cfa(packed), ra_below = unwind_packed_ra(packed), fp_below = unwind_packed_fp(packed);
-    if (unwind_packed_from_fp(packed)) {
-        note_fp(walk);
-        cfa += walk->fp;
-    } else {
-        cfa += walk->sp;
-    }
-    if (__builtin_expect(!readable(walk, cfa - 8) || cfa & 7 || !readable(walk, cfa - ra_below), 0))
+    uint64_t base = packed_base(walk, packed);
+    uint64_t cfa = base + unwind_packed_cfa(packed), slot = base + unwind_packed_ra(packed);
+    if (__builtin_expect(!readable(walk, cfa - 8) || cfa & 7 || !readable(walk, slot), 0))
         return STEP_CUT;
-    uint64_t ra = load_noted(walk, cfa - ra_below);
-    if (fp_below) {
-        if (__builtin_expect(!readable(walk, cfa - fp_below), 0))
+    uint64_t ra = load_noted(walk, slot);
+    if (unwind_packed_has_fp(packed)) {
+        slot = base + unwind_packed_fp(packed);
+        if (__builtin_expect(!readable(walk, slot), 0))
             return STEP_CUT;
-        load_fp(walk, cfa - fp_below);
+        load_fp(walk, slot);
     }
     if (unwind_packed_signed(packed))
         ra = unwind_arch_strip(ra);
@@ -114,13 +117,7 @@ static inline enum step step_packed(struct walk *walk, uint32_t packed)
 /* A function that has not stored its return address. */
 static enum step step_leaf(struct walk *walk, uint32_t packed)
 {
-    uint64_t cfa = unwind_packed_cfa(packed);
-    if (unwind_packed_from_fp(packed)) {
-        note_fp(walk);
-        cfa += walk->fp;
-    } else {
-        cfa += walk->sp;
-    }
+    uint64_t cfa = packed_base(walk, packed) + unwind_packed_cfa(packed);
     if (cfa - walk->sp > walk->high - walk->sp || cfa & 7)
         return STEP_CUT;
     return return_to_lr(walk, cfa, unwind_packed_signed(packed));
@@ -169,9 +166,8 @@ static enum step step_signal(struct walk *walk)
     if (slots.lr)
         walk->lr = load_noted(walk, base + slots.lr);
     walk->has_lr = slots.lr != 0;
-    walk->pc = pc;
+    walk->key = unwind_key(pc, false);
     walk->sp = sp;
-    walk->is_return = false;
     return STEP_ON;
 }
 
@@ -194,7 +190,7 @@ static bool in_module(uint64_t address)
  * above them. Where the caller needs it and keeps such words itself, they tell; else the walk ends with this frame. */
 static void find_sp(struct walk *walk)
 {
-    uint32_t packed = unwind_rule_of(walk->pc - 1);
+    uint32_t packed = unwind_rule_of(walk->key);
     if ((packed & UNWIND_PACKED_MASK) != UNWIND_PACKED_FRAME) {
         if (packed >> 2 != UNWIND_NONE)
             walk->sp = walk->high;
@@ -203,8 +199,9 @@ static void find_sp(struct walk *walk)
     if (unwind_packed_from_fp(packed))
         return;
     note_fp(walk);
-    uint64_t below = unwind_packed_fp(packed), sp = walk->fp + below - unwind_packed_cfa(packed);
-    bool good = below && sp >= walk->sp && !(sp & 7) && readable(walk, sp) && readable(walk, walk->fp + 8);
+    uint64_t sp = walk->fp - unwind_packed_fp(packed);
+    bool good = unwind_packed_has_fp(packed) && sp >= walk->sp && !(sp & 7) && readable(walk, sp) &&
+                readable(walk, walk->fp + 8);
     if (good) {
         uint64_t ra = unwind_arch_strip(load_noted(walk, walk->fp + 8));
         good = ra == 0 || is_after_call(ra);
@@ -223,8 +220,8 @@ static enum step step_frame_pointer(struct walk *walk)
     uint64_t ra = unwind_arch_strip(load_noted(walk, fp + 8));
     if (ra == 0)
         return STEP_END;
-    bool is_near = ra - walk->pc + JIT_REACH < 2u * JIT_REACH && ra - walk->low >= walk->high - walk->low;
-    if (!is_after_call(ra) && (!is_near || in_module(ra) || in_module(walk->pc)))
+    bool is_near = ra - walk->key + JIT_REACH < 2u * JIT_REACH && ra - walk->low >= walk->high - walk->low;
+    if (!is_after_call(ra) && (!is_near || in_module(ra) || in_module(walk->key)))
         return STEP_CUT;
     load_fp(walk, fp);
     arrive(walk, ra, fp + 16);
@@ -255,16 +252,16 @@ static __attribute__((noinline)) enum step step_special(struct walk *walk, uint3
 
 static inline bool is_common(const struct walk *walk, uint32_t packed)
 {
-    return (packed & UNWIND_PACKED_MASK) == UNWIND_PACKED_FRAME && unwind_packed_ra(packed) != 0 &&
+    return (packed & UNWIND_PACKED_MASK) == UNWIND_PACKED_FRAME && !unwind_packed_in_lr(packed) &&
            walk->high - walk->sp >= 8;
 }
 
 /* No stack to read: at most the link register tells one more. */
 static unsigned walk_without_stack(const struct unwind_regs *regs, bool pc_is_return, uint64_t *frames, unsigned max)
 {
-    uint32_t packed = unwind_rule_of(regs->pc - pc_is_return);
+    uint32_t packed = unwind_rule_of(unwind_key(regs->pc, pc_is_return));
     if (max < 2 || pc_is_return || regs->lr == 0 || (packed & UNWIND_PACKED_MASK) != UNWIND_PACKED_FRAME ||
-        unwind_packed_ra(packed) != 0)
+        !unwind_packed_in_lr(packed))
         return 1;
     frames[1] = unwind_packed_signed(packed) ? unwind_arch_strip(regs->lr) : regs->lr;
     return 2;
@@ -285,18 +282,17 @@ static inline __attribute__((always_inline)) unsigned walk_up(const struct unwin
             notes->used_lr = true;
         return walk_without_stack(regs, pc_is_return, frames, max);
     }
-    struct walk now = {.pc = regs->pc,
+    struct walk now = {.key = unwind_key(regs->pc, pc_is_return),
                        .sp = regs->sp,
                        .fp = regs->fp,
                        .lr = regs->lr,
                        .low = regs->sp,
                        .high = high,
                        .fp_from = FROM_REGISTER,
-                       .is_return = pc_is_return,
                        .has_lr = !pc_is_return && regs->lr != 0,
                        .notes = notes};
     for (unsigned count = 1;;) {
-        uint32_t packed = unwind_rule_of(now.pc - now.is_return);
+        uint32_t packed = unwind_rule_of(now.key);
         enum step step;
         if (__builtin_expect(is_common(&now, packed), 1)) {
             step = step_packed(&now, packed);
@@ -312,8 +308,7 @@ static inline __attribute__((always_inline)) unsigned walk_up(const struct unwin
         }
         if (count == max)
             return count;
-        /* Whoever names frames looks one byte before a return address; an interrupted instruction is made to fit. */
-        frames[count++] = now.pc + !now.is_return;
+        frames[count++] = now.key;
     }
 }
 

@@ -5,7 +5,7 @@
  *   UNWIND_FP_TELLS_SP                            a frame pointer's two words are the last of their frame
  *   UNWIND_CODE_SHIFT                             code addresses are multiples of 1 << this
  *   unwind_arch_pack()                            a rule in 32 bits, or 0 when it does not fit
- *   unwind_packed_*()                             its fields
+ *   unwind_packed_*()                             its fields; places are byte offsets from the register of from_fp()
  *   unwind_arch_strip()                           a return address without its authentication code
  *   unwind_arch_signal_slots()                    where the kernel put the registers, seen from the stack pointer
  *   unwind_arch_known_code()                      the rule of code that has no .eh_frame but a known shape

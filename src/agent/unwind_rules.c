@@ -53,28 +53,38 @@ static uint32_t pack(const struct unwind_rule *rule)
     return number < SIDE_RULES ? UNWIND_PACKED_INDEX | number << 2 : UNWIND_PACKED_SPECIAL | UNWIND_CUT << 2;
 }
 
-uint32_t unwind_rule_read(uint64_t lookup)
+static struct unwind_rule read_rule(uint64_t lookup, bool *known)
 {
-    uint32_t generation = atomic_load(&unwind_generation);
-    const struct unwind_modules *modules = unwind_modules_get();
-    const struct unwind_module *module = unwind_module_at(modules, lookup);
+    const struct unwind_module *module = unwind_module_at(unwind_modules_get(), lookup);
     struct unwind_rule rule = {.kind = UNWIND_NONE};
+    *known = module != NULL;
     if (module && module->is_readable)
         rule.kind = unwind_arch_known_code(lookup, module->start, module->end, module->is_vdso, &rule);
     if (module && rule.kind == UNWIND_NONE)
         rule = unwind_cfi_rule(module, lookup);
-    bool known = module != NULL;
     unwind_modules_put();
+    return rule;
+}
+
+uint32_t unwind_rule_read(uint64_t key)
+{
+    uint32_t place = unwind_cache_place(key);
+    uint64_t word = atomic_load_explicit(&unwind_cache[place ^ 1], memory_order_relaxed);
+    if (word && word >> 32 == unwind_cache_tag(key))
+        return (uint32_t)word;
+
+    uint32_t generation = atomic_load(&unwind_generation);
+    bool known;
+    struct unwind_rule rule = read_rule(key - 1, &known);
     uint32_t packed = pack(&rule);
-    uint64_t key = lookup >> UNWIND_CODE_SHIFT;
     if (!known || packed == 0)
         return packed;
-
+    if (atomic_load(&unwind_cache[place]) && !atomic_load(&unwind_cache[place ^ 1]))
+        place ^= 1;
     /* Either this sees that the modules have changed, or who changed them clears this word after it is written. */
-    _Atomic uint64_t *word = &unwind_cache[unwind_cache_place(key)];
-    atomic_store(word, key >> UNWIND_CACHE_BITS << 32 | packed);
+    atomic_store(&unwind_cache[place], unwind_cache_tag(key) << 32 | packed);
     if (atomic_load(&unwind_generation) != generation)
-        atomic_store(word, 0);
+        atomic_store(&unwind_cache[place], 0);
     return packed;
 }
 

@@ -11,10 +11,12 @@
 enum { UNWIND_NOTES = 64 };
 
 struct unwind_notes {
-    uint32_t count;                /* UNWIND_NOTES + 1 when there were more */
-    bool used_fp, used_lr;         /* the starting register mattered */
-    uint32_t offset[UNWIND_NOTES]; /* from the starting stack pointer */
-    uint64_t value[UNWIND_NOTES];
+    uint32_t count;        /* UNWIND_NOTES + 1 when there were more */
+    bool used_fp, used_lr; /* the starting register mattered */
+    struct unwind_note {
+        uint64_t offset; /* from the starting stack pointer */
+        uint64_t value;
+    } items[UNWIND_NOTES];
 };
 
 /* unwind_walk() that fills `notes`. */

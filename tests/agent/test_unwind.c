@@ -280,7 +280,7 @@ static void on_tick(int signal_number, siginfo_t *info, void *context)
                                .sp = (uint64_t)__builtin_dwarf_cfa(),
                                .fp = *(uint64_t *)__builtin_frame_address(0)};
     unsigned all = unwind_walk(&here, high, true, through, MAX, &cut);
-    if (all == count + 1 && through[1] == regs.pc + 1 && memcmp(through + 2, ours + 1, (count - 1) * sizeof *ours) == 0)
+    if (all == count + 1 && through[1] - 1 - regs.pc < 4 && memcmp(through + 2, ours + 1, (count - 1) * sizeof *ours) == 0)
         random_pcs.through_signal++;
 }
 
