@@ -1,0 +1,305 @@
+#include "capture/agent_records.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    PATIENCE = 8,           /* rounds to wait for a process to introduce itself */
+    KEEP_RINGS = 64,        /* memory of rings above is given back when they are free */
+    KEEP_PROCESSES = 10000, /* known ones, with those that ended */
+    ENOUGH_BYTES = 64 << 10,
+};
+
+struct agent_source *agent_source_new(const struct capture_region *region, struct process_table *processes,
+                                      struct sink *sink, struct counter_clock *clock,
+                                      const struct agent_listener *listener, size_t memory)
+{
+    struct agent_source *source = mem_zalloc(sizeof *source);
+    source->region = region;
+    source->processes = processes;
+    source->sink = sink;
+    source->clock = clock;
+    if (listener)
+        source->listener = *listener;
+    source->ring_count = region->map->ring_count;
+    source->ring_bytes = region->map->ring_bytes;
+    source->stack_entries_most = memory / sizeof(uint32_t);
+    source->rings = mem_zalloc(source->ring_count * sizeof *source->rings);
+    for (uint32_t i = 0; i < source->ring_count; i++) {
+        source->rings[i].ring = wire_ring_at(region->map, i);
+        source->rings[i].data = wire_ring_data(region->map, i);
+    }
+    return source;
+}
+
+void agent_source_free(struct agent_source *source)
+{
+    if (!source)
+        return;
+    for (uint32_t i = 0; i < source->ring_count; i++) {
+        trace_lane_drop(&source->rings[i].lane);
+        free(source->rings[i].stacks);
+    }
+    free(source->rings);
+    free(source);
+}
+
+static void wake_producer(struct wire_ring *ring)
+{
+    /* Pairs with the producer, which says that it waits and then looks at tail once more. */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&ring->waiting, memory_order_relaxed) == 0)
+        return;
+    atomic_fetch_add(&ring->tail_word, 1);
+    syscall(SYS_futex, &ring->tail_word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static void adopt(struct agent_source *source, struct ring_state *state)
+{
+    state->owned = true;
+    state->pid = state->ring->pid;
+    state->tid = state->ring->tid;
+    state->image = atomic_load(&state->ring->image);
+    state->tail = atomic_load(&state->ring->tail);
+    state->last_time = clock_now_ns();
+    source->totals.rings++;
+}
+
+/* A process whose first ring does not begin with its introduction: /proc knows it too. */
+static void introduce(struct agent_source *source, struct ring_state *state)
+{
+    char place[64], exe[4096], command[1024] = "";
+    struct event event = {.time = clock_now_ns(), .pid = state->pid, .tid = state->tid, .kind = EVENT_PROCESS_START};
+    snprintf(place, sizeof place, "/proc/%u/exe", state->pid);
+    ssize_t length = readlink(place, exe, sizeof exe - 1);
+    exe[length > 0 ? length : 0] = 0;
+    snprintf(place, sizeof place, "/proc/%u/cmdline", state->pid);
+    FILE *file = fopen(place, "re");
+    size_t size = file ? fread(command, 1, sizeof command - 1, file) : 0;
+    if (file)
+        fclose(file);
+    for (size_t i = 0; i + 1 < size; i++)
+        command[i] = command[i] ? command[i] : ' ';
+    event.process.exe = exe;
+    event.process.command = command;
+    state->process = process_start(source->processes, &event, state->image);
+    state->process->rings++;
+}
+
+/* Whether the ring's process is known, so that its records can be taken. */
+static bool find_process(struct agent_source *source, struct ring_state *state)
+{
+    struct capture_process *process = process_find(source->processes, state->pid);
+    if (process && process->image == state->image && !process->gone) {
+        state->process = process;
+        process->rings++;
+        return true;
+    }
+    const struct wire_head *first =
+        (const struct wire_head *)(state->data + ((uint32_t)state->tail & (source->ring_bytes - 1)));
+    if (((const volatile struct wire_head *)first)->type == WIRE_PROCESS)
+        return true;
+    if (state->patience++ < PATIENCE)
+        return false;
+    introduce(source, state);
+    return true;
+}
+
+static size_t drain_ring(struct agent_source *source, struct ring_state *state)
+{
+    uint64_t head = atomic_load_explicit(&state->ring->head, memory_order_acquire);
+    if (head == state->tail || state->busy)
+        return 0;
+    if (state->refused) {
+        state->tail = head;
+        wire_ring_release(state->ring, head);
+        wake_producer(state->ring);
+        return 0;
+    }
+    if (!state->process && !find_process(source, state))
+        return 0;
+    size_t bytes = head - state->tail;
+    state->busy = true;
+    if (!agent_take_records(source, state, head)) {
+        state->refused = true;
+        source->totals.corrupt++;
+        bytes = 0;
+    }
+    state->busy = false;
+    wake_producer(state->ring);
+    return bytes;
+}
+
+void agent_drain_process(struct agent_source *source, uint32_t pid)
+{
+    for (uint32_t i = 0; i < source->ring_count; i++)
+        if (source->rings[i].owned && source->rings[i].pid == pid)
+            drain_ring(source, &source->rings[i]);
+}
+
+static void pass_counter(uint64_t *total, uint64_t *told, const _Atomic uint64_t *counter)
+{
+    uint64_t value = atomic_load_explicit(counter, memory_order_relaxed);
+    if (value > *told)
+        *total += value - *told;
+    *told = value;
+}
+
+static void pass_losses(struct agent_source *source, const struct wire_counters *counters, uint64_t *told, uint64_t now,
+                        uint32_t pid, uint32_t tid)
+{
+    for (unsigned cause = 0; cause < LOSS_CAUSES; cause++) {
+        uint64_t value = atomic_load_explicit(&counters->lost[cause], memory_order_relaxed);
+        if (value > told[cause])
+            sink_loss(source->sink, now, pid, tid, cause, value - told[cause]);
+        told[cause] = value;
+    }
+}
+
+static void pass_counters(struct agent_source *source, struct ring_state *state, uint64_t now)
+{
+    const struct wire_counters *counters = &state->ring->counters;
+    pass_counter(&source->totals.ticks, &state->told.ticks, &counters->ticks);
+    pass_counter(&source->totals.bursts, &state->told.bursts, &counters->bursts);
+    pass_counter(&source->totals.steps, &state->told.steps, &counters->steps);
+    pass_counter(&source->totals.accesses, &state->told.accesses, &counters->accesses);
+    pass_counter(&source->totals.handler_ns, &state->told.handler_ns, &counters->handler_ns);
+    pass_losses(source, counters, state->lost_told, now, state->pid, state->tid);
+}
+
+/* The ring's thread is gone and its records are taken: ready for another. */
+static void free_ring(struct agent_source *source, struct ring_state *state, uint64_t now)
+{
+    struct wire_ring *ring = state->ring;
+    pass_counters(source, state, now);
+    trace_lane_drop(&state->lane);
+    source->stack_entries -= state->stack_room;
+    free(state->stacks);
+    if (state->process)
+        state->process->rings--;
+    if (state - source->rings >= KEEP_RINGS)
+        capture_region_drop_ring(source->region, (uint32_t)(state - source->rings));
+    *state = (struct ring_state){.ring = ring, .data = state->data};
+    memset((void *)&ring->counters, 0, sizeof ring->counters);
+    atomic_store(&ring->waiting, 0);
+    atomic_store_explicit(&ring->state, WIRE_RING_FREE, memory_order_release);
+}
+
+size_t agent_source_drain(struct agent_source *source)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < source->ring_count; i++) {
+        struct ring_state *state = &source->rings[i];
+        uint32_t now = atomic_load_explicit(&state->ring->state, memory_order_acquire);
+        if (now == WIRE_RING_FREE)
+            continue;
+        if (!state->owned)
+            adopt(source, state);
+        bytes += drain_ring(source, state);
+        if (now == WIRE_RING_CLOSED && state->tail == atomic_load(&state->ring->head))
+            free_ring(source, state, clock_now_ns());
+    }
+    return bytes;
+}
+
+static bool thread_gone(const struct agent_source *source, const struct ring_state *state)
+{
+    const struct capture_process *process = process_find(source->processes, state->pid);
+    if (process && process->image > state->image)
+        return true; /* exec: the old program's threads are no more */
+    return syscall(SYS_tgkill, state->pid, state->tid, 0) < 0 && errno == ESRCH;
+}
+
+static void end_thread(struct agent_source *source, struct ring_state *state)
+{
+    struct event event = {.time = state->last_time, .pid = state->pid, .tid = state->tid, .kind = EVENT_THREAD_EXIT};
+    event.thread.name = "";
+    sink_put_lane(source->sink, &state->lane, &event);
+}
+
+static void end_processes(struct agent_source *source, uint64_t now)
+{
+    struct map64 *map = &source->processes->by_pid;
+    for (size_t i = 0; i < map->capacity; i++) {
+        if (map->keys[i] == MAP64_EMPTY)
+            continue;
+        struct capture_process *process = (struct capture_process *)(uintptr_t)map->values[i];
+        if (!process->gone && process->rings == 0 && process->image && kill((pid_t)process->pid, 0) < 0 &&
+            errno == ESRCH)
+            process_end(source->processes, process, now, -1);
+    }
+    if (map->count > KEEP_PROCESSES)
+        process_table_prune(source->processes);
+}
+
+void agent_source_tend(struct agent_source *source, uint64_t now)
+{
+    for (uint32_t i = 0; i < source->ring_count; i++) {
+        struct ring_state *state = &source->rings[i];
+        if (!state->owned || atomic_load(&state->ring->state) != WIRE_RING_CLAIMED)
+            continue; /* one that was closed is freed as soon as it is drained */
+        bool gone = thread_gone(source, state);
+        pass_counters(source, state, now);
+        if (!gone)
+            continue;
+        drain_ring(source, state);
+        if (state->tail != atomic_load(&state->ring->head) && !state->process && state->patience <= PATIENCE)
+            continue; /* its process is still to be introduced */
+        if (state->process)
+            end_thread(source, state);
+        free_ring(source, state, now);
+    }
+    pass_losses(source, &source->region->map->shared, source->shared_told, now, 0, 0);
+    end_processes(source, now);
+}
+
+void agent_source_sleep(struct agent_source *source, uint64_t timeout_ns)
+{
+    struct wire_region *region = source->region->map;
+    uint32_t word = atomic_load(&region->wake_word);
+    atomic_store(&region->recorder_sleeps, 1);
+    /* Pairs with a producer that writes its head and then looks whether we sleep. */
+    atomic_thread_fence(memory_order_seq_cst);
+    bool busy = false;
+    for (uint32_t i = 0; i < source->ring_count && !busy; i++) {
+        struct ring_state *state = &source->rings[i];
+        if (state->owned)
+            busy = atomic_load_explicit(&state->ring->head, memory_order_relaxed) - state->tail >= ENOUGH_BYTES ||
+                   atomic_load_explicit(&state->ring->waiting, memory_order_relaxed);
+    }
+    if (!busy) {
+        struct timespec timeout = {(time_t)(timeout_ns / 1000000000), (long)(timeout_ns % 1000000000)};
+        syscall(SYS_futex, &region->wake_word, FUTEX_WAIT, word, &timeout, NULL, 0);
+    }
+    atomic_store(&region->recorder_sleeps, 0);
+}
+
+void agent_source_wake(struct agent_source *source)
+{
+    struct wire_region *region = source->region->map;
+    atomic_fetch_add(&region->wake_word, 1);
+    int saved = errno;
+    syscall(SYS_futex, &region->wake_word, FUTEX_WAKE, 1, NULL, NULL, 0);
+    errno = saved;
+}
+
+const struct agent_totals *agent_source_totals(const struct agent_source *source)
+{
+    return &source->totals;
+}
+
+size_t agent_source_memory(const struct agent_source *source)
+{
+    return source->ring_count * sizeof *source->rings + source->stack_entries * sizeof(uint32_t);
+}

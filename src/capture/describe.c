@@ -1,0 +1,133 @@
+#include "capture/describe.h"
+
+#include "base/mem.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+static char *command_line(char **command)
+{
+    char *line = mem_strdup("");
+    for (; *command; command++) {
+        char *longer = mem_format("%s%s%s", line, *line ? " " : "", *command);
+        free(line);
+        line = longer;
+    }
+    return line;
+}
+
+static void set_cpu_model(struct trace_session *session)
+{
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    char line[1024], model[256] = "";
+    while (file && !*model && fgets(line, sizeof line, file))
+        if (strncmp(line, "model name", 10) == 0 && strchr(line, ':'))
+            snprintf(model, sizeof model, "%s", strchr(line, ':') + 2);
+    if (file)
+        fclose(file);
+    model[strcspn(model, "\n")] = 0;
+    struct utsname name;
+    trace_session_set(session, "cpu_model", *model ? model : uname(&name) == 0 ? name.machine : "unknown");
+}
+
+static void set_machine(struct trace_session *session)
+{
+    struct utsname name;
+    if (uname(&name) == 0) {
+        trace_session_set(session, "host", name.nodename);
+        trace_session_setf(session, "kernel", "%s %s", name.sysname, name.release);
+    }
+    set_cpu_model(session);
+    char text[64];
+    time_t now = time(NULL);
+    struct tm parts;
+    localtime_r(&now, &parts);
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S%z", &parts);
+    size_t length = strlen(text); /* RFC 3339 wants a colon in the offset */
+    if (length >= 5) {
+        memmove(text + length - 1, text + length - 2, 3);
+        text[length - 2] = ':';
+    }
+    trace_session_set(session, "start_time", text);
+}
+
+struct trace_session *describe_session(const struct capture_options *options, const struct capture_region *region)
+{
+    static const char *const sources[] = {"soft", "soft", "faults", "none"};
+    struct trace_session *session = trace_session_new();
+    char *line = command_line(options->command), *topology = topology_to_text(options->topology);
+    trace_session_set(session, "version", NUMALENS_VERSION);
+    trace_session_set(session, "command", line);
+    set_machine(session);
+    trace_session_set(session, "source", sources[options->samples]);
+    trace_session_set(session, "tick", region->map->config.flags & WIRE_TICK_TIMER_ONLY ? "timer" : "perf");
+    trace_session_setf(session, "period_ns", "%" PRIu64, options->tick_ns);
+    trace_session_setf(session, "burst", "%u", options->burst);
+    trace_session_set(session, "accesses", !options->stores ? "loads" : !options->loads ? "stores" : "all");
+    trace_session_setf(session, "latency_threshold_ns", "%u", options->latency_threshold);
+    trace_session_set(session, "latency_unit", "ns");
+    trace_session_setf(session, "budget_ppm", "%u", options->budget_ppm);
+    trace_session_set(session, "topology", topology);
+    trace_session_set(session, "first_touch", "samples");
+    trace_session_set(session, "homes", options->topology->pretended ? "pretended" : "kernel");
+    free(line);
+    free(topology);
+    return session;
+}
+
+void describe_result(struct recorder_result *result, const struct sink *sink, const struct agent_totals *totals,
+                     const struct rusage *usage)
+{
+    /* Ticks skipped on purpose are no drops: they are told, but weigh nothing. */
+    static const enum loss_cause weighty[] = {LOSS_RING_FULL,   LOSS_SAMPLE_FULL, LOSS_NO_RING, LOSS_PERF,
+                                              LOSS_STACK_TABLE, LOSS_DISK,        LOSS_MEMORY};
+    struct rusage own;
+    getrusage(RUSAGE_SELF, &own);
+    result->samples = sink->counts[EVENT_SAMPLE];
+    result->objects = sink->counts[EVENT_ALLOC] + sink->counts[EVENT_MAP];
+    result->threads = totals->rings;
+    result->handler_ns = totals->handler_ns;
+    result->target_cpu_ns = (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000000u +
+                            (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000u;
+    result->recorder_cpu_ns = (uint64_t)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) * 1000000000u +
+                              (uint64_t)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) * 1000u;
+    result->drops = 0;
+    for (unsigned i = 0; i < sizeof weighty / sizeof *weighty; i++)
+        result->drops += sink->lost[weighty[i]];
+    result->drops += trace_writer_unwritten(sink->writer);
+    result->bytes = trace_writer_bytes(sink->writer);
+}
+
+struct trace_session *describe_ending(const struct recorder_result *result, const struct sink *sink,
+                                      const struct agent_totals *totals)
+{
+    struct trace_session *ending = trace_session_new();
+    const struct {
+        const char *key;
+        uint64_t value;
+    } figures[] = {
+        {"duration_ns", result->duration_ns},
+        {"samples", result->samples},
+        {"ticks", totals->ticks},
+        {"bursts", totals->bursts},
+        {"steps", totals->steps},
+        {"accesses", totals->accesses},
+        {"handler_ns", totals->handler_ns},
+        {"target_cpu_ns", result->target_cpu_ns},
+        {"recorder_cpu_ns", result->recorder_cpu_ns},
+        {"corrupt_rings", totals->corrupt},
+        {"unwritten", trace_writer_unwritten(sink->writer)},
+    };
+    trace_session_setf(ending, "exit_status", "%d", result->exit_status);
+    if (result->signal)
+        trace_session_setf(ending, "signal", "%d", result->signal);
+    for (unsigned i = 0; i < sizeof figures / sizeof *figures; i++)
+        trace_session_setf(ending, figures[i].key, "%" PRIu64, figures[i].value);
+    if (sink->failure.code)
+        trace_session_set(ending, "write_error", sink->failure.text);
+    return ending;
+}

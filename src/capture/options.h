@@ -1,0 +1,31 @@
+/* capture/options.h - what a recording should be like: filled by the command, read by everything in this room. */
+#ifndef NUMALENS_CAPTURE_OPTIONS_H
+#define NUMALENS_CAPTURE_OPTIONS_H
+
+#include "topology/topology.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum capture_samples { SAMPLES_AUTO, SAMPLES_SOFT, SAMPLES_FAULTS, SAMPLES_NONE };
+enum capture_tick { TICK_AUTO, TICK_PERF, TICK_TIMER };
+
+struct capture_options {
+    const char *output;
+    char **command;      /* program and arguments, NULL at the end */
+    uint64_t tick_ns;    /* mean CPU time between bursts of a thread */
+    uint32_t burst;      /* accesses a burst */
+    uint32_t budget_ppm; /* of a thread's CPU time */
+    uint32_t max_frames; /* of a call chain */
+    bool loads, stores;
+    bool latency;
+    uint32_t latency_threshold; /* ns */
+    enum capture_samples samples;
+    enum capture_tick tick;
+    bool follow;
+    size_t memory; /* bytes that the recorder may use in all */
+    const struct topology *topology;
+};
+
+#endif

@@ -1,0 +1,24 @@
+/* capture/recorder.h - one recording from start to end: starts the target, drains all sources, writes the trace. */
+#ifndef NUMALENS_CAPTURE_RECORDER_H
+#define NUMALENS_CAPTURE_RECORDER_H
+
+#include "capture/options.h"
+
+struct recorder_result {
+    int exit_status; /* what the command should end with when nothing failed: the program's */
+    int signal;      /* that the program died of, or 0 */
+    bool ran;        /* the program was started */
+    uint64_t samples, objects, threads, processes;
+    uint64_t bytes; /* of the file */
+    uint64_t drops; /* things lost that weigh: see recorder.c */
+    uint64_t duration_ns, target_cpu_ns, recorder_cpu_ns, handler_ns;
+    char source[160];           /* which sampler is in force and why */
+    char notes[512];            /* what could not be had, one line each; "" when nothing */
+    struct error write_failure; /* code 0, or why the file is not whole */
+};
+
+/* 0 once the program has run, whatever became of it; negative with `err` and result->exit_status when it could not be
+ * started. No file is left then. */
+int recorder_run(const struct capture_options *options, struct recorder_result *result, struct error *err);
+
+#endif

@@ -1,0 +1,99 @@
+#include "capture/region.h"
+
+#include "base/clock.h"
+#include "capture/counter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+enum { RING_BYTES = 128 << 10, FEWEST_RINGS = 16, MOST_RINGS = 4096 };
+
+static void configure(struct wire_config *config, const struct capture_options *options)
+{
+    bool sampling = options->samples == SAMPLES_AUTO || options->samples == SAMPLES_SOFT;
+    config->flags = WIRE_TRACK_HEAP;
+    if (sampling && options->loads)
+        config->flags |= WIRE_SAMPLE_LOADS;
+    if (sampling && options->stores)
+        config->flags |= WIRE_SAMPLE_STORES;
+    if (options->latency)
+        config->flags |= WIRE_MEASURE_LATENCY;
+    if (options->follow)
+        config->flags |= WIRE_FOLLOW_CHILDREN;
+    if (options->tick == TICK_TIMER)
+        config->flags |= WIRE_TICK_TIMER_ONLY;
+    config->burst = options->burst;
+    config->tick_ns = options->tick_ns;
+    config->latency_threshold = options->latency_threshold;
+    config->budget_ppm = options->budget_ppm;
+    config->max_frames = options->max_frames;
+    if (counter_trusted()) {
+        config->flags |= WIRE_COUNTER_IS_CPU;
+        config->ticks_per_us = counter_ticks_per_us();
+    }
+}
+
+int capture_region_make(struct capture_region *region, const struct capture_options *options, struct error *err)
+{
+    *region = (struct capture_region){.fd = -1};
+    uint32_t rings = (uint32_t)(options->memory / 4 * 3 / RING_BYTES);
+    rings = rings < FEWEST_RINGS ? FEWEST_RINGS : rings > MOST_RINGS ? MOST_RINGS : rings;
+    size_t rings_offset = (sizeof(struct wire_region) + WIRE_PAGE - 1) / WIRE_PAGE * WIRE_PAGE;
+    size_t headers = (rings * sizeof(struct wire_ring) + WIRE_PAGE - 1) / WIRE_PAGE * WIRE_PAGE;
+    region->bytes = rings_offset + headers + (size_t)rings * RING_BYTES;
+
+    region->fd = memfd_create("numalens", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (region->fd < 0 || ftruncate(region->fd, (off_t)region->bytes) < 0)
+        goto fail;
+    /* The target may write into it, but must not be able to pull it from under us. */
+    fcntl(region->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    void *map = mmap(NULL, region->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, region->fd, 0);
+    if (map == MAP_FAILED)
+        goto fail;
+    region->map = map;
+    struct wire_region *header = map;
+    if (getrandom(&header->nonce, sizeof header->nonce, 0) != sizeof header->nonce)
+        goto fail;
+    header->magic = WIRE_MAGIC;
+    header->version = WIRE_VERSION;
+    header->header_bytes = sizeof *header;
+    header->region_bytes = region->bytes;
+    header->ring_count = rings;
+    header->ring_bytes = RING_BYTES;
+    header->rings_offset = rings_offset;
+    header->data_offset = rings_offset + headers;
+    configure(&header->config, options);
+    atomic_store(&header->heartbeat_ns, clock_now_ns());
+    atomic_store(&header->recording, 1);
+    snprintf(region->environment, sizeof region->environment, "%s=%d:%d:%" PRIu64, WIRE_ENVIRONMENT, (int)getpid(),
+             region->fd, header->nonce);
+    return 0;
+fail:
+    error_set(err, -errno, "cannot make the shared memory for the recording (%zu MiB): %s", region->bytes >> 20,
+              strerror(errno));
+    capture_region_free(region);
+    return err ? err->code : -ENOMEM;
+}
+
+void capture_region_free(struct capture_region *region)
+{
+    if (region->map) {
+        atomic_store(&region->map->recording, 0);
+        munmap(region->map, region->bytes);
+    }
+    if (region->fd >= 0)
+        close(region->fd);
+    *region = (struct capture_region){.fd = -1};
+}
+
+void capture_region_drop_ring(const struct capture_region *region, uint32_t index)
+{
+    off_t offset = (off_t)(wire_ring_data(region->map, index) - (uint8_t *)region->map);
+    fallocate(region->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, region->map->ring_bytes);
+}

@@ -1,0 +1,25 @@
+/* capture/region.h - makes the shared memory that wire/region.h describes. */
+#ifndef NUMALENS_CAPTURE_REGION_H
+#define NUMALENS_CAPTURE_REGION_H
+
+#include "base/error.h"
+#include "capture/options.h"
+#include "wire/region.h"
+
+struct capture_region {
+    struct wire_region *map; /* NULL: none */
+    size_t bytes;
+    int fd;
+    char environment[96]; /* "NUMALENS_REGION=..." for the target */
+};
+
+/* Rings take three quarters of options->memory, but only once they are used. */
+int capture_region_make(struct capture_region *region, const struct capture_options *options, struct error *err);
+
+/* Tells every agent to stop, and unmaps. */
+void capture_region_free(struct capture_region *region);
+
+/* Gives the memory of a ring that nobody uses back to the system. */
+void capture_region_drop_ring(const struct capture_region *region, uint32_t index);
+
+#endif

@@ -1,0 +1,39 @@
+/* capture/sink.h - where sources put events: the trace, with a count of what was put. A full disk does not stop a
+ * recording: the target must not notice; what could not be written is counted. */
+#ifndef NUMALENS_CAPTURE_SINK_H
+#define NUMALENS_CAPTURE_SINK_H
+
+#include "trace/lane.h"
+#include "trace/writer.h"
+
+struct sink {
+    struct trace_writer *writer;
+    struct error failure; /* code 0 while all is well: start zeroed */
+    uint64_t counts[EVENT_KINDS];
+    uint64_t lost[LOSS_CAUSES]; /* as told to the trace */
+};
+
+static inline void sink_put(struct sink *sink, const struct event *event)
+{
+    sink->counts[event->kind]++;
+    trace_writer_append(sink->writer, event, sink->failure.code ? NULL : &sink->failure);
+}
+
+static inline void sink_put_lane(struct sink *sink, struct trace_lane *lane, const struct event *event)
+{
+    sink->counts[event->kind]++;
+    trace_writer_append_lane(sink->writer, lane, event, sink->failure.code ? NULL : &sink->failure);
+}
+
+static inline void sink_loss(struct sink *sink, uint64_t time, uint32_t pid, uint32_t tid, enum loss_cause cause,
+                             uint64_t count)
+{
+    if (count == 0)
+        return;
+    sink->lost[cause] += count;
+    struct event event = {.time = time, .pid = pid, .tid = tid, .kind = EVENT_LOSS};
+    event.loss = (struct event_loss){cause, count};
+    sink_put(sink, &event);
+}
+
+#endif
