@@ -142,10 +142,9 @@ static void finish(struct recorder *recorder)
     result->duration_ns = now - recorder->started;
     result->signal = WIFSIGNALED(recorder->wait_status) ? WTERMSIG(recorder->wait_status) : 0;
     result->exit_status = result->signal ? 128 + result->signal : WEXITSTATUS(recorder->wait_status);
+    trace_writer_flush(recorder->sink.writer, recorder->sink.failure.code ? NULL : &recorder->sink.failure);
     describe_result(result, &recorder->sink, agent_source_totals(recorder->agents), &recorder->usage);
     result->processes = recorder->processes.started;
-
-    trace_writer_flush(recorder->sink.writer, recorder->sink.failure.code ? NULL : &recorder->sink.failure);
     struct trace_session *ending = describe_ending(result, &recorder->sink, agent_source_totals(recorder->agents));
     agent_source_free(recorder->agents);
     recorder->agents = NULL;

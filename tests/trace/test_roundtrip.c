@@ -2,6 +2,7 @@
 #include "trace/lane.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
+#include "event_line.h"
 #include "wild.h"
 
 #include <setjmp.h>
