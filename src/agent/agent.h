@@ -16,19 +16,25 @@
 
 struct stack_table; /* agent/stack.h */
 
-/* What the sampler keeps of a thread; only agent/sampler.c and agent/arch touch it. */
+/* What the sampler keeps of a thread; only agent/sampler.c, agent/tick.c and agent/arch touch it. */
 struct sampler_thread {
-    void *timer;           /* timer_t of the fall-back tick, when `has_timer` */
+    void *timer;           /* kernel's number of the fall-back timer, when `has_timer` */
     bool has_timer, ready; /* ready: ticks may arrive */
     volatile bool bursting;
+    volatile bool stop; /* the burst is to end at the next access */
     uint32_t left;      /* accesses left in the burst */
+    uint32_t skip;      /* accesses to let pass before the first one is kept */
     uint32_t steps;     /* instructions stepped in this burst */
+    uint32_t kept;      /* accesses kept in this burst */
     uint64_t began;     /* wire_counter() at the burst's start */
     uint64_t cost_ewma; /* ns a burst costs, smoothed */
     uint64_t period_ns; /* mean spacing in force */
     uint64_t random;    /* xorshift state */
     uint64_t cpu_seen;  /* CPU time at the last tick */
-    uint64_t spare[8];
+    uint64_t tick_ns;   /* spacing of the perf event's ticks, or of the timer's */
+    void *tick_page;    /* the perf event's mapping, which keeps it alive, or NULL */
+    void *step_stack;   /* agent/arch: where bursts run, or NULL */
+    uint64_t spare[4];  /* for agent/arch */
 };
 
 struct agent_thread {

@@ -11,6 +11,7 @@
 
 #include "agent/agent.h"
 
+#include <signal.h>
 #include <ucontext.h>
 
 struct step_access {
@@ -18,6 +19,41 @@ struct step_access {
     uint16_t size;
     uint8_t flags; /* SAMPLE_READ, SAMPLE_WRITE, SAMPLE_LOCKED */
 };
+
+#if defined(__aarch64__)
+/* Once per process, before the first tick, and for each thread, on that thread; none of them in handlers. False: no
+ * stepping here. */
+bool step_start(void);
+bool step_thread_start(struct agent_thread *self);
+void step_thread_stop(struct agent_thread *self);
+
+/* Calls work() where stepping cannot overwrite it: instructions carried out in the handler push to the program's stack,
+ * on which the handler and its frame lie. So this moves to the agent's own stack with a copy of the frame and goes back
+ * to the program from there. Returns only when it cannot: then false, and nothing was done. */
+bool step_apart(struct agent_thread *self, siginfo_t *info, ucontext_t *context,
+                void (*work)(struct agent_thread *self, ucontext_t *context));
+#else
+static inline bool step_start(void)
+{
+    return true;
+}
+static inline bool step_thread_start(struct agent_thread *self)
+{
+    (void)self;
+    return true;
+}
+static inline void step_thread_stop(struct agent_thread *self)
+{
+    (void)self;
+}
+static inline bool step_apart(struct agent_thread *self, siginfo_t *info, ucontext_t *context,
+                              void (*work)(struct agent_thread *self, ucontext_t *context))
+{
+    (void)info;
+    work(self, context);
+    return true;
+}
+#endif
 
 enum step_state {
     STEP_DONE,    /* the burst is over; the context is ready to be returned to */

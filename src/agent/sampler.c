@@ -1,0 +1,371 @@
+/* agent/sampler.c - when to start a burst, what to keep of it, and what it may cost.
+ *
+ * From sampler_signal down everything runs in handlers: no locks, no allocation, errno kept. */
+#include "agent/sampler.h"
+#include "agent/signals.h"
+#include "agent/stack.h"
+#include "agent/step.h"
+#include "agent/tick.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    SKIP_SPREAD = 16,         /* accesses let pass before a burst: a random number below this, see docs/sampling.md */
+    LATENCY_LIMIT_NS = 20000, /* a load this slow met a page fault or another thread: no latency */
+    DELIVERY_NS = 2500,       /* a tick's way through the kernel and back */
+    COST_LIMIT_NS = 200000,   /* a burst that took longer was preempted */
+    COST_SMOOTHING = 8,
+};
+
+volatile bool agent_device_mapped;
+
+/* Set by sampler_start; cleared in any thread or handler that finds that sampling must end. */
+static volatile bool sampling;
+
+/* wire_counter() ticks per 1024 ns, for costs and latencies. Set by sampler_start. */
+static uint32_t ticks_per_1024ns;
+
+static uint64_t to_ns(uint64_t ticks)
+{
+    return ticks_per_1024ns ? ticks * 1024 / ticks_per_1024ns : 0;
+}
+
+static struct wire_counters *counters_of(struct agent_thread *self)
+{
+    return self->producer.ring ? &self->producer.ring->counters : &agent_region->shared;
+}
+
+static void count(_Atomic uint64_t *counter, uint64_t by)
+{
+    atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
+}
+
+static void count_loss(struct agent_thread *self, enum loss_cause cause)
+{
+    count(&counters_of(self)->lost[cause], 1);
+}
+
+static uint64_t next_random(struct agent_thread *self)
+{
+    uint64_t x = self->sampler.random;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    return self->sampler.random = x;
+}
+
+/* The recorder says how fast the counter runs; where it cannot, one look at both clocks must do. */
+static void learn_counter_speed(void)
+{
+    if (agent_region->config.ticks_per_us) {
+        ticks_per_1024ns = (uint32_t)((uint64_t)agent_region->config.ticks_per_us * 1024 / 1000);
+    } else {
+        struct timespec from, to;
+        uint64_t ticks = wire_counter();
+        clock_gettime(CLOCK_MONOTONIC_RAW, &from);
+        uint64_t ns;
+        do {
+            clock_gettime(CLOCK_MONOTONIC_RAW, &to);
+            ns = (uint64_t)(to.tv_sec - from.tv_sec) * 1000000000 + (uint64_t)to.tv_nsec - (uint64_t)from.tv_nsec;
+        } while (ns < 200000);
+        ticks_per_1024ns = (uint32_t)((wire_counter() - ticks) * 1024 / ns);
+    }
+}
+
+bool sampler_start(bool forked)
+{
+    struct agent_thread *self = &agent_self;
+    const struct wire_config *config = &agent_region->config;
+    if (forked) {
+        signals_forked();
+        tick_forget(self);
+        self->sampler.ready = false;
+        self->sampler.bursting = false;
+    }
+    sampling = false;
+    if (!(config->flags & (WIRE_SAMPLE_LOADS | WIRE_SAMPLE_STORES)) || config->tick_ns == 0 || config->burst == 0)
+        return false;
+    learn_counter_speed();
+    if (!step_start() || !signals_start())
+        return false;
+    sampling = true;
+    sampler_thread_start(self);
+    return self->sampler.ready;
+}
+
+void sampler_stop(void)
+{
+    sampling = false;
+    sampler_thread_stop(&agent_self);
+}
+
+void sampler_thread_start(struct agent_thread *self)
+{
+    struct sampler_thread *sampler = &self->sampler;
+    const struct wire_config *config = agent_region ? &agent_region->config : NULL;
+    if (!sampling || sampler->ready || !step_thread_start(self))
+        return;
+    int saved = errno;
+    sampler->random = (wire_counter() * 0x9e3779b97f4a7c15u ^ (uint64_t)self) | 1;
+    sampler->period_ns = config->tick_ns;
+    sampler->cost_ewma = 0;
+    sampler->ready = true;
+    if (!tick_start(self, config->tick_ns, config->flags & WIRE_TICK_TIMER_ONLY, signals_timer_signal())) {
+        sampler->ready = false;
+        step_thread_stop(self);
+    }
+    errno = saved;
+}
+
+void sampler_thread_stop(struct agent_thread *self)
+{
+    int saved = errno;
+    self->sampler.ready = false; /* a tick that comes from here on finds nothing to do */
+    tick_stop(self);
+    step_thread_stop(self);
+    errno = saved;
+}
+
+bool sampler_is_tick(int signal, const siginfo_t *info)
+{
+    return tick_is(signal, info);
+}
+
+void sampler_hide_ticks(sigset_t *set)
+{
+    sigdelset(set, SIGTRAP);
+    if (signals_timer_signal())
+        sigdelset(set, signals_timer_signal());
+}
+
+static bool is_own_thread(const struct agent_thread *self)
+{
+    return (uint32_t)syscall(SYS_gettid) == self->tid; /* not so in the child of a vfork */
+}
+
+void sampler_exec_begin(struct agent_thread *self)
+{
+    int saved = errno;
+    if (self->sampler.ready && is_own_thread(self)) {
+        sampler_thread_stop(self);
+        uint64_t set = 1ull << (SIGTRAP - 1) | 1ull << (signals_timer_signal() - 1), blocked = 0;
+        syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, &blocked, sizeof(set));
+        siginfo_t info;
+        struct timespec none = {0};
+        for (int i = 0; i < 2; i++) {
+            int signal = (int)syscall(SYS_rt_sigtimedwait, &set, &info, &none, sizeof(set));
+            if (signal > 0 && !tick_is(signal, &info)) /* the program's: give it back */
+                syscall(SYS_rt_tgsigqueueinfo, self->pid, self->tid, signal, &info);
+        }
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, sizeof(blocked));
+    }
+    signals_exec_begin();
+    errno = saved;
+}
+
+void sampler_exec_failed(struct agent_thread *self)
+{
+    int saved = errno;
+    signals_exec_failed();
+    if (sampling && is_own_thread(self))
+        sampler_thread_start(self);
+    errno = saved;
+}
+
+/* Measures how long the line of a load takes to come; false when that says nothing. */
+static bool measure_latency(const struct step_access *access, uint32_t *ns)
+{
+    uint32_t ticks;
+    if (!(agent_region->config.flags & WIRE_MEASURE_LATENCY) || !(access->flags & SAMPLE_READ) || agent_device_mapped ||
+        !step_probe(access->addr, &ticks))
+        return false;
+    uint64_t measured = to_ns(ticks);
+    *ns = (uint32_t)measured;
+    return measured <= LATENCY_LIMIT_NS;
+}
+
+static void send_sample(struct agent_thread *self, const ucontext_t *context, const struct step_access *access)
+{
+    uint32_t latency = 0, threshold = agent_region->config.latency_threshold;
+    bool measured = measure_latency(access, &latency);
+    if (threshold && access->flags & SAMPLE_READ && (!measured || latency < threshold))
+        return;
+    struct unwind_regs regs;
+    step_unwind_regs(context, &regs);
+    uint32_t stack = stack_number(self, &regs, false, false);
+    const uint32_t words = sizeof(struct wire_sample) / 8;
+    struct wire_sample *sample = agent_reserve(self, words, LOSS_SAMPLE_FULL, false);
+    if (!sample)
+        return;
+    *sample = (struct wire_sample){
+        .head = {.type = WIRE_SAMPLE, .words = (uint8_t)words, .cpu = agent_cpu(), .value = stack},
+        .time = agent_time(),
+        .addr = access->addr,
+        .latency = measured ? latency : 0,
+        .size = access->size,
+        .flags = (uint8_t)(access->flags | (measured ? SAMPLE_HAS_LATENCY : 0) |
+                           (self->sampler.kept == 0 ? SAMPLE_FIRST : 0)),
+    };
+    agent_commit(self, words);
+}
+
+bool burst_access(struct agent_thread *self, const ucontext_t *context, const struct step_access *access)
+{
+    struct sampler_thread *sampler = &self->sampler;
+    uint32_t flags = agent_region->config.flags;
+    bool wanted = (access->flags & SAMPLE_READ && flags & WIRE_SAMPLE_LOADS) ||
+                  (access->flags & SAMPLE_WRITE && flags & WIRE_SAMPLE_STORES);
+    if (sampler->stop)
+        return false;
+    count(&counters_of(self)->accesses, 1);
+    if (!wanted)
+        return true;
+    if (sampler->skip > 0) {
+        sampler->skip--;
+        return true;
+    }
+    send_sample(self, context, access);
+    sampler->kept++;
+    return --sampler->left > 0;
+}
+
+static void end_burst(struct agent_thread *self)
+{
+    struct sampler_thread *sampler = &self->sampler;
+    struct wire_counters *counters = counters_of(self);
+    count(&counters->steps, sampler->steps);
+    if (sampler->steps == 0 && sampler->kept == 0)
+        count_loss(self, LOSS_TICK_UNSTEPPED);
+    else if (sampler->kept == 0)
+        count_loss(self, LOSS_TICK_NO_ACCESS);
+    uint64_t cost = to_ns(wire_counter() - sampler->began) + DELIVERY_NS;
+    count(&counters->handler_ns, cost);
+    if (cost > COST_LIMIT_NS)
+        cost = COST_LIMIT_NS;
+    sampler->cost_ewma =
+        sampler->cost_ewma == 0 ? cost : (sampler->cost_ewma * (COST_SMOOTHING - 1) + cost) / COST_SMOOTHING;
+    const struct wire_config *config = &agent_region->config;
+    uint64_t affordable = config->budget_ppm ? sampler->cost_ewma * 1000000 / config->budget_ppm : 0;
+    sampler->period_ns = affordable > config->tick_ns ? affordable : config->tick_ns;
+    sampler->bursting = false;
+}
+
+/* Runs where step_apart put it; the context is the one that the thread will go on with. */
+static void run_burst(struct agent_thread *self, ucontext_t *context)
+{
+    int saved = errno;
+    struct sampler_thread *sampler = &self->sampler;
+    self->inside++;
+    sampler->bursting = true;
+    sampler->stop = false;
+    sampler->left = agent_region->config.burst;
+    sampler->skip = (uint32_t)(next_random(self) % SKIP_SPREAD);
+    sampler->steps = sampler->kept = 0;
+    count(&counters_of(self)->bursts, 1);
+    if (step_begin(self, context) == STEP_DONE)
+        end_burst(self);
+    self->inside--;
+    errno = saved;
+}
+
+/* Whether this tick is to start a burst: chosen at random, so that the mean spacing is the one in force. */
+static bool is_chosen(struct agent_thread *self)
+{
+    struct sampler_thread *sampler = &self->sampler;
+    if (sampler->has_timer) { /* one shot each: every tick is chosen, the spacing is random */
+        tick_rearm(self, sampler->period_ns / 2 + next_random(self) % (sampler->period_ns + 1));
+        return true;
+    }
+    uint64_t dice = next_random(self) % sampler->period_ns;
+    if (dice < sampler->tick_ns)
+        return true;
+    uint64_t wanted = agent_region->config.tick_ns;
+    if (sampler->period_ns > wanted && dice * wanted / sampler->period_ns < sampler->tick_ns)
+        count_loss(self, LOSS_TICK_BUDGET);
+    return false;
+}
+
+static bool masks_faults(const ucontext_t *context)
+{
+    const sigset_t *mask = &context->uc_sigmask;
+    return sigismember(mask, SIGSEGV) || sigismember(mask, SIGBUS) || sigismember(mask, SIGILL) ||
+           sigismember(mask, SIGTRAP);
+}
+
+/* A fault's frame goes to the alternate stack, where a handler of the program may be at work right now. */
+static bool on_alternate_stack(const ucontext_t *context, uint64_t sp)
+{
+    const stack_t *stack = &context->uc_stack;
+    return !(stack->ss_flags & SS_DISABLE) && sp - (uint64_t)stack->ss_sp < stack->ss_size;
+}
+
+static void on_tick(struct agent_thread *self, siginfo_t *info, ucontext_t *context)
+{
+    if (!sampling || !self->sampler.ready)
+        return;
+    if (!agent_switch.live) {
+        tick_stop(self);
+        return;
+    }
+    self->sampler.began = wire_counter();
+    count(&counters_of(self)->ticks, 1);
+    count(&counters_of(self)->handler_ns, DELIVERY_NS);
+    struct unwind_regs regs;
+    step_unwind_regs(context, &regs);
+    if (!is_chosen(self))
+        return;
+    if (self->inside > 0) {
+        count_loss(self, LOSS_TICK_BUSY);
+    } else if (masks_faults(context) || on_alternate_stack(context, regs.sp)) {
+        count_loss(self, LOSS_TICK_MASKED);
+    } else if (!signals_held()) {
+        sampling = false; /* the program took a signal behind our back: faults would no longer come to us */
+        tick_stop(self);
+    } else if (!step_apart(self, info, context, run_burst)) {
+        count_loss(self, LOSS_TICK_UNSTEPPED);
+    }
+}
+
+/* A signal from outside in the middle of a burst in a handler: the program is to get it when the burst is over, in its
+ * own context. */
+static void postpone(struct agent_thread *self, int signal, siginfo_t *info, ucontext_t *context)
+{
+    self->sampler.stop = true;
+    sigaddset(&context->uc_sigmask, signal);
+    syscall(SYS_rt_tgsigqueueinfo, self->pid, self->tid, signal, info);
+}
+
+bool sampler_signal(int signal, siginfo_t *info, ucontext_t *context)
+{
+    struct agent_thread *self = &agent_self;
+    int saved = errno;
+    if (tick_is(signal, info)) {
+        on_tick(self, info, context);
+        errno = saved;
+        return true;
+    }
+    bool sent = info->si_code <= 0;
+    if (sent && self->sampler.bursting && self->inside > 0) {
+        postpone(self, signal, info, context);
+        errno = saved;
+        return true;
+    }
+    if (sent)
+        return false;
+    if (signal == SIGTRAP) {
+        if (!self->sampler.bursting || info->si_code != TRAP_TRACE)
+            return false;
+        self->inside++;
+        if (step_trap(self, context) == STEP_DONE)
+            end_burst(self);
+        self->inside--;
+        errno = saved;
+        return true;
+    }
+    return step_fault(self, context, signal);
+}

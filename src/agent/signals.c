@@ -1,0 +1,283 @@
+/* agent/signals.c - see signals.h. All but signals_start, signals_exec_* and sampler_sigaction runs in handlers. */
+#include "agent/sampler.h"
+#include "agent/signals.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { HELD_COUNT = 5, HELD_TIMER = 4, KERNEL_SET_BYTES = 8 };
+
+/* libc's own, below the agent's interposed one; it only translates for the system call. */
+extern int __sigaction(int signal, const struct sigaction *action, struct sigaction *old);
+
+/* The wish for one signal. Writers hold `wishes_lock` with all signals blocked and make `turn` odd while they write;
+ * readers, which may be handlers, copy and look at `turn` again. */
+struct wish {
+    _Atomic uint32_t turn;
+    struct sigaction action;
+};
+
+static int held_signals[HELD_COUNT] = {SIGSEGV, SIGBUS, SIGILL, SIGTRAP, 0};
+static struct wish wishes[HELD_COUNT];
+static _Atomic uint32_t wishes_lock;
+static _Atomic int holding_pid; /* of the process whose signals are held; 0: none */
+static _Atomic uint32_t next_check;
+
+static bool is_holding(void)
+{
+    return atomic_load(&holding_pid) != 0;
+}
+
+static int held_index(int signal)
+{
+    for (int i = 0; i < HELD_COUNT; i++)
+        if (held_signals[i] == signal)
+            return i;
+    return -1;
+}
+
+/* Ticks come by these: their handler must not be interrupted by anything but its own faults. */
+static bool carries_ticks(int index)
+{
+    return index == HELD_TIMER || held_signals[index] == SIGTRAP;
+}
+
+static bool is_function(const struct sigaction *action)
+{
+    return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
+}
+
+static uint64_t block_all(void)
+{
+    uint64_t all = ~0ull, old = 0;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, KERNEL_SET_BYTES);
+    return old;
+}
+
+static void restore_mask(uint64_t mask)
+{
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, KERNEL_SET_BYTES);
+}
+
+static uint64_t lock_wishes(void)
+{
+    uint64_t mask = block_all();
+    while (atomic_exchange_explicit(&wishes_lock, 1, memory_order_acquire))
+        ; /* held for some hundred nanoseconds, by a thread that cannot be interrupted */
+    return mask;
+}
+
+static void unlock_wishes(uint64_t mask)
+{
+    atomic_store_explicit(&wishes_lock, 0, memory_order_release);
+    restore_mask(mask);
+}
+
+static void write_wish(int index, const struct sigaction *action)
+{
+    struct wish *wish = &wishes[index];
+    atomic_fetch_add(&wish->turn, 1);
+    wish->action = *action;
+    atomic_fetch_add(&wish->turn, 1);
+}
+
+static struct sigaction read_wish(int index)
+{
+    struct wish *wish = &wishes[index];
+    struct sigaction copy;
+    uint32_t before, after;
+    do {
+        before = atomic_load(&wish->turn);
+        copy = wish->action;
+        atomic_thread_fence(memory_order_acquire);
+        after = atomic_load(&wish->turn);
+    } while (before != after || before & 1);
+    return copy;
+}
+
+static void on_signal(int signal, siginfo_t *info, void *context)
+{
+    if (!sampler_signal(signal, info, context))
+        signals_pass_on(signal, info, context);
+}
+
+/* What the kernel is told: our handler, under the program's mask and flags. Call with the lock held. */
+static int tell_kernel(int index)
+{
+    const struct sigaction *wish = &wishes[index].action;
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+    if (is_function(wish))
+        action.sa_flags = SA_SIGINFO | (wish->sa_flags & (SA_ONSTACK | SA_NODEFER | SA_RESTART));
+    if (carries_ticks(index)) {
+        action.sa_flags &= ~SA_NODEFER;
+        sigfillset(&action.sa_mask);
+        for (int i = 0; i < HELD_COUNT; i++)
+            if (!carries_ticks(i))
+                sigdelset(&action.sa_mask, held_signals[i]);
+    } else if (is_function(wish)) {
+        action.sa_mask = wish->sa_mask;
+    }
+    return __sigaction(held_signals[index], &action, NULL);
+}
+
+static int choose_timer_signal(void)
+{
+    for (int signal = SIGRTMAX - 4; signal > SIGRTMIN; signal--) {
+        struct sigaction now;
+        if (__sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+            return signal;
+    }
+    return SIGRTMAX - 4;
+}
+
+bool signals_start(void)
+{
+    if (is_holding())
+        return signals_held();
+    held_signals[HELD_TIMER] = choose_timer_signal();
+    bool good = true;
+    uint64_t mask = lock_wishes();
+    for (int i = 0; i < HELD_COUNT && good; i++) {
+        struct sigaction now;
+        good = __sigaction(held_signals[i], NULL, &now) == 0;
+        if (good) {
+            write_wish(i, &now);
+            good = tell_kernel(i) == 0;
+        }
+    }
+    atomic_store(&holding_pid, good ? (int)syscall(SYS_getpid) : 0);
+    unlock_wishes(mask);
+    return good;
+}
+
+void signals_forked(void)
+{
+    atomic_store(&wishes_lock, 0);
+    for (int i = 0; i < HELD_COUNT; i++)
+        atomic_store(&wishes[i].turn, 0);
+    if (is_holding())
+        atomic_store(&holding_pid, (int)syscall(SYS_getpid));
+}
+
+static bool is_held(int index)
+{
+    struct sigaction now;
+    return __sigaction(held_signals[index], NULL, &now) == 0 && now.sa_sigaction == on_signal;
+}
+
+bool signals_held(void)
+{
+    /* SIGSEGV matters most; the others take turns */
+    int other = 1 + (int)(atomic_fetch_add_explicit(&next_check, 1, memory_order_relaxed) % (HELD_COUNT - 1));
+    return is_held(0) && is_held(other);
+}
+
+int signals_timer_signal(void)
+{
+    return held_signals[HELD_TIMER];
+}
+
+/* Lets the signal kill (or whatever the default is): a fault by happening again, anything else by being sent again. */
+static void let_default_happen(int signal, siginfo_t *info)
+{
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    __sigaction(signal, &action, NULL);
+    if (signal != SIGTRAP && info->si_code > 0)
+        return;
+    syscall(SYS_rt_tgsigqueueinfo, syscall(SYS_getpid), syscall(SYS_gettid), signal, info);
+}
+
+/* A handler that is to be called once: true for the one caller that may. */
+static bool take_once(int index, const struct sigaction *seen)
+{
+    uint64_t mask = lock_wishes();
+    bool mine = wishes[index].action.sa_handler == seen->sa_handler;
+    if (mine) {
+        struct sigaction reset = *seen;
+        reset.sa_handler = SIG_DFL;
+        reset.sa_flags &= ~SA_SIGINFO;
+        write_wish(index, &reset);
+        tell_kernel(index);
+    }
+    unlock_wishes(mask);
+    return mine;
+}
+
+void signals_pass_on(int signal, siginfo_t *info, ucontext_t *context)
+{
+    int index = held_index(signal);
+    struct sigaction wish = read_wish(index);
+    bool sent = info->si_code <= 0;
+    if (wish.sa_handler == SIG_IGN && sent)
+        return;
+    if (is_function(&wish) && wish.sa_flags & SA_RESETHAND && !take_once(index, &wish))
+        wish.sa_handler = SIG_DFL;
+    if (!is_function(&wish)) {
+        int saved = errno;
+        let_default_happen(signal, info);
+        errno = saved;
+        return;
+    }
+    if (carries_ticks(index)) {
+        uint64_t mask, program;
+        memcpy(&mask, &context->uc_sigmask, sizeof(mask));
+        memcpy(&program, &wish.sa_mask, sizeof(program));
+        mask |= program;
+        if (!(wish.sa_flags & SA_NODEFER))
+            mask |= 1ull << (signal - 1);
+        restore_mask(mask);
+    }
+    /* the program may leave its handler by a jump: then it has left the agent too */
+    uint32_t inside = agent_self.inside;
+    agent_self.inside = 0;
+    wish.sa_sigaction(signal, info, context);
+    agent_self.inside = inside;
+}
+
+bool sampler_sigaction(int signal, const struct sigaction *wanted, struct sigaction *old, int *result)
+{
+    int index = held_index(signal);
+    if (index < 0 || !is_holding())
+        return false;
+    struct sigaction previous, next;
+    if (wanted) {
+        next = *wanted; /* before the lock: the pointer may be bad */
+        sigdelset(&next.sa_mask, SIGKILL);
+        sigdelset(&next.sa_mask, SIGSTOP);
+    }
+    /* the child of a vfork shares this memory but has signals of its own */
+    bool borrowed = (int)syscall(SYS_getpid) != atomic_load(&holding_pid);
+    uint64_t mask = lock_wishes();
+    previous = wishes[index].action;
+    if (wanted && !borrowed) {
+        write_wish(index, &next);
+        tell_kernel(index);
+    }
+    unlock_wishes(mask);
+    *result = wanted && borrowed ? __sigaction(signal, wanted, NULL) : 0;
+    if (old)
+        *old = previous;
+    return true;
+}
+
+void signals_exec_begin(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    for (int i = 0; i < HELD_COUNT && is_holding(); i++)
+        if (read_wish(i).sa_handler == SIG_IGN)
+            __sigaction(held_signals[i], &ignore, NULL);
+}
+
+void signals_exec_failed(void)
+{
+    if (!is_holding())
+        return;
+    uint64_t mask = lock_wishes();
+    for (int i = 0; i < HELD_COUNT; i++)
+        if (wishes[i].action.sa_handler == SIG_IGN)
+            tell_kernel(i);
+    unlock_wishes(mask);
+}

@@ -1,0 +1,36 @@
+/* agent/signals.h - the signals the sampler holds, and the program's wishes for them.
+ *
+ * The kernel calls the agent for SIGSEGV, SIGBUS, SIGILL, SIGTRAP and the timer's signal. What is not the agent's own
+ * business goes to the program as if it had been called directly: its handler, on its stack, under its mask; or death by
+ * the same signal at the same place. */
+#ifndef NUMALENS_AGENT_SIGNALS_H
+#define NUMALENS_AGENT_SIGNALS_H
+
+#include "agent/agent.h"
+
+#include <signal.h>
+
+/* Takes the signals; what was set before is kept as the program's wish. False when that fails. */
+bool signals_start(void);
+
+/* After a fork, before anything else: whoever held the lock is not in the child. */
+void signals_forked(void);
+
+/* Whether the kernel still calls us: a program may set handlers behind libc's back. One or two system calls; in handlers.
+ */
+bool signals_held(void);
+
+/* The signal for timers. */
+int signals_timer_signal(void);
+
+/* Gives a signal that came to the agent to the program. */
+void signals_pass_on(int signal, siginfo_t *info, ucontext_t *context);
+
+/* Before exec: makes ignored what the program ignores; and back. */
+void signals_exec_begin(void);
+void signals_exec_failed(void);
+
+/* In sampler.c: deals with a signal that is the agent's own business; false when it is the program's. */
+bool sampler_signal(int signal, siginfo_t *info, ucontext_t *context);
+
+#endif

@@ -1,0 +1,128 @@
+/* agent/tick.c - see tick.h. tick_rearm, tick_stop and tick_is run in handlers. */
+#include "agent/tick.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    TICK_TRAP_PERF = 6,    /* TRAP_PERF, newer than some libc's headers */
+    TICK_THREAD_ID = 4,    /* SIGEV_THREAD_ID */
+    TICK_SHORTEST = 20000, /* ns: below, a thread would do nothing but take signals */
+};
+
+/* Marks our ticks in siginfo: its address is known to nobody else. */
+static const char tick_mark;
+
+/* The kernel's siginfo of a perf event, whose fields libc headers name late or not at all. */
+struct perf_siginfo {
+    int signo, error, code, pad;
+    uint64_t addr;
+    uint64_t data;
+    uint32_t type, flags;
+};
+
+static bool kernel_defers_blocked(void)
+{
+    struct utsname name;
+    unsigned major = 0, minor = 0;
+    if (uname(&name) != 0 || sscanf(name.release, "%u.%u", &major, &minor) != 2)
+        return false;
+    return major > 5 || (major == 5 && minor >= 19);
+}
+
+static bool start_perf(struct agent_thread *self, uint64_t tick_ns)
+{
+    struct perf_event_attr attr = {
+        .size = sizeof(attr),
+        .type = PERF_TYPE_SOFTWARE,
+        .config = PERF_COUNT_SW_CPU_CLOCK,
+        .sample_period = tick_ns,
+        .sigtrap = 1,
+        .remove_on_exec = 1,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
+        .sig_data = (uint64_t)&tick_mark,
+    };
+    int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0)
+        return false;
+    void *page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
+    close(fd); /* the mapping keeps the event */
+    if (page == MAP_FAILED)
+        return false;
+    self->sampler.tick_page = page;
+    self->sampler.tick_ns = tick_ns;
+    return true;
+}
+
+static bool start_timer(struct agent_thread *self, uint64_t tick_ns, int timer_signal)
+{
+    struct sigevent event;
+    memset(&event, 0, sizeof(event));
+    event.sigev_notify = TICK_THREAD_ID;
+    event.sigev_signo = timer_signal;
+    event.sigev_value.sival_ptr = (void *)&tick_mark;
+    event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+    int timer;
+    if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &timer) != 0)
+        return false;
+    self->sampler.timer = (void *)(intptr_t)timer;
+    self->sampler.has_timer = true;
+    self->sampler.tick_ns = tick_ns;
+    tick_rearm(self, tick_ns);
+    return true;
+}
+
+bool tick_start(struct agent_thread *self, uint64_t tick_ns, bool timer_only, int timer_signal)
+{
+    if (tick_ns < 2 * TICK_SHORTEST)
+        tick_ns = 2 * TICK_SHORTEST;
+    if (!timer_only && kernel_defers_blocked()) {
+        /* twice as often as wanted, a little different in every thread; the caller takes each with one chance in two */
+        uint64_t half = tick_ns / 2;
+        if (start_perf(self, half - half / 8 + self->sampler.random % (half / 4 + 1)))
+            return true;
+    }
+    return start_timer(self, tick_ns, timer_signal);
+}
+
+void tick_stop(struct agent_thread *self)
+{
+    if (self->sampler.tick_page) {
+        munmap(self->sampler.tick_page, (size_t)sysconf(_SC_PAGESIZE));
+        self->sampler.tick_page = NULL;
+    }
+    if (self->sampler.has_timer) {
+        self->sampler.has_timer = false;
+        syscall(SYS_timer_delete, (int)(intptr_t)self->sampler.timer);
+    }
+}
+
+void tick_forget(struct agent_thread *self)
+{
+    self->sampler.tick_page = NULL;
+    self->sampler.has_timer = false;
+}
+
+void tick_rearm(struct agent_thread *self, uint64_t ns)
+{
+    if (!self->sampler.has_timer)
+        return;
+    struct itimerspec next = {.it_value = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)}};
+    syscall(SYS_timer_settime, (int)(intptr_t)self->sampler.timer, 0, &next, NULL);
+}
+
+bool tick_is(int signal, const siginfo_t *info)
+{
+    if (info->si_code == SI_TIMER)
+        return signal >= SIGRTMIN && info->si_value.sival_ptr == &tick_mark;
+    return signal == SIGTRAP && info->si_code == TICK_TRAP_PERF &&
+           ((const struct perf_siginfo *)info)->data == (uint64_t)&tick_mark;
+}

@@ -1,0 +1,35 @@
+/* tests/agent/native_aarch64.h - runs one instruction on the processor itself, from any register state.
+ *
+ * A signal handler swaps in the wanted registers, the instruction runs, and the trap behind it (or the fault it raised)
+ * swaps them out again. So every register can have any value, the stack pointer too. */
+#ifndef NUMALENS_TESTS_NATIVE_AARCH64_H
+#define NUMALENS_TESTS_NATIVE_AARCH64_H
+
+#include <asm/sigcontext.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+/* A frame good enough for cpu_view() and for the kernel. */
+struct machine {
+    uint64_t x[31], sp, pc, pstate;
+    __uint128_t v[32];
+    uint32_t fpsr, fpcr;
+};
+
+/* Installs handlers on an alternate stack. Faults at places that step_fault() knows are mended first. To
+ * be called in each test: cmocka sets handlers of its own before it. */
+void native_start(void);
+
+/* Where the instruction is put; brk before and behind it. */
+uint64_t native_code(void);
+
+/* Runs `word` at native_code(), or what lies at machine->pc when `word` is 0, until a trap or fault; the signal that
+ * ended it is returned: SIGTRAP when all went well. */
+int native_run(struct machine *machine, uint32_t word);
+
+/* Between frames and machines. */
+void machine_to_context(const struct machine *machine, ucontext_t *context);
+void machine_from_context(struct machine *machine, const ucontext_t *context);
+
+#endif
