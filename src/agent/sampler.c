@@ -2,17 +2,15 @@
  *
  * From sampler_signal down everything runs in handlers: no locks, no allocation, errno kept. */
 #include "agent/sampler.h"
+#include "agent/attach.h"
 #include "agent/signals.h"
 #include "agent/stack.h"
 #include "agent/step.h"
+#include "agent/sys.h"
 #include "agent/tick.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 enum {
     SKIP_SPREAD = 16,         /* accesses let pass before a burst: a random number below this, see docs/sampling.md */
@@ -108,7 +106,7 @@ void sampler_thread_start(struct agent_thread *self)
 {
     struct sampler_thread *sampler = &self->sampler;
     const struct wire_config *config = agent_region ? &agent_region->config : NULL;
-    if (!sampling || sampler->ready || !step_thread_start(self))
+    if (!sampling || sampler->ready || attach_is_shy() || !step_thread_start(self))
         return;
     int saved = errno;
     sampler->random = (wire_counter() * 0x9e3779b97f4a7c15u ^ (uint64_t)self) | 1;
@@ -145,7 +143,7 @@ void sampler_hide_ticks(sigset_t *set)
 
 static bool is_own_thread(const struct agent_thread *self)
 {
-    return (uint32_t)syscall(SYS_gettid) == self->tid; /* not so in the child of a vfork */
+    return (uint32_t)sys_call(SYS_gettid) == self->tid; /* not so in the child of a vfork */
 }
 
 void sampler_exec_begin(struct agent_thread *self)
@@ -154,15 +152,15 @@ void sampler_exec_begin(struct agent_thread *self)
     if (self->sampler.ready && is_own_thread(self)) {
         sampler_thread_stop(self);
         uint64_t set = 1ull << (SIGTRAP - 1) | 1ull << (signals_timer_signal() - 1), blocked = 0;
-        syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, &blocked, sizeof(set));
+        sys_call(SYS_rt_sigprocmask, SIG_BLOCK, &set, &blocked, sizeof(set));
         siginfo_t info;
         struct timespec none = {0};
         for (int i = 0; i < 2; i++) {
-            int signal = (int)syscall(SYS_rt_sigtimedwait, &set, &info, &none, sizeof(set));
+            int signal = (int)sys_call(SYS_rt_sigtimedwait, &set, &info, &none, sizeof(set));
             if (signal > 0 && !tick_is(signal, &info)) /* the program's: give it back */
-                syscall(SYS_rt_tgsigqueueinfo, self->pid, self->tid, signal, &info);
+                sys_call(SYS_rt_tgsigqueueinfo, self->pid, self->tid, signal, &info);
         }
-        syscall(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, sizeof(blocked));
+        sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, sizeof(blocked));
     }
     signals_exec_begin();
     errno = saved;
@@ -323,7 +321,7 @@ static void on_tick(struct agent_thread *self, siginfo_t *info, ucontext_t *cont
         count_loss(self, LOSS_TICK_BUSY);
     } else if (masks_faults(context) || on_alternate_stack(context, regs.sp)) {
         count_loss(self, LOSS_TICK_MASKED);
-    } else if (!signals_held()) {
+    } else if (!attach_is_shy() && !signals_held()) {
         sampling = false; /* the program took a signal behind our back: faults would no longer come to us */
         tick_stop(self);
     } else if (!step_apart(self, info, context, run_burst)) {
@@ -337,7 +335,7 @@ static void postpone(struct agent_thread *self, int signal, siginfo_t *info, uco
 {
     self->sampler.stop = true;
     sigaddset(&context->uc_sigmask, signal);
-    syscall(SYS_rt_tgsigqueueinfo, self->pid, self->tid, signal, info);
+    sys_call(SYS_rt_tgsigqueueinfo, self->pid, self->tid, signal, info);
 }
 
 bool sampler_signal(int signal, siginfo_t *info, ucontext_t *context)

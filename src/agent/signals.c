@@ -1,17 +1,14 @@
 /* agent/signals.c - see signals.h. All but signals_start, signals_exec_* and sampler_sigaction runs in handlers. */
-#include "agent/sampler.h"
 #include "agent/signals.h"
+#include "agent/real.h"
+#include "agent/sampler.h"
+#include "agent/sys.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 enum { HELD_COUNT = 5, HELD_TIMER = 4, KERNEL_SET_BYTES = 8 };
-
-/* libc's own, below the agent's interposed one; it only translates for the system call. */
-extern int __sigaction(int signal, const struct sigaction *action, struct sigaction *old);
 
 /* The wish for one signal. Writers hold `wishes_lock` with all signals blocked and make `turn` odd while they write;
  * readers, which may be handlers, copy and look at `turn` again. */
@@ -53,13 +50,13 @@ static bool is_function(const struct sigaction *action)
 static uint64_t block_all(void)
 {
     uint64_t all = ~0ull, old = 0;
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, KERNEL_SET_BYTES);
+    sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, KERNEL_SET_BYTES);
     return old;
 }
 
 static void restore_mask(uint64_t mask)
 {
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, KERNEL_SET_BYTES);
+    sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, KERNEL_SET_BYTES);
 }
 
 static uint64_t lock_wishes(void)
@@ -120,14 +117,14 @@ static int tell_kernel(int index)
     } else if (is_function(wish)) {
         action.sa_mask = wish->sa_mask;
     }
-    return __sigaction(held_signals[index], &action, NULL);
+    return real.sigaction(held_signals[index], &action, NULL);
 }
 
 static int choose_timer_signal(void)
 {
     for (int signal = SIGRTMAX - 4; signal > SIGRTMIN; signal--) {
         struct sigaction now;
-        if (__sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+        if (real.sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
             return signal;
     }
     return SIGRTMAX - 4;
@@ -137,18 +134,19 @@ bool signals_start(void)
 {
     if (is_holding())
         return signals_held();
+    real_need();
     held_signals[HELD_TIMER] = choose_timer_signal();
     bool good = true;
     uint64_t mask = lock_wishes();
     for (int i = 0; i < HELD_COUNT && good; i++) {
         struct sigaction now;
-        good = __sigaction(held_signals[i], NULL, &now) == 0;
+        good = real.sigaction(held_signals[i], NULL, &now) == 0;
         if (good) {
             write_wish(i, &now);
             good = tell_kernel(i) == 0;
         }
     }
-    atomic_store(&holding_pid, good ? (int)syscall(SYS_getpid) : 0);
+    atomic_store(&holding_pid, good ? (int)sys_call(SYS_getpid) : 0);
     unlock_wishes(mask);
     return good;
 }
@@ -159,13 +157,13 @@ void signals_forked(void)
     for (int i = 0; i < HELD_COUNT; i++)
         atomic_store(&wishes[i].turn, 0);
     if (is_holding())
-        atomic_store(&holding_pid, (int)syscall(SYS_getpid));
+        atomic_store(&holding_pid, (int)sys_call(SYS_getpid));
 }
 
 static bool is_held(int index)
 {
     struct sigaction now;
-    return __sigaction(held_signals[index], NULL, &now) == 0 && now.sa_sigaction == on_signal;
+    return real.sigaction(held_signals[index], NULL, &now) == 0 && now.sa_sigaction == on_signal;
 }
 
 bool signals_held(void)
@@ -184,10 +182,11 @@ int signals_timer_signal(void)
 static void let_default_happen(int signal, siginfo_t *info)
 {
     struct sigaction action = {.sa_handler = SIG_DFL};
-    __sigaction(signal, &action, NULL);
+    real.sigaction(signal, &action, NULL);
     if (signal != SIGTRAP && info->si_code > 0)
         return;
-    syscall(SYS_rt_tgsigqueueinfo, syscall(SYS_getpid), syscall(SYS_gettid), signal, info);
+    long pid = sys_call(SYS_getpid), tid = sys_call(SYS_gettid);
+    sys_call(SYS_rt_tgsigqueueinfo, pid, tid, signal, info);
 }
 
 /* A handler that is to be called once: true for the one caller that may. */
@@ -230,11 +229,7 @@ void signals_pass_on(int signal, siginfo_t *info, ucontext_t *context)
             mask |= 1ull << (signal - 1);
         restore_mask(mask);
     }
-    /* the program may leave its handler by a jump: then it has left the agent too */
-    uint32_t inside = agent_self.inside;
-    agent_self.inside = 0;
     wish.sa_sigaction(signal, info, context);
-    agent_self.inside = inside;
 }
 
 bool sampler_sigaction(int signal, const struct sigaction *wanted, struct sigaction *old, int *result)
@@ -249,7 +244,7 @@ bool sampler_sigaction(int signal, const struct sigaction *wanted, struct sigact
         sigdelset(&next.sa_mask, SIGSTOP);
     }
     /* the child of a vfork shares this memory but has signals of its own */
-    bool borrowed = (int)syscall(SYS_getpid) != atomic_load(&holding_pid);
+    bool borrowed = (int)sys_call(SYS_getpid) != atomic_load(&holding_pid);
     uint64_t mask = lock_wishes();
     previous = wishes[index].action;
     if (wanted && !borrowed) {
@@ -257,7 +252,7 @@ bool sampler_sigaction(int signal, const struct sigaction *wanted, struct sigact
         tell_kernel(index);
     }
     unlock_wishes(mask);
-    *result = wanted && borrowed ? __sigaction(signal, wanted, NULL) : 0;
+    *result = wanted && borrowed ? real.sigaction(signal, wanted, NULL) : 0;
     if (old)
         *old = previous;
     return true;
@@ -268,7 +263,7 @@ void signals_exec_begin(void)
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     for (int i = 0; i < HELD_COUNT && is_holding(); i++)
         if (read_wish(i).sa_handler == SIG_IGN)
-            __sigaction(held_signals[i], &ignore, NULL);
+            real.sigaction(held_signals[i], &ignore, NULL);
 }
 
 void signals_exec_failed(void)

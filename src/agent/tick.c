@@ -1,15 +1,11 @@
 /* agent/tick.c - see tick.h. tick_rearm, tick_stop and tick_is run in handlers. */
 #include "agent/tick.h"
+#include "agent/sys.h"
 
-#include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
-#include <time.h>
-#include <unistd.h>
 
 enum {
     TICK_TRAP_PERF = 6,    /* TRAP_PERF, newer than some libc's headers */
@@ -27,6 +23,11 @@ struct perf_siginfo {
     uint64_t data;
     uint32_t type, flags;
 };
+
+static size_t page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
 
 static bool kernel_defers_blocked(void)
 {
@@ -50,14 +51,14 @@ static bool start_perf(struct agent_thread *self, uint64_t tick_ns)
         .exclude_hv = 1,
         .sig_data = (uint64_t)&tick_mark,
     };
-    int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    int fd = (int)sys_call(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd < 0)
         return false;
-    void *page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
-    close(fd); /* the mapping keeps the event */
-    if (page == MAP_FAILED)
+    long page = sys_call(SYS_mmap, NULL, page_bytes(), PROT_READ, MAP_SHARED, fd, 0L);
+    sys_close(fd); /* the mapping keeps the event */
+    if (page < 0 && page > -4096)
         return false;
-    self->sampler.tick_page = page;
+    self->sampler.tick_page = (void *)page;
     self->sampler.tick_ns = tick_ns;
     return true;
 }
@@ -69,9 +70,9 @@ static bool start_timer(struct agent_thread *self, uint64_t tick_ns, int timer_s
     event.sigev_notify = TICK_THREAD_ID;
     event.sigev_signo = timer_signal;
     event.sigev_value.sival_ptr = (void *)&tick_mark;
-    event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+    event._sigev_un._tid = (pid_t)sys_call(SYS_gettid);
     int timer;
-    if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &timer) != 0)
+    if (sys_call(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &timer) != 0)
         return false;
     self->sampler.timer = (void *)(intptr_t)timer;
     self->sampler.has_timer = true;
@@ -96,12 +97,12 @@ bool tick_start(struct agent_thread *self, uint64_t tick_ns, bool timer_only, in
 void tick_stop(struct agent_thread *self)
 {
     if (self->sampler.tick_page) {
-        munmap(self->sampler.tick_page, (size_t)sysconf(_SC_PAGESIZE));
+        sys_unmap(self->sampler.tick_page, page_bytes());
         self->sampler.tick_page = NULL;
     }
     if (self->sampler.has_timer) {
         self->sampler.has_timer = false;
-        syscall(SYS_timer_delete, (int)(intptr_t)self->sampler.timer);
+        sys_call(SYS_timer_delete, (int)(intptr_t)self->sampler.timer);
     }
 }
 
@@ -116,7 +117,7 @@ void tick_rearm(struct agent_thread *self, uint64_t ns)
     if (!self->sampler.has_timer)
         return;
     struct itimerspec next = {.it_value = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)}};
-    syscall(SYS_timer_settime, (int)(intptr_t)self->sampler.timer, 0, &next, NULL);
+    sys_call(SYS_timer_settime, (int)(intptr_t)self->sampler.timer, 0, &next, NULL);
 }
 
 bool tick_is(int signal, const siginfo_t *info)

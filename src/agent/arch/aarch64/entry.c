@@ -5,10 +5,10 @@
  * takes it back from there: the kernel does not mind where a frame lies. */
 #include "agent/arch/aarch64/entry.h"
 #include "agent/step.h"
+#include "agent/sys.h"
 
 #include <asm/sigcontext.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum { STACK_BYTES = 65536 };
 
@@ -23,17 +23,14 @@ bool step_thread_start(struct agent_thread *self)
 {
     if (self->sampler.step_stack)
         return true;
-    void *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (stack == MAP_FAILED)
-        return false;
-    self->sampler.step_stack = stack;
-    return true;
+    self->sampler.step_stack = sys_pages(STACK_BYTES);
+    return self->sampler.step_stack != NULL;
 }
 
 void step_thread_stop(struct agent_thread *self)
 {
     if (self->sampler.step_stack)
-        munmap(self->sampler.step_stack, STACK_BYTES);
+        sys_unmap(self->sampler.step_stack, STACK_BYTES);
     self->sampler.step_stack = NULL;
 }
 

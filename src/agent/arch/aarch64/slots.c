@@ -4,10 +4,9 @@
  * compare-and-swap on its key from 0 to word | CLAIMED, filled, made visible to instruction fetch, and then marked READY. A
  * handler that meets a slot another thread is still filling ends its burst instead of waiting. */
 #include "agent/arch/aarch64/slots.h"
+#include "agent/sys.h"
 
 #include <stdatomic.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum {
     SLOT_COUNT = 8192, /* a power of two; a program uses some hundreds of different words */
@@ -27,29 +26,35 @@ struct slots {
 static struct slots *slots_writable;
 static uint64_t slots_code;
 
+static void *map_shared(int fd, int prot)
+{
+    long at = sys_call(SYS_mmap, NULL, sizeof(struct slots), prot, MAP_SHARED, fd, 0L);
+    return at < 0 && at > -4096 ? NULL : (void *)at;
+}
+
 bool slots_start(void)
 {
     if (slots_writable)
         return true;
-    int fd = memfd_create("numalens-slots", MFD_CLOEXEC);
+    int fd = (int)sys_call(SYS_memfd_create, "numalens-slots", MFD_CLOEXEC);
     if (fd < 0)
         return false;
-    void *writable = MAP_FAILED, *code = MAP_FAILED;
-    if (ftruncate(fd, sizeof(struct slots)) == 0) {
-        writable = mmap(NULL, sizeof(struct slots), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        code = mmap(NULL, sizeof(struct slots), PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+    void *writable = NULL, *code = NULL;
+    if (sys_call(SYS_ftruncate, fd, sizeof(struct slots)) == 0) {
+        writable = map_shared(fd, PROT_READ | PROT_WRITE);
+        code = map_shared(fd, PROT_READ | PROT_EXEC);
     }
-    close(fd);
-    if (writable == MAP_FAILED || code == MAP_FAILED) {
-        if (writable != MAP_FAILED)
-            munmap(writable, sizeof(struct slots));
-        if (code != MAP_FAILED)
-            munmap(code, sizeof(struct slots));
-        return false;
+    sys_close(fd);
+    if (writable && code) {
+        slots_code = (uint64_t)code;
+        slots_writable = writable;
+        return true;
     }
-    slots_code = (uint64_t)code;
-    slots_writable = writable;
-    return true;
+    if (writable)
+        sys_unmap(writable, sizeof(struct slots));
+    if (code)
+        sys_unmap(code, sizeof(struct slots));
+    return false;
 }
 
 bool slots_hold(uint64_t pc)
