@@ -1,6 +1,7 @@
 #include "symbols/die.h"
 
 #include <dwarf.h>
+#include <string.h>
 
 bool die_child(Dwarf_Die *parent, Dwarf_Die *child)
 {
@@ -21,6 +22,22 @@ uint64_t die_number(Dwarf_Die *die, unsigned attribute, uint64_t otherwise)
     if (dwarf_attr_integrate(die, attribute, &found) && dwarf_formudata(&found, &value) == 0)
         return value;
     return otherwise;
+}
+
+const char *die_file(Dwarf_Die *die, unsigned attribute)
+{
+    Dwarf_Attribute found;
+    Dwarf_Word index;
+    Dwarf_Die unit;
+    Dwarf_Files *files;
+    size_t count;
+    /* dwarf_decl_file() takes 0 for "none", which is right before DWARF 5 only. */
+    if (!dwarf_attr_integrate(die, attribute, &found) || dwarf_formudata(&found, &index) != 0 ||
+        !dwarf_cu_die(found.cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) ||
+        dwarf_getsrcfiles(&unit, &files, &count) != 0 || index >= count)
+        return NULL;
+    const char *path = dwarf_filesrc(files, index, NULL, NULL);
+    return path && strcmp(path, "???") != 0 ? path : NULL;
 }
 
 const char *die_linkage_name(Dwarf_Die *die)

@@ -17,6 +17,10 @@ bool die_next(Dwarf_Die *die);
 /* A constant attribute of the entry or of what it refers to; `otherwise` when there is none. */
 uint64_t die_number(Dwarf_Die *die, unsigned attribute, uint64_t otherwise);
 
+/* The path that a file attribute (DW_AT_decl_file, DW_AT_call_file) of the entry, or of what it refers to, stands for;
+ * NULL when there is none. */
+const char *die_file(Dwarf_Die *die, unsigned attribute);
+
 /* DW_AT_linkage_name, or NULL. */
 const char *die_linkage_name(Dwarf_Die *die);
 

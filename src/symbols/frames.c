@@ -89,18 +89,12 @@ uint32_t function_call_at(struct function *function, uint64_t addr)
 /* Where an inlined function was called: the line of the frame around it. */
 static void find_call_line(struct debuginfo *info, Dwarf_Die *call, struct symbol_frame *frame)
 {
-    uint64_t line = die_number(call, DW_AT_call_line, 0), file = die_number(call, DW_AT_call_file, 0);
-    uint64_t column = die_number(call, DW_AT_call_column, 0);
-    Dwarf_Die unit;
-    Dwarf_Files *files;
-    size_t count;
+    uint64_t line = die_number(call, DW_AT_call_line, 0), column = die_number(call, DW_AT_call_column, 0);
     if (line == 0 || line > UINT32_MAX)
         return;
     frame->line = (uint32_t)line;
     frame->column = column <= UINT32_MAX ? (uint32_t)column : 0;
-    if (!dwarf_diecu(call, &unit, NULL, NULL) || dwarf_getsrcfiles(&unit, &files, &count) != 0 || file >= count)
-        return;
-    const char *path = dwarf_filesrc(files, file, NULL, NULL);
+    const char *path = die_file(call, DW_AT_call_file);
     if (path)
         frame->file = strtab_intern(symbols_names(info->symbols), path);
 }

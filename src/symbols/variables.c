@@ -155,7 +155,7 @@ static void read_variables(struct debuginfo *info)
 static void fill_declaration(struct debuginfo *info, Dwarf_Die *die, struct symbol_object *object)
 {
     uint64_t line = die_number(die, DW_AT_decl_line, 0);
-    const char *file = dwarf_decl_file(die);
+    const char *file = die_file(die, DW_AT_decl_file);
     if (line == 0 || line > UINT32_MAX || !file)
         return;
     object->file = strtab_intern(symbols_names(info->symbols), file);

@@ -5,11 +5,10 @@
 #include <string.h>
 
 /* Three frames at the label in `leaf`, with the lines where each calls the next. */
-static void check_inlines(struct symbols_module *module)
+static void check_inlines(struct symbols_module *module, const char *known)
 {
     struct symbol_frame frames[8];
-    uint64_t probe = fixture_address(KNOWN_DEBUG, "probe_leaf", NULL),
-             outer = fixture_address(KNOWN_DEBUG, "outer", NULL);
+    uint64_t probe = fixture_address(known, "probe_leaf", NULL), outer = fixture_address(known, "outer", NULL);
     for (int again = 0; again < 2; again++) { /* the second answer is the remembered one */
         assert_int_equal(symbols_frames(module, probe, frames, 8), 3);
         assert_string_equal(frames[0].function, "leaf");
@@ -34,7 +33,7 @@ static void inlined_functions_are_frames(void **state)
     struct symbols *symbols = symbols_new();
     struct symbols_module *module = symbols_module(symbols, KNOWN_DEBUG, NULL, 0);
     assert_null(symbols_module_trouble(module));
-    check_inlines(module);
+    check_inlines(module, KNOWN_DEBUG);
     struct symbol_frame frames[8];
     assert_int_equal(symbols_frames(module, fixture_address(KNOWN_DEBUG, "probe_hidden", NULL), frames, 8), 1);
     assert_string_equal(frames[0].function, "hidden");
@@ -68,11 +67,11 @@ static void without_debug_info_there_is_function_and_offset(void **state)
     symbols_free(symbols);
 }
 
-static void check_object(struct symbols_module *module, const char *symbol, const char *name, uint64_t size,
-                         const char *mark)
+static void check_object(struct symbols_module *module, const char *known, const char *symbol, const char *name,
+                         uint64_t size, const char *mark)
 {
     struct symbol_object object;
-    uint64_t start = fixture_address(KNOWN_DEBUG, symbol, NULL);
+    uint64_t start = fixture_address(known, symbol, NULL);
     for (uint64_t at = start; at < start + size; at += size - 1) {
         assert_true(symbols_object(module, at, &object));
         assert_string_equal(object.name, name);
@@ -90,11 +89,11 @@ static void static_objects_have_names_and_places(void **state)
     (void)state;
     struct symbols *symbols = symbols_new();
     struct symbols_module *module = symbols_module(symbols, KNOWN_DEBUG, NULL, 0);
-    check_object(module, "global_array", "global_array", 500 * sizeof(int), "global_array");
-    check_object(module, "local_array", "local_array", 300 * sizeof(long), "local_array");
-    check_object(module, "constant_text", "constant_text", 64, NULL);
-    check_object(module, "calls", "calls", 7 * sizeof(int), "calls");
-    check_object(module, "assembly_words", "assembly_words", 32, NULL); /* bounded by the next label */
+    check_object(module, KNOWN_DEBUG, "global_array", "global_array", 500 * sizeof(int), "global_array");
+    check_object(module, KNOWN_DEBUG, "local_array", "local_array", 300 * sizeof(long), "local_array");
+    check_object(module, KNOWN_DEBUG, "constant_text", "constant_text", 64, NULL);
+    check_object(module, KNOWN_DEBUG, "calls", "calls", 7 * sizeof(int), "calls");
+    check_object(module, KNOWN_DEBUG, "assembly_words", "assembly_words", 32, NULL); /* bounded by the next label */
     struct symbol_object object;
     assert_false(symbols_object(module, fixture_address(KNOWN_DEBUG, "main", NULL), &object));
     assert_false(symbols_object(module, 3, &object));
@@ -104,6 +103,20 @@ static void static_objects_have_names_and_places(void **state)
         if (addr < 0x1000 || (symbols_section(module, addr, &section) && strcmp(section.name, ".tdata") == 0))
             assert_false(symbols_object(module, addr, &object) && strcmp(object.name, "thread_locals") == 0);
     symbols_free(symbols);
+}
+
+static void other_kinds_of_debug_info(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {KNOWN_DWARF4, KNOWN_PACKED, KNOWN_SPLIT};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct symbols *symbols = symbols_new();
+        struct symbols_module *module = symbols_module(symbols, kinds[i], NULL, 0);
+        check_inlines(module, kinds[i]);
+        check_object(module, kinds[i], "local_array", "local_array", 300 * sizeof(long), "local_array");
+        check_object(module, kinds[i], "calls", "calls", 7 * sizeof(int), "calls");
+        symbols_free(symbols);
+    }
 }
 
 static void sections_are_known(void **state)
@@ -157,14 +170,14 @@ static void debug_files_are_found_by_link(void **state)
         "strip -s '%s' && objcopy --add-gnu-debuglink='%s.debug' '%s'",
         copy, copy, copy, copy, copy, copy);
     struct symbols *symbols = symbols_new();
-    check_inlines(symbols_module(symbols, copy, NULL, 0));
-    check_object(symbols_module(symbols, copy, NULL, 0), "local_array", "local_array", 300 * sizeof(long),
+    check_inlines(symbols_module(symbols, copy, NULL, 0), KNOWN_DEBUG);
+    check_object(symbols_module(symbols, copy, NULL, 0), KNOWN_DEBUG, "local_array", "local_array", 300 * sizeof(long),
                  "local_array");
     symbols_free(symbols);
     /* In .debug/ beside it. */
     fixture_run("mkdir '%s/.debug' && mv '%s.debug' '%s/.debug'", directory, copy, directory);
     symbols = symbols_new();
-    check_inlines(symbols_module(symbols, copy, NULL, 0));
+    check_inlines(symbols_module(symbols, copy, NULL, 0), KNOWN_DEBUG);
     symbols_free(symbols);
     /* One whose checksum differs is not taken. */
     fixture_run("printf x >>'%s/.debug/known_debug.debug'", directory);
@@ -191,7 +204,7 @@ static void debug_files_are_found_by_build_id(void **state)
     symbols_add_debug_directory(symbols, directory);
     struct symbols_module *module = symbols_module(symbols, copy, known_id, sizeof known_id);
     assert_null(symbols_module_trouble(module));
-    check_inlines(module);
+    check_inlines(module, KNOWN_DEBUG);
     assert_ptr_equal(module, symbols_module(symbols, copy, known_id, sizeof known_id));
     assert_string_equal(symbols_module_path(module), copy);
     symbols_free(symbols);
@@ -201,7 +214,7 @@ static void debug_files_are_found_by_build_id(void **state)
     symbols_add_debug_directory(symbols, directory);
     module = symbols_module(symbols, copy, known_id, sizeof known_id);
     assert_non_null(strstr(symbols_module_trouble(module), "No such file"));
-    check_inlines(module);
+    check_inlines(module, KNOWN_DEBUG);
     symbols_free(symbols);
     fixture_clean(directory, copy);
 }
@@ -285,6 +298,7 @@ int main(void)
         cmocka_unit_test(inlined_functions_are_frames),
         cmocka_unit_test(without_debug_info_there_is_function_and_offset),
         cmocka_unit_test(static_objects_have_names_and_places),
+        cmocka_unit_test(other_kinds_of_debug_info),
         cmocka_unit_test(sections_are_known),
         cmocka_unit_test(calls_out_of_a_library_have_names),
         cmocka_unit_test(debug_files_are_found_by_link),

@@ -1,0 +1,129 @@
+/* Files that are cut short or changed at random: any answer is right, but there must be one. Sanitizers watch. */
+#include "fixture.h"
+#include "symbols/symbols.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static uint64_t random_state = 0x9e3779b97f4a7c15u;
+
+static uint64_t next_random(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+static uint8_t *read_all(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    *size = (size_t)ftell(file);
+    rewind(file);
+    uint8_t *bytes = malloc(*size);
+    assert_int_equal(fread(bytes, 1, *size, file), *size);
+    fclose(file);
+    return bytes;
+}
+
+static void ask_everything(const uint8_t *bytes, size_t size)
+{
+    char path[] = "/tmp/numalens-damaged-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, size), (ssize_t)size);
+    close(fd);
+    struct symbols *symbols = symbols_new();
+    struct symbols_module *module = symbols_module(symbols, path, NULL, 0);
+    struct symbol_frame frames[16];
+    struct symbol_object object;
+    struct symbol_section section;
+    symbols_module_trouble(module);
+    size_t length = 0; /* reads the texts */
+    for (uint64_t addr = 0x600; addr < 0x1400; addr += 12) {
+        size_t count = symbols_frames(module, addr, frames, 16);
+        for (size_t i = 0; i < count; i++)
+            length += strlen(frames[i].function) + strlen(frames[i].file);
+    }
+    for (uint64_t addr = 0; addr < 0x21000; addr += 64) {
+        if (symbols_object(module, addr, &object))
+            length += strlen(object.name) + strlen(object.file);
+        if (symbols_section(module, addr, &section))
+            length += strlen(section.name);
+    }
+    assert_true(length < SIZE_MAX);
+    symbols_free(symbols);
+    unlink(path);
+}
+
+static void check_cuts(const char *path)
+{
+    size_t size;
+    uint8_t *bytes = read_all(path, &size);
+    for (size_t cut = 0; cut < size; cut += size / 60 + 1)
+        ask_everything(bytes, cut);
+    free(bytes);
+}
+
+/* Changes a few bytes: anywhere, or only in the section table and the headers, where it hurts most. */
+static void check_changes(const char *path, int rounds)
+{
+    size_t size;
+    uint8_t *bytes = read_all(path, &size), *changed = malloc(size);
+    uint64_t headers_at;
+    memcpy(&headers_at, bytes + 40, 8); /* e_shoff */
+    for (int round = 0; round < rounds; round++) {
+        memcpy(changed, bytes, size);
+        size_t first = 0, room = size;
+        if (round % 4 == 1) {
+            first = headers_at;
+            room = size - headers_at;
+        } else if (round % 4 == 2) {
+            first = 16; /* behind the magic number */
+            room = 48;
+        } else if (round % 4 == 3) {
+            first = headers_at / 2; /* where debug information lies */
+            room = headers_at - first;
+        }
+        int changes = 1 + (int)(next_random() % 30);
+        for (int i = 0; i < changes; i++) {
+            static const uint8_t nasty[] = {0, 1, 0x7f, 0x80, 0xff, 0xfe};
+            uint64_t value = next_random();
+            changed[first + next_random() % room] = value & 0x100 ? nasty[value % sizeof nasty] : (uint8_t)value;
+        }
+        ask_everything(changed, size);
+    }
+    free(changed);
+    free(bytes);
+}
+
+static void programs_cut_short(void **state)
+{
+    (void)state;
+    check_cuts(KNOWN_DEBUG);
+    check_cuts(KNOWN_PLAIN);
+}
+
+static void programs_changed_at_random(void **state)
+{
+    (void)state;
+    const char *rounds = getenv("NUMALENS_FUZZ_ROUNDS");
+    check_changes(KNOWN_DEBUG, rounds ? atoi(rounds) : 200);
+    check_changes(LIBRARY, rounds ? atoi(rounds) : 100);
+#ifdef KNOWN_FORTRAN
+    check_changes(KNOWN_FORTRAN, rounds ? atoi(rounds) : 100);
+#endif
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(programs_cut_short),
+        cmocka_unit_test(programs_changed_at_random),
+    };
+    return cmocka_run_group_tests_name("damaged", tests, NULL, NULL);
+}
