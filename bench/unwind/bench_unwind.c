@@ -9,6 +9,7 @@
 #include <time.h>
 
 struct wire_region *agent_region;
+union agent_switch agent_switch;
 static struct wire_region region;
 static struct agent_thread self;
 static uint64_t ring[WIRE_MAX_WORDS];

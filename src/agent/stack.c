@@ -5,13 +5,11 @@
  * knows the number of each chain that was sent, by a 64-bit hash (one wrong match is to be expected in 2^64 / 16384
  * chains). A chain that had to make room is sent again under a new number when it comes back. */
 #include "agent/stack.h"
+#include "agent/sys.h"
 #include "agent/unwind_modules.h"
 #include "agent/unwind_walk.h"
 
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 enum {
     BUCKET = 8,
@@ -42,22 +40,12 @@ struct stack_table {
     struct chain chains[BUCKETS][BUCKET];
 };
 
-static struct stack_table *table_map(struct agent_thread *self)
-{
-    /* Not mmap(): the agent's own one would record it. */
-    long at = syscall(SYS_mmap, NULL, sizeof(struct stack_table), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
-    if (at != -1)
-        self->stacks = (struct stack_table *)at;
-    return self->stacks;
-}
-
 void stack_forget(struct agent_thread *self)
 {
     struct stack_table *table = self->stacks;
     self->stacks = NULL;
     if (table)
-        syscall(SYS_munmap, table, sizeof *table);
+        sys_unmap(table, sizeof *table);
 }
 
 static struct memo *memo_set(struct stack_table *table, const struct unwind_regs *regs)
@@ -160,7 +148,9 @@ static uint32_t chain_number(struct agent_thread *self, struct stack_table *tabl
 static __attribute__((noinline)) uint32_t number_by_walk(struct agent_thread *self, const struct unwind_regs *regs,
                                                          uint64_t high, bool pc_is_return, bool may_wait)
 {
-    struct stack_table *table = self->stacks ? self->stacks : table_map(self);
+    if (!self->stacks)
+        self->stacks = sys_pages(sizeof *self->stacks);
+    struct stack_table *table = self->stacks;
     if (!table)
         return 0;
     struct memo *memo = memo_set(table, regs) + table->turn++ % WAYS;
@@ -176,9 +166,18 @@ static __attribute__((noinline)) uint32_t number_by_walk(struct agent_thread *se
     return number;
 }
 
+/* The end of the stack that sp is on, or 0 when that is not known. Hooks bring the modules up to date before they ask
+ * for a chain; a handler cannot, and must not go by rules of code that may have been replaced. */
+static inline uint64_t stack_end(const struct agent_thread *self, uint64_t sp, bool in_handler)
+{
+    if (in_handler && agent_switch.modules)
+        return 0;
+    return sp >= self->stack_low && sp < self->stack_high ? self->stack_high : 0;
+}
+
 uint32_t stack_number(struct agent_thread *self, const struct unwind_regs *regs, bool pc_is_return, bool may_wait)
 {
-    uint64_t high = regs->sp >= self->stack_low && regs->sp < self->stack_high ? self->stack_high : 0;
+    uint64_t high = stack_end(self, regs->sp, !may_wait);
     if (__builtin_expect(self->stacks != NULL, 1)) {
         uint32_t generation = atomic_load_explicit(&unwind_generation, memory_order_relaxed);
         const struct memo *set = memo_set(self->stacks, regs);

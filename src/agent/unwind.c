@@ -174,7 +174,8 @@ static enum step step_signal(struct walk *walk)
 static bool is_after_call(uint64_t address)
 {
     const struct unwind_module *module = unwind_module_at(unwind_modules_get(), address);
-    bool is = module && module->is_readable && unwind_arch_after_call(address, module->start);
+    bool is = module && module->is_readable && unwind_module_is_loaded(module) &&
+              unwind_arch_after_call(address, module->start);
     unwind_modules_put();
     return is;
 }

@@ -1,14 +1,13 @@
 /* agent/unwind_modules.c - see agent/unwind_modules.h. */
 #include "agent/unwind_modules.h"
+#include "agent/sys.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 _Atomic uint32_t unwind_generation;
 
@@ -49,22 +48,39 @@ const struct unwind_module *unwind_module_at(const struct unwind_modules *module
     return low > 0 && address < modules->items[low - 1].end ? &modules->items[low - 1] : NULL;
 }
 
+/* glibc 2.35 and later know without a lock what is loaded now. The table may lag behind: a library that was unloaded
+ * has no .eh_frame to look at, and another one may lie in its place. */
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+#pragma weak _dl_find_object
+
+bool unwind_module_is_loaded(const struct unwind_module *module)
+{
+    struct dl_find_object found;
+    if (!_dl_find_object || !module->index || module->is_vdso)
+        return true;
+    return _dl_find_object((void *)module->start, &found) == 0 && found.dlfo_eh_frame == module->index;
+}
+#else
+bool unwind_module_is_loaded(const struct unwind_module *module)
+{
+    (void)module;
+    return true;
+}
+#endif
+
 static struct unwind_modules *table_map(uint32_t capacity)
 {
     size_t bytes = sizeof(struct unwind_modules) + capacity * sizeof(struct unwind_module);
-    /* Not mmap(): the agent's own one would record it. */
-    long at = syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
-    if (at == -1)
-        return NULL;
-    struct unwind_modules *table = (struct unwind_modules *)at;
-    table->bytes = bytes;
+    struct unwind_modules *table = sys_pages(bytes);
+    if (table)
+        table->bytes = bytes;
     return table;
 }
 
 static void table_unmap(struct unwind_modules *table)
 {
     if (table)
-        syscall(SYS_munmap, table, table->bytes);
+        sys_unmap(table, table->bytes);
 }
 
 struct filling {

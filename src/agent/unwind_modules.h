@@ -37,6 +37,9 @@ void unwind_modules_put(void);
 /* The module whose code holds `address`, or NULL. */
 const struct unwind_module *unwind_module_at(const struct unwind_modules *modules, uint64_t address);
 
+/* Asks the C library, where it can tell. */
+bool unwind_module_is_loaded(const struct unwind_module *module);
+
 /* Builds and publishes the table anew. False when nothing has changed. `*removed` tells whether any code that was known
  * is gone. */
 bool unwind_modules_build(bool *removed);

@@ -57,6 +57,8 @@ static struct unwind_rule read_rule(uint64_t lookup, bool *known)
 {
     const struct unwind_module *module = unwind_module_at(unwind_modules_get(), lookup);
     struct unwind_rule rule = {.kind = UNWIND_NONE};
+    if (module && !unwind_module_is_loaded(module))
+        module = NULL;
     *known = module != NULL;
     if (module && module->is_readable)
         rule.kind = unwind_arch_known_code(lookup, module->start, module->end, module->is_vdso, &rule);

@@ -248,6 +248,40 @@ static void wild_registers_are_survived(void **state)
     munmap(room, size + 8192);
 }
 
+/* A library that comes and goes: its code is known while it is there, and only then. */
+static void libraries_come_and_go(void **state)
+{
+    (void)state;
+    uint8_t none = 0;
+    for (int round = 0; round < 50; round++) {
+        void *library = dlopen(SHAPES_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+        assert_non_null(library);
+        shape_fn function = (shape_fn)dlsym(library, "shape_library");
+        assert_non_null(function);
+        assert_ptr_not_equal(function, shape_library);
+        unwind_modules_changed();
+        struct shapes_way way = {.list = &none, .probe = check_here};
+        unsigned before = probes;
+        function(&way);
+        assert_int_equal(probes, before + 1);
+        dlclose(library);
+
+        /* Asked for between the unloading and the news of it, and after: nothing is read where the library was. */
+        struct unwind_regs regs = UNWIND_CALLER_REGS();
+        uint64_t frames[4];
+        bool cut;
+        for (uint64_t at = 0; at < 4096; at += 16) {
+            regs.pc = ((uint64_t)function & ~4095ull) + at;
+            regs.fp = 0;
+            unwind_walk(&regs, high, true, frames, 4, &cut);
+        }
+        unwind_modules_changed();
+        regs.pc = (uint64_t)function + 16;
+        assert_int_equal(unwind_walk(&regs, high, true, frames, 4, &cut), 1);
+        assert_true(cut);
+    }
+}
+
 /* Interrupts at random instructions. */
 static struct {
     unsigned wanted, taken, equal, longer; /* longer: libgcc stopped where it has no tables (aarch64's .plt) */
@@ -280,7 +314,8 @@ static void on_tick(int signal_number, siginfo_t *info, void *context)
                                .sp = (uint64_t)__builtin_dwarf_cfa(),
                                .fp = *(uint64_t *)__builtin_frame_address(0)};
     unsigned all = unwind_walk(&here, high, true, through, MAX, &cut);
-    if (all == count + 1 && through[1] - 1 - regs.pc < 4 && memcmp(through + 2, ours + 1, (count - 1) * sizeof *ours) == 0)
+    if (all == count + 1 && through[1] - 1 - regs.pc < 4 &&
+        memcmp(through + 2, ours + 1, (count - 1) * sizeof *ours) == 0)
         random_pcs.through_signal++;
 }
 
@@ -350,6 +385,7 @@ int main(void)
         cmocka_unit_test(functions_without_tables),
         cmocka_unit_test(no_stack_gives_one_frame),
         cmocka_unit_test(wild_registers_are_survived),
+        cmocka_unit_test(libraries_come_and_go),
         cmocka_unit_test(interrupts_at_random_instructions),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
