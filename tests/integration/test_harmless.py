@@ -11,7 +11,7 @@ import nlens
 from nlens import ENVIRONMENT, Folder, check, example, note, record, report, run, tool
 
 RUNS = int(os.environ.get("NUMALENS_RUNS", "4"))
-OFTEN = ["--frequency", "5000", "--budget", "50%"]
+OFTEN = ["--frequency", "5000", "--budget", "50"]
 made = 0
 
 workbench = tempfile.TemporaryDirectory(prefix="numalens-")
