@@ -17,6 +17,8 @@
 #pragma weak sampler_stop
 #pragma weak sampler_thread_start
 
+int __cxa_atexit(void (*function)(void *), void *argument, void *library);
+
 enum phase {
     PHASE_UNTRIED,
     PHASE_BUSY, /* a thread attaches, or starts anew after fork; its own hooks pass through */
@@ -56,7 +58,8 @@ static bool region_fits(const struct wire_region *region, uint64_t bytes, uint64
     uint32_t size = region->ring_bytes;
     return region->ring_count > 0 && size >= WIRE_PAGE && (size & (size - 1)) == 0 &&
            region->rings_offset >= sizeof *region && region->rings_offset % 64 == 0 && region->data_offset % 8 == 0 &&
-           region->rings_offset + rings <= region->data_offset && region->data_offset + data <= bytes;
+           region->data_offset <= bytes && data <= bytes - region->data_offset &&
+           region->rings_offset <= region->data_offset && rings <= region->data_offset - region->rings_offset;
 }
 
 static struct wire_region *region_map(const struct environment_region *where)
@@ -201,24 +204,10 @@ void attach_forked(void)
     attach_look();
 }
 
-static __attribute__((constructor)) void begin(void)
+/* Behind every destructor: see begin(). */
+static void finish(void *unused)
 {
-    struct agent_thread *self = &agent_self;
-    real_resolve();
-    attach_look();
-    if (!agent_switch.live || !(agent_region->config.flags & (WIRE_SAMPLE_LOADS | WIRE_SAMPLE_STORES)))
-        return;
-    int saved = errno;
-    self->inside += AGENT_BUSY;
-    sampling = sampler_start && sampler_start(false);
-    if (sampling && sampler_thread_start)
-        sampler_thread_start(self);
-    self->inside -= AGENT_BUSY;
-    errno = saved;
-}
-
-static __attribute__((destructor)) void finish(void)
-{
+    (void)unused;
     struct agent_thread *self = &agent_self;
     if (!agent_switch.live)
         return;
@@ -229,6 +218,26 @@ static __attribute__((destructor)) void finish(void)
     if (thread_ready(self, true))
         modules_refresh(self);
     self->inside -= AGENT_BUSY;
-    thread_end(self, false);
+    thread_end(self);
+    errno = saved;
+}
+
+static __attribute__((constructor)) void begin(void)
+{
+    struct agent_thread *self = &agent_self;
+    real_resolve();
+    attach_look();
+    /* What is registered first is called last: the linker registers the destructors of all libraries after this. They
+     * may still release what they hold. The name of a library is withheld, so that its end does not call this early. */
+    if (agent_switch.live)
+        __cxa_atexit(finish, NULL, NULL);
+    if (!agent_switch.live || !(agent_region->config.flags & (WIRE_SAMPLE_LOADS | WIRE_SAMPLE_STORES)))
+        return;
+    int saved = errno;
+    self->inside += AGENT_BUSY;
+    sampling = sampler_start && sampler_start(false);
+    if (sampling && sampler_thread_start)
+        sampler_thread_start(self);
+    self->inside -= AGENT_BUSY;
     errno = saved;
 }

@@ -11,21 +11,13 @@
 #include "agent/stack.h"
 
 /* A hook that is called by the code of an operator new or delete has nothing of its own to tell. Known by where that
- * code lies, not by a mark that an exception might leave behind. Set by hook_new.c. */
+ * code lies, not by a mark that an exception might leave behind. Forms of new come first; set by hook_new.c. */
 struct heap_operator {
     uint64_t start, size;
 };
-enum { HEAP_OPERATORS = 20 };
+enum { HEAP_NEWS = 8, HEAP_OPERATORS = 20 };
 extern struct heap_operator heap_operators[HEAP_OPERATORS];
 extern uint64_t heap_operators_start, heap_operators_span; /* all of them lie inside */
-
-bool heap_is_operator(uint64_t pc);
-
-static inline bool heap_is_nested(uint64_t pc)
-{
-    return modules_is_agent(pc) ||
-           (__builtin_expect(pc - heap_operators_start < heap_operators_span, 0) && heap_is_operator(pc));
-}
 
 void heap_born(void *block, size_t size, enum alloc_fn fn, const struct unwind_regs *caller);
 void heap_gone(void *block, enum alloc_fn fn, uint64_t pc);

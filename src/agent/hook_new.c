@@ -32,7 +32,7 @@ enum operator_form {
     FORMS
 };
 
-_Static_assert((int)FORMS == (int)HEAP_OPERATORS, "one place for each form");
+_Static_assert((int)FORMS == (int)HEAP_OPERATORS && (int)DELETE == (int)HEAP_NEWS, "one place for each form");
 
 static const char *const form_names[FORMS] = {
     [NEW] = "_Znwm",
@@ -63,7 +63,7 @@ typedef void *operator_fn(uint64_t, uint64_t, uint64_t);
 /* Written by whichever thread calls a form first; two would write the same. */
 static operator_fn *_Atomic next_forms[FORMS];
 
-/* Keeps where a next operator lies, for heap_is_operator(). */
+/* Keeps where a next operator lies, for heap.c. */
 static void note_code(enum operator_form form, void *function)
 {
     Dl_info info;

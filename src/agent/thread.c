@@ -25,7 +25,7 @@ static void end_destructor(void *value)
         pthread_setspecific(end_key, value);
         return;
     }
-    thread_end(self, true);
+    thread_end(self);
 }
 
 void thread_setup(void)
@@ -130,7 +130,7 @@ void thread_begin(uint64_t entry)
     errno = saved;
 }
 
-void thread_end(struct agent_thread *self, bool for_good)
+void thread_end(struct agent_thread *self)
 {
     int saved = errno;
     self->inside += AGENT_BUSY;
@@ -148,7 +148,7 @@ void thread_end(struct agent_thread *self, bool for_good)
         ring_close(self);
         stack_forget(self);
     }
-    self->ended = for_good;
+    self->ended = true;
     self->inside -= AGENT_BUSY;
     errno = saved;
 }

@@ -20,9 +20,8 @@ void thread_tell(struct agent_thread *self, uint64_t entry);
 /* The start of a thread made by pthread_create, on that thread. */
 void thread_begin(uint64_t entry);
 
-/* Records the end and closes the ring. With `for_good`, what the thread still does is lost, and counted; else it would
- * claim another ring: a process's last thread while destructors run. */
-void thread_end(struct agent_thread *self, bool for_good);
+/* Records the end and closes the ring. What the thread still does is lost, and counted. */
+void thread_end(struct agent_thread *self);
 
 /* The name of a thread of this process changed. */
 void thread_renamed(struct agent_thread *self, uint32_t tid, const char *name);

@@ -1,0 +1,409 @@
+/* A program that does one thing of each kind and says what it did; test_agent.c runs it under the agent. */
+#include "target.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/shm.h>
+#include <sys/wait.h>
+#include <threads.h>
+
+void *library_block(void); /* target_library.c */
+
+static void *volatile sink;
+
+static void *keep(void *block)
+{
+    sink = block;
+    return sink;
+}
+
+static int heap(void)
+{
+    errno = 77;
+    void *a = keep(malloc(100));
+    MUST(errno == 77);
+    say_alloc(ALLOC_MALLOC, a, 100);
+    void *b = keep(calloc(10, 12));
+    say_alloc(ALLOC_CALLOC, b, 120);
+    say_free(ALLOC_REALLOC, a);
+    a = keep(realloc(a, 5000));
+    say_alloc(ALLOC_REALLOC, a, 5000);
+    MUST(errno == 77);
+    /* It fails and the block lives on. */
+    size_t usable = malloc_usable_size(a);
+    say_free(ALLOC_REALLOC, a);
+    MUST(realloc(a, (size_t)PTRDIFF_MAX - 4096) == NULL && errno == ENOMEM);
+    say_alloc(ALLOC_REALLOC, a, usable);
+    errno = 77;
+    say_free(ALLOC_REALLOCARRAY, b);
+    b = keep(reallocarray(b, 20, 30));
+    say_alloc(ALLOC_REALLOCARRAY, b, 600);
+    MUST(reallocarray(b, SIZE_MAX / 2, 3) == NULL && errno == ENOMEM);
+    errno = 77;
+    void *c = keep(aligned_alloc(64, 640));
+    say_alloc(ALLOC_ALIGNED_ALLOC, c, 640);
+    void *d = NULL;
+    MUST(posix_memalign(&d, 128, 300) == 0 && errno == 77);
+    say_alloc(ALLOC_POSIX_MEMALIGN, keep(d), 300);
+    MUST(posix_memalign(&d, 3, 300) == EINVAL && errno == 77);
+    void *e = keep(memalign(256, 400));
+    say_alloc(ALLOC_MEMALIGN, e, 400);
+    void *f = keep(valloc(500));
+    say_alloc(ALLOC_VALLOC, f, 500);
+    void *g = keep(pvalloc(600));
+    say_alloc(ALLOC_PVALLOC, g, 600);
+    void *h = keep(malloc(0));
+    say_alloc(ALLOC_MALLOC, h, 0);
+    void *i = keep(realloc(NULL, 33));
+    say_alloc(ALLOC_REALLOC, i, 33);
+    say_free(ALLOC_REALLOC, i);
+    MUST(realloc(i, 0) == NULL); /* glibc: a release */
+    MUST(malloc((size_t)PTRDIFF_MAX) == NULL && errno == ENOMEM);
+    errno = 77;
+    void *const blocks[] = {a, b, c, d, e, f, g, h};
+    for (unsigned k = 0; k < sizeof blocks / sizeof *blocks; k++) {
+        say_free(ALLOC_FREE, blocks[k]);
+        free(blocks[k]);
+    }
+    free(NULL);
+    MUST(errno == 77);
+    return 0;
+}
+
+static int maps(void)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *a = mmap(NULL, 8 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    say_map(MAP_KIND_ANONYMOUS, a, 8 * page);
+    say_unmap(a, 8 * page);
+    char *b = mremap(a, 8 * page, 64 * page, MREMAP_MAYMOVE);
+    say_map(MAP_KIND_ANONYMOUS, b, 64 * page);
+    /* A fixed map in the middle ends what is there. */
+    say_unmap(b + page, page);
+    MUST(mmap(b + page, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == b + page);
+    say_map(MAP_KIND_ANONYMOUS, b + page, page);
+    char *c = mmap64(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    say_map(MAP_KIND_SHARED, c, page);
+    int fd = open("/proc/self/exe", O_RDONLY);
+    char *d = mmap(NULL, page, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    say_map(MAP_KIND_FILE, d, page);
+    /* Moved, it is still that file. */
+    say_unmap(d, page);
+    d = mremap(d, page, 2 * page, MREMAP_MAYMOVE);
+    say_map(MAP_KIND_FILE, d, 2 * page);
+    say_unmap(d, 2 * page);
+    MUST(mremap(d, 2 * page, (size_t)1 << 60, MREMAP_MAYMOVE) == MAP_FAILED);
+    say_map(MAP_KIND_FILE, d, 2 * page);
+    MUST(mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED && errno == EINVAL);
+    int id = shmget(IPC_PRIVATE, 3 * page, IPC_CREAT | 0600);
+    if (id >= 0) {
+        char *e = shmat(id, NULL, 0);
+        shmctl(id, IPC_RMID, NULL);
+        say_map(MAP_KIND_SHARED, e, 3 * page);
+        say_unmap(e, 3 * page);
+        MUST(shmdt(e) == 0);
+    }
+    char *f = sbrk((intptr_t)(2 * page));
+    say_map(MAP_KIND_BRK, f, 2 * page);
+    MUST(brk(f + 3 * page) == 0);
+    say_map(MAP_KIND_BRK, f + 2 * page, page);
+    say_unmap(f + page, 2 * page);
+    MUST(brk(f + page) == 0 && sbrk(0) == f + page);
+    say_unmap(b, 64 * page);
+    MUST(munmap(b, 64 * page) == 0);
+    MUST(munmap((void *)1, page) == -1 && errno == EINVAL);
+    return 0;
+}
+
+static void *in_thread(void *argument)
+{
+    void *block = keep(malloc(1000 + (size_t)argument));
+    say_alloc(ALLOC_MALLOC, block, 1000 + (size_t)argument);
+    if ((size_t)argument % 3 == 1)
+        pthread_exit(block);
+    return block;
+}
+
+static pthread_key_t late_key;
+
+/* Runs among the thread's last steps, round after round. */
+static void late(void *round)
+{
+    void *block = keep(malloc(2000 + (size_t)round));
+    say_alloc(ALLOC_MALLOC, block, 2000 + (size_t)round);
+    say_free(ALLOC_FREE, block);
+    free(block);
+    if ((size_t)round < 3)
+        pthread_setspecific(late_key, (void *)((size_t)round + 1));
+}
+
+static void *with_late_steps(void *argument)
+{
+    pthread_setspecific(late_key, (void *)1);
+    pthread_setname_np(pthread_self(), "late-steps");
+    return argument;
+}
+
+static void *named_by_others(void *argument)
+{
+    pthread_barrier_wait(argument);
+    pthread_barrier_wait(argument);
+    prctl(PR_SET_NAME, "self-named", 0, 0, 0);
+    return NULL;
+}
+
+static int unknown_thread(void *argument)
+{
+    in_thread(argument);
+    return 5;
+}
+
+static int thread_many(void)
+{
+    enum { ROUNDS = 5, THREADS = 8 };
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        pthread_t threads[THREADS];
+        for (size_t i = 0; i < THREADS; i++)
+            MUST(pthread_create(&threads[i], NULL, in_thread, (void *)i) == 0);
+        for (size_t i = 0; i < THREADS; i++) {
+            void *block;
+            pthread_join(threads[i], &block);
+            say_free(ALLOC_FREE, block);
+            free(block);
+        }
+    }
+    pthread_t thread;
+    pthread_key_create(&late_key, late);
+    MUST(pthread_create(&thread, NULL, with_late_steps, (void *)42) == 0);
+    void *result;
+    pthread_join(thread, &result);
+    MUST(result == (void *)42);
+    pthread_barrier_t barrier;
+    pthread_barrier_init(&barrier, NULL, 2);
+    MUST(pthread_create(&thread, NULL, named_by_others, &barrier) == 0);
+    pthread_barrier_wait(&barrier);
+    MUST(pthread_setname_np(thread, "other-named") == 0);
+    MUST(pthread_setname_np(thread, "much too long for a name") == ERANGE);
+    pthread_barrier_wait(&barrier);
+    pthread_join(thread, NULL);
+    /* Not through pthread_create that anyone could see. */
+    thrd_t other;
+    int got;
+    MUST(thrd_create(&other, unknown_thread, (void *)8) == thrd_success);
+    MUST(thrd_join(other, &got) == thrd_success && got == 5);
+    say("threads %d\n", ROUNDS * THREADS + 3);
+    return 0;
+}
+
+static void *lives_on(void *argument)
+{
+    (void)argument;
+    keep(malloc(31));
+    for (;;)
+        pause();
+}
+
+/* More threads at once than there are rings. */
+static int thread_crowd(void)
+{
+    enum { THREADS = 40 };
+    pthread_t threads[THREADS];
+    pthread_barrier_t barrier;
+    pthread_barrier_init(&barrier, NULL, THREADS + 1);
+    for (size_t i = 0; i < THREADS; i++)
+        MUST(pthread_create(&threads[i], NULL, named_by_others, &barrier) == 0);
+    pthread_barrier_wait(&barrier);
+    pthread_barrier_wait(&barrier);
+    for (size_t i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    pthread_create(&threads[0], NULL, lives_on, NULL);
+    return 0;
+}
+
+static void child_work(const char *how)
+{
+    say("child %d %d %s\n", WHO, how);
+    void *block = keep(malloc(4321));
+    say_alloc(ALLOC_MALLOC, block, 4321);
+    say_free(ALLOC_FREE, block);
+    free(block);
+    _exit(0);
+}
+
+static void wait_for(pid_t child)
+{
+    int status = -1;
+    MUST(waitpid(child, &status, 0) == child && status == 0);
+}
+
+static void *fork_in_thread(void *argument)
+{
+    (void)argument;
+    pid_t child = fork();
+    if (child == 0)
+        child_work("thread");
+    wait_for(child);
+    return NULL;
+}
+
+/* Allocates in the child before fork returns there. */
+static void at_fork(void)
+{
+    void *block = keep(malloc(777));
+    say_alloc(ALLOC_MALLOC, block, 777);
+    say_free(ALLOC_FREE, block);
+    free(block);
+}
+
+static int forks(void)
+{
+    pthread_atfork(NULL, NULL, at_fork);
+    void *mine = keep(malloc(1234));
+    say_alloc(ALLOC_MALLOC, mine, 1234);
+    pid_t child = fork();
+    if (child == 0) {
+        pid_t grandchild = fork();
+        if (grandchild == 0)
+            child_work("grandchild");
+        wait_for(grandchild);
+        /* The parent's block is the child's too. */
+        say_free(ALLOC_FREE, mine);
+        free(mine);
+        child_work("fork");
+    }
+    wait_for(child);
+    child = _Fork();
+    if (child == 0)
+        child_work("_Fork");
+    wait_for(child);
+    child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+    if (child == 0)
+        child_work("clone");
+    wait_for(child);
+    pthread_t thread;
+    pthread_create(&thread, NULL, fork_in_thread, NULL);
+    pthread_join(thread, NULL);
+    say_free(ALLOC_FREE, mine);
+    free(mine);
+    say("children 5\n");
+    return 0;
+}
+
+static int execs(const char *self)
+{
+    char *const arguments[] = {(char *)self, "child", NULL};
+    pid_t child = vfork();
+    if (child == 0) {
+        execv(self, arguments);
+        _exit(1);
+    }
+    wait_for(child);
+    MUST(posix_spawn(&child, self, NULL, NULL, arguments, environ) == 0);
+    wait_for(child);
+    child = fork();
+    if (child == 0) {
+        execv(self, arguments);
+        _exit(1);
+    }
+    wait_for(child);
+    return 0;
+}
+
+static int environment(void)
+{
+    const char *preload = getenv("LD_PRELOAD"), *region = getenv("NUMALENS_REGION");
+    say("environment %s %s\n", preload ? preload : "-", region ? "region" : "-");
+    return 0;
+}
+
+static int closed(void)
+{
+    for (int fd = 3; fd < 4096; fd++)
+        MUST(close(fd) == -1 && errno == EBADF); /* the agent left none open */
+    close(0);
+    return heap();
+}
+
+/* A long row of records. */
+static int flood(void)
+{
+    for (unsigned i = 0; i < 20000; i++)
+        free(keep(malloc(i % 100 + 1)));
+    return 0;
+}
+
+static int plugin(void)
+{
+    void *first = dlopen("libtarget_plugin.so", RTLD_NOW); /* on the path of this program only */
+    MUST(first);
+    void *(*block)(size_t) = (void *(*)(size_t))dlsym(first, "plugin_block");
+    MUST(block);
+    void *got = keep(block(876));
+    say_alloc(ALLOC_MALLOC, got, 876);
+    say_free(ALLOC_FREE, got);
+    free(got);
+    MUST(dlclose(first) == 0);
+    return 0;
+}
+
+static int signals(void)
+{
+    struct sigaction action = {.sa_handler = SIG_IGN}, old;
+    MUST(sigaction(SIGUSR1, &action, NULL) == 0 && sigaction(SIGUSR1, NULL, &old) == 0 && old.sa_handler == SIG_IGN);
+    MUST(signal(SIGUSR1, SIG_DFL) == SIG_IGN && signal(SIGUSR1, SIG_IGN) == SIG_DFL);
+    MUST(sigset(SIGUSR2, SIG_HOLD) == SIG_DFL && sigset(SIGUSR2, SIG_IGN) == SIG_HOLD);
+    MUST(sigignore(SIGUSR1) == 0 && siginterrupt(SIGUSR1, 1) == 0);
+    MUST(sysv_signal(SIGUSR1, SIG_DFL) == SIG_IGN);
+    MUST(signal(-1, SIG_DFL) == SIG_ERR && errno == EINVAL);
+    MUST(sigaction(12345, &action, NULL) == -1 && errno == EINVAL);
+    return 0;
+}
+
+static int quick(const char *how)
+{
+    void *block = keep(malloc(99));
+    say_alloc(ALLOC_MALLOC, block, 99);
+    if (strcmp(how, "_exit") == 0)
+        _exit(3);
+    if (strcmp(how, "abort") == 0)
+        abort();
+    if (strcmp(how, "kill") == 0)
+        kill(getpid(), SIGKILL);
+    quick_exit(3);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    if (strcmp(what, "library") == 0) {
+        say_alloc(ALLOC_MALLOC, library_block(), 555);
+        say_free(ALLOC_FREE, library_block()); /* by its destructor */
+        return 0;
+    }
+    if (strcmp(what, "child") == 0) {
+        say("child %d %d exec\n", WHO);
+        return environment();
+    }
+    return strcmp(what, "heap") == 0          ? heap()
+           : strcmp(what, "maps") == 0        ? maps()
+           : strcmp(what, "threads") == 0     ? thread_many()
+           : strcmp(what, "crowd") == 0       ? thread_crowd()
+           : strcmp(what, "forks") == 0       ? forks()
+           : strcmp(what, "execs") == 0       ? execs(argv[0])
+           : strcmp(what, "environment") == 0 ? environment()
+           : strcmp(what, "closed") == 0      ? closed()
+           : strcmp(what, "flood") == 0       ? flood()
+           : strcmp(what, "plugin") == 0      ? plugin()
+           : strcmp(what, "signals") == 0     ? signals()
+           : strcmp(what, "quick") == 0       ? quick(argv[2])
+                                              : 97;
+}
