@@ -310,14 +310,16 @@ static void on_tick(struct agent_thread *self, siginfo_t *info, ucontext_t *cont
         tick_stop(self);
         return;
     }
-    self->sampler.began = wire_counter();
+    bool stepping = step_goes_on(self, context);
+    if (!stepping)
+        self->sampler.began = wire_counter();
     count(&counters_of(self)->ticks, 1);
     count(&counters_of(self)->handler_ns, DELIVERY_NS);
     struct unwind_regs regs;
     step_unwind_regs(context, &regs);
     if (!is_chosen(self))
         return;
-    if (self->inside > 0) {
+    if (self->inside > 0 || stepping) {
         count_loss(self, LOSS_TICK_BUSY);
     } else if (masks_faults(context) || on_alternate_stack(context, regs.sp)) {
         count_loss(self, LOSS_TICK_MASKED);
@@ -356,10 +358,10 @@ bool sampler_signal(int signal, siginfo_t *info, ucontext_t *context)
     if (sent)
         return false;
     if (signal == SIGTRAP) {
-        if (!self->sampler.bursting || info->si_code != TRAP_TRACE)
+        if (info->si_code != TRAP_TRACE || !step_owes_trap(self))
             return false;
         self->inside++;
-        if (step_trap(self, context) == STEP_DONE)
+        if (step_trap(self, context) == STEP_DONE && self->sampler.bursting)
             end_burst(self);
         self->inside--;
         errno = saved;

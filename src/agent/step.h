@@ -55,6 +55,26 @@ static inline bool step_apart(struct agent_thread *self, siginfo_t *info, uconte
 }
 #endif
 
+#if defined(__x86_64__)
+/* Whether the context holds our trap flag: a burst goes on there and this tick fell into it. */
+bool step_goes_on(const struct agent_thread *self, const ucontext_t *context);
+
+/* Whether some context of this thread still holds our trap flag, so that a TRAP_TRACE is ours and not the program's. It
+ * may be one whose burst is over: then step_trap() only takes the flag away. */
+bool step_owes_trap(const struct agent_thread *self);
+#else
+static inline bool step_goes_on(const struct agent_thread *self, const ucontext_t *context)
+{
+    (void)self, (void)context;
+    return false;
+}
+static inline bool step_owes_trap(const struct agent_thread *self)
+{
+    (void)self;
+    return false;
+}
+#endif
+
 enum step_state {
     STEP_DONE,    /* the burst is over; the context is ready to be returned to */
     STEP_PENDING, /* x86-64: the trap flag is set; step_trap() follows */
@@ -63,7 +83,7 @@ enum step_state {
 /* Begins a burst at the interrupted context. Each access is told through burst_access() before it happens. */
 enum step_state step_begin(struct agent_thread *self, ucontext_t *context);
 
-/* A SIGTRAP with si_code TRAP_TRACE came while bursting (x86-64). */
+/* A SIGTRAP with si_code TRAP_TRACE came and step_owes_trap() (x86-64). */
 enum step_state step_trap(struct agent_thread *self, ucontext_t *context);
 
 /* A fault (SIGSEGV, SIGBUS, SIGILL) came; when stepping or probing caused it, the context is mended and true returned. */

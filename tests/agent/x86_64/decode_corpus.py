@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-from decode_oracle import expected
+from decode_oracle import PREFIXES, expected
 
 OBJDUMP = os.environ.get("OBJDUMP", "x86_64-linux-gnu-objdump")
 SLOT = 32  # bytes for a made-up encoding; the rest of the slot is nops, so that objdump finds its way back
@@ -83,10 +83,26 @@ def is_joined(code):
     return re.match(rb"[\x40-\x4f\x64-\x67\xf0\xf2\xf3]*\x9b.", code, re.S) is not None
 
 
-def shape(code, text):
-    """Encodings of one shape differ in registers and numbers only."""
-    return re.sub(r"0x[0-9a-f]+", "N", re.sub(r"\b(r\d+[dwb]?|[re]?[abcd][xlh]|[re]?[sd]il?|[re]?[sb]pl?)\b", "R",
-                                                 re.sub(r"mm\d+", "mm", text.split("#")[0]))), len(code)
+def mnemonic(text):
+    return next((word for word in text.split() if word not in PREFIXES and not word.startswith("rex")), text)
+
+
+def choose(codes, seen, limit):
+    """A sample in which every mnemonic has its share, and no two differ in registers and numbers only."""
+    random.seed(1)
+    random.shuffle(codes)
+    shapes = collections.defaultdict(dict)
+    for code in codes:
+        text = seen[code]
+        shape = re.sub(r"\b(r\d+[dwb]?|[re]?[abcd][xlh]|[re]?[sd]il?|[re]?[sb]pl?|[xyz]?mm\d+|0x[0-9a-f]+)\b", "_", text)
+        shapes[mnemonic(text)].setdefault((shape, len(code)), code)
+    chosen = []
+    while shapes and len(chosen) < limit:
+        for name in sorted(shapes):
+            chosen.append(shapes[name].popitem()[1])
+            if not shapes[name]:
+                del shapes[name]
+    return sorted(chosen[:limit])
 
 
 def main():
@@ -148,17 +164,12 @@ def main():
         print(" ", *row, sep=" | ")
 
     if args.write:
-        chosen = {}
-        random.seed(1)
-        random.shuffle(agreed)
-        for code in agreed:
-            chosen.setdefault(shape(code, seen[code]), code)
-        codes = sorted(list(chosen.values())[:args.limit])
+        codes = choose(agreed, seen, args.limit)
         with open(args.write, "w") as file:
             file.write("# Written by decode_corpus.py from what GNU objdump says; the form is told in decode_text.h.\n")
             for code in codes:
                 file.write(f"{code.hex()} {expected(seen[code], len(code))}\n")
-        print(f"wrote {len(codes)} of {len(chosen)} shapes to {args.write}")
+        print(f"wrote {len(codes)} to {args.write}")
     return 1 if differing else 0
 
 

@@ -1,0 +1,20 @@
+/* agent/arch/x86_64/guard.h - reads of the program's memory that may fault: guard.S.
+ *
+ * A fault in one of them comes to step_fault(), which sends it to the end of the routine by guard_mend(). */
+#ifndef NUMALENS_AGENT_ARCH_X86_64_GUARD_H
+#define NUMALENS_AGENT_ARCH_X86_64_GUARD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Copies up to `bytes` bytes; returns how many could be read. */
+size_t guard_copy(void *to, const void *from, size_t bytes);
+
+/* Touches `near`, which has the page of `addr` translated, then times a load of `addr` and the same without the load.
+ * Returns the difference in ticks (0 when negative), or -1 when either cannot be read. */
+int64_t guard_time(const void *near, const void *addr);
+
+/* Where to go on after a fault at `rip`, or 0 when that is none of ours. */
+uint64_t guard_mend(uint64_t rip);
+
+#endif

@@ -1,0 +1,136 @@
+/* agent/arch/x86_64/step.c - stepping by the trap flag. Runs in signal handlers.
+ *
+ * With TF set in the interrupted context the next instruction ends in a SIGTRAP (TRAP_TRACE). The kernel clears TF when
+ * it starts a handler of the program in between, and the flag comes back when that returns; should it leave by a jump,
+ * the flag is gone and no trap follows. So `owed` counts the contexts that still hold our flag, rather than whether a
+ * burst goes on: a nested burst may have ended before an outer context gets its trap. */
+#include "agent/step.h"
+
+#include "agent/arch/x86_64/decode.h"
+#include "agent/arch/x86_64/frame.h"
+#include "agent/arch/x86_64/guard.h"
+#include "agent/unwind.h"
+
+enum {
+    TRAP_FLAG = 1 << 8,
+    STEP_LIMIT = 128, /* instructions in a burst: where nothing is accessed, it ends here */
+    PAGE = 4096,
+};
+
+#define VSYSCALL_PAGE 0xffffffffff600000u /* may be executed but not read */
+
+/* Per thread, in the room that the sampler leaves to the processor. */
+static uint64_t *owed(struct agent_thread *self)
+{
+    return &self->sampler.spare[0];
+}
+
+static bool has_trap_flag(const ucontext_t *context)
+{
+    return context->uc_mcontext.gregs[REG_EFL] & TRAP_FLAG;
+}
+
+static void set_trap_flag(struct agent_thread *self, ucontext_t *context)
+{
+    context->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
+    ++*owed(self);
+}
+
+static void clear_trap_flag(struct agent_thread *self, ucontext_t *context)
+{
+    context->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+    if (*owed(self) > 0)
+        --*owed(self);
+}
+
+bool step_owes_trap(const struct agent_thread *self)
+{
+    return self->sampler.spare[0] > 0;
+}
+
+bool step_goes_on(const struct agent_thread *self, const ucontext_t *context)
+{
+    return step_owes_trap(self) && has_trap_flag(context);
+}
+
+/* Tells the accesses of the instruction the context is at. False: the burst ends before it. */
+static bool tell_accesses(struct agent_thread *self, const ucontext_t *context)
+{
+    struct decode_registers registers;
+    struct decode_vectors vectors;
+    struct decoded decoded;
+    struct decode_access accesses[DECODE_MAX_ACCESSES];
+    uint8_t bytes[DECODE_MAX_BYTES];
+    uint64_t rip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+    if ((rip >= agent_text_start && rip < agent_text_end) || rip >= VSYSCALL_PAGE)
+        return false;
+    size_t readable = guard_copy(bytes, (const void *)rip, sizeof bytes);
+    if (!decode_instruction(bytes, readable, &decoded))
+        return false;
+    frame_registers(context, &registers, &vectors);
+    int count = decode_accesses(&decoded, &registers, accesses);
+    for (int i = 0; i < count; i++) {
+        struct step_access access = {.addr = accesses[i].addr, .size = accesses[i].size, .flags = accesses[i].flags};
+        if (!burst_access(self, context, &access))
+            return false;
+    }
+    return count >= 0;
+}
+
+static bool may_step(struct agent_thread *self, const ucontext_t *context)
+{
+    if (self->sampler.steps >= STEP_LIMIT || !tell_accesses(self, context))
+        return false;
+    self->sampler.steps++;
+    return true;
+}
+
+enum step_state step_begin(struct agent_thread *self, ucontext_t *context)
+{
+    if (has_trap_flag(context) || !may_step(self, context)) /* a program may step itself */
+        return STEP_DONE;
+    set_trap_flag(self, context);
+    return STEP_PENDING;
+}
+
+enum step_state step_trap(struct agent_thread *self, ucontext_t *context)
+{
+    if (self->sampler.bursting && may_step(self, context))
+        return STEP_PENDING;
+    clear_trap_flag(self, context);
+    return STEP_DONE;
+}
+
+bool step_fault(struct agent_thread *self, ucontext_t *context, int signal)
+{
+    (void)signal;
+    uint64_t end = guard_mend((uint64_t)context->uc_mcontext.gregs[REG_RIP]);
+    if (end) {
+        context->uc_mcontext.gregs[REG_RIP] = (greg_t)end;
+        return true;
+    }
+    /* The program's own fault: its handler is not to find our flag in the context. */
+    if (step_goes_on(self, context)) {
+        clear_trap_flag(self, context);
+        self->sampler.bursting = false;
+    }
+    return false;
+}
+
+bool step_probe(uint64_t addr, uint32_t *ticks)
+{
+    /* Far from the line in question, lest a prefetch of neighbours brings it. */
+    uint64_t near = (addr & ~(uint64_t)(PAGE - 1)) | ((addr + PAGE / 2) & (PAGE - 1));
+    int64_t measured = guard_time((const void *)near, (const void *)addr);
+    if (measured < 0)
+        return false;
+    *ticks = measured > UINT32_MAX ? UINT32_MAX : (uint32_t)measured;
+    return true;
+}
+
+void step_unwind_regs(const ucontext_t *context, struct unwind_regs *regs)
+{
+    const greg_t *general = context->uc_mcontext.gregs;
+    *regs = (struct unwind_regs){
+        .pc = (uint64_t)general[REG_RIP], .sp = (uint64_t)general[REG_RSP], .fp = (uint64_t)general[REG_RBP]};
+}
