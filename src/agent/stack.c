@@ -1,9 +1,10 @@
 /* agent/stack.c - see agent/stack.h. Hot: runs in every allocation and in the sampler's handlers.
  *
- * Two tables per thread, both bounded. `memos` holds the last walks with all they depended on: when a new request has
- * the same start and the stack still holds the same words, its chain is the same, and no rule is looked at. `chains`
- * knows the number of each chain that was sent, by a 64-bit hash (one wrong match is to be expected in 2^64 / 16384
- * chains). A chain that had to make room is sent again under a new number when it comes back. */
+ * Three tables per thread, all bounded. `memos` holds the last walks with all they depended on: when a new request has
+ * the same start and the stack still holds the same words, its chain is the same, and no rule is looked at. `places`
+ * helps to find the right memo among those that begin alike: it says at which words of the stack they were seen to
+ * differ. `chains` knows the number of each chain that was sent, by a 64-bit hash (one wrong match is to be expected in
+ * 2^64 / 16384 chains). A chain that had to make room is sent again under a new number when it comes back. */
 #include "agent/stack.h"
 #include "agent/sys.h"
 #include "agent/unwind_modules.h"
@@ -14,17 +15,29 @@
 enum {
     BUCKET = 8,
     BUCKETS = 2048,
-    WAYS = 4,
-    SETS_BITS = 5,
-    SETS = 1 << SETS_BITS,
+    WAYS = 2,
+    SETS_BITS = 7,
+    PLACES_BITS = 8,
+    PLACE_WORDS = 7,
     LAST_NUMBER = INT32_MAX,
 };
 
-struct memo {
-    uint64_t pc, sp, fp, lr, high;
+struct start { /* where a walk begins; a frame pointer or link register only counts for some */
+    uint64_t pc, sp, high;
     uint32_t generation;
-    uint32_t number; /* 0: nothing here */
     bool pc_is_return;
+};
+
+struct place {
+    struct start start;
+    uint32_t count;
+    uint32_t offsets[PLACE_WORDS]; /* from sp, of words in which walks from here differ */
+};
+
+struct memo {
+    struct start start;
+    uint32_t number; /* 0: nothing here */
+    uint64_t fp, lr;
     struct unwind_notes notes;
 };
 
@@ -36,9 +49,13 @@ struct chain {
 struct stack_table {
     uint32_t last; /* number given */
     uint32_t turn; /* counts replacements, to spread them */
-    struct memo memos[SETS][WAYS];
+    struct memo walked;
+    struct place places[1 << PLACES_BITS];
+    struct memo memos[1 << SETS_BITS][WAYS];
     struct chain chains[BUCKETS][BUCKET];
 };
+
+static const uint64_t golden = 0x9e3779b97f4a7c15u;
 
 void stack_forget(struct agent_thread *self)
 {
@@ -48,23 +65,47 @@ void stack_forget(struct agent_thread *self)
         sys_unmap(table, sizeof *table);
 }
 
-static struct memo *memo_set(struct stack_table *table, const struct unwind_regs *regs)
+static inline bool starts_alike(const struct start *a, const struct start *b)
 {
-    uint64_t mixed = (regs->pc ^ regs->sp << 20) * 0x9e3779b97f4a7c15u;
-    return table->memos[mixed >> (64 - SETS_BITS)];
+    return a->pc == b->pc && a->sp == b->sp && a->high == b->high && a->generation == b->generation &&
+           a->pc_is_return == b->pc_is_return;
 }
 
-static inline uint64_t slot_differs(uint64_t sp, const struct unwind_note *note)
+static inline uint64_t word_at(const struct start *start, uint64_t offset)
 {
-    return *(const uint64_t *)(sp + note->offset) ^ note->value;
+    return *(const uint64_t *)(start->sp + offset);
 }
 
-/* All slots lie between sp, which is the current one, and high, so they can be read. */
-static inline bool memo_holds(const struct memo *memo, const struct unwind_regs *regs, uint64_t high, bool pc_is_return,
-                              uint32_t generation)
+static inline uint64_t start_hash(const struct start *start)
 {
-    if (memo->pc != regs->pc || memo->sp != regs->sp || memo->high != high || memo->pc_is_return != pc_is_return ||
-        memo->generation != generation || memo->number == 0)
+    return (start->pc ^ start->sp << 20) * golden;
+}
+
+static inline struct place *place_of(struct stack_table *table, const struct start *start)
+{
+    return &table->places[start_hash(start) >> (64 - PLACES_BITS)];
+}
+
+/* The memos that a walk from `start` may be found in. */
+static inline struct memo *memo_set(struct stack_table *table, const struct start *start)
+{
+    const struct place *place = place_of(table, start);
+    uint64_t mixed = start_hash(start);
+    if (__builtin_expect(starts_alike(&place->start, start), 1))
+        for (uint32_t i = 0; i < place->count; i++)
+            mixed ^= word_at(start, place->offsets[i]) * (golden + 2 * i);
+    return table->memos[mixed * golden >> (64 - SETS_BITS)];
+}
+
+static inline uint64_t word_differs(const struct start *start, const struct unwind_note *note)
+{
+    return word_at(start, note->offset) ^ note->value;
+}
+
+/* All words lie between sp, which is the current one, and high, so they can be read. */
+static inline bool memo_holds(const struct memo *memo, const struct start *start, const struct unwind_regs *regs)
+{
+    if (!starts_alike(&memo->start, start) || memo->number == 0)
         return false;
     const struct unwind_notes *notes = &memo->notes;
     if ((notes->used_fp && memo->fp != regs->fp) || (notes->used_lr && memo->lr != regs->lr))
@@ -72,28 +113,44 @@ static inline bool memo_holds(const struct memo *memo, const struct unwind_regs 
     /* Four at a time: memo_keep() has filled up the last four. */
     const struct unwind_note *note = notes->items, *end = note + notes->count;
     for (; note < end; note += 4)
-        if ((slot_differs(regs->sp, &note[0]) | slot_differs(regs->sp, &note[1]) | slot_differs(regs->sp, &note[2]) |
-             slot_differs(regs->sp, &note[3])) != 0)
+        if ((word_differs(start, &note[0]) | word_differs(start, &note[1]) | word_differs(start, &note[2]) |
+             word_differs(start, &note[3])) != 0)
             return false;
     return true;
 }
 
-static void memo_keep(struct memo *memo, const struct unwind_regs *regs, uint64_t high, bool pc_is_return,
-                      uint32_t generation, uint32_t number)
+/* Another walk from the same start is in the way: from now on, look at the first word in which they differ. */
+static void place_learn(struct stack_table *table, const struct memo *walked, const struct memo *rival)
 {
-    struct unwind_notes *notes = &memo->notes;
+    struct place *place = place_of(table, &walked->start);
+    if (!starts_alike(&place->start, &walked->start)) {
+        place->start = walked->start;
+        place->count = 0;
+    }
+    if (rival->number == 0 || !starts_alike(&rival->start, &walked->start) || place->count == PLACE_WORDS)
+        return;
+    for (uint32_t i = 0; i < walked->notes.count && i < rival->notes.count; i++) {
+        const struct unwind_note *note = &walked->notes.items[i];
+        if (note->offset == rival->notes.items[i].offset && note->value == rival->notes.items[i].value)
+            continue;
+        if (note->offset == rival->notes.items[i].offset && note->offset <= UINT32_MAX)
+            place->offsets[place->count++] = (uint32_t)note->offset;
+        return;
+    }
+}
+
+static void memo_keep(struct stack_table *table, struct memo *walked)
+{
+    struct unwind_notes *notes = &walked->notes;
     if (notes->count > UNWIND_NOTES)
         return;
+    struct memo *set = memo_set(table, &walked->start);
+    place_learn(table, walked, &set[table->turn++ % WAYS]);
+    set = memo_set(table, &walked->start);
+    struct memo *memo = set[0].number == 0 ? &set[0] : &set[table->turn % WAYS];
     for (uint32_t i = notes->count; i % 4 != 0; i++)
         notes->items[i] = notes->items[0];
-    memo->pc = regs->pc;
-    memo->sp = regs->sp;
-    memo->fp = regs->fp;
-    memo->lr = regs->lr;
-    memo->high = high;
-    memo->generation = generation;
-    memo->pc_is_return = pc_is_return;
-    memo->number = number;
+    memcpy(memo, walked, offsetof(struct memo, notes.items) + (notes->count + 3) / 4 * 4 * sizeof notes->items[0]);
 }
 
 static uint64_t chain_hash(const uint64_t *frames, unsigned depth, bool cut)
@@ -145,24 +202,28 @@ static uint32_t chain_number(struct agent_thread *self, struct stack_table *tabl
     return number;
 }
 
-static __attribute__((noinline)) uint32_t number_by_walk(struct agent_thread *self, const struct unwind_regs *regs,
-                                                         uint64_t high, bool pc_is_return, bool may_wait)
+static __attribute__((noinline)) uint32_t number_by_walk(struct agent_thread *self, const struct start *start,
+                                                         const struct unwind_regs *regs, bool may_wait)
 {
     if (!self->stacks)
         self->stacks = sys_pages(sizeof *self->stacks);
     struct stack_table *table = self->stacks;
     if (!table)
         return 0;
-    struct memo *memo = memo_set(table, regs) + table->turn++ % WAYS;
     uint64_t frames[WIRE_MAX_FRAMES];
     uint32_t wanted = agent_region->config.max_frames;
     unsigned max = wanted > 0 && wanted < WIRE_MAX_FRAMES ? wanted : WIRE_MAX_FRAMES;
-    uint32_t generation = atomic_load_explicit(&unwind_generation, memory_order_relaxed);
+    struct memo *walked = &table->walked;
     bool cut;
-    memo->number = 0;
-    unsigned depth = unwind_walk_noting(regs, high, pc_is_return, frames, max, &cut, &memo->notes);
+    unsigned depth = unwind_walk_noting(regs, start->high, start->pc_is_return, frames, max, &cut, &walked->notes);
     uint32_t number = chain_number(self, table, frames, depth, cut, may_wait);
-    memo_keep(memo, regs, high, pc_is_return, generation, number);
+    if (number) {
+        walked->start = *start;
+        walked->fp = regs->fp;
+        walked->lr = regs->lr;
+        walked->number = number;
+        memo_keep(table, walked);
+    }
     return number;
 }
 
@@ -177,13 +238,16 @@ static inline uint64_t stack_end(const struct agent_thread *self, uint64_t sp, b
 
 uint32_t stack_number(struct agent_thread *self, const struct unwind_regs *regs, bool pc_is_return, bool may_wait)
 {
-    uint64_t high = stack_end(self, regs->sp, !may_wait);
+    const struct start start = {.pc = regs->pc,
+                                .sp = regs->sp,
+                                .high = stack_end(self, regs->sp, !may_wait),
+                                .generation = atomic_load_explicit(&unwind_generation, memory_order_relaxed),
+                                .pc_is_return = pc_is_return};
     if (__builtin_expect(self->stacks != NULL, 1)) {
-        uint32_t generation = atomic_load_explicit(&unwind_generation, memory_order_relaxed);
-        const struct memo *set = memo_set(self->stacks, regs);
+        const struct memo *set = memo_set(self->stacks, &start);
         for (unsigned way = 0; way < WAYS; way++)
-            if (memo_holds(&set[way], regs, high, pc_is_return, generation))
+            if (memo_holds(&set[way], &start, regs))
                 return set[way].number;
     }
-    return number_by_walk(self, regs, high, pc_is_return, may_wait);
+    return number_by_walk(self, &start, regs, may_wait);
 }

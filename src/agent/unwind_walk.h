@@ -8,7 +8,7 @@
 
 #include "agent/unwind.h"
 
-enum { UNWIND_NOTES = 64 };
+enum { UNWIND_NOTES = 48 };
 
 struct unwind_notes {
     uint32_t count;        /* UNWIND_NOTES + 1 when there were more */
