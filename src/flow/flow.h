@@ -53,7 +53,10 @@ struct flow_object {
     uint8_t alloc_fn;
     uint16_t alloc_cpu;
     uint64_t addr, size, born, died; /* died: UINT64_MAX when it lived to the end */
-    const char *name;                /* static: symbol; file: path; section: "libc.so.6 .got"; stack: "stack" */
+    const char *name;                /* static: symbol; file: path; section: "libc.so.6 .got"; stack: "stack"; else
+                                        the site's label */
+    const char *file, *module;       /* where it is declared or allocated; "" when not known */
+    uint32_t line;
     struct flow_totals totals;
 };
 
@@ -65,8 +68,9 @@ struct flow_site {
     const char *module;
     uint32_t line;
     const char *label; /* "make_grid (grid.c:41)"; two sites on one line get "#1", "#2" */
-    uint32_t stack;    /* a stack that shows it, for flow_stack_frames */
+    uint32_t stack;    /* a stack that shows it, for flow_stack_frames with `process` */
     uint32_t process;
+    const char *via; /* the wrappers that were looked through, innermost first: "xmalloc < matrix_new"; or "" */
     uint64_t count, live_peak, bytes, peak_bytes; /* instances ever, at once; bytes ever, at once */
     uint64_t born, died;
     struct flow_totals totals;
@@ -118,6 +122,17 @@ const struct flow_thread *flow_thread(const struct flow *flow, uint32_t index);
 const struct flow_object *flow_object(const struct flow *flow, uint32_t index);
 const struct flow_site *flow_site(const struct flow *flow, uint32_t index);
 
+/* How many of the objects have samples: they come first, in order of birth. */
+size_t flow_sampled_object_count(const struct flow *flow);
+
+/* Two facts of an object without making its row: for passes over very many of them. */
+struct flow_totals flow_object_totals(const struct flow *flow, uint32_t index);
+uint32_t flow_object_site(const struct flow *flow, uint32_t index);
+
+/* Functions that access memory (the innermost frame of each sample that has a chain), most samples first. */
+size_t flow_function_count(const struct flow *flow);
+const struct flow_function *flow_function(const struct flow *flow, uint32_t index);
+
 /* The object that held `addr` in that process at `time`, or NULL when none (with samples) did. */
 const struct flow_object *flow_object_at(const struct flow *flow, uint32_t process, uint64_t addr, uint64_t time);
 
@@ -131,6 +146,10 @@ struct flow_iter *flow_thread_accesses(const struct flow *flow, uint32_t thread)
 struct flow_iter *flow_object_accesses(const struct flow *flow, uint32_t object);
 bool flow_next(struct flow_iter *iter, struct flow_access *access);
 void flow_iter_free(struct flow_iter *iter);
+
+/* Every access in order of the file, not of time: the fastest way over all of them. `visit` gets each in turn. */
+int flow_each_access(const struct flow *flow, void (*visit)(void *context, const struct flow_access *access),
+                     void *context, struct error *err);
 
 /* The raw chain of a stack, and its frames with names (inlines expanded), innermost first. */
 size_t flow_stack(const struct flow *flow, uint32_t process, uint32_t stack, const uint64_t **frames);

@@ -1,0 +1,344 @@
+#include "flow/addrtree.h"
+
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FANOUT = 64,
+    MAX_HEIGHT = 16,
+    THIN = FANOUT / 4, /* a node with fewer entries looks for a neighbour to join */
+};
+
+struct addrtree_node {
+    uint32_t refs;
+    uint16_t count;
+    bool leaf;
+    uint64_t keys[FANOUT]; /* inner nodes: the smallest key that may lie under the child; keys[0] is never compared */
+    union {
+        uint32_t values[0];
+        struct addrtree_node *children[0];
+    };
+};
+
+typedef struct addrtree_node node_t;
+
+static node_t *node_new(bool leaf)
+{
+    size_t slot = leaf ? sizeof(uint32_t) : sizeof(node_t *);
+    node_t *node = mem_alloc(sizeof *node + FANOUT * slot);
+    node->refs = 1;
+    node->count = 0;
+    node->leaf = leaf;
+    return node;
+}
+
+static void node_drop(node_t *node)
+{
+    if (--node->refs > 0)
+        return;
+    if (!node->leaf) {
+        for (unsigned i = 0; i < node->count; i++)
+            node_drop(node->children[i]);
+    }
+    free(node);
+}
+
+static node_t *node_copy(const node_t *node)
+{
+    node_t *copy = node_new(node->leaf);
+    copy->count = node->count;
+    memcpy(copy->keys, node->keys, node->count * sizeof *node->keys);
+    if (node->leaf) {
+        memcpy(copy->values, node->values, node->count * sizeof *node->values);
+        return copy;
+    }
+    memcpy(copy->children, node->children, node->count * sizeof *node->children);
+    for (unsigned i = 0; i < node->count; i++)
+        node->children[i]->refs++;
+    return copy;
+}
+
+/* The node behind `*place`, made this tree's own. */
+static node_t *node_own(node_t **place)
+{
+    node_t *node = *place;
+    if (node->refs == 1)
+        return node;
+    *place = node_copy(node);
+    node->refs--;
+    return *place;
+}
+
+/* How many keys are <= key (upper) or < key (lower). */
+static unsigned upper_bound(const node_t *node, uint64_t key)
+{
+    const uint64_t *base = node->keys;
+    unsigned left = node->count;
+    while (left > 1) {
+        unsigned half = left / 2;
+        base += base[half - 1] <= key ? half : 0;
+        left -= half;
+    }
+    return (unsigned)(base - node->keys) + (left == 1 && *base <= key);
+}
+
+static unsigned lower_bound(const node_t *node, uint64_t key)
+{
+    const uint64_t *base = node->keys;
+    unsigned left = node->count;
+    while (left > 1) {
+        unsigned half = left / 2;
+        base += base[half - 1] < key ? half : 0;
+        left -= half;
+    }
+    return (unsigned)(base - node->keys) + (left == 1 && *base < key);
+}
+
+static unsigned child_of(const node_t *node, uint64_t key)
+{
+    unsigned at = upper_bound(node, key);
+    return at ? at - 1 : 0;
+}
+
+static void open_slot(node_t *node, unsigned at)
+{
+    memmove(node->keys + at + 1, node->keys + at, (node->count - at) * sizeof *node->keys);
+    if (node->leaf)
+        memmove(node->values + at + 1, node->values + at, (node->count - at) * sizeof *node->values);
+    else
+        memmove(node->children + at + 1, node->children + at, (node->count - at) * sizeof(node_t *));
+    node->count++;
+}
+
+static void close_slot(node_t *node, unsigned at)
+{
+    node->count--;
+    memmove(node->keys + at, node->keys + at + 1, (node->count - at) * sizeof *node->keys);
+    if (node->leaf)
+        memmove(node->values + at, node->values + at + 1, (node->count - at) * sizeof *node->values);
+    else
+        memmove(node->children + at, node->children + at + 1, (node->count - at) * sizeof(node_t *));
+}
+
+static void move_tail(node_t *to, node_t *from, unsigned first)
+{
+    unsigned moved = from->count - first;
+    memcpy(to->keys + to->count, from->keys + first, moved * sizeof *from->keys);
+    if (from->leaf)
+        memcpy(to->values + to->count, from->values + first, moved * sizeof *from->values);
+    else
+        memcpy(to->children + to->count, from->children + first, moved * sizeof(node_t *));
+    to->count += moved;
+    from->count = first;
+}
+
+/* Splits parent's full child `at` (which is parent's own). A split at the right edge leaves the left node full:
+ * addresses mostly grow. */
+static void split_child(node_t *parent, unsigned at, bool at_edge)
+{
+    node_t *left = parent->children[at];
+    node_t *right = node_new(left->leaf);
+    move_tail(right, left, at_edge ? FANOUT - 2 : FANOUT / 2);
+    open_slot(parent, at + 1);
+    parent->keys[at + 1] = right->keys[0];
+    parent->children[at + 1] = right;
+}
+
+bool addrtree_put(struct addrtree *tree, uint64_t key, uint32_t value, uint32_t *old)
+{
+    if (!tree->root)
+        tree->root = node_new(true);
+    node_t *node = node_own(&tree->root);
+    if (node->count == FANOUT) {
+        node_t *root = node_new(false);
+        root->keys[0] = node->keys[0];
+        root->children[0] = node;
+        root->count = 1;
+        tree->root = root;
+        tree->height++;
+        split_child(root, 0, key > node->keys[FANOUT - 1]);
+        node = root;
+    }
+    while (!node->leaf) {
+        unsigned at = child_of(node, key);
+        node_t *child = node_own(&node->children[at]);
+        if (child->count == FANOUT) {
+            split_child(node, at, key > child->keys[FANOUT - 1]);
+            if (key >= node->keys[at + 1])
+                at++;
+            child = node->children[at];
+        }
+        node = child;
+    }
+    unsigned at = lower_bound(node, key);
+    if (at < node->count && node->keys[at] == key) {
+        if (old)
+            *old = node->values[at];
+        node->values[at] = value;
+        return false;
+    }
+    open_slot(node, at);
+    node->keys[at] = key;
+    node->values[at] = value;
+    tree->count++;
+    return true;
+}
+
+/* Joins a thin child with a neighbour when both fit into one node with room to spare. */
+static void join_child(node_t *parent, unsigned at)
+{
+    unsigned left = at > 0 ? at - 1 : at;
+    if (left + 1 >= parent->count)
+        return;
+    if (parent->children[left]->count + parent->children[left + 1]->count > FANOUT * 3 / 4)
+        return;
+    node_t *into = node_own(&parent->children[left]);
+    node_t *from = node_own(&parent->children[left + 1]);
+    if (!from->leaf && from->count)
+        from->keys[0] = parent->keys[left + 1]; /* its keys[0] is compared from now on */
+    move_tail(into, from, 0);
+    free(from);
+    close_slot(parent, left + 1);
+}
+
+bool addrtree_remove(struct addrtree *tree, uint64_t key, uint32_t *value)
+{
+    if (!addrtree_find(tree, key, value))
+        return false;
+    node_t *path[MAX_HEIGHT];
+    unsigned at[MAX_HEIGHT], depth = 0;
+    node_t *node = node_own(&tree->root);
+    while (!node->leaf) {
+        path[depth] = node;
+        at[depth] = child_of(node, key);
+        node = node_own(&node->children[at[depth]]);
+        depth++;
+    }
+    close_slot(node, lower_bound(node, key));
+    tree->count--;
+    while (depth > 0 && node->count < THIN) {
+        depth--;
+        if (node->count == 0) {
+            free(node);
+            close_slot(path[depth], at[depth]);
+        } else {
+            join_child(path[depth], at[depth]);
+        }
+        node = path[depth];
+    }
+    while (tree->root && !tree->root->leaf && tree->root->count <= 1 && tree->root->refs == 1) {
+        node_t *root = tree->root;
+        tree->root = root->count ? root->children[0] : NULL;
+        tree->height = tree->root ? tree->height - 1 : 0;
+        free(root);
+    }
+    return true;
+}
+
+static const node_t *leaf_of(const struct addrtree *tree, uint64_t key)
+{
+    const node_t *node = tree->root;
+    while (node && !node->leaf)
+        node = node->children[child_of(node, key)];
+    return node;
+}
+
+bool addrtree_find(const struct addrtree *tree, uint64_t key, uint32_t *value)
+{
+    const node_t *leaf = leaf_of(tree, key);
+    if (!leaf)
+        return false;
+    unsigned at = lower_bound(leaf, key);
+    if (at == leaf->count || leaf->keys[at] != key)
+        return false;
+    if (value)
+        *value = leaf->values[at];
+    return true;
+}
+
+/* The last leaf before, or the first leaf after, the one where `key` belongs. */
+static const node_t *neighbour_leaf(const struct addrtree *tree, uint64_t key, bool after)
+{
+    const node_t *node = tree->root, *turn = NULL;
+    while (node && !node->leaf) {
+        unsigned at = child_of(node, key);
+        if (after && at + 1 < node->count)
+            turn = node->children[at + 1];
+        if (!after && at > 0)
+            turn = node->children[at - 1];
+        node = node->children[at];
+    }
+    while (turn && !turn->leaf)
+        turn = turn->children[after ? 0 : turn->count - 1];
+    return turn;
+}
+
+bool addrtree_floor(const struct addrtree *tree, uint64_t key, uint64_t *found, uint32_t *value)
+{
+    const node_t *leaf = leaf_of(tree, key);
+    if (!leaf)
+        return false;
+    unsigned at = upper_bound(leaf, key);
+    if (at == 0) {
+        leaf = neighbour_leaf(tree, key, false);
+        if (!leaf || leaf->count == 0)
+            return false;
+        at = leaf->count;
+    }
+    *found = leaf->keys[at - 1];
+    *value = leaf->values[at - 1];
+    return true;
+}
+
+bool addrtree_ceiling(const struct addrtree *tree, uint64_t key, uint64_t *found, uint32_t *value)
+{
+    const node_t *leaf = leaf_of(tree, key);
+    if (!leaf)
+        return false;
+    unsigned at = lower_bound(leaf, key);
+    if (at == leaf->count) {
+        leaf = neighbour_leaf(tree, key, true);
+        if (!leaf || leaf->count == 0)
+            return false;
+        at = 0;
+    }
+    *found = leaf->keys[at];
+    *value = leaf->values[at];
+    return true;
+}
+
+struct addrtree_gap addrtree_gap(const struct addrtree *tree, uint64_t key)
+{
+    struct addrtree_gap gap = {.next_key = UINT64_MAX};
+    const node_t *leaf = leaf_of(tree, key);
+    if (!leaf)
+        return gap;
+    unsigned at = lower_bound(leaf, key);
+    const node_t *before = at ? leaf : neighbour_leaf(tree, key, false);
+    const node_t *next = at < leaf->count ? leaf : neighbour_leaf(tree, key, true);
+    if (before && before->count) {
+        unsigned last = at ? at - 1 : before->count - 1u;
+        gap.has_before = true;
+        gap.before = before->values[last];
+        gap.before_key = before->keys[last];
+    }
+    if (next && next->count)
+        gap.next_key = next->keys[next == leaf ? at : 0];
+    return gap;
+}
+
+struct addrtree addrtree_share(const struct addrtree *tree)
+{
+    if (tree->root)
+        tree->root->refs++;
+    return *tree;
+}
+
+void addrtree_free(struct addrtree *tree)
+{
+    if (tree->root)
+        node_drop(tree->root);
+    *tree = (struct addrtree){0};
+}

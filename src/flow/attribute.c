@@ -1,0 +1,151 @@
+/* flow/attribute.c - which object an address belongs to now.
+ *
+ * In this order: a malloc'd block; a map the program asked for; a static object or section of a binary; a file map; a
+ * thread's stack; what is left of the break and of anonymous maps. */
+#include "flow/state.h"
+
+#include <stdio.h>
+
+static uint32_t heap_at(struct flow *flow, const struct process *process, uint64_t addr)
+{
+    uint64_t key;
+    uint32_t value;
+    if (!addrtree_floor(&process->heap, addr, &key, &value))
+        return FLOW_NONE;
+    return addr - key < pool_at(&flow->records, value)->size ? value : FLOW_NONE;
+}
+
+static uint32_t map_at(struct flow *flow, const struct process *process, uint64_t addr)
+{
+    uint64_t key;
+    uint32_t value;
+    if (!addrtree_floor(&process->maps, addr, &key, &value))
+        return FLOW_NONE;
+    const struct map_range *range = pool_at(&flow->ranges, value);
+    return addr < range->end ? range->record : FLOW_NONE;
+}
+
+static uint32_t named_at(struct flow *flow, const struct addrtree *tree, uint64_t addr)
+{
+    uint64_t key;
+    uint32_t value;
+    if (!addrtree_floor(tree, addr, &key, &value))
+        return FLOW_NONE;
+    return addr - key < pool_at(&flow->records, value)->size ? value : FLOW_NONE;
+}
+
+static uint32_t static_at(struct flow *flow, struct process *process, const struct module_place *place, uint64_t addr)
+{
+    uint32_t record = named_at(flow, &process->statics, addr);
+    if (record != FLOW_NONE)
+        return record;
+    struct symbols_module *symbols = flow->modules.items[place->module].symbols;
+    struct symbol_object object;
+    if (!symbols || !symbols_object(symbols, addr - place->bias, &object) || object.size == 0)
+        return FLOW_NONE;
+    uint64_t start = object.start + place->bias;
+    record = record_new(flow, process, OBJECT_STATIC, start, object.size, process->row.born);
+    record_name(flow, record,
+                &(struct named){.name = object.name,
+                                .file = object.file,
+                                .line = object.line,
+                                .module = flow->modules.items[place->module].name});
+    addrtree_put(&process->statics, start, record, NULL);
+    return record;
+}
+
+static uint32_t section_at(struct flow *flow, struct process *process, const struct module_place *place, uint64_t addr)
+{
+    uint32_t record = named_at(flow, &process->sections, addr);
+    if (record != FLOW_NONE)
+        return record;
+    const struct module_info *module = &flow->modules.items[place->module];
+    struct symbol_section section;
+    char name[512];
+    uint64_t start = place->start, size = place->end - place->start;
+    if (module->symbols && symbols_section(module->symbols, addr - place->bias, &section) && section.size) {
+        start = section.start + place->bias;
+        size = section.size;
+        snprintf(name, sizeof name, "%s %s", module->name, section.name);
+    } else {
+        /* No section is known there: the gap between two that are, so that neither is covered. */
+        uint64_t key;
+        uint32_t value;
+        if (addrtree_floor(&process->sections, addr, &key, &value) && key >= start) {
+            start = key + pool_at(&flow->records, value)->size;
+            size = place->end - start;
+        }
+        if (addrtree_ceiling(&process->sections, addr, &key, &value) && key < place->end)
+            size = key - start;
+        snprintf(name, sizeof name, "%s", module->name);
+    }
+    record = record_new(flow, process, OBJECT_SECTION, start, size, process->row.born);
+    record_name(flow, record,
+                &(struct named){.name = strtab_intern(flow->texts, name), .file = "", .module = module->name});
+    addrtree_put(&process->sections, start, record, NULL);
+    return record;
+}
+
+static uint32_t stack_at(struct flow *flow, struct process *process, uint64_t addr)
+{
+    uint64_t low;
+    uint32_t value;
+    if (!addrtree_floor(&process->stacks, addr, &low, &value))
+        return FLOW_NONE;
+    struct stack_range *range = pool_at(&flow->stack_ranges, value);
+    if (addr >= range->high)
+        return FLOW_NONE;
+    if (range->record == FLOW_NONE) {
+        const struct flow_thread *thread = &flow->threads.items[range->thread];
+        struct process *owner = flow->processes.items[range->process];
+        range->record = record_new(flow, owner, OBJECT_STACK, low, range->high - low, thread->born);
+        pool_at(&flow->records, range->record)->thread = range->thread;
+        record_name(flow, range->record, &(struct named){.name = "stack", .file = "", .module = ""});
+    }
+    return range->record;
+}
+
+static enum reason reason_at(const struct process *process, uint64_t addr)
+{
+    if (addr >> 55)
+        return REASON_KERNEL;
+    for (unsigned i = 0; i < RECENT_FREES; i++) {
+        if (addr >= process->recent[i].addr && addr < process->recent[i].end)
+            return REASON_FREED;
+    }
+    enum { CHUNK_HEADER = 16 };
+    uint64_t key;
+    uint32_t value;
+    if (addrtree_ceiling(&process->heap, addr, &key, &value) && key - addr <= CHUNK_HEADER)
+        return REASON_METADATA;
+    return REASON_NO_MAP;
+}
+
+static uint32_t find(struct flow *flow, struct process *process, uint64_t addr)
+{
+    uint32_t record = heap_at(flow, process, addr);
+    if (record != FLOW_NONE)
+        return record;
+    uint32_t map = map_at(flow, process, addr);
+    if (map != FLOW_NONE && !(pool_at(&flow->records, map)->flags & RECORD_LEFTOVER))
+        return map;
+    const struct module_place *place = module_at(process, addr);
+    if (place) {
+        record = static_at(flow, process, place, addr);
+        return record != FLOW_NONE ? record : section_at(flow, process, place, addr);
+    }
+    if (map != FLOW_NONE && (pool_at(&flow->records, map)->flags & RECORD_KIND) == OBJECT_FILE)
+        return map;
+    record = stack_at(flow, process, addr);
+    return record != FLOW_NONE ? record : map;
+}
+
+uint32_t attribute(struct flow *flow, struct process *process, uint64_t addr, enum reason *reason)
+{
+    uint32_t record = find(flow, process, addr);
+    if (record == FLOW_NONE) {
+        *reason = reason_at(process, addr);
+        return FLOW_NONE;
+    }
+    return record_in(flow, process, record);
+}

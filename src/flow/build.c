@@ -1,0 +1,99 @@
+/* flow/build.c - a flow from a trace, and its end. */
+#include "flow/state.h"
+
+#include <errno.h>
+
+/* The machine the trace was recorded on (or pretended there). */
+static struct topology *recorded_topology(const struct trace_session *session, struct error *err)
+{
+    const char *text = trace_session_get(session, "topology");
+    if (text)
+        return topology_from_text(text, err);
+    struct topology *topology = topology_pretend("numa:1 pu:1", DEAL_PACKED, err);
+    if (topology)
+        topology->pretended = false; /* a trace that does not say: all that is known is that there was one node */
+    return topology;
+}
+
+struct flow *flow_build(struct trace_reader *reader, struct symbols *symbols, const struct flow_options *options,
+                        struct error *err)
+{
+    struct topology *own = NULL;
+    if (!options || !options->topology) {
+        own = recorded_topology(trace_reader_session(reader), err);
+        if (!own) {
+            error_prefix(err, "the trace's topology");
+            return NULL;
+        }
+    }
+    struct flow *flow = flow_new(symbols, own ? own : options->topology);
+    flow->own_topology = own;
+    flow->reader = reader;
+    uint64_t samples = trace_reader_count(reader, EVENT_SAMPLE);
+    if (samples >= FLOW_NONE) {
+        error_set(err, -E2BIG, "the trace holds %lu samples, more than a report can take", (unsigned long)samples);
+        flow_free(flow);
+        return NULL;
+    }
+    /* The index of a damaged file may promise too much: trust it up to a bound, and grow after that. */
+    uint64_t trusted = samples < 1u << 26 ? samples : 1u << 26;
+    flow->marks.items = mem_alloc((trusted + 1) * sizeof *flow->marks.items);
+    flow->marks.capacity = trusted + 1;
+    flow->order.items = mem_alloc((trusted + 1) * sizeof *flow->order.items);
+    flow->order.capacity = trusted + 1;
+
+    trace_reader_only(reader, UINT64_MAX);
+    struct event event;
+    int got;
+    while ((got = trace_reader_next(reader, &event, err)) > 0)
+        flow_feed(flow, &event);
+    if (got < 0) {
+        flow_free(flow);
+        return NULL;
+    }
+    flow_finish(flow);
+    return flow;
+}
+
+void flow_free(struct flow *flow)
+{
+    if (!flow)
+        return;
+    objects_free(flow);
+    array_each (&flow->processes, struct process *, process)
+        process_free(*process);
+    array_free(&flow->processes);
+    map64_free(&flow->process_of_pid);
+    array_free(&flow->threads);
+    array_free(&flow->thread_nodes);
+    array_free(&flow->thread_before);
+    map64_free(&flow->thread_of_tid);
+    pool_free(&flow->records);
+    pool_free(&flow->tallies);
+    array_free(&flow->named);
+    map64_free(&flow->named_of);
+    map64_free(&flow->map_left);
+    pool_free(&flow->ranges);
+    pool_free(&flow->stack_ranges);
+    array_free(&flow->marks);
+    array_free(&flow->order);
+    pool_free(&flow->waiting);
+    array_free(&flow->modules);
+    strtab_free(flow->module_keys);
+    strtab_free(flow->frame_keys);
+    strtab_free(flow->trail_keys);
+    array_free(&flow->frames);
+    array_free(&flow->trails);
+    array_free(&flow->stacks);
+    array_free(&flow->chain);
+    array_free(&flow->names);
+    array_free(&flow->sites);
+    array_free(&flow->functions);
+    free(flow->oef);
+    free(flow->oef_first);
+    free(flow->tef);
+    free(flow->tef_first);
+    topology_free(flow->own_topology);
+    strtab_free(flow->texts);
+    free(flow);
+}

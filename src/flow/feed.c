@@ -1,0 +1,105 @@
+/* flow/feed.c - one event after the other into the flow. */
+#include "flow/state.h"
+
+struct flow *flow_new(struct symbols *symbols, const struct topology *topology)
+{
+    struct flow *flow = mem_zalloc(sizeof *flow);
+    flow->symbols = symbols;
+    flow->topology = topology;
+    flow->texts = strtab_new();
+    flow->module_keys = strtab_new();
+    flow->frame_keys = strtab_new();
+    flow->trail_keys = strtab_new();
+    flow->free_record = flow->free_waiting = FLOW_NONE;
+    flow->start = UINT64_MAX;
+    array_push(&flow->modules, (struct module_info){.path = "", .name = ""});
+    array_push(&flow->frames, (struct frame){0});
+    array_push(&flow->trails, (struct trail){.frame = FLOW_NONE, .site = FLOW_NONE});
+    return flow;
+}
+
+void flow_feed(struct flow *flow, const struct event *event)
+{
+    if (event->kind == EVENT_LOSS) {
+        if (event->loss.cause < LOSS_CAUSES)
+            flow->losses[event->loss.cause] += event->loss.count;
+        return;
+    }
+    if (event->kind != EVENT_STACK) { /* definitions come early, whatever their time */
+        if (event->time < flow->start)
+            flow->start = event->time;
+        if (event->time > flow->end)
+            flow->end = event->time;
+    }
+    switch (event->kind) {
+    case EVENT_PROCESS_START:
+        process_start(flow, event);
+        return;
+    case EVENT_PROCESS_EXIT:
+        process_exit(flow, event);
+        return;
+    case EVENT_THREAD_START:
+        thread_start(flow, event);
+        return;
+    case EVENT_THREAD_NAME:
+        thread_name(flow, event);
+        return;
+    case EVENT_THREAD_EXIT:
+        thread_exit(flow, event);
+        return;
+    }
+    struct process *process = process_of(flow, event->pid, event->time);
+    switch (event->kind) {
+    case EVENT_MODULE_LOAD:
+        module_load(flow, process, event);
+        break;
+    case EVENT_MODULE_UNLOAD:
+        module_unload(flow, process, event);
+        break;
+    case EVENT_MAP:
+        maps_map(flow, process, event);
+        break;
+    case EVENT_UNMAP:
+        maps_unmap(flow, process, event);
+        break;
+    case EVENT_STACK:
+        stack_define(flow, process, &event->stack);
+        break;
+    case EVENT_ALLOC:
+        heap_alloc(flow, process, event);
+        break;
+    case EVENT_FREE:
+        heap_free(flow, process, event);
+        break;
+    case EVENT_SAMPLE:
+        sample_add(flow, process, event);
+        break;
+    case EVENT_TOUCH:
+        sample_touch(flow, process, event);
+        break;
+    case EVENT_HOME:
+        sample_home(flow, process, event);
+        break;
+    }
+}
+
+void flow_finish(struct flow *flow)
+{
+    static const char *const names[REASONS] = {
+        [REASON_NO_MAP] = "no map known at the address",
+        [REASON_FREED] = "memory freed just before",
+        [REASON_METADATA] = "allocator's own data beside a block",
+        [REASON_KERNEL] = "kernel or vdso address",
+    };
+    unsigned used = 0;
+    for (unsigned i = 0; i < REASONS; i++) {
+        if (flow->reasons[i] == 0)
+            continue;
+        flow->reason_names[used] = names[i];
+        flow->reason_counts[used++] = flow->reasons[i];
+    }
+    if (flow->start == UINT64_MAX)
+        flow->start = flow->end = 0;
+    objects_number(flow);
+    sites_draw(flow);
+}

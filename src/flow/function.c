@@ -1,0 +1,87 @@
+/* flow/function.c - the functions that access memory: the innermost frame of each sample's chain. */
+#include "flow/state.h"
+#include "flow/wrappers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int by_samples(const void *left, const void *right)
+{
+    const struct flow_function *a = left, *b = right;
+    if (a->totals.samples != b->totals.samples)
+        return a->totals.samples > b->totals.samples ? -1 : 1;
+    int order = strcmp(a->function, b->function);
+    return order ? order : strcmp(a->module, b->module);
+}
+
+static void add(struct flow_totals *totals, const struct tally *tally)
+{
+    totals->samples += tally->samples;
+    totals->reads += tally->reads;
+    totals->writes += tally->writes;
+    totals->remote += tally->remote;
+    totals->home_known += tally->home_known;
+    totals->latency_sum += tally->latency_sum;
+    totals->latency_count += tally->latency_count;
+}
+
+/* Inlined pieces of the C++ library belong to the function that used them. */
+static const struct symbol_frame *own_frame(const struct flow *flow, const struct frame *frame)
+{
+    const struct symbol_frame *names = &flow->names.items[frame->first_name];
+    uint32_t at = 0;
+    while (at + 1 < frame->name_count && names[at].inlined && wrapper_by_name(names[at].function, names[at].file))
+        at++;
+    return &names[at];
+}
+
+static void make(struct flow *flow)
+{
+    struct strtab *keys = strtab_new();
+    array_of(uint64_t) hottest = {0};
+    flow->functions_made = true;
+    array_each (&flow->stacks, struct stack, stack) {
+        if (stack->tally == FLOW_NONE || stack->frame == FLOW_NONE)
+            continue;
+        frame_names(flow, stack->frame);
+        const struct frame *frame = &flow->frames.items[stack->frame];
+        const struct symbol_frame *name = own_frame(flow, frame);
+        const struct module_info *module = &flow->modules.items[frame->module];
+        const char *function = *name->function ? name->function : NULL;
+        char text[700];
+        if (!function) {
+            snprintf(text, sizeof text, "%s+0x%lx", *module->name ? module->name : "?", (unsigned long)frame->addr);
+            function = strtab_intern(flow->texts, text);
+        }
+        snprintf(text, sizeof text, "%u:%.400s:%.200s", frame->module, function, name->file);
+        uint32_t number = strtab_add(keys, text) - 1; /* "" is 0 */
+        while (flow->functions.count <= number) {
+            array_push(&flow->functions,
+                       (struct flow_function){
+                           .function = function, .file = name->file, .module = module->name, .line = name->line});
+            array_push(&hottest, 0);
+        }
+        const struct tally *tally = pool_at(&flow->tallies, stack->tally);
+        struct flow_function *row = &flow->functions.items[number];
+        add(&row->totals, tally);
+        if (tally->samples > hottest.items[number]) {
+            hottest.items[number] = tally->samples;
+            row->line = name->line;
+        }
+    }
+    array_free(&hottest);
+    strtab_free(keys);
+    qsort(flow->functions.items, flow->functions.count, sizeof *flow->functions.items, by_samples);
+}
+
+size_t flow_function_count(const struct flow *flow)
+{
+    if (!flow->functions_made)
+        make((struct flow *)flow); /* a cache */
+    return flow->functions.count;
+}
+
+const struct flow_function *flow_function(const struct flow *flow, uint32_t index)
+{
+    return index < flow_function_count(flow) ? &flow->functions.items[index] : NULL;
+}

@@ -1,0 +1,141 @@
+/* flow/iter.c - accesses in order of time: all, a thread's (TEF), an object's (OEF).
+ *
+ * What a flow keeps of a sample is 12 bytes; the rest is read again from the trace, block by block. */
+#include "flow/state.h"
+
+struct flow_iter {
+    const struct flow *flow;
+    const uint32_t *next, *end; /* ordinals */
+};
+
+static void access_of(const struct flow *flow, const struct event *event, struct flow_access *access)
+{
+    const struct event_sample *sample = &event->sample;
+    const struct mark *mark = &flow->marks.items[sample->ordinal];
+    bool timed = sample->flags & SAMPLE_HAS_LATENCY;
+    *access = (struct flow_access){.time = event->time,
+                                   .addr = sample->addr,
+                                   .physical = sample->physical,
+                                   .ordinal = sample->ordinal,
+                                   .thread = thread_at(flow, event->pid, event->tid, event->time),
+                                   .object = mark->object,
+                                   .stack = sample->stack,
+                                   .latency = timed ? sample->latency : 0,
+                                   .from = mark->from,
+                                   .home = mark->home,
+                                   .cpu = sample->cpu,
+                                   .size = sample->size,
+                                   .source = sample->source,
+                                   .level = sample->level,
+                                   .flags = sample->flags,
+                                   .write = sample->flags & SAMPLE_WRITE,
+                                   .has_latency = timed,
+                                   .remote = mark->home >= 0 && mark->from >= 0 && mark->home != mark->from};
+}
+
+static struct flow_iter *iter_new(const struct flow *flow, const uint32_t *first, size_t count)
+{
+    struct flow_iter *iter = mem_alloc(sizeof *iter);
+    *iter = (struct flow_iter){.flow = flow, .next = first, .end = first + count};
+    return iter;
+}
+
+struct flow_iter *flow_accesses(const struct flow *flow)
+{
+    return iter_new(flow, flow->order.items, flow->order.count);
+}
+
+bool flow_next(struct flow_iter *iter, struct flow_access *access)
+{
+    struct event event;
+    while (iter->next < iter->end && iter->flow->reader) {
+        uint32_t ordinal = *iter->next++;
+        if (trace_reader_sample(iter->flow->reader, ordinal, &event, NULL) < 0)
+            continue;
+        event.sample.ordinal = ordinal;
+        access_of(iter->flow, &event, access);
+        return true;
+    }
+    return false;
+}
+
+void flow_iter_free(struct flow_iter *iter)
+{
+    free(iter);
+}
+
+int flow_each_access(const struct flow *flow, void (*visit)(void *context, const struct flow_access *access),
+                     void *context, struct error *err)
+{
+    struct event event;
+    struct flow_access access;
+    for (uint32_t ordinal = 0; flow->reader && ordinal < flow->marks.count; ordinal++) {
+        int failed = trace_reader_sample(flow->reader, ordinal, &event, err);
+        if (failed < 0)
+            return failed;
+        event.sample.ordinal = ordinal;
+        access_of(flow, &event, &access);
+        visit(context, &access);
+    }
+    return 0;
+}
+
+/* Ordinals in order of time, dealt out by `group` (FLOW_NONE: left out): a counting sort. */
+static void deal(const struct flow *flow, const uint32_t *group, size_t groups, uint32_t **items, uint32_t **first)
+{
+    *items = mem_alloc((flow->order.count + 1) * sizeof **items);
+    *first = mem_zalloc((groups + 2) * sizeof **first);
+    uint32_t *start = *first + 1;
+    for (size_t i = 0; i < flow->order.count; i++) {
+        if (group[flow->order.items[i]] != FLOW_NONE)
+            start[group[flow->order.items[i]]]++;
+    }
+    uint32_t sum = 0;
+    for (size_t i = 0; i < groups; i++) {
+        uint32_t count = start[i];
+        start[i] = sum;
+        sum += count;
+    }
+    for (size_t i = 0; i < flow->order.count; i++) {
+        uint32_t ordinal = flow->order.items[i];
+        if (group[ordinal] != FLOW_NONE)
+            (*items)[start[group[ordinal]]++] = ordinal;
+    }
+    /* Each start has moved to its group's end: one place down, they are the starts again. */
+}
+
+struct flow_iter *flow_object_accesses(const struct flow *const_flow, uint32_t object)
+{
+    struct flow *flow = (struct flow *)const_flow; /* the order is a cache */
+    if (!flow->oef) {
+        uint32_t *group = mem_alloc((flow->marks.count + 1) * sizeof *group);
+        for (size_t i = 0; i < flow->marks.count; i++)
+            group[i] = flow->marks.items[i].object;
+        deal(flow, group, flow->sampled_objects, &flow->oef, &flow->oef_first);
+        free(group);
+    }
+    if (object >= flow->sampled_objects)
+        return iter_new(flow, flow->oef, 0);
+    return iter_new(flow, flow->oef + flow->oef_first[object], flow->oef_first[object + 1] - flow->oef_first[object]);
+}
+
+static void note_thread(void *context, const struct flow_access *access)
+{
+    ((uint32_t *)context)[access->ordinal] = access->thread;
+}
+
+struct flow_iter *flow_thread_accesses(const struct flow *const_flow, uint32_t thread)
+{
+    struct flow *flow = (struct flow *)const_flow;
+    if (!flow->tef) {
+        uint32_t *group = mem_alloc((flow->marks.count + 1) * sizeof *group);
+        for (size_t i = 0; i < flow->marks.count; i++)
+            group[i] = FLOW_NONE;
+        flow_each_access(flow, note_thread, group, NULL);
+        deal(flow, group, flow->threads.count, &flow->tef, &flow->tef_first);
+        free(group);
+    }
+    if (thread >= flow->threads.count)
+        return iter_new(flow, flow->tef, 0);
+    return iter_new(flow, flow->tef + flow->tef_first[thread], flow->tef_first[thread + 1] - flow->tef_first[thread]);
+}

@@ -1,0 +1,205 @@
+/* flow/objects.c - numbers and rows of objects once the trace is read. */
+#include "flow/state.h"
+
+#include <stdlib.h>
+
+enum { ROW_CHUNK = 256 };
+
+static int by_birth(const void *left, const void *right, void *context)
+{
+    struct flow *flow = context;
+    const struct record *a = pool_at(&flow->records, *(const uint32_t *)left);
+    const struct record *b = pool_at(&flow->records, *(const uint32_t *)right);
+    if (a->born != b->born)
+        return a->born < b->born ? -1 : 1;
+    if (a->process != b->process)
+        return a->process < b->process ? -1 : 1;
+    return a->addr < b->addr ? -1 : a->addr > b->addr;
+}
+
+static void collect(struct flow *flow, bool sampled)
+{
+    for (uint32_t i = 0; i < flow->records.count; i++) {
+        const struct record *record = pool_at(&flow->records, i);
+        if (sampled ? record->tally != FLOW_NONE : record->tally == FLOW_NONE && !(record->flags & RECORD_DEAD))
+            array_push(&flow->objects, i);
+    }
+}
+
+void objects_number(struct flow *flow)
+{
+    collect(flow, true);
+    flow->sampled_objects = (uint32_t)flow->objects.count;
+    qsort_r(flow->objects.items, flow->objects.count, sizeof *flow->objects.items, by_birth, flow);
+    collect(flow, false);
+
+    uint32_t *index_of = mem_alloc((flow->records.count + 1ul) * sizeof *index_of);
+    for (uint32_t i = 0; i < flow->sampled_objects; i++)
+        index_of[flow->objects.items[i]] = i;
+    array_each (&flow->marks, struct mark, mark) {
+        if (mark->object != FLOW_NONE)
+            mark->object = index_of[mark->object];
+    }
+    free(index_of);
+    flow->rows = mem_zalloc((flow->objects.count / ROW_CHUNK + 1) * sizeof *flow->rows);
+}
+
+static struct flow_totals totals_of(const struct tally *tally)
+{
+    return (struct flow_totals){.samples = tally->samples,
+                                .reads = tally->reads,
+                                .writes = tally->writes,
+                                .remote = tally->remote,
+                                .home_known = tally->home_known,
+                                .latency_sum = tally->latency_sum,
+                                .latency_count = tally->latency_count};
+}
+
+struct flow_totals flow_object_totals(const struct flow *flow, uint32_t index)
+{
+    const struct record *record = pool_at(&flow->records, flow->objects.items[index]);
+    if (record->tally == FLOW_NONE)
+        return (struct flow_totals){0};
+    return totals_of(pool_at(&flow->tallies, record->tally));
+}
+
+/* The site of a trail: drawn on it or on one of the frames inside it. */
+static uint32_t site_of(const struct flow *flow, uint32_t trail)
+{
+    if (trail == FLOW_NONE)
+        return FLOW_NONE;
+    for (uint32_t at = trail; at; at = flow->trails.items[at].parent) {
+        if (flow->trails.items[at].site != FLOW_NONE)
+            return flow->trails.items[at].site;
+    }
+    return FLOW_NONE;
+}
+
+uint32_t flow_object_site(const struct flow *flow, uint32_t index)
+{
+    return site_of(flow, pool_at(&flow->records, flow->objects.items[index])->trail);
+}
+
+static void fill(const struct flow *flow, uint32_t index, struct flow_object *row)
+{
+    uint32_t number = flow->objects.items[index];
+    const struct record *record = pool_at(&flow->records, number);
+    uint64_t *named = map64_find(&flow->named_of, number);
+    *row = (struct flow_object){.id = index,
+                                .site = site_of(flow, record->trail),
+                                .process = record->process,
+                                .alloc_thread = record->thread,
+                                .kind = record->flags & RECORD_KIND,
+                                .alloc_fn = record->fn,
+                                .alloc_cpu = record->cpu,
+                                .addr = record->addr,
+                                .size = record->size,
+                                .born = record->born,
+                                .died = UINT64_MAX,
+                                .name = ""};
+    if (record->tally != FLOW_NONE) {
+        row->totals = totals_of(pool_at(&flow->tallies, record->tally));
+        row->died = pool_at(&flow->tallies, record->tally)->died;
+    }
+    if (named) {
+        row->name = flow->named.items[*named].name;
+        row->file = flow->named.items[*named].file;
+        row->line = flow->named.items[*named].line;
+        row->module = flow->named.items[*named].module;
+    } else if (row->site != FLOW_NONE) {
+        const struct flow_site *site = &flow->sites.items[row->site];
+        row->name = site->label;
+        row->file = site->file;
+        row->line = site->line;
+        row->module = site->module;
+    } else {
+        row->file = row->module = "";
+    }
+}
+
+const struct flow_object *flow_object(const struct flow *flow, uint32_t index)
+{
+    if (index >= flow->objects.count)
+        return NULL;
+    struct flow_object **chunk = &flow->rows[index / ROW_CHUNK];
+    if (!*chunk) {
+        uint32_t first = index / ROW_CHUNK * ROW_CHUNK;
+        *chunk = mem_alloc(ROW_CHUNK * sizeof **chunk);
+        for (uint32_t i = 0; i < ROW_CHUNK && first + i < flow->objects.count; i++)
+            fill(flow, first + i, &(*chunk)[i]);
+    }
+    return &(*chunk)[index % ROW_CHUNK];
+}
+
+void objects_free(struct flow *flow)
+{
+    for (size_t i = 0; flow->rows && i <= flow->objects.count / ROW_CHUNK; i++)
+        free(flow->rows[i]);
+    free(flow->rows);
+    array_free(&flow->objects);
+    free(flow->by_address);
+    free(flow->reach);
+}
+
+/* Which objects held an address at a time: sorted by process and address; `reach` bounds how far back to look. */
+
+static int by_place(const void *left, const void *right, void *context)
+{
+    struct flow *flow = context;
+    const struct record *a = pool_at(&flow->records, flow->objects.items[*(const uint32_t *)left]);
+    const struct record *b = pool_at(&flow->records, flow->objects.items[*(const uint32_t *)right]);
+    if (a->process != b->process)
+        return a->process < b->process ? -1 : 1;
+    if (a->addr != b->addr)
+        return a->addr < b->addr ? -1 : 1;
+    return a->born < b->born ? -1 : a->born > b->born;
+}
+
+static void index_places(struct flow *flow)
+{
+    size_t count = flow->sampled_objects;
+    flow->by_address = mem_alloc((count + 1) * sizeof *flow->by_address);
+    flow->reach = mem_alloc((count + 1) * sizeof *flow->reach);
+    for (uint32_t i = 0; i < count; i++)
+        flow->by_address[i] = i;
+    qsort_r(flow->by_address, count, sizeof *flow->by_address, by_place, flow);
+    uint32_t process = FLOW_NONE;
+    uint64_t reach = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct record *record = pool_at(&flow->records, flow->objects.items[flow->by_address[i]]);
+        if (record->process != process)
+            reach = 0;
+        process = record->process;
+        if (record->addr + record->size > reach)
+            reach = record->addr + record->size;
+        flow->reach[i] = reach;
+    }
+}
+
+const struct flow_object *flow_object_at(const struct flow *const_flow, uint32_t process, uint64_t addr, uint64_t time)
+{
+    struct flow *flow = (struct flow *)const_flow; /* the index is a cache */
+    if (!flow->by_address)
+        index_places(flow);
+    size_t low = 0, high = flow->sampled_objects;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        const struct record *record = pool_at(&flow->records, flow->objects.items[flow->by_address[middle]]);
+        if (record->process < process || (record->process == process && record->addr <= addr))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    /* Smaller kinds first: a heap block inside a map wins over the map. */
+    const struct flow_object *best = NULL;
+    while (low-- > 0) {
+        const struct flow_object *object = flow_object(flow, flow->by_address[low]);
+        if (object->process != process || flow->reach[low] <= addr)
+            break;
+        if (addr - object->addr >= object->size || time < object->born || time >= object->died)
+            continue;
+        if (!best || object->kind < best->kind || (object->kind == best->kind && object->size < best->size))
+            best = object;
+    }
+    return best;
+}

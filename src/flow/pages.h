@@ -1,0 +1,28 @@
+/* flow/pages.h - the home node of each page of a process, as far as it is known at the moment the trace is read.
+ *
+ * Pages are kept in blocks of 2 MiB: two bytes a page where a block is in use. A block also remembers its latest
+ * touch: where every page fault is recorded, a page that is used without a fault of its own was brought in by a larger
+ * one (a transparent huge page, fault-around), and has that one's home. */
+#ifndef NUMALENS_FLOW_PAGES_H
+#define NUMALENS_FLOW_PAGES_H
+
+#include "base/map64.h"
+
+#include <stdint.h>
+
+enum { PAGES_SHIFT = 12, PAGES_BLOCK_SHIFT = 21, PAGES_PER_BLOCK = 512 };
+
+struct pages { /* zeroed = empty and ready */
+    struct map64 blocks;
+    const struct pages *parent; /* a fork's pages are its parent's until it touches them; or NULL */
+};
+
+/* The node of the page at `addr`, or -1. `around`: fall back on the latest touch in the same block. */
+int pages_home(const struct pages *pages, uint64_t addr, bool around);
+
+void pages_set(struct pages *pages, uint64_t addr, uint64_t size, int node);
+void pages_touch(struct pages *pages, uint64_t addr, int node); /* sets the page, and the block's latest touch */
+void pages_forget(struct pages *pages, uint64_t addr, uint64_t size);
+void pages_free(struct pages *pages);
+
+#endif

@@ -1,0 +1,116 @@
+/* flow/query.c - plain answers: counts, rows, chains. */
+#include "flow/state.h"
+
+const struct topology *flow_topology(const struct flow *flow)
+{
+    return flow->topology;
+}
+
+const struct trace_session *flow_session(const struct flow *flow)
+{
+    return flow->reader ? trace_reader_session(flow->reader) : NULL;
+}
+
+struct flow_totals flow_totals(const struct flow *flow)
+{
+    return flow->totals;
+}
+
+uint64_t flow_attributed(const struct flow *flow)
+{
+    return flow->attributed;
+}
+
+uint64_t flow_start(const struct flow *flow)
+{
+    return flow->start;
+}
+
+uint64_t flow_end(const struct flow *flow)
+{
+    return flow->end;
+}
+
+const uint64_t *flow_losses(const struct flow *flow)
+{
+    return flow->losses;
+}
+
+size_t flow_unattributed(const struct flow *flow, const char *const **reasons, const uint64_t **counts)
+{
+    size_t count = 0;
+    while (count < REASONS && flow->reason_names[count])
+        count++;
+    *reasons = flow->reason_names;
+    *counts = flow->reason_counts;
+    return count;
+}
+
+size_t flow_process_count(const struct flow *flow)
+{
+    return flow->processes.count;
+}
+
+size_t flow_thread_count(const struct flow *flow)
+{
+    return flow->threads.count;
+}
+
+size_t flow_object_count(const struct flow *flow)
+{
+    return flow->objects.count;
+}
+
+size_t flow_sampled_object_count(const struct flow *flow)
+{
+    return flow->sampled_objects;
+}
+
+size_t flow_site_count(const struct flow *flow)
+{
+    return flow->sites.count;
+}
+
+const struct flow_process *flow_process(const struct flow *flow, uint32_t index)
+{
+    return index < flow->processes.count ? &flow->processes.items[index]->row : NULL;
+}
+
+const struct flow_thread *flow_thread(const struct flow *flow, uint32_t index)
+{
+    return index < flow->threads.count ? &flow->threads.items[index] : NULL;
+}
+
+const struct flow_site *flow_site(const struct flow *flow, uint32_t index)
+{
+    return index < flow->sites.count ? &flow->sites.items[index] : NULL;
+}
+
+size_t flow_stack(const struct flow *flow, uint32_t process, uint32_t stack, const uint64_t **frames)
+{
+    uint32_t index = process < flow->processes.count ? stack_of(flow->processes.items[process], stack) : FLOW_NONE;
+    if (index == FLOW_NONE)
+        return 0;
+    *frames = flow->chain.items + flow->stacks.items[index].first;
+    return flow->stacks.items[index].depth;
+}
+
+size_t flow_stack_frames(const struct flow *const_flow, uint32_t process, uint32_t stack, struct symbol_frame *frames,
+                         size_t max)
+{
+    struct flow *flow = (struct flow *)const_flow; /* names are a cache */
+    uint32_t index = process < flow->processes.count ? stack_of(flow->processes.items[process], stack) : FLOW_NONE;
+    if (index == FLOW_NONE)
+        return 0;
+    const struct stack *chain = &flow->stacks.items[index];
+    size_t count = 0;
+    for (uint16_t i = 0; i < chain->depth && count < max; i++) {
+        uint64_t pc = flow->chain.items[chain->first + i] - (i > 0 || chain->allocates);
+        uint32_t number = frame_number(flow, flow->processes.items[process], pc);
+        frame_names(flow, number);
+        const struct frame *frame = &flow->frames.items[number];
+        for (uint32_t name = 0; name < frame->name_count && count < max; name++)
+            frames[count++] = flow->names.items[frame->first_name + name];
+    }
+    return count;
+}

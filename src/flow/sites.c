@@ -1,0 +1,410 @@
+/* flow/sites.c - draws allocation sites: for each chain that allocates, the frame that matters.
+ *
+ * Frames are looked through from the inside out. Some are wrappers by name or by library. Others by evidence: when one
+ * allocating line serves several calling lines, and its function is named like a constructor or its callers' blocks
+ * are used differently, the callers are what tells the blocks apart. A function that calls itself is never one, nor one
+ * called from the C library (main, a thread's start). */
+#include "flow/state.h"
+#include "flow/wrappers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    ROUNDS = 8,
+    USED_SAMPLES = 32, /* below this, a difference in use is chance */
+};
+
+struct step { /* one logical frame of a chain */
+    uint32_t trail;
+    uint32_t name; /* in flow->names */
+};
+
+struct chain {
+    uint32_t leaf;
+    uint32_t first, count; /* in drawing.steps */
+    uint32_t at;           /* the frame that matters so far */
+};
+
+struct call {                /* a line that allocates, called from one line */
+    uint32_t callee, caller; /* identities */
+    struct flow_totals totals;
+};
+
+struct drawing {
+    struct flow *flow;
+    array_of(struct step) steps;
+    array_of(struct chain) chains;
+    struct strtab *lines;      /* identity of a logical frame */
+    array_of(uint8_t) wrapper; /* by identity: 1 = looked through by evidence */
+    struct flow_totals *used;  /* by leaf trail */
+};
+
+static const struct symbol_frame *step_frame(const struct drawing *drawing, uint32_t step)
+{
+    return &drawing->flow->names.items[drawing->steps.items[step].name];
+}
+
+static const struct module_info *step_module(const struct drawing *drawing, uint32_t step)
+{
+    struct flow *flow = drawing->flow;
+    const struct trail *trail = &flow->trails.items[drawing->steps.items[step].trail];
+    return &flow->modules.items[flow->frames.items[trail->frame].module];
+}
+
+/* Equal for frames on the same source line of the same function; without lines, for the same address. */
+static uint32_t identity(struct drawing *drawing, uint32_t step)
+{
+    const struct symbol_frame *frame = step_frame(drawing, step);
+    char key[600];
+    int length;
+    if (frame->line)
+        length = snprintf(key, sizeof key, "%u:%.200s:%.300s", frame->line, frame->function, frame->file);
+    else
+        length = snprintf(key, sizeof key, "@%u:%.300s:%lx",
+                          drawing->flow->trails.items[drawing->steps.items[step].trail].frame, frame->function,
+                          (unsigned long)frame->offset);
+    if (length >= (int)sizeof key)
+        length = sizeof key - 1;
+    uint32_t id = strtab_add_bytes(drawing->lines, key, (size_t)length);
+    while (drawing->wrapper.count <= id)
+        array_push(&drawing->wrapper, 0);
+    return id;
+}
+
+static bool looked_through(struct drawing *drawing, uint32_t step)
+{
+    const struct symbol_frame *frame = step_frame(drawing, step);
+    return wrapper_by_module(step_module(drawing, step)->name) || wrapper_by_name(frame->function, frame->file) ||
+           drawing->wrapper.items[identity(drawing, step)];
+}
+
+static void advance(struct drawing *drawing, struct chain *chain)
+{
+    uint32_t end = chain->first + chain->count, at = chain->at;
+    while (at < end && looked_through(drawing, at))
+        at++;
+    if (at < end) {
+        chain->at = at;
+        return;
+    }
+    /* Nothing but wrappers: the innermost one that is not malloc itself has the best name. */
+    for (at = chain->first; at < end; at++) {
+        const struct symbol_frame *frame = step_frame(drawing, at);
+        if (*frame->function && !wrapper_by_name(frame->function, frame->file)) {
+            chain->at = at;
+            return;
+        }
+    }
+    chain->at = end - 1;
+}
+
+static void expand_chain(struct drawing *drawing, uint32_t leaf)
+{
+    struct flow *flow = drawing->flow;
+    uint32_t path[TRAIL_MAX_DEPTH], depth = 0;
+    for (uint32_t at = leaf; at && depth < TRAIL_MAX_DEPTH; at = flow->trails.items[at].parent)
+        path[depth++] = at;
+    if (depth == 0 || flow->trails.items[leaf].frame >= flow->frames.count)
+        return; /* no chain: the site is the leaf itself */
+    struct chain chain = {.leaf = leaf, .first = (uint32_t)drawing->steps.count};
+    while (depth-- > 0) {
+        uint32_t frame = flow->trails.items[path[depth]].frame;
+        frame_names(flow, frame);
+        for (uint32_t i = 0; i < flow->frames.items[frame].name_count; i++)
+            array_push(&drawing->steps,
+                       (struct step){.trail = path[depth], .name = flow->frames.items[frame].first_name + i});
+    }
+    chain.count = (uint32_t)drawing->steps.count - chain.first;
+    chain.at = chain.first;
+    array_push(&drawing->chains, chain);
+}
+
+static void totals_add(struct flow_totals *to, const struct flow_totals *from)
+{
+    to->samples += from->samples;
+    to->reads += from->reads;
+    to->writes += from->writes;
+    to->remote += from->remote;
+    to->home_known += from->home_known;
+    to->latency_sum += from->latency_sum;
+    to->latency_count += from->latency_count;
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+static bool used_differently(const struct flow_totals *a, const struct flow_totals *b)
+{
+    if (a->samples < USED_SAMPLES || b->samples < USED_SAMPLES)
+        return false;
+    double remote = share(a->remote, a->home_known) - share(b->remote, b->home_known);
+    double writes = share(a->writes, a->samples) - share(b->writes, b->samples);
+    double slow = share(a->latency_sum, a->latency_count), fast = share(b->latency_sum, b->latency_count);
+    return remote > 0.25 || remote < -0.25 || writes > 0.25 || writes < -0.25 ||
+           (slow > 0 && fast > 0 && (slow > 2 * fast || fast > 2 * slow));
+}
+
+static int by_callee(const void *left, const void *right)
+{
+    const struct call *a = left, *b = right;
+    if (a->callee != b->callee)
+        return a->callee < b->callee ? -1 : 1;
+    return a->caller < b->caller ? -1 : a->caller > b->caller;
+}
+
+/* One round of evidence. Returns whether a line was found to be a wrapper. */
+static bool weigh(struct drawing *drawing)
+{
+    array_of(struct call) calls = {0};
+    array_of(uint8_t) never = {0}; /* by identity: calls itself, or is an entry */
+    array_of(const char *) function = {0};
+    array_each (&drawing->chains, struct chain, chain) {
+        uint32_t callee = identity(drawing, chain->at);
+        uint32_t caller = chain->at + 1 < chain->first + chain->count ? identity(drawing, chain->at + 1) : 0;
+        while (never.count < drawing->wrapper.count) {
+            array_push(&never, 0);
+            array_push(&function, "");
+        }
+        const struct symbol_frame *frame = step_frame(drawing, chain->at);
+        function.items[callee] = frame->function;
+        if (caller == 0) {
+            never.items[callee] = 1;
+            continue;
+        }
+        if (wrapper_by_module(step_module(drawing, chain->at + 1)->name))
+            never.items[callee] = 1;
+        for (uint32_t at = chain->at + 1; at < chain->first + chain->count; at++) {
+            if (*frame->function && strcmp(step_frame(drawing, at)->function, frame->function) == 0)
+                never.items[callee] = 1;
+        }
+        array_push(&calls, (struct call){.callee = callee, .caller = caller, .totals = drawing->used[chain->leaf]});
+    }
+    qsort(calls.items, calls.count, sizeof *calls.items, by_callee);
+    size_t merged = 0;
+    for (size_t i = 0; i < calls.count; i++) {
+        if (merged && by_callee(&calls.items[merged - 1], &calls.items[i]) == 0)
+            totals_add(&calls.items[merged - 1].totals, &calls.items[i].totals);
+        else
+            calls.items[merged++] = calls.items[i];
+    }
+    bool found = false;
+    for (size_t i = 0, next; i < merged; i = next) {
+        uint32_t callee = calls.items[i].callee;
+        bool different = false;
+        for (next = i + 1; next < merged && calls.items[next].callee == callee; next++)
+            different |= used_differently(&calls.items[i].totals, &calls.items[next].totals);
+        if (next - i < 2 || never.items[callee])
+            continue;
+        if (different || wrapper_like_constructor(function.items[callee])) {
+            drawing->wrapper.items[callee] = 1;
+            found = true;
+        }
+    }
+    array_free(&calls);
+    array_free(&never);
+    array_free(&function);
+    return found;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static const char *via_text(struct drawing *drawing, const struct chain *chain)
+{
+    char text[512] = "";
+    size_t used = 0;
+    for (uint32_t at = chain->first; at < chain->at; at++) {
+        const struct symbol_frame *frame = step_frame(drawing, at);
+        size_t length = strcspn(frame->function, "(<");
+        if (length == 0 || used + length + 4 >= sizeof text)
+            continue;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%.*s", used ? " < " : "", (int)length,
+                                 frame->function);
+    }
+    return strtab_intern(drawing->flow->texts, text);
+}
+
+static void name_site(struct drawing *drawing, struct flow_site *site, const struct chain *chain)
+{
+    struct flow *flow = drawing->flow;
+    const struct symbol_frame *frame = step_frame(drawing, chain->at);
+    const struct module_info *module = step_module(drawing, chain->at);
+    char label[1024];
+    site->function = frame->function;
+    site->file = frame->file;
+    site->line = frame->line;
+    site->module = module->name;
+    site->via = via_text(drawing, chain);
+    if (*frame->function && frame->line)
+        snprintf(label, sizeof label, "%s (%s:%u)", frame->function, base_name(frame->file), frame->line);
+    else if (*frame->function)
+        snprintf(label, sizeof label, "%s+0x%lx (%s)", frame->function, (unsigned long)frame->offset, module->name);
+    else
+        snprintf(label, sizeof label, "%s+0x%lx", *module->name ? module->name : "?", (unsigned long)frame->offset);
+    site->label = strtab_intern(flow->texts, label);
+}
+
+static uint32_t site_on(struct drawing *drawing, uint32_t trail_index, const struct chain *chain)
+{
+    struct flow *flow = drawing->flow;
+    struct trail *trail = &flow->trails.items[trail_index];
+    if (trail->site != FLOW_NONE)
+        return trail->site;
+    trail->site = (uint32_t)flow->sites.count;
+    const struct stack *stack = trail->stack != FLOW_NONE ? &flow->stacks.items[trail->stack] : NULL;
+    struct flow_site site = {.id = trail->site,
+                             .kind = trail->kind,
+                             .alloc_fn = trail->fn,
+                             .function = "",
+                             .file = "",
+                             .module = "",
+                             .via = "",
+                             .stack = stack ? stack->id : 0,
+                             .process = stack ? stack->process : 0,
+                             .born = trail->born,
+                             .died = UINT64_MAX};
+    if (chain) {
+        name_site(drawing, &site, chain);
+    } else {
+        char label[64];
+        snprintf(label, sizeof label, "%s without a call chain",
+                 trail->fn < ALLOC_FNS ? alloc_fn_name(trail->fn) : "mmap");
+        site.label = strtab_intern(flow->texts, label);
+    }
+    array_push(&flow->sites, site);
+    return trail->site;
+}
+
+/* Instances of a leaf go to its site. Peaks are exact where the site's own node is counted; else they add up. */
+static void count_leaf(struct flow *flow, uint32_t leaf, uint32_t site_index, uint64_t own, uint64_t own_bytes)
+{
+    struct flow_site *site = &flow->sites.items[site_index];
+    const struct trail *trail = &flow->trails.items[leaf];
+    site->count += own;
+    site->bytes += own_bytes;
+    if (trail->live == 0 && trail->died && (site->died == UINT64_MAX || trail->died > site->died))
+        site->died = trail->died;
+}
+
+static int by_label(const void *left, const void *right, void *context)
+{
+    const struct flow *flow = context;
+    const struct flow_site *a = &flow->sites.items[*(const uint32_t *)left];
+    const struct flow_site *b = &flow->sites.items[*(const uint32_t *)right];
+    int order = strcmp(a->label, b->label);
+    if (order == 0)
+        order = strcmp(a->file, b->file);
+    if (order == 0)
+        order = strcmp(a->module, b->module);
+    return order ? order : a->id < b->id ? -1 : 1;
+}
+
+/* Sites that no line tells apart get #1, #2. */
+static void number_twins(struct flow *flow)
+{
+    size_t count = flow->sites.count;
+    uint32_t *sorted = mem_alloc((count + 1) * sizeof *sorted);
+    for (uint32_t i = 0; i < count; i++)
+        sorted[i] = i;
+    qsort_r(sorted, count, sizeof *sorted, by_label, flow);
+    for (size_t i = 0, next; i < count; i = next) {
+        const struct flow_site *first = &flow->sites.items[sorted[i]];
+        const char *label = first->label, *file = first->file, *module = first->module;
+        for (next = i + 1; next < count; next++) {
+            const struct flow_site *site = &flow->sites.items[sorted[next]];
+            if (site->label != label || strcmp(site->file, file) != 0 || strcmp(site->module, module) != 0)
+                break;
+        }
+        for (size_t twin = i; next - i > 1 && twin < next; twin++) {
+            char text[1100];
+            snprintf(text, sizeof text, "%s #%zu", label, twin - i + 1);
+            flow->sites.items[sorted[twin]].label = strtab_intern(flow->texts, text);
+        }
+    }
+    free(sorted);
+}
+
+static void peaks(struct flow *flow)
+{
+    for (uint32_t i = 1; i < flow->trails.count; i++) {
+        const struct trail *trail = &flow->trails.items[i];
+        if (trail->site == FLOW_NONE)
+            continue;
+        struct flow_site *site = &flow->sites.items[trail->site];
+        bool counted = trail->depth <= TRAIL_COUNTED_DEPTH;
+        site->live_peak = counted ? trail->live_peak : trail->count;
+        site->peak_bytes = counted ? trail->peak_bytes : trail->bytes;
+        if (site->live_peak > site->count)
+            site->live_peak = site->count;
+        if (site->peak_bytes > site->bytes)
+            site->peak_bytes = site->bytes;
+    }
+}
+
+void sites_draw(struct flow *flow)
+{
+    struct drawing drawing = {.flow = flow, .lines = strtab_new()};
+    size_t trails = flow->trails.count;
+    drawing.used = mem_zalloc((trails + 1) * sizeof *drawing.used);
+    /* A trail's count holds its outer frames' too: what ends on it is the rest. */
+    uint64_t *own = mem_zalloc((trails + 1) * sizeof *own), *own_bytes = mem_zalloc((trails + 1) * sizeof *own_bytes);
+    for (uint32_t i = 1; i < trails; i++) {
+        const struct trail *trail = &flow->trails.items[i];
+        own[i] += trail->count;
+        own_bytes[i] += trail->bytes;
+        own[trail->parent] -= trail->count;
+        own_bytes[trail->parent] -= trail->bytes;
+    }
+    bool *ends = mem_zalloc(trails + 1);
+    for (uint32_t i = 1; i < trails; i++)
+        ends[i] = own[i] > 0;
+    for (uint32_t i = 0; i < flow->sampled_objects; i++) {
+        const struct record *record = pool_at(&flow->records, flow->objects.items[i]);
+        if (record->trail == FLOW_NONE)
+            continue;
+        ends[record->trail] = true;
+        struct flow_totals totals = flow_object_totals(flow, i);
+        totals_add(&drawing.used[record->trail], &totals);
+    }
+    for (uint32_t i = 1; i < trails; i++) {
+        if (ends[i])
+            expand_chain(&drawing, i);
+    }
+    array_each (&drawing.chains, struct chain, chain)
+        identity(&drawing, chain->first);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        array_each (&drawing.chains, struct chain, chain)
+            advance(&drawing, chain);
+        if (!weigh(&drawing))
+            break;
+    }
+    array_each (&drawing.chains, struct chain, chain) {
+        uint32_t site = site_on(&drawing, drawing.steps.items[chain->at].trail, chain);
+        count_leaf(flow, chain->leaf, site, own[chain->leaf], own_bytes[chain->leaf]);
+        totals_add(&flow->sites.items[site].totals, &drawing.used[chain->leaf]);
+        ends[chain->leaf] = false;
+    }
+    for (uint32_t i = 1; i < trails; i++) {
+        if (!ends[i])
+            continue;
+        uint32_t site = site_on(&drawing, i, NULL);
+        count_leaf(flow, i, site, own[i], own_bytes[i]);
+        totals_add(&flow->sites.items[site].totals, &drawing.used[i]);
+    }
+    peaks(flow);
+    number_twins(flow);
+    free(ends);
+    free(own);
+    free(own_bytes);
+    free(drawing.used);
+    array_free(&drawing.steps);
+    array_free(&drawing.chains);
+    array_free(&drawing.wrapper);
+    strtab_free(drawing.lines);
+}

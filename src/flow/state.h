@@ -1,0 +1,254 @@
+/* flow/state.h - what a flow is made of; private to src/flow.
+ *
+ * A record is one object while it lives, and afterwards when it was sampled; an unsampled one is folded into its trail
+ * and its place used again. A trail is a node in the tree of allocating call chains, innermost frame first: counters
+ * lie on the first few levels, so that a site can be drawn at whichever frame turns out to matter. */
+#ifndef NUMALENS_FLOW_STATE_H
+#define NUMALENS_FLOW_STATE_H
+
+#include "base/map64.h"
+#include "base/strtab.h"
+#include "flow/addrtree.h"
+#include "flow/flow.h"
+#include "flow/pages.h"
+#include "flow/pool.h"
+
+enum record_flag {
+    RECORD_KIND = 7,      /* enum object_kind */
+    RECORD_INHERITED = 8, /* a fork's copy of its parent's: not counted as an instance */
+    RECORD_REPLACED = 16, /* took the place of one that was not freed: a free at the same time means the old one */
+    RECORD_LEFTOVER = 32, /* a map nobody in sight asked for: used only when nothing better is there */
+    RECORD_DEAD = 64,
+};
+
+struct record { /* 48 bytes: the budget of a live object */
+    uint64_t addr, size, born;
+    uint32_t trail; /* or FLOW_NONE */
+    uint32_t thread, process;
+    uint32_t tally; /* or FLOW_NONE: no samples */
+    uint16_t cpu;
+    uint8_t fn, flags;
+};
+
+struct tally {
+    uint32_t samples, reads, writes, remote, home_known, latency_count;
+    uint64_t latency_sum, died;
+};
+
+struct named { /* of records that have a name of their own */
+    const char *name, *file, *module;
+    uint32_t line;
+};
+
+struct trail {
+    uint32_t parent, frame, depth; /* parent: the next inner frame; 0 is the root */
+    uint32_t stack;                /* the first one seen, in flow.stacks */
+    uint32_t site;                 /* set by sites_draw on the node where the site is drawn */
+    uint64_t count, live, live_peak;
+    uint64_t bytes, live_bytes, peak_bytes;
+    uint64_t born, died;
+    uint8_t fn, kind;
+};
+
+enum { TRAIL_COUNTED_DEPTH = 4, TRAIL_MAX_DEPTH = 16 };
+
+struct frame { /* an address in a module: the same over forks and runs */
+    uint64_t addr;
+    uint32_t module;                 /* in flow.modules; 0: none */
+    uint32_t first_name, name_count; /* logical frames in flow.names; name_count 0: not asked yet */
+};
+
+struct module_info {
+    const char *path, *name;
+    struct symbols_module *symbols; /* NULL for module 0 */
+};
+
+struct module_place {
+    uint64_t start, end, bias;
+    uint32_t module;
+};
+
+struct module_list { /* sorted by start; shared by forks until one changes it */
+    uint32_t refs, count;
+    struct module_place places[];
+};
+
+struct stack {
+    uint64_t first;   /* in flow.chain */
+    uint32_t id;      /* in the trace */
+    uint32_t process; /* that used it first: its modules name the frames */
+    uint32_t trail;   /* FLOW_NONE until it allocates */
+    uint32_t frame;   /* of its innermost address, once it has samples */
+    uint16_t depth;
+    bool allocates; /* frames[0] is a return address too */
+    uint32_t tally; /* of samples, or FLOW_NONE */
+};
+
+struct map_range { /* immutable: forks share them */
+    uint64_t end;
+    uint32_t record;
+};
+
+struct stack_range {
+    uint64_t high;
+    uint32_t thread, process;
+    uint32_t record; /* FLOW_NONE until it is sampled */
+};
+
+enum { RECENT_FREES = 64 };
+
+struct process {
+    struct flow_process row;
+    uint32_t index, main_thread;
+    bool implicit, ended;
+    struct addrtree heap;     /* start -> record */
+    struct addrtree maps;     /* start -> range */
+    struct addrtree statics;  /* start -> record, those that were sampled */
+    struct addrtree sections; /* likewise */
+    struct addrtree stacks;   /* low end -> stack range */
+    struct module_list *modules;
+    struct map64 stack_ids;       /* trace's number -> flow.stacks */
+    const struct process *origin; /* parent or former image: knows the numbers this one began with */
+    struct pages pages;
+    struct map64 waiting; /* page -> first waiting sample + 1 */
+    struct map64 clones;  /* parent's record -> own copy */
+    uint64_t last_fork;   /* records born up to then may be known to a child */
+    uint32_t brk;         /* record, or FLOW_NONE */
+    struct {
+        uint64_t addr, end;
+    } recent[RECENT_FREES];
+    uint32_t recent_at;
+};
+
+struct mark {        /* of a sample, by its ordinal */
+    uint32_t object; /* record while building, then index; FLOW_NONE */
+    int16_t from, home;
+};
+
+struct waiting { /* a sample whose page's home comes later in the trace */
+    uint32_t ordinal, next;
+    uint32_t thread, stack;
+};
+
+enum reason { REASON_NO_MAP, REASON_FREED, REASON_METADATA, REASON_KERNEL, REASONS };
+
+struct flow {
+    struct trace_reader *reader; /* NULL when fed by hand */
+    struct symbols *symbols;
+    const struct topology *topology;
+    struct topology *own_topology;
+    struct strtab *texts;
+    uint64_t start, end;
+    bool has_touches; /* page faults are recorded */
+    struct flow_totals totals;
+    uint64_t attributed;
+    uint64_t losses[LOSS_CAUSES];
+    uint64_t reasons[REASONS];
+    const char *reason_names[REASONS];
+    uint64_t reason_counts[REASONS];
+
+    array_of(struct process *) processes;
+    struct map64 process_of_pid;
+    array_of(struct flow_thread) threads;
+    array_of(int16_t) thread_nodes;   /* pretended node of each */
+    array_of(uint32_t) thread_before; /* the thread that had the same tid before, or FLOW_NONE */
+    struct map64 thread_of_tid;       /* pid << 32 | tid */
+    uint32_t next_ordinal;
+
+    pool_of(struct record) records;
+    uint32_t free_record; /* chain through `trail`, or FLOW_NONE */
+    pool_of(struct tally) tallies;
+    array_of(struct named) named;
+    struct map64 named_of; /* record -> named */
+    struct map64 map_left; /* map record -> bytes still mapped */
+    pool_of(struct map_range) ranges;
+    pool_of(struct stack_range) stack_ranges;
+
+    array_of(struct mark) marks;
+    array_of(uint32_t) order; /* ordinals in order of time */
+    pool_of(struct waiting) waiting;
+    uint32_t free_waiting;
+
+    array_of(struct module_info) modules;
+    struct strtab *module_keys, *frame_keys, *trail_keys;
+    array_of(struct frame) frames;
+    array_of(struct trail) trails;
+    array_of(struct stack) stacks;
+    array_of(uint64_t) chain;
+    array_of(struct symbol_frame) names;
+
+    /* made by flow_finish and after */
+    array_of(uint32_t) objects; /* index -> record; the sampled ones first, in order of birth */
+    uint32_t sampled_objects;
+    struct flow_object **rows; /* chunks, made when asked for */
+    array_of(struct flow_site) sites;
+    array_of(struct flow_function) functions;
+    bool functions_made;
+    uint32_t *oef, *oef_first; /* ordinals by object, in order of time */
+    uint32_t *tef, *tef_first; /* likewise by thread */
+    uint32_t *by_address;      /* sampled objects by process and address */
+    uint64_t *reach;           /* largest end so far in that order */
+};
+
+/* process.c */
+struct process *process_of(struct flow *flow, uint32_t pid, uint64_t time);
+uint32_t thread_of(struct flow *flow, struct process *process, uint32_t tid, uint64_t time);
+void process_start(struct flow *flow, const struct event *event);
+void process_exit(struct flow *flow, const struct event *event);
+void thread_start(struct flow *flow, const struct event *event);
+void thread_name(struct flow *flow, const struct event *event);
+void thread_exit(struct flow *flow, const struct event *event);
+uint32_t thread_at(const struct flow *flow, uint32_t pid, uint32_t tid, uint64_t time);
+void process_free(struct process *process);
+
+/* module.c */
+void module_load(struct flow *flow, struct process *process, const struct event *event);
+void module_unload(struct flow *flow, struct process *process, const struct event *event);
+const struct module_place *module_at(const struct process *process, uint64_t addr);
+void module_list_drop(struct module_list *list);
+
+/* stack.c */
+void stack_define(struct flow *flow, struct process *process, const struct event_stack *event);
+uint32_t stack_of(const struct process *process, uint32_t id); /* in flow.stacks, or FLOW_NONE */
+uint32_t stack_trail(struct flow *flow, struct process *process, uint32_t stack, uint8_t fn, uint8_t kind,
+                     uint64_t time);
+uint32_t frame_number(struct flow *flow, const struct process *process, uint64_t pc);
+void frame_names(struct flow *flow, uint32_t frame); /* fills first_name and name_count */
+
+/* record.c: objects being born and dying */
+uint32_t record_new(struct flow *flow, struct process *process, enum object_kind kind, uint64_t addr, uint64_t size,
+                    uint64_t time);
+void record_name(struct flow *flow, uint32_t record, const struct named *named);
+void record_count(struct flow *flow, uint32_t record);
+void record_die(struct flow *flow, struct process *process, uint32_t record, uint64_t time);
+uint32_t record_in(struct flow *flow, struct process *process, uint32_t record); /* a fork's own copy */
+struct tally *record_tally(struct flow *flow, uint32_t record);
+
+/* heap.c, maps.c */
+void heap_alloc(struct flow *flow, struct process *process, const struct event *event);
+void heap_free(struct flow *flow, struct process *process, const struct event *event);
+void maps_map(struct flow *flow, struct process *process, const struct event *event);
+void maps_unmap(struct flow *flow, struct process *process, const struct event *event);
+void maps_end(struct flow *flow, struct process *process, uint32_t record); /* the process is gone */
+
+/* attribute.c: the record at an address now, or FLOW_NONE with a reason. */
+uint32_t attribute(struct flow *flow, struct process *process, uint64_t addr, enum reason *reason);
+
+/* sample.c: samples, and where pages lie */
+void sample_add(struct flow *flow, struct process *process, const struct event *event);
+void sample_touch(struct flow *flow, struct process *process, const struct event *event);
+void sample_home(struct flow *flow, struct process *process, const struct event *event);
+
+/* sites.c */
+void sites_draw(struct flow *flow);
+
+/* feed.c */
+struct flow *flow_new(struct symbols *symbols, const struct topology *topology);
+void flow_feed(struct flow *flow, const struct event *event);
+void flow_finish(struct flow *flow);
+
+/* objects.c */
+void objects_number(struct flow *flow);
+void objects_free(struct flow *flow);
+
+#endif
