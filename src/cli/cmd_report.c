@@ -1,11 +1,232 @@
+/* cli/cmd_report.c - numalens report: what is remote, what causes it, how slow it is. */
 #include "cli/command.h"
 
-#include <stdio.h>
+#include "view/view.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static const char description[] =
+    "Says how much memory traffic is remote, which objects and threads cause it, and how slow it is.\v"
+    "Without a table: the whole report. Tables: objects, sites, threads, functions; or 'object ID' for one object.\n"
+    "FILE is numalens.data unless named.\n\n"
+    "EXAMPLES\n"
+    "  numalens report\n"
+    "  numalens report objects --sort remote --limit 5\n"
+    "  numalens report sites --filter kind=heap --filter min-share=1%\n"
+    "  numalens report object 12\n"
+    "  numalens report --topology \"numa:4 core:2\" --homes interleave\n"
+    "  numalens report --json other.data\n";
+
+enum { OPTION_JSON = 1, OPTION_TOPOLOGY, OPTION_DEAL, OPTION_HOMES, OPTION_COLOR, OPTION_WIDTH, DEFAULT_LIMIT = 20 };
+
+static const struct argp_option option_table[] = {
+    {"json", OPTION_JSON, NULL, 0, "For programs; docs/json.md names the fields", 0},
+    {"sort", 's', "KEY", 0, "samples, remote, remote-share, reads, writes, latency, size, count, born or name", 0},
+    {"filter", 'f', "WHAT", 0,
+     "A text in the name, or kind=heap, min-share=2%, min-remote=50%, min-samples=10, pid=12; may be given again", 0},
+    {"limit", 'n', "N", 0, "Rows of a table; 0 for all (20 as text, all with --json)", 0},
+    {"topology", OPTION_TOPOLOGY, "SPEC", 0, "Pretend this machine after the fact: \"numa:4 core:2\"", 0},
+    {"deal", OPTION_DEAL, "HOW", 0, "Threads onto pretended CPUs: packed or round-robin", 0},
+    {"homes", OPTION_HOMES, "HOW", 0, "Homes of pretended pages: first-touch, interleave or bind:NODE", 0},
+    {"color", OPTION_COLOR, "WHEN", 0, "auto, always or never", 0},
+    {"width", OPTION_WIDTH, "COLUMNS", 0, "As wide as this; 0: as wide as it gets", 0},
+    {0},
+};
+
+struct arguments {
+    const char *words[4];
+    unsigned word_count;
+    const char *topology, *deal, *homes, *color;
+    bool has_limit, has_width;
+    struct view_options view;
+
+    /* what the words mean */
+    const char *path;
+    enum view_table table; /* VIEW_TABLES: the whole report */
+    bool one_object;
+    uint32_t object;
+};
+
+static unsigned long parse_number(struct argp_state *state, const char *name, const char *text)
+{
+    char *end;
+    errno = 0;
+    unsigned long number = strtoul(text, &end, 10);
+    if (end == text || *end || errno || text[0] == '-' || number > 1000000000)
+        argp_error(state, "--%s: '%s' is no number", name, text);
+    return number;
+}
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    struct error err;
+    switch (key) {
+    case OPTION_JSON:
+        arguments->view.json = true;
+        break;
+    case 's':
+        arguments->view.sort = value;
+        break;
+    case 'f':
+        if (view_filter_parse(&arguments->view.filter, value, &err) < 0)
+            argp_error(state, "--filter: %s", err.text);
+        break;
+    case 'n':
+        arguments->view.limit = parse_number(state, "limit", value);
+        arguments->has_limit = true;
+        break;
+    case OPTION_TOPOLOGY:
+        arguments->topology = value;
+        break;
+    case OPTION_DEAL:
+        arguments->deal = value;
+        break;
+    case OPTION_HOMES:
+        arguments->homes = value;
+        break;
+    case OPTION_COLOR:
+        if (strcmp(value, "auto") != 0 && strcmp(value, "always") != 0 && strcmp(value, "never") != 0)
+            argp_error(state, "--color: '%s' is none of auto, always, never", value);
+        arguments->color = value;
+        break;
+    case OPTION_WIDTH:
+        arguments->view.width = (unsigned)parse_number(state, "width", value);
+        arguments->has_width = true;
+        break;
+    case ARGP_KEY_ARG:
+        if (arguments->word_count == 3)
+            argp_error(state, "too many arguments at '%s'", value);
+        arguments->words[arguments->word_count++] = value;
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+/* [TABLE | object ID] [FILE]. A file that is named like a table can be given as ./objects. */
+static int understand(struct arguments *arguments, struct error *err)
+{
+    unsigned at = 0;
+    arguments->table = VIEW_TABLES;
+    if (at < arguments->word_count && strcmp(arguments->words[at], "object") == 0) {
+        char *end = NULL;
+        const char *id = arguments->words[at + 1];
+        unsigned long number = id ? strtoul(id, &end, 10) : 0;
+        if (!id || end == id || *end || number >= FLOW_NONE)
+            return error_set(err, -EINVAL, "'object' wants an id; 'numalens report objects' lists them");
+        arguments->one_object = true;
+        arguments->object = (uint32_t)number;
+        at += 2;
+    } else if (at < arguments->word_count && view_table_named(arguments->words[at]) != VIEW_TABLES) {
+        arguments->table = view_table_named(arguments->words[at++]);
+    }
+    arguments->path = at < arguments->word_count ? arguments->words[at++] : "numalens.data";
+    if (at < arguments->word_count)
+        return error_set(err, -EINVAL, "'%s' is no table; there are objects, sites, threads, functions, and object ID",
+                         arguments->words[0]);
+    enum view_table sorted = arguments->table == VIEW_TABLES ? VIEW_SITES : arguments->table;
+    if (arguments->view.sort && !view_sort_key(sorted, arguments->view.sort))
+        return error_set(err, -EINVAL, "cannot sort by '%s'; the keys are %s", arguments->view.sort,
+                         view_sort_keys(sorted));
+    if ((arguments->deal || arguments->homes) && !arguments->topology)
+        return error_set(err, -EINVAL, "--deal and --homes are for a pretended machine: add --topology");
+    return 0;
+}
+
+static void look_at_terminal(struct arguments *arguments)
+{
+    bool terminal = isatty(STDOUT_FILENO);
+    const char *term = getenv("TERM");
+    bool dumb = !term || strcmp(term, "dumb") == 0 || getenv("NO_COLOR");
+    arguments->view.color = terminal && !dumb;
+    if (arguments->color && strcmp(arguments->color, "auto") != 0)
+        arguments->view.color = strcmp(arguments->color, "always") == 0;
+    setlocale(LC_CTYPE, "");
+    arguments->view.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+    if (arguments->has_width)
+        return;
+    struct winsize size;
+    const char *columns = getenv("COLUMNS");
+    arguments->view.width = terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col
+                            : columns && atoi(columns) > 0 ? (unsigned)atoi(columns)
+                                                           : 120;
+}
+
+static int pretend(const struct arguments *arguments, struct topology **topology, struct error *err)
+{
+    enum topology_deal deal = DEAL_PACKED;
+    if (!arguments->topology)
+        return 0;
+    if (arguments->deal && topology_parse_deal(arguments->deal, &deal, err) < 0)
+        return -1;
+    *topology = topology_pretend(arguments->topology, deal, err);
+    if (!*topology)
+        return -1;
+    return arguments->homes ? topology_parse_home(*topology, arguments->homes, err) : 0;
+}
+
+static int show(const struct arguments *arguments, const struct flow *flow, struct error *err)
+{
+    if (arguments->one_object)
+        return view_object(flow, arguments->object, &arguments->view, stdout, err);
+    if (arguments->table == VIEW_TABLES)
+        return view_report(flow, &arguments->view, stdout, err);
+    return view_rows(flow, arguments->table, &arguments->view, stdout, err);
+}
+
+static int report(struct arguments *arguments, const struct topology *topology, struct error *err)
+{
+    struct symbols *symbols = NULL;
+    struct flow *flow = NULL;
+    int failed = -1;
+    struct trace_reader *reader = trace_reader_open(arguments->path, err);
+    if (!reader)
+        return -1;
+    arguments->view.damage = trace_reader_damage(reader);
+    arguments->view.ending = trace_reader_ending(reader);
+    if (arguments->view.damage)
+        fprintf(stderr, "numalens report: %s: %s\n", arguments->path, arguments->view.damage);
+    symbols = symbols_new();
+    flow = flow_build(reader, symbols, &(struct flow_options){.topology = topology}, err);
+    if (!flow) {
+        error_prefix(err, "%s", arguments->path);
+        goto cleanup;
+    }
+    arguments->view.damage = trace_reader_damage(reader);
+    failed = show(arguments, flow, err);
+cleanup:
+    flow_free(flow);
+    symbols_free(symbols);
+    trace_reader_close(reader);
+    return failed;
+}
 
 int cmd_report(int argc, char **argv)
 {
-    (void)argc;
-    struct error err;
-    error_set(&err, -1, "%s has no body yet", argv[0]);
-    return command_failed("report", &err);
+    struct arguments arguments = {.view = {.filter = {.kind = -1}}};
+    struct argp argp = {option_table, parse_option, "[TABLE] [FILE]", description, NULL, NULL, NULL};
+    struct topology *topology = NULL;
+    struct error err = {0};
+    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    if (understand(&arguments, &err) < 0 || pretend(&arguments, &topology, &err) < 0) {
+        topology_free(topology);
+        command_failed("report", &err);
+        return EXIT_USAGE;
+    }
+    look_at_terminal(&arguments);
+    if (!arguments.has_limit && !arguments.view.json && arguments.table != VIEW_TABLES)
+        arguments.view.limit = DEFAULT_LIMIT;
+    arguments.view.path = arguments.path;
+    int failed = report(&arguments, topology, &err);
+    topology_free(topology);
+    return failed ? command_failed("report", &err) : EXIT_OK;
 }

@@ -96,24 +96,28 @@ static void fill(const struct flow *flow, uint32_t index, struct flow_object *ro
                                 .size = record->size,
                                 .born = record->born,
                                 .died = UINT64_MAX,
-                                .name = ""};
+                                .name = "",
+                                .file = "",
+                                .module = ""};
     if (record->tally != FLOW_NONE) {
         row->totals = totals_of(pool_at(&flow->tallies, record->tally));
         row->died = pool_at(&flow->tallies, record->tally)->died;
     }
-    if (named) {
-        row->name = flow->named.items[*named].name;
-        row->file = flow->named.items[*named].file;
-        row->line = flow->named.items[*named].line;
-        row->module = flow->named.items[*named].module;
-    } else if (row->site != FLOW_NONE) {
+    if (row->site != FLOW_NONE) {
         const struct flow_site *site = &flow->sites.items[row->site];
         row->name = site->label;
         row->file = site->file;
         row->line = site->line;
         row->module = site->module;
-    } else {
-        row->file = row->module = "";
+    }
+    if (named) {
+        const struct named *own = &flow->named.items[*named];
+        row->name = own->name;
+        if (row->site == FLOW_NONE) {
+            row->file = own->file;
+            row->line = own->line;
+            row->module = own->module;
+        }
     }
 }
 

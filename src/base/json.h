@@ -1,0 +1,39 @@
+/* base/json.h - writes JSON to a stream: commas, indentation and escapes are its business.
+ *
+ *     struct json *json = json_new(stdout);
+ *     json_object(json, NULL);
+ *     json_number(json, "version", 1);
+ *     json_array(json, "rows");
+ *     json_end(json);
+ *     json_end(json);
+ *     return json_finish(json, &err);
+ *
+ * `key` is NULL inside an array. Texts may hold any bytes: what is not UTF-8 comes out as U+FFFD. */
+#ifndef NUMALENS_BASE_JSON_H
+#define NUMALENS_BASE_JSON_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json;
+
+struct json *json_new(FILE *out);
+
+void json_object(struct json *json, const char *key);
+void json_array(struct json *json, const char *key);
+void json_end(struct json *json); /* of the innermost object or array */
+
+void json_text(struct json *json, const char *key, const char *text); /* NULL: null */
+void json_number(struct json *json, const char *key, uint64_t number);
+void json_integer(struct json *json, const char *key, int64_t number);
+void json_real(struct json *json, const char *key, double number, int decimals); /* not finite: null */
+void json_bool(struct json *json, const char *key, bool value);
+void json_null(struct json *json, const char *key);
+
+/* Ends what is open, writes the last newline, frees. Negative with `err` when the stream failed. */
+int json_finish(struct json *json, struct error *err);
+
+#endif

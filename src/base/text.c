@@ -1,0 +1,112 @@
+#include "base/text.h"
+
+#include "base/mem.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+unsigned text_utf8(const char *text, uint32_t *code)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    unsigned length = bytes[0] < 0x80   ? 1
+                      : bytes[0] < 0xc2 ? 0
+                      : bytes[0] < 0xe0 ? 2
+                      : bytes[0] < 0xf0 ? 3
+                      : bytes[0] < 0xf5 ? 4
+                                        : 0;
+    if (length == 0 || bytes[0] == 0)
+        return 0;
+    uint32_t value = length == 1 ? bytes[0] : bytes[0] & (0x7f >> length);
+    for (unsigned i = 1; i < length; i++) {
+        if ((bytes[i] & 0xc0) != 0x80)
+            return 0;
+        value = value << 6 | (bytes[i] & 0x3f);
+    }
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (value < smallest[length] || value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
+        return 0;
+    *code = value;
+    return length;
+}
+
+static bool turns_direction(uint32_t code)
+{
+    return (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) || code == 0x200e ||
+           code == 0x200f || code == 0x061c;
+}
+
+char *text_safe(const char *text)
+{
+    enum { LONGEST = 10 }; /* what one byte or sequence may become: \u{10ffff} */
+    char *safe = mem_alloc(strlen(text) * LONGEST + 1), *out = safe;
+    while (*text) {
+        uint32_t code = 0;
+        unsigned length = text_utf8(text, &code);
+        if (length == 0 || code < 0x20 || (code >= 0x7f && code < 0xa0)) {
+            for (unsigned i = 0; i < (length ? length : 1); i++)
+                out += sprintf(out, "\\x%02x", (unsigned char)text[i]);
+            text += length ? length : 1;
+        } else if (turns_direction(code) || code == 0x2028 || code == 0x2029) {
+            out += sprintf(out, "\\u{%x}", code);
+            text += length;
+        } else {
+            memcpy(out, text, length);
+            out += length;
+            text += length;
+        }
+    }
+    *out = '\0';
+    return mem_resize(safe, (size_t)(out - safe) + 1);
+}
+
+/* Good enough for tables: combining marks take no column, East Asian scripts and emoji two. */
+static unsigned columns_of(uint32_t code)
+{
+    if ((code >= 0x300 && code < 0x370) || (code >= 0x200b && code <= 0x200d) || (code >= 0xfe00 && code < 0xfe10))
+        return 0;
+    if ((code >= 0x1100 && code < 0x1160) || (code >= 0x2e80 && code < 0xa4d0) || (code >= 0xac00 && code < 0xd7a4) ||
+        (code >= 0xf900 && code < 0xfb00) || (code >= 0xff00 && code < 0xff61) || (code >= 0x1f300 && code < 0x1fb00) ||
+        (code >= 0x20000 && code < 0x40000))
+        return 2;
+    return 1;
+}
+
+size_t text_width(const char *text)
+{
+    size_t width = 0;
+    uint32_t code;
+    for (unsigned length; *text; text += length) {
+        length = text_utf8(text, &code);
+        width += length ? columns_of(code) : 1;
+        length += length == 0;
+    }
+    return width;
+}
+
+/* The byte after the last whole character that ends within `width` columns. */
+static size_t prefix_within(const char *text, size_t width)
+{
+    size_t used = 0, at = 0;
+    while (text[at]) {
+        uint32_t code = 'x';
+        unsigned length = text_utf8(text + at, &code);
+        if (used + columns_of(code) > width)
+            break;
+        used += columns_of(code);
+        at += length ? length : 1;
+    }
+    return at;
+}
+
+char *text_fit(const char *text, size_t width)
+{
+    size_t whole = text_width(text);
+    if (whole <= width)
+        return mem_strdup(text);
+    if (width < 2)
+        return mem_strdup(width ? "…" : "");
+    size_t head = (width - 1 + 1) / 2, tail = width - 1 - head;
+    size_t cut = prefix_within(text, head), rest = prefix_within(text, whole - tail);
+    return mem_format("%.*s…%s", (int)cut, text, text + rest);
+}

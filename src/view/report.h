@@ -1,0 +1,15 @@
+/* view/report.h - the two faces of a report; private to src/view. */
+#ifndef NUMALENS_VIEW_REPORT_H
+#define NUMALENS_VIEW_REPORT_H
+
+#include "view/rows.h"
+
+int report_text(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
+int report_json(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
+int rows_text(const struct rows *rows, const struct view_options *options, FILE *out, struct error *err);
+int rows_json(const struct rows *rows, const struct view_options *options, FILE *out, struct error *err);
+
+/* Flushes; negative with `err` when something could not be written. */
+int report_flush(FILE *out, struct error *err);
+
+#endif

@@ -1,0 +1,412 @@
+/* view/report_text.c - the report for people: answer, evidence, how far to trust it, what to type next. */
+#include "view/report.h"
+
+#include "base/text.h"
+#include "view/number.h"
+#include "view/table.h"
+#include "view/whole.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { TOP_SITES = 10, TOP_THREADS = 8, TOP_FUNCTIONS = 8, NAMED_IN_ANSWER = 4, SHOWN_NODES = 12 };
+
+struct report {
+    const struct flow *flow;
+    const struct view_options *options;
+    const struct topology *topology;
+    struct flow_totals totals;
+    struct whole whole;
+    struct rows sites, threads, functions;
+    struct facts facts;
+    const char *unit;
+    bool by_remote; /* rows are in order of remote accesses */
+    FILE *out;
+};
+
+int report_flush(FILE *out, struct error *err)
+{
+    if (fflush(out) == 0 && !ferror(out))
+        return 0;
+    return error_set(err, -EIO, "cannot write the report: %s", strerror(errno));
+}
+
+static void put_safe(FILE *out, const char *text)
+{
+    char *safe = text_safe(text);
+    fputs(safe, out);
+    free(safe);
+}
+
+static void heading(const struct report *report, const char *text)
+{
+    bool color = report->options->color;
+    fprintf(report->out, "\n%s%s%s\n", color ? "\033[1m" : "", text, color ? "\033[0m" : "");
+}
+
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void machine(const struct report *report)
+{
+    const struct topology *topology = report->topology;
+    if (topology->pretended) {
+        fputs("on a pretended machine of ", report->out);
+        fprintf(report->out, "%u nodes (", topology->node_count);
+        put_safe(report->out, topology->spec);
+        fputc(')', report->out);
+    } else {
+        fprintf(report->out, "on %u nodes", topology->node_count);
+    }
+}
+
+/* How much is remote, or why that cannot be said. */
+static void answer_remote(const struct report *report)
+{
+    const struct flow_totals *totals = &report->totals;
+    FILE *out = report->out;
+    if (totals->samples == 0) {
+        fputs("  No memory access was sampled. The run may have been too short, or sampling was not possible here:\n"
+              "  numalens doctor tells.\n",
+              out);
+        return;
+    }
+    if (report->topology->node_count == 1) {
+        fprintf(out, "  This machine has one memory node: nothing can be remote. %s accesses were sampled.\n",
+                number_count(totals->samples));
+        return;
+    }
+    if (totals->home_known == 0) {
+        fprintf(out,
+                "  Where the pages lie is not known, so nothing can be said about remote accesses. %s were sampled.\n",
+                number_count(totals->samples));
+        return;
+    }
+    const char *color = totals->remote * 10 > totals->home_known ? "\033[1;31m" : "\033[1;32m";
+    fprintf(out, "  %s%s%s of the memory accesses are remote (%s of %s samples), ", report->options->color ? color : "",
+            number_percent(totals->remote, totals->home_known), report->options->color ? "\033[0m" : "",
+            number_count(totals->remote), number_count(totals->home_known));
+    machine(report);
+    fputs(".\n", out);
+}
+
+static void answer_latency(const struct report *report)
+{
+    const struct facts *facts = &report->facts;
+    const struct flow_totals *totals = &report->totals;
+    FILE *out = report->out;
+    if (totals->latency_count == 0)
+        return;
+    if (!report->topology->pretended && facts->remote_count && facts->local_count) {
+        fprintf(out, "  A remote access takes %s on average, a local one %s.\n",
+                number_latency(facts->remote_sum, facts->remote_count, report->unit),
+                number_latency(facts->local_sum, facts->local_count, report->unit));
+        return;
+    }
+    fprintf(out, "  An access takes %s on average%s.\n",
+            number_latency(totals->latency_sum, totals->latency_count, report->unit),
+            report->topology->pretended ? ", as measured here: no node is truly far" : "");
+}
+
+static uint64_t weight(const struct report *report, const struct flow_totals *totals)
+{
+    return report->by_remote ? totals->remote : totals->samples;
+}
+
+/* The few that make most of it: as many as it takes for four fifths, at most a handful. */
+static size_t few(const struct report *report, const struct rows *rows, uint64_t whole, uint64_t *sum)
+{
+    size_t count = 0;
+    *sum = 0;
+    while (count < rows->items.count && count < NAMED_IN_ANSWER && *sum * 5 < whole * 4) {
+        uint64_t part = weight(report, &rows->items.items[count].totals);
+        if (part * 50 < whole)
+            break;
+        *sum += part;
+        count++;
+    }
+    return count;
+}
+
+static void put_name(const struct report *report, const struct row *row)
+{
+    char *safe = text_safe(*row->name ? row->name : "?"), *fit = text_fit(safe, 60);
+    fputs(fit, report->out);
+    free(safe);
+    free(fit);
+}
+
+static void answer_objects(const struct report *report)
+{
+    FILE *out = report->out;
+    uint64_t whole = weight(report, &report->totals), sum;
+    size_t count = few(report, &report->sites, whole, &sum);
+    if (count == 0)
+        return;
+    fprintf(out, "  %zu object%s make%s %s of %s:\n", count, plural(count), count == 1 ? "s" : "",
+            number_percent(sum, whole), report->by_remote ? "the remote accesses" : "all accesses");
+    for (size_t i = 0; i < count; i++) {
+        const struct row *row = &report->sites.items.items[i];
+        fprintf(out, "    %6s  ", number_percent(weight(report, &row->totals), whole));
+        put_name(report, row);
+        fprintf(out, ", %s%s", number_bytes(row->size), row->kind == OBJECT_HEAP ? "" : " ");
+        fprintf(out, "%s", row->kind == OBJECT_HEAP ? "" : view_kind_name(row->kind));
+        if (row->count > 1)
+            fprintf(out, " in %s pieces", number_count(row->count));
+        if (row->totals.latency_count)
+            fprintf(out, ", %s", number_latency(row->totals.latency_sum, row->totals.latency_count, report->unit));
+        fputc('\n', out);
+    }
+}
+
+static void answer_threads(const struct report *report)
+{
+    FILE *out = report->out;
+    uint64_t whole = weight(report, &report->totals);
+    size_t active = 0;
+    uint64_t most = 0, least = UINT64_MAX;
+    array_each (&report->threads.items, const struct row, row) {
+        if (row->totals.samples * 200 < report->totals.samples)
+            continue;
+        uint64_t part = weight(report, &row->totals);
+        active++;
+        most = part > most ? part : most;
+        least = part < least ? part : least;
+    }
+    if (active == 0 || whole == 0)
+        return;
+    if (active > NAMED_IN_ANSWER && most < 2 * least) {
+        fprintf(out, "  %zu threads share them about evenly.\n", active);
+        return;
+    }
+    uint64_t sum;
+    size_t count = few(report, &report->threads, whole, &sum);
+    if (count == 0)
+        return;
+    fprintf(out, "  %zu of %zu thread%s: ", count, report->threads.matching, plural(report->threads.matching));
+    for (size_t i = 0; i < count; i++) {
+        const struct row *row = &report->threads.items.items[i];
+        fputs(i ? ", " : "", out);
+        if (*row->name)
+            put_name(report, row);
+        else
+            fprintf(out, "%u", flow_thread(report->flow, row->id)->tid);
+        fprintf(out, " %s", number_percent(weight(report, &row->totals), whole));
+    }
+    fputs(".\n", out);
+}
+
+static void head(const struct report *report)
+{
+    FILE *out = report->out;
+    put_safe(out, *report->whole.command ? report->whole.command : "(no command)");
+    fprintf(out, "\n%s, %zu process%s, %zu thread%s", number_seconds(report->whole.duration),
+            flow_process_count(report->flow), flow_process_count(report->flow) == 1 ? "" : "es",
+            flow_thread_count(report->flow), plural(flow_thread_count(report->flow)));
+    if (report->whole.has_exit_status && report->whole.exit_status)
+        fprintf(out, ", ended with status %d", report->whole.exit_status);
+    fputs("\n\n", out);
+}
+
+static void evidence(const struct report *report)
+{
+    const char *order = report->by_remote ? "most remote accesses first" : "most accesses first";
+    char title[96];
+    if (report->sites.items.count) {
+        snprintf(title, sizeof title, "Objects, by where they come from (%s)", order);
+        heading(report, title);
+        tables_print(&report->sites, report->options, report->unit, 2, report->out);
+    }
+    if (report->totals.samples) {
+        snprintf(title, sizeof title, "Threads (%s)", order);
+        heading(report, title);
+        tables_print(&report->threads, report->options, report->unit, 2, report->out);
+    }
+    if (report->functions.items.count) {
+        snprintf(title, sizeof title, "Functions (%s)", order);
+        heading(report, title);
+        tables_print(&report->functions, report->options, report->unit, 2, report->out);
+    }
+}
+
+static void traffic(const struct report *report)
+{
+    uint32_t nodes = report->facts.nodes;
+    if (nodes < 2 || nodes > SHOWN_NODES || report->totals.home_known == 0)
+        return;
+    char names[SHOWN_NODES][24];
+    heading(report, "Traffic: from the node of the CPU (down) to the node of the memory (across)");
+    struct table *table = table_new();
+    table_column(table, "", TABLE_LEFT);
+    for (uint32_t i = 0; i < nodes; i++) {
+        snprintf(names[i], sizeof names[i], "node %d", report->topology->nodes[i].os_index);
+        table_column(table, names[i], TABLE_RIGHT);
+    }
+    for (uint32_t from = 0; from < nodes; from++) {
+        table_cell(table, "node %d", report->topology->nodes[from].os_index);
+        for (uint32_t home = 0; home < nodes; home++) {
+            uint64_t part = report->facts.matrix[from * nodes + home];
+            table_cell(table, "%s", number_percent(part, report->totals.home_known));
+            if (from != home && part * 10 > report->totals.home_known)
+                table_hot(table);
+        }
+    }
+    table_print(table, report->out, 2, report->options->width, report->options->color);
+}
+
+static void how_measured(const struct report *report)
+{
+    FILE *out = report->out;
+    const struct trace_session *session = flow_session(report->flow);
+    heading(report, "How this was measured");
+    fputs("  Source: ", out);
+    put_safe(out, report->whole.source);
+    if (*report->whole.tick) {
+        fputs(", tick ", out);
+        put_safe(out, report->whole.tick);
+    }
+    if (report->whole.period_ns)
+        fprintf(out, ", a burst every %s of a thread's CPU time on average",
+                number_seconds((double)report->whole.period_ns * 1e-9));
+    if (report->whole.burst)
+        fprintf(out, ", %lu accesses a burst", (unsigned long)report->whole.burst);
+    fputs(".\n", out);
+    if (report->topology->pretended) {
+        fputs("  The topology is pretended: threads are dealt ", out);
+        fprintf(out, "%s onto its CPUs, pages have their homes by %s.\n",
+                report->topology->deal == DEAL_PACKED ? "packed" : "round-robin", whole_homes(report->topology));
+    }
+    if (report->topology->node_count > 1 && report->totals.home_known < report->totals.samples)
+        fprintf(out, "  The home of the page is known for %s of the samples.\n",
+                number_percent(report->totals.home_known, report->totals.samples));
+    const char *first_touch = session ? trace_session_get(session, "first_touch") : NULL;
+    if (report->topology->pretended && first_touch && strcmp(first_touch, "samples") == 0)
+        fputs("  Page faults could not be recorded: the first sampled access stands for the first touch.\n", out);
+    const struct trace_session *ending = report->options->ending;
+    uint64_t handler = ending ? trace_session_number(ending, "handler_ns", 0) : 0;
+    uint64_t cpu = ending ? trace_session_number(ending, "cpu_ns", 0) : 0;
+    if (handler && cpu)
+        fprintf(out, "  Sampling took %s of the program's CPU time.\n", number_percent(handler, cpu));
+    else if (handler)
+        fprintf(out, "  Sampling took %s of CPU time.\n", number_seconds((double)handler * 1e-9));
+}
+
+static void not_known(const struct report *report)
+{
+    FILE *out = report->out;
+    const char *const *reasons;
+    const uint64_t *counts;
+    size_t count = flow_unattributed(report->flow, &reasons, &counts);
+    uint64_t missed = report->totals.samples - flow_attributed(report->flow);
+    if (missed)
+        fprintf(out, "  %s of the samples belong to no known object:\n",
+                number_percent(missed, report->totals.samples));
+    for (size_t i = 0; i < count; i++)
+        fprintf(out, "    %12s  %s\n", number_count(counts[i]), reasons[i]);
+    const uint64_t *losses = flow_losses(report->flow);
+    bool any = false;
+    for (unsigned i = 0; i < LOSS_CAUSES; i++) {
+        if (losses[i] == 0)
+            continue;
+        if (!any)
+            fputs("  Lost or skipped:\n", out);
+        any = true;
+        fprintf(out, "    %12s  %s\n", number_count(losses[i]), loss_text(i));
+    }
+    if (!any)
+        fputs("  Nothing was lost.\n", out);
+    if (report->options->damage) {
+        fputs("  The file is not whole: ", out);
+        put_safe(out, report->options->damage);
+        fputc('\n', out);
+    }
+}
+
+static void put_command(const struct report *report, const char *arguments, const char *why)
+{
+    char *file = text_safe(report->options->path ? report->options->path : "");
+    bool standard = strcmp(file, "") == 0 || strcmp(file, "numalens.data") == 0;
+    char *command = mem_format("numalens report %s%s%s", arguments, standard ? "" : " ", standard ? "" : file);
+    fprintf(report->out, "  %-44s  %s\n", command, why);
+    free(command);
+    free(file);
+}
+
+static void dig_deeper(const struct report *report)
+{
+    heading(report, "To dig deeper");
+    if (report->topology->node_count == 1) {
+        char *pretend = mem_format("--topology \"numa:2 core:%u\"",
+                                   report->topology->cpu_count > 1 ? (report->topology->cpu_count + 1) / 2 : 1);
+        put_command(report, pretend, "what would be remote on two nodes");
+        free(pretend);
+    }
+    if (report->totals.samples == 0)
+        return;
+    put_command(report, report->by_remote ? "objects --sort remote" : "objects", "each object by itself, with its id");
+    if (report->sites.items.count) {
+        char *object = mem_format("object %u", report->sites.items.items[0].object);
+        put_command(report, object, "one object: its life and who uses it when");
+        free(object);
+    }
+    put_command(report, "sites", "every place that allocates");
+    put_command(report, "functions", "every function that touches memory");
+}
+
+int report_text(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err)
+{
+    struct report report = {.flow = flow,
+                            .options = options,
+                            .topology = flow_topology(flow),
+                            .totals = flow_totals(flow),
+                            .whole = whole_of(flow, options),
+                            .unit = latency_unit(flow),
+                            .out = out};
+    report.by_remote = report.totals.remote > 0 && !options->sort;
+    const char *sort = report.by_remote ? "remote" : NULL;
+    size_t limit = options->limit;
+    rows_make(&report.sites, flow, VIEW_SITES, options, sort, limit ? limit : TOP_SITES);
+    rows_make(&report.threads, flow, VIEW_THREADS, options, sort, limit ? limit : TOP_THREADS);
+    rows_make(&report.functions, flow, VIEW_FUNCTIONS, options, sort, limit ? limit : TOP_FUNCTIONS);
+    int failed = rows_facts(&report.sites, &report.facts, err);
+    if (failed == 0) {
+        array_each (&report.threads.items, struct row, row) {
+            row->homes = mem_zalloc(report.facts.nodes * sizeof *row->homes);
+            memcpy(row->homes, report.facts.thread_nodes + (size_t)row->id * report.facts.nodes,
+                   report.facts.nodes * sizeof *row->homes);
+        }
+        head(&report);
+        answer_remote(&report);
+        answer_objects(&report);
+        answer_threads(&report);
+        answer_latency(&report);
+        evidence(&report);
+        traffic(&report);
+        how_measured(&report);
+        not_known(&report);
+        dig_deeper(&report);
+        failed = report_flush(out, err);
+    }
+    facts_free(&report.facts);
+    rows_free(&report.sites);
+    rows_free(&report.threads);
+    rows_free(&report.functions);
+    return failed;
+}
+
+int rows_text(const struct rows *rows, const struct view_options *options, FILE *out, struct error *err)
+{
+    static const char *const nouns[VIEW_TABLES] = {"object", "site", "thread", "function"};
+    struct flow_totals totals = flow_totals(rows->flow);
+    fprintf(out, "%s %s%s, %s samples", number_count(rows->matching), nouns[rows->table], plural(rows->matching),
+            number_count(totals.samples));
+    const struct topology *topology = flow_topology(rows->flow);
+    if (topology->node_count > 1)
+        fprintf(out, ", %s remote%s", number_percent(totals.remote, totals.home_known),
+                topology->pretended ? " (pretended topology)" : "");
+    fputs("\n\n", out);
+    tables_print(rows, options, latency_unit(rows->flow), 0, out);
+    return report_flush(out, err);
+}

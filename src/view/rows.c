@@ -1,0 +1,354 @@
+#include "view/rows.h"
+
+#include "base/strtab.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void totals_add(struct flow_totals *to, const struct flow_totals *from)
+{
+    to->samples += from->samples;
+    to->reads += from->reads;
+    to->writes += from->writes;
+    to->remote += from->remote;
+    to->home_known += from->home_known;
+    to->latency_sum += from->latency_sum;
+    to->latency_count += from->latency_count;
+}
+
+static struct row object_row(const struct flow *flow, uint32_t index)
+{
+    const struct flow_object *object = flow_object(flow, index);
+    const struct flow_site *site = object->site != FLOW_NONE ? flow_site(flow, object->site) : NULL;
+    return (struct row){.id = index,
+                        .object = index,
+                        .site = object->site,
+                        .kind = object->kind,
+                        .name = object->name,
+                        .label = site ? site->label : NULL,
+                        .file = object->file,
+                        .line = object->line,
+                        .module = object->module,
+                        .via = site ? site->via : "",
+                        .pid = flow_process(flow, object->process)->pid,
+                        .process = object->process,
+                        .alloc_thread = object->alloc_thread,
+                        .size = object->size,
+                        .count = 1,
+                        .bytes = object->size,
+                        .born = object->born,
+                        .died = object->died,
+                        .totals = object->totals};
+}
+
+static struct row site_row(const struct flow *flow, uint32_t site_index, uint32_t object)
+{
+    const struct flow_site *site = flow_site(flow, site_index);
+    struct row row = object_row(flow, object);
+    row.id = row.site = site_index;
+    row.kind = site->kind;
+    row.name = row.label = site->label;
+    if (site->kind == OBJECT_FILE && site->count == 1)
+        row.name = flow_object(flow, object)->name;
+    row.file = site->file;
+    row.line = site->line;
+    row.module = site->module;
+    row.via = site->via;
+    row.size = site->peak_bytes;
+    row.count = site->count;
+    row.bytes = site->bytes;
+    row.born = site->born;
+    row.died = site->died;
+    row.totals = site->totals;
+    return row;
+}
+
+/* What nobody allocated is one group when it has one name in one module; stacks when they are of one process. */
+static uint32_t group_of(struct rows *rows, struct strtab *keys, uint32_t object)
+{
+    const struct row row = object_row(rows->flow, object);
+    char key[700];
+    if (row.kind == OBJECT_STACK)
+        snprintf(key, sizeof key, "stack %u", row.process);
+    else
+        snprintf(key, sizeof key, "%u:%.300s:%.150s:%.200s:%u", row.kind, row.name, row.module, row.file, row.line);
+    uint32_t number = strtab_add(keys, key);
+    return number;
+}
+
+static void add_to_group(struct row *group, const struct row *row)
+{
+    totals_add(&group->totals, &row->totals);
+    group->count++;
+    group->bytes += row->size;
+    group->size = group->kind == OBJECT_STACK ? group->size + row->size
+                  : row->size > group->size   ? row->size
+                                              : group->size;
+    group->born = row->born < group->born ? row->born : group->born;
+    group->died = row->died > group->died ? row->died : group->died;
+}
+
+static void make_sites(struct rows *rows)
+{
+    const struct flow *flow = rows->flow;
+    size_t objects = flow_sampled_object_count(flow);
+    uint32_t *row_of_site = mem_alloc((flow_site_count(flow) + 1) * sizeof *row_of_site);
+    memset(row_of_site, 0xff, (flow_site_count(flow) + 1) * sizeof *row_of_site);
+    struct strtab *keys = strtab_new();
+    array_of(uint32_t) row_of_key = {0};
+    for (uint32_t i = 0; i < objects; i++) {
+        uint32_t site = flow_object_site(flow, i), *place;
+        if (site != FLOW_NONE) {
+            place = &row_of_site[site];
+        } else {
+            uint32_t number = group_of(rows, keys, i);
+            while (row_of_key.count <= number)
+                array_push(&row_of_key, FLOW_NONE);
+            place = &row_of_key.items[number];
+        }
+        if (*place == FLOW_NONE) {
+            *place = (uint32_t)rows->items.count;
+            struct row row = site != FLOW_NONE ? site_row(flow, site, i) : object_row(flow, i);
+            if (site == FLOW_NONE)
+                row.id = FLOW_NONE;
+            array_push(&rows->items, row);
+        } else if (site == FLOW_NONE) {
+            struct row row = object_row(flow, i);
+            add_to_group(&rows->items.items[*place], &row);
+        }
+        rows->row_of[i] = *place;
+    }
+    array_free(&row_of_key);
+    strtab_free(keys);
+    free(row_of_site);
+}
+
+static void make_threads(struct rows *rows)
+{
+    const struct flow *flow = rows->flow;
+    for (uint32_t i = 0; i < flow_thread_count(flow); i++) {
+        const struct flow_thread *thread = flow_thread(flow, i);
+        array_push(&rows->items, (struct row){.id = i,
+                                              .object = FLOW_NONE,
+                                              .site = FLOW_NONE,
+                                              .kind = OBJECT_KINDS,
+                                              .name = thread->name,
+                                              .file = "",
+                                              .module = flow_process(flow, thread->process)->exe,
+                                              .via = "",
+                                              .pid = thread->pid,
+                                              .process = thread->process,
+                                              .alloc_thread = i,
+                                              .born = thread->born,
+                                              .died = thread->died,
+                                              .totals = thread->totals});
+        rows->row_of[i] = i;
+    }
+}
+
+static void make_functions(struct rows *rows)
+{
+    const struct flow *flow = rows->flow;
+    for (uint32_t i = 0; i < flow_function_count(flow); i++) {
+        const struct flow_function *function = flow_function(flow, i);
+        array_push(&rows->items, (struct row){.id = i,
+                                              .object = FLOW_NONE,
+                                              .site = FLOW_NONE,
+                                              .kind = OBJECT_KINDS,
+                                              .name = function->function,
+                                              .file = function->file,
+                                              .line = function->line,
+                                              .module = function->module,
+                                              .via = "",
+                                              .alloc_thread = FLOW_NONE,
+                                              .totals = function->totals});
+    }
+}
+
+static bool contains(const char *text, const char *wanted)
+{
+    return text && strcasestr(text, wanted);
+}
+
+static bool totals_pass(const struct view_filter *filter, const struct flow_totals *totals, uint64_t samples)
+{
+    return totals->samples >= filter->min_samples && share_of(totals->samples, samples) >= filter->min_share &&
+           (filter->min_remote <= 0 || share_of(totals->remote, totals->samples) >= filter->min_remote);
+}
+
+static bool row_passes(const struct view_filter *filter, const struct row *row, uint64_t samples)
+{
+    if (!totals_pass(filter, &row->totals, samples))
+        return false;
+    if (filter->kind >= 0 && row->kind != filter->kind)
+        return false;
+    if (filter->pid && row->pid != filter->pid)
+        return false;
+    return !filter->text || contains(row->name, filter->text) || contains(row->label, filter->text) ||
+           contains(row->file, filter->text) || contains(row->module, filter->text) || contains(row->via, filter->text);
+}
+
+struct order {
+    uint32_t index;
+    double key; /* largest first */
+    const char *text;
+};
+
+static double totals_key(const struct flow_totals *totals, const char *sort)
+{
+    if (strcmp(sort, "remote") == 0)
+        return (double)totals->remote;
+    if (strcmp(sort, "remote-share") == 0)
+        return share_of(totals->remote, totals->home_known);
+    if (strcmp(sort, "reads") == 0)
+        return (double)totals->reads;
+    if (strcmp(sort, "writes") == 0)
+        return (double)totals->writes;
+    if (strcmp(sort, "latency") == 0)
+        return share_of(totals->latency_sum, totals->latency_count);
+    return (double)totals->samples;
+}
+
+static double row_key(const struct row *row, const char *sort)
+{
+    if (strcmp(sort, "size") == 0)
+        return (double)row->size;
+    if (strcmp(sort, "count") == 0)
+        return (double)row->count;
+    if (strcmp(sort, "born") == 0)
+        return -(double)row->born;
+    return totals_key(&row->totals, sort);
+}
+
+static int by_order(const void *left, const void *right)
+{
+    const struct order *a = left, *b = right;
+    if (a->text && b->text) {
+        int order = strcmp(a->text, b->text);
+        if (order)
+            return order;
+    }
+    if (a->key != b->key)
+        return a->key > b->key ? -1 : 1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+/* Objects may be very many: rows are made only for those that are shown. */
+static void select_objects(struct rows *rows, const struct view_filter *filter, const char *sort, size_t limit)
+{
+    const struct flow *flow = rows->flow;
+    size_t objects = flow_sampled_object_count(flow);
+    bool by_row = strcmp(sort, "size") == 0 || strcmp(sort, "born") == 0 || strcmp(sort, "name") == 0;
+    array_of(struct order) orders = {0};
+    for (uint32_t i = 0; i < objects; i++) {
+        struct flow_totals totals = flow_object_totals(flow, i);
+        if (!totals_pass(filter, &totals, rows->samples))
+            continue;
+        struct order order = {.index = i, .key = totals_key(&totals, sort)};
+        if (by_row) {
+            struct row row = object_row(flow, i);
+            order.key = row_key(&row, sort);
+            order.text = strcmp(sort, "name") == 0 ? row.name : NULL;
+        }
+        array_push(&orders, order);
+    }
+    qsort(orders.items, orders.count, sizeof *orders.items, by_order);
+    bool plain = !filter->text && filter->kind < 0 && !filter->pid;
+    array_each (&orders, struct order, order) {
+        if (plain && limit && rows->matching >= limit) {
+            rows->matching = orders.count;
+            break;
+        }
+        struct row row = object_row(flow, order->index);
+        if (!row_passes(filter, &row, rows->samples))
+            continue;
+        if (limit == 0 || rows->matching < limit) {
+            rows->row_of[order->index] = (uint32_t)rows->items.count;
+            array_push(&rows->items, row);
+        }
+        rows->matching++;
+    }
+    array_free(&orders);
+}
+
+static void select_rows(struct rows *rows, const struct view_filter *filter, const char *sort, size_t limit)
+{
+    array_of(struct order) orders = {0};
+    for (uint32_t i = 0; i < rows->items.count; i++) {
+        const struct row *row = &rows->items.items[i];
+        if (row_passes(filter, row, rows->samples))
+            array_push(&orders, (struct order){.index = i,
+                                               .key = row_key(row, sort),
+                                               .text = strcmp(sort, "name") == 0 ? row->name : NULL});
+    }
+    qsort(orders.items, orders.count, sizeof *orders.items, by_order);
+    rows->matching = orders.count;
+    size_t shown = limit && limit < orders.count ? limit : orders.count;
+    struct row *kept = mem_alloc((shown + 1) * sizeof *kept);
+    uint32_t *moved = mem_alloc((rows->items.count + 1) * sizeof *moved);
+    memset(moved, 0xff, (rows->items.count + 1) * sizeof *moved);
+    for (uint32_t i = 0; i < shown; i++) {
+        kept[i] = rows->items.items[orders.items[i].index];
+        moved[orders.items[i].index] = i;
+    }
+    for (size_t i = 0; i < rows->row_of_count; i++) {
+        if (rows->row_of[i] != FLOW_NONE)
+            rows->row_of[i] = moved[rows->row_of[i]];
+    }
+    free(moved);
+    free(rows->items.items);
+    rows->items.items = kept;
+    rows->items.count = rows->items.capacity = shown;
+    array_free(&orders);
+}
+
+static void rows_begin(struct rows *rows, const struct flow *flow, enum view_table table)
+{
+    *rows = (struct rows){.table = table, .flow = flow, .samples = flow_totals(flow).samples};
+    rows->row_of_count = table == VIEW_THREADS ? flow_thread_count(flow) : flow_sampled_object_count(flow);
+    rows->row_of = mem_alloc((rows->row_of_count + 1) * sizeof *rows->row_of);
+    memset(rows->row_of, 0xff, (rows->row_of_count + 1) * sizeof *rows->row_of);
+}
+
+void rows_one_object(struct rows *rows, const struct flow *flow, uint32_t object)
+{
+    rows_begin(rows, flow, VIEW_OBJECTS);
+    rows->row_of[object] = 0;
+    rows->matching = 1;
+    array_push(&rows->items, object_row(flow, object));
+}
+
+void rows_make(struct rows *rows, const struct flow *flow, enum view_table table, const struct view_options *options,
+               const char *sort, size_t limit)
+{
+    rows_begin(rows, flow, table);
+    if (!sort)
+        sort = options->sort ? options->sort : "samples";
+    switch (table) {
+    case VIEW_OBJECTS:
+        select_objects(rows, &options->filter, sort, limit);
+        return;
+    case VIEW_SITES:
+        make_sites(rows);
+        break;
+    case VIEW_THREADS:
+        make_threads(rows);
+        break;
+    default:
+        make_functions(rows);
+        break;
+    }
+    select_rows(rows, &options->filter, sort, limit);
+}
+
+void rows_free(struct rows *rows)
+{
+    array_each (&rows->items, struct row, row) {
+        array_free(&row->threads);
+        array_free(&row->latencies);
+        map64_free(&row->thread_index);
+        free(row->homes);
+    }
+    array_free(&rows->items);
+    free(rows->row_of);
+}

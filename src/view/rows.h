@@ -1,0 +1,72 @@
+/* view/rows.h - the rows that text and JSON show, and the facts behind them; private to src/view. */
+#ifndef NUMALENS_VIEW_ROWS_H
+#define NUMALENS_VIEW_ROWS_H
+
+#include "base/array.h"
+#include "base/map64.h"
+#include "view/view.h"
+
+struct row_thread {
+    uint32_t thread;
+    uint64_t samples, reads, writes, remote;
+};
+
+struct row {         /* an object, or a site with all its objects, or a thread, or a function */
+    uint32_t id;     /* object, site, thread or function index; FLOW_NONE: a group that nobody allocated */
+    uint32_t object; /* itself, or one that stands for the group */
+    uint32_t site;
+    uint8_t kind;
+    const char *name, *label, *file, *module, *via; /* label: of the site, or NULL */
+    uint32_t line, pid, process, alloc_thread;
+    uint64_t size, count, bytes, born, died;
+    struct flow_totals totals;
+
+    /* filled by rows_facts */
+    array_of(struct row_thread) threads; /* most samples first */
+    struct map64 thread_index;
+    uint64_t *homes; /* samples by home node */
+    array_of(uint32_t) latencies;
+    uint32_t p95;
+    bool has_p95;
+};
+
+struct rows {
+    enum view_table table;
+    const struct flow *flow;
+    array_of(struct row) items;
+    size_t matching;  /* before the limit */
+    uint64_t samples; /* of the whole flow: what shares are of */
+    uint32_t *row_of; /* object (or, of threads, thread) -> row, or FLOW_NONE */
+    size_t row_of_count;
+};
+
+/* Facts of the whole that need every access. */
+struct facts {
+    uint32_t nodes;
+    uint64_t *matrix;                                          /* nodes * nodes: from, home */
+    uint64_t *thread_nodes;                                    /* threads * nodes: home */
+    uint64_t local_sum, local_count, remote_sum, remote_count; /* latencies */
+    uint64_t levels[16];                                       /* by enum sample_level */
+};
+
+/* Rows of one table, filtered, sorted, limited. `sort` overrides the options' unless NULL. */
+void rows_make(struct rows *rows, const struct flow *flow, enum view_table table, const struct view_options *options,
+               const char *sort, size_t limit);
+void rows_one_object(struct rows *rows, const struct flow *flow, uint32_t object);
+void rows_free(struct rows *rows);
+
+/* Reads every access once for the rows' threads, homes and percentiles, and (unless NULL) the whole's. */
+int rows_facts(struct rows *rows, struct facts *facts, struct error *err);
+void facts_free(struct facts *facts);
+
+static inline double share_of(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+/* report_text.c, tables_text.c */
+void tables_print(const struct rows *rows, const struct view_options *options, const char *unit, unsigned indent,
+                  FILE *out);
+const char *latency_unit(const struct flow *flow);
+
+#endif

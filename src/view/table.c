@@ -1,0 +1,126 @@
+#include "view/table.h"
+
+#include "base/array.h"
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+enum { MAX_COLUMNS = 16, GAP = 2, LEAST_FLEX = 16 };
+
+struct cell {
+    char *text;
+    bool hot;
+};
+
+struct table {
+    struct {
+        const char *title;
+        enum table_align align;
+        size_t width;
+        bool used;
+    } columns[MAX_COLUMNS];
+    unsigned column_count;
+    array_of(struct cell) cells;
+};
+
+struct table *table_new(void)
+{
+    return mem_zalloc(sizeof(struct table));
+}
+
+void table_column(struct table *table, const char *title, enum table_align align)
+{
+    if (table->column_count == MAX_COLUMNS)
+        abort();
+    table->columns[table->column_count].title = title;
+    table->columns[table->column_count++].align = align;
+}
+
+void table_cell(struct table *table, const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    int length = vasprintf(&text, format, args);
+    va_end(args);
+    char *safe = text_safe(length < 0 ? "" : text);
+    if (length >= 0)
+        free(text);
+    array_push(&table->cells, (struct cell){.text = safe});
+}
+
+void table_hot(struct table *table)
+{
+    if (table->cells.count)
+        table->cells.items[table->cells.count - 1].hot = true;
+}
+
+static void measure(struct table *table, unsigned indent, unsigned width)
+{
+    for (unsigned i = 0; i < table->column_count; i++)
+        table->columns[i].width = text_width(table->columns[i].title);
+    for (size_t i = 0; i < table->cells.count; i++) {
+        size_t cell = text_width(table->cells.items[i].text);
+        size_t *column = &table->columns[i % table->column_count].width;
+        *column = cell > *column ? cell : *column;
+        table->columns[i % table->column_count].used |= cell > 0;
+    }
+    size_t fixed = indent;
+    int flex = -1;
+    for (unsigned i = 0; i < table->column_count; i++) {
+        if (!table->columns[i].used)
+            continue;
+        if (table->columns[i].align == TABLE_FLEX)
+            flex = (int)i;
+        else
+            fixed += table->columns[i].width + GAP;
+    }
+    if (flex < 0 || width == 0)
+        return;
+    size_t room = width > fixed + LEAST_FLEX ? width - fixed : LEAST_FLEX;
+    if (table->columns[flex].width > room)
+        table->columns[flex].width = room;
+}
+
+static void put(const struct table *table, unsigned column, const char *text, bool last, FILE *out, const char *on,
+                const char *off)
+{
+    size_t width = table->columns[column].width;
+    char *fit = text_fit(text, width);
+    size_t pad = width - text_width(fit);
+    bool right = table->columns[column].align == TABLE_RIGHT;
+    fprintf(out, "%*s%s%s%s", right ? (int)pad : 0, "", on, fit, off);
+    if (!last)
+        fprintf(out, "%*s", (right ? 0 : (int)pad) + GAP, "");
+    free(fit);
+}
+
+static void put_line(const struct table *table, const struct cell *cells, FILE *out, unsigned indent, bool color)
+{
+    unsigned last = 0;
+    for (unsigned i = 0; i < table->column_count; i++)
+        last = table->columns[i].used ? i : last;
+    fprintf(out, "%*s", (int)indent, "");
+    for (unsigned i = 0; i < table->column_count; i++) {
+        if (!table->columns[i].used)
+            continue;
+        const char *on = !cells ? "\033[2m" : cells[i].hot ? "\033[1;31m" : "";
+        put(table, i, cells ? cells[i].text : table->columns[i].title, i == last, out, color ? on : "",
+            color && *on ? "\033[0m" : "");
+    }
+    fputc('\n', out);
+}
+
+void table_print(struct table *table, FILE *out, unsigned indent, unsigned width, bool color)
+{
+    measure(table, indent, width);
+    if (table->cells.count)
+        put_line(table, NULL, out, indent, color);
+    for (size_t i = 0; i + table->column_count <= table->cells.count; i += table->column_count)
+        put_line(table, table->cells.items + i, out, indent, color);
+    array_each (&table->cells, struct cell, cell)
+        free(cell->text);
+    array_free(&table->cells);
+    free(table);
+}

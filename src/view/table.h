@@ -1,0 +1,20 @@
+/* view/table.h - aligned columns that fit the width. Cells are made safe for terminals here, once. */
+#ifndef NUMALENS_VIEW_TABLE_H
+#define NUMALENS_VIEW_TABLE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct table;
+
+enum table_align { TABLE_RIGHT, TABLE_LEFT, TABLE_FLEX /* left, and cut to what the others leave */ };
+
+struct table *table_new(void);
+void table_column(struct table *table, const char *title, enum table_align align);
+void table_cell(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void table_hot(struct table *table); /* the last cell stands out where there are colours */
+
+/* Prints with `indent` blanks before each line, and frees. A column without any text in its cells is left out. */
+void table_print(struct table *table, FILE *out, unsigned indent, unsigned width, bool color);
+
+#endif

@@ -1,0 +1,24 @@
+#include "view/view.h"
+
+#include "view/number.h"
+#include "view/report.h"
+#include "view/rows.h"
+
+int view_report(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err)
+{
+    return options->json ? report_json(flow, options, out, err) : report_text(flow, options, out, err);
+}
+
+int view_rows(const struct flow *flow, enum view_table table, const struct view_options *options, FILE *out,
+              struct error *err)
+{
+    struct rows rows;
+    rows_make(&rows, flow, table, options, NULL, options->limit);
+    int failed = table == VIEW_FUNCTIONS ? 0 : rows_facts(&rows, NULL, err);
+    if (failed == 0 && options->json)
+        failed = rows_json(&rows, options, out, err);
+    else if (failed == 0)
+        failed = rows_text(&rows, options, out, err);
+    rows_free(&rows);
+    return failed;
+}

@@ -1,0 +1,61 @@
+/* view/view.h - reports of a flow as text for people and JSON for programs. The same rows in both.
+ *
+ * Text is designed: the answer first, then the evidence, then what is not known and how it was measured, then which
+ * command digs deeper. JSON's fields are documented in docs/json.md and versioned. Views write to a stream and return 0,
+ * or a negative code with `err` when the stream or the trace failed. */
+#ifndef NUMALENS_VIEW_VIEW_H
+#define NUMALENS_VIEW_VIEW_H
+
+#include "base/error.h"
+#include "flow/flow.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum view_table { VIEW_OBJECTS, VIEW_SITES, VIEW_THREADS, VIEW_FUNCTIONS, VIEW_TABLES };
+
+/* What a row must be to be shown. Empty texts and zeroes ask for nothing. */
+struct view_filter {
+    const char *text; /* somewhere in name, site, file or module, in any case */
+    int kind;         /* enum object_kind, or -1 */
+    double min_share, min_remote;
+    uint64_t min_samples;
+    uint32_t pid;
+};
+
+struct view_options {
+    bool json, color, ascii;
+    unsigned width;   /* columns; 0: as wide as it gets */
+    size_t limit;     /* rows; 0: all */
+    const char *sort; /* a key of view_sort_keys, or NULL for the table's own */
+    struct view_filter filter;
+    const char *path;                   /* of the trace, for the commands that are suggested */
+    const char *damage;                 /* what is missing in the file, or NULL */
+    const struct trace_session *ending; /* or NULL */
+};
+
+/* The whole report. */
+int view_report(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
+
+/* One table, sorted, filtered, limited. */
+int view_rows(const struct flow *flow, enum view_table table, const struct view_options *options, FILE *out,
+              struct error *err);
+
+/* One object: its life, where it was allocated, who uses it when. -ENOENT when there is no such one. */
+int view_object(const struct flow *flow, uint32_t object, const struct view_options *options, FILE *out,
+                struct error *err);
+
+/* "objects" and so on; VIEW_TABLES when it is none of them. */
+enum view_table view_table_named(const char *name);
+
+/* Whether a table can be sorted by `key`; and all the keys, for messages. */
+bool view_sort_key(enum view_table table, const char *key);
+const char *view_sort_keys(enum view_table table);
+
+/* "kind=heap", "min-share=2%", "pid=12" or a text: into `filter`. `text` must outlive it. */
+int view_filter_parse(struct view_filter *filter, const char *text, struct error *err);
+
+const char *view_kind_name(unsigned kind);
+
+#endif

@@ -1,0 +1,72 @@
+#include "view/whole.h"
+
+#include "view/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static const char *text_of(const struct trace_session *session, const char *key, const char *otherwise)
+{
+    const char *text = session ? trace_session_get(session, key) : NULL;
+    return text ? text : otherwise;
+}
+
+static uint64_t number_of(const struct trace_session *session, const char *key, uint64_t otherwise)
+{
+    return session ? trace_session_number(session, key, otherwise) : otherwise;
+}
+
+static void exit_status_of(struct whole *whole, const struct flow *flow, const struct trace_session *ending)
+{
+    const char *told = ending ? trace_session_get(ending, "exit_status") : NULL;
+    if (told) {
+        whole->has_exit_status = true;
+        whole->exit_status = atoi(told);
+        return;
+    }
+    const struct flow_process *first = flow_process(flow, 0);
+    if (!first || first->exit_status == -1)
+        return;
+    whole->has_exit_status = true;
+    whole->exit_status =
+        WIFSIGNALED(first->exit_status) ? 128 + WTERMSIG(first->exit_status) : WEXITSTATUS(first->exit_status);
+}
+
+struct whole whole_of(const struct flow *flow, const struct view_options *options)
+{
+    const struct trace_session *session = flow_session(flow);
+    const struct flow_process *first = flow_process(flow, 0);
+    struct whole whole = {
+        .command = text_of(session, "command", first ? first->command : ""),
+        .source = text_of(session, "source", "unknown"),
+        .tick = text_of(session, "tick", ""),
+        .period_ns = number_of(session, "period_ns", 0),
+        .burst = number_of(session, "burst", 0),
+        .duration = (double)(flow_end(flow) - flow_start(flow)) * 1e-9,
+    };
+    uint64_t duration = number_of(options->ending, "duration_ns", 0);
+    if (duration)
+        whole.duration = (double)duration * 1e-9;
+    exit_status_of(&whole, flow, options->ending);
+    return whole;
+}
+
+const char *whole_homes(const struct topology *topology)
+{
+    static _Thread_local char text[32];
+    switch (topology->home) {
+    case HOME_BIND:
+        snprintf(text, sizeof text, "bind:%d", topology->home_node);
+        return text;
+    case HOME_INTERLEAVE:
+        return "interleave";
+    default:
+        return "first-touch";
+    }
+}
+
+const char *latency_unit(const struct flow *flow)
+{
+    return text_of(flow_session(flow), "latency_unit", "ns");
+}

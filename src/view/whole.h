@@ -1,0 +1,20 @@
+/* view/whole.h - what is known of a recording as a whole, from its session and its end. */
+#ifndef NUMALENS_VIEW_WHOLE_H
+#define NUMALENS_VIEW_WHOLE_H
+
+#include "view/view.h"
+
+struct whole {
+    const char *command, *source, *tick;
+    double duration; /* seconds */
+    uint64_t period_ns, burst;
+    bool has_exit_status;
+    int exit_status; /* as a shell tells it: 128 + signal */
+};
+
+struct whole whole_of(const struct flow *flow, const struct view_options *options);
+
+/* "first-touch", "interleave", "bind:2" of a pretended topology. */
+const char *whole_homes(const struct topology *topology);
+
+#endif
