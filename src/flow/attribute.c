@@ -44,12 +44,12 @@ static uint32_t static_at(struct flow *flow, struct process *process, const stru
     if (!symbols || !symbols_object(symbols, addr - place->bias, &object) || object.size == 0)
         return FLOW_NONE;
     uint64_t start = object.start + place->bias;
-    record = record_new(flow, process, OBJECT_STATIC, start, object.size, process->row.born);
-    record_name(flow, record,
-                &(struct named){.name = object.name,
-                                .file = object.file,
-                                .line = object.line,
-                                .module = flow->modules.items[place->module].name});
+    record = live_record_new(flow, process, OBJECT_STATIC, start, object.size, process->row.born);
+    live_record_name(flow, record,
+                     &(struct named){.name = object.name,
+                                     .file = object.file,
+                                     .line = object.line,
+                                     .module = flow->modules.items[place->module].name});
     addrtree_put(&process->statics, start, record, NULL);
     return record;
 }
@@ -79,9 +79,9 @@ static uint32_t section_at(struct flow *flow, struct process *process, const str
             size = key - start;
         snprintf(name, sizeof name, "%s", module->name);
     }
-    record = record_new(flow, process, OBJECT_SECTION, start, size, process->row.born);
-    record_name(flow, record,
-                &(struct named){.name = strtab_intern(flow->texts, name), .file = "", .module = module->name});
+    record = live_record_new(flow, process, OBJECT_SECTION, start, size, process->row.born);
+    live_record_name(flow, record,
+                     &(struct named){.name = strtab_intern(flow->texts, name), .file = "", .module = module->name});
     addrtree_put(&process->sections, start, record, NULL);
     return record;
 }
@@ -98,9 +98,9 @@ static uint32_t stack_at(struct flow *flow, struct process *process, uint64_t ad
     if (range->record == FLOW_NONE) {
         const struct flow_thread *thread = &flow->threads.items[range->thread];
         struct process *owner = flow->processes.items[range->process];
-        range->record = record_new(flow, owner, OBJECT_STACK, low, range->high - low, thread->born);
+        range->record = live_record_new(flow, owner, OBJECT_STACK, low, range->high - low, thread->born);
         pool_at(&flow->records, range->record)->thread = range->thread;
-        record_name(flow, range->record, &(struct named){.name = "stack", .file = "", .module = ""});
+        live_record_name(flow, range->record, &(struct named){.name = "stack", .file = "", .module = ""});
     }
     return range->record;
 }
@@ -129,7 +129,7 @@ static uint32_t find(struct flow *flow, struct process *process, uint64_t addr)
     uint32_t map = map_at(flow, process, addr);
     if (map != FLOW_NONE && !(pool_at(&flow->records, map)->flags & RECORD_LEFTOVER))
         return map;
-    const struct module_place *place = module_at(process, addr);
+    const struct module_place *place = live_module_at(process, addr);
     if (place) {
         record = static_at(flow, process, place, addr);
         return record != FLOW_NONE ? record : section_at(flow, process, place, addr);
@@ -140,12 +140,12 @@ static uint32_t find(struct flow *flow, struct process *process, uint64_t addr)
     return record != FLOW_NONE ? record : map;
 }
 
-uint32_t attribute(struct flow *flow, struct process *process, uint64_t addr, enum reason *reason)
+uint32_t live_attribute(struct flow *flow, struct process *process, uint64_t addr, enum reason *reason)
 {
     uint32_t record = find(flow, process, addr);
     if (record == FLOW_NONE) {
         *reason = reason_at(process, addr);
         return FLOW_NONE;
     }
-    return record_in(flow, process, record);
+    return live_record_in(flow, process, record);
 }

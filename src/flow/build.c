@@ -59,9 +59,9 @@ void flow_free(struct flow *flow)
 {
     if (!flow)
         return;
-    objects_free(flow);
+    live_objects_free(flow);
     array_each (&flow->processes, struct process *, process)
-        process_free(*process);
+        live_process_free(*process);
     array_free(&flow->processes);
     map64_free(&flow->process_of_pid);
     array_free(&flow->threads);

@@ -33,52 +33,52 @@ void flow_feed(struct flow *flow, const struct event *event)
     }
     switch (event->kind) {
     case EVENT_PROCESS_START:
-        process_start(flow, event);
+        live_process_start(flow, event);
         return;
     case EVENT_PROCESS_EXIT:
-        process_exit(flow, event);
+        live_process_exit(flow, event);
         return;
     case EVENT_THREAD_START:
-        thread_start(flow, event);
+        live_thread_start(flow, event);
         return;
     case EVENT_THREAD_NAME:
-        thread_name(flow, event);
+        live_thread_name(flow, event);
         return;
     case EVENT_THREAD_EXIT:
-        thread_exit(flow, event);
+        live_thread_exit(flow, event);
         return;
     }
-    struct process *process = process_of(flow, event->pid, event->time);
+    struct process *process = live_process_of(flow, event->pid, event->time);
     switch (event->kind) {
     case EVENT_MODULE_LOAD:
-        module_load(flow, process, event);
+        live_module_load(flow, process, event);
         break;
     case EVENT_MODULE_UNLOAD:
-        module_unload(flow, process, event);
+        live_module_unload(flow, process, event);
         break;
     case EVENT_MAP:
-        maps_map(flow, process, event);
+        live_maps_map(flow, process, event);
         break;
     case EVENT_UNMAP:
-        maps_unmap(flow, process, event);
+        live_maps_unmap(flow, process, event);
         break;
     case EVENT_STACK:
-        stack_define(flow, process, &event->stack);
+        live_stack_define(flow, process, &event->stack);
         break;
     case EVENT_ALLOC:
-        heap_alloc(flow, process, event);
+        live_heap_alloc(flow, process, event);
         break;
     case EVENT_FREE:
-        heap_free(flow, process, event);
+        live_heap_free(flow, process, event);
         break;
     case EVENT_SAMPLE:
-        sample_add(flow, process, event);
+        live_sample_add(flow, process, event);
         break;
     case EVENT_TOUCH:
-        sample_touch(flow, process, event);
+        live_sample_touch(flow, process, event);
         break;
     case EVENT_HOME:
-        sample_home(flow, process, event);
+        live_sample_home(flow, process, event);
         break;
     }
 }
@@ -100,6 +100,6 @@ void flow_finish(struct flow *flow)
     }
     if (flow->start == UINT64_MAX)
         flow->start = flow->end = 0;
-    objects_number(flow);
-    sites_draw(flow);
+    live_objects_number(flow);
+    live_sites_draw(flow);
 }

@@ -43,7 +43,7 @@ static void make(struct flow *flow)
     array_each (&flow->stacks, struct stack, stack) {
         if (stack->tally == FLOW_NONE || stack->frame == FLOW_NONE)
             continue;
-        frame_names(flow, stack->frame);
+        live_frame_names(flow, stack->frame);
         const struct frame *frame = &flow->frames.items[stack->frame];
         const struct symbol_frame *name = own_frame(flow, frame);
         const struct module_info *module = &flow->modules.items[frame->module];

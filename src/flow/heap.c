@@ -10,38 +10,39 @@ static bool clear_ground(struct flow *flow, struct process *process, uint64_t ad
         const struct record *before = pool_at(&flow->records, gap.before);
         if (before->addr + before->size > addr) {
             addrtree_remove(&process->heap, gap.before_key, &value);
-            record_die(flow, process, value, time);
+            live_record_die(flow, process, value, time);
         }
     }
     uint64_t end = addr + (size ? size : 1);
     bool replaced = gap.next_key == addr;
     while (gap.next_key < end) {
         addrtree_remove(&process->heap, gap.next_key, &value);
-        record_die(flow, process, value, time);
+        live_record_die(flow, process, value, time);
         gap = addrtree_gap(&process->heap, addr);
     }
     return replaced;
 }
 
-void heap_alloc(struct flow *flow, struct process *process, const struct event *event)
+void live_heap_alloc(struct flow *flow, struct process *process, const struct event *event)
 {
     const struct event_alloc *alloc = &event->alloc;
     if (alloc->addr == 0 || alloc->addr + alloc->size < alloc->addr)
         return;
     bool replaced = clear_ground(flow, process, alloc->addr, alloc->size, event->time);
-    uint32_t index = record_new(flow, process, OBJECT_HEAP, alloc->addr, alloc->size, event->time);
+    uint32_t index = live_record_new(flow, process, OBJECT_HEAP, alloc->addr, alloc->size, event->time);
     struct record *record = pool_at(&flow->records, index);
-    record->thread = thread_of(flow, process, event->tid, event->time);
+    record->thread = live_thread_of(flow, process, event->tid, event->time);
     record->cpu = alloc->cpu;
     record->fn = alloc->fn;
     if (replaced)
         record->flags |= RECORD_REPLACED;
-    record->trail = stack_trail(flow, process, stack_of(process, alloc->stack), alloc->fn, OBJECT_HEAP, event->time);
+    record->trail =
+        live_stack_trail(flow, process, live_stack_of(process, alloc->stack), alloc->fn, OBJECT_HEAP, event->time);
     addrtree_put(&process->heap, alloc->addr, index, NULL);
-    record_count(flow, index);
+    live_record_count(flow, index);
 }
 
-void heap_free(struct flow *flow, struct process *process, const struct event *event)
+void live_heap_free(struct flow *flow, struct process *process, const struct event *event)
 {
     uint32_t index;
     if (!addrtree_find(&process->heap, event->free.addr, &index))
@@ -54,5 +55,5 @@ void heap_free(struct flow *flow, struct process *process, const struct event *e
     process->recent[process->recent_at].end = record->addr + record->size;
     process->recent_at = (process->recent_at + 1) % RECENT_FREES;
     addrtree_remove(&process->heap, event->free.addr, &index);
-    record_die(flow, process, index, event->time);
+    live_record_die(flow, process, index, event->time);
 }

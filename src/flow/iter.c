@@ -17,7 +17,7 @@ static void access_of(const struct flow *flow, const struct event *event, struct
                                    .addr = sample->addr,
                                    .physical = sample->physical,
                                    .ordinal = sample->ordinal,
-                                   .thread = thread_at(flow, event->pid, event->tid, event->time),
+                                   .thread = live_thread_at(flow, event->pid, event->tid, event->time),
                                    .object = mark->object,
                                    .stack = sample->stack,
                                    .latency = timed ? sample->latency : 0,

@@ -13,7 +13,7 @@ static void range_put(struct flow *flow, struct process *process, uint64_t start
 static void range_gone(struct flow *flow, struct process *process, uint32_t record, uint64_t bytes, uint64_t time)
 {
     if (pool_at(&flow->records, record)->process != process->index) {
-        record_die(flow, process, record, time);
+        live_record_die(flow, process, record, time);
         return;
     }
     uint64_t *left = map64_find(&flow->map_left, record);
@@ -21,7 +21,7 @@ static void range_gone(struct flow *flow, struct process *process, uint32_t reco
         return;
     *left = *left > bytes ? *left - bytes : 0;
     if (*left == 0)
-        record_die(flow, process, record, time);
+        live_record_die(flow, process, record, time);
 }
 
 /* Takes [start, end) out of every range. What is left of one on either side stays the same object. */
@@ -70,11 +70,11 @@ static const char *name_of(const struct event_map *map, const char *path)
 static void grow_break(struct flow *flow, struct process *process, uint64_t addr, uint64_t end, uint64_t time)
 {
     if (process->brk == FLOW_NONE) {
-        process->brk = record_new(flow, process, OBJECT_MAP, addr, 0, time);
+        process->brk = live_record_new(flow, process, OBJECT_MAP, addr, 0, time);
         pool_at(&flow->records, process->brk)->flags |= RECORD_LEFTOVER;
-        record_name(flow, process->brk, &(struct named){.name = "[heap]", .file = "", .module = ""});
+        live_record_name(flow, process->brk, &(struct named){.name = "[heap]", .file = "", .module = ""});
     }
-    process->brk = record_in(flow, process, process->brk);
+    process->brk = live_record_in(flow, process, process->brk);
     struct record *record = pool_at(&flow->records, process->brk);
     uint64_t low = record->size && record->addr < addr ? record->addr : addr;
     uint64_t high = record->addr + record->size > end ? record->addr + record->size : end;
@@ -83,7 +83,7 @@ static void grow_break(struct flow *flow, struct process *process, uint64_t addr
     range_put(flow, process, addr, end, process->brk);
 }
 
-void maps_map(struct flow *flow, struct process *process, const struct event *event)
+void live_maps_map(struct flow *flow, struct process *process, const struct event *event)
 {
     const struct event_map *map = &event->map;
     const char *path = map->path ? map->path : "";
@@ -96,32 +96,33 @@ void maps_map(struct flow *flow, struct process *process, const struct event *ev
         return;
     }
     enum object_kind kind = kind_of(map, path);
-    uint32_t index = record_new(flow, process, kind, map->addr, map->size, event->time);
+    uint32_t index = live_record_new(flow, process, kind, map->addr, map->size, event->time);
     struct record *record = pool_at(&flow->records, index);
-    record->thread = thread_of(flow, process, event->tid, event->time);
+    record->thread = live_thread_of(flow, process, event->tid, event->time);
     record->fn = ALLOC_FNS; /* mmap */
-    uint32_t stack = stack_of(process, map->stack);
+    uint32_t stack = live_stack_of(process, map->stack);
     if (stack == FLOW_NONE)
         record->flags |= RECORD_LEFTOVER;
     else if (kind != OBJECT_STACK)
-        record->trail = stack_trail(flow, process, stack, ALLOC_FNS, kind, event->time);
+        record->trail = live_stack_trail(flow, process, stack, ALLOC_FNS, kind, event->time);
     const char *name = name_of(map, path);
     if (*name)
-        record_name(flow, index, &(struct named){.name = strtab_intern(flow->texts, name), .file = "", .module = ""});
+        live_record_name(flow, index,
+                         &(struct named){.name = strtab_intern(flow->texts, name), .file = "", .module = ""});
     *map64_insert(&flow->map_left, index, NULL) = map->size;
     range_put(flow, process, map->addr, end, index);
     if (record->trail != FLOW_NONE)
-        record_count(flow, index);
+        live_record_count(flow, index);
 }
 
-void maps_unmap(struct flow *flow, struct process *process, const struct event *event)
+void live_maps_unmap(struct flow *flow, struct process *process, const struct event *event)
 {
     uint64_t end = event->map.addr + event->map.size;
     if (event->map.size && end > event->map.addr)
         punch(flow, process, event->map.addr, end, event->time);
 }
 
-void maps_end(struct flow *flow, struct process *process, uint32_t record)
+void live_maps_end(struct flow *flow, struct process *process, uint32_t record)
 {
     if (pool_at(&flow->records, record)->process == process->index) {
         uint64_t *left = map64_find(&flow->map_left, record);
@@ -129,5 +130,5 @@ void maps_end(struct flow *flow, struct process *process, uint32_t record)
             return;
         *left = 0;
     }
-    record_die(flow, process, record, UINT64_MAX);
+    live_record_die(flow, process, record, UINT64_MAX);
 }

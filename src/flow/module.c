@@ -24,7 +24,7 @@ static uint32_t module_number(struct flow *flow, const struct event_module *even
     return number;
 }
 
-void module_list_drop(struct module_list *list)
+void live_module_list_drop(struct module_list *list)
 {
     if (list && --list->refs == 0)
         free(list);
@@ -48,7 +48,7 @@ static void rebuild(struct process *process, uint64_t start, uint64_t end, const
     }
     if (added)
         list->places[list->count++] = *added;
-    module_list_drop(old);
+    live_module_list_drop(old);
     process->modules = list;
 }
 
@@ -59,16 +59,16 @@ static void forget_names(struct flow *flow, struct process *process, struct addr
     uint32_t record;
     while (addrtree_ceiling(tree, key, &key, &record) && key < end) {
         addrtree_remove(tree, key, &record);
-        record_die(flow, process, record, time);
+        live_record_die(flow, process, record, time);
     }
 }
 
-void module_load(struct flow *flow, struct process *process, const struct event *event)
+void live_module_load(struct flow *flow, struct process *process, const struct event *event)
 {
     const struct event_module *module = &event->module;
     if (module->end <= module->start)
         return;
-    const struct module_place *there = module_at(process, module->start);
+    const struct module_place *there = live_module_at(process, module->start);
     struct module_place place = {
         .start = module->start, .end = module->end, .bias = module->bias, .module = module_number(flow, module)};
     if (there && there->start == place.start && there->end == place.end && there->module == place.module)
@@ -78,9 +78,9 @@ void module_load(struct flow *flow, struct process *process, const struct event 
     rebuild(process, module->start, module->end, &place);
 }
 
-void module_unload(struct flow *flow, struct process *process, const struct event *event)
+void live_module_unload(struct flow *flow, struct process *process, const struct event *event)
 {
-    const struct module_place *place = module_at(process, event->module.start);
+    const struct module_place *place = live_module_at(process, event->module.start);
     if (!place)
         return;
     uint64_t start = place->start, end = place->end;
@@ -89,7 +89,7 @@ void module_unload(struct flow *flow, struct process *process, const struct even
     rebuild(process, start, end, NULL);
 }
 
-const struct module_place *module_at(const struct process *process, uint64_t addr)
+const struct module_place *live_module_at(const struct process *process, uint64_t addr)
 {
     const struct module_list *list = process->modules;
     if (!list)

@@ -26,7 +26,7 @@ static void collect(struct flow *flow, bool sampled)
     }
 }
 
-void objects_number(struct flow *flow)
+void live_objects_number(struct flow *flow)
 {
     collect(flow, true);
     flow->sampled_objects = (uint32_t)flow->objects.count;
@@ -135,7 +135,7 @@ const struct flow_object *flow_object(const struct flow *flow, uint32_t index)
     return &(*chunk)[index % ROW_CHUNK];
 }
 
-void objects_free(struct flow *flow)
+void live_objects_free(struct flow *flow)
 {
     for (size_t i = 0; flow->rows && i <= flow->objects.count / ROW_CHUNK; i++)
         free(flow->rows[i]);

@@ -16,7 +16,7 @@ static struct process *process_new(struct flow *flow, uint32_t pid, uint64_t tim
     return process;
 }
 
-struct process *process_of(struct flow *flow, uint32_t pid, uint64_t time)
+struct process *live_process_of(struct flow *flow, uint32_t pid, uint64_t time)
 {
     uint64_t *place = map64_find(&flow->process_of_pid, pid);
     if (place)
@@ -58,7 +58,7 @@ static uint32_t thread_new(struct flow *flow, struct process *process, uint32_t 
     return index;
 }
 
-uint32_t thread_of(struct flow *flow, struct process *process, uint32_t tid, uint64_t time)
+uint32_t live_thread_of(struct flow *flow, struct process *process, uint32_t tid, uint64_t time)
 {
     uint64_t *place = map64_find(&flow->thread_of_tid, thread_key(process->row.pid, tid));
     if (place && flow->threads.items[*place].process == process->index)
@@ -66,7 +66,7 @@ uint32_t thread_of(struct flow *flow, struct process *process, uint32_t tid, uin
     return thread_new(flow, process, tid, time);
 }
 
-uint32_t thread_at(const struct flow *flow, uint32_t pid, uint32_t tid, uint64_t time)
+uint32_t live_thread_at(const struct flow *flow, uint32_t pid, uint32_t tid, uint64_t time)
 {
     uint64_t *place = map64_find(&flow->thread_of_tid, thread_key(pid, tid));
     if (!place)
@@ -104,14 +104,14 @@ static void end_lives(struct flow *flow, struct process *process)
     uint32_t value;
     /* Objects that were never freed end with their process: `died` stays open, but they no longer count as live. */
     while (addrtree_ceiling(&process->heap, key, &key, &value)) {
-        record_die(flow, process, value, UINT64_MAX);
+        live_record_die(flow, process, value, UINT64_MAX);
         if (key++ == UINT64_MAX)
             break;
     }
     addrtree_free(&process->heap);
     key = 0;
     while (addrtree_ceiling(&process->maps, key, &key, &value)) {
-        maps_end(flow, process, pool_at(&flow->ranges, value)->record);
+        live_maps_end(flow, process, pool_at(&flow->ranges, value)->record);
         if (key++ == UINT64_MAX)
             break;
     }
@@ -120,7 +120,7 @@ static void end_lives(struct flow *flow, struct process *process)
     process->ended = true;
 }
 
-void process_start(struct flow *flow, const struct event *event)
+void live_process_start(struct flow *flow, const struct event *event)
 {
     uint64_t *place = map64_find(&flow->process_of_pid, event->pid);
     struct process *former = place ? flow->processes.items[*place] : NULL;
@@ -138,7 +138,7 @@ void process_start(struct flow *flow, const struct event *event)
     process->row.exe = strtab_intern(flow->texts, event->process.exe ? event->process.exe : "");
     process->row.command = strtab_intern(flow->texts, event->process.command ? event->process.command : "");
     if (event->process.forked && event->process.parent != event->pid) {
-        struct process *parent = process_of(flow, event->process.parent, event->time);
+        struct process *parent = live_process_of(flow, event->process.parent, event->time);
         if (parent != process && !parent->ended && process->heap.count == 0)
             inherit(process, parent, event->time);
         if (!*process->row.exe)
@@ -146,12 +146,12 @@ void process_start(struct flow *flow, const struct event *event)
         if (!*process->row.command)
             process->row.command = parent->row.command;
     }
-    thread_of(flow, process, event->pid, event->time);
+    live_thread_of(flow, process, event->pid, event->time);
 }
 
-void process_exit(struct flow *flow, const struct event *event)
+void live_process_exit(struct flow *flow, const struct event *event)
 {
-    struct process *process = process_of(flow, event->pid, event->time);
+    struct process *process = live_process_of(flow, event->pid, event->time);
     if (process->ended)
         return;
     process->row.died = event->time;
@@ -185,9 +185,9 @@ static void stack_known(struct flow *flow, struct process *process, uint32_t thr
     addrtree_put(&process->stacks, low, range, NULL);
 }
 
-void thread_start(struct flow *flow, const struct event *event)
+void live_thread_start(struct flow *flow, const struct event *event)
 {
-    struct process *process = process_of(flow, event->pid, event->time);
+    struct process *process = live_process_of(flow, event->pid, event->time);
     uint64_t *place = map64_find(&flow->thread_of_tid, thread_key(event->pid, event->tid));
     uint32_t index = place ? (uint32_t)*place : FLOW_NONE;
     if (index == FLOW_NONE || flow->threads.items[index].died != UINT64_MAX ||
@@ -200,29 +200,29 @@ void thread_start(struct flow *flow, const struct event *event)
     stack_known(flow, process, index, event);
 }
 
-void thread_name(struct flow *flow, const struct event *event)
+void live_thread_name(struct flow *flow, const struct event *event)
 {
-    struct process *process = process_of(flow, event->pid, event->time);
+    struct process *process = live_process_of(flow, event->pid, event->time);
     if (event->thread.name && *event->thread.name)
-        flow->threads.items[thread_of(flow, process, event->tid, event->time)].name =
+        flow->threads.items[live_thread_of(flow, process, event->tid, event->time)].name =
             strtab_intern(flow->texts, event->thread.name);
 }
 
-void thread_exit(struct flow *flow, const struct event *event)
+void live_thread_exit(struct flow *flow, const struct event *event)
 {
     uint64_t *place = map64_find(&flow->thread_of_tid, thread_key(event->pid, event->tid));
     if (place && flow->threads.items[*place].died == UINT64_MAX)
         flow->threads.items[*place].died = event->time;
 }
 
-void process_free(struct process *process)
+void live_process_free(struct process *process)
 {
     addrtree_free(&process->heap);
     addrtree_free(&process->maps);
     addrtree_free(&process->statics);
     addrtree_free(&process->sections);
     addrtree_free(&process->stacks);
-    module_list_drop(process->modules);
+    live_module_list_drop(process->modules);
     map64_free(&process->stack_ids);
     map64_free(&process->waiting);
     map64_free(&process->clones);

@@ -88,7 +88,7 @@ const struct flow_site *flow_site(const struct flow *flow, uint32_t index)
 
 size_t flow_stack(const struct flow *flow, uint32_t process, uint32_t stack, const uint64_t **frames)
 {
-    uint32_t index = process < flow->processes.count ? stack_of(flow->processes.items[process], stack) : FLOW_NONE;
+    uint32_t index = process < flow->processes.count ? live_stack_of(flow->processes.items[process], stack) : FLOW_NONE;
     if (index == FLOW_NONE)
         return 0;
     *frames = flow->chain.items + flow->stacks.items[index].first;
@@ -99,15 +99,15 @@ size_t flow_stack_frames(const struct flow *const_flow, uint32_t process, uint32
                          size_t max)
 {
     struct flow *flow = (struct flow *)const_flow; /* names are a cache */
-    uint32_t index = process < flow->processes.count ? stack_of(flow->processes.items[process], stack) : FLOW_NONE;
+    uint32_t index = process < flow->processes.count ? live_stack_of(flow->processes.items[process], stack) : FLOW_NONE;
     if (index == FLOW_NONE)
         return 0;
     const struct stack *chain = &flow->stacks.items[index];
     size_t count = 0;
     for (uint16_t i = 0; i < chain->depth && count < max; i++) {
         uint64_t pc = flow->chain.items[chain->first + i] - (i > 0 || chain->allocates);
-        uint32_t number = frame_number(flow, flow->processes.items[process], pc);
-        frame_names(flow, number);
+        uint32_t number = live_frame_number(flow, flow->processes.items[process], pc);
+        live_frame_names(flow, number);
         const struct frame *frame = &flow->frames.items[number];
         for (uint32_t name = 0; name < frame->name_count && count < max; name++)
             frames[count++] = flow->names.items[frame->first_name + name];

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-uint32_t record_new(struct flow *flow, struct process *process, enum object_kind kind, uint64_t addr, uint64_t size,
-                    uint64_t time)
+uint32_t live_record_new(struct flow *flow, struct process *process, enum object_kind kind, uint64_t addr,
+                         uint64_t size, uint64_t time)
 {
     uint32_t index = flow->free_record;
     if (index != FLOW_NONE)
@@ -22,13 +22,13 @@ uint32_t record_new(struct flow *flow, struct process *process, enum object_kind
     return index;
 }
 
-void record_name(struct flow *flow, uint32_t record, const struct named *named)
+void live_record_name(struct flow *flow, uint32_t record, const struct named *named)
 {
     *map64_insert(&flow->named_of, record, NULL) = flow->named.count;
     array_push(&flow->named, *named);
 }
 
-void record_count(struct flow *flow, uint32_t index)
+void live_record_count(struct flow *flow, uint32_t index)
 {
     const struct record *record = pool_at(&flow->records, index);
     struct trail *trails = flow->trails.items;
@@ -65,7 +65,7 @@ static void uncount(struct flow *flow, const struct record *record, uint64_t tim
     }
 }
 
-void record_die(struct flow *flow, struct process *process, uint32_t index, uint64_t time)
+void live_record_die(struct flow *flow, struct process *process, uint32_t index, uint64_t time)
 {
     struct record *record = pool_at(&flow->records, index);
     if (record->process != process->index) { /* the parent's: only this process's copy of it dies */
@@ -91,7 +91,7 @@ void record_die(struct flow *flow, struct process *process, uint32_t index, uint
     flow->free_record = index;
 }
 
-uint32_t record_in(struct flow *flow, struct process *process, uint32_t index)
+uint32_t live_record_in(struct flow *flow, struct process *process, uint32_t index)
 {
     const struct record *record = pool_at(&flow->records, index);
     if (record->process == process->index)
@@ -100,7 +100,8 @@ uint32_t record_in(struct flow *flow, struct process *process, uint32_t index)
     uint64_t *clone = map64_insert(&process->clones, index, &is_new);
     if (!is_new)
         return (uint32_t)*clone;
-    uint32_t copy = record_new(flow, process, record->flags & RECORD_KIND, record->addr, record->size, record->born);
+    uint32_t copy =
+        live_record_new(flow, process, record->flags & RECORD_KIND, record->addr, record->size, record->born);
     *clone = copy;
     struct record *own = pool_at(&flow->records, copy);
     own->trail = record->trail;
@@ -116,7 +117,7 @@ uint32_t record_in(struct flow *flow, struct process *process, uint32_t index)
     return copy;
 }
 
-struct tally *record_tally(struct flow *flow, uint32_t index)
+struct tally *live_record_tally(struct flow *flow, uint32_t index)
 {
     struct record *record = pool_at(&flow->records, index);
     if (record->tally == FLOW_NONE) {

@@ -29,7 +29,7 @@ static void home_known(struct flow *flow, const struct mark *mark, uint32_t thre
     totals_home(&flow->totals, remote);
     totals_home(&flow->threads.items[thread].totals, remote);
     if (mark->object != FLOW_NONE)
-        tally_home(record_tally(flow, mark->object), remote);
+        tally_home(live_record_tally(flow, mark->object), remote);
     if (stack != FLOW_NONE)
         tally_home(pool_at(&flow->tallies, flow->stacks.items[stack].tally), remote);
 }
@@ -65,7 +65,7 @@ static struct tally *stack_tally(struct flow *flow, struct process *process, uin
         if (!stack->allocates)
             stack->process = process->index;
         if (stack->depth)
-            stack->frame = frame_number(flow, process, flow->chain.items[stack->first]);
+            stack->frame = live_frame_number(flow, process, flow->chain.items[stack->first]);
     }
     return pool_at(&flow->tallies, stack->tally);
 }
@@ -109,14 +109,14 @@ static struct mark *mark_of(struct flow *flow, uint64_t ordinal)
     return &flow->marks.items[ordinal];
 }
 
-void sample_add(struct flow *flow, struct process *process, const struct event *event)
+void live_sample_add(struct flow *flow, struct process *process, const struct event *event)
 {
     const struct event_sample *sample = &event->sample;
     if (sample->ordinal >= FLOW_NONE)
         return;
-    uint32_t thread = thread_of(flow, process, event->tid, event->time);
+    uint32_t thread = live_thread_of(flow, process, event->tid, event->time);
     enum reason reason;
-    uint32_t object = attribute(flow, process, sample->addr, &reason);
+    uint32_t object = live_attribute(flow, process, sample->addr, &reason);
     if (object == FLOW_NONE)
         flow->reasons[reason]++;
     else
@@ -125,8 +125,8 @@ void sample_add(struct flow *flow, struct process *process, const struct event *
     totals_add(&flow->totals, sample);
     totals_add(&flow->threads.items[thread].totals, sample);
     if (object != FLOW_NONE)
-        tally_add(record_tally(flow, object), sample);
-    uint32_t stack = stack_of(process, sample->stack);
+        tally_add(live_record_tally(flow, object), sample);
+    uint32_t stack = live_stack_of(process, sample->stack);
     if (stack != FLOW_NONE) {
         tally_add(stack_tally(flow, process, stack), sample);
     }
@@ -148,12 +148,12 @@ void sample_add(struct flow *flow, struct process *process, const struct event *
                       &(struct waiting){.ordinal = (uint32_t)sample->ordinal, .thread = thread, .stack = stack});
 }
 
-void sample_touch(struct flow *flow, struct process *process, const struct event *event)
+void live_sample_touch(struct flow *flow, struct process *process, const struct event *event)
 {
     if (!flow->topology->pretended || flow->topology->home != HOME_FIRST_TOUCH || flow->topology->node_count == 1)
         return;
     flow->has_touches = true;
-    int node = flow->thread_nodes.items[thread_of(flow, process, event->tid, event->time)];
+    int node = flow->thread_nodes.items[live_thread_of(flow, process, event->tid, event->time)];
     uint64_t page = event->touch.addr >> PAGES_SHIFT << PAGES_SHIFT;
     if (node >= 0)
         pages_touch(&process->pages, page, topology_home_of_page(flow->topology, page, node));
@@ -173,7 +173,7 @@ static void wake(struct flow *flow, uint32_t index, int node)
     }
 }
 
-void sample_home(struct flow *flow, struct process *process, const struct event *event)
+void live_sample_home(struct flow *flow, struct process *process, const struct event *event)
 {
     enum { LARGEST_PAGE = 1 << 30 };
     const struct topology *topology = flow->topology;

@@ -110,7 +110,7 @@ static void expand_chain(struct drawing *drawing, uint32_t leaf)
     struct chain chain = {.leaf = leaf, .first = (uint32_t)drawing->steps.count};
     while (depth-- > 0) {
         uint32_t frame = flow->trails.items[path[depth]].frame;
-        frame_names(flow, frame);
+        live_frame_names(flow, frame);
         for (uint32_t i = 0; i < flow->frames.items[frame].name_count; i++)
             array_push(&drawing->steps,
                        (struct step){.trail = path[depth], .name = flow->frames.items[frame].first_name + i});
@@ -347,7 +347,7 @@ static void peaks(struct flow *flow)
     }
 }
 
-void sites_draw(struct flow *flow)
+void live_sites_draw(struct flow *flow)
 {
     struct drawing drawing = {.flow = flow, .lines = strtab_new()};
     size_t trails = flow->trails.count;

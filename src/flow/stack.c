@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-void stack_define(struct flow *flow, struct process *process, const struct event_stack *event)
+void live_stack_define(struct flow *flow, struct process *process, const struct event_stack *event)
 {
     if (event->id == 0)
         return;
@@ -24,7 +24,7 @@ void stack_define(struct flow *flow, struct process *process, const struct event
     flow->chain.count += event->depth;
 }
 
-uint32_t stack_of(const struct process *process, uint32_t id)
+uint32_t live_stack_of(const struct process *process, uint32_t id)
 {
     for (; process && id; process = process->origin) {
         uint64_t *place = map64_find(&process->stack_ids, id);
@@ -34,9 +34,9 @@ uint32_t stack_of(const struct process *process, uint32_t id)
     return FLOW_NONE;
 }
 
-uint32_t frame_number(struct flow *flow, const struct process *process, uint64_t pc)
+uint32_t live_frame_number(struct flow *flow, const struct process *process, uint64_t pc)
 {
-    const struct module_place *place = module_at(process, pc);
+    const struct module_place *place = live_module_at(process, pc);
     uint64_t key[2] = {place ? pc - place->bias : pc, place ? place->module : 0};
     uint32_t number = strtab_add_bytes(flow->frame_keys, (const char *)key, sizeof key);
     while (flow->frames.count <= number)
@@ -55,8 +55,8 @@ static uint32_t trail_child(struct flow *flow, uint32_t parent, uint32_t frame)
     return number;
 }
 
-uint32_t stack_trail(struct flow *flow, struct process *process, uint32_t stack_index, uint8_t fn, uint8_t kind,
-                     uint64_t time)
+uint32_t live_stack_trail(struct flow *flow, struct process *process, uint32_t stack_index, uint8_t fn, uint8_t kind,
+                          uint64_t time)
 {
     uint32_t trail = 0;
     if (stack_index != FLOW_NONE) {
@@ -67,7 +67,7 @@ uint32_t stack_trail(struct flow *flow, struct process *process, uint32_t stack_
         stack->process = process->index;
         uint32_t depth = stack->depth < TRAIL_MAX_DEPTH ? stack->depth : TRAIL_MAX_DEPTH;
         for (uint32_t i = 0; i < depth; i++)
-            trail = trail_child(flow, trail, frame_number(flow, process, flow->chain.items[stack->first + i] - 1));
+            trail = trail_child(flow, trail, live_frame_number(flow, process, flow->chain.items[stack->first + i] - 1));
         stack->trail = trail;
     }
     /* Without a chain all there is to tell sites apart is the function that allocated. */
@@ -85,7 +85,7 @@ uint32_t stack_trail(struct flow *flow, struct process *process, uint32_t stack_
     return trail;
 }
 
-void frame_names(struct flow *flow, uint32_t index)
+void live_frame_names(struct flow *flow, uint32_t index)
 {
     struct frame *frame = &flow->frames.items[index];
     if (frame->name_count)

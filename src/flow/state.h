@@ -191,56 +191,56 @@ struct flow {
 };
 
 /* process.c */
-struct process *process_of(struct flow *flow, uint32_t pid, uint64_t time);
-uint32_t thread_of(struct flow *flow, struct process *process, uint32_t tid, uint64_t time);
-void process_start(struct flow *flow, const struct event *event);
-void process_exit(struct flow *flow, const struct event *event);
-void thread_start(struct flow *flow, const struct event *event);
-void thread_name(struct flow *flow, const struct event *event);
-void thread_exit(struct flow *flow, const struct event *event);
-uint32_t thread_at(const struct flow *flow, uint32_t pid, uint32_t tid, uint64_t time);
-void process_free(struct process *process);
+struct process *live_process_of(struct flow *flow, uint32_t pid, uint64_t time);
+uint32_t live_thread_of(struct flow *flow, struct process *process, uint32_t tid, uint64_t time);
+void live_process_start(struct flow *flow, const struct event *event);
+void live_process_exit(struct flow *flow, const struct event *event);
+void live_thread_start(struct flow *flow, const struct event *event);
+void live_thread_name(struct flow *flow, const struct event *event);
+void live_thread_exit(struct flow *flow, const struct event *event);
+uint32_t live_thread_at(const struct flow *flow, uint32_t pid, uint32_t tid, uint64_t time);
+void live_process_free(struct process *process);
 
 /* module.c */
-void module_load(struct flow *flow, struct process *process, const struct event *event);
-void module_unload(struct flow *flow, struct process *process, const struct event *event);
-const struct module_place *module_at(const struct process *process, uint64_t addr);
-void module_list_drop(struct module_list *list);
+void live_module_load(struct flow *flow, struct process *process, const struct event *event);
+void live_module_unload(struct flow *flow, struct process *process, const struct event *event);
+const struct module_place *live_module_at(const struct process *process, uint64_t addr);
+void live_module_list_drop(struct module_list *list);
 
 /* stack.c */
-void stack_define(struct flow *flow, struct process *process, const struct event_stack *event);
-uint32_t stack_of(const struct process *process, uint32_t id); /* in flow.stacks, or FLOW_NONE */
-uint32_t stack_trail(struct flow *flow, struct process *process, uint32_t stack, uint8_t fn, uint8_t kind,
-                     uint64_t time);
-uint32_t frame_number(struct flow *flow, const struct process *process, uint64_t pc);
-void frame_names(struct flow *flow, uint32_t frame); /* fills first_name and name_count */
+void live_stack_define(struct flow *flow, struct process *process, const struct event_stack *event);
+uint32_t live_stack_of(const struct process *process, uint32_t id); /* in flow.stacks, or FLOW_NONE */
+uint32_t live_stack_trail(struct flow *flow, struct process *process, uint32_t stack, uint8_t fn, uint8_t kind,
+                          uint64_t time);
+uint32_t live_frame_number(struct flow *flow, const struct process *process, uint64_t pc);
+void live_frame_names(struct flow *flow, uint32_t frame); /* fills first_name and name_count */
 
 /* record.c: objects being born and dying */
-uint32_t record_new(struct flow *flow, struct process *process, enum object_kind kind, uint64_t addr, uint64_t size,
-                    uint64_t time);
-void record_name(struct flow *flow, uint32_t record, const struct named *named);
-void record_count(struct flow *flow, uint32_t record);
-void record_die(struct flow *flow, struct process *process, uint32_t record, uint64_t time);
-uint32_t record_in(struct flow *flow, struct process *process, uint32_t record); /* a fork's own copy */
-struct tally *record_tally(struct flow *flow, uint32_t record);
+uint32_t live_record_new(struct flow *flow, struct process *process, enum object_kind kind, uint64_t addr,
+                         uint64_t size, uint64_t time);
+void live_record_name(struct flow *flow, uint32_t record, const struct named *named);
+void live_record_count(struct flow *flow, uint32_t record);
+void live_record_die(struct flow *flow, struct process *process, uint32_t record, uint64_t time);
+uint32_t live_record_in(struct flow *flow, struct process *process, uint32_t record); /* a fork's own copy */
+struct tally *live_record_tally(struct flow *flow, uint32_t record);
 
 /* heap.c, maps.c */
-void heap_alloc(struct flow *flow, struct process *process, const struct event *event);
-void heap_free(struct flow *flow, struct process *process, const struct event *event);
-void maps_map(struct flow *flow, struct process *process, const struct event *event);
-void maps_unmap(struct flow *flow, struct process *process, const struct event *event);
-void maps_end(struct flow *flow, struct process *process, uint32_t record); /* the process is gone */
+void live_heap_alloc(struct flow *flow, struct process *process, const struct event *event);
+void live_heap_free(struct flow *flow, struct process *process, const struct event *event);
+void live_maps_map(struct flow *flow, struct process *process, const struct event *event);
+void live_maps_unmap(struct flow *flow, struct process *process, const struct event *event);
+void live_maps_end(struct flow *flow, struct process *process, uint32_t record); /* the process is gone */
 
 /* attribute.c: the record at an address now, or FLOW_NONE with a reason. */
-uint32_t attribute(struct flow *flow, struct process *process, uint64_t addr, enum reason *reason);
+uint32_t live_attribute(struct flow *flow, struct process *process, uint64_t addr, enum reason *reason);
 
 /* sample.c: samples, and where pages lie */
-void sample_add(struct flow *flow, struct process *process, const struct event *event);
-void sample_touch(struct flow *flow, struct process *process, const struct event *event);
-void sample_home(struct flow *flow, struct process *process, const struct event *event);
+void live_sample_add(struct flow *flow, struct process *process, const struct event *event);
+void live_sample_touch(struct flow *flow, struct process *process, const struct event *event);
+void live_sample_home(struct flow *flow, struct process *process, const struct event *event);
 
 /* sites.c */
-void sites_draw(struct flow *flow);
+void live_sites_draw(struct flow *flow);
 
 /* feed.c */
 struct flow *flow_new(struct symbols *symbols, const struct topology *topology);
@@ -248,7 +248,7 @@ void flow_feed(struct flow *flow, const struct event *event);
 void flow_finish(struct flow *flow);
 
 /* objects.c */
-void objects_number(struct flow *flow);
-void objects_free(struct flow *flow);
+void live_objects_number(struct flow *flow);
+void live_objects_free(struct flow *flow);
 
 #endif

@@ -1,6 +1,6 @@
 /* view/report_json.c - the same rows for programs. Field names are a promise: docs/json.md. */
 #include "base/json.h"
-#include "view/rows.h"
+#include "view/report.h"
 #include "view/whole.h"
 
 enum { VERSION = 1, SHARE_DECIMALS = 6 };
