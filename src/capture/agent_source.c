@@ -101,7 +101,7 @@ static void introduce(struct agent_source *source, struct ring_state *state)
 static bool find_process(struct agent_source *source, struct ring_state *state)
 {
     struct capture_process *process = process_find(source->processes, state->pid);
-    if (process && process->image == state->image && !process->gone) {
+    if (process && process->image == state->image) {
         state->process = process;
         process->rings++;
         return true;
@@ -182,17 +182,22 @@ static void pass_counters(struct agent_source *source, struct ring_state *state,
 static void free_ring(struct agent_source *source, struct ring_state *state, uint64_t now)
 {
     struct wire_ring *ring = state->ring;
+    uint32_t index = (uint32_t)(state - source->rings);
     pass_counters(source, state, now);
     trace_lane_drop(&state->lane);
     source->stack_entries -= state->stack_room;
     free(state->stacks);
     if (state->process)
         state->process->rings--;
-    if (state - source->rings >= KEEP_RINGS)
-        capture_region_drop_ring(source->region, (uint32_t)(state - source->rings));
+    if (index >= KEEP_RINGS)
+        capture_region_drop_ring(source->region, index);
     *state = (struct ring_state){.ring = ring, .data = state->data};
     memset((void *)&ring->counters, 0, sizeof ring->counters);
+    ring->pid = ring->tid = 0;
     atomic_store(&ring->waiting, 0);
+    /* Low ones first: what was used before is in memory already. */
+    if (index < atomic_load(&source->region->map->claim_hint))
+        atomic_store(&source->region->map->claim_hint, index);
     atomic_store_explicit(&ring->state, WIRE_RING_FREE, memory_order_release);
 }
 
@@ -204,8 +209,13 @@ size_t agent_source_drain(struct agent_source *source)
         uint32_t now = atomic_load_explicit(&state->ring->state, memory_order_acquire);
         if (now == WIRE_RING_FREE)
             continue;
-        if (!state->owned)
+        if (!state->owned) {
+            /* Whose it is can be read once something was written: a thread claims first and signs then. */
+            if (now == WIRE_RING_CLAIMED && atomic_load_explicit(&state->ring->head, memory_order_acquire) ==
+                                                atomic_load_explicit(&state->ring->tail, memory_order_relaxed))
+                continue;
             adopt(source, state);
+        }
         bytes += drain_ring(source, state);
         if (now == WIRE_RING_CLOSED && state->tail == atomic_load(&state->ring->head))
             free_ring(source, state, clock_now_ns());
@@ -235,8 +245,8 @@ static void end_processes(struct agent_source *source, uint64_t now)
         if (map->keys[i] == MAP64_EMPTY)
             continue;
         struct capture_process *process = (struct capture_process *)(uintptr_t)map->values[i];
-        if (!process->gone && process->rings == 0 && process->image && kill((pid_t)process->pid, 0) < 0 &&
-            errno == ESRCH)
+        if (process->pid != source->processes->first && !process->gone && process->rings == 0 && process->image &&
+            kill((pid_t)process->pid, 0) < 0 && errno == ESRCH)
             process_end(source->processes, process, now, -1);
     }
     if (map->count > KEEP_PROCESSES)
@@ -247,8 +257,12 @@ void agent_source_tend(struct agent_source *source, uint64_t now)
 {
     for (uint32_t i = 0; i < source->ring_count; i++) {
         struct ring_state *state = &source->rings[i];
-        if (!state->owned || atomic_load(&state->ring->state) != WIRE_RING_CLAIMED)
+        if (atomic_load(&state->ring->state) != WIRE_RING_CLAIMED)
             continue; /* one that was closed is freed as soon as it is drained */
+        if (!state->owned && state->ring->pid && state->ring->tid)
+            adopt(source, state); /* claimed, and nothing written: its thread may be gone all the same */
+        if (!state->owned)
+            continue;
         bool gone = thread_gone(source, state);
         pass_counters(source, state, now);
         if (!gone)

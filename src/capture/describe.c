@@ -55,7 +55,7 @@ static void set_machine(struct trace_session *session)
     trace_session_set(session, "start_time", text);
 }
 
-struct trace_session *describe_session(const struct capture_options *options, const struct capture_region *region)
+struct trace_session *describe_session(const struct capture_options *options, const struct capture_means *means)
 {
     static const char *const sources[] = {"soft", "soft", "faults", "none"};
     struct trace_session *session = trace_session_new();
@@ -64,7 +64,8 @@ struct trace_session *describe_session(const struct capture_options *options, co
     trace_session_set(session, "command", line);
     set_machine(session);
     trace_session_set(session, "source", sources[options->samples]);
-    trace_session_set(session, "tick", region->map->config.flags & WIRE_TICK_TIMER_ONLY ? "timer" : "perf");
+    trace_session_set(session, "tick", means->perf_tick ? "perf" : "timer");
+    trace_session_set(session, "tick_reason", means->tick_reason);
     trace_session_setf(session, "period_ns", "%" PRIu64, options->tick_ns);
     trace_session_setf(session, "burst", "%u", options->burst);
     trace_session_set(session, "accesses", !options->stores ? "loads" : !options->loads ? "stores" : "all");
@@ -72,8 +73,13 @@ struct trace_session *describe_session(const struct capture_options *options, co
     trace_session_set(session, "latency_unit", "ns");
     trace_session_setf(session, "budget_ppm", "%u", options->budget_ppm);
     trace_session_set(session, "topology", topology);
-    trace_session_set(session, "first_touch", "samples");
-    trace_session_set(session, "homes", options->topology->pretended ? "pretended" : "kernel");
+    trace_session_set(session, "first_touch", means->faults ? "faults" : "samples");
+    trace_session_set(session, "first_touch_reason", means->faults_reason);
+    trace_session_set(session, "homes",
+                      options->topology->pretended ? "pretended"
+                      : means->homes_refused       ? "unknown"
+                                                   : "kernel");
+    trace_session_set(session, "homes_reason", means->homes_reason);
     free(line);
     free(topology);
     return session;
@@ -130,4 +136,28 @@ struct trace_session *describe_ending(const struct recorder_result *result, cons
     if (sink->failure.code)
         trace_session_set(ending, "write_error", sink->failure.text);
     return ending;
+}
+
+void describe_means(struct recorder_result *result, const struct capture_options *options,
+                    const struct capture_means *means)
+{
+    if (options->samples == SAMPLES_NONE)
+        snprintf(result->source, sizeof result->source, "none, as wished");
+    else if (options->samples == SAMPLES_FAULTS)
+        snprintf(result->source, sizeof result->source, "page faults");
+    else
+        snprintf(result->source, sizeof result->source, "soft: ticks from %s%s%s", means->perf_tick ? "perf" : "timers",
+                 *means->tick_reason ? ", " : "", means->tick_reason);
+    const char *reason = *means->tick_reason ? means->tick_reason : means->faults_reason;
+    if (*reason)
+        snprintf(result->notes, sizeof result->notes, "%s: %s%s%s", reason,
+                 *means->tick_reason ? "ticks come from timers" : "",
+                 *means->tick_reason && *means->faults_reason ? ", " : "",
+                 *means->faults_reason ? "first touch comes from the samples" : "");
+    else if (*means->homes_reason)
+        snprintf(result->notes, sizeof result->notes, "homes of pages stay unknown: %s", means->homes_reason);
+    else if (result->untracked)
+        snprintf(result->notes, sizeof result->notes,
+                 "%" PRIu64 " program%s started without the agent (static, setuid, or another environment)",
+                 result->untracked, result->untracked == 1 ? "" : "s");
 }

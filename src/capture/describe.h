@@ -3,17 +3,22 @@
 #define NUMALENS_CAPTURE_DESCRIBE_H
 
 #include "capture/agent_source.h"
+#include "capture/probe.h"
 #include "capture/recorder.h"
 
 #include <sys/resource.h>
 
 /* The caller frees what these return. */
-struct trace_session *describe_session(const struct capture_options *options, const struct capture_region *region);
+struct trace_session *describe_session(const struct capture_options *options, const struct capture_means *means);
 struct trace_session *describe_ending(const struct recorder_result *result, const struct sink *sink,
                                       const struct agent_totals *totals);
 
 /* Fills the figures of `result` that come from the sink and from `usage` of the target. */
 void describe_result(struct recorder_result *result, const struct sink *sink, const struct agent_totals *totals,
                      const struct rusage *usage);
+
+/* Fills result->source and result->notes. */
+void describe_means(struct recorder_result *result, const struct capture_options *options,
+                    const struct capture_means *means);
 
 #endif

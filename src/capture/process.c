@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
-void process_table_init(struct process_table *table, struct sink *sink, size_t stacks_most)
+/* A map that has just grown: two slots of 16 bytes for each chain, and the old map beside it for a moment. */
+enum { BYTES_PER_STACK = 48 };
+
+void process_table_init(struct process_table *table, struct sink *sink, size_t memory)
 {
-    *table = (struct process_table){.sink = sink, .stacks_most = stacks_most};
+    *table = (struct process_table){.sink = sink, .stacks_most = memory / BYTES_PER_STACK};
 }
 
 static void forget_stacks(struct process_table *table, struct capture_process *process)
@@ -109,6 +112,5 @@ void process_table_prune(struct process_table *table)
 
 size_t process_table_memory(const struct process_table *table)
 {
-    /* A map may have grown just before: four slots of 16 bytes for three chains, twice that at most. */
-    return table->stacks * 43 + table->by_pid.count * (sizeof(struct capture_process) + 32);
+    return table->stacks * BYTES_PER_STACK + table->by_pid.count * (sizeof(struct capture_process) + 32);
 }

@@ -18,13 +18,15 @@ struct capture_process {
 
 struct process_table {
     struct sink *sink;
+    uint32_t first;             /* the target itself: who started it knows how it ended */
     struct map64 by_pid;        /* to struct capture_process * */
     size_t stacks, stacks_most; /* kept in all processes */
     uint64_t started;           /* images seen */
     uint64_t stacks_lost;       /* chains without a number, not yet told */
 };
 
-void process_table_init(struct process_table *table, struct sink *sink, size_t stacks_most);
+/* Call chains take up to `memory` bytes. */
+void process_table_init(struct process_table *table, struct sink *sink, size_t memory);
 void process_table_free(struct process_table *table);
 
 /* The process as far as it is known, or NULL. */

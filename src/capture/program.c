@@ -161,26 +161,26 @@ cleanup:
     return result;
 }
 
-char *program_find(const char *name, int *exit_status, struct error *err)
+int program_check(const char *name, int *exit_status, struct error *err)
 {
-    int cause;
+    int cause, code;
     char *path = find_in_path(name, &cause);
     struct stat status;
     if (cause == ENOENT || cause == ENOTDIR) {
         *exit_status = PROGRAM_NOT_FOUND;
-        error_set(err, -cause, "there is no program %s%s", name, strchr(name, '/') ? "" : " in PATH");
+        code = error_set(err, -cause, "there is no program %s%s", name, strchr(name, '/') ? "" : " in PATH");
     } else if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
         *exit_status = PROGRAM_NOT_EXECUTABLE;
-        error_set(err, -EISDIR, "%s is a folder, not a program", name);
+        code = error_set(err, -EISDIR, "%s is a folder, not a program", name);
     } else if (cause) {
         *exit_status = PROGRAM_NOT_EXECUTABLE;
-        error_set(err, -cause, "%s cannot be run: %s", name,
-                  cause == EACCES ? "it is not executable (chmod +x makes it so)" : strerror(cause));
-    } else if (check_file(path, 0, exit_status, err) == 0) {
-        return path;
+        code = error_set(err, -cause, "%s cannot be run: %s", name,
+                         cause == EACCES ? "it is not executable (chmod +x makes it so)" : strerror(cause));
+    } else {
+        code = check_file(path, 0, exit_status, err);
     }
     free(path);
-    return NULL;
+    return code;
 }
 
 char *program_agent_path(struct error *err)

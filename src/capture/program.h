@@ -7,10 +7,10 @@
 /* Exit statuses of a shell for programs that cannot be run. */
 enum { PROGRAM_REFUSED = 1, PROGRAM_NOT_EXECUTABLE = 126, PROGRAM_NOT_FOUND = 127 };
 
-/* The file that execvp would run for `name`, for the caller to free, or NULL with `err` and the exit status that says
- * so. Programs that the agent cannot enter are refused here: static ones, setuid and setgid ones, those with file
- * capabilities, those for other processors or another C library. A script is judged by its interpreter. */
-char *program_find(const char *name, int *exit_status, struct error *err);
+/* 0, or a negative code with `err` and the exit status that says so. Programs that the agent cannot enter are refused
+ * here: static ones, setuid and setgid ones, those with file capabilities, those for other processors or another C
+ * library. A script is judged by its interpreter. */
+int program_check(const char *name, int *exit_status, struct error *err);
 
 /* The agent's library: beside this binary in a build tree, else where it was installed. The caller frees it. */
 char *program_agent_path(struct error *err);

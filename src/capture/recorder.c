@@ -4,11 +4,15 @@
 #include "base/mem.h"
 #include "capture/agent_source.h"
 #include "capture/describe.h"
+#include "capture/homes.h"
 #include "capture/launch.h"
+#include "capture/perf_source.h"
+#include "capture/probe.h"
 #include "capture/program.h"
 #include "capture/signals.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -17,11 +21,14 @@
 
 enum {
     IDLE_NS = 10000000,    /* sleep at most that long: the heartbeat must go on */
+    HURRY_NS = 1000000,    /* when kernel buffers fill up */
     TEND_NS = 100000000,   /* between looks for threads that are gone */
     FLUSH_NS = 1000000000, /* what a kill -9 may cost */
     LITTLE_BYTES = 32 << 10,
-    FORK_SERVER_ROUNDS = 3,
+    LAST_ROUNDS = 3,
 };
+
+#define HURRY_FILLED 0.1
 
 struct recorder {
     const struct capture_options *options;
@@ -32,44 +39,112 @@ struct recorder {
     struct sink sink;
     struct process_table processes;
     struct agent_source *agents;
+    struct perf_source *perf;   /* NULL: refused, or not wanted */
+    struct homes *homes;        /* NULL: nothing to ask, or no answer */
+    struct capture_means means; /* what is in force */
     uint64_t started, tended, flushed;
     size_t drained; /* bytes since the writer's memory was looked at */
     int wait_status;
     struct rusage usage; /* of the target */
 };
 
+static void listen_sample(void *context, uint32_t pid, uint64_t addr, uint64_t time)
+{
+    struct recorder *recorder = context;
+    homes_sample(recorder->homes, pid, addr, time);
+}
+
+static void listen_fresh(void *context, uint32_t pid, uint64_t addr, uint64_t size)
+{
+    struct recorder *recorder = context;
+    perf_source_fresh(recorder->perf, pid, addr, size);
+}
+
+/* Finds out what can be had here, before the target exists. */
+static int find_means(struct recorder *recorder, struct error *err)
+{
+    const struct capture_options *options = recorder->options;
+    struct capture_means *means = &recorder->means;
+    bool soft = options->samples == SAMPLES_AUTO || options->samples == SAMPLES_SOFT;
+    struct error why = {0};
+    if (soft && options->tick != TICK_TIMER) {
+        means->perf_tick = probe_perf_tick(&why);
+        if (!means->perf_tick && options->tick == TICK_PERF)
+            return error_set(err, why.code, "the tick cannot come from perf: %s; --tick timer needs none", why.text);
+        if (!means->perf_tick)
+            snprintf(means->tick_reason, sizeof means->tick_reason, "%.255s", why.text);
+    }
+    means->homes = homes_wanted(options->topology, &why);
+    means->homes_refused = why.code != 0;
+    if (means->homes_refused)
+        snprintf(means->homes_reason, sizeof means->homes_reason, "%.255s", why.text);
+    return 0;
+}
+
+/* The sources beside the agent, on the child that waits. */
+static int open_sources(struct recorder *recorder, struct error *err)
+{
+    const struct capture_options *options = recorder->options;
+    struct capture_means *means = &recorder->means;
+    struct error why = {0};
+    recorder->perf = perf_source_open(recorder->launch.pid, options, &why);
+    means->faults = recorder->perf != NULL;
+    if (recorder->perf)
+        return 0;
+    if (options->samples == SAMPLES_FAULTS)
+        return error_set(err, why.code, "page faults cannot be recorded: %s", why.text);
+    snprintf(means->faults_reason, sizeof means->faults_reason, "%.255s", why.text);
+    return 0;
+}
+
+static int open_trace(struct recorder *recorder, struct error *err)
+{
+    struct trace_session *session = describe_session(recorder->options, &recorder->means);
+    recorder->sink.writer = trace_writer_open(recorder->options->output, session, err);
+    trace_session_free(session);
+    return recorder->sink.writer ? 0 : err->code;
+}
+
+static void connect_sources(struct recorder *recorder)
+{
+    size_t memory = recorder->options->memory;
+    struct agent_listener listener = {.context = recorder};
+    counter_clock_start(&recorder->clock, !(recorder->region.map->config.flags & WIRE_COUNTER_IS_CPU));
+    process_table_init(&recorder->processes, &recorder->sink, memory / 16);
+    recorder->processes.first = (uint32_t)recorder->launch.pid;
+    if (recorder->means.homes) {
+        recorder->homes = homes_new(&recorder->sink, memory / 32);
+        listener.sample = listen_sample;
+    }
+    if (recorder->perf) {
+        perf_source_connect(recorder->perf, &recorder->sink, &recorder->processes);
+        listener.fresh = listen_fresh;
+    }
+    recorder->agents = agent_source_new(&recorder->region, &recorder->processes, &recorder->sink, &recorder->clock,
+                                        &listener, memory / 16);
+}
+
 static int start(struct recorder *recorder, struct error *err)
 {
     const struct capture_options *options = recorder->options;
     struct recorder_result *result = recorder->result;
+    char *agent = NULL;
     sigset_t mask;
-    result->exit_status = PROGRAM_REFUSED;
-    char *program = program_find(options->command[0], &result->exit_status, err);
-    if (!program)
-        return err->code;
-    free(program);
-    result->exit_status = PROGRAM_REFUSED;
-    char *agent = program_agent_path(err);
-    if (!agent)
-        return err->code;
-    int code = capture_region_make(&recorder->region, options, err);
-    if (code == 0) {
-        signals_take(&mask);
-        code = launch_prepare(&recorder->launch, options->command, recorder->region.environment, agent, &mask, err);
-    }
-    free(agent);
+    int code = program_check(options->command[0], &result->exit_status, err);
     if (code < 0)
         return code;
-
-    struct trace_session *session = describe_session(options, &recorder->region);
-    recorder->sink.writer = trace_writer_open(options->output, session, err);
-    trace_session_free(session);
-    if (!recorder->sink.writer)
+    result->exit_status = PROGRAM_REFUSED;
+    if (!(agent = program_agent_path(err)))
         return err->code;
-    counter_clock_start(&recorder->clock, !(recorder->region.map->config.flags & WIRE_COUNTER_IS_CPU));
-    process_table_init(&recorder->processes, &recorder->sink, options->memory / 16 / 43);
-    recorder->agents = agent_source_new(&recorder->region, &recorder->processes, &recorder->sink, &recorder->clock,
-                                        NULL, options->memory / 16);
+    if ((code = find_means(recorder, err)) < 0 ||
+        (code = capture_region_make(&recorder->region, options, recorder->means.perf_tick, err)) < 0)
+        goto cleanup;
+    signals_take(&mask);
+    if ((code = launch_prepare(&recorder->launch, options->command, recorder->region.environment, agent, &mask, err)) <
+            0 ||
+        (code = open_sources(recorder, err)) < 0 || (code = open_trace(recorder, err)) < 0)
+        goto cleanup;
+    connect_sources(recorder);
     signals_ready(recorder->agents, &mask);
     recorder->started = recorder->tended = recorder->flushed = clock_now_ns();
     code = launch_go(&recorder->launch, options->command[0], &result->exit_status, err);
@@ -79,6 +154,8 @@ static int start(struct recorder *recorder, struct error *err)
         unlink(options->output);
     }
     result->ran = code == 0;
+cleanup:
+    free(agent);
     return code;
 }
 
@@ -120,16 +197,24 @@ static void drain_until_end(struct recorder *recorder)
         ended = target_ended(recorder);
         size_t bytes = agent_source_drain(recorder->agents);
         recorder->drained += bytes;
+        /* Records of `now` and before are drained: so an agent's news of new memory came before its first touch. */
+        double filled = recorder->perf ? perf_source_drain(recorder->perf, now) : 0;
+        if (recorder->homes)
+            homes_ask(recorder->homes, now);
         tend(recorder, now);
         signals_forward(recorder->launch.pid, now);
         if (!ended && bytes < LITTLE_BYTES)
-            agent_source_sleep(recorder->agents, IDLE_NS);
+            agent_source_sleep(recorder->agents, filled > HURRY_FILLED ? HURRY_NS : IDLE_NS);
     }
     /* The program is no more; what its children do from now on is not part of it. */
     atomic_store(&recorder->region.map->recording, 0);
-    for (int round = 0; round < FORK_SERVER_ROUNDS; round++)
+    for (int round = 0; round < LAST_ROUNDS; round++)
         agent_source_drain(recorder->agents);
     agent_source_tend(recorder->agents, clock_now_ns());
+    if (recorder->perf) {
+        perf_source_drain(recorder->perf, UINT64_MAX);
+        recorder->result->untracked = perf_source_finish(recorder->perf);
+    }
 }
 
 static void finish(struct recorder *recorder)
@@ -145,6 +230,7 @@ static void finish(struct recorder *recorder)
     trace_writer_flush(recorder->sink.writer, recorder->sink.failure.code ? NULL : &recorder->sink.failure);
     describe_result(result, &recorder->sink, agent_source_totals(recorder->agents), &recorder->usage);
     result->processes = recorder->processes.started;
+    describe_means(result, recorder->options, &recorder->means);
     struct trace_session *ending = describe_ending(result, &recorder->sink, agent_source_totals(recorder->agents));
     agent_source_free(recorder->agents);
     recorder->agents = NULL;
@@ -168,6 +254,8 @@ int recorder_run(const struct capture_options *options, struct recorder_result *
         launch_cancel(&recorder.launch);
     }
     signals_release();
+    perf_source_close(recorder.perf);
+    homes_free(recorder.homes);
     agent_source_free(recorder.agents);
     process_table_free(&recorder.processes);
     capture_region_free(&recorder.region);

@@ -9,11 +9,12 @@ struct recorder_result {
     int signal;      /* that the program died of, or 0 */
     bool ran;        /* the program was started */
     uint64_t samples, objects, threads, processes;
-    uint64_t bytes; /* of the file */
-    uint64_t drops; /* things lost that weigh: see recorder.c */
+    uint64_t untracked; /* programs that no agent spoke for */
+    uint64_t bytes;     /* of the file */
+    uint64_t drops;     /* things lost that weigh: see recorder.c */
     uint64_t duration_ns, target_cpu_ns, recorder_cpu_ns, handler_ns;
-    char source[160];           /* which sampler is in force and why */
-    char notes[512];            /* what could not be had, one line each; "" when nothing */
+    char source[320];           /* which sampler is in force and why */
+    char notes[640];            /* what could not be had, one line each; "" when nothing */
     struct error write_failure; /* code 0, or why the file is not whole */
 };
 

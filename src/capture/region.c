@@ -14,7 +14,7 @@
 
 enum { RING_BYTES = 128 << 10, FEWEST_RINGS = 16, MOST_RINGS = 4096 };
 
-static void configure(struct wire_config *config, const struct capture_options *options)
+static void configure(struct wire_config *config, const struct capture_options *options, bool perf_tick)
 {
     bool sampling = options->samples == SAMPLES_AUTO || options->samples == SAMPLES_SOFT;
     config->flags = WIRE_TRACK_HEAP;
@@ -26,7 +26,7 @@ static void configure(struct wire_config *config, const struct capture_options *
         config->flags |= WIRE_MEASURE_LATENCY;
     if (options->follow)
         config->flags |= WIRE_FOLLOW_CHILDREN;
-    if (options->tick == TICK_TIMER)
+    if (!perf_tick)
         config->flags |= WIRE_TICK_TIMER_ONLY;
     config->burst = options->burst;
     config->tick_ns = options->tick_ns;
@@ -39,7 +39,8 @@ static void configure(struct wire_config *config, const struct capture_options *
     }
 }
 
-int capture_region_make(struct capture_region *region, const struct capture_options *options, struct error *err)
+int capture_region_make(struct capture_region *region, const struct capture_options *options, bool perf_tick,
+                        struct error *err)
 {
     *region = (struct capture_region){.fd = -1};
     uint32_t rings = (uint32_t)(options->memory / 4 * 3 / RING_BYTES);
@@ -68,7 +69,7 @@ int capture_region_make(struct capture_region *region, const struct capture_opti
     header->ring_bytes = RING_BYTES;
     header->rings_offset = rings_offset;
     header->data_offset = rings_offset + headers;
-    configure(&header->config, options);
+    configure(&header->config, options, perf_tick);
     atomic_store(&header->heartbeat_ns, clock_now_ns());
     atomic_store(&header->recording, 1);
     snprintf(region->environment, sizeof region->environment, "%s=%d:%d:%" PRIu64, WIRE_ENVIRONMENT, (int)getpid(),

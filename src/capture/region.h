@@ -14,7 +14,8 @@ struct capture_region {
 };
 
 /* Rings take three quarters of options->memory, but only once they are used. */
-int capture_region_make(struct capture_region *region, const struct capture_options *options, struct error *err);
+int capture_region_make(struct capture_region *region, const struct capture_options *options, bool perf_tick,
+                        struct error *err);
 
 /* Tells every agent to stop, and unmaps. */
 void capture_region_free(struct capture_region *region);

@@ -1,0 +1,216 @@
+#include "capture/homes.h"
+
+#include "base/array.h"
+#include "base/map64.h"
+#include "base/mem.h"
+#include "topology/home.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    AGAIN_NS = 1000000000,
+    BYTES_PER_PAGE = 16 * 2 * 2 + 16, /* slots of a map that is half full and may be growing; the list of new ones */
+    SEEN = 1,                         /* in a value: sampled since it was asked for */
+    TOLD = 2,                         /* its node, in the upper half, is in the trace */
+};
+
+struct fresh_page {
+    uint64_t page, time;
+};
+
+struct watched {
+    uint32_t pid;
+    bool gone;
+    struct map64 pages; /* page number, to node << 32 | flags */
+    array_of(struct fresh_page) fresh;
+};
+
+struct homes {
+    struct sink *sink;
+    struct map64 by_pid; /* to struct watched * */
+    struct watched *last;
+    size_t pages, most;
+    unsigned shift;
+    uint64_t asked_again;
+    array_of(uint64_t) addresses;
+    array_of(int32_t) nodes;
+};
+
+bool homes_wanted(const struct topology *topology, struct error *err)
+{
+    err->code = 0;
+    unsigned with_memory = 0;
+    for (uint32_t i = 0; i < topology->node_count; i++)
+        with_memory += topology->nodes[i].memory != 0;
+    if (topology->pretended || with_memory < 2)
+        return false;
+    uint64_t page = (uintptr_t)&page;
+    int32_t node;
+    return home_query(getpid(), &page, 1, &node, err) == 0;
+}
+
+struct homes *homes_new(struct sink *sink, size_t memory)
+{
+    struct homes *homes = mem_zalloc(sizeof *homes);
+    homes->sink = sink;
+    homes->most = memory / BYTES_PER_PAGE;
+    homes->shift = (unsigned)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
+    return homes;
+}
+
+static void forget_pages(struct homes *homes, struct watched *watched)
+{
+    homes->pages -= watched->pages.count;
+    map64_free(&watched->pages);
+    array_free(&watched->fresh);
+}
+
+void homes_free(struct homes *homes)
+{
+    if (!homes)
+        return;
+    for (size_t i = 0; i < homes->by_pid.capacity; i++) {
+        if (homes->by_pid.keys[i] == MAP64_EMPTY)
+            continue;
+        forget_pages(homes, (struct watched *)(uintptr_t)homes->by_pid.values[i]);
+        free((struct watched *)(uintptr_t)homes->by_pid.values[i]);
+    }
+    map64_free(&homes->by_pid);
+    array_free(&homes->addresses);
+    array_free(&homes->nodes);
+    free(homes);
+}
+
+static struct watched *watched_for(struct homes *homes, uint32_t pid)
+{
+    if (homes->last && homes->last->pid == pid)
+        return homes->last;
+    bool is_new;
+    uint64_t *place = map64_insert(&homes->by_pid, pid, &is_new);
+    if (is_new) {
+        *place = (uintptr_t)mem_zalloc(sizeof(struct watched));
+        ((struct watched *)(uintptr_t)*place)->pid = pid;
+    }
+    return homes->last = (struct watched *)(uintptr_t)*place;
+}
+
+static void start_anew(struct homes *homes)
+{
+    for (size_t i = 0; i < homes->by_pid.capacity; i++)
+        if (homes->by_pid.keys[i] != MAP64_EMPTY)
+            forget_pages(homes, (struct watched *)(uintptr_t)homes->by_pid.values[i]);
+}
+
+void homes_sample(struct homes *homes, uint32_t pid, uint64_t addr, uint64_t time)
+{
+    if (homes->pages >= homes->most)
+        start_anew(homes);
+    struct watched *watched = watched_for(homes, pid);
+    bool is_new;
+    uint64_t page = addr >> homes->shift;
+    uint64_t *value = map64_insert(&watched->pages, page, &is_new);
+    *value |= SEEN;
+    if (is_new) {
+        homes->pages++;
+        array_push(&watched->fresh, (struct fresh_page){page, time});
+    }
+}
+
+static void tell(struct homes *homes, const struct watched *watched, uint64_t page, int32_t node, uint64_t time)
+{
+    struct event event = {.time = time, .pid = watched->pid, .tid = watched->pid, .kind = EVENT_HOME};
+    event.home = (struct event_home){page << homes->shift, (uint64_t)1 << homes->shift, node};
+    sink_put(homes->sink, &event);
+}
+
+/* Asks for homes->addresses. False when the process is gone or the kernel will not tell. */
+static bool query(struct homes *homes, struct watched *watched, uint64_t now)
+{
+    size_t count = homes->addresses.count;
+    array_reserve(&homes->nodes, count);
+    struct error err;
+    int code = home_query((pid_t)watched->pid, homes->addresses.items, count, homes->nodes.items, &err);
+    if (code == 0)
+        return true;
+    sink_loss(homes->sink, now, watched->pid, 0, LOSS_HOME_UNKNOWN, code == -ESRCH ? watched->fresh.count : count);
+    watched->gone = true;
+    return false;
+}
+
+static void ask_fresh(struct homes *homes, struct watched *watched, uint64_t now)
+{
+    homes->addresses.count = 0;
+    array_each (&watched->fresh, struct fresh_page, fresh)
+        array_push(&homes->addresses, fresh->page << homes->shift);
+    if (homes->addresses.count == 0 || !query(homes, watched, now))
+        return;
+    uint64_t unknown = 0;
+    for (size_t i = 0; i < watched->fresh.count; i++) {
+        int32_t node = homes->nodes.items[i];
+        uint64_t *value = map64_find(&watched->pages, watched->fresh.items[i].page);
+        if (node < 0 || !value) {
+            unknown++;
+            continue; /* asked again when it is sampled again */
+        }
+        *value = (uint64_t)(uint32_t)node << 32 | TOLD;
+        /* The page lay there when it was sampled, as far as anyone can tell. */
+        tell(homes, watched, watched->fresh.items[i].page, node, watched->fresh.items[i].time);
+    }
+    sink_loss(homes->sink, now, watched->pid, 0, LOSS_HOME_UNKNOWN, unknown);
+    watched->fresh.count = 0;
+}
+
+static void ask_again(struct homes *homes, struct watched *watched, uint64_t now)
+{
+    homes->addresses.count = 0;
+    for (size_t i = 0; i < watched->pages.capacity; i++)
+        if (watched->pages.keys[i] != MAP64_EMPTY && (watched->pages.values[i] & SEEN))
+            array_push(&homes->addresses, watched->pages.keys[i] << homes->shift);
+    if (homes->addresses.count == 0 || !query(homes, watched, now))
+        return;
+    for (size_t i = 0; i < homes->addresses.count; i++) {
+        int32_t node = homes->nodes.items[i];
+        uint64_t page = homes->addresses.items[i] >> homes->shift;
+        uint64_t *value = map64_find(&watched->pages, page);
+        if (!value)
+            continue;
+        bool changed = !(*value & TOLD) || (int32_t)(*value >> 32) != node;
+        *value &= ~(uint64_t)SEEN;
+        if (node < 0 || !changed)
+            continue;
+        *value = (uint64_t)(uint32_t)node << 32 | TOLD;
+        tell(homes, watched, page, node, now);
+    }
+}
+
+void homes_ask(struct homes *homes, uint64_t now)
+{
+    bool again = now - homes->asked_again >= AGAIN_NS;
+    array_of(struct watched *) gone = {0};
+    for (size_t i = 0; i < homes->by_pid.capacity; i++) {
+        if (homes->by_pid.keys[i] == MAP64_EMPTY)
+            continue;
+        struct watched *watched = (struct watched *)(uintptr_t)homes->by_pid.values[i];
+        ask_fresh(homes, watched, now);
+        if (again && !watched->gone)
+            ask_again(homes, watched, now);
+        if (watched->gone)
+            array_push(&gone, watched);
+    }
+    array_each (&gone, struct watched *, watched) {
+        map64_remove(&homes->by_pid, (*watched)->pid);
+        forget_pages(homes, *watched);
+        free(*watched);
+        homes->last = NULL;
+    }
+    array_free(&gone);
+    if (again)
+        homes->asked_again = now;
+}
+
+size_t homes_memory(const struct homes *homes)
+{
+    return homes->pages * BYTES_PER_PAGE;
+}

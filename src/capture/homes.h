@@ -1,0 +1,26 @@
+/* capture/homes.h - asks the kernel where the pages of samples lie: new pages at once, hot ones again every second so
+ * that migrations show. Appends EVENT_HOME only when something is new. Bounded: when the set of pages is full it starts
+ * anew, and pages are told again. */
+#ifndef NUMALENS_CAPTURE_HOMES_H
+#define NUMALENS_CAPTURE_HOMES_H
+
+#include "capture/sink.h"
+#include "topology/topology.h"
+
+struct homes;
+
+/* Whether there is anything to ask: a real topology with memory on more than one node. `err` says why the kernel would
+ * not answer, with code 0 when it would. */
+bool homes_wanted(const struct topology *topology, struct error *err);
+
+struct homes *homes_new(struct sink *sink, size_t memory);
+void homes_free(struct homes *homes);
+
+void homes_sample(struct homes *homes, uint32_t pid, uint64_t addr, uint64_t time);
+
+/* Asks for what is due. */
+void homes_ask(struct homes *homes, uint64_t now);
+
+size_t homes_memory(const struct homes *homes);
+
+#endif

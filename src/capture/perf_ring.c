@@ -1,0 +1,83 @@
+#include "capture/perf_ring.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int perf_ring_open(struct perf_ring *ring, struct perf_event_attr *attr, pid_t pid, int cpu, size_t pages)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    *ring = (struct perf_ring){.fd = -1};
+    ring->fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    if (ring->fd < 0)
+        return -errno;
+    /* perf_event_mlock_kb is shared by everything this user runs: take less rather than nothing. */
+    for (; pages; pages /= 2) {
+        void *map = mmap(NULL, (pages + 1) * page, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+        if (map != MAP_FAILED) {
+            ring->header = map;
+            ring->data = (const uint8_t *)map + page;
+            ring->size = pages * page;
+            return 0;
+        }
+        if (errno != EPERM && errno != ENOMEM)
+            break;
+    }
+    int code = -errno;
+    close(ring->fd);
+    ring->fd = -1;
+    return code;
+}
+
+void perf_ring_close(struct perf_ring *ring)
+{
+    if (ring->header)
+        munmap(ring->header, ring->size + (size_t)sysconf(_SC_PAGESIZE));
+    if (ring->fd >= 0)
+        close(ring->fd);
+    free(ring->copy);
+    *ring = (struct perf_ring){.fd = -1};
+}
+
+const struct perf_event_header *perf_ring_peek(struct perf_ring *ring)
+{
+    uint64_t head = __atomic_load_n(&ring->header->data_head, __ATOMIC_ACQUIRE);
+    size_t filled = head - ring->tail, at = ring->tail & (ring->size - 1);
+    if (filled < sizeof(struct perf_event_header))
+        return NULL;
+    const struct perf_event_header *record = (const struct perf_event_header *)(ring->data + at);
+    size_t size = record->size; /* records are 8-aligned, so their heads never wrap */
+    if (size < sizeof *record || size > filled) {
+        ring->tail = head;
+        return NULL;
+    }
+    size_t to_end = ring->size - at;
+    if (size <= to_end)
+        return record;
+    if (!ring->copy)
+        ring->copy = mem_alloc(UINT16_MAX + 1);
+    memcpy(ring->copy, record, to_end);
+    memcpy(ring->copy + to_end, ring->data, size - to_end);
+    return (const struct perf_event_header *)ring->copy;
+}
+
+void perf_ring_next(struct perf_ring *ring, const struct perf_event_header *record)
+{
+    ring->tail += record->size;
+}
+
+void perf_ring_release(struct perf_ring *ring)
+{
+    __atomic_store_n(&ring->header->data_tail, ring->tail, __ATOMIC_RELEASE);
+}
+
+double perf_ring_filled(const struct perf_ring *ring)
+{
+    uint64_t head = __atomic_load_n(&ring->header->data_head, __ATOMIC_RELAXED);
+    return (double)(head - ring->tail) / (double)ring->size;
+}

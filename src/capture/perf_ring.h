@@ -1,0 +1,35 @@
+/* capture/perf_ring.h - one buffer of perf_event_open, read record by record. */
+#ifndef NUMALENS_CAPTURE_PERF_RING_H
+#define NUMALENS_CAPTURE_PERF_RING_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct perf_ring {
+    int fd;
+    struct perf_event_mmap_page *header; /* NULL: not open */
+    const uint8_t *data;
+    size_t size; /* of data, a power of two */
+    uint64_t tail;
+    uint8_t *copy; /* a record that wraps is put together here */
+};
+
+/* Opens `attr` on one process and CPU and maps its buffer, with at most `pages` pages: fewer when the kernel will not
+ * lock that many. 0 or -errno; -ENODEV for a CPU that is offline. */
+int perf_ring_open(struct perf_ring *ring, struct perf_event_attr *attr, pid_t pid, int cpu, size_t pages);
+void perf_ring_close(struct perf_ring *ring);
+
+/* The oldest record, or NULL. Good until perf_ring_next. */
+const struct perf_event_header *perf_ring_peek(struct perf_ring *ring);
+void perf_ring_next(struct perf_ring *ring, const struct perf_event_header *record);
+
+/* Gives what was read back to the kernel. */
+void perf_ring_release(struct perf_ring *ring);
+
+/* How full it is, of 1.0. */
+double perf_ring_filled(const struct perf_ring *ring);
+
+#endif

@@ -1,0 +1,308 @@
+#include "capture/perf_source.h"
+
+#include "base/mem.h"
+#include "capture/perf_ring.h"
+#include "capture/probe.h"
+#include "capture/tasks.h"
+#include "capture/touched.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PAGES_MOST = 64, KERNEL_BIT = 63 };
+
+struct perf_source {
+    struct perf_ring *rings;
+    unsigned ring_count;
+    struct sink *sink;
+    struct process_table *processes;
+    struct tasks tasks;
+    struct touched touched;
+    uint32_t first;
+    bool follow;
+    bool as_samples; /* faults are the samples */
+};
+
+/* The records below, as they lie in the buffer with our sample_type. */
+struct fault_record {
+    struct perf_event_header header;
+    uint64_t ip;
+    uint32_t pid, tid;
+    uint64_t time, addr;
+    uint32_t cpu, reserved;
+};
+
+struct task_record { /* FORK and EXIT */
+    struct perf_event_header header;
+    uint32_t pid, parent_pid, tid, parent_tid;
+    uint64_t time;
+};
+
+struct comm_record {
+    struct perf_event_header header;
+    uint32_t pid, tid;
+    char name[];
+};
+
+struct map_record {
+    struct perf_event_header header;
+    uint32_t pid, tid;
+    uint64_t addr, size, offset;
+    uint32_t device[2];
+    uint64_t inode, generation;
+    uint32_t prot, flags;
+    char path[];
+};
+
+struct lost_record {
+    struct perf_event_header header;
+    uint64_t id, lost;
+};
+
+enum { TRAILER_BYTES = 24 }; /* of all but samples: pid, tid; time; CPU */
+
+static int open_ring(struct perf_ring *ring, struct perf_event_attr *attr, pid_t child, int cpu, size_t pages)
+{
+    int code = perf_ring_open(ring, attr, child, cpu, pages);
+    if (code == -EACCES && !attr->exclude_kernel) {
+        attr->exclude_kernel = 1; /* perf_event_paranoid 2: faults that system calls take stay unseen */
+        code = perf_ring_open(ring, attr, child, cpu, pages);
+    }
+    return code;
+}
+
+struct perf_source *perf_source_open(pid_t child, const struct capture_options *options, struct error *err)
+{
+    struct perf_event_attr attr = {
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof attr,
+        .config = PERF_COUNT_SW_PAGE_FAULTS,
+        .sample_period = 1,
+        .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU,
+        .disabled = 1,
+        .inherit = 1,
+        .enable_on_exec = 1,
+        .mmap = 1,
+        .mmap_data = 1,
+        .mmap2 = 1,
+        .comm = 1,
+        .comm_exec = 1,
+        .task = 1,
+        .sample_id_all = 1,
+        .exclude_hv = 1,
+        .use_clockid = 1,
+        .clockid = CLOCK_MONOTONIC_RAW,
+    };
+    long cpus = sysconf(_SC_NPROCESSORS_CONF);
+    unsigned count = cpus > 0 ? (unsigned)cpus : 1;
+    size_t pages = PAGES_MOST, page = (size_t)sysconf(_SC_PAGESIZE);
+    while (pages > 1 && pages * page * count > options->memory / 16)
+        pages /= 2;
+    struct perf_source *source = mem_zalloc(sizeof *source);
+    source->rings = mem_zalloc(count * sizeof *source->rings);
+    int code = -ENODEV;
+    for (unsigned cpu = 0; cpu < count; cpu++) {
+        struct perf_ring *ring = &source->rings[source->ring_count];
+        int result = open_ring(ring, &attr, child, (int)cpu, pages);
+        if (result == -ENODEV)
+            continue;
+        code = result;
+        if (code < 0)
+            break;
+        source->ring_count++;
+    }
+    if (code < 0) {
+        probe_explain_perf(code, err);
+        perf_source_close(source);
+        return NULL;
+    }
+    source->first = (uint32_t)child;
+    source->follow = options->follow;
+    source->as_samples = options->samples == SAMPLES_FAULTS;
+    touched_init(&source->touched, options->memory / 32);
+    tasks_init(&source->tasks, source->first, options->follow);
+    return source;
+}
+
+void perf_source_close(struct perf_source *source)
+{
+    if (!source)
+        return;
+    for (unsigned i = 0; i < source->ring_count; i++)
+        perf_ring_close(&source->rings[i]);
+    touched_free(&source->touched);
+    tasks_free(&source->tasks);
+    free(source->rings);
+    free(source);
+}
+
+void perf_source_connect(struct perf_source *source, struct sink *sink, struct process_table *processes)
+{
+    source->sink = source->tasks.sink = sink;
+    source->processes = source->tasks.processes = processes;
+}
+
+static uint64_t time_of(const struct perf_event_header *record)
+{
+    if (record->type == PERF_RECORD_SAMPLE)
+        return ((const struct fault_record *)record)->time;
+    uint64_t time;
+    memcpy(&time, (const char *)record + record->size - TRAILER_BYTES + 8, sizeof time);
+    return time;
+}
+
+static void put_sample(struct perf_source *source, const struct fault_record *fault)
+{
+    struct capture_process *process = process_find(source->processes, fault->pid);
+    struct event event = {.time = fault->time, .pid = fault->pid, .tid = fault->tid, .kind = EVENT_SAMPLE};
+    event.sample = (struct event_sample){
+        .addr = fault->addr,
+        .stack = process ? process_stack(source->processes, process, &fault->ip, 1, true) : 0,
+        .cpu = (uint16_t)fault->cpu,
+        .source = SOURCE_FAULTS,
+        .flags = SAMPLE_FIRST,
+    };
+    sink_put(source->sink, &event);
+}
+
+static void take_fault(struct perf_source *source, const struct fault_record *fault)
+{
+    if (fault->addr >> KERNEL_BIT || (!source->follow && fault->pid != source->first))
+        return;
+    if (source->as_samples)
+        put_sample(source, fault);
+    if (!touched_add(&source->touched, fault->pid, fault->addr))
+        return;
+    struct event event = {.time = fault->time, .pid = fault->pid, .tid = fault->tid, .kind = EVENT_TOUCH};
+    event.touch = (struct event_touch){.addr = fault->addr, .ip = fault->ip, .cpu = (uint16_t)fault->cpu};
+    sink_put(source->sink, &event);
+}
+
+static enum map_kind kind_of(const struct map_record *map)
+{
+    if (strncmp(map->path, "[stack", 6) == 0)
+        return MAP_KIND_STACK;
+    if (strncmp(map->path, "[heap", 5) == 0)
+        return MAP_KIND_BRK;
+    if (strncmp(map->path, "//anon", 6) == 0)
+        return map->flags & MAP_SHARED ? MAP_KIND_SHARED : MAP_KIND_ANONYMOUS;
+    return map->path[0] == '/' ? MAP_KIND_FILE : MAP_KIND_OTHER;
+}
+
+static void take_map(struct perf_source *source, const struct map_record *map, uint64_t time)
+{
+    struct event_map kept = {
+        .addr = map->addr,
+        .size = map->size,
+        .offset = map->offset,
+        .prot = map->prot,
+        .flags = map->flags,
+        .map_kind = (uint8_t)kind_of(map),
+        .path = strncmp(map->path, "//anon", 6) == 0 ? "" : map->path,
+    };
+    touched_forget(&source->touched, map->pid, map->addr, map->size);
+    tasks_map(&source->tasks, time, map->pid, &kept);
+}
+
+static void take(struct perf_source *source, const struct perf_event_header *record)
+{
+    const struct task_record *task = (const struct task_record *)record;
+    const struct comm_record *comm = (const struct comm_record *)record;
+    uint64_t time = time_of(record);
+    switch (record->type) {
+    case PERF_RECORD_SAMPLE:
+        take_fault(source, (const struct fault_record *)record);
+        break;
+    case PERF_RECORD_MMAP2:
+        take_map(source, (const struct map_record *)record, time);
+        break;
+    case PERF_RECORD_COMM:
+        if (record->misc & PERF_RECORD_MISC_COMM_EXEC) {
+            touched_forget_process(&source->touched, comm->pid);
+            tasks_exec(&source->tasks, time, comm->pid, comm->name);
+        }
+        break;
+    case PERF_RECORD_FORK:
+        tasks_fork(&source->tasks, time, task->pid, task->parent_pid, task->pid != task->tid);
+        break;
+    case PERF_RECORD_EXIT:
+        if (tasks_exit(&source->tasks, time, task->pid))
+            touched_forget_process(&source->touched, task->pid);
+        break;
+    case PERF_RECORD_LOST:
+        sink_loss(source->sink, time, source->first, 0, LOSS_PERF, ((const struct lost_record *)record)->lost);
+        break;
+    case PERF_RECORD_THROTTLE:
+        sink_loss(source->sink, time, source->first, 0, LOSS_THROTTLED, 1);
+        break;
+    default:
+        break;
+    }
+}
+
+/* The buffer whose oldest record is the oldest of all and not after `until`; `*next` gets the time up to which no other
+ * buffer has one. Processes fork on one CPU and end on another: only in order of time does that make sense. */
+static struct perf_ring *oldest(struct perf_source *source, uint64_t until, uint64_t *next)
+{
+    struct perf_ring *first = NULL;
+    uint64_t first_time = UINT64_MAX;
+    *next = until;
+    for (unsigned i = 0; i < source->ring_count; i++) {
+        const struct perf_event_header *record = perf_ring_peek(&source->rings[i]);
+        if (!record)
+            continue;
+        uint64_t time = time_of(record);
+        if (time < first_time) {
+            if (first_time < *next)
+                *next = first_time;
+            first_time = time;
+            first = &source->rings[i];
+        } else if (time < *next) {
+            *next = time;
+        }
+    }
+    return first_time <= until ? first : NULL;
+}
+
+double perf_source_drain(struct perf_source *source, uint64_t until)
+{
+    double fullest = 0;
+    for (unsigned i = 0; i < source->ring_count; i++) {
+        double filled = perf_ring_filled(&source->rings[i]);
+        fullest = filled > fullest ? filled : fullest;
+    }
+    struct perf_ring *ring;
+    uint64_t next;
+    while ((ring = oldest(source, until, &next))) {
+        const struct perf_event_header *record;
+        while ((record = perf_ring_peek(ring)) && time_of(record) <= next) {
+            take(source, record);
+            perf_ring_next(ring, record);
+        }
+        perf_ring_release(ring);
+    }
+    return fullest;
+}
+
+void perf_source_fresh(struct perf_source *source, uint32_t pid, uint64_t addr, uint64_t size)
+{
+    touched_forget(&source->touched, pid, addr, size);
+}
+
+uint64_t perf_source_finish(struct perf_source *source)
+{
+    tasks_finish(&source->tasks);
+    return source->tasks.untracked;
+}
+
+size_t perf_source_memory(const struct perf_source *source)
+{
+    size_t total = source->touched.capacity * sizeof *source->touched.bitmaps + source->touched.regions.capacity * 16;
+    for (unsigned i = 0; i < source->ring_count; i++)
+        total += source->rings[i].size;
+    return total;
+}

@@ -1,0 +1,35 @@
+/* capture/perf_source.h - what the kernel tells of the target without any privilege: every page fault with its address
+ * (first touch), and processes, threads, names and mappings as they come and go.
+ *
+ * One software event per CPU on the held child, inherited by all its descendants. Used by one thread. */
+#ifndef NUMALENS_CAPTURE_PERF_SOURCE_H
+#define NUMALENS_CAPTURE_PERF_SOURCE_H
+
+#include "capture/options.h"
+#include "capture/process.h"
+#include "capture/sink.h"
+
+#include <sys/types.h>
+
+struct perf_source;
+
+/* NULL with `err` when the kernel refuses: the recording goes on without. */
+struct perf_source *perf_source_open(pid_t child, const struct capture_options *options, struct error *err);
+void perf_source_close(struct perf_source *source);
+
+/* Where events go; must be called before the first drain. */
+void perf_source_connect(struct perf_source *source, struct sink *sink, struct process_table *processes);
+
+/* Takes records up to time `until`; returns how full the fullest buffer was, of 1.0. What agents tell of up to then
+ * must have been drained: a page is a new one when its mapping is. */
+double perf_source_drain(struct perf_source *source, uint64_t until);
+
+/* New memory at these addresses; see capture/touched.h. */
+void perf_source_fresh(struct perf_source *source, uint32_t pid, uint64_t addr, uint64_t size);
+
+/* No more will come: tells of programs that no agent spoke for. Returns how many those were. */
+uint64_t perf_source_finish(struct perf_source *source);
+
+size_t perf_source_memory(const struct perf_source *source);
+
+#endif

@@ -1,0 +1,24 @@
+/* capture/probe.h - what the kernel allows here, tried out before anything depends on it. */
+#ifndef NUMALENS_CAPTURE_PROBE_H
+#define NUMALENS_CAPTURE_PROBE_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+
+/* What a recording is made with, and why not with more ("" when there is no more). */
+struct capture_means {
+    bool perf_tick; /* else timers */
+    bool faults;    /* first touch from page faults, else from the samples */
+    bool homes;     /* the kernel is asked for pages' homes */
+    bool homes_refused;
+    char tick_reason[256], faults_reason[256], homes_reason[256];
+};
+
+/* Whether the tick can come from perf_event_open; `err` says why not. */
+bool probe_perf_tick(struct error *err);
+
+/* The message for a perf_event_open that failed with `code`. Returns it. */
+int probe_explain_perf(int code, struct error *err);
+
+#endif
