@@ -12,7 +12,7 @@ program fortran_arrays
    implicit none
    real(8), volatile :: pressure(2 * points)
    common /wave/ pressure
-   real(8), allocatable, volatile :: work(:)
+   real(8), allocatable :: work(:)
    real(8) :: total
    integer :: i, round, rounds
    character(len=32) :: text

@@ -26,8 +26,8 @@ struct chain {
     uint32_t at;           /* the frame that matters so far */
 };
 
-struct call {                /* a line that allocates, called from one line */
-    uint32_t callee, caller; /* identities */
+struct call {                /* a line that allocates, called from one place */
+    uint32_t callee, caller; /* identities, of a line and of a call */
     struct flow_totals totals;
 };
 
@@ -70,6 +70,16 @@ static uint32_t identity(struct drawing *drawing, uint32_t step)
     while (drawing->wrapper.count <= id)
         array_push(&drawing->wrapper, 0);
     return id;
+}
+
+/* Equal for the same call instruction: a line may hold two calls, and they are two callers. */
+static uint32_t call_identity(struct drawing *drawing, uint32_t step)
+{
+    char key[64];
+    int length =
+        snprintf(key, sizeof key, "call %u %u", drawing->flow->trails.items[drawing->steps.items[step].trail].frame,
+                 drawing->steps.items[step].name);
+    return strtab_add_bytes(drawing->lines, key, (size_t)length);
 }
 
 static bool looked_through(struct drawing *drawing, uint32_t step)
@@ -163,7 +173,7 @@ static bool weigh(struct drawing *drawing)
     array_of(const char *) function = {0};
     array_each (&drawing->chains, struct chain, chain) {
         uint32_t callee = identity(drawing, chain->at);
-        uint32_t caller = chain->at + 1 < chain->first + chain->count ? identity(drawing, chain->at + 1) : 0;
+        uint32_t caller = chain->at + 1 < chain->first + chain->count ? call_identity(drawing, chain->at + 1) : 0;
         while (never.count < drawing->wrapper.count) {
             array_push(&never, 0);
             array_push(&function, "");

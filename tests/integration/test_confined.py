@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Where the kernel refuses: perf_event_open forbidden (perf_event_paranoid 3, containers), then more. Recording goes on
-with timers and with first touch from the samples, and the report says so."""
+with timers; the first sampled access stands for the first touch, and the report says so."""
 import nlens
 from nlens import Folder, check, example, note, record, refuse, report, row_at, run, site_line
 
@@ -14,10 +14,9 @@ def record_confined(folder, *refused, error=1):
 def check_answer(ended):
     result = report(ended.trace)
     buffer = row_at(result["objects"], "handover.c", site_line("handover.c", "buffer"))
-    note("%d samples, buffer %.3f, remote %.3f" % (result["samples"], buffer["share"], buffer["remote_share"]))
+    note("%d samples, buffer %.3f" % (result["samples"], buffer["share"]))
     assert result["samples"] > 100
     assert buffer["share"] > 0.95
-    assert buffer["remote_share"] > 0.9
     return result
 
 
@@ -27,7 +26,7 @@ def paranoid():
         ended = record_confined(folder, "perf_event_open", error=13)
         check_answer(ended)
         text = run([nlens.NUMALENS, "report", ended.trace]).out.decode()
-        assert "first touch" in text.lower() and "perf" in text.lower(), text
+        assert "first touch" in text and "tick timer" in text, text
 
 
 @check("without perf_event_open, move_pages, ptrace, process_vm_readv (EPERM, as in containers) the answer is the same")
