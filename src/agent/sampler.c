@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum {
-    SKIP_SPREAD = 16,         /* accesses let pass before a burst: a random number below this, see docs/sampling.md */
+    SKIP_SPREAD = 32,         /* accesses let pass before a burst: a random number below this, see docs/sampling.md */
     LATENCY_LIMIT_NS = 20000, /* a load this slow met a page fault or another thread: no latency */
     DELIVERY_NS = 2500,       /* a tick's way through the kernel and back */
     COST_LIMIT_NS = 200000,   /* a burst that took longer was preempted */
@@ -241,8 +241,9 @@ static void end_burst(struct agent_thread *self)
         count_loss(self, LOSS_TICK_UNSTEPPED);
     else if (sampler->kept == 0)
         count_loss(self, LOSS_TICK_NO_ACCESS);
-    uint64_t cost = to_ns(wire_counter() - sampler->began) + DELIVERY_NS;
+    uint64_t cost = to_ns(wire_counter() - sampler->began);
     count(&counters->handler_ns, cost);
+    cost += DELIVERY_NS;
     if (cost > COST_LIMIT_NS)
         cost = COST_LIMIT_NS;
     sampler->cost_ewma =

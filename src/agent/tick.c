@@ -86,9 +86,9 @@ bool tick_start(struct agent_thread *self, uint64_t tick_ns, bool timer_only, in
     if (tick_ns < 2 * TICK_SHORTEST)
         tick_ns = 2 * TICK_SHORTEST;
     if (!timer_only && kernel_defers_blocked()) {
-        /* twice as often as wanted, a little different in every thread; the caller takes each with one chance in two */
-        uint64_t half = tick_ns / 2;
-        if (start_perf(self, half - half / 8 + self->sampler.random % (half / 4 + 1)))
+        /* half as often again as wanted, a little different in every thread; the caller lets one in three pass */
+        uint64_t shorter = tick_ns * 2 / 3;
+        if (start_perf(self, shorter - shorter / 8 + self->sampler.random % (shorter / 4 + 1)))
             return true;
     }
     return start_timer(self, tick_ns, timer_signal);
