@@ -187,21 +187,35 @@ static bool measure_latency(const struct step_access *access, uint32_t *ns)
     return measured <= LATENCY_LIMIT_NS;
 }
 
+struct chain {
+    struct agent_thread *self;
+    struct unwind_regs regs;
+    uint32_t stack;
+};
+
+static void number_chain(void *argument)
+{
+    struct chain *chain = argument;
+    chain->stack = stack_number(chain->self, &chain->regs, false, false);
+}
+
 static void send_sample(struct agent_thread *self, const ucontext_t *context, const struct step_access *access)
 {
     uint32_t latency = 0, threshold = agent_region->config.latency_threshold;
     bool measured = measure_latency(access, &latency);
     if (threshold && access->flags & SAMPLE_READ && (!measured || latency < threshold))
         return;
-    struct unwind_regs regs;
-    step_unwind_regs(context, &regs);
-    uint32_t stack = stack_number(self, &regs, false, false);
+    /* guarded: the stack pointer may have left the stack, in an overflow or in somebody's coroutine */
+    struct chain chain = {.self = self};
+    step_unwind_regs(context, &chain.regs);
+    if (!step_guarded(self, number_chain, &chain))
+        chain.stack = 0;
     const uint32_t words = sizeof(struct wire_sample) / 8;
     struct wire_sample *sample = agent_reserve(self, words, LOSS_SAMPLE_FULL, false);
     if (!sample)
         return;
     *sample = (struct wire_sample){
-        .head = {.type = WIRE_SAMPLE, .words = (uint8_t)words, .cpu = agent_cpu(), .value = stack},
+        .head = {.type = WIRE_SAMPLE, .words = (uint8_t)words, .cpu = agent_cpu(), .value = chain.stack},
         .time = agent_time(),
         .addr = access->addr,
         .latency = measured ? latency : 0,

@@ -32,6 +32,10 @@ void step_thread_stop(struct agent_thread *self);
  * to the program from there. Returns only when it cannot: then false, and nothing was done. */
 bool step_apart(struct agent_thread *self, siginfo_t *info, ucontext_t *context,
                 void (*work)(struct agent_thread *self, ucontext_t *context));
+
+/* Calls work(argument); false when it faulted, at whatever place, and was given up there: step_fault() then goes back
+ * to self->sampler.guard_sp. For reading the program's stack, which need not be what it seems. Does not nest. */
+bool step_guarded(struct agent_thread *self, void (*work)(void *argument), void *argument);
 #else
 static inline bool step_start(void)
 {
@@ -51,6 +55,12 @@ static inline bool step_apart(struct agent_thread *self, siginfo_t *info, uconte
 {
     (void)info;
     work(self, context);
+    return true;
+}
+static inline bool step_guarded(struct agent_thread *self, void (*work)(void *argument), void *argument)
+{
+    (void)self;
+    work(argument);
     return true;
 }
 #endif

@@ -141,14 +141,14 @@ static void print_counters(void)
 
 int main(int argc, char **argv)
 {
-    out = fopen("/dev/null", "w");
+    out = fopen("/dev/null", "we");
     int fd = make_region(), option;
     if (fd < 0)
         return 2;
     while ((option = getopt(argc, argv, "+o:t:b:p:f:l:")) != -1) {
         switch (option) {
         case 'o':
-            out = fopen(optarg, "w");
+            out = fopen(optarg, "we");
             break;
         case 't':
             region->config.tick_ns = strtoull(optarg, NULL, 0);

@@ -61,3 +61,8 @@ bool step_apart(struct agent_thread *self, siginfo_t *info, ucontext_t *context,
     memcpy(copy, info, bytes);
     step_return(copy, self, &copy->context, work);
 }
+
+bool step_guarded(struct agent_thread *self, void (*work)(void *argument), void *argument)
+{
+    return guard_call(&self->sampler.guard_sp, work, argument) == 1;
+}

@@ -3,6 +3,7 @@
  * Runs in the tick's handler on the agent's own stack (entry.c): what the program pushes must not hit us. */
 #include "agent/step.h"
 #include "agent/arch/aarch64/cpu.h"
+#include "agent/arch/aarch64/entry.h"
 #include "agent/arch/aarch64/slots.h"
 #include "agent/unwind.h"
 
@@ -159,7 +160,6 @@ enum step_state step_trap(struct agent_thread *self, ucontext_t *context)
 
 bool step_fault(struct agent_thread *self, ucontext_t *context, int signal)
 {
-    (void)self;
     (void)signal;
     mcontext_t *registers = &context->uc_mcontext;
     if (registers->pc - (uint64_t)access_begin < (uint64_t)(access_end - access_begin)) {
@@ -169,6 +169,11 @@ bool step_fault(struct agent_thread *self, ucontext_t *context, int signal)
     }
     if (slots_hold(registers->pc)) {
         registers->pc = (uint64_t)slot_faulted;
+        return true;
+    }
+    if (self->sampler.guard_sp) {
+        registers->sp = self->sampler.guard_sp;
+        registers->pc = (uint64_t)guard_landing;
         return true;
     }
     return false;
