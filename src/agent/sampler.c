@@ -13,7 +13,6 @@
 #include <string.h>
 
 enum {
-    SKIP_SPREAD = 32,         /* accesses let pass before a burst: a random number below this, see docs/sampling.md */
     LATENCY_LIMIT_NS = 20000, /* a load this slow met a page fault or another thread: no latency */
     DELIVERY_NS = 2500,       /* a tick's way through the kernel and back */
     COST_LIMIT_NS = 200000,   /* a burst that took longer was preempted */
@@ -277,7 +276,7 @@ static void run_burst(struct agent_thread *self, ucontext_t *context)
     sampler->bursting = true;
     sampler->stop = false;
     sampler->left = agent_region->config.burst;
-    sampler->skip = (uint32_t)(next_random(self) % SKIP_SPREAD);
+    sampler->skip = (uint32_t)(next_random(self) % STEP_SPREAD);
     sampler->steps = sampler->kept = 0;
     count(&counters_of(self)->bursts, 1);
     if (step_begin(self, context) == STEP_DONE)

@@ -33,10 +33,11 @@ void step_thread_stop(struct agent_thread *self);
 bool step_apart(struct agent_thread *self, siginfo_t *info, ucontext_t *context,
                 void (*work)(struct agent_thread *self, ucontext_t *context));
 
-/* Calls work(argument); false when it faulted, at whatever place, and was given up there: step_fault() then goes back
- * to self->sampler.guard_sp. For reading the program's stack, which need not be what it seems. Does not nest. */
-bool step_guarded(struct agent_thread *self, void (*work)(void *argument), void *argument);
+/* A burst lets a random number of accesses below this pass before it keeps one (docs/sampling.md). */
+enum { STEP_SPREAD = 32 };
 #else
+enum { STEP_SPREAD = 8 }; /* each step is a signal here */
+
 static inline bool step_start(void)
 {
     return true;
@@ -57,13 +58,11 @@ static inline bool step_apart(struct agent_thread *self, siginfo_t *info, uconte
     work(self, context);
     return true;
 }
-static inline bool step_guarded(struct agent_thread *self, void (*work)(void *argument), void *argument)
-{
-    (void)self;
-    work(argument);
-    return true;
-}
 #endif
+
+/* Calls work(argument); false when it faulted, at whatever place, and was given up there: step_fault() then goes back
+ * to self->sampler.guard_sp. For reading the program's stack, which need not be what it seems. Does not nest. */
+bool step_guarded(struct agent_thread *self, void (*work)(void *argument), void *argument);
 
 #if defined(__x86_64__)
 /* Whether the context holds our trap flag: a burst goes on there and this tick fell into it. */

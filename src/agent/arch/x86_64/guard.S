@@ -78,4 +78,39 @@ guard_mend:
     .cfi_endproc
     .size guard_mend, . - guard_mend
 
+    .hidden guard_call
+    .globl guard_call
+    .type guard_call, @function
+guard_call:
+    endbr64
+    push %rbp
+    mov %rsp, %rbp
+    push %rbx
+    push %r12
+    push %r13
+    push %r14
+    push %r15
+    push %rdi
+    mov %rsp, (%rdi)
+    mov %rdx, %rdi
+    call *%rsi
+    mov $1, %eax
+1:  pop %rdi
+    movq $0, (%rdi)
+    pop %r15
+    pop %r14
+    pop %r13
+    pop %r12
+    pop %rbx
+    pop %rbp
+    ret
+    .size guard_call, . - guard_call
+
+    .hidden guard_landing
+    .globl guard_landing
+guard_landing:
+    endbr64
+    xor %eax, %eax
+    jmp 1b
+
     .section .note.GNU-stack, "", @progbits

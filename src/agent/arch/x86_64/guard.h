@@ -17,4 +17,9 @@ int64_t guard_time(const void *near, const void *addr);
 /* Where to go on after a fault at `rip`, or 0 when that is none of ours. */
 uint64_t guard_mend(uint64_t rip);
 
+/* Calls work(argument) with the stack pointer kept in *sp meanwhile: 1, or 0 when guard_landing was jumped to with that
+ * stack pointer. */
+unsigned guard_call(uint64_t *sp, void (*work)(void *argument), void *argument);
+extern const char guard_landing[] __attribute__((visibility("hidden")));
+
 #endif

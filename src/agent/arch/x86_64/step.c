@@ -109,12 +109,22 @@ bool step_fault(struct agent_thread *self, ucontext_t *context, int signal)
         context->uc_mcontext.gregs[REG_RIP] = (greg_t)end;
         return true;
     }
+    if (self->sampler.guard_sp) {
+        context->uc_mcontext.gregs[REG_RSP] = (greg_t)self->sampler.guard_sp;
+        context->uc_mcontext.gregs[REG_RIP] = (greg_t)guard_landing;
+        return true;
+    }
     /* The program's own fault: its handler is not to find our flag in the context. */
     if (step_goes_on(self, context)) {
         clear_trap_flag(self, context);
         self->sampler.bursting = false;
     }
     return false;
+}
+
+bool step_guarded(struct agent_thread *self, void (*work)(void *argument), void *argument)
+{
+    return guard_call(&self->sampler.guard_sp, work, argument) == 1;
 }
 
 bool step_probe(uint64_t addr, uint32_t *ticks)
