@@ -1,0 +1,70 @@
+/* doctor/recording.c - the proof: a small program is recorded with everything at its default. */
+#include "doctor/probe.h"
+
+#include "capture/recorder.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Some 30 ms of CPU time in a program that is everywhere, dynamically linked, and nothing special. */
+static char *const loop[] = {"/bin/sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done", NULL};
+
+static void judge(struct doctor *doctor, const struct recorder_result *result)
+{
+    const char *name = "trial recording", *id = "recording";
+    if (result->write_failure.code)
+        probe_add(doctor, "sources", id, name, DOCTOR_MISSING, "room in the folder for temporary files", "%s",
+                  result->write_failure.text);
+    else if (result->threads == 0)
+        probe_add(doctor, "sources", id, name, DOCTOR_MISSING,
+                  "is LD_PRELOAD filtered here? try: LD_PRELOAD=/path/to/libnumalens-agent.so /bin/true",
+                  "the agent did not report from inside /bin/sh");
+    else if (result->samples == 0)
+        probe_add(doctor, "sources", id, name, DOCTOR_LIMITED, NULL,
+                  "the agent sees allocations and threads, but no access was sampled");
+    else
+        probe_add(doctor, "sources", id, name, DOCTOR_WORKS, NULL,
+                  "%" PRIu64 " accesses of a shell loop in %" PRIu64 " ms of its CPU time", result->samples,
+                  result->target_cpu_ns / 1000000);
+}
+
+bool doctor_check_recording(struct doctor *doctor)
+{
+    const char *temporary = getenv("TMPDIR");
+    char *folder = mem_format("%s/numalens-doctor-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+    if (!mkdtemp(folder)) {
+        probe_add(doctor, "sources", "recording", "trial recording", DOCTOR_MISSING,
+                  "set TMPDIR to a folder that can be written", "%s: %s", folder, strerror(errno));
+        free(folder);
+        return false;
+    }
+    char *output = mem_format("%s/trial.data", folder);
+    struct capture_options options = {
+        .output = output,
+        .command = (char **)loop,
+        .tick_ns = 1000000,
+        .burst = 8,
+        .budget_ppm = 200000,
+        .max_frames = 16,
+        .loads = true,
+        .stores = true,
+        .latency = true,
+        .memory = 32 << 20,
+        .topology = doctor->topology,
+    };
+    struct recorder_result result = {0};
+    struct error err = {0};
+    int failed = recorder_run(&options, &result, &err);
+    if (failed)
+        probe_add(doctor, "sources", "recording", "trial recording", DOCTOR_MISSING, NULL, "%s", err.text);
+    else
+        judge(doctor, &result);
+    unlink(output);
+    rmdir(folder);
+    free(output);
+    free(folder);
+    return !failed && result.threads > 0 && result.write_failure.code == 0;
+}
