@@ -19,6 +19,7 @@ enum {
     KEEP_RINGS = 64,        /* memory of rings above is given back when they are free */
     KEEP_PROCESSES = 10000, /* known ones, with those that ended */
     ENOUGH_BYTES = 64 << 10,
+    LOOK_ROUNDS = 64, /* look for new owners at least that often, whatever claim_hint says */
 };
 
 struct agent_source *agent_source_new(const struct capture_region *region, struct process_table *processes,
@@ -36,6 +37,8 @@ struct agent_source *agent_source_new(const struct capture_region *region, struc
     source->ring_bytes = region->map->ring_bytes;
     source->stack_entries_most = memory / sizeof(uint32_t);
     source->rings = mem_zalloc(source->ring_count * sizeof *source->rings);
+    source->in_use = mem_zalloc(source->ring_count * sizeof *source->in_use);
+    source->rounds = LOOK_ROUNDS;
     for (uint32_t i = 0; i < source->ring_count; i++) {
         source->rings[i].ring = wire_ring_at(region->map, i);
         source->rings[i].data = wire_ring_data(region->map, i);
@@ -52,6 +55,7 @@ void agent_source_free(struct agent_source *source)
         free(source->rings[i].stacks);
     }
     free(source->rings);
+    free(source->in_use);
     free(source);
 }
 
@@ -61,6 +65,8 @@ static void wake_producer(struct wire_ring *ring)
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&ring->waiting, memory_order_relaxed) == 0)
         return;
+    /* Or it would look as if it waited until it gets to run again, and we would not sleep for so long. */
+    atomic_store(&ring->waiting, 0);
     atomic_fetch_add(&ring->tail_word, 1);
     syscall(SYS_futex, &ring->tail_word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
@@ -68,6 +74,7 @@ static void wake_producer(struct wire_ring *ring)
 static void adopt(struct agent_source *source, struct ring_state *state)
 {
     state->owned = true;
+    source->in_use[source->in_use_count++] = (uint32_t)(state - source->rings);
     state->pid = state->ring->pid;
     state->tid = state->ring->tid;
     state->image = atomic_load(&state->ring->image);
@@ -143,9 +150,11 @@ static size_t drain_ring(struct agent_source *source, struct ring_state *state)
 
 void agent_drain_process(struct agent_source *source, uint32_t pid)
 {
-    for (uint32_t i = 0; i < source->ring_count; i++)
-        if (source->rings[i].owned && source->rings[i].pid == pid)
-            drain_ring(source, &source->rings[i]);
+    for (uint32_t i = 0; i < source->in_use_count; i++) {
+        struct ring_state *state = &source->rings[source->in_use[i]];
+        if (state->pid == pid)
+            drain_ring(source, state);
+    }
 }
 
 static void pass_counter(uint64_t *total, uint64_t *told, const _Atomic uint64_t *counter)
@@ -178,11 +187,14 @@ static void pass_counters(struct agent_source *source, struct ring_state *state,
     pass_losses(source, counters, state->lost_told, now, state->pid, state->tid);
 }
 
-/* The ring's thread is gone and its records are taken: ready for another. */
-static void free_ring(struct agent_source *source, struct ring_state *state, uint64_t now)
+/* The thread of the ring in_use[slot] is gone and its records are taken: ready for another. The last of the list takes
+ * its slot. */
+static void free_ring(struct agent_source *source, uint32_t slot, uint64_t now)
 {
+    struct ring_state *state = &source->rings[source->in_use[slot]];
     struct wire_ring *ring = state->ring;
-    uint32_t index = (uint32_t)(state - source->rings);
+    uint32_t index = source->in_use[slot];
+    source->in_use[slot] = source->in_use[--source->in_use_count];
     pass_counters(source, state, now);
     trace_lane_drop(&state->lane);
     source->stack_entries -= state->stack_room;
@@ -201,24 +213,40 @@ static void free_ring(struct agent_source *source, struct ring_state *state, uin
     atomic_store_explicit(&ring->state, WIRE_RING_FREE, memory_order_release);
 }
 
-size_t agent_source_drain(struct agent_source *source)
+/* Every claim moves the region's claim_hint. It may come back to where it was, so now and then it is not believed. */
+static void look_for_owners(struct agent_source *source)
 {
-    size_t bytes = 0;
+    uint32_t claims = atomic_load_explicit(&source->region->map->claim_hint, memory_order_acquire);
+    if (claims == source->claims_seen && ++source->rounds < LOOK_ROUNDS)
+        return;
+    source->claims_seen = claims;
+    source->rounds = 0;
     for (uint32_t i = 0; i < source->ring_count; i++) {
         struct ring_state *state = &source->rings[i];
+        if (state->owned)
+            continue;
         uint32_t now = atomic_load_explicit(&state->ring->state, memory_order_acquire);
         if (now == WIRE_RING_FREE)
             continue;
-        if (!state->owned) {
-            /* Whose it is can be read once something was written: a thread claims first and signs then. */
-            if (now == WIRE_RING_CLAIMED && atomic_load_explicit(&state->ring->head, memory_order_acquire) ==
-                                                atomic_load_explicit(&state->ring->tail, memory_order_relaxed))
-                continue;
+        /* Whose it is can be read once something was written: a thread claims first and signs then. */
+        if (now == WIRE_RING_CLAIMED && atomic_load_explicit(&state->ring->head, memory_order_acquire) ==
+                                            atomic_load_explicit(&state->ring->tail, memory_order_relaxed))
+            source->rounds = LOOK_ROUNDS;
+        else
             adopt(source, state);
-        }
+    }
+}
+
+size_t agent_source_drain(struct agent_source *source)
+{
+    size_t bytes = 0;
+    look_for_owners(source);
+    for (uint32_t slot = source->in_use_count; slot-- > 0;) {
+        struct ring_state *state = &source->rings[source->in_use[slot]];
+        uint32_t now = atomic_load_explicit(&state->ring->state, memory_order_acquire);
         bytes += drain_ring(source, state);
         if (now == WIRE_RING_CLOSED && state->tail == atomic_load(&state->ring->head))
-            free_ring(source, state, clock_now_ns());
+            free_ring(source, slot, clock_now_ns());
     }
     return bytes;
 }
@@ -257,12 +285,14 @@ void agent_source_tend(struct agent_source *source, uint64_t now)
 {
     for (uint32_t i = 0; i < source->ring_count; i++) {
         struct ring_state *state = &source->rings[i];
+        if (!state->owned && atomic_load(&state->ring->state) == WIRE_RING_CLAIMED && state->ring->pid &&
+            state->ring->tid)
+            adopt(source, state); /* claimed, and nothing written: its thread may be gone all the same */
+    }
+    for (uint32_t slot = source->in_use_count; slot-- > 0;) {
+        struct ring_state *state = &source->rings[source->in_use[slot]];
         if (atomic_load(&state->ring->state) != WIRE_RING_CLAIMED)
             continue; /* one that was closed is freed as soon as it is drained */
-        if (!state->owned && state->ring->pid && state->ring->tid)
-            adopt(source, state); /* claimed, and nothing written: its thread may be gone all the same */
-        if (!state->owned)
-            continue;
         bool gone = thread_gone(source, state);
         pass_counters(source, state, now);
         if (!gone)
@@ -272,7 +302,7 @@ void agent_source_tend(struct agent_source *source, uint64_t now)
             continue; /* its process is still to be introduced */
         if (state->process)
             end_thread(source, state);
-        free_ring(source, state, now);
+        free_ring(source, slot, now);
     }
     pass_losses(source, &source->region->map->shared, source->shared_told, now, 0, 0);
     end_processes(source, now);
@@ -286,11 +316,10 @@ void agent_source_sleep(struct agent_source *source, uint64_t timeout_ns)
     /* Pairs with a producer that writes its head and then looks whether we sleep. */
     atomic_thread_fence(memory_order_seq_cst);
     bool busy = false;
-    for (uint32_t i = 0; i < source->ring_count && !busy; i++) {
-        struct ring_state *state = &source->rings[i];
-        if (state->owned)
-            busy = atomic_load_explicit(&state->ring->head, memory_order_relaxed) - state->tail >= ENOUGH_BYTES ||
-                   atomic_load_explicit(&state->ring->waiting, memory_order_relaxed);
+    for (uint32_t i = 0; i < source->in_use_count && !busy; i++) {
+        struct ring_state *state = &source->rings[source->in_use[i]];
+        busy = atomic_load_explicit(&state->ring->head, memory_order_relaxed) - state->tail >= ENOUGH_BYTES ||
+               atomic_load_explicit(&state->ring->waiting, memory_order_relaxed);
     }
     if (!busy) {
         struct timespec timeout = {(time_t)(timeout_ns / 1000000000), (long)(timeout_ns % 1000000000)};
@@ -315,5 +344,6 @@ const struct agent_totals *agent_source_totals(const struct agent_source *source
 
 size_t agent_source_memory(const struct agent_source *source)
 {
-    return source->ring_count * sizeof *source->rings + source->stack_entries * sizeof(uint32_t);
+    return source->ring_count * (sizeof *source->rings + sizeof *source->in_use) +
+           source->stack_entries * sizeof(uint32_t);
 }

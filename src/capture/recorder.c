@@ -25,6 +25,7 @@ enum {
     TEND_NS = 100000000,   /* between looks for threads that are gone */
     FLUSH_NS = 1000000000, /* what a kill -9 may cost */
     LITTLE_BYTES = 32 << 10,
+    BUSY_NS = 1000000, /* while there is much to drain, the target's end is looked for that often */
     LAST_ROUNDS = 3,
 };
 
@@ -191,10 +192,14 @@ static void tend(struct recorder *recorder, uint64_t now)
 
 static void drain_until_end(struct recorder *recorder)
 {
+    uint64_t looked = 0;
     for (bool ended = false; !ended;) {
         uint64_t now = clock_now_ns();
         atomic_store_explicit(&recorder->region.map->heartbeat_ns, now, memory_order_relaxed);
-        ended = target_ended(recorder);
+        if (now - looked >= BUSY_NS) {
+            looked = now;
+            ended = target_ended(recorder);
+        }
         size_t bytes = agent_source_drain(recorder->agents);
         recorder->drained += bytes;
         /* Records of `now` and before are drained: so an agent's news of new memory came before its first touch. */
@@ -203,8 +208,10 @@ static void drain_until_end(struct recorder *recorder)
             homes_ask(recorder->homes, now);
         tend(recorder, now);
         signals_forward(recorder->launch.pid, now);
-        if (!ended && bytes < LITTLE_BYTES)
+        if (!ended && bytes < LITTLE_BYTES) {
             agent_source_sleep(recorder->agents, filled > HURRY_FILLED ? HURRY_NS : IDLE_NS);
+            looked = 0;
+        }
     }
     /* The program is no more; what its children do from now on is not part of it. */
     atomic_store(&recorder->region.map->recording, 0);
