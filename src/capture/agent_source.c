@@ -191,9 +191,9 @@ static void pass_counters(struct agent_source *source, struct ring_state *state,
  * its slot. */
 static void free_ring(struct agent_source *source, uint32_t slot, uint64_t now)
 {
-    struct ring_state *state = &source->rings[source->in_use[slot]];
-    struct wire_ring *ring = state->ring;
     uint32_t index = source->in_use[slot];
+    struct ring_state *state = &source->rings[index];
+    struct wire_ring *ring = state->ring;
     source->in_use[slot] = source->in_use[--source->in_use_count];
     pass_counters(source, state, now);
     trace_lane_drop(&state->lane);
@@ -210,6 +210,7 @@ static void free_ring(struct agent_source *source, uint32_t slot, uint64_t now)
     /* Low ones first: what was used before is in memory already. */
     if (index < atomic_load(&source->region->map->claim_hint))
         atomic_store(&source->region->map->claim_hint, index);
+    source->rounds = LOOK_ROUNDS; /* a claim may now bring the hint back to what it was */
     atomic_store_explicit(&ring->state, WIRE_RING_FREE, memory_order_release);
 }
 
@@ -248,6 +249,8 @@ size_t agent_source_drain(struct agent_source *source)
         if (now == WIRE_RING_CLOSED && state->tail == atomic_load(&state->ring->head))
             free_ring(source, slot, clock_now_ns());
     }
+    if (bytes == 0)
+        source->rounds = LOOK_ROUNDS; /* there is time */
     return bytes;
 }
 
