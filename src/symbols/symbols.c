@@ -17,12 +17,13 @@ enum { FRAMES_MOST = 64 };
 
 struct symbols {
     struct strtab *names;
-    struct map64 demangled; /* a name's number + 1 -> its demangled text's number */
-    array_of(struct symbols_module *) modules;
+    struct map64 demangled;         /* a name's number + 1 -> its demangled text's number */
+    struct symbols_module *modules; /* newest first */
     array_of(const char *) directories;
 };
 
 struct symbols_module {
+    struct symbols_module *next;
     struct symbols *symbols;
     const char *path;
     uint8_t build_id[BUILD_ID_MOST];
@@ -67,9 +68,10 @@ void symbols_free(struct symbols *symbols)
 {
     if (!symbols)
         return;
-    array_each (&symbols->modules, struct symbols_module *, module)
-        module_free(*module);
-    array_free(&symbols->modules);
+    for (struct symbols_module *module = symbols->modules, *next; module; module = next) {
+        next = module->next;
+        module_free(module);
+    }
     array_free(&symbols->directories);
     map64_free(&symbols->demangled);
     strtab_free(symbols->names);
@@ -92,17 +94,18 @@ struct symbols_module *symbols_module(struct symbols *symbols, const char *path,
     if (build_id_size > BUILD_ID_MOST)
         build_id_size = BUILD_ID_MOST;
     const char *interned = strtab_intern(symbols->names, path);
-    array_each (&symbols->modules, struct symbols_module *, known)
-        if ((*known)->path == interned && (*known)->build_id_size == build_id_size &&
-            (build_id_size == 0 || memcmp((*known)->build_id, build_id, build_id_size) == 0))
-            return *known;
+    for (struct symbols_module *known = symbols->modules; known; known = known->next)
+        if (known->path == interned && known->build_id_size == build_id_size &&
+            (build_id_size == 0 || memcmp(known->build_id, build_id, build_id_size) == 0))
+            return known;
     struct symbols_module *module = mem_zalloc(sizeof *module);
     module->symbols = symbols;
     module->path = interned;
     module->build_id_size = build_id_size;
     if (build_id_size)
         memcpy(module->build_id, build_id, build_id_size);
-    array_push(&symbols->modules, module);
+    module->next = symbols->modules;
+    symbols->modules = module;
     return module;
 }
 

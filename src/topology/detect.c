@@ -108,10 +108,10 @@ static int find_nodes(struct detection *found, struct error *err)
     if (count > TOPOLOGY_MAX_NODES)
         return error_set(err, -E2BIG, "the topology has %d nodes; numalens handles %d", count, TOPOLOGY_MAX_NODES);
     found->node_count = (uint32_t)count;
-    found->nodes = mem_alloc((size_t)count * sizeof *found->nodes);
+    found->nodes = mem_alloc((size_t)count * sizeof(hwloc_obj_t));
     for (int i = 0; i < count; i++)
         found->nodes[i] = hwloc_get_obj_by_type(found->hwloc, HWLOC_OBJ_NUMANODE, (unsigned)i);
-    qsort(found->nodes, found->node_count, sizeof *found->nodes, by_os_index);
+    qsort(found->nodes, found->node_count, sizeof(hwloc_obj_t), by_os_index);
     return 0;
 }
 
