@@ -11,13 +11,17 @@ enum {
     THIN = FANOUT / 4, /* a node with fewer entries looks for a neighbour to join */
 };
 
+struct entry {
+    uint32_t value, length;
+};
+
 struct addrtree_node {
     uint32_t refs;
     uint16_t count;
     bool leaf;
     uint64_t keys[FANOUT]; /* inner nodes: the smallest key that may lie under the child; keys[0] is never compared */
     union {
-        uint32_t values[0];
+        struct entry entries[0];
         struct addrtree_node *children[0];
     };
 };
@@ -26,8 +30,8 @@ typedef struct addrtree_node node_t;
 
 static node_t *node_new(bool leaf)
 {
-    size_t slot = leaf ? sizeof(uint32_t) : sizeof(node_t *);
-    node_t *node = mem_alloc(sizeof *node + FANOUT * slot);
+    _Static_assert(sizeof(struct entry) == sizeof(node_t *), "leaves and inner nodes are moved alike");
+    node_t *node = mem_alloc(sizeof *node + FANOUT * sizeof(struct entry));
     node->refs = 1;
     node->count = 0;
     node->leaf = leaf;
@@ -50,12 +54,8 @@ static node_t *node_copy(const node_t *node)
     node_t *copy = node_new(node->leaf);
     copy->count = node->count;
     memcpy(copy->keys, node->keys, node->count * sizeof *node->keys);
-    if (node->leaf) {
-        memcpy(copy->values, node->values, node->count * sizeof *node->values);
-        return copy;
-    }
-    memcpy(copy->children, node->children, node->count * sizeof *node->children);
-    for (unsigned i = 0; i < node->count; i++)
+    memcpy(copy->entries, node->entries, node->count * sizeof *node->entries);
+    for (unsigned i = 0; !node->leaf && i < node->count; i++)
         node->children[i]->refs++;
     return copy;
 }
@@ -96,6 +96,14 @@ static unsigned lower_bound(const node_t *node, uint64_t key)
     return (unsigned)(base - node->keys) + (left == 1 && *base < key);
 }
 
+/* The search in a node touches several lines of its keys: fetch them at once, not one after the other. */
+static inline const node_t *coming(const node_t *node)
+{
+    for (unsigned i = 0; i < sizeof node->keys; i += 64)
+        __builtin_prefetch((const char *)node->keys + i);
+    return node;
+}
+
 static unsigned child_of(const node_t *node, uint64_t key)
 {
     unsigned at = upper_bound(node, key);
@@ -105,10 +113,7 @@ static unsigned child_of(const node_t *node, uint64_t key)
 static void open_slot(node_t *node, unsigned at)
 {
     memmove(node->keys + at + 1, node->keys + at, (node->count - at) * sizeof *node->keys);
-    if (node->leaf)
-        memmove(node->values + at + 1, node->values + at, (node->count - at) * sizeof *node->values);
-    else
-        memmove(node->children + at + 1, node->children + at, (node->count - at) * sizeof(node_t *));
+    memmove(node->entries + at + 1, node->entries + at, (node->count - at) * sizeof *node->entries);
     node->count++;
 }
 
@@ -116,20 +121,14 @@ static void close_slot(node_t *node, unsigned at)
 {
     node->count--;
     memmove(node->keys + at, node->keys + at + 1, (node->count - at) * sizeof *node->keys);
-    if (node->leaf)
-        memmove(node->values + at, node->values + at + 1, (node->count - at) * sizeof *node->values);
-    else
-        memmove(node->children + at, node->children + at + 1, (node->count - at) * sizeof(node_t *));
+    memmove(node->entries + at, node->entries + at + 1, (node->count - at) * sizeof *node->entries);
 }
 
 static void move_tail(node_t *to, node_t *from, unsigned first)
 {
     unsigned moved = from->count - first;
     memcpy(to->keys + to->count, from->keys + first, moved * sizeof *from->keys);
-    if (from->leaf)
-        memcpy(to->values + to->count, from->values + first, moved * sizeof *from->values);
-    else
-        memcpy(to->children + to->count, from->children + first, moved * sizeof(node_t *));
+    memcpy(to->entries + to->count, from->entries + first, moved * sizeof *from->entries);
     to->count += moved;
     from->count = first;
 }
@@ -146,7 +145,41 @@ static void split_child(node_t *parent, unsigned at, bool at_edge)
     parent->children[at + 1] = right;
 }
 
-bool addrtree_put(struct addrtree *tree, uint64_t key, uint32_t value, uint32_t *old)
+/* The last leaf before, or the first leaf after, the one where `key` belongs. */
+static const node_t *neighbour_leaf(const struct addrtree *tree, uint64_t key, bool after)
+{
+    const node_t *node = tree->root, *turn = NULL;
+    while (node && !node->leaf) {
+        unsigned at = child_of(node, key);
+        if (after && at + 1 < node->count)
+            turn = node->children[at + 1];
+        if (!after && at > 0)
+            turn = node->children[at - 1];
+        node = node->children[at];
+    }
+    while (turn && !turn->leaf)
+        turn = turn->children[after ? 0 : turn->count - 1];
+    return turn;
+}
+
+static void look_around(const struct addrtree *tree, const node_t *leaf, unsigned at, uint64_t key,
+                        struct addrtree_around *around)
+{
+    *around = (struct addrtree_around){.next_key = UINT64_MAX};
+    const node_t *before = at ? leaf : neighbour_leaf(tree, key, false);
+    const node_t *next = at + 1 < leaf->count ? leaf : neighbour_leaf(tree, key, true);
+    if (before && before->count) {
+        unsigned last = at ? at - 1 : before->count - 1u;
+        around->has_before = true;
+        around->before_key = before->keys[last];
+        around->before_length = before->entries[last].length;
+    }
+    if (next && next->count)
+        around->next_key = next->keys[next == leaf ? at + 1 : 0];
+}
+
+/* The leaf for `key`, with room for one more, all the way down this tree's own. */
+static node_t *leaf_with_room(struct addrtree *tree, uint64_t key)
 {
     if (!tree->root)
         tree->root = node_new(true);
@@ -163,6 +196,7 @@ bool addrtree_put(struct addrtree *tree, uint64_t key, uint32_t value, uint32_t 
     }
     while (!node->leaf) {
         unsigned at = child_of(node, key);
+        coming(node->children[at]);
         node_t *child = node_own(&node->children[at]);
         if (child->count == FANOUT) {
             split_child(node, at, key > child->keys[FANOUT - 1]);
@@ -172,18 +206,26 @@ bool addrtree_put(struct addrtree *tree, uint64_t key, uint32_t value, uint32_t 
         }
         node = child;
     }
-    unsigned at = lower_bound(node, key);
-    if (at < node->count && node->keys[at] == key) {
-        if (old)
-            *old = node->values[at];
-        node->values[at] = value;
-        return false;
+    return node;
+}
+
+bool addrtree_put(struct addrtree *tree, uint64_t key, uint32_t value, uint32_t length, uint32_t *old,
+                  struct addrtree_around *around)
+{
+    node_t *leaf = leaf_with_room(tree, key);
+    unsigned at = lower_bound(leaf, key);
+    bool is_new = at == leaf->count || leaf->keys[at] != key;
+    if (is_new) {
+        open_slot(leaf, at);
+        leaf->keys[at] = key;
+        tree->count++;
+    } else if (old) {
+        *old = leaf->entries[at].value;
     }
-    open_slot(node, at);
-    node->keys[at] = key;
-    node->values[at] = value;
-    tree->count++;
-    return true;
+    leaf->entries[at] = (struct entry){.value = value, .length = length};
+    if (around)
+        look_around(tree, leaf, at, key, around);
+    return is_new;
 }
 
 /* Joins a thin child with a neighbour when both fit into one node with room to spare. */
@@ -205,18 +247,33 @@ static void join_child(node_t *parent, unsigned at)
 
 bool addrtree_remove(struct addrtree *tree, uint64_t key, uint32_t *value)
 {
-    if (!addrtree_find(tree, key, value))
-        return false;
     node_t *path[MAX_HEIGHT];
     unsigned at[MAX_HEIGHT], depth = 0;
-    node_t *node = node_own(&tree->root);
+    bool shared = false;
+    if (!tree->root)
+        return false;
+    node_t *node = tree->root;
     while (!node->leaf) {
+        shared |= node->refs > 1;
         path[depth] = node;
         at[depth] = child_of(node, key);
-        node = node_own(&node->children[at[depth]]);
+        node = node->children[at[depth]];
+        coming(node);
         depth++;
     }
-    close_slot(node, lower_bound(node, key));
+    shared |= node->refs > 1;
+    unsigned slot = lower_bound(node, key);
+    if (slot == node->count || node->keys[slot] != key)
+        return false;
+    *value = node->entries[slot].value;
+    if (shared) { /* the same way again, now with nodes of our own */
+        node = node_own(&tree->root);
+        for (unsigned i = 0; i < depth; i++) {
+            path[i] = node;
+            node = node_own(&node->children[at[i]]);
+        }
+    }
+    close_slot(node, slot);
     tree->count--;
     while (depth > 0 && node->count < THIN) {
         depth--;
@@ -241,38 +298,8 @@ static const node_t *leaf_of(const struct addrtree *tree, uint64_t key)
 {
     const node_t *node = tree->root;
     while (node && !node->leaf)
-        node = node->children[child_of(node, key)];
+        node = coming(node->children[child_of(node, key)]);
     return node;
-}
-
-bool addrtree_find(const struct addrtree *tree, uint64_t key, uint32_t *value)
-{
-    const node_t *leaf = leaf_of(tree, key);
-    if (!leaf)
-        return false;
-    unsigned at = lower_bound(leaf, key);
-    if (at == leaf->count || leaf->keys[at] != key)
-        return false;
-    if (value)
-        *value = leaf->values[at];
-    return true;
-}
-
-/* The last leaf before, or the first leaf after, the one where `key` belongs. */
-static const node_t *neighbour_leaf(const struct addrtree *tree, uint64_t key, bool after)
-{
-    const node_t *node = tree->root, *turn = NULL;
-    while (node && !node->leaf) {
-        unsigned at = child_of(node, key);
-        if (after && at + 1 < node->count)
-            turn = node->children[at + 1];
-        if (!after && at > 0)
-            turn = node->children[at - 1];
-        node = node->children[at];
-    }
-    while (turn && !turn->leaf)
-        turn = turn->children[after ? 0 : turn->count - 1];
-    return turn;
 }
 
 bool addrtree_floor(const struct addrtree *tree, uint64_t key, uint64_t *found, uint32_t *value)
@@ -288,7 +315,7 @@ bool addrtree_floor(const struct addrtree *tree, uint64_t key, uint64_t *found, 
         at = leaf->count;
     }
     *found = leaf->keys[at - 1];
-    *value = leaf->values[at - 1];
+    *value = leaf->entries[at - 1].value;
     return true;
 }
 
@@ -305,28 +332,8 @@ bool addrtree_ceiling(const struct addrtree *tree, uint64_t key, uint64_t *found
         at = 0;
     }
     *found = leaf->keys[at];
-    *value = leaf->values[at];
+    *value = leaf->entries[at].value;
     return true;
-}
-
-struct addrtree_gap addrtree_gap(const struct addrtree *tree, uint64_t key)
-{
-    struct addrtree_gap gap = {.next_key = UINT64_MAX};
-    const node_t *leaf = leaf_of(tree, key);
-    if (!leaf)
-        return gap;
-    unsigned at = lower_bound(leaf, key);
-    const node_t *before = at ? leaf : neighbour_leaf(tree, key, false);
-    const node_t *next = at < leaf->count ? leaf : neighbour_leaf(tree, key, true);
-    if (before && before->count) {
-        unsigned last = at ? at - 1 : before->count - 1u;
-        gap.has_before = true;
-        gap.before = before->values[last];
-        gap.before_key = before->keys[last];
-    }
-    if (next && next->count)
-        gap.next_key = next->keys[next == leaf ? at : 0];
-    return gap;
 }
 
 struct addrtree addrtree_share(const struct addrtree *tree)

@@ -7,7 +7,7 @@ static void range_put(struct flow *flow, struct process *process, uint64_t start
 {
     uint32_t range = pool_add(&flow->ranges);
     *pool_at(&flow->ranges, range) = (struct map_range){.end = end, .record = record};
-    addrtree_put(&process->maps, start, range, NULL);
+    addrtree_put(&process->maps, start, range, 0, NULL, NULL);
 }
 
 static void range_gone(struct flow *flow, struct process *process, uint32_t record, uint64_t bytes, uint64_t time)

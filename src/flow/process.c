@@ -182,7 +182,7 @@ static void stack_known(struct flow *flow, struct process *process, uint32_t thr
     uint32_t range = pool_add(&flow->stack_ranges);
     *pool_at(&flow->stack_ranges, range) =
         (struct stack_range){.high = high, .thread = thread, .process = process->index, .record = FLOW_NONE};
-    addrtree_put(&process->stacks, low, range, NULL);
+    addrtree_put(&process->stacks, low, range, 0, NULL, NULL);
 }
 
 void live_thread_start(struct flow *flow, const struct event *event)
