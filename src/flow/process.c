@@ -203,9 +203,9 @@ void live_thread_start(struct flow *flow, const struct event *event)
 void live_thread_name(struct flow *flow, const struct event *event)
 {
     struct process *process = live_process_of(flow, event->pid, event->time);
+    uint32_t thread = live_thread_of(flow, process, event->tid, event->time);
     if (event->thread.name && *event->thread.name)
-        flow->threads.items[live_thread_of(flow, process, event->tid, event->time)].name =
-            strtab_intern(flow->texts, event->thread.name);
+        flow->threads.items[thread].name = strtab_intern(flow->texts, event->thread.name);
 }
 
 void live_thread_exit(struct flow *flow, const struct event *event)

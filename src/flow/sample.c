@@ -153,7 +153,8 @@ void live_sample_touch(struct flow *flow, struct process *process, const struct 
     if (!flow->topology->pretended || flow->topology->home != HOME_FIRST_TOUCH || flow->topology->node_count == 1)
         return;
     flow->has_touches = true;
-    int node = flow->thread_nodes.items[live_thread_of(flow, process, event->tid, event->time)];
+    uint32_t thread = live_thread_of(flow, process, event->tid, event->time);
+    int node = flow->thread_nodes.items[thread];
     uint64_t page = event->touch.addr >> PAGES_SHIFT << PAGES_SHIFT;
     if (node >= 0)
         pages_touch(&process->pages, page, topology_home_of_page(flow->topology, page, node));

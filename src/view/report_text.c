@@ -185,7 +185,8 @@ static void answer_threads(const struct report *report)
     size_t count = few(report, &report->threads, whole, &sum);
     if (count == 0)
         return;
-    fprintf(out, "  %zu of %zu thread%s: ", count, report->threads.matching, plural(report->threads.matching));
+    fprintf(out, "  %zu of %zu thread%s make%s %s of them: ", count, report->threads.matching,
+            plural(report->threads.matching), count == 1 ? "s" : "", number_percent(sum, whole));
     for (size_t i = 0; i < count; i++) {
         const struct row *row = &report->threads.items.items[i];
         fputs(i ? ", " : "", out);
@@ -286,7 +287,7 @@ static void how_measured(const struct report *report)
         fputs("  Page faults could not be recorded: the first sampled access stands for the first touch.\n", out);
     const struct trace_session *ending = report->options->ending;
     uint64_t handler = ending ? trace_session_number(ending, "handler_ns", 0) : 0;
-    uint64_t cpu = ending ? trace_session_number(ending, "cpu_ns", 0) : 0;
+    uint64_t cpu = ending ? trace_session_number(ending, "target_cpu_ns", 0) : 0;
     if (handler && cpu)
         fprintf(out, "  Sampling took %s of the program's CPU time.\n", number_percent(handler, cpu));
     else if (handler)

@@ -190,7 +190,8 @@ static bool row_passes(const struct view_filter *filter, const struct row *row, 
 
 struct order {
     uint32_t index;
-    double key; /* largest first */
+    double key; /* largest first; then most samples first */
+    uint64_t samples;
     const char *text;
 };
 
@@ -230,6 +231,8 @@ static int by_order(const void *left, const void *right)
     }
     if (a->key != b->key)
         return a->key > b->key ? -1 : 1;
+    if (a->samples != b->samples)
+        return a->samples > b->samples ? -1 : 1;
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
@@ -244,7 +247,7 @@ static void select_objects(struct rows *rows, const struct view_filter *filter, 
         struct flow_totals totals = flow_object_totals(flow, i);
         if (!totals_pass(filter, &totals, rows->samples))
             continue;
-        struct order order = {.index = i, .key = totals_key(&totals, sort)};
+        struct order order = {.index = i, .key = totals_key(&totals, sort), .samples = totals.samples};
         if (by_row) {
             struct row row = object_row(flow, i);
             order.key = row_key(&row, sort);
@@ -279,6 +282,7 @@ static void select_rows(struct rows *rows, const struct view_filter *filter, con
         if (row_passes(filter, row, rows->samples))
             array_push(&orders, (struct order){.index = i,
                                                .key = row_key(row, sort),
+                                               .samples = row->totals.samples,
                                                .text = strcmp(sort, "name") == 0 ? row->name : NULL});
     }
     qsort(orders.items, orders.count, sizeof *orders.items, by_order);
