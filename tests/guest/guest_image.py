@@ -23,8 +23,10 @@ def elf_needs(path):
 
 
 class Image:
-    def __init__(self, library_root):
-        self.library_root = library_root
+    """`library_roots`: folders that look like a root folder, in which libraries are sought."""
+
+    def __init__(self, library_roots):
+        self.library_roots = library_roots
         self.entries = {}  # guest path without leading slash -> (mode, bytes)
         self.inspected = set()
         for folder in ("bin", "dev", "etc", "lib", "proc", "root", "sys", "tmp", "root/out", "var", "run"):
@@ -48,6 +50,21 @@ class Image:
     def add_file(self, path, host, mode=None):
         self.add_bytes(path, pathlib.Path(host).read_bytes(), mode or os.stat(host).st_mode & 0o777)
 
+    def add_link(self, path, target):
+        self._add_folder(str(pathlib.PurePosixPath(path).parent))
+        self.entries[path] = (0o120777, target.encode())
+
+    def add_tree(self, root, without):
+        """Adds a whole root folder as it is, links and all, but for what `without` (a pattern of paths) matches."""
+        for path in sorted(root.rglob("*")):
+            name = str(path.relative_to(root))
+            if without.match(name):
+                continue
+            if path.is_symlink():
+                self.add_link(name, os.readlink(path))
+            elif path.is_file():
+                self.add_file(name, path)
+
     def put(self, host, guest):
         """Adds a file, or a folder with all in it, below /root unless `guest` is absolute."""
         host = host.resolve()
@@ -65,29 +82,32 @@ class Image:
         for runpath in runpaths:
             path = pathlib.Path(runpath.replace("$ORIGIN", str(origin))) / name
             if path.is_file():
-                return path, True
-        for folder in LIBRARY_FOLDERS:
-            path = self.library_root / folder / name
-            if path.is_file():
-                return path, False
-        return None, False
+                return path
+        for root in self.library_roots:
+            for folder in LIBRARY_FOLDERS:
+                path = root / folder / name
+                if path.is_file():
+                    return path
+        return None
 
     def _add_libraries(self, binary):
         interpreter, needed, runpaths = elf_needs(binary)
         if interpreter:
             name = pathlib.PurePosixPath(interpreter).name
-            path, _ = self._find(name, [], None)
+            path = self._find(name, [], None)
             if path:
                 self.add_file(interpreter.lstrip("/"), path, 0o755)
         for name in needed:
             if name in self.inspected:
                 continue
             self.inspected.add(name)
-            path, _ = self._find(name, runpaths, binary.parent)
+            path = self._find(name, runpaths, binary.parent)
             if not path:
-                raise FileNotFoundError(f"{binary} needs {name}, which is not in {self.library_root}")
+                raise FileNotFoundError(f"{binary} needs {name}, which is not in {self.library_roots}")
             path = path.resolve()
-            self.add_file(f"lib/{name}", path, 0o755)
+            self.add_file(f"lib/{path.name}", path, 0o755)
+            if path.name != name:
+                self.add_link(f"lib/{name}", path.name)
             self._add_libraries(path)
 
     def data(self):

@@ -34,11 +34,16 @@ def fetch(folder, *words):
     return into
 
 
-def library_root():
+def library_roots():
     """Where x86-64 libraries lie: the machine itself, or the sysroot of the cross build."""
     if platform.machine() == "x86_64":
-        return pathlib.Path("/")
-    return cache() / "x86_64" / "sysroot"
+        return [pathlib.Path("/")]
+    return [cache() / "x86_64" / "sysroot"]
+
+
+def userland(packages):
+    """A root folder with these Debian packages, a shell, and all they need, unpacked and not configured."""
+    return fetch("guest/with-" + "-".join(packages), "--closure", "dash", *packages)
 
 
 def busybox():

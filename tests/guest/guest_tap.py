@@ -12,8 +12,12 @@ class Tap:
         print(f"{'ok' if good else 'not ok'} {self.count} - {name}", flush=True)
         if not good:
             for note in notes:
-                print(*(f"# {line}" for line in str(note).splitlines()), sep="\n", flush=True)
+                self.note(note)
         return good
+
+    def note(self, text):
+        for line in str(text).splitlines():
+            print(f"# {line}", flush=True)
 
     def is_equal(self, name, got, wanted):
         return self.check(name, got == wanted, f"got    {got!r}", f"wanted {wanted!r}")

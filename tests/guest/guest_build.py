@@ -1,0 +1,66 @@
+"""The x86-64 build and how it gets into the guest: at the paths it has here, because tests have them compiled in."""
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+
+from guest_image import is_elf
+from guest_machine import PROJECT, Unavailable
+
+NOT_NEEDED = re.compile(r".*\.(a|o|d|p|h|ninja|json|log|dat)$|.*/meson-(private|logs|info)/")
+
+
+def build():
+    """The build folder, brought up to date on a machine that must cross-build."""
+    done = subprocess.run([PROJECT / "scripts" / "cross-x86_64"], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE)
+    if done.returncode == 77:
+        raise Unavailable(done.stderr.strip().splitlines()[-1])
+    if done.returncode:
+        raise RuntimeError("the x86-64 build failed:\n" + done.stderr[-4000:])
+    return pathlib.Path(done.stdout.strip().splitlines()[-1])
+
+
+def files(folder):
+    """Programs, libraries and data below a folder of the build."""
+    return [path for path in sorted(folder.rglob("*"))
+            if path.is_file() and not path.is_symlink() and not NOT_NEEDED.match(str(path))
+            and (path.suffix == ".dwo" or not any(part.endswith(".p") for part in path.parts))]
+
+
+def puts(build_folder, *folders):
+    """--put arguments for these folders of the build."""
+    words = []
+    for folder in folders:
+        for path in files(build_folder / folder):
+            words += ["--put", f"{path}:{path}"]
+    return words
+
+
+def unit_tests(build_folder):
+    """Meson's tests that are programs: (name, command, environment, folder)."""
+    known = json.loads((build_folder / "meson-info" / "intro-tests.json").read_text())
+    found = []
+    for test in known:
+        command = [str(pathlib.Path(word).resolve()) if "/" in word and pathlib.Path(word).exists() else word
+                   for word in test["cmd"]]
+        if test["suite"] != ["numalens:guest"] and pathlib.Path(command[0]).is_file() and is_elf(command[0]) \
+                and pathlib.Path(command[0]).is_relative_to(build_folder.resolve()):
+            found.append((test["name"], command, test["env"], test["workdir"] or str(build_folder)))
+    return found
+
+
+def quote(word):
+    return "'" + str(word).replace("'", "'\\''") + "'"
+
+
+def scratch(text, folder):
+    """A script for the guest."""
+    path = pathlib.Path(folder) / "script"
+    path.write_text(text)
+    return path
+
+
+def clean(folder):
+    shutil.rmtree(folder, ignore_errors=True)
