@@ -10,32 +10,35 @@
 #include "agent/unwind_modules.h"
 #include "agent/unwind_walk.h"
 
+#include <stdalign.h>
 #include <string.h>
 
 enum {
     BUCKET = 8,
     BUCKETS = 2048,
     WAYS = 2,
-    SETS_BITS = 7,
+    SETS_BITS = 8,
     PLACES_BITS = 8,
     PLACE_WORDS = 7,
+    ROW = 4, /* notes compared at a time */
     LAST_NUMBER = INT32_MAX,
 };
 
 struct start { /* where a walk begins; a frame pointer or link register only counts for some */
     uint64_t pc, sp, high;
-    uint32_t generation;
-    bool pc_is_return;
+    uint64_t epoch; /* of the rules; and whether pc is a return address */
 };
 
+/* Both are laid out by cache lines: what is looked at first lies in one. */
 struct place {
-    struct start start;
+    alignas(64) struct start start;
     uint32_t count;
     uint32_t offsets[PLACE_WORDS]; /* from sp, of words in which walks from here differ */
 };
 
 struct memo {
-    struct start start;
+    alignas(64) struct start start;
+    uint32_t tag;    /* lower bits of its hash */
     uint32_t number; /* 0: nothing here */
     uint64_t fp, lr;
     struct unwind_notes notes;
@@ -65,76 +68,84 @@ void stack_forget(struct agent_thread *self)
         sys_unmap(table, sizeof *table);
 }
 
-static inline bool starts_alike(const struct start *a, const struct start *b)
+/* By value, so that it stays in registers: written and read back it would be stuck between the two for a while. */
+static inline bool starts_alike(const struct start *there, struct start start)
 {
-    return a->pc == b->pc && a->sp == b->sp && a->high == b->high && a->generation == b->generation &&
-           a->pc_is_return == b->pc_is_return;
+    return there->pc == start.pc && there->sp == start.sp && there->high == start.high && there->epoch == start.epoch;
 }
 
-static inline uint64_t word_at(const struct start *start, uint64_t offset)
+static inline uint64_t word_at(uint64_t sp, uint64_t offset)
 {
-    return *(const uint64_t *)(start->sp + offset);
+    return *(const uint64_t *)(sp + offset);
 }
 
-static inline uint64_t start_hash(const struct start *start)
+static inline uint64_t start_hash(struct start start)
 {
-    return (start->pc ^ start->sp << 20) * golden;
+    return (start.pc ^ start.sp << 20) * golden;
 }
 
-static inline struct place *place_of(struct stack_table *table, const struct start *start)
+static inline struct place *place_of(struct stack_table *table, struct start start)
 {
     return &table->places[start_hash(start) >> (64 - PLACES_BITS)];
 }
 
-/* The memos that a walk from `start` may be found in. */
-static inline struct memo *memo_set(struct stack_table *table, const struct start *start)
+/* Where a walk from `start` is, if it is: the set by the upper bits, the tag by the lower ones. */
+static inline uint64_t memo_hash(struct stack_table *table, struct start start)
 {
     const struct place *place = place_of(table, start);
     uint64_t mixed = start_hash(start);
-    if (__builtin_expect(starts_alike(&place->start, start), 1))
+    if (__builtin_expect(starts_alike(&place->start, start) && start.high != 0, 1))
         for (uint32_t i = 0; i < place->count; i++)
-            mixed ^= word_at(start, place->offsets[i]) * (golden + 2 * i);
-    return table->memos[mixed * golden >> (64 - SETS_BITS)];
+            mixed ^= word_at(start.sp, place->offsets[i]) * (golden + 2 * i);
+    mixed *= golden;
+    return mixed ^ mixed >> 32;
 }
 
-static inline uint64_t word_differs(const struct start *start, const struct unwind_note *note)
+static inline uint32_t memo_set(uint64_t hash)
 {
-    return word_at(start, note->offset) ^ note->value;
+    return (uint32_t)(hash >> (64 - SETS_BITS));
+}
+
+static inline uint64_t word_differs(uint64_t sp, const struct unwind_note *note)
+{
+    return word_at(sp, note->offset) ^ note->value;
 }
 
 /* All words lie between sp, which is the current one, and high, so they can be read. */
-static inline bool memo_holds(const struct memo *memo, const struct start *start, const struct unwind_regs *regs)
+static inline bool memo_holds(const struct memo *memo, struct start start, const struct unwind_regs *regs)
 {
     if (!starts_alike(&memo->start, start) || memo->number == 0)
         return false;
     const struct unwind_notes *notes = &memo->notes;
     if ((notes->used_fp && memo->fp != regs->fp) || (notes->used_lr && memo->lr != regs->lr))
         return false;
-    /* Four at a time: memo_keep() has filled up the last four. */
     const struct unwind_note *note = notes->items, *end = note + notes->count;
-    for (; note < end; note += 4)
-        if ((word_differs(start, &note[0]) | word_differs(start, &note[1]) | word_differs(start, &note[2]) |
-             word_differs(start, &note[3])) != 0)
+    for (; note < end; note += ROW) { /* memo_keep() has filled up the last row */
+        uint64_t differs = word_differs(start.sp, &note[0]) | word_differs(start.sp, &note[1]) |
+                           word_differs(start.sp, &note[2]) | word_differs(start.sp, &note[3]);
+        if (differs)
             return false;
+    }
     return true;
 }
 
 /* Another walk from the same start is in the way: from now on, look at the first word in which they differ. */
 static void place_learn(struct stack_table *table, const struct memo *walked, const struct memo *rival)
 {
-    struct place *place = place_of(table, &walked->start);
-    if (!starts_alike(&place->start, &walked->start)) {
+    struct place *place = place_of(table, walked->start);
+    if (!starts_alike(&place->start, walked->start)) {
+        memset(place, 0, sizeof *place);
         place->start = walked->start;
-        place->count = 0;
     }
-    if (rival->number == 0 || !starts_alike(&rival->start, &walked->start) || place->count == PLACE_WORDS)
+    if (rival->number == 0 || !starts_alike(&rival->start, walked->start) || place->count == PLACE_WORDS)
         return;
     for (uint32_t i = 0; i < walked->notes.count && i < rival->notes.count; i++) {
         const struct unwind_note *note = &walked->notes.items[i];
         if (note->offset == rival->notes.items[i].offset && note->value == rival->notes.items[i].value)
             continue;
-        if (note->offset == rival->notes.items[i].offset && note->offset <= UINT32_MAX)
+        if (note->offset == rival->notes.items[i].offset && note->offset <= UINT32_MAX) {
             place->offsets[place->count++] = (uint32_t)note->offset;
+        }
         return;
     }
 }
@@ -144,13 +155,18 @@ static void memo_keep(struct stack_table *table, struct memo *walked)
     struct unwind_notes *notes = &walked->notes;
     if (notes->count > UNWIND_NOTES)
         return;
-    struct memo *set = memo_set(table, &walked->start);
-    place_learn(table, walked, &set[table->turn++ % WAYS]);
-    set = memo_set(table, &walked->start);
-    struct memo *memo = set[0].number == 0 ? &set[0] : &set[table->turn % WAYS];
-    for (uint32_t i = notes->count; i % 4 != 0; i++)
+    uint32_t way = table->turn++ % WAYS;
+    place_learn(table, walked, &table->memos[memo_set(memo_hash(table, walked->start))][way]);
+    uint64_t hash = memo_hash(table, walked->start);
+    uint32_t set = memo_set(hash);
+    for (unsigned i = WAYS; i-- > 0;)
+        if (table->memos[set][i].number == 0 || table->memos[set][i].tag == (uint32_t)hash)
+            way = i;
+    for (uint32_t i = notes->count; i % ROW != 0; i++)
         notes->items[i] = notes->items[0];
-    memcpy(memo, walked, offsetof(struct memo, notes.items) + (notes->count + 3) / 4 * 4 * sizeof notes->items[0]);
+    walked->tag = (uint32_t)hash;
+    memcpy(&table->memos[set][way], walked,
+           offsetof(struct memo, notes.items) + (notes->count + ROW - 1) / ROW * ROW * sizeof notes->items[0]);
 }
 
 static uint64_t chain_hash(const uint64_t *frames, unsigned depth, bool cut)
@@ -202,8 +218,8 @@ static uint32_t chain_number(struct agent_thread *self, struct stack_table *tabl
     return number;
 }
 
-static __attribute__((noinline)) uint32_t number_by_walk(struct agent_thread *self, const struct start *start,
-                                                         const struct unwind_regs *regs, bool may_wait)
+static __attribute__((noinline)) uint32_t number_by_walk(struct agent_thread *self, const struct unwind_regs *regs,
+                                                         uint64_t high, uint64_t epoch, bool may_wait)
 {
     if (!self->stacks)
         self->stacks = sys_pages(sizeof *self->stacks);
@@ -215,10 +231,10 @@ static __attribute__((noinline)) uint32_t number_by_walk(struct agent_thread *se
     unsigned max = wanted > 0 && wanted < WIRE_MAX_FRAMES ? wanted : WIRE_MAX_FRAMES;
     struct memo *walked = &table->walked;
     bool cut;
-    unsigned depth = unwind_walk_noting(regs, start->high, start->pc_is_return, frames, max, &cut, &walked->notes);
+    unsigned depth = unwind_walk_noting(regs, high, epoch & 1, frames, max, &cut, &walked->notes);
     uint32_t number = chain_number(self, table, frames, depth, cut, may_wait);
     if (number) {
-        walked->start = *start;
+        walked->start = (struct start){regs->pc, regs->sp, high, epoch};
         walked->fp = regs->fp;
         walked->lr = regs->lr;
         walked->number = number;
@@ -238,16 +254,18 @@ static inline uint64_t stack_end(const struct agent_thread *self, uint64_t sp, b
 
 uint32_t stack_number(struct agent_thread *self, const struct unwind_regs *regs, bool pc_is_return, bool may_wait)
 {
-    const struct start start = {.pc = regs->pc,
-                                .sp = regs->sp,
-                                .high = stack_end(self, regs->sp, !may_wait),
-                                .generation = atomic_load_explicit(&unwind_generation, memory_order_relaxed),
-                                .pc_is_return = pc_is_return};
+    uint64_t high = stack_end(self, regs->sp, !may_wait);
+    uint64_t epoch = (uint64_t)atomic_load_explicit(&unwind_generation, memory_order_relaxed) << 1 | pc_is_return;
     if (__builtin_expect(self->stacks != NULL, 1)) {
-        const struct memo *set = memo_set(self->stacks, &start);
-        for (unsigned way = 0; way < WAYS; way++)
-            if (memo_holds(&set[way], &start, regs))
-                return set[way].number;
+        struct start start = {regs->pc, regs->sp, high, epoch};
+        uint64_t hash = memo_hash(self->stacks, start);
+        const struct memo *memo = self->stacks->memos[memo_set(hash)];
+        if (__builtin_expect(memo->tag != (uint32_t)hash, 0)) {
+            memo++;
+            __asm__("" : "+r"(memo)); /* a branch: what follows need not wait for the tag */
+        }
+        if (memo_holds(memo, start, regs))
+            return memo->number;
     }
-    return number_by_walk(self, &start, regs, may_wait);
+    return number_by_walk(self, regs, high, epoch, may_wait);
 }
