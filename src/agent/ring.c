@@ -9,7 +9,6 @@
 
 #include <sched.h>
 #include <string.h>
-#include <sys/rseq.h>
 
 enum {
     WAIT_NS = 20000000,        /* one wait for room; the recorder wakes us earlier */
@@ -33,14 +32,11 @@ uint64_t agent_time(void)
 
 uint16_t agent_cpu(void)
 {
-    if (__rseq_size) {
-        const struct rseq *area = (const struct rseq *)((const char *)__builtin_thread_pointer() + __rseq_offset);
-        int32_t cpu = (int32_t) * (const volatile uint32_t *)&area->cpu_id;
-        if (cpu >= 0)
-            return (uint16_t)cpu;
-    }
+    int cpu = ring_rseq_cpu();
+    if (cpu >= 0)
+        return (uint16_t)cpu;
     int saved = errno;
-    int cpu = sched_getcpu();
+    cpu = sched_getcpu();
     errno = saved;
     return cpu < 0 ? 0 : (uint16_t)cpu;
 }
@@ -191,7 +187,7 @@ void *agent_reserve(struct agent_thread *self, uint32_t words, enum loss_cause c
     return reserve_slow(self, words, cause, may_wait);
 }
 
-static __attribute__((noinline)) void wake_when_half_full(struct agent_thread *self)
+void ring_check_fill(struct agent_thread *self)
 {
     uint64_t tail = atomic_load_explicit(&self->producer.ring->tail, memory_order_relaxed);
     uint32_t half = self->producer.bytes / 2;
@@ -206,7 +202,5 @@ static __attribute__((noinline)) void wake_when_half_full(struct agent_thread *s
 
 void agent_commit(struct agent_thread *self, uint32_t words)
 {
-    wire_ring_commit(&self->producer, words);
-    if (__builtin_expect(self->producer.head >= self->wake_at, 0))
-        wake_when_half_full(self);
+    ring_commit(self, words);
 }

@@ -4,6 +4,8 @@
 
 #include "agent/agent.h"
 
+#include <sys/rseq.h>
+
 /* What `inside` grows by while the agent asks libc for something that may come back through the hooks. Other nesting
  * means that a signal handler of the program interrupted the agent: what that does is lost, and counted. */
 enum { AGENT_BUSY = 1, AGENT_CALLS_LIBC = 0x10000 };
@@ -19,6 +21,47 @@ void ring_forget(struct agent_thread *self);
 
 /* Counts a loss in the thread's ring, or for all when it has none. */
 void ring_lose(struct agent_thread *self, enum loss_cause cause, uint64_t count);
+
+/* Out of line: wakes the recorder if the ring is half full. */
+void ring_check_fill(struct agent_thread *self);
+
+/* agent_reserve(), agent_commit(), agent_time() and agent_cpu() for the hooks of the heap, where a call counts. */
+static inline void *ring_reserve(struct agent_thread *self, uint32_t words, enum loss_cause cause, bool may_wait)
+{
+    if (__builtin_expect(agent_switch.live && self->producer.ring != NULL, 1)) {
+        void *room = wire_ring_reserve(&self->producer, words);
+        if (__builtin_expect(room != NULL, 1))
+            return room;
+    }
+    return agent_reserve(self, words, cause, may_wait);
+}
+
+static inline void ring_commit(struct agent_thread *self, uint32_t words)
+{
+    wire_ring_commit(&self->producer, words);
+    if (__builtin_expect(self->producer.head >= self->wake_at, 0))
+        ring_check_fill(self);
+}
+
+static inline uint64_t ring_time(void)
+{
+    return __builtin_expect(agent_region->config.flags & WIRE_COUNTER_IS_CPU, 1) ? wire_counter() : agent_time();
+}
+
+/* What the kernel keeps up to date in the thread's rseq area; negative when there is none. */
+static inline int32_t ring_rseq_cpu(void)
+{
+    if (!__rseq_size)
+        return -1;
+    const struct rseq *area = (const struct rseq *)((const char *)__builtin_thread_pointer() + __rseq_offset);
+    return (int32_t) * (const volatile uint32_t *)&area->cpu_id;
+}
+
+static inline uint16_t ring_cpu(void)
+{
+    int32_t cpu = ring_rseq_cpu();
+    return __builtin_expect(cpu >= 0, 1) ? (uint16_t)cpu : agent_cpu();
+}
 
 /* The number of this program image; told in each ring. Written at start and after fork, by the only thread there is. */
 extern uint32_t ring_image;
