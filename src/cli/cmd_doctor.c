@@ -105,8 +105,9 @@ static void print_topology(const struct doctor *doctor, const struct paint *pain
     for (uint32_t node = 0; node < topology->node_count; node++) {
         char cpus[256];
         list_cpus(topology, node, cpus, sizeof cpus);
-        printf("  %4d  %5.1f GiB  %-20s", topology->nodes[node].os_index,
-               (double)topology->nodes[node].memory / (1 << 30), *cpus ? cpus : "none");
+        double mib = (double)topology->nodes[node].memory / (1 << 20);
+        printf("  %4d  %5.1f %s  %-20s", topology->nodes[node].os_index, mib < 1024 ? mib : mib / 1024,
+               mib < 1024 ? "MiB" : "GiB", *cpus ? cpus : "none");
         for (uint32_t to = 0; matrix && to < topology->node_count; to++)
             printf("%s%3u", to ? " " : "  ", topology_distance(topology, node, to));
         putchar('\n');
@@ -184,12 +185,20 @@ static int write_json(const struct doctor *doctor, struct error *err)
     return json_finish(json, err);
 }
 
+struct wishes {
+    bool as_json, exercise;
+};
+
+enum { KEY_EXERCISE = 256 };
+
 static error_t parse(int key, char *text, struct argp_state *state)
 {
-    bool *as_json = state->input;
+    struct wishes *wishes = state->input;
     (void)text;
     if (key == 'j')
-        *as_json = true;
+        wishes->as_json = true;
+    else if (key == KEY_EXERCISE)
+        wishes->exercise = true;
     else if (key == ARGP_KEY_ARG)
         argp_error(state, "takes no arguments");
     else
@@ -199,7 +208,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 int cmd_doctor(int argc, char **argv)
 {
-    static const struct argp_option options[] = {{"json", 'j', 0, 0, "for programs to read", 0}, {0}};
+    static const struct argp_option options[] = {
+        {"json", 'j', 0, 0, "for programs to read", 0},
+        {"exercise", KEY_EXERCISE, 0, OPTION_HIDDEN, 0, 0},
+        {0},
+    };
     static const struct argp argp = {
         .options = options,
         .parser = parse,
@@ -207,12 +220,16 @@ int cmd_doctor(int argc, char **argv)
                "Exit status: 0 when record works here, 1 when it cannot.\n"
                "\nEXAMPLES\n  numalens doctor\n  numalens doctor --json",
     };
-    bool as_json = false;
-    argp_parse(&argp, argc, argv, 0, NULL, &as_json);
+    struct wishes wishes = {0};
+    argp_parse(&argp, argc, argv, 0, NULL, &wishes);
+    if (wishes.exercise) {
+        doctor_exercise();
+        return EXIT_OK;
+    }
     struct doctor *doctor = doctor_examine();
     struct error err = {0};
     int failed = 0;
-    if (as_json)
+    if (wishes.as_json)
         failed = write_json(doctor, &err);
     else
         print_text(doctor);

@@ -39,6 +39,9 @@ struct doctor {
 struct doctor *doctor_examine(void);
 void doctor_free(struct doctor *doctor);
 
+/* What the trial recording records: reads and writes for a moment. This program runs itself with `doctor --exercise`. */
+void doctor_exercise(void);
+
 /* The check of that id, or NULL. */
 const struct doctor_check *doctor_find(const struct doctor *doctor, const char *id);
 

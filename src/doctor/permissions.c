@@ -40,18 +40,17 @@ static void check_paranoid(struct doctor *doctor)
     static const char *const meanings[] = {
         "everything is allowed", "raw tracepoints are not allowed to users", "users may not count whole CPUs",
         "users see their own programs only, without the kernel", "users may not use perf events at all"};
-    if (level == -2)
+    if (level == -2) {
         probe_add(doctor, GROUP, "perf_event_paranoid", "perf_event_paranoid", DOCTOR_MISSING,
                   "a kernel with CONFIG_PERF_EVENTS", "not there: the kernel has no perf events");
-    else
-        probe_add(doctor, GROUP, "perf_event_paranoid", "perf_event_paranoid",
-                  level > 2 && !probe_has_capability(CAP_PERFMON) && !probe_has_capability(CAP_SYS_ADMIN)
-                      ? DOCTOR_LIMITED
-                      : DOCTOR_FACT,
-                  level > 2 ? "sudo sysctl kernel.perf_event_paranoid=2" : NULL, "%ld: %s", level,
-                  meanings[level < -1  ? 0
-                           : level > 3 ? 4
-                                       : level + 1]);
+        return;
+    }
+    bool refused = level > 2 && !probe_has_capability(CAP_PERFMON) && !probe_has_capability(CAP_SYS_ADMIN);
+    probe_add(doctor, GROUP, "perf_event_paranoid", "perf_event_paranoid", refused ? DOCTOR_LIMITED : DOCTOR_FACT,
+              refused ? "sudo sysctl kernel.perf_event_paranoid=2" : NULL, "%ld: %s", level,
+              meanings[level < -1  ? 0
+                       : level > 3 ? 4
+                                   : level + 1]);
 }
 
 static void check_yama(struct doctor *doctor)

@@ -5,12 +5,26 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-/* Some 30 ms of CPU time in a program that is everywhere, dynamically linked, and nothing special. */
-static char *const loop[] = {"/bin/sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done", NULL};
+enum { EXERCISE_NS = 50 * 1000 * 1000 };
+
+void doctor_exercise(void)
+{
+    enum { WORDS = 1 << 16 };
+    volatile uint32_t *words = mem_zalloc(WORDS * sizeof *words);
+    struct timespec now;
+    do {
+        for (uint32_t i = 0; i < WORDS; i++)
+            words[i] += words[WORDS - 1 - i];
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    } while (now.tv_sec == 0 && now.tv_nsec < EXERCISE_NS);
+    free((void *)words);
+}
 
 static void judge(struct doctor *doctor, const struct recorder_result *result)
 {
@@ -21,13 +35,13 @@ static void judge(struct doctor *doctor, const struct recorder_result *result)
     else if (result->threads == 0)
         probe_add(doctor, "sources", id, name, DOCTOR_MISSING,
                   "is LD_PRELOAD filtered here? try: LD_PRELOAD=/path/to/libnumalens-agent.so /bin/true",
-                  "the agent did not report from inside /bin/sh");
+                  "the agent did not report from inside the program");
     else if (result->samples == 0)
         probe_add(doctor, "sources", id, name, DOCTOR_LIMITED, NULL,
                   "the agent sees allocations and threads, but no access was sampled");
     else
         probe_add(doctor, "sources", id, name, DOCTOR_WORKS, NULL,
-                  "%" PRIu64 " accesses of a shell loop in %" PRIu64 " ms of its CPU time", result->samples,
+                  "%" PRIu64 " accesses sampled in %" PRIu64 " ms of a small program's CPU time", result->samples,
                   result->target_cpu_ns / 1000000);
 }
 
@@ -41,10 +55,14 @@ bool doctor_check_recording(struct doctor *doctor)
         free(folder);
         return false;
     }
-    char *output = mem_format("%s/trial.data", folder);
+    /* This very program: it is here, dynamically linked, and for this processor. */
+    char *output = mem_format("%s/trial.data", folder), self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[length > 0 ? length : 0] = '\0';
+    char *command[] = {self, "doctor", "--exercise", NULL};
     struct capture_options options = {
         .output = output,
-        .command = (char **)loop,
+        .command = command,
         .tick_ns = 1000000,
         .burst = 8,
         .budget_ppm = 200000,
