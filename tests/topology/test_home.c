@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -47,6 +48,30 @@ static void touched_pages_have_a_home(void **state)
     free(nodes);
 }
 
+/* Pages put on each node in turn: numbers that are no node of this machine are refused by mbind. */
+static void bound_pages_are_where_they_were_put(void **state)
+{
+    (void)state;
+    size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    int found = 0;
+    for (int node = 0; node < 64; node++) {
+        unsigned long mask = 1ul << node;
+        char *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        assert_ptr_not_equal(page, MAP_FAILED);
+        if (syscall(SYS_mbind, page, size, 2 /* MPOL_BIND */, &mask, 65, 0) == 0) {
+            page[0] = 1;
+            uint64_t addr = (uint64_t)(uintptr_t)page;
+            int32_t home = -1;
+            assert_int_equal(home_query(0, &addr, 1, &home, NULL), 0);
+            assert_int_equal(home, node);
+            found++;
+        }
+        munmap(page, size);
+    }
+    if (found == 0)
+        skip();
+}
+
 static void nothing_asked_is_nothing_done(void **state)
 {
     (void)state;
@@ -75,6 +100,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(touched_pages_have_a_home),
+        cmocka_unit_test(bound_pages_are_where_they_were_put),
         cmocka_unit_test(nothing_asked_is_nothing_done),
         cmocka_unit_test(a_dead_process_is_said_to_be_gone),
     };

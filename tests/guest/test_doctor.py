@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""numalens doctor on four real nodes, as root and as a user whom this kernel (perf_event_paranoid 3) refuses perf."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import guest_build
+import guest_machine
+from guest_tap import Tap
+
+RUN = pathlib.Path(__file__).parent / "run"
+SCRIPT = """
+chmod 755 /root
+numalens=$1
+$numalens doctor --json > out/root.json; echo $? > out/root.status
+echo 3 > /proc/sys/kernel/perf_event_paranoid
+su user -c "TMPDIR=/tmp $numalens doctor --json" > out/user.json; echo $? > out/user.status
+"""
+
+
+def load(folder, name):
+    found = json.loads((folder / f"{name}.json").read_text())
+    return found, {row["id"]: row for row in found["checks"]}, (folder / f"{name}.status").read_text().strip()
+
+
+def check_root(tap, found, rows, status):
+    tap.check("record works, with perf's ticks", found["works"] and status == "0" and "perf ticks" in found["answer"],
+              found["answer"])
+    for name in ("recording", "tick_perf", "faults", "homes", "userfaultfd", "soft_dirty", "pagemap_scan",
+                 "protection_keys", "user_dispatch"):
+        tap.check(f"{name} works", rows[name]["status"] == "works", rows[name])
+    nodes = found["topology"]["nodes"]
+    tap.is_equal("four nodes with a CPU each", [(n["node"], n["cpus"]) for n in nodes], [(i, [i]) for i in range(4)])
+    tap.is_equal("the firmware's distances", [n["distances"] for n in nodes],
+                 [[10 if i == j else 20 for j in range(4)] for i in range(4)])
+
+
+def check_user(tap, found, rows, status):
+    tap.check("a refused user records with timers",
+              found["works"] and status == "0" and "timer ticks" in found["answer"], found["answer"])
+    tap.check("the sysctl is named", rows["tick_perf"]["remedy"] == "sudo sysctl kernel.perf_event_paranoid=2"
+              and "is 3" in rows["tick_perf"]["detail"], rows["tick_perf"])
+    tap.check("the trial recording has samples", rows["recording"]["status"] == "works", rows["recording"])
+    tap.check("homes are told to users", rows["homes"]["status"] == "works", rows["homes"])
+
+
+def main():
+    tap = Tap()
+    try:
+        guest_machine.kernel()
+        build = guest_build.build()
+        guest_machine.busybox()
+    except guest_machine.Unavailable as reason:
+        return tap.skip_all(reason)
+    with tempfile.TemporaryDirectory() as folder:
+        path = guest_build.scratch(SCRIPT, folder)
+        out = pathlib.Path(folder) / "out"
+        done = subprocess.run([RUN, "--get", out, "--put", f"{build}/src/cli/numalens:src/cli/numalens",
+                               "--put", f"{build}/src/agent/libnumalens-agent.so:src/agent/libnumalens-agent.so",
+                               "--put", f"{path}:script", "--", "sh", "script", "/root/src/cli/numalens"],
+                              text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if tap.check("the guest runs to its end", done.returncode == 0, done.stdout):
+            check_root(tap, *load(out, "root"))
+            check_user(tap, *load(out, "user"))
+    return tap.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
