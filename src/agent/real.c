@@ -156,6 +156,12 @@ bool real_resolve(void)
     NEXT(sigset, "sigset");
     NEXT(sigignore, "sigignore");
     NEXT(siginterrupt, "siginterrupt");
+    NEXT(sigwaitinfo, "sigwaitinfo");
+    NEXT(sigtimedwait, "sigtimedwait");
+    NEXT(signalfd, "signalfd");
+    NEXT(execve, "execve");
+    NEXT(execvpe, "execvpe");
+    NEXT(fexecve, "fexecve");
     NEXT(sigaction, "sigaction");
     dlerror(); /* an old libc lacks some; that is not the program's to see */
     /* Two threads may get here together; both write the same. */

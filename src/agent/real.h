@@ -49,6 +49,13 @@ struct real {
     sighandler_t (*sigset)(int, sighandler_t);
     int (*sigignore)(int);
     int (*siginterrupt)(int, int);
+    int (*sigwaitinfo)(const sigset_t *, siginfo_t *);
+    int (*sigtimedwait)(const sigset_t *, siginfo_t *, const struct timespec *);
+    int (*signalfd)(int, const sigset_t *, int);
+
+    int (*execve)(const char *, char *const *, char *const *);
+    int (*execvpe)(const char *, char *const *, char *const *);
+    int (*fexecve)(int, char *const *, char *const *);
 };
 
 extern struct real real;

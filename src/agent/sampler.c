@@ -15,7 +15,7 @@
 enum {
     LATENCY_LIMIT_NS = 20000, /* a load this slow met a page fault or another thread: no latency */
     DELIVERY_NS = 2500,       /* a tick's way through the kernel and back */
-    COST_LIMIT_NS = 200000,   /* a burst that took longer was preempted */
+    COST_FIRST_NS = 20000,    /* the first burst of a thread is not taken to cost more */
     COST_SMOOTHING = 8,
 };
 
@@ -135,6 +135,8 @@ bool sampler_is_tick(int signal, const siginfo_t *info)
 
 void sampler_hide_ticks(sigset_t *set)
 {
+    if (!sampling)
+        return;
     sigdelset(set, SIGTRAP);
     if (signals_timer_signal())
         sigdelset(set, signals_timer_signal());
@@ -148,7 +150,7 @@ static bool is_own_thread(const struct agent_thread *self)
 void sampler_exec_begin(struct agent_thread *self)
 {
     int saved = errno;
-    if (self->sampler.ready && is_own_thread(self)) {
+    if (self->sampler.ready && !attach_is_shy() && is_own_thread(self)) {
         sampler_thread_stop(self);
         uint64_t set = 1ull << (SIGTRAP - 1) | 1ull << (signals_timer_signal() - 1), blocked = 0;
         sys_call(SYS_rt_sigprocmask, SIG_BLOCK, &set, &blocked, sizeof(set));
@@ -254,17 +256,17 @@ static void end_burst(struct agent_thread *self)
         count_loss(self, LOSS_TICK_UNSTEPPED);
     else if (sampler->kept == 0)
         count_loss(self, LOSS_TICK_NO_ACCESS);
-    uint64_t cost = to_ns(wire_counter() - sampler->began);
+    sampler->bursting = false;
+    uint64_t cost = to_ns(wire_counter() - sampler->began), usual = sampler->cost_ewma;
+    uint64_t limit = usual ? 2 * usual + DELIVERY_NS : COST_FIRST_NS;
+    if (cost > limit)
+        cost = limit; /* another thread ran meanwhile */
     count(&counters->handler_ns, cost);
     cost += DELIVERY_NS;
-    if (cost > COST_LIMIT_NS)
-        cost = COST_LIMIT_NS;
-    sampler->cost_ewma =
-        sampler->cost_ewma == 0 ? cost : (sampler->cost_ewma * (COST_SMOOTHING - 1) + cost) / COST_SMOOTHING;
+    sampler->cost_ewma = usual ? (usual * (COST_SMOOTHING - 1) + cost) / COST_SMOOTHING : cost;
     const struct wire_config *config = &agent_region->config;
     uint64_t affordable = config->budget_ppm ? sampler->cost_ewma * 1000000 / config->budget_ppm : 0;
     sampler->period_ns = affordable > config->tick_ns ? affordable : config->tick_ns;
-    sampler->bursting = false;
 }
 
 /* Runs where step_apart put it; the context is the one that the thread will go on with. */
@@ -335,6 +337,8 @@ static void on_tick(struct agent_thread *self, siginfo_t *info, ucontext_t *cont
         return;
     if (self->inside > 0 || stepping) {
         count_loss(self, LOSS_TICK_BUSY);
+    } else if (!self->producer.ring) {
+        count_loss(self, LOSS_NO_RING); /* a handler does not claim one */
     } else if (masks_faults(context) || on_alternate_stack(context, regs.sp)) {
         count_loss(self, LOSS_TICK_MASKED);
     } else if (!attach_is_shy() && !signals_held()) {

@@ -3,7 +3,6 @@
 #include "agent/sys.h"
 
 #include <linux/perf_event.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -32,9 +31,14 @@ static size_t page_bytes(void)
 static bool kernel_defers_blocked(void)
 {
     struct utsname name;
-    unsigned major = 0, minor = 0;
-    if (uname(&name) != 0 || sscanf(name.release, "%u.%u", &major, &minor) != 2)
+    if (uname(&name) != 0)
         return false;
+    unsigned version[2] = {0};
+    const char *at = name.release;
+    for (unsigned i = 0; i < 2; i++, at += *at == '.')
+        for (; *at >= '0' && *at <= '9'; at++)
+            version[i] = version[i] * 10 + (unsigned)(*at - '0');
+    unsigned major = version[0], minor = version[1];
     return major > 5 || (major == 5 && minor >= 19);
 }
 
