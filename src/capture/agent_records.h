@@ -32,10 +32,9 @@ struct agent_source {
     struct agent_listener listener;
     struct agent_totals totals;
     struct ring_state *rings;
-    uint32_t *in_use; /* numbers of the rings that are owned: looking at all of them takes longer than draining two */
-    uint32_t in_use_count;
-    uint32_t claims_seen;            /* the region's claim_hint at the last look for new owners */
-    uint32_t rounds;                 /* since that look */
+    struct ring_state **active; /* those that are owned */
+    uint32_t active_count;
+    uint64_t scanned;                /* when rings were last looked through for new owners */
     uint32_t ring_count, ring_bytes; /* own copies: the region's header is the target's to change */
     size_t stack_entries, stack_entries_most;
     uint64_t shared_told[LOSS_CAUSES];

@@ -16,6 +16,7 @@
 
 enum {
     PATIENCE = 8,           /* rounds to wait for a process to introduce itself */
+    SCAN_NS = 2000000,      /* between looks for rings that got an owner, while there is much to do */
     KEEP_RINGS = 64,        /* memory of rings above is given back when they are free */
     KEEP_PROCESSES = 10000, /* known ones, with those that ended */
     ENOUGH_BYTES = 64 << 10,
@@ -37,8 +38,7 @@ struct agent_source *agent_source_new(const struct capture_region *region, struc
     source->ring_bytes = region->map->ring_bytes;
     source->stack_entries_most = memory / sizeof(uint32_t);
     source->rings = mem_zalloc(source->ring_count * sizeof *source->rings);
-    source->in_use = mem_zalloc(source->ring_count * sizeof *source->in_use);
-    source->rounds = LOOK_ROUNDS;
+    source->active = mem_zalloc(source->ring_count * sizeof *source->active);
     for (uint32_t i = 0; i < source->ring_count; i++) {
         source->rings[i].ring = wire_ring_at(region->map, i);
         source->rings[i].data = wire_ring_data(region->map, i);
@@ -54,6 +54,7 @@ void agent_source_free(struct agent_source *source)
         trace_lane_drop(&source->rings[i].lane);
         free(source->rings[i].stacks);
     }
+    free(source->active);
     free(source->rings);
     free(source->in_use);
     free(source);
@@ -80,6 +81,7 @@ static void adopt(struct agent_source *source, struct ring_state *state)
     state->image = atomic_load(&state->ring->image);
     state->tail = atomic_load(&state->ring->tail);
     state->last_time = clock_now_ns();
+    source->active[source->active_count++] = state;
     source->totals.rings++;
 }
 
@@ -150,11 +152,9 @@ static size_t drain_ring(struct agent_source *source, struct ring_state *state)
 
 void agent_drain_process(struct agent_source *source, uint32_t pid)
 {
-    for (uint32_t i = 0; i < source->in_use_count; i++) {
-        struct ring_state *state = &source->rings[source->in_use[i]];
-        if (state->pid == pid)
-            drain_ring(source, state);
-    }
+    for (uint32_t i = 0; i < source->active_count; i++)
+        if (source->active[i]->pid == pid)
+            drain_ring(source, source->active[i]);
 }
 
 static void pass_counter(uint64_t *total, uint64_t *told, const _Atomic uint64_t *counter)
@@ -201,6 +201,9 @@ static void free_ring(struct agent_source *source, uint32_t slot, uint64_t now)
     free(state->stacks);
     if (state->process)
         state->process->rings--;
+    for (uint32_t i = 0; i < source->active_count; i++)
+        if (source->active[i] == state)
+            source->active[i] = source->active[--source->active_count];
     if (index >= KEEP_RINGS)
         capture_region_drop_ring(source->region, index);
     *state = (struct ring_state){.ring = ring, .data = state->data};
@@ -214,40 +217,34 @@ static void free_ring(struct agent_source *source, uint32_t slot, uint64_t now)
     atomic_store_explicit(&ring->state, WIRE_RING_FREE, memory_order_release);
 }
 
-/* Every claim moves the region's claim_hint. It may come back to where it was, so now and then it is not believed. */
-static void look_for_owners(struct agent_source *source)
+/* Rings that got an owner since the last look. */
+static void find_owners(struct agent_source *source)
 {
-    uint32_t claims = atomic_load_explicit(&source->region->map->claim_hint, memory_order_acquire);
-    if (claims == source->claims_seen && ++source->rounds < LOOK_ROUNDS)
-        return;
-    source->claims_seen = claims;
-    source->rounds = 0;
     for (uint32_t i = 0; i < source->ring_count; i++) {
         struct ring_state *state = &source->rings[i];
-        if (state->owned)
-            continue;
         uint32_t now = atomic_load_explicit(&state->ring->state, memory_order_acquire);
-        if (now == WIRE_RING_FREE)
+        if (state->owned || now == WIRE_RING_FREE)
             continue;
         /* Whose it is can be read once something was written: a thread claims first and signs then. */
-        if (now == WIRE_RING_CLAIMED && atomic_load_explicit(&state->ring->head, memory_order_acquire) ==
-                                            atomic_load_explicit(&state->ring->tail, memory_order_relaxed))
-            source->rounds = LOOK_ROUNDS;
-        else
+        if (now == WIRE_RING_CLOSED || atomic_load_explicit(&state->ring->head, memory_order_acquire) !=
+                                           atomic_load_explicit(&state->ring->tail, memory_order_relaxed))
             adopt(source, state);
     }
 }
 
-size_t agent_source_drain(struct agent_source *source)
+size_t agent_source_drain(struct agent_source *source, uint64_t now)
 {
     size_t bytes = 0;
-    look_for_owners(source);
-    for (uint32_t slot = source->in_use_count; slot-- > 0;) {
-        struct ring_state *state = &source->rings[source->in_use[slot]];
-        uint32_t now = atomic_load_explicit(&state->ring->state, memory_order_acquire);
+    if (now - source->scanned >= SCAN_NS) {
+        source->scanned = now;
+        find_owners(source);
+    }
+    for (uint32_t i = source->active_count; i-- > 0;) {
+        struct ring_state *state = source->active[i];
+        bool closed = atomic_load_explicit(&state->ring->state, memory_order_acquire) == WIRE_RING_CLOSED;
         bytes += drain_ring(source, state);
-        if (now == WIRE_RING_CLOSED && state->tail == atomic_load(&state->ring->head))
-            free_ring(source, slot, clock_now_ns());
+        if (closed && state->tail == atomic_load(&state->ring->head))
+            free_ring(source, state, now);
     }
     if (bytes == 0)
         source->rounds = LOOK_ROUNDS; /* there is time */
@@ -319,10 +316,10 @@ void agent_source_sleep(struct agent_source *source, uint64_t timeout_ns)
     /* Pairs with a producer that writes its head and then looks whether we sleep. */
     atomic_thread_fence(memory_order_seq_cst);
     bool busy = false;
-    for (uint32_t i = 0; i < source->in_use_count && !busy; i++) {
-        struct ring_state *state = &source->rings[source->in_use[i]];
-        busy = atomic_load_explicit(&state->ring->head, memory_order_relaxed) - state->tail >= ENOUGH_BYTES ||
-               atomic_load_explicit(&state->ring->waiting, memory_order_relaxed);
+    for (uint32_t i = 0; i < source->active_count && !busy; i++) {
+        struct ring_state *state = source->active[i];
+        uint64_t filled = atomic_load_explicit(&state->ring->head, memory_order_relaxed) - state->tail;
+        busy = filled >= ENOUGH_BYTES || (filled && atomic_load_explicit(&state->ring->waiting, memory_order_relaxed));
     }
     if (!busy) {
         struct timespec timeout = {(time_t)(timeout_ns / 1000000000), (long)(timeout_ns % 1000000000)};

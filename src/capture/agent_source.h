@@ -30,7 +30,7 @@ struct agent_source *agent_source_new(const struct capture_region *region, struc
 void agent_source_free(struct agent_source *source);
 
 /* Takes what is there; returns how many bytes that were. Wakes threads that wait for room. */
-size_t agent_source_drain(struct agent_source *source);
+size_t agent_source_drain(struct agent_source *source, uint64_t now);
 
 /* Frees rings of threads that are gone without having said so, and passes counters on. About every 100 ms. */
 void agent_source_tend(struct agent_source *source, uint64_t now);

@@ -123,7 +123,7 @@ struct trace_session *describe_ending(const struct recorder_result *result, cons
         {"steps", totals->steps},
         {"accesses", totals->accesses},
         {"handler_ns", totals->handler_ns},
-        {"target_cpu_ns", result->target_cpu_ns},
+        {"cpu_ns", result->target_cpu_ns},
         {"recorder_cpu_ns", result->recorder_cpu_ns},
         {"corrupt_rings", totals->corrupt},
         {"unwritten", trace_writer_unwritten(sink->writer)},

@@ -43,7 +43,8 @@ struct recorder {
     struct perf_source *perf;   /* NULL: refused, or not wanted */
     struct homes *homes;        /* NULL: nothing to ask, or no answer */
     struct capture_means means; /* what is in force */
-    uint64_t started, tended, flushed;
+    uint64_t started, tended, flushed, kernel_drained;
+    double filled;  /* the fullest buffer of the kernel, of 1.0 */
     size_t drained; /* bytes since the writer's memory was looked at */
     int wait_status;
     struct rusage usage; /* of the target */
@@ -163,6 +164,8 @@ cleanup:
 /* Whether the target's end was seen. */
 static bool target_ended(struct recorder *recorder)
 {
+    if (!signals_child())
+        return false;
     pid_t pid;
     do
         pid = wait4(recorder->launch.pid, &recorder->wait_status, WNOHANG, &recorder->usage);
@@ -190,33 +193,37 @@ static void tend(struct recorder *recorder, uint64_t now)
         recorder->drained = 0;
 }
 
+/* The kernel's records and questions, in shorter intervals when its buffers fill up. */
+static void drain_kernel(struct recorder *recorder, uint64_t now)
+{
+    if (now - recorder->kernel_drained < HURRY_NS)
+        return;
+    recorder->kernel_drained = now;
+    /* Agents' records of `now` and before are drained: their news of new memory came before its first touch. */
+    recorder->filled = recorder->perf ? perf_source_drain(recorder->perf, now) : 0;
+    if (recorder->homes)
+        homes_ask(recorder->homes, now);
+}
+
 static void drain_until_end(struct recorder *recorder)
 {
     uint64_t looked = 0;
     for (bool ended = false; !ended;) {
         uint64_t now = clock_now_ns();
         atomic_store_explicit(&recorder->region.map->heartbeat_ns, now, memory_order_relaxed);
-        if (now - looked >= BUSY_NS) {
-            looked = now;
-            ended = target_ended(recorder);
-        }
-        size_t bytes = agent_source_drain(recorder->agents);
+        ended = target_ended(recorder);
+        size_t bytes = agent_source_drain(recorder->agents, now);
         recorder->drained += bytes;
-        /* Records of `now` and before are drained: so an agent's news of new memory came before its first touch. */
-        double filled = recorder->perf ? perf_source_drain(recorder->perf, now) : 0;
-        if (recorder->homes)
-            homes_ask(recorder->homes, now);
+        drain_kernel(recorder, now);
         tend(recorder, now);
         signals_forward(recorder->launch.pid, now);
-        if (!ended && bytes < LITTLE_BYTES) {
-            agent_source_sleep(recorder->agents, filled > HURRY_FILLED ? HURRY_NS : IDLE_NS);
-            looked = 0;
-        }
+        if (!ended && bytes < LITTLE_BYTES)
+            agent_source_sleep(recorder->agents, recorder->filled > HURRY_FILLED ? HURRY_NS : IDLE_NS);
     }
     /* The program is no more; what its children do from now on is not part of it. */
     atomic_store(&recorder->region.map->recording, 0);
     for (int round = 0; round < LAST_ROUNDS; round++)
-        agent_source_drain(recorder->agents);
+        agent_source_drain(recorder->agents, UINT64_MAX);
     agent_source_tend(recorder->agents, clock_now_ns());
     if (recorder->perf) {
         perf_source_drain(recorder->perf, UINT64_MAX);

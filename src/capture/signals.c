@@ -10,12 +10,15 @@ enum { TAKEN = sizeof taken / sizeof *taken, GRACE_NS = 50000000 };
 
 /* Written by handlers, read by the recorder's only thread. */
 static volatile sig_atomic_t forward[TAKEN];
+static volatile sig_atomic_t child;
 /* Written by the recorder's only thread while signals are blocked. */
 static struct agent_source *to_wake;
 
 static void note(int number, siginfo_t *info, void *context)
 {
     (void)context;
+    if (number == SIGCHLD)
+        child = 1;
     for (unsigned i = 0; i < TAKEN; i++) {
         /* What the terminal sends goes to its whole group, the target among it. */
         if (taken[i] == number && number != SIGCHLD && number != SIGPIPE && info->si_code <= 0)
@@ -50,6 +53,13 @@ void signals_ready(struct agent_source *source, const sigset_t *mask)
     for (unsigned i = 0; i < TAKEN; i++)
         sigdelset(&open, taken[i]);
     sigprocmask(SIG_SETMASK, &open, NULL);
+}
+
+bool signals_child(void)
+{
+    bool changed = child;
+    child = 0;
+    return changed;
 }
 
 void signals_forward(pid_t target, uint64_t now)

@@ -17,6 +17,9 @@ struct agent_source;
 void signals_take(sigset_t *mask);
 void signals_ready(struct agent_source *source, const sigset_t *mask);
 
+/* Whether a child of this process ended or stopped since the last call. */
+bool signals_child(void);
+
 /* Passes on what was sent to the recorder alone, once the target has had a moment to get it by itself. */
 void signals_forward(pid_t target, uint64_t now);
 

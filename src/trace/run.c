@@ -1,6 +1,7 @@
 #include "trace/run.h"
 
 #include "base/mem.h"
+#include "trace/run_append.h"
 #include "trace/varint.h"
 
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 enum {
     ROOM_PER_EVENT = 2 * VARINT_MAX, /* what one event may need in any column that holds no text and no frames */
     FIRST_CAPACITY = 512,
+    ROOM_MOST = 256, /* the writer looks at a block's size whenever room is made */
 };
 
 unsigned run_columns(unsigned kind)
@@ -36,7 +38,7 @@ static void column_reserve(struct run_column *column, size_t wanted)
     column->limit = column->bytes + capacity;
 }
 
-static void make_room(struct trace_run *run)
+void run_make_room(struct trace_run *run)
 {
     unsigned columns = run_columns(run->kind);
     uint32_t room = UINT32_MAX;
@@ -46,14 +48,16 @@ static void make_room(struct trace_run *run)
         if (fits < room)
             room = fits;
     }
-    run->room = room - 1; /* one more for run_finish */
+    room--; /* for run_finish */
+    run->room = room < ROOM_MOST ? room : ROOM_MOST;
 }
 
 void run_begin(struct trace_run *run, uint8_t kind, uint32_t tid, uint64_t first_time)
 {
     run->kind = kind;
     run->tid = tid;
-    run->count = run->room = 0;
+    run->count = run->counted = run->room = 0;
+    run->bytes_counted = 0;
     run->first_time = first_time;
     run->holder = NULL;
     run->next = NULL;
@@ -63,31 +67,6 @@ void run_begin(struct trace_run *run, uint8_t kind, uint32_t tid, uint64_t first
     run->state.time = first_time;
     if (kind == EVENT_STACK && !run->frames)
         run->frames = mem_alloc(TRACE_MAX_FRAMES * sizeof *run->frames);
-}
-
-static inline void put(struct trace_run *run, unsigned column, uint64_t value)
-{
-    run->columns[column].at = varint_put(run->columns[column].at, value);
-}
-
-static inline void put_difference(struct trace_run *run, unsigned column, unsigned last, uint64_t value)
-{
-    put(run, column, zigzag(value - run->state.last[last]));
-    run->state.last[last] = value;
-}
-
-static inline void put_repeat(struct trace_run *run, unsigned column, unsigned which, uint64_t value)
-{
-    struct run_repeat *repeat = &run->state.repeats[which];
-    if (__builtin_expect(repeat->value != value || repeat->times == 0, 0)) {
-        if (repeat->times) {
-            put(run, column, repeat->value);
-            put(run, column, repeat->times);
-        }
-        repeat->value = value;
-        repeat->times = 0;
-    }
-    repeat->times++;
 }
 
 static void put_bytes(struct trace_run *run, unsigned column, const void *bytes, size_t size)
@@ -101,50 +80,6 @@ static void put_bytes(struct trace_run *run, unsigned column, const void *bytes,
 static void put_text(struct trace_run *run, unsigned column, const char *text)
 {
     put_bytes(run, column, text ? text : "", text ? strlen(text) + 1 : 1);
-}
-
-/* The guess for an event's call chain. A chain seen for the first time is expected near the run's last address. */
-static inline struct run_guess *guess_for(struct run_state *state, uint32_t stack)
-{
-    struct run_guess *guess = &state->guesses[stack % RUN_GUESSES];
-    if (guess->addr == 0)
-        guess->addr = state->last[0];
-    return guess;
-}
-
-static inline void put_alloc(struct trace_run *run, const struct event_alloc *alloc)
-{
-    struct run_guess *guess = guess_for(&run->state, alloc->stack);
-    uint64_t addr = rotate_right(alloc->addr, 4);
-    put_difference(run, 1, 1, alloc->stack);
-    put(run, 2, zigzag(alloc->size - guess->other));
-    put(run, 3, zigzag(addr - guess->addr));
-    put_repeat(run, 4, 0, alloc->fn | (uint64_t)alloc->cpu << 8);
-    guess->other = alloc->size;
-    guess->addr = run->state.last[0] = addr;
-}
-
-static inline void put_free(struct trace_run *run, const struct event_free *release)
-{
-    put_difference(run, 1, 0, rotate_right(release->addr, 4));
-    put_repeat(run, 2, 0, release->fn | (uint64_t)release->cpu << 8);
-}
-
-static inline void put_sample(struct trace_run *run, const struct event_sample *sample)
-{
-    struct run_guess *guess = guess_for(&run->state, sample->stack);
-    uint64_t shape = sample->flags | (uint64_t)sample->size << 8 | (uint64_t)sample->level << 24 |
-                     (uint64_t)(sample->physical != 0) << 32;
-    put_difference(run, 1, 1, sample->stack);
-    put(run, 2, zigzag(sample->addr - guess->addr));
-    if (sample->flags & SAMPLE_HAS_LATENCY)
-        put(run, 3, sample->latency);
-    put_repeat(run, 4, 0, sample->source | (uint64_t)sample->cpu << 8);
-    put(run, 5, shape ^ guess->other);
-    if (sample->physical)
-        put_difference(run, 6, 2, sample->physical);
-    guess->other = shape;
-    guess->addr = run->state.last[0] = sample->addr;
 }
 
 static void put_stack(struct trace_run *run, const struct event_stack *stack)
@@ -194,24 +129,9 @@ static void put_thread(struct trace_run *run, const struct event_thread *thread)
     put(run, 4, thread->entry);
 }
 
-void run_append(struct trace_run *run, const struct event *event)
+void run_append_other(struct trace_run *run, const struct event *event)
 {
-    if (__builtin_expect(run->room == 0, 0))
-        make_room(run);
-    run->room--;
-    run->count++;
-    put(run, 0, event->time - run->state.time);
-    run->state.time = event->time;
     switch (event->kind) {
-    case EVENT_ALLOC:
-        put_alloc(run, &event->alloc);
-        return;
-    case EVENT_FREE:
-        put_free(run, &event->free);
-        return;
-    case EVENT_SAMPLE:
-        put_sample(run, &event->sample);
-        return;
     case EVENT_TOUCH:
         put_difference(run, 1, 0, event->touch.addr);
         put_difference(run, 2, 1, event->touch.ip);

@@ -41,6 +41,8 @@ struct run_column {
 struct trace_run {
     uint8_t kind;
     uint32_t tid, count;
+    uint32_t counted; /* of those, in its block's count */
+    size_t bytes_counted;
     uint32_t room; /* events that surely still fit into every column */
     uint64_t first_time;
     struct trace_run **holder; /* whoever keeps a pointer to it; told when the run is over */
@@ -57,8 +59,10 @@ unsigned run_columns(unsigned kind);
 /* Makes a run ready for its first event; columns keep the memory they have. */
 void run_begin(struct trace_run *run, uint8_t kind, uint32_t tid, uint64_t first_time);
 
-/* The event must not lie before the run's last. */
-void run_append(struct trace_run *run, const struct event *event);
+/* Sees to it that run->room is not 0. Then run_append_fast (trace/run_append.h) may append an event that does not lie
+ * before the run's last; it leaves the rarer kinds to run_append_other. */
+void run_make_room(struct trace_run *run);
+void run_append_other(struct trace_run *run, const struct event *event);
 
 /* Puts down what is still held back; then the columns' bytes are the run. */
 void run_finish(struct trace_run *run);

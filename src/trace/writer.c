@@ -6,6 +6,7 @@
 #include "trace/file.h"
 #include "trace/lane.h"
 #include "trace/pack.h"
+#include "trace/run_append.h"
 #include "trace/session_text.h"
 
 #include <errno.h>
@@ -25,6 +26,7 @@ struct pending {
     uint32_t pid;
     uint8_t kind;
     uint32_t count, run_count;
+    size_t bytes;
     struct trace_run *runs, *last;
     struct map64 run_of_tid; /* to struct trace_run *, the newest run of that thread */
 };
@@ -100,13 +102,27 @@ static void recycle(struct trace_writer *writer, struct pending *pending)
     }
     pending->runs = pending->last = NULL;
     pending->count = pending->run_count = 0;
+    pending->bytes = 0;
     map64_free(&pending->run_of_tid);
+}
+
+/* Brings the block's count up to date. It is looked at only when a run needs room, not for every event. */
+static bool pending_full(struct pending *pending, struct trace_run *run)
+{
+    uint32_t most = pending->kind == EVENT_SAMPLE ? BLOCK_SAMPLES : BLOCK_EVENTS;
+    pending->count += run->count - run->counted;
+    pending->bytes += run_bytes(run) - run->bytes_counted;
+    run->counted = run->count;
+    run->bytes_counted = run_bytes(run);
+    return pending->count >= most || pending->run_count >= BLOCK_RUNS || pending->bytes >= BLOCK_BYTES;
 }
 
 static int write_pending(struct trace_writer *writer, struct pending *pending, struct error *err)
 {
-    if (pending->count == 0)
+    if (!pending->runs)
         return 0;
+    for (struct trace_run *run = pending->runs; run; run = run->next)
+        pending_full(pending, run);
     int code = writer->failed;
     if (code == 0) {
         size_t size;
@@ -151,14 +167,6 @@ static struct trace_run *run_new(struct trace_writer *writer, struct pending *pe
     return run;
 }
 
-static inline bool pending_full(const struct pending *pending, const struct trace_run *run)
-{
-    uint32_t most = pending->kind == EVENT_SAMPLE ? BLOCK_SAMPLES : BLOCK_EVENTS;
-    /* A run's bytes are looked at now and then: counting them for each event would cost more than it is worth. */
-    return pending->count >= most || pending->run_count >= BLOCK_RUNS ||
-           ((run->count % 64 == 0 || run->kind == EVENT_STACK) && run_bytes(run) >= BLOCK_BYTES);
-}
-
 static int refuse(struct trace_writer *writer, struct error *err)
 {
     writer->unwritten++;
@@ -167,42 +175,67 @@ static int refuse(struct trace_writer *writer, struct error *err)
     return writer->failed;
 }
 
-int trace_writer_append(struct trace_writer *writer, const struct event *event, struct error *err)
+/* Appends to a run that may need room; when its block is full by then, that is written first and `*run` is NULL. */
+static int make_room(struct trace_writer *writer, struct trace_run **run, struct error *err)
+{
+    struct pending *pending = (*run)->pending;
+    if (pending_full(pending, *run)) {
+        *run = NULL;
+        return write_pending(writer, pending, err);
+    }
+    run_make_room(*run);
+    return 0;
+}
+
+/* The run that an event belongs to, when `run` (of its thread and kind, or NULL) is not it or is full. */
+static int find_run(struct trace_writer *writer, struct trace_run **run, const struct event *event, struct error *err)
 {
     if (run_columns(event->kind) == 0)
         return error_set(err, -EINVAL, "there is no event of kind %u", event->kind);
-    if (writer->failed)
-        return refuse(writer, err);
+    int code = writer->failed ? refuse(writer, err) : 0;
+    if (code == 0 && *run && (*run)->room == 0)
+        code = make_room(writer, run, err);
+    if (code < 0)
+        return code;
+    if (*run && (*run)->state.time <= event->time)
+        return 0;
+    *run = run_new(writer, pending_for(writer, event->pid, event->kind), event);
+    run_make_room(*run);
+    return 0;
+}
+
+int trace_writer_append(struct trace_writer *writer, const struct event *event, struct error *err)
+{
     struct pending *pending = pending_for(writer, event->pid, event->kind);
     uint64_t *known = map64_find(&pending->run_of_tid, event->tid);
     struct trace_run *run = known ? (struct trace_run *)(uintptr_t)*known : NULL;
-    if (!run || run->state.time > event->time)
-        run = run_new(writer, pending, event);
-    run_append(run, event);
-    pending->count++;
-    return pending_full(pending, run) ? write_pending(writer, pending, err) : 0;
+    if (!run || run->room == 0 || run->state.time > event->time || writer->failed) {
+        int code = find_run(writer, &run, event, err);
+        if (code < 0)
+            return code;
+    }
+    run_append_fast(run, event);
+    return 0;
 }
 
 int trace_writer_append_lane(struct trace_writer *writer, struct trace_lane *lane, const struct event *event,
                              struct error *err)
 {
-    if (event->kind >= EVENT_KINDS || run_columns(event->kind) == 0)
-        return error_set(err, -EINVAL, "there is no event of kind %u", event->kind);
-    if (writer->failed)
-        return refuse(writer, err);
     struct trace_run *run = lane->runs[event->kind];
-    if (__builtin_expect(!run || run->state.time > event->time, 0)) {
-        struct pending *pending = pending_for(writer, event->pid, event->kind);
-        if (run)
-            run->holder = NULL;
-        run = run_new(writer, pending, event);
-        run->holder = &lane->runs[event->kind];
-        lane->runs[event->kind] = run;
+    if (__builtin_expect(!run || run->room == 0 || run->state.time > event->time || writer->failed, 0)) {
+        int code = find_run(writer, &run, event, err);
+        if (code < 0)
+            return code;
+        struct trace_run **held = &lane->runs[event->kind]; /* NULL by now if its block was written */
+        if (*held != run) {
+            if (*held)
+                (*held)->holder = NULL;
+            *held = run;
+            run->holder = held;
+        }
     }
-    run_append(run, event);
-    struct pending *pending = run->pending;
-    pending->count++;
-    return pending_full(pending, run) ? write_pending(writer, pending, err) : 0;
+    run_append_fast(run, event);
+    return 0;
 }
 
 void trace_lane_drop(struct trace_lane *lane)

@@ -1,0 +1,99 @@
+/* trace/run_append.h - appending to a run, inline: the part that is done for every allocation of the target. */
+#ifndef NUMALENS_TRACE_RUN_APPEND_H
+#define NUMALENS_TRACE_RUN_APPEND_H
+
+#include "trace/run.h"
+#include "trace/varint.h"
+
+static inline void put(struct trace_run *run, unsigned column, uint64_t value)
+{
+    run->columns[column].at = varint_put(run->columns[column].at, value);
+}
+
+static inline void put_difference(struct trace_run *run, unsigned column, unsigned last, uint64_t value)
+{
+    put(run, column, zigzag(value - run->state.last[last]));
+    run->state.last[last] = value;
+}
+
+static inline void put_repeat(struct trace_run *run, unsigned column, unsigned which, uint64_t value)
+{
+    struct run_repeat *repeat = &run->state.repeats[which];
+    if (__builtin_expect(repeat->value != value || repeat->times == 0, 0)) {
+        if (repeat->times) {
+            put(run, column, repeat->value);
+            put(run, column, repeat->times);
+        }
+        repeat->value = value;
+        repeat->times = 0;
+    }
+    repeat->times++;
+}
+
+/* The guess for an event's call chain. A chain seen for the first time is expected near the run's last address. */
+static inline struct run_guess *guess_for(struct run_state *state, uint32_t stack)
+{
+    struct run_guess *guess = &state->guesses[stack % RUN_GUESSES];
+    if (guess->addr == 0)
+        guess->addr = state->last[0];
+    return guess;
+}
+
+static inline void put_alloc(struct trace_run *run, const struct event_alloc *alloc)
+{
+    struct run_guess *guess = guess_for(&run->state, alloc->stack);
+    uint64_t addr = rotate_right(alloc->addr, 4);
+    put_difference(run, 1, 1, alloc->stack);
+    put(run, 2, zigzag(alloc->size - guess->other));
+    put(run, 3, zigzag(addr - guess->addr));
+    put_repeat(run, 4, 0, alloc->fn | (uint64_t)alloc->cpu << 8);
+    guess->other = alloc->size;
+    guess->addr = run->state.last[0] = addr;
+}
+
+static inline void put_free(struct trace_run *run, const struct event_free *release)
+{
+    put_difference(run, 1, 0, rotate_right(release->addr, 4));
+    put_repeat(run, 2, 0, release->fn | (uint64_t)release->cpu << 8);
+}
+
+static inline void put_sample(struct trace_run *run, const struct event_sample *sample)
+{
+    struct run_guess *guess = guess_for(&run->state, sample->stack);
+    uint64_t shape = sample->flags | (uint64_t)sample->size << 8 | (uint64_t)sample->level << 24 |
+                     (uint64_t)(sample->physical != 0) << 32;
+    put_difference(run, 1, 1, sample->stack);
+    put(run, 2, zigzag(sample->addr - guess->addr));
+    if (sample->flags & SAMPLE_HAS_LATENCY)
+        put(run, 3, sample->latency);
+    put_repeat(run, 4, 0, sample->source | (uint64_t)sample->cpu << 8);
+    put(run, 5, shape ^ guess->other);
+    if (sample->physical)
+        put_difference(run, 6, 2, sample->physical);
+    guess->other = shape;
+    guess->addr = run->state.last[0] = sample->addr;
+}
+
+/* As run_append, when run->room is not 0. */
+static inline void run_append_fast(struct trace_run *run, const struct event *event)
+{
+    run->room--;
+    run->count++;
+    put(run, 0, event->time - run->state.time);
+    run->state.time = event->time;
+    switch (event->kind) {
+    case EVENT_ALLOC:
+        put_alloc(run, &event->alloc);
+        break;
+    case EVENT_FREE:
+        put_free(run, &event->free);
+        break;
+    case EVENT_SAMPLE:
+        put_sample(run, &event->sample);
+        break;
+    default:
+        run_append_other(run, event);
+    }
+}
+
+#endif
