@@ -68,8 +68,7 @@ static void take_process(struct agent_source *source, struct ring_state *state, 
     char exe[WIRE_MAX_WORDS * 8], command[WIRE_MAX_WORDS * 8];
     if (state->process)
         return; /* said twice, or made up when it had not been said: once is enough */
-    if (process->forked)
-        agent_drain_process(source, parent);
+    agent_drain_process(source, process->forked ? parent : state->pid, state->image);
     size_t size = words * 8u - sizeof *process;
     struct event event = {
         .time = time_of(source, process->time), .pid = state->pid, .tid = state->tid, .kind = EVENT_PROCESS_START};

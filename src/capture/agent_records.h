@@ -35,14 +35,15 @@ struct agent_source {
     struct ring_state **active; /* those that are owned */
     uint32_t active_count;
     uint64_t scanned;                /* when rings were last looked through for new owners */
+    bool idle;                       /* there was little to drain: time enough to look through all rings */
     uint32_t ring_count, ring_bytes; /* own copies: the region's header is the target's to change */
     size_t stack_entries, stack_entries_most;
     uint64_t shared_told[LOSS_CAUSES];
 };
 
-/* Takes what is in the rings of a process. A fork's child says of itself that it knows its parent's chains: those must
- * have got their numbers first. */
-void agent_drain_process(struct agent_source *source, uint32_t pid);
+/* Takes what is in the rings of a process's images before `image`. A program that introduces itself knows the chains
+ * of its parent, or takes the place of another: what came before must have been taken first. */
+void agent_drain_process(struct agent_source *source, uint32_t pid, uint32_t image);
 
 /* Takes the records between the ring's tail and `head`. False when they cannot be records. */
 bool agent_take_records(struct agent_source *source, struct ring_state *state, uint64_t head);

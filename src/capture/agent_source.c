@@ -37,6 +37,7 @@ struct agent_source *agent_source_new(const struct capture_region *region, struc
     source->ring_count = region->map->ring_count;
     source->ring_bytes = region->map->ring_bytes;
     source->stack_entries_most = memory / sizeof(uint32_t);
+    source->idle = true;
     source->rings = mem_zalloc(source->ring_count * sizeof *source->rings);
     source->active = mem_zalloc(source->ring_count * sizeof *source->active);
     for (uint32_t i = 0; i < source->ring_count; i++) {
@@ -110,7 +111,7 @@ static void introduce(struct agent_source *source, struct ring_state *state)
 static bool find_process(struct agent_source *source, struct ring_state *state)
 {
     struct capture_process *process = process_find(source->processes, state->pid);
-    if (process && process->image == state->image) {
+    if (process && process->image >= state->image) {
         state->process = process;
         process->rings++;
         return true;
@@ -150,10 +151,10 @@ static size_t drain_ring(struct agent_source *source, struct ring_state *state)
     return bytes;
 }
 
-void agent_drain_process(struct agent_source *source, uint32_t pid)
+void agent_drain_process(struct agent_source *source, uint32_t pid, uint32_t image)
 {
     for (uint32_t i = 0; i < source->active_count; i++)
-        if (source->active[i]->pid == pid)
+        if (source->active[i]->pid == pid && source->active[i]->image < image)
             drain_ring(source, source->active[i]);
 }
 
@@ -235,7 +236,7 @@ static void find_owners(struct agent_source *source)
 size_t agent_source_drain(struct agent_source *source, uint64_t now)
 {
     size_t bytes = 0;
-    if (now - source->scanned >= SCAN_NS) {
+    if (source->idle || now - source->scanned >= SCAN_NS) {
         source->scanned = now;
         find_owners(source);
     }
@@ -246,8 +247,7 @@ size_t agent_source_drain(struct agent_source *source, uint64_t now)
         if (closed && state->tail == atomic_load(&state->ring->head))
             free_ring(source, state, now);
     }
-    if (bytes == 0)
-        source->rounds = LOOK_ROUNDS; /* there is time */
+    source->idle = bytes < ENOUGH_BYTES;
     return bytes;
 }
 

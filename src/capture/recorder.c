@@ -25,8 +25,7 @@ enum {
     TEND_NS = 100000000,   /* between looks for threads that are gone */
     FLUSH_NS = 1000000000, /* what a kill -9 may cost */
     LITTLE_BYTES = 32 << 10,
-    BUSY_NS = 1000000, /* while there is much to drain, the target's end is looked for that often */
-    LAST_ROUNDS = 3,
+    LAST_ROUNDS = 16, /* also for a ring whose process is not known yet */
 };
 
 #define HURRY_FILLED 0.1
@@ -223,7 +222,7 @@ static void drain_until_end(struct recorder *recorder)
     /* The program is no more; what its children do from now on is not part of it. */
     atomic_store(&recorder->region.map->recording, 0);
     for (int round = 0; round < LAST_ROUNDS; round++)
-        agent_source_drain(recorder->agents, UINT64_MAX);
+        agent_source_drain(recorder->agents, clock_now_ns());
     agent_source_tend(recorder->agents, clock_now_ns());
     if (recorder->perf) {
         perf_source_drain(recorder->perf, UINT64_MAX);

@@ -57,7 +57,8 @@ static const void *finish(struct packer *packer, struct trace_block_header *head
     size_t packed = ZSTD_compressCCtx(packer->zstd, payload, room, packer->raw, raw_bytes, level);
     header->packing = TRACE_ZSTD;
     if (ZSTD_isError(packed) || packed >= raw_bytes) {
-        memcpy(payload, packer->raw, raw_bytes);
+        if (raw_bytes)
+            memcpy(payload, packer->raw, raw_bytes);
         packed = raw_bytes;
         header->packing = TRACE_STORED;
     }
@@ -115,7 +116,8 @@ const void *packer_text(struct packer *packer, uint16_t kind, const char *text, 
 {
     struct trace_block_header header = {.kind = kind, .count = count};
     reserve(&packer->raw, &packer->raw_capacity, length + 1);
-    memcpy(packer->raw, text, length);
+    if (length)
+        memcpy(packer->raw, text, length);
     return finish(packer, &header, length, 3, size);
 }
 
@@ -133,7 +135,8 @@ bool block_unpack(const struct trace_block_header *header, const void *payload, 
     if (header->packing == TRACE_STORED) {
         if (header->packed_bytes != header->raw_bytes)
             return false;
-        memcpy(raw, payload, header->raw_bytes);
+        if (header->raw_bytes)
+            memcpy(raw, payload, header->raw_bytes);
         return true;
     }
     return header->packing == TRACE_ZSTD &&

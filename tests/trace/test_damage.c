@@ -16,7 +16,7 @@
 #include <xxhash.h>
 #include <cmocka.h>
 
-enum { EVENTS = 400 };
+enum { EVENTS = 250 };
 
 static int memory = -1; /* a file in memory: thousands of them are written */
 static char path[64];
@@ -92,7 +92,7 @@ static void changed_bytes(void **state)
     (void)state;
     struct wild wild = {.random = 3};
     uint8_t *copy = malloc(whole_size);
-    for (int round = 0; round < 4000; round++) {
+    for (int round = 0; round < 2000; round++) {
         memcpy(copy, whole, whole_size);
         bool changed = false;
         for (uint64_t i = 0; i < 1 + wild_number(&wild) % 4; i++) {
@@ -168,7 +168,7 @@ static void forged_blocks(void **state)
     (void)state;
     struct wild wild = {.random = 77};
     uint8_t *forged = malloc(whole_size * 4 + 65536);
-    for (unsigned round = 0; round < 6000; round++) {
+    for (unsigned round = 0; round < 3000; round++) {
         size_t size = forge(&wild, forged, round % 24);
         put_file(forged, size);
         read_all(NULL);
