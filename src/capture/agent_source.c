@@ -20,7 +20,6 @@ enum {
     KEEP_RINGS = 64,        /* memory of rings above is given back when they are free */
     KEEP_PROCESSES = 10000, /* known ones, with those that ended */
     ENOUGH_BYTES = 64 << 10,
-    LOOK_ROUNDS = 64, /* look for new owners at least that often, whatever claim_hint says */
 };
 
 struct agent_source *agent_source_new(const struct capture_region *region, struct process_table *processes,
@@ -57,7 +56,6 @@ void agent_source_free(struct agent_source *source)
     }
     free(source->active);
     free(source->rings);
-    free(source->in_use);
     free(source);
 }
 
@@ -67,7 +65,7 @@ static void wake_producer(struct wire_ring *ring)
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&ring->waiting, memory_order_relaxed) == 0)
         return;
-    /* Or it would look as if it waited until it gets to run again, and we would not sleep for so long. */
+    /* Or it would look as if it waited until it gets to run again. */
     atomic_store(&ring->waiting, 0);
     atomic_fetch_add(&ring->tail_word, 1);
     syscall(SYS_futex, &ring->tail_word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
@@ -76,7 +74,6 @@ static void wake_producer(struct wire_ring *ring)
 static void adopt(struct agent_source *source, struct ring_state *state)
 {
     state->owned = true;
-    source->in_use[source->in_use_count++] = (uint32_t)(state - source->rings);
     state->pid = state->ring->pid;
     state->tid = state->ring->tid;
     state->image = atomic_load(&state->ring->image);
@@ -188,14 +185,11 @@ static void pass_counters(struct agent_source *source, struct ring_state *state,
     pass_losses(source, counters, state->lost_told, now, state->pid, state->tid);
 }
 
-/* The thread of the ring in_use[slot] is gone and its records are taken: ready for another. The last of the list takes
- * its slot. */
-static void free_ring(struct agent_source *source, uint32_t slot, uint64_t now)
+/* The ring's thread is gone and its records are taken: ready for another. */
+static void free_ring(struct agent_source *source, struct ring_state *state, uint64_t now)
 {
-    uint32_t index = source->in_use[slot];
-    struct ring_state *state = &source->rings[index];
     struct wire_ring *ring = state->ring;
-    source->in_use[slot] = source->in_use[--source->in_use_count];
+    uint32_t index = (uint32_t)(state - source->rings);
     pass_counters(source, state, now);
     trace_lane_drop(&state->lane);
     source->stack_entries -= state->stack_room;
@@ -214,7 +208,6 @@ static void free_ring(struct agent_source *source, uint32_t slot, uint64_t now)
     /* Low ones first: what was used before is in memory already. */
     if (index < atomic_load(&source->region->map->claim_hint))
         atomic_store(&source->region->map->claim_hint, index);
-    source->rounds = LOOK_ROUNDS; /* a claim may now bring the hint back to what it was */
     atomic_store_explicit(&ring->state, WIRE_RING_FREE, memory_order_release);
 }
 
@@ -285,14 +278,12 @@ void agent_source_tend(struct agent_source *source, uint64_t now)
 {
     for (uint32_t i = 0; i < source->ring_count; i++) {
         struct ring_state *state = &source->rings[i];
-        if (!state->owned && atomic_load(&state->ring->state) == WIRE_RING_CLAIMED && state->ring->pid &&
-            state->ring->tid)
-            adopt(source, state); /* claimed, and nothing written: its thread may be gone all the same */
-    }
-    for (uint32_t slot = source->in_use_count; slot-- > 0;) {
-        struct ring_state *state = &source->rings[source->in_use[slot]];
         if (atomic_load(&state->ring->state) != WIRE_RING_CLAIMED)
             continue; /* one that was closed is freed as soon as it is drained */
+        if (!state->owned && state->ring->pid && state->ring->tid)
+            adopt(source, state); /* claimed, and nothing written: its thread may be gone all the same */
+        if (!state->owned)
+            continue;
         bool gone = thread_gone(source, state);
         pass_counters(source, state, now);
         if (!gone)
@@ -302,7 +293,7 @@ void agent_source_tend(struct agent_source *source, uint64_t now)
             continue; /* its process is still to be introduced */
         if (state->process)
             end_thread(source, state);
-        free_ring(source, slot, now);
+        free_ring(source, state, now);
     }
     pass_losses(source, &source->region->map->shared, source->shared_told, now, 0, 0);
     end_processes(source, now);
@@ -344,6 +335,5 @@ const struct agent_totals *agent_source_totals(const struct agent_source *source
 
 size_t agent_source_memory(const struct agent_source *source)
 {
-    return source->ring_count * (sizeof *source->rings + sizeof *source->in_use) +
-           source->stack_entries * sizeof(uint32_t);
+    return source->ring_count * sizeof *source->rings + source->stack_entries * sizeof(uint32_t);
 }

@@ -206,7 +206,6 @@ static void drain_kernel(struct recorder *recorder, uint64_t now)
 
 static void drain_until_end(struct recorder *recorder)
 {
-    uint64_t looked = 0;
     for (bool ended = false; !ended;) {
         uint64_t now = clock_now_ns();
         atomic_store_explicit(&recorder->region.map->heartbeat_ns, now, memory_order_relaxed);
