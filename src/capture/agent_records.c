@@ -258,25 +258,50 @@ static bool take(struct agent_source *source, struct ring_state *state, struct w
     return true;
 }
 
+/* The record at `tail` as far as its head says, or false when it cannot be one. `*size` is what it takes up. */
+static inline bool look_at(const struct agent_source *source, const struct ring_state *state, uint64_t tail,
+                           uint64_t head, struct wire_head *copy, uint64_t *size)
+{
+    uint32_t at = (uint32_t)tail & (source->ring_bytes - 1);
+    uint64_t filled = head - tail, to_end = source->ring_bytes - at;
+    memcpy(copy, state->data + at, sizeof *copy);
+    if (copy->type == WIRE_PAD) {
+        *size = to_end;
+        return to_end <= filled;
+    }
+    *size = (uint64_t)copy->words * 8;
+    return copy->type > WIRE_PAD && copy->type < WIRE_TYPES && *size && *size <= filled && *size <= to_end;
+}
+
+uint64_t agent_first_time(const struct agent_source *source, const struct ring_state *state, uint64_t head,
+                          uint64_t otherwise)
+{
+    struct wire_head copy;
+    uint64_t size, time;
+    if (head - state->tail > source->ring_bytes || (head & 7))
+        return otherwise;
+    for (uint64_t tail = state->tail; tail != head; tail += size) {
+        if (!look_at(source, state, tail, head, &copy, &size))
+            return otherwise;
+        if (copy.type == WIRE_PAD || copy.type == WIRE_STACK || copy.words < 2)
+            continue;
+        memcpy(&time, state->data + ((uint32_t)tail & (source->ring_bytes - 1)) + sizeof copy, sizeof time);
+        return time_of(source, time);
+    }
+    return otherwise;
+}
+
 bool agent_take_records(struct agent_source *source, struct ring_state *state, uint64_t head)
 {
     uint32_t bytes = source->ring_bytes;
     uint64_t tail = state->tail, released = tail;
     bool good = head - tail <= bytes && (head & 7) == 0;
     while (good && tail != head) {
-        uint32_t at = (uint32_t)tail & (bytes - 1);
-        uint64_t filled = head - tail, to_end = bytes - at;
-        const struct wire_head *record = (const struct wire_head *)(state->data + at);
         struct wire_head copy;
-        memcpy(&copy, record, sizeof copy);
-        if (copy.type == WIRE_PAD) {
-            good = to_end <= filled;
-            tail += to_end;
-            continue;
-        }
-        uint64_t size = (uint64_t)copy.words * 8;
-        good = copy.type > WIRE_PAD && copy.type < WIRE_TYPES && size && size <= filled && size <= to_end &&
-               take(source, state, copy, record);
+        uint64_t size = 0;
+        good = look_at(source, state, tail, head, &copy, &size);
+        if (good && copy.type != WIRE_PAD)
+            good = take(source, state, copy, (const struct wire_head *)(state->data + (tail & (bytes - 1))));
         tail += size;
         if (tail - released >= RELEASE_BYTES) {
             wire_ring_release(state->ring, tail);

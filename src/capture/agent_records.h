@@ -45,6 +45,10 @@ struct agent_source {
  * of its parent, or takes the place of another: what came before must have been taken first. */
 void agent_drain_process(struct agent_source *source, uint32_t pid, uint32_t image);
 
+/* The time of the ring's oldest record that has one, or `otherwise`. */
+uint64_t agent_first_time(const struct agent_source *source, const struct ring_state *state, uint64_t head,
+                          uint64_t otherwise);
+
 /* Takes the records between the ring's tail and `head`. False when they cannot be records. */
 bool agent_take_records(struct agent_source *source, struct ring_state *state, uint64_t head);
 

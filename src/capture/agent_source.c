@@ -84,10 +84,11 @@ static void adopt(struct agent_source *source, struct ring_state *state)
 }
 
 /* A process whose first ring does not begin with its introduction: /proc knows it too. */
-static void introduce(struct agent_source *source, struct ring_state *state)
+static void introduce(struct agent_source *source, struct ring_state *state, uint64_t head)
 {
     char place[64], exe[4096], command[1024] = "";
-    struct event event = {.time = clock_now_ns(), .pid = state->pid, .tid = state->tid, .kind = EVENT_PROCESS_START};
+    struct event event = {.pid = state->pid, .tid = state->tid, .kind = EVENT_PROCESS_START};
+    event.time = agent_first_time(source, state, head, clock_now_ns());
     snprintf(place, sizeof place, "/proc/%u/exe", state->pid);
     ssize_t length = readlink(place, exe, sizeof exe - 1);
     exe[length > 0 ? length : 0] = 0;
@@ -105,7 +106,7 @@ static void introduce(struct agent_source *source, struct ring_state *state)
 }
 
 /* Whether the ring's process is known, so that its records can be taken. */
-static bool find_process(struct agent_source *source, struct ring_state *state)
+static bool find_process(struct agent_source *source, struct ring_state *state, uint64_t head)
 {
     struct capture_process *process = process_find(source->processes, state->pid);
     if (process && process->image >= state->image) {
@@ -119,7 +120,7 @@ static bool find_process(struct agent_source *source, struct ring_state *state)
         return true;
     if (state->patience++ < PATIENCE)
         return false;
-    introduce(source, state);
+    introduce(source, state, head);
     return true;
 }
 
@@ -134,7 +135,7 @@ static size_t drain_ring(struct agent_source *source, struct ring_state *state)
         wake_producer(state->ring);
         return 0;
     }
-    if (!state->process && !find_process(source, state))
+    if (!state->process && !find_process(source, state, head))
         return 0;
     size_t bytes = head - state->tail;
     state->busy = true;
