@@ -1,0 +1,150 @@
+#include "base/mem.h"
+#include "flow/addrtree.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { SPACE = 4096 };
+
+struct model { /* the same map, the simple way */
+    bool there[SPACE];
+    uint32_t value[SPACE];
+};
+
+static uint64_t state = 1;
+
+static uint64_t chance(uint64_t below)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (state >> 33) % below;
+}
+
+static void agrees(const struct addrtree *tree, const struct model *model)
+{
+    size_t count = 0;
+    for (unsigned i = 0; i < SPACE; i++)
+        count += model->there[i];
+    assert_int_equal(tree->count, count);
+    for (unsigned probe = 0; probe < SPACE; probe += 1 + (unsigned)chance(7)) {
+        int floor = (int)probe, ceiling = (int)probe;
+        while (floor >= 0 && !model->there[floor])
+            floor--;
+        while (ceiling < SPACE && !model->there[ceiling])
+            ceiling++;
+        uint64_t key;
+        uint32_t value;
+        assert_int_equal(addrtree_floor(tree, probe * 16 + 15, &key, &value), floor >= 0);
+        if (floor >= 0) {
+            assert_int_equal(key, floor * 16);
+            assert_int_equal(value, model->value[floor]);
+        }
+        assert_int_equal(addrtree_ceiling(tree, probe * 16, &key, &value), ceiling < SPACE);
+        if (ceiling < SPACE) {
+            assert_int_equal(key, ceiling * 16);
+            assert_int_equal(value, model->value[ceiling]);
+        }
+    }
+}
+
+static void change(struct addrtree *tree, struct model *model, unsigned steps, unsigned removals)
+{
+    for (unsigned i = 0; i < steps; i++) {
+        unsigned at = (unsigned)chance(SPACE);
+        uint32_t old = 0;
+        if (chance(100) < removals) {
+            assert_int_equal(addrtree_remove(tree, at * 16, &old), model->there[at]);
+            if (model->there[at])
+                assert_int_equal(old, model->value[at]);
+            model->there[at] = false;
+            continue;
+        }
+        struct addrtree_around around;
+        uint32_t value = (uint32_t)chance(1000000);
+        assert_int_equal(addrtree_put(tree, at * 16, value, 8, &old, &around), !model->there[at]);
+        if (model->there[at])
+            assert_int_equal(old, model->value[at]);
+        model->there[at] = true;
+        model->value[at] = value;
+        int before = (int)at - 1;
+        unsigned next = at + 1;
+        while (before >= 0 && !model->there[before])
+            before--;
+        while (next < SPACE && !model->there[next])
+            next++;
+        assert_int_equal(around.has_before, before >= 0);
+        if (before >= 0)
+            assert_int_equal(around.before_key, before * 16);
+        assert_true(around.next_key == (next < SPACE ? next * 16 : UINT64_MAX));
+    }
+}
+
+static void does_what_a_plain_array_does(void **ignored)
+{
+    (void)ignored;
+    struct addrtree tree = {0};
+    struct model *model = mem_zalloc(sizeof *model);
+    agrees(&tree, model);
+    for (unsigned round = 0; round < 12; round++) {
+        change(&tree, model, 3000, round % 3 == 2 ? 95 : 40);
+        agrees(&tree, model);
+    }
+    addrtree_free(&tree);
+    free(model);
+}
+
+static void copies_share_until_they_change(void **ignored)
+{
+    (void)ignored;
+    enum { COPIES = 5 };
+    struct addrtree trees[COPIES] = {0};
+    struct model *models = mem_zalloc(COPIES * sizeof *models);
+    change(&trees[0], &models[0], 5000, 30);
+    for (unsigned i = 1; i < COPIES; i++) {
+        trees[i] = addrtree_share(&trees[i / 2]);
+        models[i] = models[i / 2];
+        for (unsigned other = 0; other <= i; other++)
+            change(&trees[other], &models[other], 700, 60);
+    }
+    for (unsigned i = 0; i < COPIES; i++)
+        agrees(&trees[i], &models[i]);
+    addrtree_free(&trees[0]);
+    for (unsigned i = 1; i < COPIES; i++)
+        agrees(&trees[i], &models[i]);
+    for (unsigned i = 1; i < COPIES; i++)
+        addrtree_free(&trees[i]);
+    free(models);
+}
+
+static void goes_down_to_nothing(void **ignored)
+{
+    (void)ignored;
+    struct addrtree tree = {0};
+    for (uint64_t key = 0; key < 100000; key++)
+        addrtree_put(&tree, key, (uint32_t)key, 1, NULL, NULL);
+    uint32_t value;
+    for (uint64_t key = 0; key < 100000; key++) {
+        uint64_t at = key * 7919 % 100000;
+        assert_true(addrtree_remove(&tree, at, &value));
+        assert_int_equal(value, at);
+    }
+    assert_int_equal(tree.count, 0);
+    uint64_t found;
+    assert_false(addrtree_floor(&tree, UINT64_MAX, &found, &value));
+    assert_true(addrtree_put(&tree, UINT64_MAX, 1, 1, NULL, NULL));
+    assert_true(addrtree_floor(&tree, UINT64_MAX, &found, &value));
+    addrtree_free(&tree);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(does_what_a_plain_array_does),
+        cmocka_unit_test(copies_share_until_they_change),
+        cmocka_unit_test(goes_down_to_nothing),
+    };
+    return cmocka_run_group_tests_name("addrtree", tests, NULL, NULL);
+}

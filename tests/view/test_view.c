@@ -1,0 +1,263 @@
+/* Views of a made-up recording, compared letter by letter with the files in golden/. NUMALENS_UPDATE_GOLDEN=1 writes
+ * them anew: look at the difference before it is kept. */
+#include "base/mem.h"
+#include "trace/writer.h"
+#include "view/view.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { PID = 100, PAGE = 4096 };
+
+static char path[64];
+
+struct writing {
+    struct trace_writer *writer;
+    uint64_t time;
+};
+
+static void put(struct writing *writing, struct event event)
+{
+    struct error err = {0};
+    event.time = writing->time += 1000000;
+    event.pid = event.pid ? event.pid : PID;
+    event.tid = event.tid ? event.tid : PID;
+    assert_int_equal(trace_writer_append(writing->writer, &event, &err), 0);
+}
+
+static void put_samples(struct writing *writing, unsigned count, uint32_t tid, uint64_t addr, uint8_t flags,
+                        uint32_t latency)
+{
+    for (unsigned i = 0; i < count; i++)
+        put(writing, (struct event){.kind = EVENT_SAMPLE,
+                                    .tid = tid,
+                                    .sample = {.addr = addr + i % 8 * 8,
+                                               .stack = flags & SAMPLE_WRITE ? 4 : 3,
+                                               .latency = latency + i,
+                                               .flags = flags | SAMPLE_HAS_LATENCY}});
+}
+
+/* Main fills a table that two workers read; a file is mapped; one thread has a name that attacks the terminal. */
+static void put_story(struct writing *writing)
+{
+    static const uint64_t chains[4][2] = {{0x401000, 0x402000}, {0x401100, 0x402000}, {0x403000, 0}, {0x404000, 0}};
+    put(writing, (struct event){.kind = EVENT_PROCESS_START, .process = {.exe = "/bin/story", .command = "story 1"}});
+    put(writing, (struct event){.kind = EVENT_THREAD_START, .thread = {.name = "story"}});
+    put(writing, (struct event){.kind = EVENT_THREAD_START, .tid = 101, .thread = {.name = "worker one"}});
+    put(writing,
+        (struct event){.kind = EVENT_THREAD_START,
+                       .tid = 102,
+                       .thread = {.name = "\033[31mr\xc3\xa9" "d\xff", .stack_low = 0x700000, .stack_high = 0x800000}});
+    for (uint32_t i = 0; i < 4; i++)
+        put(writing,
+            (struct event){.kind = EVENT_STACK, .stack = {.id = i + 1, .depth = i < 2 ? 2 : 1, .frames = chains[i]}});
+    put(writing, (struct event){.kind = EVENT_ALLOC, .alloc = {.addr = 0x10000, .size = 4 * PAGE, .stack = 1}});
+    put(writing, (struct event){.kind = EVENT_ALLOC, .tid = 101, .alloc = {.addr = 0x20000, .size = 512, .stack = 2}});
+    put(writing, (struct event){.kind = EVENT_MAP,
+                                .map = {.addr = 0x30000,
+                                        .size = PAGE,
+                                        .map_kind = MAP_KIND_FILE,
+                                        .stack = 2,
+                                        .path = "/data/evil\x1b]0;title\x07"}});
+    put(writing, (struct event){.kind = EVENT_TOUCH, .touch = {.addr = 0x10000, .write = true}});
+    put(writing, (struct event){.kind = EVENT_TOUCH, .tid = 101, .touch = {.addr = 0x20000, .write = true}});
+    put_samples(writing, 20, PID, 0x10000, SAMPLE_WRITE, 80);
+    put_samples(writing, 40, 101, 0x10000, SAMPLE_READ, 200);
+    put_samples(writing, 40, 102, 0x10000, SAMPLE_READ, 210);
+    put_samples(writing, 30, 101, 0x20000, SAMPLE_READ | SAMPLE_WRITE, 60);
+    put_samples(writing, 10, 102, 0x30000, SAMPLE_READ, 90);
+    put_samples(writing, 5, 102, 0x7f0000, SAMPLE_WRITE, 20);
+    put_samples(writing, 3, 102, 0x900000, SAMPLE_READ, 20);
+    put(writing, (struct event){.kind = EVENT_FREE, .free = {.addr = 0x20000}});
+    put(writing, (struct event){.kind = EVENT_LOSS, .loss = {.cause = LOSS_RING_FULL, .count = 1234}});
+    put(writing, (struct event){.kind = EVENT_PROCESS_EXIT, .exit_status = 3 << 8});
+}
+
+static void write_trace(bool empty)
+{
+    struct error err = {0};
+    snprintf(path, sizeof path, "/tmp/numalens-view-%d.data", (int)getpid());
+    struct trace_session *session = trace_session_new(), *ending = trace_session_new();
+    trace_session_set(session, "command", "story 1 \x1b[2J");
+    trace_session_set(session, "source", "soft");
+    trace_session_set(session, "tick", "perf");
+    trace_session_set(session, "period_ns", "2000000");
+    trace_session_set(session, "burst", "8");
+    trace_session_set(session, "latency_unit", "ns");
+    trace_session_set(session, "first_touch", "faults");
+    trace_session_set(ending, "exit_status", "3");
+    trace_session_set(ending, "duration_ns", "2500000000");
+    trace_session_set(ending, "handler_ns", "20000000");
+    trace_session_set(ending, "target_cpu_ns", "4000000000");
+    struct writing writing = {.writer = trace_writer_open(path, session, &err)};
+    assert_non_null(writing.writer);
+    if (!empty)
+        put_story(&writing);
+    assert_int_equal(trace_writer_close(writing.writer, ending, &err), 0);
+    trace_session_free(session);
+    trace_session_free(ending);
+}
+
+enum what { REPORT = VIEW_TABLES, OBJECT };
+
+static char *shown(const char *machine, unsigned what, struct view_options options)
+{
+    struct error err = {0};
+    struct topology *topology = machine ? topology_pretend(machine, DEAL_PACKED, &err) : NULL;
+    struct trace_reader *reader = trace_reader_open(path, &err);
+    struct symbols *symbols = symbols_new();
+    assert_non_null(reader);
+    struct flow *flow = flow_build(reader, symbols, &(struct flow_options){.topology = topology}, &err);
+    assert_non_null(flow);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    options.path = "numalens.data";
+    options.ending = trace_reader_ending(reader);
+    if (options.filter.kind == 0 && !options.filter.text)
+        options.filter.kind = -1;
+    int failed = what == REPORT   ? view_report(flow, &options, out, &err)
+                 : what == OBJECT ? view_object(flow, 0, &options, out, &err)
+                                  : view_rows(flow, what, &options, out, &err);
+    assert_int_equal(failed, 0);
+    fclose(out);
+    flow_free(flow);
+    symbols_free(symbols);
+    trace_reader_close(reader);
+    topology_free(topology);
+    return text;
+}
+
+static void same_as_golden(const char *name, char *text)
+{
+    const char *folder = getenv("NUMALENS_GOLDEN");
+    char file[512];
+    assert_non_null(folder);
+    snprintf(file, sizeof file, "%s/%s", folder, name);
+    if (getenv("NUMALENS_UPDATE_GOLDEN")) {
+        FILE *out = fopen(file, "w");
+        assert_non_null(out);
+        fputs(text, out);
+        fclose(out);
+    }
+    FILE *in = fopen(file, "r");
+    assert_non_null(in);
+    static char expected[1 << 16];
+    size_t length = fread(expected, 1, sizeof expected - 1, in);
+    expected[length] = '\0';
+    fclose(in);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    write_trace(false);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+static void the_report(void **state)
+{
+    (void)state;
+    same_as_golden("report_two_nodes.txt", shown("numa:2 core:1", REPORT, (struct view_options){.width = 100}));
+    same_as_golden("report_one_node.txt", shown(NULL, REPORT, (struct view_options){.width = 100}));
+    same_as_golden("report_narrow.txt", shown("numa:2 core:1", REPORT, (struct view_options){.width = 60, .limit = 2}));
+    same_as_golden("report.json", shown("numa:2 core:1", REPORT, (struct view_options){.json = true}));
+}
+
+static void tables(void **state)
+{
+    (void)state;
+    same_as_golden("objects.txt", shown("numa:2 core:1", VIEW_OBJECTS, (struct view_options){.width = 100}));
+    same_as_golden("objects_by_size.txt", shown("numa:2 core:1", VIEW_OBJECTS,
+                                                (struct view_options){.width = 100, .sort = "size", .limit = 2}));
+    same_as_golden("sites.json", shown("numa:2 core:1", VIEW_SITES, (struct view_options){.json = true, .limit = 2}));
+    same_as_golden("threads.txt", shown("numa:2 core:1", VIEW_THREADS, (struct view_options){.width = 100}));
+    same_as_golden("functions.txt", shown("numa:2 core:1", VIEW_FUNCTIONS, (struct view_options){.width = 100}));
+    same_as_golden("files_only.txt", shown("numa:2 core:1", VIEW_OBJECTS,
+                                           (struct view_options){.width = 100, .filter = {.kind = OBJECT_FILE}}));
+}
+
+static void one_object(void **state)
+{
+    (void)state;
+    same_as_golden("object.txt", shown("numa:2 core:1", OBJECT, (struct view_options){.width = 100, .ascii = true}));
+}
+
+/* Whatever the target calls itself, no control character reaches the terminal. */
+static void nothing_attacks_the_terminal(void **state)
+{
+    (void)state;
+    for (unsigned what = 0; what <= OBJECT; what++) {
+        char *text = shown("numa:2 core:1", what, (struct view_options){.width = 200});
+        for (const char *at = text; *at; at++)
+            assert_true((unsigned char)*at >= 0x20 || *at == '\n');
+        free(text);
+    }
+    char *colored = shown("numa:2 core:1", REPORT, (struct view_options){.width = 100, .color = true});
+    assert_non_null(strstr(colored, "\033[1m"));
+    assert_null(strstr(colored, "\033[31mr"));
+    free(colored);
+}
+
+static void an_empty_recording_says_so(void **state)
+{
+    (void)state;
+    unlink(path);
+    write_trace(true);
+    char *text = shown(NULL, REPORT, (struct view_options){.width = 100});
+    assert_non_null(strstr(text, "No memory access was sampled"));
+    free(text);
+    for (unsigned what = 0; what < VIEW_TABLES; what++)
+        free(shown(NULL, what, (struct view_options){.json = what % 2}));
+}
+
+static void filters_are_understood(void **state)
+{
+    (void)state;
+    struct view_filter filter = {.kind = -1};
+    struct error err = {0};
+    assert_int_equal(view_filter_parse(&filter, "kind=stack", &err), 0);
+    assert_int_equal(filter.kind, OBJECT_STACK);
+    assert_int_equal(view_filter_parse(&filter, "min-share=2.5%", &err), 0);
+    assert_true(filter.min_share > 0.0249 && filter.min_share < 0.0251);
+    assert_int_equal(view_filter_parse(&filter, "plate", &err), 0);
+    assert_string_equal(filter.text, "plate");
+    assert_true(view_filter_parse(&filter, "kind=mouse", &err) < 0);
+    assert_true(view_filter_parse(&filter, "min-share=150%", &err) < 0);
+    assert_true(view_filter_parse(&filter, "min-samples=-1", &err) < 0);
+    assert_true(view_filter_parse(&filter, "pid=x", &err) < 0);
+    assert_true(view_sort_key(VIEW_OBJECTS, "size"));
+    assert_false(view_sort_key(VIEW_THREADS, "size"));
+    assert_false(view_sort_key(VIEW_THREADS, ""));
+    assert_true(view_sort_key(VIEW_THREADS, "name"));
+    assert_false(view_sort_key(VIEW_THREADS, "remote-"));
+}
+
+int main(void)
+{
+#define told(test) cmocka_unit_test_setup_teardown(test, begin, end)
+    const struct CMUnitTest tests[] = {
+        told(the_report),
+        told(tables),
+        told(one_object),
+        told(nothing_attacks_the_terminal),
+        told(an_empty_recording_says_so),
+        cmocka_unit_test(filters_are_understood),
+    };
+    return cmocka_run_group_tests_name("view", tests, NULL, NULL);
+}
