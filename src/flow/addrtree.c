@@ -104,10 +104,17 @@ static inline const node_t *coming(const node_t *node)
     return node;
 }
 
+/* keys[0] may be higher than what lies under child 0, so it takes no part. */
 static unsigned child_of(const node_t *node, uint64_t key)
 {
-    unsigned at = upper_bound(node, key);
-    return at ? at - 1 : 0;
+    const uint64_t *base = node->keys + 1;
+    unsigned left = node->count - 1u;
+    while (left > 1) {
+        unsigned half = left / 2;
+        base += base[half - 1] <= key ? half : 0;
+        left -= half;
+    }
+    return (unsigned)(base - node->keys) - (left == 0 || *base > key);
 }
 
 static void open_slot(node_t *node, unsigned at)

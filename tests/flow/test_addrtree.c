@@ -119,6 +119,26 @@ static void copies_share_until_they_change(void **ignored)
     free(models);
 }
 
+static void takes_keys_that_go_down(void **ignored)
+{
+    (void)ignored;
+    struct addrtree tree = {0};
+    uint32_t value;
+    for (uint64_t key = 100000; key-- > 0;)
+        addrtree_put(&tree, key * 16, (uint32_t)key, 1, NULL, NULL);
+    for (uint64_t key = 0; key < 100000; key += 3) {
+        assert_true(addrtree_remove(&tree, key * 16, &value));
+        assert_int_equal(value, key);
+    }
+    for (uint64_t key = 0; key < 100000; key++) {
+        uint64_t found;
+        assert_true(addrtree_ceiling(&tree, key * 16, &found, &value) || key == 99999);
+        if (key % 3)
+            assert_int_equal(found, key * 16);
+    }
+    addrtree_free(&tree);
+}
+
 static void goes_down_to_nothing(void **ignored)
 {
     (void)ignored;
@@ -144,6 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(does_what_a_plain_array_does),
         cmocka_unit_test(copies_share_until_they_change),
+        cmocka_unit_test(takes_keys_that_go_down),
         cmocka_unit_test(goes_down_to_nothing),
     };
     return cmocka_run_group_tests_name("addrtree", tests, NULL, NULL);
