@@ -41,8 +41,8 @@ static void judge(struct doctor *doctor, const struct recorder_result *result)
                   "the agent sees allocations and threads, but no access was sampled");
     else
         probe_add(doctor, "sources", id, name, DOCTOR_WORKS, NULL,
-                  "%" PRIu64 " accesses sampled in %" PRIu64 " ms of a small program's CPU time", result->samples,
-                  result->target_cpu_ns / 1000000);
+                  "%" PRIu64 " accesses sampled in %" PRIu64 " ms of a small program's CPU time%s%s", result->samples,
+                  result->target_cpu_ns / 1000000, *result->notes ? "; " : "", result->notes);
 }
 
 bool doctor_check_recording(struct doctor *doctor)
