@@ -137,11 +137,10 @@ static int start(struct recorder *recorder, struct error *err)
     result->exit_status = PROGRAM_REFUSED;
     if (!(agent = program_agent_path(err)))
         return err->code;
-    if ((code = find_means(recorder, err)) < 0 ||
-        (code = capture_region_make(&recorder->region, options, recorder->means.perf_tick, err)) < 0)
-        goto cleanup;
     signals_take(&mask);
-    if ((code = launch_prepare(&recorder->launch, options->command, recorder->region.environment, agent, &mask, err)) <
+    if ((code = find_means(recorder, err)) < 0 ||
+        (code = capture_region_make(&recorder->region, options, recorder->means.perf_tick, err)) < 0 ||
+        (code = launch_prepare(&recorder->launch, options->command, recorder->region.environment, agent, &mask, err)) <
             0 ||
         (code = open_sources(recorder, err)) < 0 || (code = open_trace(recorder, err)) < 0)
         goto cleanup;

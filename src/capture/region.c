@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { RING_BYTES = 128 << 10, FEWEST_RINGS = 16, MOST_RINGS = 4096 };
@@ -39,6 +40,22 @@ static void configure(struct wire_config *config, const struct capture_options *
     }
 }
 
+/* Memory is a file to the kernel, and a limit on the size of files (ulimit -f) is not meant for it. */
+static int set_size(int fd, size_t bytes)
+{
+    struct rlimit old, wide;
+    bool limited = getrlimit(RLIMIT_FSIZE, &old) == 0 && old.rlim_cur < bytes;
+    if (limited) {
+        wide = (struct rlimit){old.rlim_max, old.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &wide);
+    }
+    int result = ftruncate(fd, (off_t)bytes), cause = errno;
+    if (limited)
+        setrlimit(RLIMIT_FSIZE, &old);
+    errno = cause;
+    return result;
+}
+
 int capture_region_make(struct capture_region *region, const struct capture_options *options, bool perf_tick,
                         struct error *err)
 {
@@ -50,7 +67,7 @@ int capture_region_make(struct capture_region *region, const struct capture_opti
     region->bytes = rings_offset + headers + (size_t)rings * RING_BYTES;
 
     region->fd = memfd_create("numalens", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (region->fd < 0 || ftruncate(region->fd, (off_t)region->bytes) < 0)
+    if (region->fd < 0 || set_size(region->fd, region->bytes) < 0)
         goto fail;
     /* The target may write into it, but must not be able to pull it from under us. */
     fcntl(region->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);

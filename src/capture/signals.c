@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <sys/resource.h>
 
-static const int taken[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+/* SIGXFSZ and SIGPIPE: the write that failed says so by itself. */
+static const int taken[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ};
 enum { TAKEN = sizeof taken / sizeof *taken, GRACE_NS = 50000000 };
 
 /* Written by handlers, read by the recorder's only thread. */
@@ -21,7 +22,7 @@ static void note(int number, siginfo_t *info, void *context)
         child = 1;
     for (unsigned i = 0; i < TAKEN; i++) {
         /* What the terminal sends goes to its whole group, the target among it. */
-        if (taken[i] == number && number != SIGCHLD && number != SIGPIPE && info->si_code <= 0)
+        if (taken[i] == number && number != SIGCHLD && number != SIGPIPE && number != SIGXFSZ && info->si_code <= 0)
             forward[i] = 1;
     }
     if (to_wake)

@@ -12,7 +12,7 @@
 
 struct agent_source;
 
-/* Takes over SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGPIPE; each wakes `source`. `*mask` gets the signal mask
+/* Takes over SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE and SIGXFSZ; each wakes `source`. `*mask` gets the signal mask
  * that was in force, for the target. Signals wait until signals_ready. */
 void signals_take(sigset_t *mask);
 void signals_ready(struct agent_source *source, const sigset_t *mask);

@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""Whatever dies, what was recorded stays: the file opens, holds every whole block, and says what is missing. And the
+program does not notice that its recorder is gone."""
+import os
+import random
+import resource
+import signal
+import subprocess
+import time
+
+import nlens
+from nlens import ENVIRONMENT, Folder, PATIENCE, Skip, check, example, note, record, run, tool
+
+DUMP = os.path.join(nlens.BUILD, "tests", "trace", "trace_dump")
+ALLOC, FREE = 11, 12
+
+# Allocates in two threads until a line comes in, then says so.
+WORK = """
+import sys, threading
+done = False
+def work():
+    kept = [b""] * 64
+    turn = 0
+    while not done:
+        kept[turn % 64] = bytearray(600 + turn % 5000)
+        turn += 1
+threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads:
+    thread.start()
+print("working", flush=True)
+line = sys.stdin.readline()
+done = True
+for thread in threads:
+    thread.join()
+print("ended after", line.strip(), flush=True)
+"""
+# A known number of allocations, then a known line.
+LOAD = """
+kept = [b""] * 64
+for turn in range(300000):
+    kept[turn % 64] = bytearray(600 + turn * 37 % 5000)
+print("all done", flush=True)
+"""
+
+
+def python():
+    return tool("python3")
+
+
+def dump(trace):
+    """What a trace holds: (session and ending by key, count by kind, damage or None)."""
+    ended = run([DUMP, "--count", trace])
+    assert ended.status == 0, ended
+    keys, counts, damage = {}, {}, None
+    for line in ended.out.decode().splitlines():
+        kind, _, rest = line.partition(" ")
+        if kind in ("session", "ending"):
+            key, _, value = rest.partition("=")
+            keys[kind + "." + key] = value
+        elif kind == "count":
+            number, _, count = rest.partition("=")
+            counts[int(number)] = int(count)
+        elif kind == "damage:":
+            damage = rest
+    return keys, counts, damage
+
+
+def opens(trace):
+    """The report reads it too."""
+    ended = run([nlens.NUMALENS, "report", "--json", trace])
+    assert ended.status == 0, ended
+
+
+def start(folder):
+    trace = os.path.join(folder, "numalens.data")
+    process = subprocess.Popen([nlens.NUMALENS, "record", "-o", trace, "--", python(), "-c", WORK], cwd=folder,
+                               env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               start_new_session=True)
+    assert process.stdout.readline() == b"working\n", process.stderr.read()
+    return process, trace
+
+
+def target_of(process):
+    with open("/proc/%d/task/%d/children" % (process.pid, process.pid)) as stream:
+        children = stream.read().split()
+    assert len(children) == 1, children
+    return int(children[0])
+
+
+def any_moment(chance):
+    """Not to wait for anything: so that blocks are cut in different places."""
+    time.sleep(chance.random() * 0.06)
+
+
+@check("kill -9 of the target: the file is whole, the status tells")
+def target():
+    chance = random.Random(1)
+    with Folder() as folder:
+        for _ in range(4):
+            process, trace = start(folder)
+            any_moment(chance)
+            os.kill(target_of(process), signal.SIGKILL)
+            _, err = process.communicate(timeout=PATIENCE)
+            assert process.returncode in (-9, 137), "%s %s" % (process.returncode, err)
+            keys, counts, damage = dump(trace)
+            assert damage is None, damage
+            assert keys["ending.exit_status"] == "137", keys
+            assert counts[ALLOC] > 100, counts
+            opens(trace)
+
+
+@check("kill -9 of the recorder: the target goes on to its end, the file opens and says that its end is missing")
+def recorder():
+    chance = random.Random(2)
+    with Folder() as folder:
+        for _ in range(4):
+            process, trace = start(folder)
+            any_moment(chance)
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait(timeout=PATIENCE)
+            out, err = process.communicate(b"a line\n", timeout=PATIENCE)
+            assert out == b"ended after a line\n", "%s %s" % (out, err)
+            assert err == b"", err
+            keys, _, damage = dump(trace)
+            assert damage and "ending.exit_status" not in keys, damage
+            opens(trace)
+
+
+@check("kill -9 of the recorder in a long run keeps all but the last moment")
+def recorder_late():
+    with Folder() as folder:
+        process, trace = start(folder)
+        size = os.path.getsize(trace)
+        began = time.monotonic()
+        while os.path.getsize(trace) < size + 100000:  # blocks get written as the run goes on
+            assert time.monotonic() - began < PATIENCE, "nothing is written"
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate(b"\n", timeout=PATIENCE)
+        _, counts, damage = dump(trace)
+        assert damage and counts[ALLOC] > 10000, "%s %s" % (counts, damage)
+        note(damage)
+
+
+@check("kill -9 of both")
+def both():
+    chance = random.Random(3)
+    with Folder() as folder:
+        for _ in range(4):
+            process, trace = start(folder)
+            any_moment(chance)
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate(timeout=PATIENCE)
+            _, _, damage = dump(trace)
+            assert damage
+            opens(trace)
+
+
+def check_cut(ended):
+    """After a full disk: the program did not notice, the user is told, the file says how much is missing."""
+    assert ended.status == 0 and ended.out == b"all done\n", ended
+    assert b"not whole" in ended.err, ended
+    keys, counts, damage = dump(ended.trace)
+    note(damage)
+    assert damage, keys
+    opens(ended.trace)
+    return keys, counts
+
+
+@check("a file that may not grow any further: the program goes on, the file opens and says what is missing")
+def limited():
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+    with Folder() as folder:
+        ended = record(folder, [python(), "-c", LOAD], ["--source", "none"], prepare=limit)
+        keys, counts = check_cut(ended)
+        assert os.path.getsize(ended.trace) <= 100000
+        assert int(keys["ending.unwritten"]) > 1000, keys
+        assert counts[ALLOC] + counts[FREE] + int(keys["ending.unwritten"]) >= 600000, keys
+
+
+@check("a full disk: likewise")
+def full_disk():
+    unshare, script = tool("unshare"), "mount -t tmpfs -o size=%s none \"$1\" && shift && exec \"$@\""
+    with Folder() as folder:
+        disk = os.path.join(folder, "disk")
+        os.mkdir(disk)
+        around = [unshare, "--mount", "--map-root-user", "sh", "-c", script % "128k", "sh", disk]
+        if run(around + ["true"]).status != 0:
+            raise Skip("a disk of one's own cannot be mounted here")
+        # The mount is gone with the command: the file is copied out of it before.
+        inner = "\"$0\" record -o disk/x.data -- \"$1\" -c \"$2\"; status=$?; cp disk/x.data . ; exit $status"
+        ended = run(around + ["sh", "-c", inner, nlens.NUMALENS, python(), LOAD], folder=folder)
+        ended.trace = os.path.join(folder, "x.data")
+        check_cut(ended)
+
+
+@check("no room for even the first block: one line, and the program is not run")
+def no_room():
+    if not os.path.exists("/dev/full"):
+        raise Skip("no /dev/full")
+    ended = run([nlens.NUMALENS, "record", "-o", "/dev/full", "--", "echo", "ran"])
+    assert ended.status == 1 and ended.out == b"", ended
+    assert ended.err.count(b"\n") == 1 and b"space" in ended.err, ended
+
+
+@check("an older recording is replaced only when the new one could be created")
+def kept():
+    with Folder() as folder:
+        first = record(folder, ["true"])
+        with open(first.trace, "rb") as stream:
+            before = stream.read()
+        assert record(folder, ["./there-is-none"]).status == 127
+        with open(first.trace, "rb") as stream:
+            assert stream.read() == before
+        assert os.stat(first.trace).st_mode & 0o777 == 0o600
+        assert record(folder, ["true"]).status == 0
+        assert os.listdir(folder) == ["numalens.data"]
+
+
+nlens.main()
