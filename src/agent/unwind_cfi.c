@@ -132,7 +132,7 @@ static bool read_cie(const struct unwind_module *module, const uint8_t *at, stru
     const char *augmentation = (const char *)body.at;
     while (take(&body, 1) != 0)
         ;
-    if (version != 1 && version != 3)
+    if (body.bad || (version != 1 && version != 3))
         return false;
     *info = (struct frame_info){.code_align = take_uleb(&body), .data_align = take_sleb(&body)};
     info->ra_register = version == 1 ? take(&body, 1) : take_uleb(&body);

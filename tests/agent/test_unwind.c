@@ -282,6 +282,54 @@ static void libraries_come_and_go(void **state)
     }
 }
 
+/* Walks while another thread loads and unloads: tables are replaced and the cache is wiped under them. */
+static struct {
+    _Atomic bool stop;
+    _Atomic unsigned walks, wrong;
+    uint64_t high, frames[MAX];
+    unsigned count;
+} beside;
+
+static __attribute__((noinline)) void walk_beside(struct shapes_way *way)
+{
+    struct unwind_regs regs = UNWIND_CALLER_REGS();
+    uint64_t frames[MAX];
+    bool cut;
+    unsigned count = unwind_walk(&regs, beside.high, true, frames, MAX, &cut);
+    if (way->size == 0) {
+        memcpy(beside.frames, frames, count * sizeof *frames);
+        beside.count = count;
+    }
+    beside.walks++;
+    if (cut || !same(frames, count, beside.frames, beside.count))
+        beside.wrong++;
+}
+
+static void *keep_walking(void *argument)
+{
+    beside.high = stack_high();
+    const uint8_t list[] = {0, 1, 4, 7, 9, 11, 12, 0};
+    for (volatile unsigned round = 0; !beside.stop; round++)
+        walk_list(list, sizeof list, round ? 500 : 0, walk_beside);
+    return argument;
+}
+
+static void walks_beside_a_loader(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, keep_walking, NULL), 0);
+    for (int round = 0; round < 200 || beside.walks < 1000; round++) {
+        void *library = dlopen(SHAPES_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+        unwind_modules_changed();
+        dlclose(library);
+        unwind_modules_changed();
+    }
+    beside.stop = true;
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(beside.wrong, 0);
+}
+
 /* Interrupts at random instructions. */
 static struct {
     unsigned wanted, taken, equal, longer; /* longer: libgcc stopped where it has no tables (aarch64's .plt) */
@@ -386,6 +434,7 @@ int main(void)
         cmocka_unit_test(no_stack_gives_one_frame),
         cmocka_unit_test(wild_registers_are_survived),
         cmocka_unit_test(libraries_come_and_go),
+        cmocka_unit_test(walks_beside_a_loader),
         cmocka_unit_test(interrupts_at_random_instructions),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
