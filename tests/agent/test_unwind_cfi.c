@@ -28,13 +28,15 @@ static int set_up(void **state)
     original = *module;
     unwind_modules_put();
     size = original.high - original.low;
-    size_t pages = (size + 4095) / 4096 * 4096 + 65536;
-    uint8_t *room = mmap(NULL, pages + 131072, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_ptr_not_equal(room, MAP_FAILED);
-    uint8_t *low = room + 65536;
-    assert_int_equal(mprotect(low, pages - 65536, PROT_READ | PROT_WRITE), 0);
-    /* Its end lies at a page's end, so that a step beyond is felt. */
-    uint8_t *at = low + (pages - 65536) - size;
+    enum { GUARD = 65536 };
+    size_t room = (size + 15 + GUARD - 1) / GUARD * GUARD;
+    uint8_t *low = mmap(NULL, room + 2 * GUARD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(low, MAP_FAILED);
+    low += GUARD;
+    assert_int_equal(mprotect(low, room, PROT_READ | PROT_WRITE), 0);
+    /* Its end lies near a page's end, so that a long step beyond is felt; but rules of a .plt count addresses in 16s. */
+    uint8_t *at = low + room - size;
+    at -= ((uint64_t)at - original.low) & 15;
     memcpy(at, (void *)original.low, size);
     whole = malloc(size);
     memcpy(whole, at, size);
