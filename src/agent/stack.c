@@ -1,11 +1,11 @@
 /* agent/stack.c - see agent/stack.h. Hot: runs in every allocation and in the sampler's handlers.
  *
- * Three tables per thread, all bounded. `memos` holds the last walks with all they depended on: when a new request has
+ * Three tables per thread, all bounded (half a megabyte, of which only what is used takes memory). `memos` holds the last walks with all they depended on: when a new request has
  * the same start and the stack still holds the same words, its chain is the same, and no rule is looked at. `places`
  * helps to find the right memo among those that begin alike: it says at which words of the stack they were seen to
- * differ. `chains` knows the number of each chain that was sent, by a 64-bit hash (one wrong match is to be expected in
- * 2^64 / 16384 chains). A chain that had to make room is sent again under a new number when it comes back. */
+ * differ. `chains` knows the number of each chain that was sent. */
 #include "agent/stack.h"
+#include "agent/stack_chains.h"
 #include "agent/sys.h"
 #include "agent/unwind_modules.h"
 #include "agent/unwind_walk.h"
@@ -14,8 +14,6 @@
 #include <string.h>
 
 enum {
-    BUCKET = 8,
-    BUCKETS = 2048,
     WAYS = 2,
     SETS_BITS = 8,
     PLACES_BITS = 8,
@@ -44,18 +42,13 @@ struct memo {
     struct unwind_notes notes;
 };
 
-struct chain {
-    uint64_t hash;
-    uint32_t number; /* 0: nothing here */
-};
-
 struct stack_table {
     uint32_t last; /* number given */
     uint32_t turn; /* counts replacements, to spread them */
+    struct stack_chains chains;
     struct memo walked;
     struct place places[1 << PLACES_BITS];
     struct memo memos[1 << SETS_BITS][WAYS];
-    struct chain chains[BUCKETS][BUCKET];
 };
 
 static const uint64_t golden = 0x9e3779b97f4a7c15u;
@@ -64,8 +57,10 @@ void stack_forget(struct agent_thread *self)
 {
     struct stack_table *table = self->stacks;
     self->stacks = NULL;
-    if (table)
-        sys_unmap(table, sizeof *table);
+    if (!table)
+        return;
+    stack_chains_free(&table->chains);
+    sys_unmap(table, sizeof *table);
 }
 
 /* By value, so that it stays in registers: written and read back it would be stuck between the two for a while. */
@@ -173,7 +168,7 @@ static uint64_t chain_hash(const uint64_t *frames, unsigned depth, bool cut)
 {
     uint64_t hash = depth * 2 + cut;
     for (unsigned i = 0; i < depth; i++) {
-        hash = (hash ^ frames[i]) * 0x9e3779b97f4a7c15u;
+        hash = (hash ^ frames[i]) * golden;
         hash ^= hash >> 32;
     }
     return hash;
@@ -198,23 +193,16 @@ static uint32_t chain_number(struct agent_thread *self, struct stack_table *tabl
                              unsigned depth, bool cut, bool may_wait)
 {
     uint64_t hash = chain_hash(frames, depth, cut);
-    struct chain *bucket = table->chains[hash >> 40 & (BUCKETS - 1)], *place = NULL;
-    for (unsigned i = 0; i < BUCKET; i++) {
-        if (bucket[i].hash == hash && bucket[i].number)
-            return bucket[i].number;
-        if (!place && bucket[i].number == 0)
-            place = &bucket[i];
-    }
+    uint32_t number = stack_chains_find(&table->chains, hash);
+    if (number)
+        return number;
     if (table->last == LAST_NUMBER) {
         atomic_fetch_add_explicit(&agent_region->shared.lost[LOSS_STACK_TABLE], 1, memory_order_relaxed);
         return 0;
     }
-    uint32_t number = chain_send(self, table, frames, depth, cut, may_wait);
-    if (number) {
-        if (!place)
-            place = &bucket[table->turn++ % BUCKET];
-        *place = (struct chain){.hash = hash, .number = number};
-    }
+    number = chain_send(self, table, frames, depth, cut, may_wait);
+    if (number)
+        stack_chains_put(&table->chains, hash, number);
     return number;
 }
 
