@@ -14,7 +14,7 @@
 
 enum {
     LATENCY_LIMIT_NS = 20000, /* a load this slow met a page fault or another thread: no latency */
-    DELIVERY_NS = 2500,       /* a tick's way through the kernel and back */
+    DELIVERY_NS = 4000,       /* a tick's way through the kernel and back */
     COST_FIRST_NS = 20000,    /* the first burst of a thread is not taken to cost more */
     COST_SMOOTHING = 8,
 };
