@@ -34,6 +34,7 @@ struct sampler_thread {
     uint64_t tick_ns;   /* spacing of the perf event's ticks, or of the timer's */
     void *tick_page;    /* the perf event's mapping, which keeps it alive, or NULL */
     void *step_stack;   /* agent/arch: where bursts run, or NULL */
+    uint64_t hidden;    /* mask.c: signals the program believes blocked and the kernel does not; bits as the kernel's */
     uint64_t guard_sp;  /* agent/arch: stack pointer to go back to when guarded work faults; 0: nothing is guarded */
     uint64_t spare[3];  /* for agent/arch */
 };

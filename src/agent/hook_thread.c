@@ -1,5 +1,6 @@
 /* Threads: their start, and their names. */
 #include "agent/attach.h"
+#include "agent/mask.h"
 #include "agent/real.h"
 #include "agent/record.h"
 #include "agent/sys.h"
@@ -12,6 +13,7 @@ struct start {
     _Atomic uint32_t taken;
     void *(*routine)(void *);
     void *argument;
+    uint64_t hidden; /* of its creator's signal mask */
 };
 enum { STARTS = 256 };
 static struct start starts[STARTS];
@@ -24,6 +26,7 @@ static struct start *start_take(void *(*routine)(void *), void *argument)
             !atomic_exchange_explicit(&start->taken, 1, memory_order_acquire)) {
             start->routine = routine;
             start->argument = argument;
+            start->hidden = mask_hidden(&agent_self);
             return start;
         }
     }
@@ -40,6 +43,7 @@ static void *run(void *argument)
     struct start *start = argument;
     void *(*routine)(void *) = start->routine;
     void *routine_argument = start->argument;
+    mask_inherit(&agent_self, start->hidden);
     start_release(start);
     if (attach_live())
         thread_begin((uint64_t)routine);

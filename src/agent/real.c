@@ -156,6 +156,7 @@ bool real_resolve(void)
     NEXT(sigset, "sigset");
     NEXT(sigignore, "sigignore");
     NEXT(siginterrupt, "siginterrupt");
+    NEXT(pthread_sigmask, "pthread_sigmask");
     NEXT(sigwaitinfo, "sigwaitinfo");
     NEXT(sigtimedwait, "sigtimedwait");
     NEXT(signalfd, "signalfd");

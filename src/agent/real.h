@@ -49,6 +49,7 @@ struct real {
     sighandler_t (*sigset)(int, sighandler_t);
     int (*sigignore)(int);
     int (*siginterrupt)(int, int);
+    int (*pthread_sigmask)(int, const sigset_t *, sigset_t *);
     int (*sigwaitinfo)(const sigset_t *, siginfo_t *);
     int (*sigtimedwait)(const sigset_t *, siginfo_t *, const struct timespec *);
     int (*signalfd)(int, const sigset_t *, int);

@@ -3,6 +3,7 @@
  * From sampler_signal down everything runs in handlers: no locks, no allocation, errno kept. */
 #include "agent/sampler.h"
 #include "agent/attach.h"
+#include "agent/mask.h"
 #include "agent/signals.h"
 #include "agent/stack.h"
 #include "agent/step.h"
@@ -128,6 +129,11 @@ void sampler_thread_stop(struct agent_thread *self)
     errno = saved;
 }
 
+bool sampler_is_active(void)
+{
+    return sampling;
+}
+
 bool sampler_is_tick(int signal, const siginfo_t *info)
 {
     return tick_is(signal, info);
@@ -163,6 +169,7 @@ void sampler_exec_begin(struct agent_thread *self)
         }
         sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, sizeof(blocked));
     }
+    mask_exec_begin(self);
     signals_exec_begin();
     errno = saved;
 }
@@ -171,6 +178,7 @@ void sampler_exec_failed(struct agent_thread *self)
 {
     int saved = errno;
     signals_exec_failed();
+    mask_exec_failed(self);
     if (sampling && is_own_thread(self))
         sampler_thread_start(self);
     errno = saved;
@@ -292,7 +300,8 @@ static bool is_chosen(struct agent_thread *self)
 {
     struct sampler_thread *sampler = &self->sampler;
     if (sampler->has_timer) { /* one shot each: every tick is chosen, the spacing is random */
-        tick_rearm(self, sampler->period_ns / 2 + next_random(self) % (sampler->period_ns + 1));
+        if (!attach_is_shy())
+            tick_rearm(self, sampler->period_ns / 2 + next_random(self) % (sampler->period_ns + 1));
         return true;
     }
     uint64_t dice = next_random(self) % sampler->period_ns;
@@ -311,6 +320,19 @@ static bool masks_faults(const ucontext_t *context)
            sigismember(mask, SIGTRAP);
 }
 
+/* Whether another signal is to be delivered at this very place. A timer's tick may come at the end of a system call by
+ * which the thread sent itself a signal: it must get that before its next instruction, not after a burst. A perf tick
+ * never comes there. */
+static bool has_pending(const struct agent_thread *self, const ucontext_t *context)
+{
+    uint64_t pending = 0, blocked;
+    if (!self->sampler.has_timer || attach_is_shy())
+        return false;
+    memcpy(&blocked, &context->uc_sigmask, sizeof(blocked));
+    sys_call(SYS_rt_sigpending, &pending, sizeof(pending));
+    return pending & ~blocked;
+}
+
 /* A fault's frame goes to the alternate stack, where a handler of the program may be at work right now. */
 static bool on_alternate_stack(const ucontext_t *context, uint64_t sp)
 {
@@ -318,7 +340,7 @@ static bool on_alternate_stack(const ucontext_t *context, uint64_t sp)
     return !(stack->ss_flags & SS_DISABLE) && sp - (uint64_t)stack->ss_sp < stack->ss_size;
 }
 
-static void on_tick(struct agent_thread *self, siginfo_t *info, ucontext_t *context)
+static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucontext_t *context)
 {
     if (!sampling || !self->sampler.ready)
         return;
@@ -335,11 +357,11 @@ static void on_tick(struct agent_thread *self, siginfo_t *info, ucontext_t *cont
     step_unwind_regs(context, &regs);
     if (!is_chosen(self))
         return;
-    if (self->inside > 0 || stepping) {
+    if (self->inside > 0 || stepping || has_pending(self, context)) {
         count_loss(self, LOSS_TICK_BUSY);
     } else if (!self->producer.ring) {
         count_loss(self, LOSS_NO_RING); /* a handler does not claim one */
-    } else if (masks_faults(context) || on_alternate_stack(context, regs.sp)) {
+    } else if (tick_is_late(signal, info) || masks_faults(context) || on_alternate_stack(context, regs.sp)) {
         count_loss(self, LOSS_TICK_MASKED);
     } else if (!attach_is_shy() && !signals_held()) {
         sampling = false; /* the program took a signal behind our back: faults would no longer come to us */
@@ -349,13 +371,17 @@ static void on_tick(struct agent_thread *self, siginfo_t *info, ucontext_t *cont
     }
 }
 
-/* A signal from outside in the middle of a burst in a handler: the program is to get it when the burst is over, in its
- * own context. */
+/* A signal from outside that must wait: it is blocked in the interrupted context and sent again. One that came in the
+ * middle of a burst comes back when the burst is over, one that the program has blocked when it lifts that. */
 static void postpone(struct agent_thread *self, int signal, siginfo_t *info, ucontext_t *context)
 {
     self->sampler.stop = true;
+    self->sampler.hidden &= ~(1ull << (signal - 1));
     sigaddset(&context->uc_sigmask, signal);
-    sys_call(SYS_rt_tgsigqueueinfo, self->pid, self->tid, signal, info);
+    if (info->si_code == SI_USER || info->si_code == SI_QUEUE) /* to the process: another thread may take it */
+        sys_call(SYS_rt_sigqueueinfo, self->pid, signal, info);
+    else
+        sys_call(SYS_rt_tgsigqueueinfo, self->pid, self->tid, signal, info);
 }
 
 bool sampler_signal(int signal, siginfo_t *info, ucontext_t *context)
@@ -363,12 +389,12 @@ bool sampler_signal(int signal, siginfo_t *info, ucontext_t *context)
     struct agent_thread *self = &agent_self;
     int saved = errno;
     if (tick_is(signal, info)) {
-        on_tick(self, info, context);
+        on_tick(self, signal, info, context);
         errno = saved;
         return true;
     }
     bool sent = info->si_code <= 0;
-    if (sent && self->sampler.bursting && self->inside > 0) {
+    if (sent && (mask_hides(self, signal) || (self->sampler.bursting && self->inside > 0))) {
         postpone(self, signal, info, context);
         errno = saved;
         return true;

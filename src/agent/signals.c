@@ -2,6 +2,7 @@
 #include "agent/signals.h"
 #include "agent/real.h"
 #include "agent/sampler.h"
+#include "agent/step.h"
 #include "agent/sys.h"
 
 #include <errno.h>
@@ -95,10 +96,18 @@ static struct sigaction read_wish(int index)
     return copy;
 }
 
+static void pass_on(int signal, siginfo_t *info, ucontext_t *context, bool other_mask);
+
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
+    /* A fault makes the kernel (6.18 and before) deliver a pending SIGTRAP too, even a blocked one, and before it: the
+     * fault then seems to come from the first instruction of this very function. It came from where the SIGTRAP's
+     * context says; that handler runs when this one is done, and changes made to its context last. */
+    ucontext_t *beneath = info->si_code > 0 ? step_entered(context, (uint64_t)on_signal, SIGTRAP) : NULL;
+    if (beneath)
+        context = beneath;
     if (!sampler_signal(signal, info, context))
-        signals_pass_on(signal, info, context);
+        pass_on(signal, info, context, beneath != NULL);
 }
 
 /* What the kernel is told: our handler, under the program's mask and flags. Call with the lock held. */
@@ -166,6 +175,11 @@ static bool is_held(int index)
     return real.sigaction(held_signals[index], NULL, &now) == 0 && now.sa_sigaction == on_signal;
 }
 
+bool signals_is_own_process(void)
+{
+    return (int)sys_call(SYS_getpid) == atomic_load(&holding_pid);
+}
+
 bool signals_held(void)
 {
     /* SIGSEGV matters most; the others take turns */
@@ -205,7 +219,9 @@ static bool take_once(int index, const struct sigaction *seen)
     return mine;
 }
 
-void signals_pass_on(int signal, siginfo_t *info, ucontext_t *context)
+/* Gives a signal that came to the agent to the program. With `other_mask`, the kernel did not set the mask that this
+ * handler is to run under. */
+static void pass_on(int signal, siginfo_t *info, ucontext_t *context, bool other_mask)
 {
     int index = held_index(signal);
     struct sigaction wish = read_wish(index);
@@ -220,7 +236,7 @@ void signals_pass_on(int signal, siginfo_t *info, ucontext_t *context)
         errno = saved;
         return;
     }
-    if (carries_ticks(index)) {
+    if (other_mask || carries_ticks(index)) {
         uint64_t mask, program;
         memcpy(&mask, &context->uc_sigmask, sizeof(mask));
         memcpy(&program, &wish.sa_mask, sizeof(program));
@@ -244,7 +260,7 @@ bool sampler_sigaction(int signal, const struct sigaction *wanted, struct sigact
         sigdelset(&next.sa_mask, SIGSTOP);
     }
     /* the child of a vfork shares this memory but has signals of its own */
-    bool borrowed = (int)sys_call(SYS_getpid) != atomic_load(&holding_pid);
+    bool borrowed = !signals_is_own_process();
     uint64_t mask = lock_wishes();
     previous = wishes[index].action;
     if (wanted && !borrowed) {

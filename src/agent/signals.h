@@ -20,11 +20,11 @@ void signals_forked(void);
  */
 bool signals_held(void);
 
+/* Whether this is the process whose signals are held, and not a vfork's child in its memory. */
+bool signals_is_own_process(void);
+
 /* The signal for timers. */
 int signals_timer_signal(void);
-
-/* Gives a signal that came to the agent to the program. */
-void signals_pass_on(int signal, siginfo_t *info, ucontext_t *context);
 
 /* Before exec: makes ignored what the program ignores; and back. */
 void signals_exec_begin(void);

@@ -102,6 +102,9 @@ bool step_fault(struct agent_thread *self, ucontext_t *context, int signal);
  * translation already loaded; false when it cannot be read. Never faults. */
 bool step_probe(uint64_t addr, uint32_t *ticks);
 
+/* When `context` is at the first instruction of a handler for `signal`: the context that this handler was given. */
+ucontext_t *step_entered(const ucontext_t *context, uint64_t handler, int signal);
+
 /* The registers at which call chains of this context begin. */
 struct unwind_regs;
 void step_unwind_regs(const ucontext_t *context, struct unwind_regs *regs);

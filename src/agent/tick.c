@@ -8,6 +8,7 @@
 
 enum {
     TICK_TRAP_PERF = 6,    /* TRAP_PERF, newer than some libc's headers */
+    TICK_PERF_ASYNC = 1,   /* TRAP_PERF_FLAG_ASYNC */
     TICK_THREAD_ID = 4,    /* SIGEV_THREAD_ID */
     TICK_SHORTEST = 20000, /* ns: below, a thread would do nothing but take signals */
 };
@@ -130,4 +131,9 @@ bool tick_is(int signal, const siginfo_t *info)
         return signal >= SIGRTMIN && info->si_value.sival_ptr == &tick_mark;
     return signal == SIGTRAP && info->si_code == TICK_TRAP_PERF &&
            ((const struct perf_siginfo *)info)->data == (uint64_t)&tick_mark;
+}
+
+bool tick_is_late(int signal, const siginfo_t *info)
+{
+    return signal == SIGTRAP && ((const struct perf_siginfo *)info)->flags & TICK_PERF_ASYNC;
 }

@@ -24,7 +24,9 @@ void tick_forget(struct agent_thread *self);
 /* Sets the fall-back timer for its next tick in `ns`; nothing for perf. In handlers. */
 void tick_rearm(struct agent_thread *self, uint64_t ns);
 
-/* Whether this signal is a tick. */
+/* Whether this signal is a tick; and whether it waited while its signal was blocked, so that it comes at a place that
+ * has nothing to do with it. */
 bool tick_is(int signal, const siginfo_t *info);
+bool tick_is_late(int signal, const siginfo_t *info);
 
 #endif

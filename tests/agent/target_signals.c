@@ -10,14 +10,17 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #if defined(__aarch64__)
-#define ILLEGAL    ".inst 0"
-#define BREAKPOINT "brk #1"
+#define ILLEGAL             ".inst 0"
+#define BREAKPOINT          "brk #1"
+#define MACHINE_PC(machine) (machine)->pc
 #elif defined(__x86_64__)
-#define ILLEGAL    "ud2"
-#define BREAKPOINT "int3"
+#define ILLEGAL             "ud2"
+#define BREAKPOINT          "int3"
+#define MACHINE_PC(machine) (uintptr_t)(machine)->gregs[REG_RIP]
 #endif
 
 static sigjmp_buf back;
@@ -78,7 +81,7 @@ static void set(int signal, void (*handler)(int, siginfo_t *, void *), int flags
         perror("sigaction");
 }
 
-static void fault(void)
+static __attribute__((noinline)) void fault(void)
 {
     *(volatile int *)(uintptr_t)(64 + calls % 2 * 8) = 1;
 }
@@ -163,6 +166,68 @@ static void test_sent(void)
     say("real time");
 }
 
+static volatile uintptr_t seen_pc;
+
+static void note_place(int signal, siginfo_t *info, void *context)
+{
+    mcontext_t *machine = &((ucontext_t *)context)->uc_mcontext;
+    seen_pc = MACHINE_PC(machine);
+    note_and_leave(signal, info, context);
+}
+
+/* A fault comes from where it happened, even when a blocked tick is pending (the kernel then delivers both). */
+static void test_place(void)
+{
+    sigset_t trap;
+    sigemptyset(&trap);
+    sigaddset(&trap, SIGTRAP);
+    sigprocmask(SIG_BLOCK, &trap, NULL);
+    set(SIGSEGV, note_place, SA_ONSTACK);
+    volatile int good = 0;
+    for (volatile int i = 0; i < 20; i++) {
+        if (sigsetjmp(back, 1) == 0) {
+            work(2);
+            fault();
+        }
+        good += seen_pc - (uintptr_t)fault < 128;
+        seen_pc = 0;
+    }
+    sigset_t now;
+    sigprocmask(SIG_UNBLOCK, &trap, &now);
+    printf("in place %d, trap was blocked %d\n", good, sigismember(&now, SIGTRAP));
+    signal(SIGSEGV, SIG_DFL);
+}
+
+/* All signals blocked: what is sent waits, what is asked is told. */
+static void test_blocked(void)
+{
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGUSR1};
+    sigset_t all, before, now, pending;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    work(20);
+    for (int i = 0; i < 4; i++) {
+        set(signals[i], note, 0);
+        raise(signals[i]);
+        work(5);
+    }
+    kill(getpid(), SIGILL);
+    pthread_sigmask(SIG_BLOCK, NULL, &now);
+    sigpending(&pending);
+    for (int i = 0; i < 4; i++)
+        printf("blocked %d pending %d\n", sigismember(&now, signals[i]), sigismember(&pending, signals[i]));
+    int taken = 0;
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, SIGBUS);
+    printf("waited %d for %s\n", sigwait(&one, &taken), strsignal(taken));
+    say("all blocked");
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    say("opened");
+    for (int i = 0; i < 4; i++)
+        signal(signals[i], SIG_DFL);
+}
+
 static int ended(const char *how)
 {
     pid_t child = fork();
@@ -205,6 +270,8 @@ int main(void)
     for (int round = 0; round < 20; round++) {
         test_faults();
         test_sent();
+        test_place();
+        test_blocked();
     }
     static const char *const ends[] = {"segv", "segv_ignored", "raise_segv", "raise_trap",
                                        "trap", "ill",          "abort",      "exec"};

@@ -189,6 +189,14 @@ bool step_probe(uint64_t addr, uint32_t *ticks)
     return true;
 }
 
+ucontext_t *step_entered(const ucontext_t *context, uint64_t handler, int signal)
+{
+    const mcontext_t *registers = &context->uc_mcontext;
+    if (registers->pc != handler || registers->regs[0] != (uint64_t)signal)
+        return NULL;
+    return (ucontext_t *)registers->regs[2];
+}
+
 void step_unwind_regs(const ucontext_t *context, struct unwind_regs *regs)
 {
     const mcontext_t *registers = &context->uc_mcontext;

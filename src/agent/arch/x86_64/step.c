@@ -138,6 +138,14 @@ bool step_probe(uint64_t addr, uint32_t *ticks)
     return true;
 }
 
+ucontext_t *step_entered(const ucontext_t *context, uint64_t handler, int signal)
+{
+    const greg_t *general = context->uc_mcontext.gregs;
+    if ((uint64_t)general[REG_RIP] != handler || general[REG_RDI] != signal)
+        return NULL;
+    return (ucontext_t *)general[REG_RDX];
+}
+
 void step_unwind_regs(const ucontext_t *context, struct unwind_regs *regs)
 {
     const greg_t *general = context->uc_mcontext.gregs;

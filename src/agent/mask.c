@@ -1,0 +1,92 @@
+/* agent/mask.c - see mask.h. `hidden` is written by its own thread, and by handlers that the program runs there. */
+#include "agent/mask.h"
+#include "agent/signals.h"
+#include "agent/sys.h"
+
+#include <string.h>
+
+/* libc's own signals, which no program may block. */
+enum { SIGCANCEL = 32, SIGSETXID = 33 };
+
+static uint64_t to_bits(const sigset_t *set)
+{
+    uint64_t bits;
+    memcpy(&bits, set, sizeof(bits));
+    return bits;
+}
+
+static uint64_t bit_of(int signal)
+{
+    return 1ull << (signal - 1);
+}
+
+/* What a sampled thread needs open. */
+static uint64_t needed(const struct agent_thread *self)
+{
+    uint64_t bits = bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGILL) | bit_of(SIGTRAP);
+    if (self->sampler.has_timer)
+        bits |= bit_of(signals_timer_signal());
+    return bits;
+}
+
+static long kernel_mask(int how, const uint64_t *set, uint64_t *old)
+{
+    return sys_call(SYS_rt_sigprocmask, how, set, old, sizeof(*set));
+}
+
+int mask_change(int how, const sigset_t *set, sigset_t *old)
+{
+    struct agent_thread *self = &agent_self;
+    uint64_t hidden = self->sampler.hidden, need = needed(self), kernel = 0, wanted = set ? to_bits(set) : 0;
+    long result = kernel_mask(how, NULL, &kernel);
+    if (result == 0 && set) {
+        if (how != SIG_BLOCK && how != SIG_UNBLOCK && how != SIG_SETMASK)
+            return EINVAL;
+        wanted &= ~(bit_of(SIGCANCEL) | bit_of(SIGSETXID)); /* libc's own, as libc does it */
+        uint64_t believed = kernel | hidden;
+        uint64_t next = how == SIG_BLOCK     ? believed | wanted
+                        : how == SIG_UNBLOCK ? believed & ~wanted
+                                             : wanted | (believed & (bit_of(SIGCANCEL) | bit_of(SIGSETXID)));
+        /* what the kernel blocks already (a signal that waits) stays so */
+        uint64_t hide = (next & need) == need && signals_is_own_process() ? need & ~kernel : 0;
+        uint64_t told = next & ~hide;
+        self->sampler.hidden = hidden | hide; /* a signal that comes in between finds both */
+        result = kernel_mask(SIG_SETMASK, &told, NULL);
+        self->sampler.hidden = hide;
+    }
+    if (result != 0)
+        return (int)-result;
+    if (old) {
+        uint64_t before = kernel | hidden;
+        sigemptyset(old);
+        memcpy(old, &before, sizeof(before));
+    }
+    return 0;
+}
+
+bool mask_hides(const struct agent_thread *self, int signal)
+{
+    return self->sampler.hidden & bit_of(signal);
+}
+
+uint64_t mask_hidden(const struct agent_thread *self)
+{
+    return self->sampler.hidden;
+}
+
+void mask_inherit(struct agent_thread *self, uint64_t hidden)
+{
+    self->sampler.hidden = hidden;
+}
+
+void mask_exec_begin(struct agent_thread *self)
+{
+    if (self->sampler.hidden)
+        kernel_mask(SIG_BLOCK, &self->sampler.hidden, NULL);
+}
+
+void mask_exec_failed(struct agent_thread *self)
+{
+    if (self->sampler.hidden)
+        kernel_mask(SIG_UNBLOCK, &self->sampler.hidden, NULL);
+}
