@@ -1,6 +1,7 @@
 #include "agent/thread.h"
 
 #include "agent/maps.h"
+#include "agent/modules.h"
 #include "agent/ring.h"
 #include "agent/sampler.h"
 #include "agent/stack.h"
@@ -124,6 +125,10 @@ void thread_begin(uint64_t entry)
         watch_end(self);
         thread_tell(self, entry);
     }
+    /* The linker allocated for this thread, so it looks as if it had loaded something; a thread that never allocates
+     * would leave it at that. */
+    if (agent_switch.modules && self->producer.ring)
+        modules_refresh(self);
     if (sampler_thread_start)
         sampler_thread_start(self);
     self->inside -= AGENT_BUSY;

@@ -53,6 +53,11 @@ const struct unwind_module *unwind_module_at(const struct unwind_modules *module
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
 #pragma weak _dl_find_object
 
+bool unwind_module_can_ask(void)
+{
+    return _dl_find_object != NULL;
+}
+
 bool unwind_module_is_loaded(const struct unwind_module *module)
 {
     struct dl_find_object found;
@@ -61,6 +66,11 @@ bool unwind_module_is_loaded(const struct unwind_module *module)
     return _dl_find_object((void *)module->start, &found) == 0 && found.dlfo_eh_frame == module->index;
 }
 #else
+bool unwind_module_can_ask(void)
+{
+    return false;
+}
+
 bool unwind_module_is_loaded(const struct unwind_module *module)
 {
     (void)module;

@@ -37,8 +37,9 @@ void unwind_modules_put(void);
 /* The module whose code holds `address`, or NULL. */
 const struct unwind_module *unwind_module_at(const struct unwind_modules *modules, uint64_t address);
 
-/* Asks the C library, where it can tell. */
+/* Asks the C library, where it can tell; else says yes. */
 bool unwind_module_is_loaded(const struct unwind_module *module);
+bool unwind_module_can_ask(void);
 
 /* Builds and publishes the table anew. False when nothing has changed. `*removed` tells whether any code that was known
  * is gone. */

@@ -177,25 +177,6 @@ static void a_foreign_stack_gives_one_frame(void **state)
     assert_int_equal(sent[1]->cut, 1);
 }
 
-static __attribute__((noinline)) uint32_t number_in_handler(void)
-{
-    struct unwind_regs regs = UNWIND_CALLER_REGS();
-    return stack_number(&self, &regs, true, false);
-}
-
-/* Between a library's unloading and the refresh that a hook does, a handler has no rules to go by. */
-static void a_handler_waits_for_the_modules(void **state)
-{
-    (void)state;
-    forget_all();
-    agent_switch.modules = 1;
-    number_in_handler();
-    agent_switch.modules = 0;
-    number_in_handler();
-    assert_int_equal(sent[1]->depth, 1);
-    assert_true(sent[2]->depth > 1);
-}
-
 /* Random call trees: near relatives follow each other, so that memos are asked with stacks that changed a little. */
 static void random_trees(void **state)
 {
@@ -288,7 +269,6 @@ int main(void)
         cmocka_unit_test(a_full_ring_gives_no_number_now),
         cmocka_unit_test(depth_is_bounded),
         cmocka_unit_test(a_foreign_stack_gives_one_frame),
-        cmocka_unit_test(a_handler_waits_for_the_modules),
         cmocka_unit_test(random_trees),
         cmocka_unit_test(many_chains),
         cmocka_unit_test(more_chains_than_fit),
