@@ -6,16 +6,13 @@
 #include "agent/real.h"
 #include "agent/ring.h"
 #include "agent/sampler.h"
+#include "agent/signals.h"
 #include "agent/stack.h"
 #include "agent/sys.h"
 #include "agent/thread.h"
 
 #include <string.h>
 #include <sys/stat.h>
-
-#pragma weak sampler_start
-#pragma weak sampler_stop
-#pragma weak sampler_thread_start
 
 int __cxa_atexit(void (*function)(void *), void *argument, void *library);
 
@@ -46,6 +43,11 @@ void attach_be_shy(void)
 bool attach_is_shy(void)
 {
     return shy;
+}
+
+bool attach_is_sampling(void)
+{
+    return sampling;
 }
 
 static bool region_fits(const struct wire_region *region, uint64_t bytes, uint64_t nonce)
@@ -117,9 +119,10 @@ static void introduce(struct agent_thread *self, bool forked)
 {
     process_pid = (uint32_t)sys_call(SYS_getpid);
     ring_image = atomic_fetch_add_explicit(&agent_region->images, 1, memory_order_relaxed) + 1;
+    process_owe(forked);
     agent_switch.live = 1;
     if (ring_claim(self)) {
-        process_tell(self, forked);
+        process_tell(self);
         if (forked)
             thread_tell(self, 0);
         else
@@ -153,6 +156,8 @@ static void start_anew(struct agent_thread *self, bool was_inside)
 {
     static struct wire_ring nowhere;
     modules_forked();
+    if (sampling)
+        signals_forked();
     if (!(agent_region->config.flags & WIRE_FOLLOW_CHILDREN)) {
         attach_give_up();
         return;
@@ -170,8 +175,8 @@ static void start_anew(struct agent_thread *self, bool was_inside)
     stack_forget(self);
     introduce(self, true);
     switch_on();
-    if (sampling && sampler_start && sampler_start(true) && sampler_thread_start)
-        sampler_thread_start(self);
+    if (sampling)
+        sampler_start(true);
 }
 
 void attach_look(void)
@@ -213,7 +218,7 @@ static void finish(void *unused)
         return;
     int saved = errno;
     self->inside += AGENT_BUSY;
-    if (sampling && sampler_stop)
+    if (sampling)
         sampler_stop();
     if (thread_ready(self, true))
         modules_refresh(self);
@@ -235,9 +240,7 @@ static __attribute__((constructor)) void begin(void)
         return;
     int saved = errno;
     self->inside += AGENT_BUSY;
-    sampling = sampler_start && sampler_start(false);
-    if (sampling && sampler_thread_start)
-        sampler_thread_start(self);
+    sampling = sampler_start(false);
     self->inside -= AGENT_BUSY;
     errno = saved;
 }

@@ -20,6 +20,9 @@ void attach_give_up(void);
 void attach_be_shy(void);
 bool attach_is_shy(void);
 
+/* Whether this process is sampled. */
+bool attach_is_sampling(void);
+
 /* Whether allocations are recorded; asked at the top of every hook. */
 static inline bool attach_heap(void)
 {

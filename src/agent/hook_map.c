@@ -6,14 +6,19 @@
 #include "agent/modules.h"
 #include "agent/real.h"
 #include "agent/record.h"
+#include "agent/sampler.h"
 #include "agent/stack.h"
 #include "agent/sys.h"
 
 #include <stdarg.h>
 #include <string.h>
 #include <sys/shm.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 enum { PATH_BYTES = 512 };
+
+#define DEVICE_ZERO makedev(1, 5)
 
 /* A file or shared memory was mapped: then mremap has to ask what it moves. Any thread sets it. */
 static bool has_files;
@@ -40,6 +45,18 @@ static enum map_kind kind_of(int flags, const char *path)
     return strncmp(path, "/memfd:", 7) == 0 ? MAP_KIND_SHARED : MAP_KIND_FILE;
 }
 
+/* Memory of a device may not like to be read: then the sampler measures no latencies. */
+static void notice_device(int flags, int fd)
+{
+    struct stat file;
+    int saved = errno;
+    if (flags & MAP_ANONYMOUS || !attach_is_sampling() || agent_device_mapped)
+        return;
+    if (attach_is_shy() || fstat(fd, &file) != 0 || (S_ISCHR(file.st_mode) && file.st_rdev != DEVICE_ZERO))
+        agent_device_mapped = true;
+    errno = saved;
+}
+
 static void tell_map(const struct record_map *map, const struct unwind_regs *caller)
 {
     struct agent_thread *self = &agent_self;
@@ -63,6 +80,7 @@ static void tell_unmap(const void *addr, size_t size)
 static inline void *map(void *addr, size_t size, int prot, int flags, int fd, off_t offset,
                         const struct unwind_regs *caller)
 {
+    notice_device(flags, fd);
     if (!attach_heap())
         return real.mmap(addr, size, prot, flags, fd, offset);
     /* A fixed map ends what lies there. */

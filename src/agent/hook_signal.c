@@ -6,16 +6,9 @@
 #include <errno.h>
 #include <signal.h>
 
-#pragma weak sampler_sigaction
-
 int __sigaction(int signal, const struct sigaction *wanted, struct sigaction *old);
 sighandler_t bsd_signal(int signal, sighandler_t handler);
 sighandler_t __sysv_signal(int signal, sighandler_t handler);
-
-static bool held(int signal, const struct sigaction *wanted, struct sigaction *old, int *result)
-{
-    return sampler_sigaction && sampler_sigaction(signal, wanted, old, result);
-}
 
 /* True when the signal is held; `*before` is then the handler that was there, or SIG_ERR. */
 static bool held_handler(int signal, sighandler_t handler, int flags, bool block_self, sighandler_t *before)
@@ -26,7 +19,7 @@ static bool held_handler(int signal, sighandler_t handler, int flags, bool block
     sigemptyset(&wanted.sa_mask);
     if (block_self)
         sigaddset(&wanted.sa_mask, signal);
-    if (handler == SIG_ERR || signal < 1 || signal >= NSIG || !held(signal, &wanted, &old, &result))
+    if (handler == SIG_ERR || signal < 1 || signal >= NSIG || !sampler_sigaction(signal, &wanted, &old, &result))
         return false;
     *before = result == 0 ? old.sa_handler : SIG_ERR;
     return true;
@@ -35,7 +28,7 @@ static bool held_handler(int signal, sighandler_t handler, int flags, bool block
 AGENT_EXPORT int sigaction(int signal, const struct sigaction *wanted, struct sigaction *old)
 {
     int result;
-    if (held(signal, wanted, old, &result))
+    if (sampler_sigaction(signal, wanted, old, &result))
         return result;
     real_need();
     return real.sigaction(signal, wanted, old);
@@ -84,7 +77,7 @@ AGENT_EXPORT sighandler_t sigset(int number, sighandler_t handler)
     struct sigaction now;
     int result;
     real_need();
-    if (number < 1 || number >= NSIG || handler == SIG_ERR || !held(number, NULL, &now, &result))
+    if (number < 1 || number >= NSIG || handler == SIG_ERR || !sampler_sigaction(number, NULL, &now, &result))
         return real.sigset(number, handler);
     sigset_t one, before;
     sigemptyset(&one);
@@ -111,9 +104,9 @@ AGENT_EXPORT int siginterrupt(int number, int interrupts)
     struct sigaction action;
     int result;
     real_need();
-    if (!held(number, NULL, &action, &result))
+    if (!sampler_sigaction(number, NULL, &action, &result))
         return real.siginterrupt(number, interrupts);
     action.sa_flags = interrupts ? action.sa_flags & ~SA_RESTART : action.sa_flags | SA_RESTART;
-    held(number, &action, NULL, &result);
+    sampler_sigaction(number, &action, NULL, &result);
     return result;
 }

@@ -67,6 +67,8 @@ AGENT_EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct
 AGENT_EXPORT int signalfd(int fd, const sigset_t *set, int flags)
 {
     real_need();
+    if (!attach_is_sampling())
+        return real.signalfd(fd, set, flags);
     sigset_t without = *set;
     sampler_hide_ticks(&without);
     return real.signalfd(fd, &without, flags);

@@ -4,11 +4,23 @@
 #include "agent/record.h"
 #include "agent/sys.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
 
-void process_tell(struct agent_thread *self, bool forked)
+enum { OWE_NOTHING, OWE_IMAGE, OWE_FORK };
+static _Atomic uint32_t owed;
+
+void process_owe(bool forked)
 {
+    atomic_store_explicit(&owed, forked ? OWE_FORK : OWE_IMAGE, memory_order_relaxed);
+}
+
+void process_tell(struct agent_thread *self)
+{
+    uint32_t owing = atomic_exchange_explicit(&owed, OWE_NOTHING, memory_order_relaxed);
+    if (owing == OWE_NOTHING)
+        return;
     /* Both texts, each with its NUL; exe first. On the stack: 2 KB, once per process. */
     char texts[WIRE_MAX_TEXT];
     size_t length = sys_readlink("/proc/self/exe", texts, sizeof texts / 2) + 1;
@@ -36,7 +48,7 @@ void process_tell(struct agent_thread *self, bool forked)
     record->head = (struct wire_head){
         .type = WIRE_PROCESS, .words = (uint8_t)words, .cpu = agent_cpu(), .value = (uint32_t)sys_call(SYS_getppid)};
     record->time = agent_time();
-    record->forked = forked;
+    record->forked = owing == OWE_FORK;
     memset((uint64_t *)record + words - 1, 0, 8);
     memcpy(record->texts, texts, length);
     agent_commit(self, words);

@@ -4,8 +4,11 @@
 
 #include "agent/agent.h"
 
-/* Who this is: parent, executable, command line. */
-void process_tell(struct agent_thread *self, bool forked);
+/* From now on the recorder has yet to be told who this is: the first thread that gets a ring does it. */
+void process_owe(bool forked);
+
+/* Who this is: parent, executable, command line. Nothing when it was told. Safe in handlers. */
+void process_tell(struct agent_thread *self);
 
 /* The main thread, which `self` is, with its stack, and the heap that is already there. */
 void process_tell_main(struct agent_thread *self);

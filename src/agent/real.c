@@ -163,6 +163,9 @@ bool real_resolve(void)
     NEXT(execve, "execve");
     NEXT(execvpe, "execvpe");
     NEXT(fexecve, "fexecve");
+    NEXT(execveat, "execveat");
+    NEXT(posix_spawn, "posix_spawn");
+    NEXT(posix_spawnp, "posix_spawnp");
     NEXT(sigaction, "sigaction");
     dlerror(); /* an old libc lacks some; that is not the program's to see */
     /* Two threads may get here together; both write the same. */

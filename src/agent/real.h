@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,7 +42,7 @@ struct real {
     int (*pthread_setname_np)(pthread_t, const char *);
     int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
     pid_t (*fork)(void);
-    pid_t (*fork_bare)(void); /* _Fork */
+    pid_t (*fork_bare)(void); /* _Fork; NULL before glibc 2.34 */
 
     int (*sigaction)(int, const struct sigaction *, struct sigaction *);
     sighandler_t (*signal)(int, sighandler_t);
@@ -54,9 +55,14 @@ struct real {
     int (*sigtimedwait)(const sigset_t *, siginfo_t *, const struct timespec *);
     int (*signalfd)(int, const sigset_t *, int);
 
-    int (*execve)(const char *, char *const *, char *const *);
-    int (*execvpe)(const char *, char *const *, char *const *);
-    int (*fexecve)(int, char *const *, char *const *);
+    int (*execve)(const char *, char *const[], char *const[]);
+    int (*execvpe)(const char *, char *const[], char *const[]);
+    int (*fexecve)(int, char *const[], char *const[]);
+    int (*execveat)(int, const char *, char *const[], char *const[], int); /* NULL before glibc 2.34 */
+    int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+                       char *const[], char *const[]);
+    int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+                        char *const[], char *const[]);
 };
 
 extern struct real real;

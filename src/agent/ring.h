@@ -4,8 +4,6 @@
 
 #include "agent/agent.h"
 
-#include <sys/rseq.h>
-
 /* What `inside` grows by while the agent asks libc for something that may come back through the hooks. Other nesting
  * means that a signal handler of the program interrupted the agent: what that does is lost, and counted. */
 enum { AGENT_BUSY = 1, AGENT_CALLS_LIBC = 0x10000 };
@@ -48,13 +46,17 @@ static inline uint64_t ring_time(void)
     return __builtin_expect(agent_region->config.flags & WIRE_COUNTER_IS_CPU, 1) ? wire_counter() : agent_time();
 }
 
-/* What the kernel keeps up to date in the thread's rseq area; negative when there is none. */
+/* The kernel keeps a thread's CPU number in the area that libc registers with it, since glibc 2.35; earlier ones have
+ * no such names. The number is the area's second word. */
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned __rseq_size __attribute__((weak));
+
+/* Negative when there is no such area. */
 static inline int32_t ring_rseq_cpu(void)
 {
-    if (!__rseq_size)
+    if (!&__rseq_size || !__rseq_size)
         return -1;
-    const struct rseq *area = (const struct rseq *)((const char *)__builtin_thread_pointer() + __rseq_offset);
-    return (int32_t) * (const volatile uint32_t *)&area->cpu_id;
+    return ((const volatile int32_t *)((const char *)__builtin_thread_pointer() + __rseq_offset))[1];
 }
 
 static inline uint16_t ring_cpu(void)

@@ -250,7 +250,9 @@ bool burst_access(struct agent_thread *self, const ucontext_t *context, const st
         sampler->skip--;
         return true;
     }
+    int saved = errno;
     send_sample(self, context, access);
+    errno = saved;
     sampler->kept++;
     return --sampler->left > 0;
 }
@@ -280,7 +282,7 @@ static void end_burst(struct agent_thread *self)
 /* Runs where step_apart put it; the context is the one that the thread will go on with. */
 static void run_burst(struct agent_thread *self, ucontext_t *context)
 {
-    int saved = errno;
+    /* errno is not kept here: where the burst carries the program's instructions out, they may set it. */
     struct sampler_thread *sampler = &self->sampler;
     self->inside++;
     sampler->bursting = true;
@@ -292,7 +294,6 @@ static void run_burst(struct agent_thread *self, ucontext_t *context)
     if (step_begin(self, context) == STEP_DONE)
         end_burst(self);
     self->inside--;
-    errno = saved;
 }
 
 /* Whether this tick is to start a burst: chosen at random, so that the mean spacing is the one in force. */

@@ -2,6 +2,7 @@
 
 #include "agent/maps.h"
 #include "agent/modules.h"
+#include "agent/process.h"
 #include "agent/ring.h"
 #include "agent/sampler.h"
 #include "agent/stack.h"
@@ -10,9 +11,6 @@
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>
-
-#pragma weak sampler_thread_start
-#pragma weak sampler_thread_stop
 
 /* The key whose destructor tells of a thread's end, however it ends. Written once by thread_setup. */
 static pthread_key_t end_key;
@@ -102,7 +100,10 @@ bool thread_ready(struct agent_thread *self, bool may_ask)
     if (!ring_claim(self))
         return false;
     watch_end(self);
+    process_tell(self);
     thread_tell(self, 0);
+    if (may_ask)
+        sampler_thread_start(self);
     return true;
 }
 
@@ -123,14 +124,14 @@ void thread_begin(uint64_t entry)
     self->inside -= AGENT_CALLS_LIBC - AGENT_BUSY;
     if (!self->producer.ring && ring_claim(self)) {
         watch_end(self);
+        process_tell(self);
         thread_tell(self, entry);
     }
     /* The linker allocated for this thread, so it looks as if it had loaded something; a thread that never allocates
      * would leave it at that. */
     if (agent_switch.modules && self->producer.ring)
         modules_refresh(self);
-    if (sampler_thread_start)
-        sampler_thread_start(self);
+    sampler_thread_start(self);
     self->inside -= AGENT_BUSY;
     errno = saved;
 }
@@ -139,8 +140,7 @@ void thread_end(struct agent_thread *self)
 {
     int saved = errno;
     self->inside += AGENT_BUSY;
-    if (sampler_thread_stop)
-        sampler_thread_stop(self);
+    sampler_thread_stop(self);
     if (self->producer.ring) {
         enum { WORDS = sizeof(struct wire_thread_exit) / 8 };
         struct wire_thread_exit *record = agent_reserve(self, WORDS, LOSS_RING_FULL, true);

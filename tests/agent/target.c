@@ -12,12 +12,13 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/shm.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <threads.h>
 
 void *library_block(void); /* target_library.c */
 
-static void *volatile sink;
+static _Thread_local void *volatile sink;
 
 static void *keep(void *block)
 {
@@ -161,6 +162,14 @@ static void *named_by_others(void *argument)
     return NULL;
 }
 
+static void *cancelled(void *argument)
+{
+    keep(malloc(64));
+    pthread_barrier_wait(argument);
+    for (;;)
+        pause();
+}
+
 static int unknown_thread(void *argument)
 {
     in_thread(argument);
@@ -195,12 +204,17 @@ static int thread_many(void)
     MUST(pthread_setname_np(thread, "much too long for a name") == ERANGE);
     pthread_barrier_wait(&barrier);
     pthread_join(thread, NULL);
+    MUST(pthread_create(&thread, NULL, cancelled, &barrier) == 0);
+    pthread_barrier_wait(&barrier);
+    pthread_cancel(thread);
+    pthread_join(thread, &result);
+    MUST(result == PTHREAD_CANCELED);
     /* Not through pthread_create that anyone could see. */
     thrd_t other;
     int got;
     MUST(thrd_create(&other, unknown_thread, (void *)8) == thrd_success);
     MUST(thrd_join(other, &got) == thrd_success && got == 5);
-    say("threads %d\n", ROUNDS * THREADS + 3);
+    say("threads %d\n", ROUNDS * THREADS + 4);
     return 0;
 }
 
@@ -298,6 +312,43 @@ static int forks(void)
     return 0;
 }
 
+static volatile bool storm_over;
+
+static void *allocate_on(void *argument)
+{
+    while (!storm_over) {
+        void *blocks[16];
+        for (unsigned i = 0; i < 16; i++)
+            blocks[i] = keep(malloc(i * 50 + 1));
+        for (unsigned i = 0; i < 16; i++)
+            free(blocks[i]);
+    }
+    return argument;
+}
+
+/* Forks while other threads allocate, name themselves, load libraries. */
+static int fork_storm(void)
+{
+    pthread_t threads[3];
+    for (unsigned i = 0; i < 3; i++)
+        MUST(pthread_create(&threads[i], NULL, allocate_on, NULL) == 0);
+    for (unsigned i = 0; i < 40; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            pthread_t one;
+            storm_over = true;
+            MUST(pthread_create(&one, NULL, allocate_on, NULL) == 0);
+            pthread_join(one, NULL);
+            child_work("storm");
+        }
+        wait_for(child);
+    }
+    storm_over = true;
+    for (unsigned i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    return 0;
+}
+
 static int execs(const char *self)
 {
     char *const arguments[] = {(char *)self, "child", NULL};
@@ -309,12 +360,52 @@ static int execs(const char *self)
     wait_for(child);
     MUST(posix_spawn(&child, self, NULL, NULL, arguments, environ) == 0);
     wait_for(child);
-    child = fork();
-    if (child == 0) {
-        execv(self, arguments);
-        _exit(1);
+    char *const nothing[] = {NULL};
+    for (unsigned way = 0; way < 5; way++) {
+        child = fork();
+        if (child == 0) {
+            MUST(execv("/nonexistent", arguments) == -1 && errno == ENOENT);
+            MUST(execlp("no such program", "x", NULL) == -1 && errno == ENOENT);
+            way == 0   ? execv(self, arguments)
+            : way == 1 ? execl(self, self, "child", NULL)
+            : way == 2 ? execlp(self, self, "child", NULL)
+            : way == 3 ? execle(self, self, "child", NULL, environ)
+                       : execve(self, arguments, nothing); /* nobody can follow this one */
+            _exit(1);
+        }
+        wait_for(child);
     }
-    wait_for(child);
+    return 0;
+}
+
+static int waits(void)
+{
+    sigset_t all;
+    siginfo_t info;
+    int got;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    struct timespec none = {0}, short_while = {.tv_nsec = 5000000};
+    /* Long enough on the processor for ticks to come and stay pending. */
+    for (volatile unsigned i = 0; i < 20000000; i++)
+        ;
+    MUST(sigtimedwait(&all, &info, &none) == -1 && errno == EAGAIN);
+    MUST(sigtimedwait(&all, NULL, &short_while) == -1 && errno == EAGAIN);
+    raise(SIGUSR1);
+    MUST(sigtimedwait(&all, &info, &short_while) == SIGUSR1 && info.si_signo == SIGUSR1);
+    raise(SIGUSR2);
+    MUST(sigwaitinfo(&all, &info) == SIGUSR2 && info.si_pid == getpid());
+    raise(SIGUSR1);
+    errno = 77;
+    MUST(sigwait(&all, &got) == 0 && got == SIGUSR1 && errno == 77);
+    int fd = signalfd(-1, &all, SFD_NONBLOCK | SFD_CLOEXEC);
+    struct signalfd_siginfo read_info;
+    MUST(fd >= 0);
+    for (volatile unsigned i = 0; i < 20000000; i++)
+        ;
+    MUST(read(fd, &read_info, sizeof read_info) == -1 && errno == EAGAIN);
+    raise(SIGUSR1);
+    MUST(read(fd, &read_info, sizeof read_info) == sizeof read_info && read_info.ssi_signo == SIGUSR1);
     return 0;
 }
 
@@ -352,6 +443,12 @@ static int plugin(void)
     say_free(ALLOC_FREE, got);
     free(got);
     MUST(dlclose(first) == 0);
+    /* Brings the C++ library along, and keeps it to itself. */
+    void *second = dlopen("libtarget_plugin_cxx.so", RTLD_NOW | RTLD_LOCAL);
+    MUST(second);
+    int (*exercise)(void) = (int (*)(void))dlsym(second, "plugin_exercise");
+    MUST(exercise && exercise() == 0);
+    MUST(dlclose(second) == 0);
     return 0;
 }
 
@@ -365,6 +462,16 @@ static int signals(void)
     MUST(sysv_signal(SIGUSR1, SIG_DFL) == SIG_IGN);
     MUST(signal(-1, SIG_DFL) == SIG_ERR && errno == EINVAL);
     MUST(sigaction(12345, &action, NULL) == -1 && errno == EINVAL);
+    return 0;
+}
+
+/* What the program writes to errno while it is stepped is what it reads. */
+static int keeps_errno(void)
+{
+    for (volatile int i = 1; i < 3000000; i++) {
+        errno = i;
+        MUST(errno == i);
+    }
     return 0;
 }
 
@@ -398,12 +505,15 @@ int main(int argc, char **argv)
            : strcmp(what, "threads") == 0     ? thread_many()
            : strcmp(what, "crowd") == 0       ? thread_crowd()
            : strcmp(what, "forks") == 0       ? forks()
+           : strcmp(what, "storm") == 0       ? fork_storm()
            : strcmp(what, "execs") == 0       ? execs(argv[0])
            : strcmp(what, "environment") == 0 ? environment()
            : strcmp(what, "closed") == 0      ? closed()
            : strcmp(what, "flood") == 0       ? flood()
            : strcmp(what, "plugin") == 0      ? plugin()
            : strcmp(what, "signals") == 0     ? signals()
+           : strcmp(what, "waits") == 0       ? waits()
+           : strcmp(what, "errno") == 0       ? keeps_errno()
            : strcmp(what, "quick") == 0       ? quick(argv[2])
                                               : 97;
 }

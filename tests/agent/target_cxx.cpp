@@ -8,7 +8,7 @@ extern "C" {
 #include <thread>
 #include <vector>
 
-static void *volatile sink;
+static thread_local void *volatile sink;
 
 template <typename Type> static Type *keep(Type *block)
 {

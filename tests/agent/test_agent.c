@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-enum { TRACK = WIRE_TRACK_HEAP | WIRE_FOLLOW_CHILDREN, RINGS = 64, RING_BYTES = 1 << 18 };
+enum { TRACK = WIRE_TRACK_HEAP | WIRE_FOLLOW_CHILDREN, RINGS = 256, RING_BYTES = 1 << 17 };
 
 /* Where a thread's records have been compared up to. */
 struct cursor {
@@ -276,6 +276,18 @@ static void children_get_rings_of_their_own(void **state)
     test_region_free(&t);
 }
 
+static void forks_among_busy_threads(void **state)
+{
+    (void)state;
+    struct test_region t;
+    test_region_make(&t, RINGS, RING_BYTES, TRACK);
+    check_ended_well(&t, run_in(&t, TARGET, "storm", NULL));
+    check_rings(&t);
+    assert_int_equal(check_facts(&t), 80);
+    assert_int_equal(test_region_count(&t, WIRE_PROCESS, 0), 41);
+    test_region_free(&t);
+}
+
 static void children_are_left_alone_when_not_followed(void **state)
 {
     (void)state;
@@ -295,12 +307,13 @@ static void other_programs_are_followed(void **state)
 {
     (void)state;
     struct test_region t;
-    assert_int_equal(run(&t, TRACK, "execs"), 0);
-    check_rings(&t);
+    check_ended_well(&t, run(&t, TRACK, "execs"));
+    assert_false(t.corrupt);
     unsigned images = 0;
     for (size_t i = 0; i < t.count; i++)
         images += t.records[i].head->type == WIRE_PROCESS && !t.records[i].process->forked;
-    assert_int_equal(images, 4);
+    assert_int_equal(images, 7);
+    assert_int_equal(test_region_lost(&t, LOSS_CHILD_UNTRACKED), 1);
     assert_non_null(strstr(t.output, "region\n"));
     test_region_free(&t);
 }
@@ -408,7 +421,7 @@ static void libraries_come_and_go(void **state)
 {
     (void)state;
     struct test_region t;
-    check_all(&t, run(&t, TRACK, "plugin"), 2);
+    check_all(&t, run(&t, TRACK, "plugin"), 4);
     uint64_t start = 0;
     bool gone = false;
     for (size_t i = 0; i < t.count; i++) {
@@ -476,6 +489,30 @@ static void another_allocator_is_seen(void **state)
         skip();
 }
 
+/* The same with ticks and bursts in between. */
+static void sampling_disturbs_nothing(void **state)
+{
+    (void)state;
+    static const char *const scenarios[] = {"heap",  "maps",   "threads", "forks", "execs", "signals",
+                                            "waits", "closed", "plugin",  "flood", "storm", "errno"};
+    const uint32_t sample = WIRE_SAMPLE_LOADS | WIRE_SAMPLE_STORES | WIRE_MEASURE_LATENCY;
+    for (unsigned i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
+        for (unsigned timer = 0; timer < 2; timer++) {
+            struct test_region t;
+            test_region_make(&t, RINGS, RING_BYTES, TRACK | sample | (timer ? WIRE_TICK_TIMER_ONLY : 0));
+            t.region->config.tick_ns = 100000;
+            t.region->config.budget_ppm = 500000;
+            check_ended_well(&t, run_in(&t, TARGET, scenarios[i], NULL));
+            assert_false(t.corrupt);
+            assert_int_equal(test_region_lost(&t, LOSS_RING_FULL), 0);
+            check_facts(&t);
+            if (strcmp(scenarios[i], "maps") != 0)
+                check_lives(&t);
+            test_region_free(&t);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -488,6 +525,7 @@ int main(void)
         cmocka_unit_test(threads_come_and_go),
         cmocka_unit_test(threads_without_a_ring_are_counted),
         cmocka_unit_test(children_get_rings_of_their_own),
+        cmocka_unit_test(forks_among_busy_threads),
         cmocka_unit_test(children_are_left_alone_when_not_followed),
         cmocka_unit_test(other_programs_are_followed),
         cmocka_unit_test(only_its_own_entry_leaves_the_environment),
@@ -501,6 +539,7 @@ int main(void)
         cmocka_unit_test(sudden_ends_lose_nothing),
         cmocka_unit_test(a_malloc_of_its_own_is_noticed),
         cmocka_unit_test(another_allocator_is_seen),
+        cmocka_unit_test(sampling_disturbs_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
