@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "view/number.h"
+#include "view/paragraph.h"
 #include "view/table.h"
 #include "view/whole.h"
 
@@ -49,63 +50,49 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
-static void machine(const struct report *report)
-{
-    const struct topology *topology = report->topology;
-    if (topology->pretended) {
-        fputs("on a pretended machine of ", report->out);
-        fprintf(report->out, "%u nodes (", topology->node_count);
-        put_safe(report->out, topology->spec);
-        fputc(')', report->out);
-    } else {
-        fprintf(report->out, "on %u nodes", topology->node_count);
-    }
-}
+#define say(report, ...) paragraph((report)->out, 2, (report)->options->width, "", __VA_ARGS__)
 
 /* How much is remote, or why that cannot be said. */
 static void answer_remote(const struct report *report)
 {
     const struct flow_totals *totals = &report->totals;
-    FILE *out = report->out;
+    const struct topology *topology = report->topology;
     if (totals->samples == 0) {
-        fputs("  No memory access was sampled. The run may have been too short, or sampling was not possible here:\n"
-              "  numalens doctor tells.\n",
-              out);
+        say(report, "No memory access was sampled. The run may have been too short, or sampling was not possible here: "
+                    "numalens doctor tells.");
         return;
     }
-    if (report->topology->node_count == 1) {
-        fprintf(out, "  This machine has one memory node: nothing can be remote. %s accesses were sampled.\n",
-                number_count(totals->samples));
+    if (topology->node_count == 1) {
+        say(report, "This machine has one memory node: nothing can be remote. %s accesses were sampled.",
+            number_count(totals->samples));
         return;
     }
     if (totals->home_known == 0) {
-        fprintf(out,
-                "  Where the pages lie is not known, so nothing can be said about remote accesses. %s were sampled.\n",
-                number_count(totals->samples));
+        say(report, "Where the pages lie is not known, so nothing can be said about remote accesses. %s were sampled.",
+            number_count(totals->samples));
         return;
     }
     const char *color = totals->remote * 10 > totals->home_known ? "\033[1;31m" : "\033[1;32m";
-    fprintf(out, "  %s%s%s of the memory accesses are remote (%s of %s samples), ", report->options->color ? color : "",
-            number_percent(totals->remote, totals->home_known), report->options->color ? "\033[0m" : "",
-            number_count(totals->remote), number_count(totals->home_known));
-    machine(report);
-    fputs(".\n", out);
+    paragraph(report->out, 2, report->options->width, report->options->color ? color : "",
+              "%s of the memory accesses are remote (%s of %s samples), on %s%u nodes%s%s%s.",
+              number_percent(totals->remote, totals->home_known), number_count(totals->remote),
+              number_count(totals->home_known), topology->pretended ? "a pretended machine of " : "",
+              topology->node_count, topology->pretended ? " (" : "", topology->pretended ? topology->spec : "",
+              topology->pretended ? ")" : "");
 }
 
 static void answer_latency(const struct report *report)
 {
     const struct facts *facts = &report->facts;
     const struct flow_totals *totals = &report->totals;
-    FILE *out = report->out;
     if (totals->latency_count == 0)
         return;
-    if (!report->topology->pretended && facts->remote_count && facts->local_count) {
-        fprintf(out, "  A remote access takes %s on average, a local one %s.\n",
-                number_latency(facts->remote_sum, facts->remote_count, report->unit),
-                number_latency(facts->local_sum, facts->local_count, report->unit));
-        return;
-    }
-    fprintf(out, "  An access takes %s on average%s.\n",
+    if (!report->topology->pretended && facts->remote_count && facts->local_count)
+        say(report, "A remote access takes %s on average, a local one %s.",
+            number_latency(facts->remote_sum, facts->remote_count, report->unit),
+            number_latency(facts->local_sum, facts->local_count, report->unit));
+    else
+        say(report, "An access takes %s on average%s.",
             number_latency(totals->latency_sum, totals->latency_count, report->unit),
             report->topology->pretended ? ", as measured here: no node is truly far" : "");
 }
@@ -113,6 +100,13 @@ static void answer_latency(const struct report *report)
 static uint64_t weight(const struct report *report, const struct flow_totals *totals)
 {
     return report->by_remote ? totals->remote : totals->samples;
+}
+
+static const char *mean_text(const struct report *report, const struct flow_totals *totals)
+{
+    static _Thread_local char text[48];
+    snprintf(text, sizeof text, ", %s", number_latency(totals->latency_sum, totals->latency_count, report->unit));
+    return text;
 }
 
 /* The few that make most of it: as many as it takes for four fifths, at most a handful. */
@@ -130,43 +124,33 @@ static size_t few(const struct report *report, const struct rows *rows, uint64_t
     return count;
 }
 
-static void put_name(const struct report *report, const struct row *row)
-{
-    char *safe = text_safe(*row->name ? row->name : "?"), *fit = text_fit(safe, 60);
-    fputs(fit, report->out);
-    free(safe);
-    free(fit);
-}
-
 static void answer_objects(const struct report *report)
 {
-    FILE *out = report->out;
     uint64_t whole = weight(report, &report->totals), sum;
     size_t count = few(report, &report->sites, whole, &sum);
     if (count == 0)
         return;
-    fprintf(out, "  %zu object%s make%s %s of %s:\n", count, plural(count), count == 1 ? "s" : "",
-            number_percent(sum, whole), report->by_remote ? "the remote accesses" : "all accesses");
+    say(report, "%zu object%s make%s %s of %s:", count, plural(count), count == 1 ? "s" : "",
+        number_percent(sum, whole), report->by_remote ? "the remote accesses" : "all accesses");
+    struct table *table = table_new();
+    table_column(table, "", TABLE_RIGHT);
+    table_column(table, "", TABLE_FLEX);
+    table_column(table, "", TABLE_LEFT);
     for (size_t i = 0; i < count; i++) {
         const struct row *row = &report->sites.items.items[i];
-        fprintf(out, "    %6s  ", number_percent(weight(report, &row->totals), whole));
-        put_name(report, row);
-        fprintf(out, ", %s%s", number_bytes(row->size), row->kind == OBJECT_HEAP ? "" : " ");
-        fprintf(out, "%s", row->kind == OBJECT_HEAP ? "" : view_kind_name(row->kind));
-        if (row->count > 1)
-            fprintf(out, " in %s pieces", number_count(row->count));
-        if (row->totals.latency_count)
-            fprintf(out, ", %s", number_latency(row->totals.latency_sum, row->totals.latency_count, report->unit));
-        fputc('\n', out);
+        table_cell(table, "%s", number_percent(weight(report, &row->totals), whole));
+        table_object(table, report->flow, row);
+        table_cell(table, "%s %s%s%s%s%s", number_bytes(row->size), view_kind_name(row->kind),
+                   row->count > 1 ? " in " : "", row->count > 1 ? number_count(row->count) : "",
+                   row->count > 1 ? " pieces" : "", row->totals.latency_count ? mean_text(report, &row->totals) : "");
     }
+    table_print(table, report->out, 4, report->options->width, report->options->color);
 }
 
 static void answer_threads(const struct report *report)
 {
-    FILE *out = report->out;
-    uint64_t whole = weight(report, &report->totals);
+    uint64_t whole = weight(report, &report->totals), sum, most = 0, least = UINT64_MAX;
     size_t active = 0;
-    uint64_t most = 0, least = UINT64_MAX;
     array_each (&report->threads.items, const struct row, row) {
         if (row->totals.samples * 200 < report->totals.samples)
             continue;
@@ -175,28 +159,25 @@ static void answer_threads(const struct report *report)
         most = part > most ? part : most;
         least = part < least ? part : least;
     }
-    if (active == 0 || whole == 0)
+    size_t count = few(report, &report->threads, whole, &sum);
+    if (active == 0 || count == 0)
         return;
     if (active > NAMED_IN_ANSWER && most < 2 * least) {
-        fprintf(out, "  %zu threads share them about evenly.\n", active);
+        say(report, "%zu threads share them about evenly.", active);
         return;
     }
-    uint64_t sum;
-    size_t count = few(report, &report->threads, whole, &sum);
-    if (count == 0)
-        return;
-    fprintf(out, "  %zu of %zu thread%s make%s %s of them: ", count, report->threads.matching,
-            plural(report->threads.matching), count == 1 ? "s" : "", number_percent(sum, whole));
+    char names[NAMED_IN_ANSWER * 48] = "";
+    size_t used = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct row *row = &report->threads.items.items[i];
-        fputs(i ? ", " : "", out);
-        if (*row->name)
-            put_name(report, row);
-        else
-            fprintf(out, "%u", flow_thread(report->flow, row->id)->tid);
-        fprintf(out, " %s", number_percent(weight(report, &row->totals), whole));
+        const struct flow_thread *thread = flow_thread(report->flow, report->threads.items.items[i].id);
+        char name[24];
+        snprintf(name, sizeof name, "%u", thread->tid);
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%.20s %s", i ? ", " : "",
+                                 *thread->name ? thread->name : name,
+                                 number_percent(weight(report, &thread->totals), whole));
     }
-    fputs(".\n", out);
+    say(report, "%zu of %zu thread%s make%s %s of them: %s.", count, report->threads.matching,
+        plural(report->threads.matching), count == 1 ? "s" : "", number_percent(sum, whole), names);
 }
 
 static void head(const struct report *report)
@@ -259,39 +240,31 @@ static void traffic(const struct report *report)
 
 static void how_measured(const struct report *report)
 {
-    FILE *out = report->out;
-    const struct trace_session *session = flow_session(report->flow);
+    const struct trace_session *session = flow_session(report->flow), *ending = report->options->ending;
+    const struct topology *topology = report->topology;
+    char burst[48] = "";
     heading(report, "How this was measured");
-    fputs("  Source: ", out);
-    put_safe(out, report->whole.source);
-    if (*report->whole.tick) {
-        fputs(", tick ", out);
-        put_safe(out, report->whole.tick);
-    }
-    if (report->whole.period_ns)
-        fprintf(out, ", a burst every %s of a thread's CPU time on average",
-                number_seconds((double)report->whole.period_ns * 1e-9));
     if (report->whole.burst)
-        fprintf(out, ", %lu accesses a burst", (unsigned long)report->whole.burst);
-    fputs(".\n", out);
-    if (report->topology->pretended) {
-        fputs("  The topology is pretended: threads are dealt ", out);
-        fprintf(out, "%s onto its CPUs, pages have their homes by %s.\n",
-                report->topology->deal == DEAL_PACKED ? "packed" : "round-robin", whole_homes(report->topology));
-    }
-    if (report->topology->node_count > 1 && report->totals.home_known < report->totals.samples)
-        fprintf(out, "  The home of the page is known for %s of the samples.\n",
-                number_percent(report->totals.home_known, report->totals.samples));
+        snprintf(burst, sizeof burst, ", %lu accesses a burst", (unsigned long)report->whole.burst);
+    say(report, "Source: %s%s%s%s%s%s%s.", report->whole.source, *report->whole.tick ? ", tick " : "",
+        report->whole.tick, report->whole.period_ns ? ", a burst every " : "",
+        report->whole.period_ns ? number_seconds((double)report->whole.period_ns * 1e-9) : "",
+        report->whole.period_ns ? " of a thread's CPU time on average" : "", burst);
+    if (topology->pretended)
+        say(report, "The topology is pretended: threads are dealt %s onto its CPUs, pages have their homes by %s.",
+            topology->deal == DEAL_PACKED ? "packed" : "round-robin", whole_homes(topology));
+    if (topology->node_count > 1 && report->totals.home_known < report->totals.samples)
+        say(report, "The home of the page is known for %s of the samples.",
+            number_percent(report->totals.home_known, report->totals.samples));
     const char *first_touch = session ? trace_session_get(session, "first_touch") : NULL;
-    if (report->topology->pretended && first_touch && strcmp(first_touch, "samples") == 0)
-        fputs("  Page faults could not be recorded: the first sampled access stands for the first touch.\n", out);
-    const struct trace_session *ending = report->options->ending;
+    const char *reason = session ? trace_session_get(session, "first_touch_reason") : NULL;
+    if (topology->pretended && first_touch && strcmp(first_touch, "samples") == 0)
+        say(report, "Page faults could not be recorded%s%s%s: the first sampled access stands for the first touch.",
+            reason && *reason ? " (" : "", reason ? reason : "", reason && *reason ? ")" : "");
     uint64_t handler = ending ? trace_session_number(ending, "handler_ns", 0) : 0;
     uint64_t cpu = ending ? trace_session_number(ending, "target_cpu_ns", 0) : 0;
     if (handler && cpu)
-        fprintf(out, "  Sampling took %s of the program's CPU time.\n", number_percent(handler, cpu));
-    else if (handler)
-        fprintf(out, "  Sampling took %s of CPU time.\n", number_seconds((double)handler * 1e-9));
+        say(report, "Sampling took %s of the program's CPU time.", number_percent(handler, cpu));
 }
 
 static void not_known(const struct report *report)
@@ -302,8 +275,7 @@ static void not_known(const struct report *report)
     size_t count = flow_unattributed(report->flow, &reasons, &counts);
     uint64_t missed = report->totals.samples - flow_attributed(report->flow);
     if (missed)
-        fprintf(out, "  %s of the samples belong to no known object:\n",
-                number_percent(missed, report->totals.samples));
+        say(report, "%s of the samples belong to no known object:", number_percent(missed, report->totals.samples));
     for (size_t i = 0; i < count; i++)
         fprintf(out, "    %12s  %s\n", number_count(counts[i]), reasons[i]);
     const uint64_t *losses = flow_losses(report->flow);
@@ -318,11 +290,8 @@ static void not_known(const struct report *report)
     }
     if (!any)
         fputs("  Nothing was lost.\n", out);
-    if (report->options->damage) {
-        fputs("  The file is not whole: ", out);
-        put_safe(out, report->options->damage);
-        fputc('\n', out);
-    }
+    if (report->options->damage)
+        say(report, "The file is not whole: %s", report->options->damage);
 }
 
 static void put_command(const struct report *report, const char *arguments, const char *why)

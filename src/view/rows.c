@@ -116,6 +116,9 @@ static void make_sites(struct rows *rows)
             struct row row = object_row(flow, i);
             add_to_group(&rows->items.items[*place], &row);
         }
+        struct row *group = &rows->items.items[*place];
+        if (flow_object_totals(flow, i).samples > flow_object_totals(flow, group->object).samples)
+            group->object = i; /* the one that stands for all */
         rows->row_of[i] = *place;
     }
     array_free(&row_of_key);

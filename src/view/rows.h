@@ -64,9 +64,13 @@ static inline double share_of(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : 0;
 }
 
-/* report_text.c, tables_text.c */
+/* tables_text.c: the rows as a table; an object's name as one cell */
+struct table;
 void tables_print(const struct rows *rows, const struct view_options *options, const char *unit, unsigned indent,
                   FILE *out);
+void table_object(struct table *table, const struct flow *flow, const struct row *row);
+
+/* whole.c: "ns" or "cycles" */
 const char *latency_unit(const struct flow *flow);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { MAX_COLUMNS = 16, GAP = 2, LEAST_FLEX = 16 };
+enum { MAX_COLUMNS = 16, GAP = 2, GOOD_FLEX = 40, LEAST_FLEX = 16 };
 
 struct cell {
     char *text;
@@ -16,9 +16,9 @@ struct cell {
 struct table {
     struct {
         const char *title;
-        enum table_align align;
+        unsigned align;
         size_t width;
-        bool used;
+        bool used, optional;
     } columns[MAX_COLUMNS];
     unsigned column_count;
     array_of(struct cell) cells;
@@ -29,12 +29,13 @@ struct table *table_new(void)
     return mem_zalloc(sizeof(struct table));
 }
 
-void table_column(struct table *table, const char *title, enum table_align align)
+void table_column(struct table *table, const char *title, unsigned align)
 {
     if (table->column_count == MAX_COLUMNS)
         abort();
     table->columns[table->column_count].title = title;
-    table->columns[table->column_count++].align = align;
+    table->columns[table->column_count].optional = align & TABLE_OPTIONAL;
+    table->columns[table->column_count++].align = align & ~(unsigned)TABLE_OPTIONAL;
 }
 
 void table_cell(struct table *table, const char *format, ...)
@@ -56,6 +57,28 @@ void table_hot(struct table *table)
         table->cells.items[table->cells.count - 1].hot = true;
 }
 
+/* What all columns but the flexible one take. */
+static size_t fixed_width(const struct table *table, unsigned indent)
+{
+    size_t fixed = indent;
+    for (unsigned i = 0; i < table->column_count; i++) {
+        if (table->columns[i].used && table->columns[i].align != TABLE_FLEX)
+            fixed += table->columns[i].width + GAP;
+    }
+    return fixed;
+}
+
+static bool drop_optional(struct table *table)
+{
+    for (unsigned i = table->column_count; i-- > 0;) {
+        if (table->columns[i].used && table->columns[i].optional) {
+            table->columns[i].used = false;
+            return true;
+        }
+    }
+    return false;
+}
+
 static void measure(struct table *table, unsigned indent, unsigned width)
 {
     for (unsigned i = 0; i < table->column_count; i++)
@@ -66,18 +89,17 @@ static void measure(struct table *table, unsigned indent, unsigned width)
         *column = cell > *column ? cell : *column;
         table->columns[i % table->column_count].used |= cell > 0;
     }
-    size_t fixed = indent;
     int flex = -1;
     for (unsigned i = 0; i < table->column_count; i++) {
-        if (!table->columns[i].used)
-            continue;
-        if (table->columns[i].align == TABLE_FLEX)
+        if (table->columns[i].used && table->columns[i].align == TABLE_FLEX)
             flex = (int)i;
-        else
-            fixed += table->columns[i].width + GAP;
     }
     if (flex < 0 || width == 0)
         return;
+    size_t wanted = table->columns[flex].width < GOOD_FLEX ? table->columns[flex].width : GOOD_FLEX;
+    while (fixed_width(table, indent) + wanted > width && drop_optional(table))
+        ;
+    size_t fixed = fixed_width(table, indent);
     size_t room = width > fixed + LEAST_FLEX ? width - fixed : LEAST_FLEX;
     if (table->columns[flex].width > room)
         table->columns[flex].width = room;
@@ -115,7 +137,10 @@ static void put_line(const struct table *table, const struct cell *cells, FILE *
 void table_print(struct table *table, FILE *out, unsigned indent, unsigned width, bool color)
 {
     measure(table, indent, width);
-    if (table->cells.count)
+    bool titled = false;
+    for (unsigned i = 0; i < table->column_count; i++)
+        titled |= *table->columns[i].title != '\0';
+    if (titled && table->cells.count)
         put_line(table, NULL, out, indent, color);
     for (size_t i = 0; i + table->column_count <= table->cells.count; i += table->column_count)
         put_line(table, table->cells.items + i, out, indent, color);

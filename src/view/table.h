@@ -7,10 +7,15 @@
 
 struct table;
 
-enum table_align { TABLE_RIGHT, TABLE_LEFT, TABLE_FLEX /* left, and cut to what the others leave */ };
+enum table_align {
+    TABLE_RIGHT,
+    TABLE_LEFT,
+    TABLE_FLEX,          /* left, and cut to what the others leave */
+    TABLE_OPTIONAL = 16, /* with one of the others: left out where there is no room, the last such column first */
+};
 
 struct table *table_new(void);
-void table_column(struct table *table, const char *title, enum table_align align);
+void table_column(struct table *table, const char *title, unsigned align);
 void table_cell(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void table_hot(struct table *table); /* the last cell stands out where there are colours */
 

@@ -34,32 +34,29 @@ static void totals_columns(struct table *table)
 {
     table_column(table, "share", TABLE_RIGHT);
     table_column(table, "remote", TABLE_RIGHT);
-    table_column(table, "writes", TABLE_RIGHT);
+    table_column(table, "writes", TABLE_RIGHT | TABLE_OPTIONAL);
     table_column(table, "latency", TABLE_RIGHT);
 }
 
-/* "worker 3, worker 4 +6" */
+/* "worker 3 +7": who uses it most, and how many others do. */
 static void put_threads(struct table *table, const struct flow *flow, const struct row *row)
 {
-    char text[128] = "";
-    size_t used = 0, shown = 0;
-    for (; shown < row->threads.count && shown < 2; shown++) {
-        const struct flow_thread *thread = flow_thread(flow, row->threads.items[shown].thread);
-        if (!thread)
-            break;
-        char name[24];
-        if (*thread->name)
-            snprintf(name, sizeof name, "%.20s", thread->name);
-        else
-            snprintf(name, sizeof name, "%u", thread->tid);
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? ", " : "", name);
+    const struct flow_thread *most = row->threads.count ? flow_thread(flow, row->threads.items[0].thread) : NULL;
+    if (!most) {
+        table_cell(table, "%s", "");
+        return;
     }
-    if (row->threads.count > shown)
-        snprintf(text + used, sizeof text - used, " +%zu", row->threads.count - shown);
-    table_cell(table, "%s", text);
+    char others[24] = "", name[24];
+    if (row->threads.count > 1)
+        snprintf(others, sizeof others, " +%zu", row->threads.count - 1);
+    if (*most->name)
+        snprintf(name, sizeof name, "%.15s", most->name);
+    else
+        snprintf(name, sizeof name, "%u", most->tid);
+    table_cell(table, "%s%s", name, others);
 }
 
-static void put_object_name(struct table *table, const struct flow *flow, const struct row *row)
+void table_object(struct table *table, const struct flow *flow, const struct row *row)
 {
     const struct flow_thread *owner = row->alloc_thread != FLOW_NONE ? flow_thread(flow, row->alloc_thread) : NULL;
     if (row->kind == OBJECT_STACK && row->count == 1 && owner)
@@ -85,11 +82,11 @@ static void print_objects(const struct rows *rows, const struct view_options *op
     struct table *table = table_new();
     table_column(table, "id", TABLE_RIGHT);
     totals_columns(table);
-    table_column(table, "95% in", TABLE_RIGHT);
-    table_column(table, "size", TABLE_RIGHT);
-    table_column(table, "count", TABLE_RIGHT);
-    table_column(table, "kind", TABLE_LEFT);
-    table_column(table, "used by", TABLE_LEFT);
+    table_column(table, "95% in", TABLE_RIGHT | TABLE_OPTIONAL);
+    table_column(table, "size", TABLE_RIGHT | TABLE_OPTIONAL);
+    table_column(table, "count", TABLE_RIGHT | TABLE_OPTIONAL);
+    table_column(table, "kind", TABLE_LEFT | TABLE_OPTIONAL);
+    table_column(table, "used by", TABLE_LEFT | TABLE_OPTIONAL);
     table_column(table, sites ? "allocated at" : "object", TABLE_FLEX);
     array_each (&rows->items, const struct row, row) {
         if (sites)
@@ -102,7 +99,7 @@ static void print_objects(const struct rows *rows, const struct view_options *op
         table_cell(table, "%s", sites ? number_count(row->count) : "");
         table_cell(table, "%s", view_kind_name(row->kind));
         put_threads(table, rows->flow, row);
-        put_object_name(table, rows->flow, row);
+        table_object(table, rows->flow, row);
     }
     table_print(table, out, indent, options->width, options->color);
 }
@@ -116,7 +113,7 @@ static void print_threads(const struct rows *rows, const struct view_options *op
     totals_columns(table);
     table_column(table, "pid", TABLE_RIGHT);
     table_column(table, "tid", TABLE_RIGHT);
-    table_column(table, "memory on nodes", TABLE_LEFT);
+    table_column(table, "memory on nodes", TABLE_LEFT | TABLE_OPTIONAL);
     table_column(table, "thread", TABLE_FLEX);
     array_each (&rows->items, const struct row, row) {
         put_totals(table, &row->totals, rows->samples, nodes, unit);
@@ -142,7 +139,7 @@ static void print_functions(const struct rows *rows, const struct view_options *
     bool nodes = flow_topology(rows->flow)->node_count > 1;
     struct table *table = table_new();
     totals_columns(table);
-    table_column(table, "module", TABLE_LEFT);
+    table_column(table, "module", TABLE_LEFT | TABLE_OPTIONAL);
     table_column(table, "function, and its hottest line", TABLE_FLEX);
     array_each (&rows->items, const struct row, row) {
         put_totals(table, &row->totals, rows->samples, nodes, unit);

@@ -1,0 +1,12 @@
+/* view/paragraph.h - sentences that fit the width. */
+#ifndef NUMALENS_VIEW_PARAGRAPH_H
+#define NUMALENS_VIEW_PARAGRAPH_H
+
+#include <stdio.h>
+
+/* Prints a text, made safe for terminals, with `indent` blanks before each line and broken between words where it would
+ * go beyond `width` (0: never). `color`, an escape sequence or "", is for the first word. */
+void paragraph(FILE *out, unsigned indent, unsigned width, const char *color, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+#endif
