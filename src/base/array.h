@@ -37,6 +37,12 @@
         (array)->items[(array)->count++] = (__VA_ARGS__);                                                              \
     } while (0)
 
+#define array_sort(array, compare)                                                                                     \
+    do {                                                                                                               \
+        if ((array)->count > 1)                                                                                        \
+            qsort((array)->items, (array)->count, sizeof *(array)->items, compare);                                    \
+    } while (0)
+
 #define array_each(array, type, name) for (type *name = (array)->items; name < (array)->items + (array)->count; name++)
 
 #define array_free(array)                                                                                              \

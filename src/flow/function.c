@@ -71,7 +71,7 @@ static void make(struct flow *flow)
     }
     array_free(&hottest);
     strtab_free(keys);
-    qsort(flow->functions.items, flow->functions.count, sizeof *flow->functions.items, by_samples);
+    array_sort(&flow->functions, by_samples);
 }
 
 size_t flow_function_count(const struct flow *flow)

@@ -30,7 +30,8 @@ void live_objects_number(struct flow *flow)
 {
     collect(flow, true);
     flow->sampled_objects = (uint32_t)flow->objects.count;
-    qsort_r(flow->objects.items, flow->objects.count, sizeof *flow->objects.items, by_birth, flow);
+    if (flow->objects.count)
+        qsort_r(flow->objects.items, flow->objects.count, sizeof *flow->objects.items, by_birth, flow);
     collect(flow, false);
 
     uint32_t *index_of = mem_alloc((flow->records.count + 1ul) * sizeof *index_of);

@@ -192,7 +192,7 @@ static bool weigh(struct drawing *drawing)
         }
         array_push(&calls, (struct call){.callee = callee, .caller = caller, .totals = drawing->used[chain->leaf]});
     }
-    qsort(calls.items, calls.count, sizeof *calls.items, by_callee);
+    array_sort(&calls, by_callee);
     size_t merged = 0;
     for (size_t i = 0; i < calls.count; i++) {
         if (merged && by_callee(&calls.items[merged - 1], &calls.items[i]) == 0)

@@ -85,11 +85,10 @@ int rows_facts(struct rows *rows, struct facts *facts, struct error *err)
         return failed;
     array_each (&rows->items, struct row, row) {
         map64_free(&row->thread_index);
-        if (row->threads.count)
-            qsort(row->threads.items, row->threads.count, sizeof *row->threads.items, by_samples);
+        array_sort(&row->threads, by_samples);
         if (row->latencies.count == 0)
             continue;
-        qsort(row->latencies.items, row->latencies.count, sizeof *row->latencies.items, by_value);
+        array_sort(&row->latencies, by_value);
         row->p95 = row->latencies.items[(row->latencies.count * 95 + 99) / 100 - 1];
         row->has_p95 = true;
         array_free(&row->latencies);

@@ -258,7 +258,7 @@ static void select_objects(struct rows *rows, const struct view_filter *filter, 
         }
         array_push(&orders, order);
     }
-    qsort(orders.items, orders.count, sizeof *orders.items, by_order);
+    array_sort(&orders, by_order);
     bool plain = !filter->text && filter->kind < 0 && !filter->pid;
     array_each (&orders, struct order, order) {
         if (plain && limit && rows->matching >= limit) {
@@ -288,7 +288,7 @@ static void select_rows(struct rows *rows, const struct view_filter *filter, con
                                                .samples = row->totals.samples,
                                                .text = strcmp(sort, "name") == 0 ? row->name : NULL});
     }
-    qsort(orders.items, orders.count, sizeof *orders.items, by_order);
+    array_sort(&orders, by_order);
     rows->matching = orders.count;
     size_t shown = limit && limit < orders.count ? limit : orders.count;
     struct row *kept = mem_alloc((shown + 1) * sizeof *kept);
