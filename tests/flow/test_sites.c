@@ -4,6 +4,7 @@
 #include "flow/wrappers.h"
 
 #include <execinfo.h>
+#include <gnu/libc-version.h>
 #include <link.h>
 
 static struct feeding f;
@@ -239,7 +240,7 @@ static void static_objects_and_sections_have_names(void **state)
     uint32_t zeroed = feed_read(&f, (uint64_t)&zeroed_table[511]), again = feed_read(&f, (uint64_t)zeroed_table);
     uint32_t filled = feed_read(&f, (uint64_t)&filled_table[1]);
     uint32_t code = feed_read(&f, (uint64_t)(uintptr_t)&static_objects_and_sections_have_names);
-    uint32_t libc = feed_read(&f, (uint64_t)(uintptr_t)&strlen);
+    uint32_t libc = feed_read(&f, (uint64_t)(uintptr_t)&gnu_get_libc_version);
     flow_finish(f.flow);
     assert_int_equal(object_of(&f, zeroed)->kind, OBJECT_STATIC);
     assert_string_equal(object_of(&f, zeroed)->name, "zeroed_table");
