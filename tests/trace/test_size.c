@@ -1,0 +1,160 @@
+/* Bytes on disk: at most 12 a sample and 10 an allocation or release, on streams as real programs make them. */
+#include "trace/writer.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { EVENTS = 300000, THREADS = 4, LIVE = 40000, SITES = 300 };
+
+static char path[] = "/tmp/numalens-test-XXXXXX";
+static uint64_t state_of_random = 88172645463325252u;
+
+static uint64_t next(void)
+{
+    state_of_random ^= state_of_random << 13;
+    state_of_random ^= state_of_random >> 7;
+    state_of_random ^= state_of_random << 17;
+    return state_of_random * 0x2545f4914f6cdd1du >> 11;
+}
+
+static double uniform(void)
+{
+    return (double)next() / (double)((uint64_t)1 << 53);
+}
+
+/* Times between events are spread as waiting times are. */
+static uint64_t waiting(double mean)
+{
+    return (uint64_t)(-mean * log(1 - uniform()));
+}
+
+/* Few sites make most events. */
+static uint32_t site(void)
+{
+    return 1 + (uint32_t)(SITES * pow(uniform(), 3));
+}
+
+static struct trace_writer *open_writer(void)
+{
+    struct error err;
+    struct trace_session *session = trace_session_new();
+    struct trace_writer *writer = trace_writer_open(path, session, &err);
+    trace_session_free(session);
+    assert_non_null(writer);
+    return writer;
+}
+
+/* Addresses are those that malloc really gives for such sizes and lives. */
+static void allocations(void **unused)
+{
+    (void)unused;
+    struct error err;
+    struct trace_writer *writer = open_writer();
+    void **live = calloc(LIVE, sizeof *live);
+    uint64_t times[THREADS] = {0}, base = trace_writer_bytes(writer), events = 0;
+    while (events < EVENTS) {
+        uint32_t thread = (uint32_t)(next() % THREADS);
+        uint64_t slot = next() % LIVE;
+        /* Most blocks die young, some stay long. */
+        if (next() % 4)
+            slot = thread * 64 + slot % 64;
+        struct event event = {.pid = 1000, .tid = 1000 + thread};
+        times[thread] += waiting(400);
+        event.time = times[thread];
+        if (live[slot]) {
+            event.kind = EVENT_FREE;
+            event.free = (struct event_free){(uintptr_t)live[slot], (uint16_t)(thread % 2), ALLOC_FREE};
+            free(live[slot]);
+            live[slot] = NULL;
+        } else {
+            uint32_t stack = site();
+            /* Half of the sites allocate one size, the others whatever comes. */
+            size_t size = stack % 2 ? 16 + stack * 24 % 700 : 1 + (size_t)exp(3 + 5 * uniform());
+            live[slot] = malloc(size);
+            event.kind = EVENT_ALLOC;
+            event.alloc =
+                (struct event_alloc){(uintptr_t)live[slot], size, stack, (uint16_t)(thread % 2), ALLOC_MALLOC};
+        }
+        assert_int_equal(trace_writer_append(writer, &event, &err), 0);
+        events++;
+    }
+    assert_int_equal(trace_writer_flush(writer, &err), 0);
+    double bytes = (double)(trace_writer_bytes(writer) - base) / (double)events;
+    print_message("# %.2f bytes an allocation or release\n", bytes);
+    assert_true(bytes <= 10);
+    trace_writer_close(writer, NULL, NULL);
+    for (size_t i = 0; i < LIVE; i++)
+        free(live[i]);
+    free(live);
+}
+
+/* Bursts of eight accesses: some walk arrays, some gather from a gigabyte, some chase small nodes. */
+static void samples(void **unused)
+{
+    (void)unused;
+    struct error err;
+    struct trace_writer *writer = open_writer();
+    uint64_t times[THREADS] = {0}, walks[SITES + 2], base = trace_writer_bytes(writer), events = 0;
+    for (uint32_t i = 0; i < SITES + 2; i++)
+        walks[i] = 0x7f0000000000 + ((uint64_t)i << 26);
+    while (events < EVENTS) {
+        uint32_t thread = (uint32_t)(next() % THREADS), first = site();
+        times[thread] += waiting(5e6);
+        for (int access = 0; access < 8; access++) {
+            uint32_t stack = 1 + (first + (uint32_t)access % 3) % SITES;
+            walks[stack] += 8 * (1 + next() % 2000);
+            uint64_t addr = stack % 3 == 0   ? walks[stack] & ~(uint64_t)7
+                            : stack % 3 == 1 ? 0x7e0000000000 + (next() % ((uint64_t)1 << 30) & ~(uint64_t)7)
+                                             : 0x555555000000 + (next() % (8 << 20) & ~(uint64_t)15);
+            times[thread] += 800 + next() % 400;
+            struct event event = {.time = times[thread], .pid = 1000, .tid = 1000 + thread, .kind = EVENT_SAMPLE};
+            event.sample = (struct event_sample){
+                .addr = addr,
+                .latency = (uint32_t)exp(2 + 4 * uniform()),
+                .stack = stack,
+                .cpu = (uint16_t)(thread + (next() % 50 == 0)),
+                .size = (uint16_t)(stack % 5 ? 8 : 4),
+                .flags = (uint8_t)((stack % 4 ? SAMPLE_READ : SAMPLE_WRITE) | SAMPLE_HAS_LATENCY |
+                                   (access == 0 ? SAMPLE_FIRST : 0)),
+            };
+            assert_int_equal(trace_writer_append(writer, &event, &err), 0);
+            events++;
+        }
+        /* A thousand samples a second and thread: a block each second holds a few thousand. */
+        if (events % 4000 < 8)
+            assert_int_equal(trace_writer_flush(writer, &err), 0);
+    }
+    assert_int_equal(trace_writer_flush(writer, &err), 0);
+    double bytes = (double)(trace_writer_bytes(writer) - base) / (double)events;
+    print_message("# %.2f bytes a sample\n", bytes);
+    assert_true(bytes <= 12);
+    trace_writer_close(writer, NULL, NULL);
+}
+
+static int make_path(void **state)
+{
+    (void)state;
+    int fd = mkstemp(path);
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_path(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(allocations),
+        cmocka_unit_test(samples),
+    };
+    return cmocka_run_group_tests_name("size", tests, make_path, remove_path);
+}
