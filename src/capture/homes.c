@@ -96,28 +96,6 @@ static struct watched *watched_for(struct homes *homes, uint32_t pid)
     return homes->last = (struct watched *)(uintptr_t)*place;
 }
 
-static void start_anew(struct homes *homes)
-{
-    for (size_t i = 0; i < homes->by_pid.capacity; i++)
-        if (homes->by_pid.keys[i] != MAP64_EMPTY)
-            forget_pages(homes, (struct watched *)(uintptr_t)homes->by_pid.values[i]);
-}
-
-void homes_sample(struct homes *homes, uint32_t pid, uint64_t addr, uint64_t time)
-{
-    if (homes->pages >= homes->most)
-        start_anew(homes);
-    struct watched *watched = watched_for(homes, pid);
-    bool is_new;
-    uint64_t page = addr >> homes->shift;
-    uint64_t *value = map64_insert(&watched->pages, page, &is_new);
-    *value |= SEEN;
-    if (is_new) {
-        homes->pages++;
-        array_push(&watched->fresh, (struct fresh_page){page, time});
-    }
-}
-
 static void tell(struct homes *homes, const struct watched *watched, uint64_t page, int32_t node, uint64_t time)
 {
     struct event event = {.time = time, .pid = watched->pid, .tid = watched->pid, .kind = EVENT_HOME};
@@ -144,7 +122,7 @@ static void ask_fresh(struct homes *homes, struct watched *watched, uint64_t now
     homes->addresses.count = 0;
     array_each (&watched->fresh, struct fresh_page, fresh)
         array_push(&homes->addresses, fresh->page << homes->shift);
-    if (homes->addresses.count == 0 || !query(homes, watched, now))
+    if (watched->gone || homes->addresses.count == 0 || !query(homes, watched, now))
         return;
     uint64_t unknown = 0;
     for (size_t i = 0; i < watched->fresh.count; i++) {
@@ -160,6 +138,32 @@ static void ask_fresh(struct homes *homes, struct watched *watched, uint64_t now
     }
     sink_loss(homes->sink, now, watched->pid, 0, LOSS_HOME_UNKNOWN, unknown);
     watched->fresh.count = 0;
+}
+
+static void start_anew(struct homes *homes, uint64_t now)
+{
+    for (size_t i = 0; i < homes->by_pid.capacity; i++) {
+        if (homes->by_pid.keys[i] == MAP64_EMPTY)
+            continue;
+        struct watched *watched = (struct watched *)(uintptr_t)homes->by_pid.values[i];
+        ask_fresh(homes, watched, now);
+        forget_pages(homes, watched);
+    }
+}
+
+void homes_sample(struct homes *homes, uint32_t pid, uint64_t addr, uint64_t time)
+{
+    if (homes->pages >= homes->most)
+        start_anew(homes, time);
+    struct watched *watched = watched_for(homes, pid);
+    bool is_new;
+    uint64_t page = addr >> homes->shift;
+    uint64_t *value = map64_insert(&watched->pages, page, &is_new);
+    *value |= SEEN;
+    if (is_new) {
+        homes->pages++;
+        array_push(&watched->fresh, (struct fresh_page){page, time});
+    }
 }
 
 static void ask_again(struct homes *homes, struct watched *watched, uint64_t now)

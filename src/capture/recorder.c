@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "capture/agent_source.h"
 #include "capture/describe.h"
+#include "capture/heartbeat.h"
 #include "capture/homes.h"
 #include "capture/launch.h"
 #include "capture/perf_source.h"
@@ -20,7 +21,7 @@
 #include <unistd.h>
 
 enum {
-    IDLE_NS = 10000000,    /* sleep at most that long: the heartbeat must go on */
+    IDLE_NS = 10000000,    /* sleep at most that long */
     HURRY_NS = 1000000,    /* when kernel buffers fill up */
     TEND_NS = 100000000,   /* between looks for threads that are gone */
     FLUSH_NS = 1000000000, /* what a kill -9 may cost */
@@ -42,6 +43,7 @@ struct recorder {
     struct perf_source *perf;   /* NULL: refused, or not wanted */
     struct homes *homes;        /* NULL: nothing to ask, or no answer */
     struct capture_means means; /* what is in force */
+    struct heartbeat heartbeat;
     uint64_t started, tended, flushed, kernel_drained;
     double filled;  /* the fullest buffer of the kernel, of 1.0 */
     size_t drained; /* bytes since the writer's memory was looked at */
@@ -145,6 +147,7 @@ static int start(struct recorder *recorder, struct error *err)
         (code = open_sources(recorder, err)) < 0 || (code = open_trace(recorder, err)) < 0)
         goto cleanup;
     connect_sources(recorder);
+    heartbeat_start(&recorder->heartbeat, recorder->region.map);
     signals_ready(recorder->agents, &mask);
     recorder->started = recorder->tended = recorder->flushed = clock_now_ns();
     code = launch_go(&recorder->launch, options->command[0], &result->exit_status, err);
@@ -265,6 +268,7 @@ int recorder_run(const struct capture_options *options, struct recorder_result *
         launch_cancel(&recorder.launch);
     }
     signals_release();
+    heartbeat_stop(&recorder.heartbeat);
     perf_source_close(recorder.perf);
     homes_free(recorder.homes);
     agent_source_free(recorder.agents);

@@ -60,7 +60,7 @@ int capture_region_make(struct capture_region *region, const struct capture_opti
                         struct error *err)
 {
     *region = (struct capture_region){.fd = -1};
-    uint32_t rings = (uint32_t)(options->memory / 4 * 3 / RING_BYTES);
+    uint32_t rings = (uint32_t)(options->memory / 8 * 5 / RING_BYTES);
     rings = rings < FEWEST_RINGS ? FEWEST_RINGS : rings > MOST_RINGS ? MOST_RINGS : rings;
     size_t rings_offset = (sizeof(struct wire_region) + WIRE_PAGE - 1) / WIRE_PAGE * WIRE_PAGE;
     size_t headers = (rings * sizeof(struct wire_ring) + WIRE_PAGE - 1) / WIRE_PAGE * WIRE_PAGE;

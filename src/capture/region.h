@@ -13,7 +13,7 @@ struct capture_region {
     char environment[96]; /* "NUMALENS_REGION=..." for the target */
 };
 
-/* Rings take three quarters of options->memory, but only once they are used. */
+/* Rings take five eighths of options->memory, but only once they are used. */
 int capture_region_make(struct capture_region *region, const struct capture_options *options, bool perf_tick,
                         struct error *err);
 

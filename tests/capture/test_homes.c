@@ -1,0 +1,135 @@
+/* Asking for homes, with a kernel of our own: home_query is defined here. */
+#include "capture/homes.h"
+#include "topology/home.h"
+#include "trace/reader.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { PID = 42, SECOND = 1000000000 };
+
+static char path[] = "/tmp/numalens-test-XXXXXX";
+static int32_t node_of_even = 1; /* odd pages lie on node 0; page 13 is nowhere */
+static int answer;
+static unsigned asked;
+
+int home_query(pid_t pid, const uint64_t *pages, size_t count, int32_t *nodes, struct error *err)
+{
+    if (answer < 0)
+        return error_set(err, answer, "refused");
+    assert_int_equal(pid, PID);
+    asked += count;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t page = pages[i] / (uint64_t)sysconf(_SC_PAGESIZE);
+        nodes[i] = page == 13 ? -ENOENT : page % 2 ? 0 : node_of_even;
+    }
+    return 0;
+}
+
+static uint64_t address(uint64_t page)
+{
+    return page * (uint64_t)sysconf(_SC_PAGESIZE) + 123;
+}
+
+static struct sink open_sink(void)
+{
+    struct sink sink = {0};
+    struct trace_session *session = trace_session_new();
+    sink.writer = trace_writer_open(path, session, NULL);
+    trace_session_free(session);
+    assert_non_null(sink.writer);
+    return sink;
+}
+
+static void new_and_moved_pages_are_told(void **state)
+{
+    (void)state;
+    struct sink sink = open_sink();
+    struct homes *homes = homes_new(&sink, 1 << 20);
+    for (uint64_t i = 0; i < 30; i++)
+        homes_sample(homes, PID, address(10 + i % 4), 100 + i);
+    homes_ask(homes, 500);
+    assert_int_equal(asked, 4);
+    assert_int_equal(sink.counts[EVENT_HOME], 3);
+    assert_int_equal(sink.lost[LOSS_HOME_UNKNOWN], 1);
+    /* Nothing new: nothing is asked or told. */
+    homes_sample(homes, PID, address(10), 600);
+    homes_ask(homes, 700);
+    assert_int_equal(asked, 4);
+    /* After a second the sampled ones are asked for again; one has moved. */
+    homes_ask(homes, 700 + SECOND);
+    homes_sample(homes, PID, address(10), 800 + SECOND);
+    homes_sample(homes, PID, address(11), 800 + SECOND);
+    node_of_even = 3;
+    homes_ask(homes, 900 + (uint64_t)2 * SECOND);
+    assert_int_equal(sink.counts[EVENT_HOME], 4);
+    /* The process is gone. */
+    homes_sample(homes, PID, address(20), 950);
+    answer = -ESRCH;
+    homes_ask(homes, 900 + (uint64_t)3 * SECOND);
+    assert_int_equal(sink.lost[LOSS_HOME_UNKNOWN], 2);
+    homes_free(homes);
+    assert_int_equal(trace_writer_close(sink.writer, NULL, NULL), 0);
+
+    struct error err;
+    struct event event;
+    struct trace_reader *reader = trace_reader_open(path, &err);
+    trace_reader_only(reader, 1u << EVENT_HOME);
+    /* The first sampled page comes with the time of that sample, the moved one with the time of the question. */
+    assert_int_equal(trace_reader_next(reader, &event, &err), 1);
+    assert_int_equal(event.time, 100);
+    assert_int_equal(event.home.page, address(10) - 123);
+    assert_int_equal(event.home.node, 1);
+    while (trace_reader_next(reader, &event, &err) == 1 && event.time < SECOND)
+        ;
+    assert_int_equal(event.home.page, address(10) - 123);
+    assert_int_equal(event.home.node, 3);
+    assert_int_equal(event.time, 900 + (uint64_t)2 * SECOND);
+    trace_reader_close(reader);
+}
+
+static void memory_is_bounded(void **state)
+{
+    (void)state;
+    struct sink sink = open_sink();
+    struct homes *homes = homes_new(&sink, 1 << 16);
+    answer = 0;
+    for (uint64_t page = 100; page < 100000; page++) {
+        homes_sample(homes, PID, address(page), page);
+        if (page % 100 == 0)
+            homes_ask(homes, page);
+        assert_true(homes_memory(homes) <= 1 << 16);
+    }
+    assert_true(sink.counts[EVENT_HOME] > 99000);
+    homes_free(homes);
+    trace_writer_close(sink.writer, NULL, NULL);
+}
+
+static int make_path(void **state)
+{
+    (void)state;
+    int fd = mkstemp(path);
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_path(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(new_and_moved_pages_are_told),
+        cmocka_unit_test(memory_is_bounded),
+    };
+    return cmocka_run_group_tests_name("homes", tests, make_path, remove_path);
+}
