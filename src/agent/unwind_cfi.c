@@ -1,57 +1,11 @@
 /* agent/unwind_cfi.c - see agent/unwind_cfi.h. Runs in handlers. */
 #include "agent/unwind_cfi.h"
 #include "agent/unwind_arch.h"
+#include "agent/unwind_cursor.h"
 
 #include <string.h>
 
 enum { DEPTH = 8, OPERANDS = 16 };
-
-/* A place in .eh_frame that cannot leave it: reading past the end gives zeros and sets `bad`. */
-struct cursor {
-    const uint8_t *at, *end;
-    bool bad;
-};
-
-static uint64_t take(struct cursor *from, unsigned size)
-{
-    uint64_t value = 0;
-    if ((size_t)(from->end - from->at) < size) {
-        from->at = from->end;
-        from->bad = true;
-        return 0;
-    }
-    memcpy(&value, from->at, size);
-    from->at += size;
-    return value;
-}
-
-static uint64_t take_uleb(struct cursor *from)
-{
-    uint64_t value = 0;
-    for (unsigned shift = 0;; shift += 7) {
-        uint8_t byte = (uint8_t)take(from, 1);
-        if (shift < 64)
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80))
-            return value;
-    }
-}
-
-static int64_t take_sleb(struct cursor *from)
-{
-    uint64_t value = 0;
-    for (unsigned shift = 0;;) {
-        uint8_t byte = (uint8_t)take(from, 1);
-        if (shift < 64)
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        shift += 7;
-        if (byte & 0x80)
-            continue;
-        if (shift < 64 && byte & 0x40)
-            value |= ~(uint64_t)0 << shift;
-        return (int64_t)value;
-    }
-}
 
 /* A pointer in one of the DW_EH_PE_ encodings. */
 static uint64_t take_pointer(struct cursor *from, uint8_t encoding)
