@@ -285,7 +285,7 @@ static void test_loops(void **unused)
 static int set_up(void **unused)
 {
     (void)unused;
-    return slots_start() ? 0 : -1;
+    return step_start() && slots_start() ? 0 : -1;
 }
 
 static int tear_down(void **unused)

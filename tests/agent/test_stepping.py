@@ -3,6 +3,7 @@
 
 usage: test_stepping.py DRIVE AGENT TARGET_SIGNALS TARGET_SHARES"""
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -79,7 +80,8 @@ def test_programs():
                 skip(name, "not installed")
                 continue
             steps += same(name, command, env=environment)
-    result(steps > 1000000, f"{steps} instructions in all")
+    least = 1000000 if platform.machine() == "aarch64" else 100000  # elsewhere each is a signal
+    result(steps > least, f"{steps} instructions in all")
 
 
 def test_signals():

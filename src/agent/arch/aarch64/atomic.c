@@ -78,6 +78,8 @@ enum outcome memory_ordered(struct cpu *cpu, uint32_t word)
         return OUTCOME_UNKNOWN;
     if (word >> 24 & 1) { /* LDAPUR, STLUR */
         unsigned opc = bits(word, 22, 2);
+        if (!(cpu_features & HWCAP_ILRCPC))
+            return OUTCOME_UNKNOWN;
         uint64_t addr = read_sp(cpu, rn) + (uint64_t)sign_extend(bits(word, 12, 9), 9);
         if (opc == 0)
             return store_release(cpu, addr, size, rt);
@@ -88,8 +90,8 @@ enum outcome memory_ordered(struct cpu *cpu, uint32_t word)
     bool o2 = word >> 23 & 1, o1 = word >> 21 & 1;
     if (bits(word, 10, 5) != 31)
         return OUTCOME_UNKNOWN;
-    if (o2 && !o1) { /* LDAR, STLR, LDLAR, STLLR */
-        if (bits(word, 16, 5) != 31)
+    if (o2 && !o1) { /* LDAR, STLR; with bit 15 clear they are LDLAR and STLLR */
+        if (bits(word, 16, 5) != 31 || !(word >> 15 & 1))
             return OUTCOME_UNKNOWN;
         uint64_t addr = read_sp(cpu, rn);
         return word >> 22 & 1 ? load_acquire(cpu, addr, size, rt, 0) : store_release(cpu, addr, size, rt);
@@ -107,7 +109,7 @@ enum outcome memory_atomic(struct cpu *cpu, uint32_t word)
         return OUTCOME_UNKNOWN;
     uint64_t addr = read_sp(cpu, rn);
     if (opcode == 12) { /* LDAPR */
-        if (rs != 31 || bits(word, 22, 2) != 2)
+        if (rs != 31 || bits(word, 22, 2) != 2 || !(cpu_features & HWCAP_LRCPC))
             return OUTCOME_UNKNOWN;
         return load_acquire(cpu, addr, size, rt, 0);
     }

@@ -2,8 +2,6 @@
 #include "agent/arch/aarch64/cpu.h"
 #include "agent/arch/aarch64/slots.h"
 
-#include <sys/auxv.h>
-
 static enum outcome jump(struct cpu *cpu, uint64_t target)
 {
     *cpu->pc = target;
@@ -27,11 +25,6 @@ static enum outcome authenticate(struct cpu *cpu, uint32_t word)
     return outcome == OUTCOME_NEXT ? OUTCOME_NEXT : OUTCOME_UNKNOWN;
 }
 
-static bool has_pointer_authentication(void)
-{
-    return getauxval(AT_HWCAP) & HWCAP_PACA;
-}
-
 enum { WORD_PACIA = 0xdac10000, WORD_PACIB = 0xdac10400, WORD_AUTIA = 0xdac11000, WORD_AUTIB = 0xdac11400 };
 
 static enum outcome hint(struct cpu *cpu, unsigned number)
@@ -48,7 +41,7 @@ static enum outcome hint(struct cpu *cpu, unsigned number)
     bool pointer = number == 7 || (number >= 8 && number <= 15) || (number >= 24 && number <= 31);
     if (!pointer)
         return OUTCOME_UNKNOWN;
-    if (!has_pointer_authentication())
+    if (!(cpu_features & HWCAP_PACA))
         return OUTCOME_NEXT; /* a NOP on this processor */
     switch (number) {
     case 25:

@@ -8,6 +8,7 @@
 #include "agent/agent.h"
 #include "agent/step.h"
 
+#include <asm/hwcap.h>
 #include <asm/sigcontext.h>
 
 /* What became of one instruction. Whatever is not OUTCOME_NEXT or OUTCOME_JUMPED leaves every register and all memory
@@ -35,6 +36,9 @@ enum { PSTATE_BTYPE = 3u << 10 };
 #define FLAG_Z (1u << 30)
 #define FLAG_C (1u << 29)
 #define FLAG_V (1u << 28)
+
+/* AT_HWCAP, set by step_start: what is done here by other instructions must be one that this processor has. */
+extern unsigned long cpu_features;
 
 /* The view of a frame; false when the frame holds state that this code must not step over. */
 bool cpu_view(struct cpu *cpu, struct agent_thread *self, ucontext_t *context);

@@ -7,7 +7,7 @@
 #include "agent/arch/aarch64/slots.h"
 #include "agent/unwind.h"
 
-#include <stdatomic.h>
+#include <sys/auxv.h>
 
 #ifndef GCS_MAGIC
 #define GCS_MAGIC 0x47435300
@@ -15,8 +15,11 @@
 
 enum { STEPS_PER_ACCESS = 64 };
 
+unsigned long cpu_features;
+
 bool step_start(void)
 {
+    cpu_features = getauxval(AT_HWCAP);
     slots_start(); /* without them vector code ends bursts: fewer samples, no harm */
     return true;
 }
