@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""numalens for x86-64 at work on four real nodes: programs with known answers, and programs that a profiler could break.
+One boot; what was recorded is reported inside the guest and judged here. Nothing is asked of time."""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import guest_build
+import guest_machine
+from guest_build import quote
+from guest_tap import Tap
+
+RUN = pathlib.Path(__file__).parent / "run"
+WITHIN = 0.05
+
+# A signal is dear in the guest; without leave to spend more there would be too few samples to judge.
+OFTEN = ["--frequency=1000", "--budget=90"]
+# name, program, arguments, options of record
+ANSWERS = [
+    ("nodes", "tests/guest/nodes", ["500"], OFTEN),
+    ("nodes-timer", "tests/guest/nodes", ["300"], [*OFTEN, "--tick=timer"]),
+    ("stores", "tests/guest/nodes", ["100"], [*OFTEN, "--stores"]),
+    ("ratio", "examples/ratio", ["--rounds=500"], []),
+    ("cxx", "examples/cxx_new", ["--rounds=6000"], OFTEN),
+    ("child", "examples/child", ["--exec", "--rounds=1200"], OFTEN),
+    ("pretended", "examples/handover", ["--rounds=150"], ["--topology", "numa:2 core:2", "--deal=round-robin"]),
+]
+# Sampled far more often than by default: these are to break if anything can.
+HARMLESS = [
+    ("own SIGTRAP, SIGALRM and real-time signals", "own_signals", []),
+    ("own SIGSEGV handler", "segv_barrier", ["--rounds=60"]),
+    ("all signals blocked", "block_signals", []),
+    ("alternate stack and overflows", "altstack", ["--rounds=3000"]),
+    ("forks from threads", "fork_threads", []),
+    ("raw system calls on heap buffers", "raw_syscalls", []),
+    ("allocates before constructors and after destructors", "early_late", []),
+    ("threads that come and go", "thread_churn", ["--rounds=60"]),
+    ("coroutines and longjmp", "coroutines", []),
+    ("looks at itself", "self_inspect", []),
+    ("C++ that throws", "cxx_new", ["--rounds=500"]),
+    ("a child with spawn", "child", ["--spawn", "--rounds=300"]),
+]
+
+
+def script(build):
+    numalens = build / "src/cli/numalens"
+    lines = ["cd /tmp"]
+
+    def run(name, *words):
+        lines.append(f"timeout 120 {' '.join(map(quote, words))} >/root/out/{name}.out 2>/root/out/{name}.err")
+        lines.append(f"echo $? >/root/out/{name}.status")
+
+    lines.append("cut -d' ' -f1 /proc/uptime >/root/out/uptime")
+    run("doctor", numalens, "doctor", "--json")
+    for name, program, arguments, options in ANSWERS:
+        run(name, numalens, "record", *options, "-o", f"{name}.data", "--", build / program, *arguments)
+        for table in ("objects", "threads"):
+            run(f"{name}.{table}", numalens, "report", table, "--json", f"{name}.data")
+        run(f"{name}.report", numalens, "report", "--json", f"{name}.data")
+        lines.append("cut -d' ' -f1 /proc/uptime >>/root/out/uptime")
+    for number, (_, program, arguments) in enumerate(HARMLESS):
+        run(f"plain{number}", build / "examples" / program, *arguments)
+        run(f"harmless{number}", numalens, "record", *OFTEN, "-o", "harmless.data", "--",
+            build / "examples" / program, *arguments)
+        lines.append("cut -d' ' -f1 /proc/uptime >>/root/out/uptime")
+    return "\n".join(lines) + "\nexit 0\n"
+
+
+class Results:
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+
+    def text(self, name):
+        path = self.folder / name
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def status(self, name):
+        return int(self.text(f"{name}.status") or -1)
+
+    def json(self, name):
+        try:
+            return json.loads(self.text(f"{name}.out"))
+        except ValueError:
+            return None
+
+    def notes(self, name):
+        return [f"status {self.status(name)}", self.text(f"{name}.out")[-1500:], self.text(f"{name}.err")[-1500:]]
+
+
+def site_line(source, name):
+    for number, line in enumerate(source.read_text().splitlines(), 1):
+        if re.search(rf"site: .*\b{name}\b", line):
+            return number
+    raise AssertionError(f"no site {name} in {source}")
+
+
+class Judge:
+    """Asks a recording for the objects that a source's lines allocate."""
+
+    def __init__(self, tap, results, name, source):
+        self.tap, self.name = tap, name
+        self.source = guest_machine.PROJECT / source
+        self.report = results.json(f"{name}.report") or {}
+        table = results.json(f"{name}.objects") or {}
+        self.objects = table.get("objects", []) if isinstance(table, dict) else table
+        self.good = tap.check(f"{name}: is recorded and reported",
+                              results.status(name) == 0 and self.report.get("samples", 0) > 0 and self.objects,
+                              *results.notes(name), *results.notes(f"{name}.report"))
+
+    def row(self, site):
+        line = site_line(self.source, site)
+        rows = [row for row in self.objects if row.get("line") == line]
+        return rows[0] if rows else {"share": -1, "remote_share": -1, "homes": {}, "kind": None, "reads": 0, "writes": 0}
+
+    def near(self, what, got, wanted, within=WITHIN):
+        self.tap.check(f"{self.name}: {what} is {wanted:g}", got is not None and abs(got - wanted) <= within, f"got {got}")
+
+
+def judge_nodes(tap, results, name):
+    told = results.text(f"{name}.out")
+    tap.check(f"{name}: the program's pages are where it put them",
+              "far 0 256 0 0\nnear 256 0 0 0\nspread 64 64 64 64\n" in told, told)
+    judge = Judge(tap, results, name, "tests/guest/programs/nodes.c")
+    if not judge.good:
+        return
+    tap.is_equal(f"{name}: four real nodes", [judge.report["topology"].get(key) for key in ("nodes", "pretended")],
+                 [4, False])
+    for site, share, remote in (("far", 0.5, 1.0), ("near", 0.25, 0.0), ("spread", 0.25, 0.75)):
+        row = judge.row(site)
+        judge.near(f"share of {site}", row["share"], share)
+        judge.near(f"remote share of {site}", row["remote_share"], remote, 0.15 if site == "spread" else 0.02)
+    tap.is_equal(f"{name}: far lies on node 1", list(judge.row("far")["homes"]), ["1"])
+    tap.is_equal(f"{name}: near lies on node 0", list(judge.row("near")["homes"]), ["0"])
+    tap.is_equal(f"{name}: spread lies on all four", sorted(judge.row("spread")["homes"]), ["0", "1", "2", "3"])
+    judge.near("remote ratio of all", judge.report["remote_ratio"], 0.6875, 0.08)
+    tap.note(f"{name}: {judge.report['samples']} samples")
+
+
+def judge_answers(tap, results):
+    judge_nodes(tap, results, "nodes")
+    judge_nodes(tap, results, "nodes-timer")
+
+    judge = Judge(tap, results, "ratio", "examples/ratio.c")
+    if judge.good:
+        judge.near("share of often", judge.row("often")["share"], 0.75)
+        judge.near("share of seldom", judge.row("seldom")["share"], 0.25)
+        tap.check("ratio: few writes", judge.row("often")["reads"] > 10 * judge.row("often")["writes"])
+        latency = judge.row("often").get("latency_mean")
+        tap.check("ratio: latencies are measured", latency is not None and latency >= 0, f"got {latency}")
+
+    judge = Judge(tap, results, "cxx", "examples/cxx_new.cc")
+    if judge.good:
+        array, numbers = (judge.row(site)["share"] for site in ("array", "numbers"))
+        judge.near("of array and numbers, array's part", array / (array + numbers), 2 / 3, 0.08)
+
+    judge = Judge(tap, results, "child", "examples/child.c")
+    if judge.good:
+        tap.check("child: the child's array has most", judge.row("array")["share"] > 0.7, judge.row("array"))
+
+    judge = Judge(tap, results, "pretended", "examples/handover.c")
+    if judge.good:
+        tap.is_equal("pretended: two pretended nodes",
+                     [judge.report["topology"].get(key) for key in ("nodes", "pretended")], [2, True])
+        tap.check("pretended: the buffer has nearly all", judge.row("buffer")["share"] > 0.9, judge.row("buffer"))
+
+
+def judge_stores(tap, results):
+    report = results.json("stores.report") or {}
+    objects = results.json("stores.objects") or {}
+    rows = objects.get("objects", []) if isinstance(objects, dict) else objects
+    tap.check("stores only: no reads are kept but of read-modify-writes",
+              results.status("stores") == 0 and all(row["writes"] == row["samples"] for row in rows),
+              report, *results.notes("stores"))
+
+
+def judge_harmless(tap, results):
+    for number, (title, *_) in enumerate(HARMLESS):
+        plain, recorded = f"plain{number}", f"harmless{number}"
+        tap.check(f"{title}: same status and output",
+                  results.status(plain) == results.status(recorded) and results.status(plain) not in (-1, 143, 124)
+                  and results.text(f"{plain}.out") == results.text(f"{recorded}.out"),
+                  "plain:", *results.notes(plain), "recorded:", *results.notes(recorded))
+
+
+def main():
+    tap = Tap()
+    try:
+        guest_machine.kernel()
+        build = guest_build.build()
+        guest_machine.busybox()
+    except guest_machine.Unavailable as reason:
+        return tap.skip_all(reason)
+    with tempfile.TemporaryDirectory() as folder:
+        path = guest_build.scratch(script(build), folder)
+        puts = guest_build.puts(build, "examples", "src/agent", "src/cli", "tests/guest")
+        done = subprocess.run([RUN, "--timeout", "800", "--get", f"{folder}/out", *puts, "--put", f"{path}:script", "--",
+                               "sh", "script"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if not tap.is_equal("the guest runs to its end", done.returncode, 0):
+            tap.note(done.stdout)
+        results = Results(f"{folder}/out")
+        tap.note("uptime after each step: " + " ".join(results.text("uptime").split()))
+        tap.check("doctor runs", results.status("doctor") == 0, *results.notes("doctor"))
+        judge_answers(tap, results)
+        judge_stores(tap, results)
+        judge_harmless(tap, results)
+    return tap.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
