@@ -1,12 +1,9 @@
 #include "flow/addrtree.h"
 
-#include "base/mem.h"
-
-#include <stdlib.h>
 #include <string.h>
 
 enum {
-    FANOUT = 64,
+    FANOUT = 32,
     MAX_HEIGHT = 16,
     THIN = FANOUT / 4, /* a node with fewer entries looks for a neighbour to join */
 };
@@ -28,30 +25,38 @@ struct addrtree_node {
 
 typedef struct addrtree_node node_t;
 
-static node_t *node_new(bool leaf)
+static node_t *node_new(struct addrtree_nodes *nodes, bool leaf)
 {
     _Static_assert(sizeof(struct entry) == sizeof(node_t *), "leaves and inner nodes are moved alike");
-    node_t *node = mem_alloc(sizeof *node + FANOUT * sizeof(struct entry));
+    node_t *node = nodes->unused;
+    if (node)
+        nodes->unused = node->children[0];
+    else
+        node = slab_get(nodes->slab, sizeof *node + FANOUT * sizeof(struct entry));
     node->refs = 1;
     node->count = 0;
     node->leaf = leaf;
     return node;
 }
 
-static void node_drop(node_t *node)
+static void node_free(struct addrtree_nodes *nodes, node_t *node)
+{
+    node->children[0] = nodes->unused;
+    nodes->unused = node;
+}
+
+static void node_drop(struct addrtree_nodes *nodes, node_t *node)
 {
     if (--node->refs > 0)
         return;
-    if (!node->leaf) {
-        for (unsigned i = 0; i < node->count; i++)
-            node_drop(node->children[i]);
-    }
-    free(node);
+    for (unsigned i = 0; !node->leaf && i < node->count; i++)
+        node_drop(nodes, node->children[i]);
+    node_free(nodes, node);
 }
 
-static node_t *node_copy(const node_t *node)
+static node_t *node_copy(struct addrtree_nodes *nodes, const node_t *node)
 {
-    node_t *copy = node_new(node->leaf);
+    node_t *copy = node_new(nodes, node->leaf);
     copy->count = node->count;
     memcpy(copy->keys, node->keys, node->count * sizeof *node->keys);
     memcpy(copy->entries, node->entries, node->count * sizeof *node->entries);
@@ -61,12 +66,12 @@ static node_t *node_copy(const node_t *node)
 }
 
 /* The node behind `*place`, made this tree's own. */
-static node_t *node_own(node_t **place)
+static node_t *node_own(struct addrtree_nodes *nodes, node_t **place)
 {
     node_t *node = *place;
     if (node->refs == 1)
         return node;
-    *place = node_copy(node);
+    *place = node_copy(nodes, node);
     node->refs--;
     return *place;
 }
@@ -142,10 +147,11 @@ static void move_tail(node_t *to, node_t *from, unsigned first)
 
 /* Splits parent's full child `at` (which is parent's own). A split at the right edge leaves the left node full:
  * addresses mostly grow. */
-static void split_child(node_t *parent, unsigned at, bool at_edge)
+static void split_child(struct addrtree *tree, node_t *parent, unsigned at, bool at_edge)
 {
+    tree->shape++;
     node_t *left = parent->children[at];
-    node_t *right = node_new(left->leaf);
+    node_t *right = node_new(tree->nodes, left->leaf);
     move_tail(right, left, at_edge ? FANOUT - 2 : FANOUT / 2);
     open_slot(parent, at + 1);
     parent->keys[at + 1] = right->keys[0];
@@ -188,25 +194,27 @@ static void look_around(const struct addrtree *tree, const node_t *leaf, unsigne
 /* The leaf for `key`, with room for one more, all the way down this tree's own. */
 static node_t *leaf_with_room(struct addrtree *tree, uint64_t key)
 {
-    if (!tree->root)
-        tree->root = node_new(true);
-    node_t *node = node_own(&tree->root);
+    if (!tree->root) {
+        tree->root = node_new(tree->nodes, true);
+        tree->shape++;
+    }
+    node_t *node = node_own(tree->nodes, &tree->root);
     if (node->count == FANOUT) {
-        node_t *root = node_new(false);
+        node_t *root = node_new(tree->nodes, false);
         root->keys[0] = node->keys[0];
         root->children[0] = node;
         root->count = 1;
         tree->root = root;
         tree->height++;
-        split_child(root, 0, key > node->keys[FANOUT - 1]);
+        split_child(tree, root, 0, key > node->keys[FANOUT - 1]);
         node = root;
     }
     while (!node->leaf) {
         unsigned at = child_of(node, key);
         coming(node->children[at]);
-        node_t *child = node_own(&node->children[at]);
+        node_t *child = node_own(tree->nodes, &node->children[at]);
         if (child->count == FANOUT) {
-            split_child(node, at, key > child->keys[FANOUT - 1]);
+            split_child(tree, node, at, key > child->keys[FANOUT - 1]);
             if (key >= node->keys[at + 1])
                 at++;
             child = node->children[at];
@@ -216,10 +224,16 @@ static node_t *leaf_with_room(struct addrtree *tree, uint64_t key)
     return node;
 }
 
-bool addrtree_put(struct addrtree *tree, uint64_t key, uint32_t value, uint32_t length, uint32_t *old,
-                  struct addrtree_around *around)
+static bool spot_holds(const struct addrtree *tree, struct addrtree_spot spot)
 {
-    node_t *leaf = leaf_with_room(tree, key);
+    return spot.leaf && spot.shape == tree->shape && !tree->shared;
+}
+
+bool addrtree_put(struct addrtree *tree, struct addrtree_spot spot, uint64_t key, uint32_t value, uint32_t length,
+                  uint32_t *old, struct addrtree_around *around)
+{
+    bool known = spot_holds(tree, spot) && spot.leaf->count < FANOUT;
+    node_t *leaf = known ? spot.leaf : leaf_with_room(tree, key);
     unsigned at = lower_bound(leaf, key);
     bool is_new = at == leaf->count || leaf->keys[at] != key;
     if (is_new) {
@@ -236,24 +250,34 @@ bool addrtree_put(struct addrtree *tree, uint64_t key, uint32_t value, uint32_t 
 }
 
 /* Joins a thin child with a neighbour when both fit into one node with room to spare. */
-static void join_child(node_t *parent, unsigned at)
+static void join_child(struct addrtree *tree, node_t *parent, unsigned at)
 {
     unsigned left = at > 0 ? at - 1 : at;
     if (left + 1 >= parent->count)
         return;
     if (parent->children[left]->count + parent->children[left + 1]->count > FANOUT * 3 / 4)
         return;
-    node_t *into = node_own(&parent->children[left]);
-    node_t *from = node_own(&parent->children[left + 1]);
+    tree->shape++;
+    node_t *into = node_own(tree->nodes, &parent->children[left]);
+    node_t *from = node_own(tree->nodes, &parent->children[left + 1]);
     if (!from->leaf && from->count)
         from->keys[0] = parent->keys[left + 1]; /* its keys[0] is compared from now on */
     move_tail(into, from, 0);
-    free(from);
+    node_free(tree->nodes, from);
     close_slot(parent, left + 1);
 }
 
-bool addrtree_remove(struct addrtree *tree, uint64_t key, uint32_t *value)
+bool addrtree_remove(struct addrtree *tree, struct addrtree_spot spot, uint64_t key, uint32_t *value)
 {
+    if (spot_holds(tree, spot) && spot.leaf->count > THIN) {
+        unsigned slot = lower_bound(spot.leaf, key);
+        if (slot == spot.leaf->count || spot.leaf->keys[slot] != key)
+            return false;
+        *value = spot.leaf->entries[slot].value;
+        close_slot(spot.leaf, slot);
+        tree->count--;
+        return true;
+    }
     node_t *path[MAX_HEIGHT];
     unsigned at[MAX_HEIGHT], depth = 0;
     bool shared = false;
@@ -274,10 +298,10 @@ bool addrtree_remove(struct addrtree *tree, uint64_t key, uint32_t *value)
         return false;
     *value = node->entries[slot].value;
     if (shared) { /* the same way again, now with nodes of our own */
-        node = node_own(&tree->root);
+        node = node_own(tree->nodes, &tree->root);
         for (unsigned i = 0; i < depth; i++) {
             path[i] = node;
-            node = node_own(&node->children[at[i]]);
+            node = node_own(tree->nodes, &node->children[at[i]]);
         }
     }
     close_slot(node, slot);
@@ -285,10 +309,11 @@ bool addrtree_remove(struct addrtree *tree, uint64_t key, uint32_t *value)
     while (depth > 0 && node->count < THIN) {
         depth--;
         if (node->count == 0) {
-            free(node);
+            tree->shape++;
+            node_free(tree->nodes, node);
             close_slot(path[depth], at[depth]);
         } else {
-            join_child(path[depth], at[depth]);
+            join_child(tree, path[depth], at[depth]);
         }
         node = path[depth];
     }
@@ -296,9 +321,32 @@ bool addrtree_remove(struct addrtree *tree, uint64_t key, uint32_t *value)
         node_t *root = tree->root;
         tree->root = root->count ? root->children[0] : NULL;
         tree->height = tree->root ? tree->height - 1 : 0;
-        free(root);
+        node_free(tree->nodes, root);
+        tree->shape++;
     }
     return true;
+}
+
+struct addrtree_spot addrtree_seek(const struct addrtree *tree, uint64_t key)
+{
+    const node_t *node = tree->root;
+    if (!node)
+        return (struct addrtree_spot){0};
+    for (uint32_t level = tree->height; level > 0; level--)
+        node = node->children[child_of(node, key)];
+    for (unsigned i = 0; i < sizeof *node + FANOUT * sizeof(struct entry); i += 64)
+        __builtin_prefetch((const char *)node + i, 1);
+    return (struct addrtree_spot){.leaf = (node_t *)node, .shape = tree->shape};
+}
+
+bool addrtree_peek(const struct addrtree *tree, struct addrtree_spot spot, uint64_t key, uint32_t *value)
+{
+    if (!spot_holds(tree, spot))
+        return false;
+    unsigned at = upper_bound(spot.leaf, key);
+    if (at)
+        *value = spot.leaf->entries[at - 1].value;
+    return at > 0;
 }
 
 static const node_t *leaf_of(const struct addrtree *tree, uint64_t key)
@@ -343,16 +391,17 @@ bool addrtree_ceiling(const struct addrtree *tree, uint64_t key, uint64_t *found
     return true;
 }
 
-struct addrtree addrtree_share(const struct addrtree *tree)
+struct addrtree addrtree_share(struct addrtree *tree)
 {
     if (tree->root)
         tree->root->refs++;
+    tree->shared = true;
     return *tree;
 }
 
 void addrtree_free(struct addrtree *tree)
 {
     if (tree->root)
-        node_drop(tree->root);
-    *tree = (struct addrtree){0};
+        node_drop(tree->nodes, tree->root);
+    *tree = (struct addrtree){.nodes = tree->nodes};
 }

@@ -5,17 +5,36 @@
 #ifndef NUMALENS_FLOW_ADDRTREE_H
 #define NUMALENS_FLOW_ADDRTREE_H
 
+#include "flow/slab.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct addrtree_node;
 
-struct addrtree { /* zeroed = empty and ready */
+/* Where nodes come from and go to: one for all trees that share. */
+struct addrtree_nodes {
+    struct slab *slab;
+    struct addrtree_node *unused;
+};
+
+struct addrtree { /* zeroed but for `nodes` = empty and ready */
+    struct addrtree_nodes *nodes;
     struct addrtree_node *root;
     uint32_t height; /* levels above the leaves */
+    uint32_t shape;  /* changes whenever a leaf comes, goes or takes over from another */
+    bool shared;     /* was ever shared: nodes may be another tree's too */
     size_t count;
 };
+
+/* Where a key belongs, found ahead of time; good as long as the tree keeps its shape, and else ignored. */
+struct addrtree_spot {
+    struct addrtree_node *leaf;
+    uint32_t shape;
+};
+
+#define ADDRTREE_NOWHERE ((struct addrtree_spot){NULL, 0})
 
 /* What lies around a key: the entry before it, and the smallest key after it (UINT64_MAX when there is none). */
 struct addrtree_around {
@@ -26,11 +45,16 @@ struct addrtree_around {
 
 /* Sets the value of `key`. Returns false and the former value in `*old` when there was one. `length` is kept beside the
  * value, so that neighbours can be judged without a look at what the value stands for; `around` may be NULL. */
-bool addrtree_put(struct addrtree *tree, uint64_t key, uint32_t value, uint32_t length, uint32_t *old,
-                  struct addrtree_around *around);
+bool addrtree_put(struct addrtree *tree, struct addrtree_spot spot, uint64_t key, uint32_t value, uint32_t length,
+                  uint32_t *old, struct addrtree_around *around);
 
 /* Removes `key`; false when it is not there. */
-bool addrtree_remove(struct addrtree *tree, uint64_t key, uint32_t *value);
+bool addrtree_remove(struct addrtree *tree, struct addrtree_spot spot, uint64_t key, uint32_t *value);
+
+/* For callers that know some keys before they need them: seek asks memory for the place, peek looks there a while
+ * later, without waiting. The entry that peek finds (the largest key <= `key` in the same leaf) is a hint, no answer. */
+struct addrtree_spot addrtree_seek(const struct addrtree *tree, uint64_t key);
+bool addrtree_peek(const struct addrtree *tree, struct addrtree_spot spot, uint64_t key, uint32_t *value);
 
 /* The entry with the largest key <= `key`; false when there is none. */
 bool addrtree_floor(const struct addrtree *tree, uint64_t key, uint64_t *found, uint32_t *value);
@@ -39,7 +63,7 @@ bool addrtree_floor(const struct addrtree *tree, uint64_t key, uint64_t *found, 
 bool addrtree_ceiling(const struct addrtree *tree, uint64_t key, uint64_t *found, uint32_t *value);
 
 /* A copy that shares all nodes. Both are then freed apart. */
-struct addrtree addrtree_share(const struct addrtree *tree);
+struct addrtree addrtree_share(struct addrtree *tree);
 void addrtree_free(struct addrtree *tree);
 
 #endif

@@ -50,7 +50,7 @@ static uint32_t static_at(struct flow *flow, struct process *process, const stru
                                      .file = object.file,
                                      .line = object.line,
                                      .module = flow->modules.items[place->module].name});
-    addrtree_put(&process->statics, start, record, 0, NULL, NULL);
+    addrtree_put(&process->statics, ADDRTREE_NOWHERE, start, record, 0, NULL, NULL);
     return record;
 }
 
@@ -82,7 +82,7 @@ static uint32_t section_at(struct flow *flow, struct process *process, const str
     record = live_record_new(flow, process, OBJECT_SECTION, start, size, process->row.born);
     live_record_name(flow, record,
                      &(struct named){.name = strtab_intern(flow->texts, name), .file = "", .module = module->name});
-    addrtree_put(&process->sections, start, record, 0, NULL, NULL);
+    addrtree_put(&process->sections, ADDRTREE_NOWHERE, start, record, 0, NULL, NULL);
     return record;
 }
 

@@ -43,10 +43,11 @@ struct flow *flow_build(struct trace_reader *reader, struct symbols *symbols, co
     flow->order.capacity = trusted + 1;
 
     trace_reader_only(reader, UINT64_MAX);
-    struct event event;
     int got;
-    while ((got = trace_reader_next(reader, &event, err)) > 0)
-        flow_feed(flow, &event);
+    struct ahead *ahead = ahead_new(flow);
+    while ((got = trace_reader_next(reader, ahead_slot(ahead), err)) > 0)
+        ahead_feed(ahead);
+    ahead_free(ahead);
     if (got < 0) {
         flow_free(flow);
         return NULL;
@@ -95,5 +96,6 @@ void flow_free(struct flow *flow)
     free(flow->tef_first);
     topology_free(flow->own_topology);
     strtab_free(flow->texts);
+    slab_free(&flow->slab);
     free(flow);
 }

@@ -6,6 +6,7 @@ struct flow *flow_new(struct symbols *symbols, const struct topology *topology)
     struct flow *flow = mem_zalloc(sizeof *flow);
     flow->symbols = symbols;
     flow->topology = topology;
+    flow->nodes.slab = &flow->slab;
     flow->texts = strtab_new();
     flow->module_keys = strtab_new();
     flow->frame_keys = strtab_new();

@@ -10,7 +10,7 @@ static uint32_t short_length(uint64_t size)
 static void end_stale(struct flow *flow, struct process *process, uint64_t key, uint64_t time)
 {
     uint32_t stale;
-    if (addrtree_remove(&process->heap, key, &stale))
+    if (addrtree_remove(&process->heap, ADDRTREE_NOWHERE, key, &stale))
         live_record_die(flow, process, stale, time);
 }
 
@@ -43,7 +43,7 @@ void live_heap_alloc(struct flow *flow, struct process *process, const struct ev
         live_stack_trail(flow, process, live_stack_of(process, alloc->stack), alloc->fn, OBJECT_HEAP, event->time);
     struct addrtree_around around;
     uint32_t old;
-    if (!addrtree_put(&process->heap, alloc->addr, index, short_length(alloc->size), &old, &around)) {
+    if (!addrtree_put(&process->heap, flow->spot, alloc->addr, index, short_length(alloc->size), &old, &around)) {
         record->flags |= RECORD_REPLACED;
         live_record_die(flow, process, old, event->time);
     }
@@ -54,12 +54,12 @@ void live_heap_alloc(struct flow *flow, struct process *process, const struct ev
 void live_heap_free(struct flow *flow, struct process *process, const struct event *event)
 {
     uint32_t index;
-    if (!addrtree_remove(&process->heap, event->free.addr, &index))
+    if (!addrtree_remove(&process->heap, flow->spot, event->free.addr, &index))
         return;
     const struct record *record = pool_at(&flow->records, index);
     /* realloc in place, both halves with one time stamp: the new block came first, and this is the old one's end. */
     if ((record->flags & RECORD_REPLACED) && record->born == event->time) {
-        addrtree_put(&process->heap, record->addr, index, short_length(record->size), NULL, NULL);
+        addrtree_put(&process->heap, ADDRTREE_NOWHERE, record->addr, index, short_length(record->size), NULL, NULL);
         return;
     }
     process->recent[process->recent_at].addr = record->addr;

@@ -5,9 +5,9 @@
 
 static void range_put(struct flow *flow, struct process *process, uint64_t start, uint64_t end, uint32_t record)
 {
-    uint32_t range = pool_add(&flow->ranges);
+    uint32_t range = pool_add(&flow->ranges, &flow->slab);
     *pool_at(&flow->ranges, range) = (struct map_range){.end = end, .record = record};
-    addrtree_put(&process->maps, start, range, 0, NULL, NULL);
+    addrtree_put(&process->maps, ADDRTREE_NOWHERE, start, range, 0, NULL, NULL);
 }
 
 static void range_gone(struct flow *flow, struct process *process, uint32_t record, uint64_t bytes, uint64_t time)
@@ -33,7 +33,7 @@ static void punch(struct flow *flow, struct process *process, uint64_t start, ui
         struct map_range range = *pool_at(&flow->ranges, value);
         if (range.end <= start)
             break;
-        addrtree_remove(&process->maps, key, &value);
+        addrtree_remove(&process->maps, ADDRTREE_NOWHERE, key, &value);
         uint64_t low = key > start ? key : start, high = range.end < end ? range.end : end;
         if (range.end > end)
             range_put(flow, process, end, range.end, range.record);

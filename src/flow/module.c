@@ -58,7 +58,7 @@ static void forget_names(struct flow *flow, struct process *process, struct addr
     uint64_t key = start;
     uint32_t record;
     while (addrtree_ceiling(tree, key, &key, &record) && key < end) {
-        addrtree_remove(tree, key, &record);
+        addrtree_remove(tree, ADDRTREE_NOWHERE, key, &record);
         live_record_die(flow, process, record, time);
     }
 }

@@ -9,6 +9,8 @@ static struct process *process_new(struct flow *flow, uint32_t pid, uint64_t tim
     process->index = (uint32_t)flow->processes.count;
     process->main_thread = FLOW_NONE;
     process->brk = FLOW_NONE;
+    process->heap.nodes = process->maps.nodes = process->statics.nodes = process->sections.nodes =
+        process->stacks.nodes = &flow->nodes;
     process->row = (struct flow_process){
         .pid = pid, .born = time, .died = UINT64_MAX, .exe = "", .command = "", .exit_status = -1};
     array_push(&flow->processes, process);
@@ -177,12 +179,12 @@ static void stack_known(struct flow *flow, struct process *process, uint32_t thr
     while (addrtree_floor(&process->stacks, high - 1, &key, &value)) {
         if (pool_at(&flow->stack_ranges, value)->high <= low)
             break;
-        addrtree_remove(&process->stacks, key, &value);
+        addrtree_remove(&process->stacks, ADDRTREE_NOWHERE, key, &value);
     }
-    uint32_t range = pool_add(&flow->stack_ranges);
+    uint32_t range = pool_add(&flow->stack_ranges, &flow->slab);
     *pool_at(&flow->stack_ranges, range) =
         (struct stack_range){.high = high, .thread = thread, .process = process->index, .record = FLOW_NONE};
-    addrtree_put(&process->stacks, low, range, 0, NULL, NULL);
+    addrtree_put(&process->stacks, ADDRTREE_NOWHERE, low, range, 0, NULL, NULL);
 }
 
 void live_thread_start(struct flow *flow, const struct event *event)

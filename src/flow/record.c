@@ -10,7 +10,7 @@ uint32_t live_record_new(struct flow *flow, struct process *process, enum object
     if (index != FLOW_NONE)
         flow->free_record = pool_at(&flow->records, index)->trail;
     else
-        index = pool_add(&flow->records);
+        index = pool_add(&flow->records, &flow->slab);
     *pool_at(&flow->records, index) = (struct record){.addr = addr,
                                                       .size = size,
                                                       .born = time,
@@ -121,7 +121,7 @@ struct tally *live_record_tally(struct flow *flow, uint32_t index)
 {
     struct record *record = pool_at(&flow->records, index);
     if (record->tally == FLOW_NONE) {
-        record->tally = pool_add(&flow->tallies);
+        record->tally = pool_add(&flow->tallies, &flow->slab);
         *pool_at(&flow->tallies, record->tally) = (struct tally){.died = UINT64_MAX};
     }
     return pool_at(&flow->tallies, record->tally);

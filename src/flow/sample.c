@@ -60,7 +60,7 @@ static struct tally *stack_tally(struct flow *flow, struct process *process, uin
 {
     struct stack *stack = &flow->stacks.items[index];
     if (stack->tally == FLOW_NONE) {
-        stack->tally = pool_add(&flow->tallies);
+        stack->tally = pool_add(&flow->tallies, &flow->slab);
         *pool_at(&flow->tallies, stack->tally) = (struct tally){.died = UINT64_MAX};
         if (!stack->allocates)
             stack->process = process->index;
@@ -94,7 +94,7 @@ static void wait_for_home(struct flow *flow, struct process *process, uint64_t a
     if (index != FLOW_NONE)
         flow->free_waiting = pool_at(&flow->waiting, index)->next;
     else
-        index = pool_add(&flow->waiting);
+        index = pool_add(&flow->waiting, &flow->slab);
     uint64_t *first = map64_insert(&process->waiting, addr >> PAGES_SHIFT, NULL);
     struct waiting *place = pool_at(&flow->waiting, index);
     *place = *entry;

@@ -138,6 +138,8 @@ struct flow {
     const struct topology *topology;
     struct topology *own_topology;
     struct strtab *texts;
+    struct slab slab;            /* of every pool and tree */
+    struct addrtree_nodes nodes; /* of every tree */
     uint64_t start, end;
     bool has_touches; /* page faults are recorded */
     struct flow_totals totals;
@@ -146,6 +148,8 @@ struct flow {
     uint64_t reasons[REASONS];
     const char *reason_names[REASONS];
     uint64_t reason_counts[REASONS];
+
+    struct addrtree_spot spot; /* of the event being fed, in its process's heap: ahead.c */
 
     array_of(struct process *) processes;
     struct map64 process_of_pid;
@@ -246,6 +250,13 @@ void live_sites_draw(struct flow *flow);
 struct flow *flow_new(struct symbols *symbols, const struct topology *topology);
 void flow_feed(struct flow *flow, const struct event *event);
 void flow_finish(struct flow *flow);
+
+/* ahead.c: feeds events a little later than they come, so that what they need is there by then */
+struct ahead;
+struct ahead *ahead_new(struct flow *flow);
+struct event *ahead_slot(struct ahead *ahead); /* put the next event here, */
+void ahead_feed(struct ahead *ahead);          /* then feed it */
+void ahead_free(struct ahead *ahead);          /* feeds what is left */
 
 /* objects.c */
 void live_objects_number(struct flow *flow);

@@ -56,7 +56,7 @@ static void change(struct addrtree *tree, struct model *model, unsigned steps, u
         unsigned at = (unsigned)chance(SPACE);
         uint32_t old = 0;
         if (chance(100) < removals) {
-            assert_int_equal(addrtree_remove(tree, at * 16, &old), model->there[at]);
+            assert_int_equal(addrtree_remove(tree, ADDRTREE_NOWHERE, at * 16, &old), model->there[at]);
             if (model->there[at])
                 assert_int_equal(old, model->value[at]);
             model->there[at] = false;
@@ -64,7 +64,7 @@ static void change(struct addrtree *tree, struct model *model, unsigned steps, u
         }
         struct addrtree_around around;
         uint32_t value = (uint32_t)chance(1000000);
-        assert_int_equal(addrtree_put(tree, at * 16, value, 8, &old, &around), !model->there[at]);
+        assert_int_equal(addrtree_put(tree, ADDRTREE_NOWHERE, at * 16, value, 8, &old, &around), !model->there[at]);
         if (model->there[at])
             assert_int_equal(old, model->value[at]);
         model->there[at] = true;
@@ -85,7 +85,8 @@ static void change(struct addrtree *tree, struct model *model, unsigned steps, u
 static void does_what_a_plain_array_does(void **ignored)
 {
     (void)ignored;
-    struct addrtree tree = {0};
+    struct addrtree_nodes nodes = {.slab = &(struct slab){0}};
+    struct addrtree tree = {.nodes = &nodes};
     struct model *model = mem_zalloc(sizeof *model);
     agrees(&tree, model);
     for (unsigned round = 0; round < 12; round++) {
@@ -93,6 +94,7 @@ static void does_what_a_plain_array_does(void **ignored)
         agrees(&tree, model);
     }
     addrtree_free(&tree);
+    slab_free(nodes.slab);
     free(model);
 }
 
@@ -100,7 +102,8 @@ static void copies_share_until_they_change(void **ignored)
 {
     (void)ignored;
     enum { COPIES = 5 };
-    struct addrtree trees[COPIES] = {0};
+    struct addrtree_nodes nodes = {.slab = &(struct slab){0}};
+    struct addrtree trees[COPIES] = {{.nodes = &nodes}};
     struct model *models = mem_zalloc(COPIES * sizeof *models);
     change(&trees[0], &models[0], 5000, 30);
     for (unsigned i = 1; i < COPIES; i++) {
@@ -116,18 +119,20 @@ static void copies_share_until_they_change(void **ignored)
         agrees(&trees[i], &models[i]);
     for (unsigned i = 1; i < COPIES; i++)
         addrtree_free(&trees[i]);
+    slab_free(nodes.slab);
     free(models);
 }
 
 static void takes_keys_that_go_down(void **ignored)
 {
     (void)ignored;
-    struct addrtree tree = {0};
+    struct addrtree_nodes nodes = {.slab = &(struct slab){0}};
+    struct addrtree tree = {.nodes = &nodes};
     uint32_t value;
     for (uint64_t key = 100000; key-- > 0;)
-        addrtree_put(&tree, key * 16, (uint32_t)key, 1, NULL, NULL);
+        addrtree_put(&tree, ADDRTREE_NOWHERE, key * 16, (uint32_t)key, 1, NULL, NULL);
     for (uint64_t key = 0; key < 100000; key += 3) {
-        assert_true(addrtree_remove(&tree, key * 16, &value));
+        assert_true(addrtree_remove(&tree, ADDRTREE_NOWHERE, key * 16, &value));
         assert_int_equal(value, key);
     }
     for (uint64_t key = 0; key < 100000; key++) {
@@ -137,26 +142,29 @@ static void takes_keys_that_go_down(void **ignored)
             assert_int_equal(found, key * 16);
     }
     addrtree_free(&tree);
+    slab_free(nodes.slab);
 }
 
 static void goes_down_to_nothing(void **ignored)
 {
     (void)ignored;
-    struct addrtree tree = {0};
+    struct addrtree_nodes nodes = {.slab = &(struct slab){0}};
+    struct addrtree tree = {.nodes = &nodes};
     for (uint64_t key = 0; key < 100000; key++)
-        addrtree_put(&tree, key, (uint32_t)key, 1, NULL, NULL);
+        addrtree_put(&tree, ADDRTREE_NOWHERE, key, (uint32_t)key, 1, NULL, NULL);
     uint32_t value;
     for (uint64_t key = 0; key < 100000; key++) {
         uint64_t at = key * 7919 % 100000;
-        assert_true(addrtree_remove(&tree, at, &value));
+        assert_true(addrtree_remove(&tree, ADDRTREE_NOWHERE, at, &value));
         assert_int_equal(value, at);
     }
     assert_int_equal(tree.count, 0);
     uint64_t found;
     assert_false(addrtree_floor(&tree, UINT64_MAX, &found, &value));
-    assert_true(addrtree_put(&tree, UINT64_MAX, 1, 1, NULL, NULL));
+    assert_true(addrtree_put(&tree, ADDRTREE_NOWHERE, UINT64_MAX, 1, 1, NULL, NULL));
     assert_true(addrtree_floor(&tree, UINT64_MAX, &found, &value));
     addrtree_free(&tree);
+    slab_free(nodes.slab);
 }
 
 int main(void)

@@ -1,0 +1,44 @@
+#include "flow/slab.h"
+
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum { HUGE_PAGE = 2 << 20, LINE = 64 };
+
+struct slab_block {
+    struct slab_block *next;
+};
+
+static void block_add(struct slab *slab)
+{
+    struct slab_block *block = aligned_alloc(HUGE_PAGE, HUGE_PAGE);
+    if (!block)
+        abort();
+    madvise(block, HUGE_PAGE, MADV_HUGEPAGE); /* only a wish */
+    block->next = slab->blocks;
+    slab->blocks = block;
+    slab->used = LINE;
+}
+
+void *slab_get(struct slab *slab, size_t size)
+{
+    size = (size + LINE - 1) / LINE * LINE;
+    if (size > HUGE_PAGE - LINE)
+        abort();
+    if (!slab->blocks || slab->used + size > HUGE_PAGE)
+        block_add(slab);
+    void *memory = (char *)slab->blocks + slab->used;
+    slab->used += size;
+    return memory;
+}
+
+void slab_free(struct slab *slab)
+{
+    while (slab->blocks) {
+        struct slab_block *next = slab->blocks->next;
+        free(slab->blocks);
+        slab->blocks = next;
+    }
+}
