@@ -332,7 +332,7 @@ static int fork_storm(void)
     pthread_t threads[3];
     for (unsigned i = 0; i < 3; i++)
         MUST(pthread_create(&threads[i], NULL, allocate_on, NULL) == 0);
-    for (unsigned i = 0; i < 40; i++) {
+    for (unsigned i = 0; i < 20; i++) {
         pid_t child = fork();
         if (child == 0) {
             pthread_t one;
@@ -387,7 +387,7 @@ static int waits(void)
     pthread_sigmask(SIG_BLOCK, &all, NULL);
     struct timespec none = {0}, short_while = {.tv_nsec = 5000000};
     /* Long enough on the processor for ticks to come and stay pending. */
-    for (volatile unsigned i = 0; i < 20000000; i++)
+    for (volatile unsigned i = 0; i < 1000000; i++)
         ;
     MUST(sigtimedwait(&all, &info, &none) == -1 && errno == EAGAIN);
     MUST(sigtimedwait(&all, NULL, &short_while) == -1 && errno == EAGAIN);
@@ -401,7 +401,7 @@ static int waits(void)
     int fd = signalfd(-1, &all, SFD_NONBLOCK | SFD_CLOEXEC);
     struct signalfd_siginfo read_info;
     MUST(fd >= 0);
-    for (volatile unsigned i = 0; i < 20000000; i++)
+    for (volatile unsigned i = 0; i < 1000000; i++)
         ;
     MUST(read(fd, &read_info, sizeof read_info) == -1 && errno == EAGAIN);
     raise(SIGUSR1);
@@ -468,7 +468,7 @@ static int signals(void)
 /* What the program writes to errno while it is stepped is what it reads. */
 static int keeps_errno(void)
 {
-    for (volatile int i = 1; i < 3000000; i++) {
+    for (volatile int i = 1; i < 200000; i++) {
         errno = i;
         MUST(errno == i);
     }
