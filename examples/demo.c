@@ -8,13 +8,13 @@
  * `conductivity` are remote; those to the workers' `edge` buffers are local. */
 #include "example.h"
 
-enum { WORKERS = 8, MATERIALS = 1 << 16 };
+enum { WORKERS = 8, MATERIALS = 1 << 20 };
 
 struct simulation {
     size_t rows, columns;
     long steps;
     double *plate, *next_plate, *conductivity;
-    uint16_t *material;
+    uint32_t *material;
     pthread_barrier_t step_done;
 };
 
@@ -30,20 +30,20 @@ static void simulation_init(struct simulation *simulation)
     simulation->plate = malloc(points * sizeof(double));           /* site: plate */
     simulation->next_plate = malloc(points * sizeof(double));      /* site: next_plate */
     simulation->conductivity = malloc(MATERIALS * sizeof(double)); /* site: conductivity */
-    simulation->material = malloc(points * sizeof(uint16_t));      /* site: material */
+    simulation->material = malloc(points * sizeof(uint32_t));      /* site: material */
     example_need(simulation->plate && simulation->next_plate && simulation->conductivity && simulation->material,
                  "malloc");
     /* The mistake: the thread that writes a page first decides where it lies, and here that is always this one. */
     for (size_t i = 0; i < points; i++) {
         simulation->plate[i] = simulation->next_plate[i] = i % 97 == 0 ? 100.0 : 0.0;
-        simulation->material[i] = (uint16_t)(i * 40503U >> 3);
+        simulation->material[i] = (uint32_t)(i * 2654435761u) >> 12;
     }
     for (size_t i = 0; i < MATERIALS; i++)
         simulation->conductivity[i] = 0.1 + (double)(i % 8) / 100.0;
 }
 
 __attribute__((noinline)) static void spread_row(const double *above, const double *row, const double *below,
-                                                 double *result, const uint16_t *material, const double *conductivity,
+                                                 double *result, const uint32_t *material, const double *conductivity,
                                                  double *edge, size_t columns)
 {
     for (size_t i = 1; i + 1 < columns; i++) {
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
     struct simulation simulation = {
         .rows = 2 + WORKERS * (size_t)example_option(argc, argv, "rows", 128),
         .columns = (size_t)example_option(argc, argv, "columns", 2048),
-        .steps = example_option(argc, argv, "steps", 400),
+        .steps = example_option(argc, argv, "steps", 150),
     };
     simulation_init(&simulation);
     pthread_barrier_init(&simulation.step_done, NULL, WORKERS);
