@@ -191,10 +191,7 @@ static int report(struct arguments *arguments, const struct topology *topology, 
     struct trace_reader *reader = trace_reader_open(arguments->path, err);
     if (!reader)
         return -1;
-    arguments->view.damage = trace_reader_damage(reader);
     arguments->view.ending = trace_reader_ending(reader);
-    if (arguments->view.damage)
-        fprintf(stderr, "numalens report: %s: %s\n", arguments->path, arguments->view.damage);
     symbols = symbols_new();
     flow = flow_build(reader, symbols, &(struct flow_options){.topology = topology}, err);
     if (!flow) {
@@ -202,6 +199,8 @@ static int report(struct arguments *arguments, const struct topology *topology, 
         goto cleanup;
     }
     arguments->view.damage = trace_reader_damage(reader);
+    if (arguments->view.damage)
+        fprintf(stderr, "numalens report: %s: %s\n", arguments->path, arguments->view.damage);
     failed = show(arguments, flow, err);
 cleanup:
     flow_free(flow);

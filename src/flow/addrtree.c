@@ -391,6 +391,24 @@ bool addrtree_ceiling(const struct addrtree *tree, uint64_t key, uint64_t *found
     return true;
 }
 
+static void each_own(const node_t *node, void (*visit)(void *context, uint32_t value), void *context)
+{
+    if (node->refs > 1)
+        return;
+    for (unsigned i = 0; i < node->count; i++) {
+        if (node->leaf)
+            visit(context, node->entries[i].value);
+        else
+            each_own(node->children[i], visit, context);
+    }
+}
+
+void addrtree_each_own(const struct addrtree *tree, void (*visit)(void *context, uint32_t value), void *context)
+{
+    if (tree->root)
+        each_own(tree->root, visit, context);
+}
+
 struct addrtree addrtree_share(struct addrtree *tree)
 {
     if (tree->root)

@@ -62,6 +62,9 @@ bool addrtree_floor(const struct addrtree *tree, uint64_t key, uint64_t *found, 
 /* The entry with the smallest key >= `key`; false when there is none. */
 bool addrtree_ceiling(const struct addrtree *tree, uint64_t key, uint64_t *found, uint32_t *value);
 
+/* Visits the entries in nodes that are this tree's alone. What is skipped was there when the tree was last shared. */
+void addrtree_each_own(const struct addrtree *tree, void (*visit)(void *context, uint32_t value), void *context);
+
 /* A copy that shares all nodes. Both are then freed apart. */
 struct addrtree addrtree_share(struct addrtree *tree);
 void addrtree_free(struct addrtree *tree);

@@ -44,7 +44,7 @@ static void ask_for_record(struct ahead *ahead, uint32_t at)
     const struct event *event = &ahead->waiting[at].event;
     const struct process *process = ahead->waiting[at].process;
     uint32_t record;
-    if (event->kind != EVENT_ALLOC && process &&
+    if (event->kind != EVENT_ALLOC &&
         addrtree_peek(&process->heap, ahead->waiting[at].spot, address_of(event), &record))
         __builtin_prefetch(pool_at(&ahead->flow->records, record), 1);
 }
@@ -66,10 +66,9 @@ void ahead_feed(struct ahead *ahead)
         return;
     }
     ahead->in++;
-    uint64_t *index = map64_find(&flow->process_of_pid, event->pid);
-    const struct process *process = index ? flow->processes.items[*index] : NULL;
+    const struct process *process = live_process_of(flow, event->pid, event->time);
     ahead->waiting[at].process = process;
-    ahead->waiting[at].spot = process ? addrtree_seek(&process->heap, address_of(event)) : ADDRTREE_NOWHERE;
+    ahead->waiting[at].spot = addrtree_seek(&process->heap, address_of(event));
     if (ahead->in - ahead->out > HALFWAY)
         ask_for_record(ahead, (ahead->in - 1 - HALFWAY) % QUEUE);
 }

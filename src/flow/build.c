@@ -68,6 +68,7 @@ void flow_free(struct flow *flow)
     array_free(&flow->threads);
     array_free(&flow->thread_nodes);
     array_free(&flow->thread_before);
+    array_free(&flow->thread_sibling);
     map64_free(&flow->thread_of_tid);
     pool_free(&flow->records);
     pool_free(&flow->tallies);

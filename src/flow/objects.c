@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { ROW_CHUNK = 256 };
+enum { ROW_CHUNK = 16 };
 
 static int by_birth(const void *left, const void *right, void *context)
 {

@@ -7,7 +7,7 @@ static struct process *process_new(struct flow *flow, uint32_t pid, uint64_t tim
 {
     struct process *process = mem_zalloc(sizeof *process);
     process->index = (uint32_t)flow->processes.count;
-    process->main_thread = FLOW_NONE;
+    process->last_thread = FLOW_NONE;
     process->brk = FLOW_NONE;
     process->heap.nodes = process->maps.nodes = process->statics.nodes = process->sections.nodes =
         process->stacks.nodes = &flow->nodes;
@@ -15,14 +15,17 @@ static struct process *process_new(struct flow *flow, uint32_t pid, uint64_t tim
         .pid = pid, .born = time, .died = UINT64_MAX, .exe = "", .command = "", .exit_status = -1};
     array_push(&flow->processes, process);
     *map64_insert(&flow->process_of_pid, pid, NULL) = process->index;
+    flow->last_process = process;
     return process;
 }
 
 struct process *live_process_of(struct flow *flow, uint32_t pid, uint64_t time)
 {
+    if (flow->last_process && flow->last_process->row.pid == pid)
+        return flow->last_process;
     uint64_t *place = map64_find(&flow->process_of_pid, pid);
     if (place)
-        return flow->processes.items[*place];
+        return flow->last_process = flow->processes.items[*place];
     struct process *process = process_new(flow, pid, time);
     process->implicit = true;
     return process;
@@ -44,6 +47,7 @@ static uint32_t thread_new(struct flow *flow, struct process *process, uint32_t 
     else
         flow->next_ordinal++;
     *place = index;
+    flow->last_threads[tid % LAST_THREADS] = index;
     array_push(&flow->threads, (struct flow_thread){.process = process->index,
                                                     .pid = process->row.pid,
                                                     .tid = tid,
@@ -55,16 +59,20 @@ static uint32_t thread_new(struct flow *flow, struct process *process, uint32_t 
     if (flow->topology->pretended)
         node = topology_node_of_cpu(flow->topology, topology_deal_cpu(flow->topology, ordinal));
     array_push(&flow->thread_nodes, (int16_t)node);
-    if (tid == process->row.pid)
-        process->main_thread = index;
+    array_push(&flow->thread_sibling, process->last_thread);
+    process->last_thread = index;
     return index;
 }
 
 uint32_t live_thread_of(struct flow *flow, struct process *process, uint32_t tid, uint64_t time)
 {
+    uint32_t *last = &flow->last_threads[tid % LAST_THREADS];
+    const struct flow_thread *thread = *last < flow->threads.count ? &flow->threads.items[*last] : NULL;
+    if (thread && thread->tid == tid && thread->process == process->index)
+        return *last;
     uint64_t *place = map64_find(&flow->thread_of_tid, thread_key(process->row.pid, tid));
     if (place && flow->threads.items[*place].process == process->index)
-        return (uint32_t)*place;
+        return *last = (uint32_t)*place;
     return thread_new(flow, process, tid, time);
 }
 
@@ -97,27 +105,35 @@ static void inherit(struct process *child, struct process *parent, uint64_t time
     child->last_fork = time;
 }
 
+struct ending {
+    struct flow *flow;
+    struct process *process;
+};
+
+static void end_block(void *context, uint32_t record)
+{
+    struct ending *ending = context;
+    live_record_die(ending->flow, ending->process, record, UINT64_MAX);
+}
+
+static void end_map(void *context, uint32_t range)
+{
+    struct ending *ending = context;
+    live_maps_end(ending->flow, ending->process, pool_at(&ending->flow->ranges, range)->record);
+}
+
+/* Objects that were never freed end with their process: `died` stays open, but they no longer count as live. What a fork
+ * only inherited is not looked at: there may be very many forks, each with all of its parent's blocks. */
 static void end_lives(struct flow *flow, struct process *process)
 {
+    struct ending ending = {flow, process};
+    addrtree_each_own(&process->heap, end_block, &ending);
+    addrtree_each_own(&process->maps, end_map, &ending);
+    addrtree_free(&process->heap);
+    addrtree_free(&process->maps);
     addrtree_free(&process->statics);
     addrtree_free(&process->sections);
     addrtree_free(&process->stacks);
-    uint64_t key = 0;
-    uint32_t value;
-    /* Objects that were never freed end with their process: `died` stays open, but they no longer count as live. */
-    while (addrtree_ceiling(&process->heap, key, &key, &value)) {
-        live_record_die(flow, process, value, UINT64_MAX);
-        if (key++ == UINT64_MAX)
-            break;
-    }
-    addrtree_free(&process->heap);
-    key = 0;
-    while (addrtree_ceiling(&process->maps, key, &key, &value)) {
-        live_maps_end(flow, process, pool_at(&flow->ranges, value)->record);
-        if (key++ == UINT64_MAX)
-            break;
-    }
-    addrtree_free(&process->maps);
     map64_free(&process->clones); /* modules stay: chains are named at the end */
     process->ended = true;
 }
@@ -158,9 +174,9 @@ void live_process_exit(struct flow *flow, const struct event *event)
         return;
     process->row.died = event->time;
     process->row.exit_status = event->exit_status;
-    for (size_t i = 0; i < flow->threads.count; i++) {
+    for (uint32_t i = process->last_thread; i != FLOW_NONE; i = flow->thread_sibling.items[i]) {
         struct flow_thread *thread = &flow->threads.items[i];
-        if (thread->process == process->index && thread->died == UINT64_MAX)
+        if (thread->died == UINT64_MAX)
             thread->died = event->time;
     }
     end_lives(flow, process);

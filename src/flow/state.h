@@ -99,7 +99,7 @@ enum { RECENT_FREES = 64 };
 
 struct process {
     struct flow_process row;
-    uint32_t index, main_thread;
+    uint32_t index, last_thread;
     bool implicit, ended;
     struct addrtree heap;     /* start -> record */
     struct addrtree maps;     /* start -> range */
@@ -132,6 +132,8 @@ struct waiting { /* a sample whose page's home comes later in the trace */
 
 enum reason { REASON_NO_MAP, REASON_FREED, REASON_METADATA, REASON_KERNEL, REASONS };
 
+enum { LAST_THREADS = 64 };
+
 struct flow {
     struct trace_reader *reader; /* NULL when fed by hand */
     struct symbols *symbols;
@@ -153,11 +155,14 @@ struct flow {
 
     array_of(struct process *) processes;
     struct map64 process_of_pid;
+    struct process *last_process; /* the newest of its pid */
     array_of(struct flow_thread) threads;
-    array_of(int16_t) thread_nodes;   /* pretended node of each */
-    array_of(uint32_t) thread_before; /* the thread that had the same tid before, or FLOW_NONE */
-    struct map64 thread_of_tid;       /* pid << 32 | tid */
+    array_of(int16_t) thread_nodes;    /* pretended node of each */
+    array_of(uint32_t) thread_before;  /* the thread that had the same tid before, or FLOW_NONE */
+    array_of(uint32_t) thread_sibling; /* the thread of the same process before it, or FLOW_NONE */
+    struct map64 thread_of_tid;        /* pid << 32 | tid */
     uint32_t next_ordinal;
+    uint32_t last_threads[LAST_THREADS]; /* by tid: the newest that was asked for */
 
     pool_of(struct record) records;
     uint32_t free_record; /* chain through `trail`, or FLOW_NONE */
