@@ -45,7 +45,7 @@ static inline bool varint_get(const uint8_t **at, const uint8_t *end, uint64_t *
 /* Differences wrap, so every pair of 64-bit numbers has one; near ones become small numbers. */
 static inline uint64_t zigzag(uint64_t difference)
 {
-    return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
+    return difference << 1 ^ -(difference >> 63);
 }
 
 static inline uint64_t unzigzag(uint64_t code)
