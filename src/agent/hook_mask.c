@@ -8,7 +8,7 @@
 
 AGENT_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 {
-    if (sampler_is_active())
+    if (sampler_is_active() || mask_hidden(&agent_self))
         return mask_change(how, set, old);
     real_need();
     return real.pthread_sigmask(how, set, old);

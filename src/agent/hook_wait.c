@@ -11,7 +11,7 @@
 
 static int wait_info(const sigset_t *set, siginfo_t *info)
 {
-    siginfo_t own;
+    siginfo_t own = {0};
     int signal;
     real_need();
     do
@@ -47,7 +47,7 @@ static int64_t now_ns(void)
 
 AGENT_EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
 {
-    siginfo_t own;
+    siginfo_t own = {0};
     siginfo_t *into = info ? info : &own;
     real_need();
     if (!timeout)

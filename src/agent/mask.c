@@ -1,5 +1,6 @@
 /* agent/mask.c - see mask.h. `hidden` is written by its own thread, and by handlers that the program runs there. */
 #include "agent/mask.h"
+#include "agent/sampler.h"
 #include "agent/signals.h"
 #include "agent/sys.h"
 
@@ -48,7 +49,8 @@ int mask_change(int how, const sigset_t *set, sigset_t *old)
                         : how == SIG_UNBLOCK ? believed & ~wanted
                                              : wanted | (believed & (bit_of(SIGCANCEL) | bit_of(SIGSETXID)));
         /* what the kernel blocks already (a signal that waits) stays so */
-        uint64_t hide = (next & need) == need && signals_is_own_process() ? need & ~kernel : 0;
+        bool may_hide = (next & need) == need && sampler_is_active() && signals_is_own_process();
+        uint64_t hide = may_hide ? need & ~kernel : 0;
         uint64_t told = next & ~hide;
         self->sampler.hidden = hidden | hide; /* a signal that comes in between finds both */
         result = kernel_mask(SIG_SETMASK, &told, NULL);

@@ -76,7 +76,7 @@ static bool start_timer(struct agent_thread *self, uint64_t tick_ns, int timer_s
     event.sigev_signo = timer_signal;
     event.sigev_value.sival_ptr = (void *)&tick_mark;
     event._sigev_un._tid = (pid_t)sys_call(SYS_gettid);
-    int timer;
+    int timer = 0;
     if (sys_call(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &timer) != 0)
         return false;
     self->sampler.timer = (void *)(intptr_t)timer;

@@ -165,7 +165,7 @@ bool step_fault(struct agent_thread *self, ucontext_t *context, int signal)
 {
     (void)signal;
     mcontext_t *registers = &context->uc_mcontext;
-    if (registers->pc - (uint64_t)access_begin < (uint64_t)(access_end - access_begin)) {
+    if (registers->pc - (uint64_t)access_begin < (uint64_t)access_end - (uint64_t)access_begin) {
         registers->regs[0] = 1;
         registers->pc = registers->regs[30];
         return true;
