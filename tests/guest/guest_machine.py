@@ -1,5 +1,6 @@
 """The emulated machine: finds QEMU, a kernel and busybox, knows the command line that works, and runs it."""
 import collections
+import lzma
 import os
 import pathlib
 import platform
@@ -81,6 +82,18 @@ def kernel():
         raise Unavailable(f"no kernel in {root}")
     unpacked = images[-1].with_name(images[-1].name.replace("vmlinuz", "vmlinux"))
     return unpacked if unpacked.exists() else _unpack_kernel(images[-1], unpacked)
+
+
+def modules(kernel_image):
+    """(name, bytes) of those modules of this kernel that the machine's ports need, in the order of loading."""
+    tree = kernel_image.parents[1] / "lib" / "modules"
+    found = []
+    for name in ("virtio", "virtio_ring", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci",
+                 "virtio_console"):
+        for path in sorted(tree.rglob(f"{name}.ko*")):
+            data = path.read_bytes()
+            found.append((f"{name}.ko", lzma.decompress(data) if path.suffix == ".xz" else data))
+    return found
 
 
 def arguments(kernel_image, initrd, nodes, cpus, memory):

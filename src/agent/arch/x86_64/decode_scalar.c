@@ -62,7 +62,7 @@ static bool decode_string(struct form *form, uint8_t opcode, unsigned size, stru
 static bool decode_x87(struct form *form, uint8_t opcode, struct decoded *decoded)
 {
     /* Bytes read, or written when negative, by opcode D8-DF and ModRM's reg; 0: no such instruction. */
-    static const int8_t bytes[8][8] = {
+    static const int16_t bytes[8][8] = {
         {4, 4, 4, 4, 4, 4, 4, 4},       {4, 0, -4, -4, 28, 2, -28, -2},  {4, 4, 4, 4, 4, 4, 4, 4},
         {4, -4, -4, -4, 0, 10, 0, -10}, {8, 8, 8, 8, 8, 8, 8, 8},        {8, -8, -8, -8, 108, 0, -108, -2},
         {2, 2, 2, 2, 2, 2, 2, 2},       {2, -2, -2, -2, 10, 8, -10, -8},
