@@ -105,9 +105,9 @@ void sampler_stop(void)
 void sampler_thread_start(struct agent_thread *self)
 {
     struct sampler_thread *sampler = &self->sampler;
-    const struct wire_config *config = agent_region ? &agent_region->config : NULL;
-    if (!sampling || sampler->ready || attach_is_shy() || !step_thread_start(self))
+    if (!sampling || !agent_region || sampler->ready || attach_is_shy() || !step_thread_start(self))
         return;
+    const struct wire_config *config = &agent_region->config;
     int saved = errno;
     sampler->random = (wire_counter() * 0x9e3779b97f4a7c15u ^ (uint64_t)self) | 1;
     sampler->period_ns = config->tick_ns;

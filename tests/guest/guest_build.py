@@ -2,7 +2,6 @@
 import json
 import pathlib
 import re
-import shutil
 import subprocess
 
 from guest_image import is_elf
@@ -60,7 +59,3 @@ def scratch(text, folder):
     path = pathlib.Path(folder) / "script"
     path.write_text(text)
     return path
-
-
-def clean(folder):
-    shutil.rmtree(folder, ignore_errors=True)
