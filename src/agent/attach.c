@@ -204,8 +204,10 @@ void attach_forked(void)
 {
     if (atomic_load_explicit(&phase, memory_order_acquire) != PHASE_ATTACHED)
         return;
-    if (agent_switch.live && process_pid != (uint32_t)sys_call(SYS_getpid))
-        agent_switch.live = agent_switch.heap = 0;
+    if (agent_switch.live && process_pid != (uint32_t)sys_call(SYS_getpid)) {
+        agent_switch.live = 0;
+        agent_switch.heap = 0;
+    }
     attach_look();
 }
 

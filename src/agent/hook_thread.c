@@ -86,7 +86,7 @@ AGENT_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
     const struct agent_thread *other = (const struct agent_thread *)((intptr_t)thread + distance);
     if (other == &agent_self || other->tid)
         tell_name(other->tid, name);
-    return result;
+    return 0;
 }
 
 AGENT_EXPORT int prctl(int option, ...)

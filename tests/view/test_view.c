@@ -51,10 +51,12 @@ static void put_story(struct writing *writing)
     put(writing, (struct event){.kind = EVENT_PROCESS_START, .process = {.exe = "/bin/story", .command = "story 1"}});
     put(writing, (struct event){.kind = EVENT_THREAD_START, .thread = {.name = "story"}});
     put(writing, (struct event){.kind = EVENT_THREAD_START, .tid = 101, .thread = {.name = "worker one"}});
-    put(writing,
-        (struct event){.kind = EVENT_THREAD_START,
-                       .tid = 102,
-                       .thread = {.name = "\033[31mr\xc3\xa9" "d\xff", .stack_low = 0x700000, .stack_high = 0x800000}});
+    put(writing, (struct event){.kind = EVENT_THREAD_START,
+                                .tid = 102,
+                                .thread = {.name = "\033[31mr\xc3\xa9"
+                                                   "d\xff",
+                                           .stack_low = 0x700000,
+                                           .stack_high = 0x800000}});
     for (uint32_t i = 0; i < 4; i++)
         put(writing,
             (struct event){.kind = EVENT_STACK, .stack = {.id = i + 1, .depth = i < 2 ? 2 : 1, .frames = chains[i]}});
