@@ -93,8 +93,9 @@ int capture_region_make(struct capture_region *region, const struct capture_opti
              region->fd, header->nonce);
     return 0;
 fail:
-    error_set(err, -errno, "cannot make the shared memory for the recording (%zu MiB): %s", region->bytes >> 20,
-              strerror(errno));
+    error_set(err, -errno, "cannot make the shared memory for the recording (%zu MiB): %s%s", region->bytes >> 20,
+              strerror(errno),
+              errno == EFBIG ? " (the limit for file sizes: ulimit -f unlimited, or --memory less)" : "");
     capture_region_free(region);
     return err ? err->code : -ENOMEM;
 }

@@ -84,11 +84,11 @@ static struct probe_result try_executable_memory(void *unused)
 {
     (void)unused;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    int fd = memfd_create("numalens-doctor", MFD_CLOEXEC);
-    if (fd < 0 || ftruncate(fd, (off_t)page) != 0)
+    void *writable = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (writable == MAP_FAILED)
         return (struct probe_result){.error = errno};
-    if (mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED ||
-        mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0) == MAP_FAILED)
+    void *code = mremap(writable, 0, page, MREMAP_MAYMOVE);
+    if (code == MAP_FAILED || mprotect(code, page, PROT_READ | PROT_EXEC) != 0)
         return (struct probe_result){.error = errno};
     return (struct probe_result){0};
 }
@@ -195,11 +195,11 @@ static void check_ticks(struct doctor *doctor)
     struct probe_result code = probe_in_child(try_executable_memory, NULL);
     if (code.error == 0)
         probe_add(doctor, GROUP, "executable_memory", "executable memory", DOCTOR_WORKS, NULL,
-                  "a memfd can be mapped for running code");
+                  "memory can be mapped for running code");
     else
         probe_add(doctor, GROUP, "executable_memory", "executable memory", DOCTOR_LIMITED,
                   "allow execmem to the program (SELinux: setsebool -P deny_execmem 0)",
-                  "a memfd cannot be mapped for running code (%s): on Arm, fewer instructions can be stepped",
+                  "memory cannot be mapped for running code (%s): on Arm, fewer instructions can be stepped",
                   probe_error_text(code.error));
 }
 

@@ -172,7 +172,7 @@ def limited():
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (100000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
     with Folder() as folder:
-        ended = record(folder, [python(), "-c", LOAD], ["--source", "none"], prepare=limit)
+        ended = record(folder, [python(), "-c", LOAD], prepare=limit)
         keys, counts = check_cut(ended)
         assert os.path.getsize(ended.trace) <= 100000
         assert int(keys["ending.unwritten"]) > 1000, keys

@@ -1,6 +1,7 @@
 /* agent/arch/aarch64/slots.c - see slots.h.
  *
- * One memfd, mapped twice: writable for the table and the code, executable for running. A slot is claimed by a
+ * Shared anonymous memory, mapped twice: writable for the table and the code, executable for running. (A memfd would
+ * do, but making it as large as it must be kills a program that runs under a small limit for file sizes.) A slot is claimed by a
  * compare-and-swap on its key from 0 to word | CLAIMED, filled, made visible to instruction fetch, and then marked READY. A
  * handler that meets a slot another thread is still filling ends its burst instead of waiting. */
 #include "agent/arch/aarch64/slots.h"
@@ -26,9 +27,8 @@ struct slots {
 static struct slots *slots_writable;
 static uint64_t slots_code;
 
-static void *map_shared(int fd, int prot)
+static void *mapped(long at)
 {
-    long at = sys_call(SYS_mmap, NULL, sizeof(struct slots), prot, MAP_SHARED, fd, 0L);
     return at < 0 && at > -4096 ? NULL : (void *)at;
 }
 
@@ -36,24 +36,20 @@ bool slots_start(void)
 {
     if (slots_writable)
         return true;
-    int fd = (int)sys_call(SYS_memfd_create, "numalens-slots", MFD_CLOEXEC);
-    if (fd < 0)
+    const size_t size = sizeof(struct slots);
+    void *writable = mapped(sys_call(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0L));
+    if (!writable)
         return false;
-    void *writable = NULL, *code = NULL;
-    if (sys_call(SYS_ftruncate, fd, sizeof(struct slots)) == 0) {
-        writable = map_shared(fd, PROT_READ | PROT_WRITE);
-        code = map_shared(fd, PROT_READ | PROT_EXEC);
-    }
-    sys_close(fd);
-    if (writable && code) {
+    /* an old size of 0 maps the same shared pages once more */
+    void *code = mapped(sys_call(SYS_mremap, writable, 0L, size, MREMAP_MAYMOVE));
+    if (code && sys_call(SYS_mprotect, code, size, PROT_READ | PROT_EXEC) == 0) {
         slots_code = (uint64_t)code;
         slots_writable = writable;
         return true;
     }
-    if (writable)
-        sys_unmap(writable, sizeof(struct slots));
+    sys_unmap(writable, size);
     if (code)
-        sys_unmap(code, sizeof(struct slots));
+        sys_unmap(code, size);
     return false;
 }
 
