@@ -85,8 +85,9 @@ static uint32_t call_identity(struct drawing *drawing, uint32_t step)
 static bool looked_through(struct drawing *drawing, uint32_t step)
 {
     const struct symbol_frame *frame = step_frame(drawing, step);
-    return wrapper_by_module(step_module(drawing, step)->name) || wrapper_by_name(frame->function, frame->file) ||
-           drawing->wrapper.items[identity(drawing, step)];
+    uint32_t line = identity(drawing, step); /* may move the array */
+    return drawing->wrapper.items[line] || wrapper_by_module(step_module(drawing, step)->name) ||
+           wrapper_by_name(frame->function, frame->file);
 }
 
 static void advance(struct drawing *drawing, struct chain *chain)

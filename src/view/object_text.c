@@ -37,8 +37,8 @@ static void put_chain(const struct flow *flow, const struct row *row, FILE *out)
                                     : mem_format("%s+0x%lx", *frames[i].function ? frames[i].function : "?",
                                                  (unsigned long)frames[i].offset);
         char *safe = text_safe(line);
-        fprintf(out, "  %s %s\n",
-                site->line == frames[i].line && strcmp(site->function, frames[i].function) == 0 ? ">" : " ", safe);
+        bool named = site->line && site->line == frames[i].line && strcmp(site->function, frames[i].function) == 0;
+        fprintf(out, "  %s %s\n", named ? ">" : " ", safe);
         free(safe);
         free(line);
     }
@@ -88,6 +88,7 @@ static void put_life(const struct flow *flow, const struct life *life, bool asci
     for (unsigned i = 0; i < SLICES; i++) {
         most = life->reads[i] > most ? life->reads[i] : most;
         most = life->writes[i] > most ? life->writes[i] : most;
+        most = life->remote[i] > most ? life->remote[i] : most;
     }
     fprintf(out, "\nWhen, from %s to %s after the start\n",
             number_seconds((double)(life->first - flow_start(flow)) * 1e-9),

@@ -84,8 +84,8 @@ static void one_node_is_local(void **state)
     feeding_free(&f);
 }
 
-/* Main and three threads; each touches a page, then all read all pages. Returns the remote ones of 16. */
-static uint64_t remote_of_sixteen(const char *deal_name, const char *homes)
+/* Main and three threads; each touches a page, then all read all pages. `expected`: the pages' homes. */
+static void check_homes(const char *deal_name, const char *homes, const char *from, const char *expected)
 {
     struct error err = {0};
     enum topology_deal deal = DEAL_PACKED;
@@ -105,20 +105,26 @@ static uint64_t remote_of_sixteen(const char *deal_name, const char *homes)
         feed_access(&f, 0x10000 + i / 4 * 0x1000, 0, SAMPLE_READ, 0);
     }
     flow_finish(f.flow);
-    uint64_t remote = flow_totals(f.flow).remote;
+    uint64_t remote = 0;
+    for (uint32_t i = 0; i < 16; i++) {
+        assert_int_equal(f.flow->marks.items[i].from, from[i % 4] - '0');
+        assert_int_equal(home_of_sample(&f, i), expected[i / 4] - '0');
+        remote += from[i % 4] != expected[i / 4];
+    }
     assert_int_equal(flow_totals(f.flow).home_known, 16);
+    assert_int_equal(flow_totals(f.flow).remote, remote);
     assert_int_equal(flow_object(f.flow, 0)->totals.remote, remote);
     feeding_free(&f);
-    return remote;
 }
 
 static void pretended_homes_follow_the_rules(void **state)
 {
     (void)state;
-    assert_int_equal(remote_of_sixteen("packed", "first-touch"), 8);
-    assert_int_equal(remote_of_sixteen("round-robin", "first-touch"), 8);
-    assert_int_equal(remote_of_sixteen("packed", "interleave"), 8);
-    assert_int_equal(remote_of_sixteen("packed", "bind:1"), 8);
+    check_homes("packed", "first-touch", "0011", "0011");
+    check_homes("round-robin", "first-touch", "0101", "0101");
+    check_homes("packed", "interleave", "0011", "0101");
+    check_homes("round-robin", "interleave", "0101", "0101");
+    check_homes("packed", "bind:1", "0011", "1111");
 }
 
 static void dealing_decides_who_is_near(void **state)

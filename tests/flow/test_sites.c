@@ -231,6 +231,21 @@ static void use_that_is_alike_keeps_the_line(void **state)
     assert_int_equal(site_at(one)->count, 2);
 }
 
+static void many_chains_are_many_sites(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 500; i++) {
+        uint64_t frames[] = {0x1000 + i * 16, 0x800000 + i * 48, 0x900000 + i % 7 * 16};
+        feed_stack(&f, 1000 + i, 3, frames);
+        feed_alloc(&f, 0x10000000 + i * 64, 64, 1000 + i);
+        feed_read(&f, 0x10000000 + i * 64);
+    }
+    flow_finish(f.flow);
+    assert_int_equal(flow_site_count(f.flow), 500);
+    for (uint32_t i = 0; i < 500; i++)
+        assert_int_equal(flow_site(f.flow, i)->totals.samples, 1);
+}
+
 static long zeroed_table[512];
 static long filled_table[4] = {1, 2, 3, 4};
 
@@ -349,6 +364,7 @@ int main(void)
         named(a_function_that_calls_itself_is_no_wrapper),
         named(use_decides_where_names_do_not),
         named(use_that_is_alike_keeps_the_line),
+        named(many_chains_are_many_sites),
         named(static_objects_and_sections_have_names),
         named(the_same_site_in_a_fork_and_at_another_address_is_one),
         named(functions_come_from_the_innermost_frame),

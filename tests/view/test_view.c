@@ -77,6 +77,8 @@ static void put_story(struct writing *writing)
     put_samples(writing, 10, 102, 0x30000, SAMPLE_READ, 90);
     put_samples(writing, 5, 102, 0x7f0000, SAMPLE_WRITE, 20);
     put_samples(writing, 3, 102, 0x900000, SAMPLE_READ, 20);
+    for (unsigned i = 0; i < 20; i++) /* reads and writes in turn, all of them remote */
+        put_samples(writing, 1, 101, 0x10000, i % 2 ? SAMPLE_READ : SAMPLE_WRITE, 220);
     put(writing, (struct event){.kind = EVENT_FREE, .free = {.addr = 0x20000}});
     put(writing, (struct event){.kind = EVENT_LOSS, .loss = {.cause = LOSS_RING_FULL, .count = 1234}});
     put(writing, (struct event){.kind = EVENT_PROCESS_EXIT, .exit_status = 3 << 8});
@@ -126,7 +128,7 @@ static char *shown(const char *machine, unsigned what, struct view_options optio
     if (options.filter.kind == 0 && !options.filter.text)
         options.filter.kind = -1;
     int failed = what == REPORT   ? view_report(flow, &options, out, &err)
-                 : what == OBJECT ? view_object(flow, 0, &options, out, &err)
+                 : what == OBJECT ? view_object(flow, 1, &options, out, &err)
                                   : view_rows(flow, what, &options, out, &err);
     assert_int_equal(failed, 0);
     fclose(out);
