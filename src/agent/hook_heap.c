@@ -81,9 +81,9 @@ static void *leave_arena(void *block, size_t size)
 /* The old life ends before, the new one begins after; when nothing came of it, the old block is told of again. */
 static inline void *change_size(void *block, size_t size, enum alloc_fn fn, const struct unwind_regs *caller)
 {
+    bool arena = block && arena_owns(block);
     if (!attach_heap())
-        return arena_owns(block) ? leave_arena(block, size) : real.realloc(block, size);
-    bool arena = arena_owns(block);
+        return arena ? leave_arena(block, size) : real.realloc(block, size);
     if (block && !arena)
         heap_gone(block, fn, caller->pc);
     void *changed = arena ? leave_arena(block, size) : real.realloc(block, size);
