@@ -26,7 +26,7 @@ ANSWERS = [
     ("ratio", "examples/ratio", ["--rounds=500"], []),
     ("cxx", "examples/cxx_new", ["--rounds=6000"], OFTEN),
     ("child", "examples/child", ["--exec", "--rounds=1200"], OFTEN),
-    ("pretended", "examples/handover", ["--rounds=150"], ["--topology", "numa:2 core:2", "--deal=round-robin"]),
+    ("pretended", "examples/handover", ["--rounds=150"], [*OFTEN, "--topology", "numa:2 core:2", "--deal=round-robin"]),
 ]
 # Sampled far more often than by default: these are to break if anything can.
 HARMLESS = [
@@ -164,7 +164,7 @@ def judge_answers(tap, results):
     if judge.good:
         tap.is_equal("pretended: two pretended nodes",
                      [judge.report["topology"].get(key) for key in ("nodes", "pretended")], [2, True])
-        tap.check("pretended: the buffer has nearly all", judge.row("buffer")["share"] > 0.9, judge.row("buffer"))
+        tap.check("pretended: the buffer has most", judge.row("buffer")["share"] > 0.7, judge.row("buffer"))
 
 
 def judge_stores(tap, results):
