@@ -1,4 +1,4 @@
-/* memory_bound.c - two threads, each: random updates of one array and a triad over three others, 192 MiB in all. */
+/* memory_bound.c - two threads, each: random updates of one array and a triad over three others, 160 MiB in all. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
