@@ -124,7 +124,7 @@ static void introduce(struct agent_thread *self, bool forked)
     if (ring_claim(self)) {
         process_tell(self);
         if (forked)
-            thread_tell(self, 0);
+            thread_tell(self, 0, agent_time());
         else
             process_tell_main(self);
     }

@@ -14,6 +14,7 @@ struct start {
     void *(*routine)(void *);
     void *argument;
     uint64_t hidden; /* of its creator's signal mask */
+    uint64_t created;
 };
 enum { STARTS = 256 };
 static struct start starts[STARTS];
@@ -27,6 +28,7 @@ static struct start *start_take(void *(*routine)(void *), void *argument)
             start->routine = routine;
             start->argument = argument;
             start->hidden = mask_hidden(&agent_self);
+            start->created = agent_time();
             return start;
         }
     }
@@ -43,10 +45,11 @@ static void *run(void *argument)
     struct start *start = argument;
     void *(*routine)(void *) = start->routine;
     void *routine_argument = start->argument;
+    uint64_t created = start->created;
     mask_inherit(&agent_self, start->hidden);
     start_release(start);
     if (attach_live())
-        thread_begin((uint64_t)routine);
+        thread_begin((uint64_t)routine, created);
     return routine(routine_argument);
 }
 

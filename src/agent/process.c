@@ -97,7 +97,7 @@ void process_tell_main(struct agent_thread *self)
     self->stack_asked = true;
     self->stack_low = found.stack.addr;
     self->stack_high = found.stack.addr + found.stack.size;
-    thread_tell(self, 0);
+    thread_tell(self, 0, agent_time());
     if (found.heap.size)
         record_map(self, &found.heap, 0);
     if (found.stack.size)

@@ -70,7 +70,7 @@ void thread_find_stack(struct agent_thread *self)
     self->stack_high = search.high;
 }
 
-void thread_tell(struct agent_thread *self, uint64_t entry)
+void thread_tell(struct agent_thread *self, uint64_t entry, uint64_t time)
 {
     enum { WORDS = sizeof(struct wire_thread) / 8 };
     struct wire_thread *record = agent_reserve(self, WORDS, LOSS_RING_FULL, false);
@@ -78,7 +78,7 @@ void thread_tell(struct agent_thread *self, uint64_t entry)
     if (!record)
         return;
     record->head = (struct wire_head){.type = WIRE_THREAD, .words = WORDS, .cpu = agent_cpu(), .value = self->tid};
-    record->time = agent_time();
+    record->time = time;
     record->stack_low = self->stack_low;
     record->stack_high = self->stack_high;
     record->entry = entry;
@@ -101,13 +101,13 @@ bool thread_ready(struct agent_thread *self, bool may_ask)
         return false;
     watch_end(self);
     process_tell(self);
-    thread_tell(self, 0);
+    thread_tell(self, 0, agent_time());
     if (may_ask)
         sampler_thread_start(self);
     return true;
 }
 
-void thread_begin(uint64_t entry)
+void thread_begin(uint64_t entry, uint64_t created)
 {
     struct agent_thread *self = &agent_self;
     int saved = errno;
@@ -125,7 +125,7 @@ void thread_begin(uint64_t entry)
     if (!self->producer.ring && ring_claim(self)) {
         watch_end(self);
         process_tell(self);
-        thread_tell(self, entry);
+        thread_tell(self, entry, created);
     }
     /* The linker allocated for this thread, so it looks as if it had loaded something; a thread that never allocates
      * would leave it at that. */

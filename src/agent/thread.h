@@ -14,11 +14,12 @@ bool thread_ready(struct agent_thread *self, bool may_ask);
 /* Finds the stack of a thread that was not started through pthread_create. */
 void thread_find_stack(struct agent_thread *self);
 
-/* Records the start with what is known. The thread has a ring. */
-void thread_tell(struct agent_thread *self, uint64_t entry);
+/* Records the start, at `time`, with what is known. The thread has a ring. */
+void thread_tell(struct agent_thread *self, uint64_t entry, uint64_t time);
 
-/* The start of a thread made by pthread_create, on that thread. */
-void thread_begin(uint64_t entry);
+/* The start of a thread made by pthread_create, on that thread. `created` is when its creator asked for it: so threads
+ * are told in the order of their creation, whichever of them runs first. */
+void thread_begin(uint64_t entry, uint64_t created);
 
 /* Records the end and closes the ring. What the thread still does is lost, and counted. */
 void thread_end(struct agent_thread *self);

@@ -186,6 +186,15 @@ def demo():
     assert len([t for t in result["threads"] if t["name"].startswith("worker ")]) == 8
 
 
+@check("threads are dealt onto a pretended machine in the order of their creation")
+def dealt():
+    result = record_and_report([example("demo")], ["--topology", "numa:4 core:2"])
+    workers = [t for t in result["threads"] if t["name"].startswith("worker ")]
+    nodes = {t["name"]: sorted(node for node, count in t["nodes"].items() if count > t["samples"] / 20) for t in workers}
+    expected = {"worker %d" % i: sorted({"0", str((i + 1) // 2 % 4)}) for i in range(8)}  # shared data on 0, own at home
+    assert nodes == expected, nodes
+
+
 @check("shares are right within 3 points on average")
 def average():
     assert errors, "no share was checked"
