@@ -174,8 +174,11 @@ int program_check(const char *name, int *exit_status, struct error *err)
         code = error_set(err, -EISDIR, "%s is a folder, not a program", name);
     } else if (cause) {
         *exit_status = PROGRAM_NOT_EXECUTABLE;
+        bool closed = stat(path, &status) != 0; /* not the file itself but a folder on the way to it */
         code = error_set(err, -cause, "%s cannot be run: %s", name,
-                         cause == EACCES ? "it is not executable (chmod +x makes it so)" : strerror(cause));
+                         cause != EACCES ? strerror(cause)
+                         : closed        ? "you may not enter the folder it lies in"
+                                         : "it is not executable (chmod +x makes it so)");
     } else {
         code = check_file(path, 0, exit_status, err);
     }

@@ -124,9 +124,13 @@ def nobody():
         raise Skip("needs root to become nobody")
     prefix = [nlens.tool("setpriv"), "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all",
               "--inh-caps=-all", "--"]
-    if run([*prefix, nlens.NUMALENS, "--version"]).status != 0:
-        raise Skip("nobody cannot run programs from this folder")
-    found = doctor(prefix)
+    with Folder() as folder:  # the build may lie where nobody has no access
+        os.chmod(folder, 0o755)
+        for name in ("cli/numalens", "agent/libnumalens-agent.so"):
+            place = os.path.join(folder, "src", name)
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            shutil.copy(os.path.join(nlens.BUILD, "src", name), place)
+        found = doctor(prefix, binary=os.path.join(folder, "src/cli/numalens"))
     note(found["answer"])
     assert found["works"] and status(found, "recording") == "works", found["by_id"]["recording"]
     assert "uid 65534" in found["by_id"]["user"]["detail"] and "without" in found["by_id"]["user"]["detail"]
