@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAGES_MOST = 64, KERNEL_BIT = 63 };
+enum { PAGES_MOST = 128, KERNEL_BIT = 63 }; /* 128: with its head just what perf_event_mlock_kb allows by default */
 
 struct perf_source {
     struct perf_ring *rings;

@@ -34,9 +34,9 @@ enum {
 static const struct argp_option option_table[] = {
     {"output", 'o', "FILE", 0, "write the recording to FILE (numalens.data)", 1},
     {0, 0, 0, 0, "How often:", 2},
-    {"frequency", 'F', "HZ", 0, "bursts a second of CPU time of each thread (200)", 2},
+    {"frequency", 'F', "HZ", 0, "bursts a second of CPU time of each thread (100)", 2},
     {"period", 'c', "TIME", 0, "instead: mean CPU time between bursts, such as 5ms or 500us", 2},
-    {"burst", KEY_BURST, "K", 0, "accesses a burst (8)", 2},
+    {"burst", KEY_BURST, "K", 0, "accesses a burst (16)", 2},
     {"budget", KEY_BUDGET, "PERCENT", 0, "of a thread's CPU time that sampling may cost (2)", 2},
     {0, 0, 0, 0, "What:", 3},
     {"loads", KEY_LOADS, 0, 0, "loads only", 3},
@@ -286,8 +286,8 @@ int cmd_record(int argc, char **argv)
 {
     struct wishes wishes = {
         .options = {.output = "numalens.data",
-                    .tick_ns = 5000000,
-                    .burst = 8,
+                    .tick_ns = 10000000,
+                    .burst = 16,
                     .budget_ppm = 20000,
                     .max_frames = 32,
                     .loads = true,
