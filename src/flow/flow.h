@@ -30,6 +30,8 @@ struct flow_totals {
     uint64_t latency_sum, latency_count;
 };
 
+void flow_totals_add(struct flow_totals *to, const struct flow_totals *from);
+
 struct flow_process {
     uint32_t pid;
     uint64_t born, died; /* died: UINT64_MAX when not seen */

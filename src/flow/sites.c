@@ -131,7 +131,7 @@ static void expand_chain(struct drawing *drawing, uint32_t leaf)
     array_push(&drawing->chains, chain);
 }
 
-static void totals_add(struct flow_totals *to, const struct flow_totals *from)
+void flow_totals_add(struct flow_totals *to, const struct flow_totals *from)
 {
     to->samples += from->samples;
     to->reads += from->reads;
@@ -197,7 +197,7 @@ static bool weigh(struct drawing *drawing)
     size_t merged = 0;
     for (size_t i = 0; i < calls.count; i++) {
         if (merged && by_callee(&calls.items[merged - 1], &calls.items[i]) == 0)
-            totals_add(&calls.items[merged - 1].totals, &calls.items[i].totals);
+            flow_totals_add(&calls.items[merged - 1].totals, &calls.items[i].totals);
         else
             calls.items[merged++] = calls.items[i];
     }
@@ -381,7 +381,7 @@ void live_sites_draw(struct flow *flow)
             continue;
         ends[record->trail] = true;
         struct flow_totals totals = flow_object_totals(flow, i);
-        totals_add(&drawing.used[record->trail], &totals);
+        flow_totals_add(&drawing.used[record->trail], &totals);
     }
     for (uint32_t i = 1; i < trails; i++) {
         if (ends[i])
@@ -398,7 +398,7 @@ void live_sites_draw(struct flow *flow)
     array_each (&drawing.chains, struct chain, chain) {
         uint32_t site = site_on(&drawing, drawing.steps.items[chain->at].trail, chain);
         count_leaf(flow, chain->leaf, site, own[chain->leaf], own_bytes[chain->leaf]);
-        totals_add(&flow->sites.items[site].totals, &drawing.used[chain->leaf]);
+        flow_totals_add(&flow->sites.items[site].totals, &drawing.used[chain->leaf]);
         ends[chain->leaf] = false;
     }
     for (uint32_t i = 1; i < trails; i++) {
@@ -406,7 +406,7 @@ void live_sites_draw(struct flow *flow)
             continue;
         uint32_t site = site_on(&drawing, i, NULL);
         count_leaf(flow, i, site, own[i], own_bytes[i]);
-        totals_add(&flow->sites.items[site].totals, &drawing.used[i]);
+        flow_totals_add(&flow->sites.items[site].totals, &drawing.used[i]);
     }
     peaks(flow);
     number_twins(flow);

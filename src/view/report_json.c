@@ -31,6 +31,18 @@ static void put_nodes(struct json *json, const struct flow *flow, const char *ke
     json_end(json);
 }
 
+/* What rows of every kind have. */
+static void put_totals(struct json *json, const struct rows *rows, const struct row *row)
+{
+    json_number(json, "samples", row->totals.samples);
+    json_real(json, "share", share_of(row->totals.samples, rows->samples), SHARE_DECIMALS);
+    json_number(json, "reads", row->totals.reads);
+    json_number(json, "writes", row->totals.writes);
+    json_number(json, "remote", row->totals.remote);
+    json_real(json, "remote_share", share_of(row->totals.remote, row->totals.home_known), SHARE_DECIMALS);
+    put_mean(json, "latency_mean", &row->totals);
+}
+
 static void put_object(struct json *json, const struct rows *rows, const struct row *row)
 {
     const struct flow *flow = rows->flow;
@@ -63,13 +75,7 @@ static void put_object(struct json *json, const struct rows *rows, const struct 
         json_null(json, "died_s");
     else
         json_real(json, "died_s", seconds_since(flow, row->died), 6);
-    json_number(json, "samples", row->totals.samples);
-    json_real(json, "share", share_of(row->totals.samples, rows->samples), SHARE_DECIMALS);
-    json_number(json, "reads", row->totals.reads);
-    json_number(json, "writes", row->totals.writes);
-    json_number(json, "remote", row->totals.remote);
-    json_real(json, "remote_share", share_of(row->totals.remote, row->totals.home_known), SHARE_DECIMALS);
-    put_mean(json, "latency_mean", &row->totals);
+    put_totals(json, rows, row);
     if (row->has_p95)
         json_number(json, "latency_p95", row->p95);
     else
@@ -101,13 +107,7 @@ static void put_thread(struct json *json, const struct rows *rows, const struct 
     json_number(json, "pid", thread->pid);
     json_text(json, "name", thread->name);
     json_text(json, "binary", row->module);
-    json_number(json, "samples", row->totals.samples);
-    json_real(json, "share", share_of(row->totals.samples, rows->samples), SHARE_DECIMALS);
-    json_number(json, "reads", row->totals.reads);
-    json_number(json, "writes", row->totals.writes);
-    json_number(json, "remote", row->totals.remote);
-    json_real(json, "remote_share", share_of(row->totals.remote, row->totals.home_known), SHARE_DECIMALS);
-    put_mean(json, "latency_mean", &row->totals);
+    put_totals(json, rows, row);
     json_real(json, "born_s", seconds_since(rows->flow, row->born), 6);
     if (row->died == UINT64_MAX)
         json_null(json, "died_s");
@@ -127,13 +127,7 @@ static void put_function(struct json *json, const struct rows *rows, const struc
     else
         json_null(json, "line");
     json_text(json, "module", row->module);
-    json_number(json, "samples", row->totals.samples);
-    json_real(json, "share", share_of(row->totals.samples, rows->samples), SHARE_DECIMALS);
-    json_number(json, "reads", row->totals.reads);
-    json_number(json, "writes", row->totals.writes);
-    json_number(json, "remote", row->totals.remote);
-    json_real(json, "remote_share", share_of(row->totals.remote, row->totals.home_known), SHARE_DECIMALS);
-    put_mean(json, "latency_mean", &row->totals);
+    put_totals(json, rows, row);
     json_end(json);
 }
 

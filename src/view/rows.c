@@ -5,17 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void totals_add(struct flow_totals *to, const struct flow_totals *from)
-{
-    to->samples += from->samples;
-    to->reads += from->reads;
-    to->writes += from->writes;
-    to->remote += from->remote;
-    to->home_known += from->home_known;
-    to->latency_sum += from->latency_sum;
-    to->latency_count += from->latency_count;
-}
-
 static struct row object_row(const struct flow *flow, uint32_t index)
 {
     const struct flow_object *object = flow_object(flow, index);
@@ -78,7 +67,7 @@ static uint32_t group_of(struct rows *rows, struct strtab *keys, uint32_t object
 
 static void add_to_group(struct row *group, const struct row *row)
 {
-    totals_add(&group->totals, &row->totals);
+    flow_totals_add(&group->totals, &row->totals);
     group->count++;
     group->bytes += row->size;
     group->size = group->kind == OBJECT_STACK ? group->size + row->size
