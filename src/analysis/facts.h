@@ -1,0 +1,122 @@
+/* analysis/facts.h - what is true of each object, and of each site with all its objects (SPEC M13).
+ *
+ * A pure function of a flow: one pass over its accesses, time and memory linear in them. A fact is a number or a word
+ * with a stated meaning, never a judgement; judging is findings.h's work. A subject is what a finding can be about: an
+ * object, or a site (all instances that one call chain allocated), or all stacks of a process together. */
+#ifndef NUMALENS_ANALYSIS_FACTS_H
+#define NUMALENS_ANALYSIS_FACTS_H
+
+#include "base/array.h"
+#include "flow/flow.h"
+
+enum fact_use {
+    USE_READ_ONLY,   /* nobody wrote after its initialisation */
+    USE_READ_MOSTLY, /* at most one access in ten writes */
+    USE_WRITTEN,
+};
+
+enum fact_sharing {
+    SHARING_THREAD, /* private to one thread, but for its initialisation and stray accesses (2% or less) */
+    SHARING_NODE,   /* several threads, all of one node */
+    SHARING_ALL,    /* threads of several nodes */
+};
+
+enum fact_turns {
+    TURNS_NONE,       /* fewer than two using threads, or too few samples to say */
+    TURNS_DISJOINT,   /* threads take turns: their time intervals hardly overlap */
+    TURNS_CONCURRENT, /* threads use it at the same time */
+};
+
+enum fact_shape { SHAPE_UNKNOWN, SHAPE_SEQUENTIAL, SHAPE_STRIDED, SHAPE_RANDOM };
+
+struct fact_user { /* one thread's use of a subject */
+    uint32_t thread;
+    int16_t node; /* it mostly came from, or -1 */
+    uint64_t samples, reads, writes, remote;
+    uint64_t touched;     /* pages of it that this thread touched first */
+    uint64_t first, last; /* times */
+};
+
+struct fact_phase { /* a stretch of time in which the subject is hot */
+    uint64_t start, end;
+    uint64_t samples, remote;
+};
+
+struct facts_subject {
+    uint32_t object; /* of an object; of a site: the one with the most samples */
+    uint32_t site;   /* FLOW_NONE for what nobody allocated */
+    uint32_t process;
+    uint32_t instances; /* sampled ones */
+    struct flow_totals totals;
+
+    array_of(struct fact_user) users; /* most samples first */
+    uint32_t using_threads;           /* users with more than stray accesses */
+    uint32_t using_nodes;
+    uint64_t *from, *home; /* samples by node it came from, by home: node_count each */
+
+    enum fact_use use;
+    uint32_t writers;      /* threads that write after the initialisation */
+    uint64_t init_end;     /* when the initialisation was over: the first use by another thread than the
+                                            one that touched it first, or the first read; born when none was seen */
+    uint64_t init_samples; /* samples before that; they do not count below */
+    enum fact_sharing sharing;
+    uint32_t private_instances; /* of a site: instances that are SHARING_THREAD */
+
+    uint32_t alloc_thread;             /* or FLOW_NONE */
+    int16_t alloc_node, toucher_node;  /* node of the allocating thread; of the thread that first touched most pages */
+    int16_t main_home, main_user_node; /* node most samples lie on; come from; -1 when not known */
+    uint32_t toucher, main_user;       /* threads, or FLOW_NONE */
+    uint64_t alloc_thread_samples;     /* after initialisation, by the allocating thread */
+    uint64_t first_remote;             /* ns from birth to the first remote use, UINT64_MAX when there was none */
+
+    enum fact_turns turns;
+    double overlap;    /* share of its hot time slices with threads of two nodes or more: 0 to 1 */
+    uint64_t switches; /* the paper's Figure 3: changes of thread, and the mean ns between them */
+    uint64_t switch_ns;
+
+    uint64_t pages, pages_moved; /* pages sampled or touched; those whose home changed */
+    uint64_t mixed_pages;        /* pages of it that also hold objects private to threads of other nodes */
+    uint64_t mixed_remote;       /* remote samples on those */
+    uint64_t false_sharing;      /* samples on lines where different threads use different bytes, one writing */
+    uint64_t true_sharing;       /* samples on lines where different threads use the same bytes, one writing */
+    uint64_t worst_line;         /* address of the falsely shared line with the most samples, 0: none */
+
+    enum fact_shape shape;
+    int64_t stride;     /* bytes, the most frequent; 0 when not known */
+    double shape_share; /* of the consecutive pairs in bursts that say so */
+    array_of(struct fact_phase) phases;
+};
+
+struct facts_node {                      /* of one node's memory */
+    uint64_t samples, remote;            /* that lie on it, from elsewhere */
+    uint64_t latency_sum, latency_count; /* of those beyond the caches */
+};
+
+struct facts_thread {
+    uint64_t *homes; /* samples by home node */
+};
+
+struct facts {
+    const struct flow *flow;
+    uint32_t node_count;
+    array_of(
+        struct facts_subject) objects;    /* sampled objects by index; stacks are one per process, under their first */
+    array_of(struct facts_subject) sites; /* by site index; those without samples have totals of 0 */
+    struct facts_node *nodes;
+    struct facts_thread *threads;
+    uint64_t *matrix; /* node_count * node_count samples: from, home */
+    struct flow_totals totals;
+    uint64_t slow_ns; /* latency above which an access is taken to have gone beyond the caches */
+    uint64_t slow_local_sum, slow_local_count, slow_remote_sum, slow_remote_count; /* latencies above it */
+};
+
+/* NULL with `err` when the trace cannot be read. */
+struct facts *facts_make(const struct flow *flow, struct error *err);
+void facts_free(struct facts *facts);
+
+const char *fact_use_name(enum fact_use use);             /* "read-only", "read-mostly", "written" */
+const char *fact_sharing_name(enum fact_sharing sharing); /* "thread", "node", "shared" */
+const char *fact_turns_name(enum fact_turns turns);       /* "none", "disjoint", "concurrent" */
+const char *fact_shape_name(enum fact_shape shape);       /* "unknown", "sequential", "strided", "random" */
+
+#endif

@@ -1,0 +1,73 @@
+/* analysis/findings.h - why memory is remote and what to do about it: patterns judged from facts, worst first.
+ *
+ * A finding names one pattern on one subject, says how much it matters and how sure it is, gives the change to make and
+ * why not the other ones. Judging needs no human and no tuning for a machine: every bound stands in findings_bounds. */
+#ifndef NUMALENS_ANALYSIS_FINDINGS_H
+#define NUMALENS_ANALYSIS_FINDINGS_H
+
+#include "analysis/facts.h"
+
+enum pattern {
+    PATTERN_REMOTE_AFTER_ALLOCATION, /* allocated (and touched) by one thread, used by one on another node */
+    PATTERN_ALTERNATE_REMOTE,        /* threads of several nodes take turns */
+    PATTERN_CONCURRENT_REMOTE,       /* threads of several nodes at the same time */
+    PATTERN_SATURATED_NODE,          /* most of the traffic goes to one node's memory, from several nodes */
+    PATTERN_FAR_INITIALISED,         /* parts private to threads of other nodes, all touched first by one thread */
+    PATTERN_MIXED_PAGES,             /* small private objects of many threads share pages */
+    PATTERN_FALSE_SHARING,
+    PATTERNS
+};
+
+enum action {
+    ACTION_ALLOCATE_NEAR, /* let the using thread allocate, or numa_alloc_onnode */
+    ACTION_FIRST_TOUCH,   /* let the using threads initialise */
+    ACTION_MIGRATE,       /* move the pages when the user changes */
+    ACTION_PIN_TOGETHER,  /* threads on the node that holds the data */
+    ACTION_DUPLICATE,     /* one copy a node */
+    ACTION_INTERLEAVE,
+    ACTION_SPREAD,         /* different hot objects on different nodes */
+    ACTION_SEPARATE_PAGES, /* one arena a thread; page-aligned */
+    ACTION_PAD,            /* one cache line a thread */
+    ACTIONS
+};
+
+struct advice {
+    enum action action;
+    const char *why;
+    const char *code; /* lines of code or a command, "" for advice against */
+};
+
+struct finding {
+    enum pattern pattern;
+    const struct facts_subject *subject; /* NULL for a finding on a node */
+    bool is_site;                        /* the subject is a site with more than one instance */
+    int node;                            /* PATTERN_SATURATED_NODE, else -1 */
+    const char *name; /* left-hand side of the allocating line (`s->basis`), else symbol, else function */
+    const char *function, *file;
+    uint32_t line;
+    uint64_t remote_samples;
+    double share_of_remote; /* of all remote samples, 0 to 1 */
+    double lost_time_share; /* of the program's time, estimated; gain_text says under which assumption */
+    double confidence;      /* 0 to 1, from the number of samples behind the decisive number */
+    const char *evidence;   /* one or two numbers in a sentence */
+    const char *gain;       /* what the first advice would win, and the assumption */
+    array_of(struct advice) advice, against;
+};
+
+struct findings {
+    const struct facts *facts;
+    struct strtab *texts;
+    array_of(struct finding) items;       /* worst first */
+    bool numa_bound;                      /* false: NUMA is not what slows this program; `gate` says why */
+    double remote_time_share, gate_bound; /* estimated share of time in remote latency; the bound */
+    const char *gate;                     /* the sentence */
+};
+
+struct findings *findings_make(const struct facts *facts);
+void findings_free(struct findings *findings);
+
+const char *pattern_name(enum pattern pattern); /* "remote-after-allocation", ... as in JSON */
+const char *pattern_text(enum pattern pattern); /* a phrase for people */
+const char *action_name(enum action action);    /* "allocate-near", ... */
+
+#endif
