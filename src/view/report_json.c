@@ -208,7 +208,7 @@ static void put_session(struct json *json, const struct flow *flow)
     json_end(json);
 }
 
-static void put_traffic(struct json *json, const struct flow *flow, const struct facts *facts)
+static void put_traffic(struct json *json, const struct flow *flow, const struct row_facts *facts)
 {
     json_array(json, "traffic");
     for (uint32_t from = 0; from < facts->nodes; from++) {
@@ -229,7 +229,7 @@ int report_json(const struct flow *flow, const struct view_options *options, FIL
 {
     enum { TOP_OBJECTS = 20 };
     struct rows threads = {0}, objects = {0};
-    struct facts facts = {0};
+    struct row_facts facts = {0};
     rows_make(&threads, flow, VIEW_THREADS, options, NULL, 0);
     rows_make(&objects, flow, VIEW_OBJECTS, options, NULL, options->limit ? options->limit : TOP_OBJECTS);
     int failed = rows_facts(&objects, &facts, err);
@@ -248,7 +248,7 @@ int report_json(const struct flow *flow, const struct view_options *options, FIL
         put_session(json, flow);
         failed = json_finish(json, err);
     }
-    facts_free(&facts);
+    row_facts_free(&facts);
     rows_free(&threads);
     rows_free(&objects);
     return failed;

@@ -19,7 +19,7 @@ struct report {
     struct flow_totals totals;
     struct whole whole;
     struct rows sites, threads, functions;
-    struct facts facts;
+    struct row_facts facts;
     const char *unit;
     bool by_remote; /* rows are in order of remote accesses */
     FILE *out;
@@ -83,7 +83,7 @@ static void answer_remote(const struct report *report)
 
 static void answer_latency(const struct report *report)
 {
-    const struct facts *facts = &report->facts;
+    const struct row_facts *facts = &report->facts;
     const struct flow_totals *totals = &report->totals;
     if (totals->latency_count == 0)
         return;
@@ -359,7 +359,7 @@ int report_text(const struct flow *flow, const struct view_options *options, FIL
         dig_deeper(&report);
         failed = report_flush(out, err);
     }
-    facts_free(&report.facts);
+    row_facts_free(&report.facts);
     rows_free(&report.sites);
     rows_free(&report.threads);
     rows_free(&report.functions);

@@ -41,7 +41,7 @@ struct rows {
 };
 
 /* Facts of the whole that need every access. */
-struct facts {
+struct row_facts {
     uint32_t nodes;
     uint64_t *matrix;                                          /* nodes * nodes: from, home */
     uint64_t *thread_nodes;                                    /* threads * nodes: home */
@@ -56,8 +56,8 @@ void rows_one_object(struct rows *rows, const struct flow *flow, uint32_t object
 void rows_free(struct rows *rows);
 
 /* Reads every access once for the rows' threads, homes and percentiles, and (unless NULL) the whole's. */
-int rows_facts(struct rows *rows, struct facts *facts, struct error *err);
-void facts_free(struct facts *facts);
+int rows_facts(struct rows *rows, struct row_facts *facts, struct error *err);
+void row_facts_free(struct row_facts *facts);
 
 static inline double share_of(uint64_t part, uint64_t whole)
 {

@@ -1,4 +1,4 @@
-/* view/facts.c - one pass over every access, for what totals do not tell: threads and homes of each row, percentiles
+/* view/row_facts.c - one pass over every access, for what totals do not tell: threads and homes of each row, percentiles
  * (exact: the 95th of 100 in order), the traffic between nodes. */
 #include "view/rows.h"
 
@@ -7,7 +7,7 @@
 
 struct pass {
     struct rows *rows;
-    struct facts *facts;
+    struct row_facts *facts;
     uint32_t nodes;
 };
 
@@ -34,7 +34,7 @@ static void note_row(struct pass *pass, struct row *row, const struct flow_acces
 
 static void note_facts(struct pass *pass, const struct flow_access *access)
 {
-    struct facts *facts = pass->facts;
+    struct row_facts *facts = pass->facts;
     facts->levels[access->level & 15]++;
     if (access->home >= 0 && access->from >= 0)
         facts->matrix[(uint32_t)access->from * pass->nodes + (uint32_t)access->home]++;
@@ -71,12 +71,12 @@ static int by_value(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-int rows_facts(struct rows *rows, struct facts *facts, struct error *err)
+int rows_facts(struct rows *rows, struct row_facts *facts, struct error *err)
 {
     const struct flow *flow = rows->flow;
     struct pass pass = {.rows = rows, .facts = facts, .nodes = flow_topology(flow)->node_count};
     if (facts) {
-        *facts = (struct facts){.nodes = pass.nodes};
+        *facts = (struct row_facts){.nodes = pass.nodes};
         facts->matrix = mem_zalloc((size_t)pass.nodes * pass.nodes * sizeof *facts->matrix);
         facts->thread_nodes = mem_zalloc((flow_thread_count(flow) + 1) * pass.nodes * sizeof *facts->thread_nodes);
     }
@@ -96,7 +96,7 @@ int rows_facts(struct rows *rows, struct facts *facts, struct error *err)
     return 0;
 }
 
-void facts_free(struct facts *facts)
+void row_facts_free(struct row_facts *facts)
 {
     free(facts->matrix);
     free(facts->thread_nodes);
