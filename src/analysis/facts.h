@@ -48,6 +48,8 @@ struct facts_subject {
     uint32_t process;
     uint32_t instances; /* sampled ones */
     struct flow_totals totals;
+    uint64_t bursts;                             /* bursts with a sample of it: as many independent looks */
+    uint64_t slow_remote_sum, slow_remote_count; /* latencies of its remote samples that are above slow_ns */
 
     array_of(struct fact_user) users; /* most samples first */
     uint32_t using_threads;           /* users with more than stray accesses */
