@@ -83,6 +83,10 @@ struct facts_subject {
     uint64_t true_sharing;       /* samples on lines where different threads use the same bytes, one writing */
     uint64_t worst_line;         /* address of the falsely shared line with the most samples, 0: none */
 
+    double parted;      /* 1: threads of different nodes keep to different parts of it; 0: mixed as by chance;
+                           -1: not looked at (one node uses it, or hardly a remote sample) */
+    double remote_time; /* share of all CPU time that its remote accesses wait longer than local ones would */
+
     enum fact_shape shape;
     int64_t stride;     /* bytes, the most frequent; 0 when not known */
     double shape_share; /* of the consecutive pairs in bursts that say so */
@@ -92,6 +96,7 @@ struct facts_subject {
 struct facts_node {                      /* of one node's memory */
     uint64_t samples, remote;            /* that lie on it, from elsewhere */
     uint64_t latency_sum, latency_count; /* of those beyond the caches */
+    double remote_time;                  /* as of a subject */
 };
 
 struct facts_thread {
@@ -110,6 +115,10 @@ struct facts {
     struct flow_totals totals;
     uint64_t slow_ns; /* latency above which an access is taken to have gone beyond the caches */
     uint64_t slow_local_sum, slow_local_count, slow_remote_sum, slow_remote_count; /* latencies above it */
+    double remote_time;    /* as of a subject, of everything: an estimate from above, since nothing overlaps in it */
+    double remote_penalty; /* what a slow remote access costs more than a slow local one, as a part of the latter */
+    bool penalty_measured; /* from latencies; else assumed from the topology's distances */
+    bool timed;            /* there are latencies at all; without them remote_time is 0 */
 };
 
 /* NULL with `err` when the trace cannot be read. */

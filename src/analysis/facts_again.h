@@ -1,0 +1,11 @@
+/* analysis/facts_again.h - the facts that need all the others first: a second pass over the accesses. */
+#ifndef NUMALENS_ANALYSIS_FACTS_AGAIN_H
+#define NUMALENS_ANALYSIS_FACTS_AGAIN_H
+
+#include "analysis/facts.h"
+
+/* Fills `parted`, `remote_time` and what goes with them, everywhere in `facts`, whose other fields are complete.
+ * facts_make's last step. Negative with `err` when the trace cannot be read. */
+int facts_look_again(struct facts *facts, struct error *err);
+
+#endif
