@@ -40,6 +40,7 @@ static void put_totals(struct json *json, const struct rows *rows, const struct 
     json_number(json, "writes", row->totals.writes);
     json_number(json, "remote", row->totals.remote);
     json_real(json, "remote_share", share_of(row->totals.remote, row->totals.home_known), SHARE_DECIMALS);
+    json_real(json, "share_of_remote", share_of(row->totals.remote, rows->remote), SHARE_DECIMALS);
     put_mean(json, "latency_mean", &row->totals);
 }
 

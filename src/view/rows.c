@@ -300,7 +300,8 @@ static void select_rows(struct rows *rows, const struct view_filter *filter, con
 
 static void rows_begin(struct rows *rows, const struct flow *flow, enum view_table table)
 {
-    *rows = (struct rows){.table = table, .flow = flow, .samples = flow_totals(flow).samples};
+    struct flow_totals whole = flow_totals(flow);
+    *rows = (struct rows){.table = table, .flow = flow, .samples = whole.samples, .remote = whole.remote};
     rows->row_of_count = table == VIEW_THREADS ? flow_thread_count(flow) : flow_sampled_object_count(flow);
     rows->row_of = mem_alloc((rows->row_of_count + 1) * sizeof *rows->row_of);
     memset(rows->row_of, 0xff, (rows->row_of_count + 1) * sizeof *rows->row_of);

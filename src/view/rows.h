@@ -34,9 +34,9 @@ struct rows {
     enum view_table table;
     const struct flow *flow;
     array_of(struct row) items;
-    size_t matching;  /* before the limit */
-    uint64_t samples; /* of the whole flow: what shares are of */
-    uint32_t *row_of; /* object (or, of threads, thread) -> row, or FLOW_NONE */
+    size_t matching;          /* before the limit */
+    uint64_t samples, remote; /* of the whole flow: what shares are of */
+    uint32_t *row_of;         /* object (or, of threads, thread) -> row, or FLOW_NONE */
     size_t row_of_count;
 };
 

@@ -19,13 +19,14 @@ static void mark_remote(struct table *table, const struct flow_totals *totals, u
         table_hot(table);
 }
 
-static void put_totals(struct table *table, const struct flow_totals *totals, uint64_t samples, bool nodes,
-                       const char *unit)
+static void put_totals(struct table *table, const struct flow_totals *totals, const struct rows *rows, const char *unit)
 {
-    table_cell(table, "%s", number_percent(totals->samples, samples));
+    bool nodes = flow_topology(rows->flow)->node_count > 1;
+    table_cell(table, "%s", number_percent(totals->samples, rows->samples));
     table_cell(table, "%s", nodes ? number_percent(totals->remote, totals->home_known) : "");
     if (nodes)
-        mark_remote(table, totals, samples);
+        mark_remote(table, totals, rows->samples);
+    table_cell(table, "%s", nodes ? number_percent(totals->remote, rows->remote) : "");
     table_cell(table, "%s", number_percent(totals->writes, totals->samples));
     table_cell(table, "%s", number_latency(totals->latency_sum, totals->latency_count, unit));
 }
@@ -34,6 +35,7 @@ static void totals_columns(struct table *table)
 {
     table_column(table, "share", TABLE_RIGHT);
     table_column(table, "remote", TABLE_RIGHT);
+    table_column(table, "of remote", TABLE_RIGHT | TABLE_OPTIONAL);
     table_column(table, "writes", TABLE_RIGHT | TABLE_OPTIONAL);
     table_column(table, "latency", TABLE_RIGHT);
 }
@@ -78,7 +80,7 @@ void table_object(struct table *table, const struct flow *flow, const struct row
 static void print_objects(const struct rows *rows, const struct view_options *options, const char *unit,
                           unsigned indent, FILE *out)
 {
-    bool nodes = flow_topology(rows->flow)->node_count > 1, sites = rows->table == VIEW_SITES;
+    bool sites = rows->table == VIEW_SITES;
     struct table *table = table_new();
     table_column(table, "id", TABLE_RIGHT);
     totals_columns(table);
@@ -93,7 +95,7 @@ static void print_objects(const struct rows *rows, const struct view_options *op
             table_cell(table, "%s", "");
         else
             table_cell(table, "%u", row->id);
-        put_totals(table, &row->totals, rows->samples, nodes, unit);
+        put_totals(table, &row->totals, rows, unit);
         table_cell(table, "%s", row->has_p95 ? number_latency(row->p95, 1, unit) : "-");
         table_cell(table, "%s", number_bytes(row->size));
         table_cell(table, "%s", sites ? number_count(row->count) : "");
@@ -116,7 +118,7 @@ static void print_threads(const struct rows *rows, const struct view_options *op
     table_column(table, "memory on nodes", TABLE_LEFT | TABLE_OPTIONAL);
     table_column(table, "thread", TABLE_FLEX);
     array_each (&rows->items, const struct row, row) {
-        put_totals(table, &row->totals, rows->samples, nodes, unit);
+        put_totals(table, &row->totals, rows, unit);
         table_cell(table, "%u", row->pid);
         table_cell(table, "%u", flow_thread(rows->flow, row->id)->tid);
         char text[96] = "";
@@ -136,13 +138,12 @@ static void print_threads(const struct rows *rows, const struct view_options *op
 static void print_functions(const struct rows *rows, const struct view_options *options, const char *unit,
                             unsigned indent, FILE *out)
 {
-    bool nodes = flow_topology(rows->flow)->node_count > 1;
     struct table *table = table_new();
     totals_columns(table);
     table_column(table, "module", TABLE_LEFT | TABLE_OPTIONAL);
     table_column(table, "function, and its hottest line", TABLE_FLEX);
     array_each (&rows->items, const struct row, row) {
-        put_totals(table, &row->totals, rows->samples, nodes, unit);
+        put_totals(table, &row->totals, rows, unit);
         table_cell(table, "%s", row->module);
         if (row->line)
             table_cell(table, "%s (%s:%u)", row->name, base_name(row->file), row->line);
