@@ -1,0 +1,37 @@
+/* alternate_remote.c - threads of several nodes use an array one after the other, in long turns.
+ *
+ * bad: all use the one array that the main thread made.
+ * good: the same turns, but each worker uses an array of its own that it made itself. */
+#include "team.h"
+
+enum { COUNT = 1 << 20, TURNS = 3 }; /* turns of each worker */
+
+static long *array_new(void)
+{
+    long *array = malloc(COUNT * sizeof *array); /* site: array */
+    example_need(array, "malloc");
+    team_fill(array, COUNT);
+    return array;
+}
+
+static long *shared;
+
+static long take_turns(size_t number)
+{
+    long *array = team_mode("good") ? array_new() : shared, total = 0;
+    for (size_t turn = 0; turn < TURNS; turn++) {
+        team_await_turn(turn * team.size + number - 1);
+        total += team_use(array, COUNT, team.rounds, number + turn * TEAM_MAX);
+        team_end_turn();
+    }
+    return total;
+}
+
+int main(int argc, char **argv)
+{
+    team_init(argc, argv, "bad|good", 6500000);
+    if (team_mode("bad"))
+        shared = array_new();
+    team_run(take_turns);
+    return 0;
+}

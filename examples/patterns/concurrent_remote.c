@@ -1,0 +1,40 @@
+/* concurrent_remote.c - threads of several nodes look things up in one table at the same time.
+ *
+ * bad: all use the one table that the main thread made.
+ * good: each worker uses a copy that it made itself. */
+#include "team.h"
+
+enum { COUNT = 1 << 20 };
+
+static long *shared;
+
+static long *table_new(void)
+{
+    long *table = malloc(COUNT * sizeof *table); /* site: table */
+    example_need(table, "malloc");
+    team_fill(table, COUNT);
+    return table;
+}
+
+__attribute__((noinline)) static long read_table(const volatile long *table, long rounds, uint64_t seed)
+{
+    long total = 0;
+    for (long round = 0; round < rounds; round++)
+        total += table[team_random(&seed) % COUNT];
+    return total;
+}
+
+static long look_up(size_t number)
+{
+    long *table = team_mode("good") ? table_new() : shared;
+    return read_table(table, team.rounds, number);
+}
+
+int main(int argc, char **argv)
+{
+    team_init(argc, argv, "bad|good", 20000000);
+    if (team_mode("bad"))
+        shared = table_new();
+    team_run(look_up);
+    return 0;
+}

@@ -1,0 +1,29 @@
+/* far_initialised.c - one grid of which each thread works on its own part.
+ *
+ * bad: the main thread fills the whole grid, so all of it lies on the main thread's node.
+ * good: each worker fills its part, so each part lies on the node of the thread that works on it. */
+#include "team.h"
+
+enum { PART = 1 << 20 };
+
+static long *grid;
+
+static long compute(size_t number)
+{
+    long *part = grid + (number - 1) * PART;
+    if (team_mode("good"))
+        team_fill(part, PART);
+    return team_use(part, PART, team.rounds, number);
+}
+
+int main(int argc, char **argv)
+{
+    team_init(argc, argv, "bad|good", 12000000);
+    grid = malloc(team.size * PART * sizeof *grid); /* site: grid */
+    example_need(grid, "malloc");
+    if (team_mode("bad"))
+        team_fill(grid, team.size * PART);
+    team_run(compute);
+    free(grid);
+    return 0;
+}

@@ -1,0 +1,126 @@
+/* team.h - what the programs of this folder share: a mode, and a team of threads that begin together.
+ *
+ * Each program takes the name of a mode as its first argument: with one the program has what it is named after, with the
+ * other, its twin, it has not. The main thread makes workers 1, 2, 3 and so on, in this order; so on a pretended machine of
+ * N nodes with one CPU each, worker I runs on node I modulo N, and the main thread on node 0.
+ * Huge pages are off: a page of 2 MiB lies on one node, whoever uses its parts. */
+#ifndef NUMALENS_TEAM_H
+#define NUMALENS_TEAM_H
+
+#include "../example.h"
+
+#include <sys/prctl.h>
+
+enum { TEAM_MAX = 64, PAGE = 4096 };
+
+struct team {
+    const char *mode;
+    size_t size; /* --threads=N: workers */
+    long rounds; /* --rounds=N: of each worker */
+    long (*work)(size_t number);
+    pthread_barrier_t begin;
+    long results[TEAM_MAX + 1];
+    pthread_mutex_t lock; /* of `turn` */
+    pthread_cond_t next;
+    size_t turn;
+};
+
+static struct team team = {.lock = PTHREAD_MUTEX_INITIALIZER, .next = PTHREAD_COND_INITIALIZER};
+
+/* Ends the program unless its first argument is one of the modes, "bad|good". */
+static inline void team_init(int argc, char **argv, const char *modes, long rounds)
+{
+    team.mode = argc > 1 ? argv[1] : "";
+    size_t length = strlen(team.mode);
+    const char *found = length ? strstr(modes, team.mode) : NULL;
+    bool whole = found && (found == modes || found[-1] == '|') && (found[length] == '|' || !found[length]);
+    if (!whole) {
+        fprintf(stderr, "usage: %s %s [--threads=N] [--rounds=N]\n", argv[0], modes);
+        exit(2);
+    }
+    team.size = (size_t)example_option(argc, argv, "threads", 8);
+    team.rounds = example_option(argc, argv, "rounds", rounds);
+    example_need(team.size >= 1 && team.size <= TEAM_MAX, "--threads: 1 to 64;");
+    example_need(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0, "prctl");
+    pthread_barrier_init(&team.begin, NULL, (unsigned)team.size);
+}
+
+static inline bool team_mode(const char *mode)
+{
+    return strcmp(team.mode, mode) == 0;
+}
+
+static inline void *team_start(void *argument)
+{
+    size_t number = (size_t)argument;
+    char name[16];
+    snprintf(name, sizeof name, "worker %zu", number);
+    pthread_setname_np(pthread_self(), name);
+    pthread_barrier_wait(&team.begin);
+    team.results[number] = team.work(number);
+    return NULL;
+}
+
+/* Runs work(1) to work(N) at the same time and prints the sum of what they return. */
+static inline void team_run(long (*work)(size_t number))
+{
+    pthread_t threads[TEAM_MAX];
+    team.work = work;
+    for (size_t i = 0; i < team.size; i++)
+        threads[i] = example_thread(team_start, (void *)(i + 1));
+    long total = 0;
+    for (size_t i = 0; i < team.size; i++) {
+        pthread_join(threads[i], NULL);
+        total += team.results[i + 1];
+    }
+    printf("total %ld\n", total);
+}
+
+/* Turns are numbered from 0; the caller sleeps until it is this one's, and gives the next its turn when it is done. */
+static inline void team_await_turn(size_t turn)
+{
+    pthread_mutex_lock(&team.lock);
+    while (team.turn != turn)
+        pthread_cond_wait(&team.next, &team.lock);
+    pthread_mutex_unlock(&team.lock);
+}
+
+static inline void team_end_turn(void)
+{
+    pthread_mutex_lock(&team.lock);
+    team.turn++;
+    pthread_cond_broadcast(&team.next);
+    pthread_mutex_unlock(&team.lock);
+}
+
+/* The next number in a sequence without pattern; `state` must not be 0. */
+static inline uint64_t team_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+/* Fills numbers as their first user should: one after the other. */
+__attribute__((unused)) static void team_fill(long *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        numbers[i] = (long)(i % 97);
+}
+
+/* Reads `rounds` numbers here and there, and of every four it reads writes one. Caches are of little help. */
+__attribute__((noinline, unused)) static long team_use(volatile long *numbers, size_t count, long rounds, uint64_t seed)
+{
+    long total = 0;
+    for (long round = 0; round < rounds; round += 4) {
+        uint64_t random = team_random(&seed);
+        total += numbers[random % count] + numbers[(random >> 20) % count] + numbers[(random >> 40) % count];
+        size_t place = (random >> 30) % count;
+        total += numbers[place];
+        numbers[place] = (long)(random % 97);
+    }
+    return total;
+}
+
+#endif
