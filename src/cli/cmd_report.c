@@ -14,7 +14,8 @@
 
 static const char description[] =
     "Says how much memory traffic is remote, which objects and threads cause it, and how slow it is.\v"
-    "Without a table: the whole report. Tables: objects, sites, threads, functions; or 'object ID' for one object.\n"
+    "Without a table: the whole report. Tables: objects, sites, threads, functions, processes; or 'object ID' for one "
+    "object.\n"
     "FILE is numalens.data unless named.\n\n"
     "EXAMPLES\n"
     "  numalens report\n"
@@ -131,7 +132,8 @@ static int understand(struct arguments *arguments, struct error *err)
     }
     arguments->path = at < arguments->word_count ? arguments->words[at++] : "numalens.data";
     if (at < arguments->word_count)
-        return error_set(err, -EINVAL, "'%s' is no table; there are objects, sites, threads, functions, and object ID",
+        return error_set(err, -EINVAL,
+                         "'%s' is no table; there are objects, sites, threads, functions, processes, and object ID",
                          arguments->words[0]);
     enum view_table sorted = arguments->table == VIEW_TABLES ? VIEW_SITES : arguments->table;
     if (arguments->view.sort && !view_sort_key(sorted, arguments->view.sort))
@@ -174,8 +176,20 @@ static int pretend(const struct arguments *arguments, struct topology **topology
     return arguments->homes ? topology_parse_home(*topology, arguments->homes, err) : 0;
 }
 
+static bool has_process(const struct flow *flow, uint32_t pid)
+{
+    for (uint32_t i = 0; i < flow_process_count(flow); i++) {
+        if (flow_process(flow, i)->pid == pid)
+            return true;
+    }
+    return false;
+}
+
 static int show(const struct arguments *arguments, const struct flow *flow, struct error *err)
 {
+    uint32_t pid = arguments->view.filter.pid;
+    if (pid && !has_process(flow, pid))
+        return error_set(err, -ENOENT, "there is no process %u in it; 'numalens report processes' lists them", pid);
     if (arguments->one_object)
         return view_object(flow, arguments->object, &arguments->view, stdout, err);
     if (arguments->table == VIEW_TABLES)
@@ -193,7 +207,8 @@ static int report(struct arguments *arguments, const struct topology *topology, 
         return -1;
     arguments->view.ending = trace_reader_ending(reader);
     symbols = symbols_new();
-    flow = flow_build(reader, symbols, &(struct flow_options){.topology = topology}, err);
+    struct flow_options options = {.topology = topology, .pid = arguments->view.filter.pid};
+    flow = flow_build(reader, symbols, &options, err);
     if (!flow) {
         error_prefix(err, "%s", arguments->path);
         goto cleanup;

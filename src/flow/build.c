@@ -29,6 +29,7 @@ struct flow *flow_build(struct trace_reader *reader, struct symbols *symbols, co
     struct flow *flow = flow_new(symbols, own ? own : options->topology);
     flow->own_topology = own;
     flow->reader = reader;
+    flow->only_pid = options ? options->pid : 0;
     uint64_t samples = trace_reader_count(reader, EVENT_SAMPLE);
     if (samples >= FLOW_NONE) {
         error_set(err, -E2BIG, "the trace holds %lu samples, more than a report can take", (unsigned long)samples);
@@ -89,6 +90,7 @@ void flow_free(struct flow *flow)
     array_free(&flow->stacks);
     array_free(&flow->chain);
     array_free(&flow->names);
+    array_free(&flow->groups);
     array_free(&flow->sites);
     array_free(&flow->functions);
     free(flow->oef);

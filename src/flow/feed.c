@@ -101,6 +101,7 @@ void flow_finish(struct flow *flow)
     }
     if (flow->start == UINT64_MAX)
         flow->start = flow->end = 0;
+    live_groups_draw(flow);
     live_objects_number(flow);
     live_sites_draw(flow);
 }

@@ -37,6 +37,21 @@ struct flow_process {
     uint64_t born, died; /* died: UINT64_MAX when not seen */
     const char *exe, *command;
     int32_t exit_status; /* -1 when not known */
+    uint32_t parent;     /* its pid, 0 when not known */
+    uint32_t group;      /* FLOW_NONE for an image without samples that became another by exec */
+    uint32_t threads;
+    bool replaced; /* exec ended it: the process goes on as another image */
+    struct flow_totals totals;
+};
+
+/* Processes that run the same program for the same parent, as MPI starts them: at least one. */
+struct flow_group {
+    const char *exe;
+    const char *command; /* of all; the program's name and "..." when they differ */
+    uint32_t first;      /* process */
+    uint32_t processes, threads;
+    uint64_t born, died; /* died: UINT64_MAX when one is not seen to end */
+    struct flow_totals totals;
 };
 
 struct flow_thread {
@@ -59,6 +74,7 @@ struct flow_object {
                                         the site's label */
     const char *file, *module;       /* where it is declared or allocated; "" when not known */
     uint32_t line;
+    uint64_t offset; /* file: where in the file it begins */
     struct flow_totals totals;
 };
 
@@ -98,6 +114,8 @@ struct flow_access {
 
 struct flow_options {
     const struct topology *topology; /* instead of the trace's own: pretend another machine after the fact; or NULL */
+    uint32_t
+        pid; /* count this process's accesses and objects only; 0: all. Objects keep their numbers, without samples */
 };
 
 /* NULL with `err` on failure. Keeps using reader and symbols: free the flow first. */
@@ -116,10 +134,12 @@ const uint64_t *flow_losses(const struct flow *flow);
 size_t flow_unattributed(const struct flow *flow, const char *const **reasons, const uint64_t **counts);
 
 size_t flow_process_count(const struct flow *flow);
+size_t flow_group_count(const struct flow *flow);
 size_t flow_thread_count(const struct flow *flow);
 size_t flow_object_count(const struct flow *flow); /* objects with at least one sample, or alive at the end */
 size_t flow_site_count(const struct flow *flow);
 const struct flow_process *flow_process(const struct flow *flow, uint32_t index);
+const struct flow_group *flow_group(const struct flow *flow, uint32_t index); /* in order of their first process */
 const struct flow_thread *flow_thread(const struct flow *flow, uint32_t index);
 const struct flow_object *flow_object(const struct flow *flow, uint32_t index);
 const struct flow_site *flow_site(const struct flow *flow, uint32_t index);
@@ -127,9 +147,11 @@ const struct flow_site *flow_site(const struct flow *flow, uint32_t index);
 /* How many of the objects have samples: they come first, in order of birth. */
 size_t flow_sampled_object_count(const struct flow *flow);
 
-/* Two facts of an object without making its row: for passes over very many of them. */
+/* Facts of an object without making its row: for passes over very many of them. */
 struct flow_totals flow_object_totals(const struct flow *flow, uint32_t index);
 uint32_t flow_object_site(const struct flow *flow, uint32_t index);
+enum object_kind flow_object_kind(const struct flow *flow, uint32_t index);
+uint32_t flow_object_process(const struct flow *flow, uint32_t index);
 
 /* Functions that access memory (the innermost frame of each sample that has a chain), most samples first. */
 size_t flow_function_count(const struct flow *flow);

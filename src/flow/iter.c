@@ -74,6 +74,8 @@ int flow_each_access(const struct flow *flow, void (*visit)(void *context, const
         if (failed < 0)
             return failed;
         event.sample.ordinal = ordinal;
+        if (flow->only_pid && event.pid != flow->only_pid)
+            continue;
         access_of(flow, &event, &access);
         visit(context, &access);
     }

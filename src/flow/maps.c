@@ -108,7 +108,10 @@ void live_maps_map(struct flow *flow, struct process *process, const struct even
     const char *name = name_of(map, path);
     if (*name)
         live_record_name(flow, index,
-                         &(struct named){.name = strtab_intern(flow->texts, name), .file = "", .module = ""});
+                         &(struct named){.name = strtab_intern(flow->texts, name),
+                                         .file = "",
+                                         .module = "",
+                                         .offset = kind == OBJECT_FILE ? map->offset : 0});
     *map64_insert(&flow->map_left, index, NULL) = map->size;
     range_put(flow, process, map->addr, end, index);
     if (record->trail != FLOW_NONE)

@@ -59,9 +59,19 @@ static struct flow_totals totals_of(const struct tally *tally)
 struct flow_totals flow_object_totals(const struct flow *flow, uint32_t index)
 {
     const struct record *record = pool_at(&flow->records, flow->objects.items[index]);
-    if (record->tally == FLOW_NONE)
+    if (record->tally == FLOW_NONE || !live_counts(flow, flow->processes.items[record->process]))
         return (struct flow_totals){0};
     return totals_of(pool_at(&flow->tallies, record->tally));
+}
+
+enum object_kind flow_object_kind(const struct flow *flow, uint32_t index)
+{
+    return pool_at(&flow->records, flow->objects.items[index])->flags & RECORD_KIND;
+}
+
+uint32_t flow_object_process(const struct flow *flow, uint32_t index)
+{
+    return pool_at(&flow->records, flow->objects.items[index])->process;
 }
 
 /* The site of a trail: drawn on it or on one of the frames inside it. */
@@ -100,10 +110,9 @@ static void fill(const struct flow *flow, uint32_t index, struct flow_object *ro
                                 .name = "",
                                 .file = "",
                                 .module = ""};
-    if (record->tally != FLOW_NONE) {
-        row->totals = totals_of(pool_at(&flow->tallies, record->tally));
+    row->totals = flow_object_totals(flow, index);
+    if (record->tally != FLOW_NONE)
         row->died = pool_at(&flow->tallies, record->tally)->died;
-    }
     if (row->site != FLOW_NONE) {
         const struct flow_site *site = &flow->sites.items[row->site];
         row->name = site->label;
@@ -114,6 +123,7 @@ static void fill(const struct flow *flow, uint32_t index, struct flow_object *ro
     if (named) {
         const struct named *own = &flow->named.items[*named];
         row->name = own->name;
+        row->offset = own->offset;
         if (row->site == FLOW_NONE) {
             row->file = own->file;
             row->line = own->line;

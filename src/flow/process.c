@@ -147,12 +147,14 @@ void live_process_start(struct flow *flow, const struct event *event)
         if (former && !former->ended) { /* exec: the image is another, the threads but one are gone */
             end_lives(flow, former);
             former->row.died = event->time;
+            former->row.replaced = true;
         }
         process = process_new(flow, event->pid, event->time);
         process->origin = former; /* chains may have been told before the image began */
     }
     process->implicit = false;
     process->row.born = event->time;
+    process->row.parent = event->process.parent;
     process->row.exe = strtab_intern(flow->texts, event->process.exe ? event->process.exe : "");
     process->row.command = strtab_intern(flow->texts, event->process.command ? event->process.command : "");
     if (event->process.forked && event->process.parent != event->pid) {

@@ -51,6 +51,16 @@ size_t flow_process_count(const struct flow *flow)
     return flow->processes.count;
 }
 
+size_t flow_group_count(const struct flow *flow)
+{
+    return flow->groups.count;
+}
+
+const struct flow_group *flow_group(const struct flow *flow, uint32_t index)
+{
+    return index < flow->groups.count ? &flow->groups.items[index] : NULL;
+}
+
 size_t flow_thread_count(const struct flow *flow)
 {
     return flow->threads.count;

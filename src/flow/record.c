@@ -30,9 +30,13 @@ void live_record_name(struct flow *flow, uint32_t record, const struct named *na
 
 void live_record_count(struct flow *flow, uint32_t index)
 {
-    const struct record *record = pool_at(&flow->records, index);
+    struct record *record = pool_at(&flow->records, index);
     struct trail *trails = flow->trails.items;
     uint32_t at = record->trail;
+    if (!live_counts(flow, flow->processes.items[record->process])) {
+        record->flags |= RECORD_INHERITED;
+        return;
+    }
     while (trails[at].depth > TRAIL_COUNTED_DEPTH) {
         /* Below the counted levels only the sums are kept; sites that deep add up their peaks. */
         trails[at].count++;
@@ -113,6 +117,10 @@ uint32_t live_record_in(struct flow *flow, struct process *process, uint32_t ind
     if (named) {
         uint64_t number = *named;
         *map64_insert(&flow->named_of, copy, NULL) = number;
+    }
+    if (flow->only_pid && live_counts(flow, process) && own->trail != FLOW_NONE) {
+        own->flags &= (uint8_t)~RECORD_INHERITED; /* its parent's was left out */
+        live_record_count(flow, copy);
     }
     return copy;
 }

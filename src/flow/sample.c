@@ -109,30 +109,41 @@ static struct mark *mark_of(struct flow *flow, uint64_t ordinal)
     return &flow->marks.items[ordinal];
 }
 
+struct place { /* where a sample belongs */
+    uint32_t thread, object, stack;
+    enum reason reason; /* without an object */
+};
+
+static void count(struct flow *flow, struct process *process, const struct event_sample *sample,
+                  const struct place *place)
+{
+    if (place->object == FLOW_NONE)
+        flow->reasons[place->reason]++;
+    else
+        flow->attributed++;
+    totals_add(&flow->totals, sample);
+    totals_add(&flow->threads.items[place->thread].totals, sample);
+    if (place->stack != FLOW_NONE)
+        tally_add(stack_tally(flow, process, place->stack), sample);
+    array_push(&flow->order, (uint32_t)sample->ordinal);
+}
+
 void live_sample_add(struct flow *flow, struct process *process, const struct event *event)
 {
     const struct event_sample *sample = &event->sample;
     if (sample->ordinal >= FLOW_NONE)
         return;
     uint32_t thread = live_thread_of(flow, process, event->tid, event->time);
-    enum reason reason;
+    enum reason reason = REASON_NO_MAP;
+    bool counts = live_counts(flow, process);
     uint32_t object = live_attribute(flow, process, sample->addr, &reason);
-    if (object == FLOW_NONE)
-        flow->reasons[reason]++;
-    else
-        flow->attributed++;
-
-    totals_add(&flow->totals, sample);
-    totals_add(&flow->threads.items[thread].totals, sample);
+    uint32_t stack = live_stack_of(process, sample->stack);
     if (object != FLOW_NONE)
         tally_add(live_record_tally(flow, object), sample);
-    uint32_t stack = live_stack_of(process, sample->stack);
-    if (stack != FLOW_NONE) {
-        tally_add(stack_tally(flow, process, stack), sample);
-    }
+    if (counts)
+        count(flow, process, sample, &(struct place){thread, object, stack, reason});
 
     struct mark *mark = mark_of(flow, sample->ordinal);
-    array_push(&flow->order, (uint32_t)sample->ordinal);
     mark->object = object;
     if (flow->topology->node_count == 1)
         mark->from = 0;
@@ -141,6 +152,8 @@ void live_sample_add(struct flow *flow, struct process *process, const struct ev
     else
         mark->from = (int16_t)topology_node_of_cpu(flow->topology, sample->cpu);
     mark->home = (int16_t)home_of(flow, process, sample->addr, mark->from);
+    if (!counts)
+        return;
     if (mark->home >= 0)
         home_known(flow, mark, thread, stack);
     else if (!flow->topology->pretended)

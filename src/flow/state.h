@@ -15,7 +15,7 @@
 
 enum record_flag {
     RECORD_KIND = 7,      /* enum object_kind */
-    RECORD_INHERITED = 8, /* a fork's copy of its parent's: not counted as an instance */
+    RECORD_INHERITED = 8, /* not counted as an instance: a fork's copy of its parent's, or of a process left out */
     RECORD_REPLACED = 16, /* took the place of one that was not freed: a free at the same time means the old one */
     RECORD_LEFTOVER = 32, /* a map nobody in sight asked for: used only when nothing better is there */
     RECORD_DEAD = 64,
@@ -38,6 +38,7 @@ struct tally {
 struct named { /* of records that have a name of their own */
     const char *name, *file, *module;
     uint32_t line;
+    uint64_t offset; /* of a map in its file */
 };
 
 struct trail {
@@ -143,7 +144,8 @@ struct flow {
     struct slab slab;            /* of every pool and tree */
     struct addrtree_nodes nodes; /* of every tree */
     uint64_t start, end;
-    bool has_touches; /* page faults are recorded */
+    bool has_touches;  /* page faults are recorded */
+    uint32_t only_pid; /* 0: all processes count */
     struct flow_totals totals;
     uint64_t attributed;
     uint64_t losses[LOSS_CAUSES];
@@ -190,6 +192,7 @@ struct flow {
     array_of(uint32_t) objects; /* index -> record; the sampled ones first, in order of birth */
     uint32_t sampled_objects;
     struct flow_object **rows; /* chunks, made when asked for */
+    array_of(struct flow_group) groups;
     array_of(struct flow_site) sites;
     array_of(struct flow_function) functions;
     bool functions_made;
@@ -247,6 +250,15 @@ uint32_t live_attribute(struct flow *flow, struct process *process, uint64_t add
 void live_sample_add(struct flow *flow, struct process *process, const struct event *event);
 void live_sample_touch(struct flow *flow, struct process *process, const struct event *event);
 void live_sample_home(struct flow *flow, struct process *process, const struct event *event);
+
+/* whether what happens in this process counts */
+static inline bool live_counts(const struct flow *flow, const struct process *process)
+{
+    return !flow->only_pid || process->row.pid == flow->only_pid;
+}
+
+/* group.c */
+void live_groups_draw(struct flow *flow);
 
 /* sites.c */
 void live_sites_draw(struct flow *flow);

@@ -16,10 +16,8 @@ const char *view_kind_name(unsigned kind)
 }
 
 static const char *const tables[VIEW_TABLES] = {
-    [VIEW_OBJECTS] = "objects",
-    [VIEW_SITES] = "sites",
-    [VIEW_THREADS] = "threads",
-    [VIEW_FUNCTIONS] = "functions",
+    [VIEW_OBJECTS] = "objects",     [VIEW_SITES] = "sites",         [VIEW_THREADS] = "threads",
+    [VIEW_FUNCTIONS] = "functions", [VIEW_PROCESSES] = "processes",
 };
 
 enum view_table view_table_named(const char *name)
@@ -37,6 +35,8 @@ const char *view_sort_keys(enum view_table table)
     case VIEW_OBJECTS:
     case VIEW_SITES:
         return "samples, remote, remote-share, reads, writes, latency, size, count, born, name";
+    case VIEW_PROCESSES:
+        return "samples, remote, remote-share, reads, writes, latency, born, name";
     default:
         return "samples, remote, remote-share, reads, writes, latency, name";
     }

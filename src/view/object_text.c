@@ -121,6 +121,55 @@ static void put_users(const struct rows *rows, const struct row *row, const stru
     table_print(table, out, 2, options->width, options->color);
 }
 
+/* Whose stack, how much of the traffic, and whether others reach into it. */
+static void put_stacks(const struct rows *rows, const struct row *row, const struct view_options *options, FILE *out)
+{
+    if (rows->each_stack.count == 0)
+        return;
+    struct table *table = table_new();
+    table_column(table, "share", TABLE_RIGHT);
+    table_column(table, "remote", TABLE_RIGHT);
+    table_column(table, "by other threads", TABLE_RIGHT);
+    table_column(table, "size", TABLE_RIGHT | TABLE_OPTIONAL);
+    table_column(table, "tid", TABLE_RIGHT);
+    table_column(table, "stack of", TABLE_FLEX);
+    array_each (&rows->each_stack, const struct row_stack, each) {
+        const struct flow_object *stack = flow_object(rows->flow, each->object);
+        const struct flow_thread *owner = flow_thread(rows->flow, stack->alloc_thread);
+        table_cell(table, "%s", number_percent(each->samples, row->totals.samples));
+        table_cell(table, "%s",
+                   flow_topology(rows->flow)->node_count > 1 ? number_percent(each->remote, each->samples) : "");
+        table_cell(table, "%s", number_percent(each->by_others, each->samples));
+        table_cell(table, "%s", number_bytes(stack->size));
+        table_cell(table, "%u", owner ? owner->tid : 0);
+        table_cell(table, "%s", owner ? owner->name : "?");
+    }
+    fputs("\nStacks\n", out);
+    table_print(table, out, 2, options->width, options->color);
+}
+
+/* Which part of the file it is, and which part of that was seen used. */
+static void put_part(const struct flow *flow, const struct flow_object *object, FILE *out)
+{
+    char text[160];
+    uint64_t low = UINT64_MAX, high = 0;
+    struct flow_access access;
+    struct flow_iter *iter = flow_object_accesses(flow, object->id);
+    while (flow_next(iter, &access)) {
+        low = access.addr < low ? access.addr : low;
+        high = access.addr + access.size > high ? access.addr + access.size : high;
+    }
+    flow_iter_free(iter);
+    snprintf(text, sizeof text, "bytes 0x%lx to 0x%lx of the file", (unsigned long)object->offset,
+             (unsigned long)(object->offset + object->size));
+    put_line(out, "part", text);
+    if (low > high)
+        return;
+    snprintf(text, sizeof text, "bytes 0x%lx to 0x%lx", (unsigned long)(low - object->addr + object->offset),
+             (unsigned long)(high - object->addr + object->offset));
+    put_line(out, "used", text);
+}
+
 static void put_homes(const struct rows *rows, const struct row *row, FILE *out)
 {
     const struct topology *topology = flow_topology(rows->flow);
@@ -141,11 +190,20 @@ static void put_object(const struct rows *rows, const struct row *row, const str
     const struct flow_thread *maker = row->alloc_thread != FLOW_NONE ? flow_thread(flow, row->alloc_thread) : NULL;
     char text[256];
     char *safe = text_safe(*row->name ? row->name : "?");
-    fprintf(out, "Object %u: %s\n\n", row->object, safe);
+    if (row->kind == OBJECT_STACK)
+        fprintf(out, "Object %u: stacks of process %u\n\n", row->object, row->pid);
+    else
+        fprintf(out, "Object %u: %s\n\n", row->object, safe);
     free(safe);
-    snprintf(text, sizeof text, "%s, %s at 0x%lx in process %u", view_kind_name(row->kind), number_bytes(row->size),
-             (unsigned long)object->addr, row->pid);
+    if (row->kind == OBJECT_STACK)
+        snprintf(text, sizeof text, "%s stack%s, %s", number_count(row->count), row->count == 1 ? "" : "s",
+                 number_bytes(row->size));
+    else
+        snprintf(text, sizeof text, "%s, %s at 0x%lx in process %u", view_kind_name(row->kind), number_bytes(row->size),
+                 (unsigned long)object->addr, row->pid);
     put_line(out, "what", text);
+    if (row->kind == OBJECT_FILE)
+        put_part(flow, object, out);
     if (row->label)
         put_line(out, "site", row->label);
     if (*row->via)
@@ -168,6 +226,7 @@ static void put_object(const struct rows *rows, const struct row *row, const str
              number_latency(row->totals.latency_sum, row->totals.latency_count, latency_unit(flow)),
              row->has_p95 ? number_latency(row->p95, 1, latency_unit(flow)) : "-");
     put_line(out, "samples", text);
+    put_stacks(rows, row, options, out);
     put_users(rows, row, options, out);
     put_homes(rows, row, out);
     struct life life;

@@ -44,6 +44,40 @@ static void put_totals(struct json *json, const struct rows *rows, const struct 
     put_mean(json, "latency_mean", &row->totals);
 }
 
+static void put_life(struct json *json, const struct flow *flow, const struct row *row)
+{
+    json_real(json, "born_s", seconds_since(flow, row->born), 6);
+    if (row->died == UINT64_MAX)
+        json_null(json, "died_s");
+    else
+        json_real(json, "died_s", seconds_since(flow, row->died), 6);
+}
+
+/* Each thread's own, where the row stands for all stacks of a process. */
+static void put_stacks(struct json *json, const struct rows *rows)
+{
+    json_array(json, "stacks");
+    array_each (&rows->each_stack, const struct row_stack, each) {
+        const struct flow_object *stack = flow_object(rows->flow, each->object);
+        const struct flow_thread *owner = flow_thread(rows->flow, stack->alloc_thread);
+        json_object(json, NULL);
+        json_number(json, "id", each->object);
+        if (owner) {
+            json_number(json, "tid", owner->tid);
+            json_text(json, "name", owner->name);
+        } else {
+            json_null(json, "tid");
+            json_null(json, "name");
+        }
+        json_number(json, "size", stack->size);
+        json_number(json, "samples", each->samples);
+        json_number(json, "remote", each->remote);
+        json_number(json, "by_others", each->by_others);
+        json_end(json);
+    }
+    json_end(json);
+}
+
 static void put_object(struct json *json, const struct rows *rows, const struct row *row)
 {
     const struct flow *flow = rows->flow;
@@ -66,16 +100,16 @@ static void put_object(struct json *json, const struct rows *rows, const struct 
     json_number(json, "size", row->size);
     json_number(json, "count", row->count);
     json_number(json, "bytes", row->bytes);
+    if (row->kind == OBJECT_FILE)
+        json_number(json, "offset", row->offset);
+    else
+        json_null(json, "offset");
     json_number(json, "pid", row->pid);
     if (maker)
         json_number(json, "alloc_tid", maker->tid);
     else
         json_null(json, "alloc_tid");
-    json_real(json, "born_s", seconds_since(flow, row->born), 6);
-    if (row->died == UINT64_MAX)
-        json_null(json, "died_s");
-    else
-        json_real(json, "died_s", seconds_since(flow, row->died), 6);
+    put_life(json, flow, row);
     put_totals(json, rows, row);
     if (row->has_p95)
         json_number(json, "latency_p95", row->p95);
@@ -97,6 +131,8 @@ static void put_object(struct json *json, const struct rows *rows, const struct 
     }
     json_end(json);
     put_nodes(json, flow, "homes", row->homes);
+    if (rows->each_stack.count)
+        put_stacks(json, rows);
     json_end(json);
 }
 
@@ -109,12 +145,53 @@ static void put_thread(struct json *json, const struct rows *rows, const struct 
     json_text(json, "name", thread->name);
     json_text(json, "binary", row->module);
     put_totals(json, rows, row);
-    json_real(json, "born_s", seconds_since(rows->flow, row->born), 6);
-    if (row->died == UINT64_MAX)
-        json_null(json, "died_s");
-    else
-        json_real(json, "died_s", seconds_since(rows->flow, row->died), 6);
+    put_life(json, rows->flow, row);
     put_nodes(json, rows->flow, "nodes", row->homes);
+    json_end(json);
+}
+
+static void put_process(struct json *json, const struct rows *rows, const struct row *row)
+{
+    const struct flow *flow = rows->flow;
+    const struct flow_process *process = flow_process(flow, row->id);
+    int status;
+    json_object(json, NULL);
+    json_number(json, "pid", process->pid);
+    json_number(json, "parent", process->parent);
+    json_text(json, "command", process->command);
+    json_text(json, "exe", process->exe);
+    json_number(json, "group", process->group);
+    json_number(json, "threads", process->threads);
+    json_real(json, "duration_s", whole_lasted(flow, process->born, process->died), 6);
+    if (whole_exit_status(process, &status))
+        json_integer(json, "exit_status", status);
+    else
+        json_null(json, "exit_status");
+    json_bool(json, "replaced", process->replaced);
+    put_totals(json, rows, row);
+    put_life(json, flow, row);
+    put_nodes(json, flow, "nodes", row->homes);
+    json_end(json);
+}
+
+/* Processes that run one program for one parent. */
+static void put_groups(struct json *json, const struct rows *rows)
+{
+    const struct flow *flow = rows->flow;
+    json_array(json, "groups");
+    for (uint32_t i = 0; i < flow_group_count(flow); i++) {
+        const struct flow_group *group = flow_group(flow, i);
+        const struct row totals = {.totals = group->totals};
+        json_object(json, NULL);
+        json_number(json, "group", i);
+        json_number(json, "processes", group->processes);
+        json_text(json, "command", group->command);
+        json_text(json, "exe", group->exe);
+        json_number(json, "threads", group->threads);
+        json_real(json, "duration_s", whole_lasted(flow, group->born, group->died), 6);
+        put_totals(json, rows, &totals);
+        json_end(json);
+    }
     json_end(json);
 }
 
@@ -134,10 +211,12 @@ static void put_function(struct json *json, const struct rows *rows, const struc
 
 static void put_rows(struct json *json, const struct rows *rows)
 {
-    static const char *const keys[VIEW_TABLES] = {"objects", "sites", "threads", "functions"};
+    static const char *const keys[VIEW_TABLES] = {"objects", "sites", "threads", "functions", "processes"};
     json_array(json, keys[rows->table]);
     array_each (&rows->items, const struct row, row) {
-        if (rows->table == VIEW_THREADS)
+        if (rows->table == VIEW_PROCESSES)
+            put_process(json, rows, row);
+        else if (rows->table == VIEW_THREADS)
             put_thread(json, rows, row);
         else if (rows->table == VIEW_FUNCTIONS)
             put_function(json, rows, row);
@@ -262,5 +341,7 @@ int rows_json(const struct rows *rows, const struct view_options *options, FILE 
     put_head(json, rows->flow, options);
     json_number(json, "matching", rows->matching);
     put_rows(json, rows);
+    if (rows->table == VIEW_PROCESSES)
+        put_groups(json, rows);
     return json_finish(json, err);
 }

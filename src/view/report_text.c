@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { TOP_SITES = 10, TOP_THREADS = 8, TOP_FUNCTIONS = 8, NAMED_IN_ANSWER = 4, SHOWN_NODES = 12 };
+enum { TOP_SITES = 10, TOP_THREADS = 8, TOP_FUNCTIONS = 8, TOP_PROCESSES = 8, NAMED_IN_ANSWER = 4, SHOWN_NODES = 12 };
 
 struct report {
     const struct flow *flow;
@@ -18,7 +18,7 @@ struct report {
     const struct topology *topology;
     struct flow_totals totals;
     struct whole whole;
-    struct rows sites, threads, functions;
+    struct rows sites, threads, functions, processes;
     struct row_facts facts;
     const char *unit;
     bool by_remote; /* rows are in order of remote accesses */
@@ -180,16 +180,27 @@ static void answer_threads(const struct report *report)
         plural(report->threads.matching), count == 1 ? "s" : "", number_percent(sum, whole), names);
 }
 
+/* A process that became another program by exec is still one. */
+static size_t process_count(const struct flow *flow)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < flow_process_count(flow); i++)
+        count += !flow_process(flow, i)->replaced;
+    return count;
+}
+
 static void head(const struct report *report)
 {
     FILE *out = report->out;
     put_safe(out, *report->whole.command ? report->whole.command : "(no command)");
-    fprintf(out, "\n%s, %zu process%s, %zu thread%s", number_seconds(report->whole.duration),
-            flow_process_count(report->flow), flow_process_count(report->flow) == 1 ? "" : "es",
-            flow_thread_count(report->flow), plural(flow_thread_count(report->flow)));
+    size_t processes = process_count(report->flow);
+    fprintf(out, "\n%s, %zu process%s, %zu thread%s", number_seconds(report->whole.duration), processes,
+            processes == 1 ? "" : "es", flow_thread_count(report->flow), plural(flow_thread_count(report->flow)));
     if (report->whole.has_exit_status && report->whole.exit_status)
         fprintf(out, ", ended with status %d", report->whole.exit_status);
     fputs("\n\n", out);
+    if (report->options->filter.pid)
+        say(report, "Only process %u is counted here.", report->options->filter.pid);
 }
 
 static void evidence(const struct report *report)
@@ -200,6 +211,11 @@ static void evidence(const struct report *report)
         snprintf(title, sizeof title, "Objects, by where they come from (%s)", order);
         heading(report, title);
         tables_print(&report->sites, report->options, report->unit, 2, report->out);
+    }
+    if (report->processes.items.count > 1) {
+        snprintf(title, sizeof title, "Processes (%s)", order);
+        heading(report, title);
+        tables_print(&report->processes, report->options, report->unit, 2, report->out);
     }
     if (report->totals.samples) {
         snprintf(title, sizeof title, "Threads (%s)", order);
@@ -340,6 +356,7 @@ int report_text(const struct flow *flow, const struct view_options *options, FIL
     rows_make(&report.sites, flow, VIEW_SITES, options, sort, limit ? limit : TOP_SITES);
     rows_make(&report.threads, flow, VIEW_THREADS, options, sort, limit ? limit : TOP_THREADS);
     rows_make(&report.functions, flow, VIEW_FUNCTIONS, options, sort, limit ? limit : TOP_FUNCTIONS);
+    rows_make(&report.processes, flow, VIEW_PROCESSES, options, sort, limit ? limit : TOP_PROCESSES);
     int failed = rows_facts(&report.sites, &report.facts, err);
     if (failed == 0) {
         array_each (&report.threads.items, struct row, row) {
@@ -363,15 +380,22 @@ int report_text(const struct flow *flow, const struct view_options *options, FIL
     rows_free(&report.sites);
     rows_free(&report.threads);
     rows_free(&report.functions);
+    rows_free(&report.processes);
     return failed;
 }
 
 int rows_text(const struct rows *rows, const struct view_options *options, FILE *out, struct error *err)
 {
-    static const char *const nouns[VIEW_TABLES] = {"object", "site", "thread", "function"};
+    static const char *const nouns[VIEW_TABLES][2] = {{"object", "objects"},
+                                                      {"site", "sites"},
+                                                      {"thread", "threads"},
+                                                      {"function", "functions"},
+                                                      {"process", "processes"}};
     struct flow_totals totals = flow_totals(rows->flow);
-    fprintf(out, "%s %s%s, %s samples", number_count(rows->matching), nouns[rows->table], plural(rows->matching),
+    fprintf(out, "%s %s, %s samples", number_count(rows->matching), nouns[rows->table][rows->matching != 1],
             number_count(totals.samples));
+    if (options->filter.pid)
+        fprintf(out, " of process %u", options->filter.pid);
     const struct topology *topology = flow_topology(rows->flow);
     if (topology->node_count > 1)
         fprintf(out, ", %s remote%s", number_percent(totals.remote, totals.home_known),

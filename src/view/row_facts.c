@@ -50,7 +50,7 @@ static void visit(void *context, const struct flow_access *access)
 {
     struct pass *pass = context;
     struct rows *rows = pass->rows;
-    uint32_t of = rows->table == VIEW_THREADS ? access->thread : access->object;
+    uint32_t of = rows_by_thread(rows) ? access->thread : access->object;
     if (of < rows->row_of_count && rows->row_of[of] != FLOW_NONE)
         note_row(pass, &rows->items.items[rows->row_of[of]], access);
     if (pass->facts)

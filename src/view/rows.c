@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct row object_row(const struct flow *flow, uint32_t index)
+struct row rows_object(const struct flow *flow, uint32_t index)
 {
     const struct flow_object *object = flow_object(flow, index);
     const struct flow_site *site = object->site != FLOW_NONE ? flow_site(flow, object->site) : NULL;
@@ -25,6 +25,7 @@ static struct row object_row(const struct flow *flow, uint32_t index)
                         .size = object->size,
                         .count = 1,
                         .bytes = object->size,
+                        .offset = object->offset,
                         .born = object->born,
                         .died = object->died,
                         .totals = object->totals};
@@ -33,12 +34,12 @@ static struct row object_row(const struct flow *flow, uint32_t index)
 static struct row site_row(const struct flow *flow, uint32_t site_index, uint32_t object)
 {
     const struct flow_site *site = flow_site(flow, site_index);
-    struct row row = object_row(flow, object);
+    struct row row = rows_object(flow, object);
     row.id = row.site = site_index;
     row.kind = site->kind;
     row.name = row.label = site->label;
-    if (site->kind == OBJECT_FILE && site->count == 1)
-        row.name = flow_object(flow, object)->name;
+    if (site->kind == OBJECT_FILE)
+        row.name = flow_object(flow, object)->name; /* as long as all are of one file */
     row.file = site->file;
     row.line = site->line;
     row.module = site->module;
@@ -55,7 +56,7 @@ static struct row site_row(const struct flow *flow, uint32_t site_index, uint32_
 /* What nobody allocated is one group when it has one name in one module; stacks when they are of one process. */
 static uint32_t group_of(struct rows *rows, struct strtab *keys, uint32_t object)
 {
-    const struct row row = object_row(rows->flow, object);
+    const struct row row = rows_object(rows->flow, object);
     char key[700];
     if (row.kind == OBJECT_STACK)
         snprintf(key, sizeof key, "stack %u", row.process);
@@ -65,7 +66,7 @@ static uint32_t group_of(struct rows *rows, struct strtab *keys, uint32_t object
     return number;
 }
 
-static void add_to_group(struct row *group, const struct row *row)
+void rows_add(struct row *group, const struct row *row)
 {
     flow_totals_add(&group->totals, &row->totals);
     group->count++;
@@ -75,6 +76,14 @@ static void add_to_group(struct row *group, const struct row *row)
                                               : group->size;
     group->born = row->born < group->born ? row->born : group->born;
     group->died = row->died > group->died ? row->died : group->died;
+}
+
+/* A site that maps files is named after the file, unless they are several. */
+static void join_file(struct row *group, const struct flow_object *object)
+{
+    if (strcmp(group->name, object->name) != 0)
+        group->name = group->label;
+    group->offset = object->offset < group->offset ? object->offset : group->offset;
 }
 
 static void make_sites(struct rows *rows)
@@ -87,6 +96,8 @@ static void make_sites(struct rows *rows)
     array_of(uint32_t) row_of_key = {0};
     for (uint32_t i = 0; i < objects; i++) {
         uint32_t site = flow_object_site(flow, i), *place;
+        if (flow_object_totals(flow, i).samples == 0)
+            continue; /* of a process that is left out */
         if (site != FLOW_NONE) {
             place = &row_of_site[site];
         } else {
@@ -97,13 +108,15 @@ static void make_sites(struct rows *rows)
         }
         if (*place == FLOW_NONE) {
             *place = (uint32_t)rows->items.count;
-            struct row row = site != FLOW_NONE ? site_row(flow, site, i) : object_row(flow, i);
+            struct row row = site != FLOW_NONE ? site_row(flow, site, i) : rows_object(flow, i);
             if (site == FLOW_NONE)
                 row.id = FLOW_NONE;
             array_push(&rows->items, row);
         } else if (site == FLOW_NONE) {
-            struct row row = object_row(flow, i);
-            add_to_group(&rows->items.items[*place], &row);
+            struct row row = rows_object(flow, i);
+            rows_add(&rows->items.items[*place], &row);
+        } else if (rows->items.items[*place].kind == OBJECT_FILE) {
+            join_file(&rows->items.items[*place], flow_object(flow, i));
         }
         struct row *group = &rows->items.items[*place];
         if (flow_object_totals(flow, i).samples > flow_object_totals(flow, group->object).samples)
@@ -136,6 +149,36 @@ static void make_threads(struct rows *rows)
                                               .totals = thread->totals});
         rows->row_of[i] = i;
     }
+}
+
+static void make_processes(struct rows *rows)
+{
+    const struct flow *flow = rows->flow;
+    uint32_t *row_of_process = mem_alloc((flow_process_count(flow) + 1) * sizeof *row_of_process);
+    for (uint32_t i = 0; i < flow_process_count(flow); i++) {
+        const struct flow_process *process = flow_process(flow, i);
+        row_of_process[i] = process->group == FLOW_NONE ? FLOW_NONE : (uint32_t)rows->items.count;
+        if (process->group == FLOW_NONE)
+            continue;
+        array_push(&rows->items, (struct row){.id = i,
+                                              .object = FLOW_NONE,
+                                              .site = FLOW_NONE,
+                                              .kind = OBJECT_KINDS,
+                                              .name = process->command,
+                                              .file = "",
+                                              .module = process->exe,
+                                              .via = "",
+                                              .pid = process->pid,
+                                              .process = i,
+                                              .alloc_thread = FLOW_NONE,
+                                              .count = process->threads,
+                                              .born = process->born,
+                                              .died = process->died,
+                                              .totals = process->totals});
+    }
+    for (uint32_t i = 0; i < flow_thread_count(flow); i++)
+        rows->row_of[i] = row_of_process[flow_thread(flow, i)->process];
+    free(row_of_process);
 }
 
 static void make_functions(struct rows *rows)
@@ -174,7 +217,7 @@ static bool row_passes(const struct view_filter *filter, const struct row *row, 
         return false;
     if (filter->kind >= 0 && row->kind != filter->kind)
         return false;
-    if (filter->pid && row->pid != filter->pid)
+    if (filter->pid && row->pid && row->pid != filter->pid) /* a function is of no process: its totals are */
         return false;
     return !filter->text || contains(row->name, filter->text) || contains(row->label, filter->text) ||
            contains(row->file, filter->text) || contains(row->module, filter->text) || contains(row->via, filter->text);
@@ -235,13 +278,22 @@ static void select_objects(struct rows *rows, const struct view_filter *filter, 
     size_t objects = flow_sampled_object_count(flow);
     bool by_row = strcmp(sort, "size") == 0 || strcmp(sort, "born") == 0 || strcmp(sort, "name") == 0;
     array_of(struct order) orders = {0};
+    struct map64 leads = {0};
+    rows_find_stacks(rows, &leads);
     for (uint32_t i = 0; i < objects; i++) {
         struct flow_totals totals = flow_object_totals(flow, i);
+        if (totals.samples == 0)
+            continue; /* of a process that is left out */
+        bool stack = flow_object_kind(flow, i) == OBJECT_STACK;
+        if (stack && *map64_find(&leads, flow_object_process(flow, i)) != i)
+            continue;
+        if (stack)
+            totals = rows_with_stacks(rows, i).totals;
         if (!totals_pass(filter, &totals, rows->samples))
             continue;
         struct order order = {.index = i, .key = totals_key(&totals, sort), .samples = totals.samples};
         if (by_row) {
-            struct row row = object_row(flow, i);
+            struct row row = rows_with_stacks(rows, i);
             order.key = row_key(&row, sort);
             order.text = strcmp(sort, "name") == 0 ? row.name : NULL;
         }
@@ -254,7 +306,7 @@ static void select_objects(struct rows *rows, const struct view_filter *filter, 
             rows->matching = orders.count;
             break;
         }
-        struct row row = object_row(flow, order->index);
+        struct row row = rows_with_stacks(rows, order->index);
         if (!row_passes(filter, &row, rows->samples))
             continue;
         if (limit == 0 || rows->matching < limit) {
@@ -263,6 +315,9 @@ static void select_objects(struct rows *rows, const struct view_filter *filter, 
         }
         rows->matching++;
     }
+    array_each (&rows->stacks, uint32_t, stack)
+        rows->row_of[*stack] = rows->row_of[*map64_find(&leads, flow_object_process(flow, *stack))];
+    map64_free(&leads);
     array_free(&orders);
 }
 
@@ -302,7 +357,7 @@ static void rows_begin(struct rows *rows, const struct flow *flow, enum view_tab
 {
     struct flow_totals whole = flow_totals(flow);
     *rows = (struct rows){.table = table, .flow = flow, .samples = whole.samples, .remote = whole.remote};
-    rows->row_of_count = table == VIEW_THREADS ? flow_thread_count(flow) : flow_sampled_object_count(flow);
+    rows->row_of_count = rows_by_thread(rows) ? flow_thread_count(flow) : flow_sampled_object_count(flow);
     rows->row_of = mem_alloc((rows->row_of_count + 1) * sizeof *rows->row_of);
     memset(rows->row_of, 0xff, (rows->row_of_count + 1) * sizeof *rows->row_of);
 }
@@ -310,9 +365,20 @@ static void rows_begin(struct rows *rows, const struct flow *flow, enum view_tab
 void rows_one_object(struct rows *rows, const struct flow *flow, uint32_t object)
 {
     rows_begin(rows, flow, VIEW_OBJECTS);
-    rows->row_of[object] = 0;
     rows->matching = 1;
-    array_push(&rows->items, object_row(flow, object));
+    rows->row_of[object] = 0;
+    struct map64 leads = {0};
+    rows_find_stacks(rows, &leads);
+    if (flow_object_kind(flow, object) == OBJECT_STACK) {
+        object = (uint32_t)*map64_find(&leads, flow_object_process(flow, object));
+        array_each (&rows->stacks, uint32_t, stack) {
+            if (flow_object_process(flow, *stack) == flow_object_process(flow, object))
+                rows->row_of[*stack] = 0;
+        }
+    }
+    map64_free(&leads);
+    array_push(&rows->items, rows_with_stacks(rows, object));
+    rows_each_stack(rows);
 }
 
 void rows_make(struct rows *rows, const struct flow *flow, enum view_table table, const struct view_options *options,
@@ -331,6 +397,9 @@ void rows_make(struct rows *rows, const struct flow *flow, enum view_table table
     case VIEW_THREADS:
         make_threads(rows);
         break;
+    case VIEW_PROCESSES:
+        make_processes(rows);
+        break;
     default:
         make_functions(rows);
         break;
@@ -347,5 +416,7 @@ void rows_free(struct rows *rows)
         free(row->homes);
     }
     array_free(&rows->items);
+    array_free(&rows->stacks);
+    array_free(&rows->each_stack);
     free(rows->row_of);
 }

@@ -156,7 +156,9 @@ static void print_functions(const struct rows *rows, const struct view_options *
 void tables_print(const struct rows *rows, const struct view_options *options, const char *unit, unsigned indent,
                   FILE *out)
 {
-    if (rows->table == VIEW_THREADS)
+    if (rows->table == VIEW_PROCESSES)
+        processes_print(rows, options, unit, indent, out);
+    else if (rows->table == VIEW_THREADS)
         print_threads(rows, options, unit, indent, out);
     else if (rows->table == VIEW_FUNCTIONS)
         print_functions(rows, options, unit, indent, out);

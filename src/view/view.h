@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum view_table { VIEW_OBJECTS, VIEW_SITES, VIEW_THREADS, VIEW_FUNCTIONS, VIEW_TABLES };
+enum view_table { VIEW_OBJECTS, VIEW_SITES, VIEW_THREADS, VIEW_FUNCTIONS, VIEW_PROCESSES, VIEW_TABLES };
 
 /* What a row must be to be shown. Empty texts and zeroes ask for nothing. */
 struct view_filter {
@@ -21,7 +21,7 @@ struct view_filter {
     int kind;         /* enum object_kind, or -1 */
     double min_share, min_remote;
     uint64_t min_samples;
-    uint32_t pid;
+    uint32_t pid; /* the flow was built with it, see flow_options */
 };
 
 struct view_options {

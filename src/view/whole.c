@@ -17,6 +17,21 @@ static uint64_t number_of(const struct trace_session *session, const char *key, 
     return session ? trace_session_number(session, key, otherwise) : otherwise;
 }
 
+bool whole_exit_status(const struct flow_process *process, int *status)
+{
+    int told = process->exit_status;
+    if (told == -1)
+        return false;
+    *status = WIFSIGNALED(told) ? 128 + WTERMSIG(told) : WEXITSTATUS(told);
+    return true;
+}
+
+double whole_lasted(const struct flow *flow, uint64_t born, uint64_t died)
+{
+    uint64_t end = died < flow_end(flow) ? died : flow_end(flow);
+    return end > born ? (double)(end - born) * 1e-9 : 0;
+}
+
 static void exit_status_of(struct whole *whole, const struct flow *flow, const struct trace_session *ending)
 {
     const char *told = ending ? trace_session_get(ending, "exit_status") : NULL;
@@ -26,11 +41,7 @@ static void exit_status_of(struct whole *whole, const struct flow *flow, const s
         return;
     }
     const struct flow_process *first = flow_process(flow, 0);
-    if (!first || first->exit_status == -1)
-        return;
-    whole->has_exit_status = true;
-    whole->exit_status =
-        WIFSIGNALED(first->exit_status) ? 128 + WTERMSIG(first->exit_status) : WEXITSTATUS(first->exit_status);
+    whole->has_exit_status = first && whole_exit_status(first, &whole->exit_status);
 }
 
 struct whole whole_of(const struct flow *flow, const struct view_options *options)

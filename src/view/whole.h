@@ -14,6 +14,12 @@ struct whole {
 
 struct whole whole_of(const struct flow *flow, const struct view_options *options);
 
+/* How a process ended, as a shell tells it; false when that is not known. */
+bool whole_exit_status(const struct flow_process *process, int *status);
+
+/* Seconds from `born` to `died`, or to the recording's end. */
+double whole_lasted(const struct flow *flow, uint64_t born, uint64_t died);
+
 /* "first-touch", "interleave", "bind:2" of a pretended topology. */
 const char *whole_homes(const struct topology *topology);
 

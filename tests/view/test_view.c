@@ -192,6 +192,7 @@ static void tables(void **state)
     same_as_golden("sites.json", shown("numa:2 core:1", VIEW_SITES, (struct view_options){.json = true, .limit = 2}));
     same_as_golden("threads.txt", shown("numa:2 core:1", VIEW_THREADS, (struct view_options){.width = 100}));
     same_as_golden("functions.txt", shown("numa:2 core:1", VIEW_FUNCTIONS, (struct view_options){.width = 100}));
+    same_as_golden("processes.txt", shown("numa:2 core:1", VIEW_PROCESSES, (struct view_options){.width = 100}));
     same_as_golden("files_only.txt", shown("numa:2 core:1", VIEW_OBJECTS,
                                            (struct view_options){.width = 100, .filter = {.kind = OBJECT_FILE}}));
 }
