@@ -33,8 +33,10 @@ struct fact_user { /* one thread's use of a subject */
     uint32_t thread;
     int16_t node; /* it mostly came from, or -1 */
     uint64_t samples, reads, writes, remote;
+    uint64_t bursts;      /* with a sample of it */
+    uint64_t init;        /* of the samples, those before the initialisation was over: all of them writes */
     uint64_t touched;     /* pages of it that this thread touched first */
-    uint64_t first, last; /* times */
+    uint64_t first, last; /* times; 0 for one that only touched */
 };
 
 struct fact_phase { /* a stretch of time in which the subject is hot */

@@ -175,6 +175,10 @@ void flow_iter_free(struct flow_iter *iter);
 int flow_each_access(const struct flow *flow, void (*visit)(void *context, const struct flow_access *access),
                      void *context, struct error *err);
 
+/* Likewise, one process after the other, each in order of time: what happens to an object comes in order. */
+int flow_each_access_in_time(const struct flow *flow, void (*visit)(void *context, const struct flow_access *access),
+                             void *context, struct error *err);
+
 /* The raw chain of a stack, and its frames with names (inlines expanded), innermost first. */
 size_t flow_stack(const struct flow *flow, uint32_t process, uint32_t stack, const uint64_t **frames);
 size_t flow_stack_frames(const struct flow *flow, uint32_t process, uint32_t stack, struct symbol_frame *frames,

@@ -3,6 +3,8 @@
  * What a flow keeps of a sample is 12 bytes; the rest is read again from the trace, block by block. */
 #include "flow/state.h"
 
+#include <string.h>
+
 struct flow_iter {
     const struct flow *flow;
     const uint32_t *next, *end; /* ordinals */
@@ -64,20 +66,29 @@ void flow_iter_free(struct flow_iter *iter)
     free(iter);
 }
 
-int flow_each_access(const struct flow *flow, void (*visit)(void *context, const struct flow_access *access),
-                     void *context, struct error *err)
+static int visit_one(const struct flow *flow, uint32_t ordinal,
+                     void (*visit)(void *context, const struct flow_access *access), void *context, struct error *err)
 {
     struct event event;
     struct flow_access access;
+    int failed = trace_reader_sample(flow->reader, ordinal, &event, err);
+    if (failed < 0)
+        return failed;
+    if (flow->only_pid && event.pid != flow->only_pid)
+        return 0;
+    event.sample.ordinal = ordinal;
+    access_of(flow, &event, &access);
+    visit(context, &access);
+    return 0;
+}
+
+int flow_each_access(const struct flow *flow, void (*visit)(void *context, const struct flow_access *access),
+                     void *context, struct error *err)
+{
     for (uint32_t ordinal = 0; flow->reader && ordinal < flow->marks.count; ordinal++) {
-        int failed = trace_reader_sample(flow->reader, ordinal, &event, err);
+        int failed = visit_one(flow, ordinal, visit, context, err);
         if (failed < 0)
             return failed;
-        event.sample.ordinal = ordinal;
-        if (flow->only_pid && event.pid != flow->only_pid)
-            continue;
-        access_of(flow, &event, &access);
-        visit(context, &access);
     }
     return 0;
 }
@@ -140,4 +151,41 @@ struct flow_iter *flow_thread_accesses(const struct flow *const_flow, uint32_t t
     if (thread >= flow->threads.count)
         return iter_new(flow, flow->tef, 0);
     return iter_new(flow, flow->tef + flow->tef_first[thread], flow->tef_first[thread + 1] - flow->tef_first[thread]);
+}
+
+struct process_note {
+    const struct flow *flow;
+    uint32_t *group;
+};
+
+static void note_process(void *context, const struct flow_access *access)
+{
+    const struct process_note *note = context;
+    if (access->thread != FLOW_NONE)
+        note->group[access->ordinal] = note->flow->threads.items[access->thread].process;
+}
+
+/* Processes that run at the same time have blocks of their own in the file: going to and fro between many of them would
+ * mean to unpack a block for each access. So each process is read by itself. */
+int flow_each_access_in_time(const struct flow *flow, void (*visit)(void *context, const struct flow_access *access),
+                             void *context, struct error *err)
+{
+    const uint32_t *items = flow->order.items;
+    uint32_t *dealt = NULL, *first = NULL;
+    size_t count = flow->order.count;
+    int failed = 0;
+    if (flow->processes.count > 1) {
+        uint32_t *group = mem_alloc((flow->marks.count + 1) * sizeof *group);
+        memset(group, 0xff, (flow->marks.count + 1) * sizeof *group);
+        failed = flow_each_access(flow, note_process, &(struct process_note){flow, group}, err);
+        deal(flow, group, flow->processes.count, &dealt, &first);
+        free(group);
+        items = dealt;
+        count = first[flow->processes.count];
+    }
+    for (size_t i = 0; flow->reader && failed == 0 && i < count; i++)
+        failed = visit_one(flow, items[i], visit, context, err);
+    free(dealt);
+    free(first);
+    return failed;
 }

@@ -1,0 +1,295 @@
+/* analysis/facts.c - gathers facts: one pass in order of the file for what judging needs to know beforehand, one in order
+ * of time for everything else; then every subject is judged. */
+#include "analysis/work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A pause after which accesses are not of one burst, though no first one was marked: it was lost. */
+enum { BURST_PAUSE = 2000000 };
+
+static uint64_t *node_counts(const struct facts *facts)
+{
+    return mem_zalloc((facts->node_count + 1ul) * sizeof(uint64_t));
+}
+
+static int alloc_node(const struct flow *flow, const struct flow_object *object)
+{
+    int node = thread_node(flow, object->alloc_thread);
+    if (node >= 0 || object->alloc_thread == FLOW_NONE || object->alloc_fn >= ALLOC_FNS)
+        return node;
+    return topology_node_of_cpu(flow_topology(flow), object->alloc_cpu);
+}
+
+static void subject_begin(const struct facts *facts, struct facts_subject *subject, const struct flow_object *object)
+{
+    *subject = (struct facts_subject){.object = object->id,
+                                      .site = object->site,
+                                      .process = object->process,
+                                      .from = node_counts(facts),
+                                      .home = node_counts(facts),
+                                      .alloc_thread = object->kind == OBJECT_STACK ? FLOW_NONE : object->alloc_thread,
+                                      .alloc_node = -1,
+                                      .toucher_node = -1,
+                                      .main_home = -1,
+                                      .main_user_node = -1,
+                                      .toucher = FLOW_NONE,
+                                      .main_user = FLOW_NONE,
+                                      .first_remote = UINT64_MAX,
+                                      .parted = -1};
+    if (object->kind != OBJECT_STACK)
+        subject->alloc_node = (int16_t)alloc_node(facts->flow, object);
+}
+
+static void begin(struct gathering *gathering, struct facts *facts)
+{
+    const struct flow *flow = facts->flow;
+    struct map64 stack_of = {0}; /* process -> its first stack */
+    gathering->facts = facts;
+    gathering->flow = flow;
+    gathering->object_count = (uint32_t)flow_sampled_object_count(flow);
+    gathering->site_count = (uint32_t)flow_site_count(flow);
+    gathering->subject_of = mem_alloc((gathering->object_count + 1ul) * sizeof *gathering->subject_of);
+    gathering->objects = mem_zalloc((gathering->object_count + 1ul) * sizeof *gathering->objects);
+    gathering->sites = mem_zalloc((gathering->site_count + 1ul) * sizeof *gathering->sites);
+    gathering->bursts = mem_zalloc((flow_thread_count(flow) + 1) * sizeof *gathering->bursts);
+    facts->objects.items = mem_zalloc((gathering->object_count + 1ul) * sizeof *facts->objects.items);
+    facts->objects.count = facts->objects.capacity = gathering->object_count;
+    facts->sites.items = mem_zalloc((gathering->site_count + 1ul) * sizeof *facts->sites.items);
+    facts->sites.count = facts->sites.capacity = gathering->site_count;
+
+    for (uint32_t i = 0; i < gathering->object_count; i++) {
+        const struct flow_object *object = flow_object(flow, i);
+        uint32_t stands = i;
+        if (object->kind == OBJECT_STACK) {
+            bool is_new;
+            uint64_t *place = map64_insert(&stack_of, object->process, &is_new);
+            if (is_new)
+                *place = i;
+            stands = (uint32_t)*place;
+        }
+        gathering->subject_of[i] = stands;
+        struct facts_subject *subject = &facts->objects.items[i];
+        subject_begin(facts, subject, object);
+        users_begin(&gathering->objects[i], object);
+        if (object->totals.samples == 0)
+            continue; /* of another process than the one that is looked at */
+        facts->objects.items[stands].instances++;
+        flow_totals_add(&facts->objects.items[stands].totals, &object->totals);
+        if (object->site == FLOW_NONE)
+            continue;
+        struct facts_subject *site = &facts->sites.items[object->site];
+        if (site->instances == 0) {
+            subject_begin(facts, site, object);
+            users_begin(&gathering->sites[object->site], object);
+        } else if (object->totals.samples > flow_object_totals(flow, site->object).samples) {
+            site->object = i;
+            site->alloc_thread = object->alloc_thread;
+            site->alloc_node = subject->alloc_node;
+        }
+        site->instances++;
+        flow_totals_add(&site->totals, &object->totals);
+    }
+    for (uint32_t i = 0; i < gathering->site_count; i++) {
+        if (facts->sites.items[i].instances == 0)
+            facts->sites.items[i] = (struct facts_subject){.object = FLOW_NONE, .site = i, .parted = -1};
+    }
+    map64_free(&stack_of);
+}
+
+/* The number of the burst an access belongs to. Sources that do not mark bursts look at single accesses. */
+static uint32_t burst_of(struct gathering *gathering, const struct flow_access *access)
+{
+    struct burst *burst = &gathering->bursts[access->thread];
+    bool first = access->flags & SAMPLE_FIRST;
+    burst->marked |= first;
+    if (first || !burst->marked || access->time - burst->last > BURST_PAUSE)
+        burst->number = ++gathering->burst_count;
+    burst->last = access->time;
+    return burst->number;
+}
+
+static void add_whole(struct facts *facts, const struct flow_access *access)
+{
+    bool slow = access->has_latency && access->latency > facts->slow_ns;
+    if (access->home < 0)
+        return;
+    struct facts_node *node = &facts->nodes[access->home];
+    node->samples++;
+    node->remote += access->remote;
+    facts->threads[access->thread].homes[access->home]++;
+    if (access->from >= 0)
+        facts->matrix[(size_t)access->from * facts->node_count + (size_t)access->home]++;
+    if (!slow)
+        return;
+    node->latency_sum += access->latency;
+    node->latency_count++;
+    *(access->remote ? &facts->slow_remote_sum : &facts->slow_local_sum) += access->latency;
+    *(access->remote ? &facts->slow_remote_count : &facts->slow_local_count) += 1;
+}
+
+static void add_subject(const struct gathering *gathering, struct facts_subject *subject,
+                        const struct flow_access *access, uint64_t born, bool new_burst)
+{
+    if (access->from >= 0)
+        subject->from[access->from]++;
+    if (access->home >= 0)
+        subject->home[access->home]++;
+    subject->bursts += new_burst;
+    if (!access->remote)
+        return;
+    uint64_t age = access->time > born ? access->time - born : 0;
+    if (age < subject->first_remote)
+        subject->first_remote = age;
+    if (access->has_latency && access->latency > gathering->facts->slow_ns) {
+        subject->slow_remote_sum += access->latency;
+        subject->slow_remote_count++;
+    }
+}
+
+static void visit(void *context, const struct flow_access *access)
+{
+    struct gathering *gathering = context;
+    struct facts *facts = gathering->facts;
+    if (access->thread == FLOW_NONE)
+        return;
+    uint32_t burst = burst_of(gathering, access);
+    add_whole(facts, access);
+    if (access->object == FLOW_NONE)
+        return;
+    uint32_t index = gathering->subject_of[access->object];
+    struct work *work = &gathering->objects[index];
+    struct facts_subject *subject = &facts->objects.items[index];
+    bool use = users_is_use(work, access), new_burst;
+    users_add(gathering, work, index, access, burst, use, &new_burst);
+    add_subject(gathering, subject, access, work->born, new_burst);
+    if (use)
+        turns_add(gathering, work, access, new_burst);
+    if (subject->site == FLOW_NONE)
+        return;
+    struct facts_subject *site = &facts->sites.items[subject->site];
+    if (site->instances < 2)
+        return; /* it gets its only object's facts */
+    users_add(gathering, &gathering->sites[subject->site], gathering->object_count + subject->site, access, burst, use,
+              &new_burst);
+    add_subject(gathering, site, access, work->born, new_burst);
+}
+
+static void copy_only_object(const struct facts *facts, struct facts_subject *site, const struct facts_subject *object)
+{
+    size_t bytes = (facts->node_count + 1ul) * sizeof *site->from;
+    uint64_t *from = memcpy(site->from, object->from, bytes), *home = memcpy(site->home, object->home, bytes);
+    *site = *object;
+    site->from = from;
+    site->home = home;
+    memset(&site->users, 0, sizeof site->users);
+    array_each (&object->users, const struct fact_user, user)
+        array_push(&site->users, *user);
+    site->private_instances = object->sharing == SHARING_THREAD;
+}
+
+/* Sites' objects, one site after the other; `first` has a place more than there are sites. */
+static uint32_t *objects_by_site(const struct gathering *gathering, uint32_t *first)
+{
+    uint32_t *objects = mem_alloc((gathering->object_count + 1ul) * sizeof *objects);
+    const struct facts *facts = gathering->facts;
+    for (uint32_t i = 0; i < gathering->site_count; i++)
+        first[i + 1] = first[i] + facts->sites.items[i].instances;
+    uint32_t *next = mem_alloc((gathering->site_count + 1ul) * sizeof *next);
+    memcpy(next, first, (gathering->site_count + 1ul) * sizeof *next);
+    for (uint32_t i = 0; i < gathering->object_count; i++) {
+        uint32_t site = flow_object_site(gathering->flow, i);
+        if (site != FLOW_NONE && facts->objects.items[i].instances)
+            objects[next[site]++] = i;
+    }
+    free(next);
+    return objects;
+}
+
+static void finish(struct gathering *gathering)
+{
+    struct facts *facts = gathering->facts;
+    for (uint32_t i = 0; i < gathering->object_count; i++) {
+        struct facts_subject *subject = &facts->objects.items[i];
+        users_finish(gathering, subject, &gathering->objects[i]);
+        turns_finish(gathering, subject, &gathering->objects[i]);
+    }
+    uint32_t *first = mem_zalloc((gathering->site_count + 2ul) * sizeof *first);
+    uint32_t *objects = objects_by_site(gathering, first);
+    for (uint32_t i = 0; i < gathering->site_count; i++) {
+        uint32_t count = first[i + 1] - first[i];
+        if (count == 1) {
+            copy_only_object(facts, &facts->sites.items[i], &facts->objects.items[objects[first[i]]]);
+        } else if (count > 1) {
+            users_finish_site(gathering, i, objects + first[i], count);
+            turns_finish_site(gathering, i, objects + first[i], count);
+        }
+    }
+    free(first);
+    free(objects);
+}
+
+static void gathering_free(struct gathering *gathering)
+{
+    for (uint32_t i = 0; i < gathering->object_count; i++) {
+        array_free(&gathering->objects[i].users);
+        free(gathering->objects[i].node_bursts);
+    }
+    for (uint32_t i = 0; i < gathering->site_count; i++)
+        array_free(&gathering->sites[i].users);
+    free(gathering->objects);
+    free(gathering->sites);
+    free(gathering->subject_of);
+    free(gathering->bursts);
+    map64_free(&gathering->user_of);
+}
+
+struct facts *facts_make(const struct flow *flow, struct error *err)
+{
+    struct facts *facts = mem_zalloc(sizeof *facts);
+    facts->flow = flow;
+    facts->node_count = flow_topology(flow)->node_count;
+    facts->totals = flow_totals(flow);
+    facts->nodes = mem_zalloc((facts->node_count + 1ul) * sizeof *facts->nodes);
+    facts->matrix = mem_zalloc(((size_t)facts->node_count * facts->node_count + 1) * sizeof *facts->matrix);
+    facts->threads = mem_zalloc((flow_thread_count(flow) + 1) * sizeof *facts->threads);
+    for (size_t i = 0; i < flow_thread_count(flow); i++)
+        facts->threads[i].homes = node_counts(facts);
+    facts->slow_ns = 60;
+    struct gathering gathering = {0};
+    begin(&gathering, facts);
+    int failed = flow_each_access_in_time(flow, visit, &gathering, err);
+    if (failed == 0)
+        finish(&gathering);
+    gathering_free(&gathering);
+    if (failed == 0)
+        return facts;
+    facts_free(facts);
+    return NULL;
+}
+
+static void subject_free(struct facts_subject *subject)
+{
+    array_free(&subject->users);
+    array_free(&subject->phases);
+    free(subject->from);
+    free(subject->home);
+}
+
+void facts_free(struct facts *facts)
+{
+    if (!facts)
+        return;
+    array_each (&facts->objects, struct facts_subject, subject)
+        subject_free(subject);
+    array_each (&facts->sites, struct facts_subject, subject)
+        subject_free(subject);
+    array_free(&facts->objects);
+    array_free(&facts->sites);
+    for (size_t i = 0; i < flow_thread_count(facts->flow); i++)
+        free(facts->threads[i].homes);
+    free(facts->threads);
+    free(facts->nodes);
+    free(facts->matrix);
+    free(facts);
+}

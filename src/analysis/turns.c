@@ -1,0 +1,114 @@
+/* analysis/turns.c - do threads take turns at a subject, or use it at the same time?
+ *
+ * Look at the bursts that hit it, in order of time. When threads come and go at random among each other, a burst is
+ * followed by another thread's as often as chance has it: of N bursts with n of each thread, N - sum(n * n) / N times
+ * on average (shuffle them and count). When threads take turns, it happens once a turn. The number of changes as a part of
+ * the number that chance has is near 1 for concurrent use and near 0 for turns, whatever the number of threads, their
+ * shares, and the length of the run. Turns that are shorter than a few bursts (some 10 ms apart) cannot be seen. */
+#include "analysis/work.h"
+
+enum { LEAST_EXPECTED = 6 }; /* changes by chance below which nothing is said */
+static const double CONCURRENT = 0.4;
+
+void turns_add(const struct gathering *gathering, struct work *work, const struct flow_access *access, bool new_burst)
+{
+    if (access->thread != work->switch_thread) {
+        if (work->switch_thread != FLOW_NONE) {
+            work->switches++;
+            work->last_switch = access->time;
+        } else {
+            work->first_switch = access->time;
+        }
+        work->switch_thread = access->thread;
+    }
+    if (!new_burst)
+        return;
+    if (work->turn_thread != FLOW_NONE) {
+        work->thread_changes += work->turn_thread != access->thread;
+        work->node_changes += work->turn_node != access->from;
+    }
+    work->turn_thread = access->thread;
+    work->turn_node = access->from;
+    work->turns++;
+    if (access->from < 0)
+        return;
+    if (!work->node_bursts)
+        work->node_bursts = mem_zalloc(gathering->facts->node_count * sizeof *work->node_bursts);
+    work->node_bursts[access->from]++;
+}
+
+static double chance(double total, double squares)
+{
+    return total > 0 ? total - squares / total : 0;
+}
+
+static double expected_threads(const struct work *work)
+{
+    double squares = 0, total = 0;
+    for (size_t i = 0; i < work->users.count; i++) {
+        double bursts = work->users.items[i].use_bursts;
+        squares += bursts * bursts;
+        total += bursts;
+    }
+    return chance(total, squares);
+}
+
+static double expected_nodes(const struct gathering *gathering, const struct work *work)
+{
+    double squares = 0, total = 0;
+    for (uint32_t node = 0; work->node_bursts && node < gathering->facts->node_count; node++) {
+        squares += (double)work->node_bursts[node] * work->node_bursts[node];
+        total += work->node_bursts[node];
+    }
+    return chance(total, squares);
+}
+
+struct mixing { /* changes seen and expected, by thread and by node */
+    double threads, threads_expected, nodes, nodes_expected;
+};
+
+static struct mixing mixing_of(const struct gathering *gathering, const struct work *work)
+{
+    return (struct mixing){.threads = work->thread_changes,
+                           .threads_expected = expected_threads(work),
+                           .nodes = work->node_changes,
+                           .nodes_expected = expected_nodes(gathering, work)};
+}
+
+static void judge(struct facts_subject *subject, const struct mixing *mixing)
+{
+    subject->turns = TURNS_NONE;
+    if (subject->using_threads >= 2 && mixing->threads_expected >= LEAST_EXPECTED)
+        subject->turns = mixing->threads / mixing->threads_expected >= CONCURRENT ? TURNS_CONCURRENT : TURNS_DISJOINT;
+    double overlap = mixing->nodes_expected > 0 ? mixing->nodes / mixing->nodes_expected : 0;
+    subject->overlap = overlap < 1 ? overlap : 1;
+}
+
+void turns_finish(const struct gathering *gathering, struct facts_subject *subject, const struct work *work)
+{
+    struct mixing mixing = mixing_of(gathering, work);
+    judge(subject, &mixing);
+    subject->switches = work->switches;
+    subject->switch_ns = work->switches ? (work->last_switch - work->first_switch) / work->switches : 0;
+}
+
+/* Of a site: within each instance, since two instances used at the same time are no sharing. */
+void turns_finish_site(const struct gathering *gathering, uint32_t site, const uint32_t *objects, size_t count)
+{
+    struct facts_subject *subject = &gathering->facts->sites.items[site];
+    struct mixing sum = {0};
+    uint64_t span = 0;
+    subject->switches = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct work *work = &gathering->objects[objects[i]];
+        struct mixing mixing = mixing_of(gathering, work);
+        sum.threads += mixing.threads;
+        sum.threads_expected += mixing.threads_expected;
+        sum.nodes += mixing.nodes;
+        sum.nodes_expected += mixing.nodes_expected;
+        subject->switches += work->switches;
+        span += work->switches ? work->last_switch - work->first_switch : 0;
+    }
+    judge(subject, &sum);
+    subject->switch_ns = subject->switches ? span / subject->switches : 0;
+}

@@ -1,0 +1,270 @@
+/* analysis/users.c - which threads use a subject, who initialised it, who writes, and whether it is private. */
+#include "analysis/work.h"
+
+#include <stdlib.h>
+
+void users_begin(struct work *work, const struct flow_object *object)
+{
+    work->init_thread = FLOW_NONE;
+    work->turn_thread = work->switch_thread = FLOW_NONE;
+    work->turn_node = -1;
+    work->born = object->born;
+    work->init_end = object->born;
+    work->init_over = object->kind == OBJECT_STACK; /* a stack is used from its first moment */
+}
+
+/* Initialisation is writing by one thread, the one that touched it first, until it reads or another thread comes. */
+bool users_is_use(struct work *work, const struct flow_access *access)
+{
+    if (work->init_over)
+        return true;
+    if (work->init_thread == FLOW_NONE)
+        work->init_thread = access->thread;
+    if (access->thread == work->init_thread && access->write && !(access->flags & SAMPLE_READ)) {
+        work->init_samples++;
+        return false;
+    }
+    work->init_over = true;
+    work->init_end = access->time;
+    return true;
+}
+
+static struct user_work *find_user(struct gathering *gathering, struct work *work, uint32_t subject,
+                                   const struct flow_access *access)
+{
+    if (work->last_user < work->users.count && work->users.items[work->last_user].fact.thread == access->thread)
+        return &work->users.items[work->last_user];
+    bool is_new;
+    uint64_t *place = map64_insert(&gathering->user_of, (uint64_t)subject << 32 | access->thread, &is_new);
+    if (is_new) {
+        *place = work->users.count;
+        array_push(&work->users, (struct user_work){.fact = {.thread = access->thread, .node = -1}});
+    }
+    work->last_user = (uint32_t)*place;
+    return &work->users.items[*place];
+}
+
+struct user_work *users_add(struct gathering *gathering, struct work *work, uint32_t subject,
+                            const struct flow_access *access, uint32_t burst, bool use, bool *new_burst)
+{
+    struct user_work *user = find_user(gathering, work, subject, access);
+    bool reads = access->flags & SAMPLE_READ;
+    if (user->fact.samples++ == 0)
+        user->fact.first = access->time;
+    user->fact.last = access->time;
+    user->fact.reads += reads;
+    user->fact.writes += access->write;
+    user->fact.remote += access->remote;
+    user->fact.init += !use;
+    *new_burst = user->last_burst != burst;
+    user->last_burst = burst;
+    user->fact.bursts += *new_burst;
+    user->use_bursts += *new_burst && use;
+    if (access->from >= 0) { /* the majority, if there is one */
+        if (user->vote_weight == 0)
+            user->fact.node = access->from;
+        user->vote_weight += user->fact.node == access->from ? 1 : -1u;
+    }
+    work->read_seen |= reads;
+    if (!work->read_seen) {
+        work->early_writes++;
+        user->early_writes++;
+    }
+    return user;
+}
+
+int thread_node(const struct flow *flow, uint32_t thread)
+{
+    const struct topology *topology = flow_topology(flow);
+    const struct flow_thread *row = thread != FLOW_NONE ? flow_thread(flow, thread) : NULL;
+    if (!row)
+        return -1;
+    if (topology->node_count == 1)
+        return 0;
+    return topology->pretended ? topology_node_of_cpu(topology, topology_deal_cpu(topology, row->ordinal)) : -1;
+}
+
+static int by_samples(const void *left, const void *right)
+{
+    const struct user_work *a = left, *b = right;
+    if (a->fact.samples != b->fact.samples)
+        return a->fact.samples > b->fact.samples ? -1 : 1;
+    return a->fact.thread < b->fact.thread ? -1 : a->fact.thread > b->fact.thread;
+}
+
+static uint64_t used(const struct user_work *user)
+{
+    return user->fact.samples - user->fact.init;
+}
+
+/* Strays: the least users that make up 2% together at most, and each less than a quarter of an equal share (so that none
+ * of very many equal ones is taken for one); or a single burst of many. */
+static bool *find_strays(const struct work *work)
+{
+    enum { MANY_BURSTS = 10 };
+    size_t count = work->users.count;
+    bool *stray = mem_zalloc(count + 1);
+    uint64_t samples = 0, bursts = 0, less = 0;
+    for (size_t i = 0; i < count; i++) {
+        samples += used(&work->users.items[i]);
+        bursts += work->users.items[i].use_bursts;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct user_work *user = &work->users.items[i];
+        stray[i] =
+            used(user) == 0 || (user->use_bursts == 1 && bursts >= MANY_BURSTS && user->fact.bursts * count < bursts);
+    }
+    for (size_t i = count; i-- > 0;) { /* least samples last */
+        const struct user_work *user = &work->users.items[i];
+        less += used(user);
+        if (less * 50 > samples)
+            break;
+        stray[i] |= used(user) * 4 * count < samples;
+    }
+    return stray;
+}
+
+static void judge_sharing(struct facts_subject *subject, const struct work *work, uint32_t node_count)
+{
+    bool *stray = find_strays(work);
+    bool *node_used = mem_zalloc(node_count + 1);
+    uint64_t *node_samples = mem_zalloc((node_count + 1) * sizeof *node_samples), most = 0, most_node = 0;
+    subject->main_user = FLOW_NONE;
+    subject->main_user_node = -1;
+    for (size_t i = 0; i < work->users.count; i++) {
+        const struct user_work *user = &work->users.items[i];
+        if (used(user) > most) {
+            most = used(user);
+            subject->main_user = user->fact.thread;
+        }
+        if (user->fact.node >= 0) {
+            node_samples[user->fact.node] += used(user);
+            if (node_samples[user->fact.node] > most_node) {
+                most_node = node_samples[user->fact.node];
+                subject->main_user_node = user->fact.node;
+            }
+        }
+        if (stray[i])
+            continue;
+        subject->using_threads++;
+        if (user->fact.node >= 0 && !node_used[user->fact.node]) {
+            node_used[user->fact.node] = true;
+            subject->using_nodes++;
+        }
+    }
+    subject->sharing = subject->using_threads < 2 ? SHARING_THREAD
+                       : subject->using_nodes < 2 ? SHARING_NODE
+                                                  : SHARING_ALL;
+    free(stray);
+    free(node_used);
+    free(node_samples);
+}
+
+/* Several threads may initialise together: what is written before anybody reads is initialisation too, as long as it is
+ * a small part. */
+static void find_later_writes(const struct facts_subject *subject, struct work *work)
+{
+    enum { SMALL_PART = 10 };
+    bool early = work->read_seen && work->early_writes * SMALL_PART <= subject->totals.samples;
+    array_each (&work->users, struct user_work, user) {
+        uint64_t initial = early && user->early_writes > user->fact.init ? user->early_writes : user->fact.init;
+        user->later_writes = user->fact.writes - initial;
+        work->later_samples += user->fact.samples - initial;
+    }
+}
+
+static void judge_use(struct facts_subject *subject, const struct work *work)
+{
+    enum { MOSTLY = 10 };
+    uint64_t writes = 0;
+    array_each (&work->users, const struct user_work, user) {
+        subject->writers += user->later_writes > 0;
+        writes += user->later_writes;
+    }
+    subject->use = writes == 0 ? USE_READ_ONLY : writes * MOSTLY <= work->later_samples ? USE_READ_MOSTLY : USE_WRITTEN;
+}
+
+static void judge_toucher(const struct gathering *gathering, struct facts_subject *subject, const struct work *work)
+{
+    uint64_t most = 0;
+    subject->toucher = FLOW_NONE;
+    subject->toucher_node = -1;
+    for (size_t i = 0; i < work->users.count; i++) {
+        const struct fact_user *user = &work->users.items[i].fact;
+        if (user->touched <= most)
+            continue;
+        most = user->touched;
+        subject->toucher = user->thread;
+        subject->toucher_node = user->node >= 0 ? user->node : (int16_t)thread_node(gathering->flow, user->thread);
+    }
+}
+
+static void judge(const struct gathering *gathering, struct facts_subject *subject, struct work *work)
+{
+    array_sort(&work->users, by_samples);
+    judge_sharing(subject, work, gathering->facts->node_count);
+    judge_use(subject, work);
+    judge_toucher(gathering, subject, work);
+    uint64_t most = 0;
+    subject->main_home = -1;
+    for (uint32_t node = 0; node < gathering->facts->node_count; node++) {
+        if (subject->home[node] > most) {
+            most = subject->home[node];
+            subject->main_home = (int16_t)node;
+        }
+    }
+    array_reserve(&subject->users, work->users.count);
+    array_each (&work->users, const struct user_work, user)
+        array_push(&subject->users, user->fact);
+}
+
+static uint64_t used_by(const struct work *work, uint32_t thread)
+{
+    array_each (&work->users, const struct user_work, user) {
+        if (user->fact.thread == thread)
+            return used(user);
+    }
+    return 0;
+}
+
+void users_finish(const struct gathering *gathering, struct facts_subject *subject, struct work *work)
+{
+    if (!work->init_over) { /* nobody but one writer: that is its use */
+        work->init_samples = 0;
+        array_each (&work->users, struct user_work, user) {
+            user->fact.init = 0;
+            user->use_bursts = (uint32_t)user->fact.bursts;
+        }
+    }
+    subject->init_end = work->init_end;
+    subject->init_samples = work->init_samples;
+    find_later_writes(subject, work);
+    judge(gathering, subject, work);
+    subject->alloc_thread_samples = used_by(work, subject->alloc_thread);
+}
+
+void users_finish_site(const struct gathering *gathering, uint32_t site, const uint32_t *objects, size_t count)
+{
+    struct facts_subject *subject = &gathering->facts->sites.items[site];
+    struct work *sum = &gathering->sites[site];
+    array_each (&sum->users, struct user_work, user)
+        user->fact.init = user->use_bursts = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct facts_subject *object = &gathering->facts->objects.items[objects[i]];
+        const struct work *work = &gathering->objects[objects[i]];
+        subject->init_samples += object->init_samples;
+        subject->alloc_thread_samples += object->alloc_thread_samples;
+        subject->private_instances += object->sharing == SHARING_THREAD;
+        sum->later_samples += work->later_samples;
+        array_each (&work->users, const struct user_work, user) {
+            uint64_t key = (uint64_t)(gathering->object_count + site) << 32 | user->fact.thread;
+            struct user_work *same = &sum->users.items[*map64_find(&gathering->user_of, key)];
+            same->later_writes += user->later_writes;
+            same->fact.init += user->fact.init;
+            same->fact.touched += user->fact.touched;
+            same->use_bursts += user->use_bursts;
+        }
+    }
+    subject->init_end = gathering->facts->objects.items[subject->object].init_end;
+    judge(gathering, subject, sum);
+}
