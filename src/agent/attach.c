@@ -58,10 +58,12 @@ static bool region_fits(const struct wire_region *region, uint64_t bytes, uint64
     uint64_t rings = (uint64_t)region->ring_count * sizeof(struct wire_ring);
     uint64_t data = (uint64_t)region->ring_count * region->ring_bytes;
     uint32_t size = region->ring_bytes;
-    return region->ring_count > 0 && size >= WIRE_PAGE && (size & (size - 1)) == 0 &&
-           region->rings_offset >= sizeof *region && region->rings_offset % 64 == 0 && region->data_offset % 8 == 0 &&
-           region->data_offset <= bytes && data <= bytes - region->data_offset &&
-           region->rings_offset <= region->data_offset && rings <= region->data_offset - region->rings_offset;
+    uint64_t custom = (uint64_t)region->config.custom_count * sizeof(struct wire_custom);
+    return region->ring_count > 0 && region->config.custom_count <= WIRE_CUSTOM_MOST && size >= WIRE_PAGE &&
+           (size & (size - 1)) == 0 && region->rings_offset >= sizeof *region + custom &&
+           region->rings_offset % 64 == 0 && region->data_offset % 8 == 0 && region->data_offset <= bytes &&
+           data <= bytes - region->data_offset && region->rings_offset <= region->data_offset &&
+           rings <= region->data_offset - region->rings_offset;
 }
 
 static struct wire_region *region_map(const struct environment_region *where)

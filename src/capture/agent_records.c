@@ -182,6 +182,35 @@ static inline void take_free(struct agent_source *source, struct ring_state *sta
     put(source, state, &event);
 }
 
+static void take_pool_alloc(struct agent_source *source, struct ring_state *state, struct wire_head head,
+                            const struct wire_pool_alloc *alloc)
+{
+    uint64_t size_fn = alloc->size_fn;
+    struct event event = {.kind = EVENT_POOL_ALLOC, .time = time_of(source, alloc->time)};
+    event.alloc = (struct event_alloc){
+        .addr = alloc->addr,
+        .size = size_fn & (((uint64_t)1 << WIRE_FN_SHIFT) - 1),
+        .fn = (uint8_t)(size_fn >> WIRE_FN_SHIFT),
+        .stack = stack_of(state, head.value),
+        .cpu = head.cpu,
+        .pool = alloc->pool,
+    };
+    put(source, state, &event);
+}
+
+static void take_pool(struct agent_source *source, struct ring_state *state, struct wire_head head,
+                      const struct wire_pool *pool)
+{
+    struct event event = {.kind = EVENT_POOL, .time = time_of(source, pool->time)};
+    event.pool = (struct event_pool){
+        .handle = pool->handle,
+        .parent = pool->parent,
+        .change = (uint8_t)head.value,
+        .fn = (uint8_t)(head.value >> 8),
+    };
+    put(source, state, &event);
+}
+
 static inline void take_sample(struct agent_source *source, struct ring_state *state, struct wire_head head,
                                const struct wire_sample *sample)
 {
@@ -218,6 +247,8 @@ static bool take(struct agent_source *source, struct ring_state *state, struct w
         [WIRE_ALLOC] = sizeof(struct wire_alloc) / 8,
         [WIRE_FREE] = sizeof(struct wire_free) / 8,
         [WIRE_SAMPLE] = sizeof(struct wire_sample) / 8,
+        [WIRE_POOL] = sizeof(struct wire_pool) / 8,
+        [WIRE_POOL_ALLOC] = sizeof(struct wire_pool_alloc) / 8,
     };
     if (head.words < least_words[head.type])
         return false;
@@ -251,6 +282,12 @@ static bool take(struct agent_source *source, struct ring_state *state, struct w
         break;
     case WIRE_UNMAP:
         take_unmap(source, state, (const struct wire_unmap *)record);
+        break;
+    case WIRE_POOL_ALLOC:
+        take_pool_alloc(source, state, head, (const struct wire_pool_alloc *)record);
+        break;
+    case WIRE_POOL:
+        take_pool(source, state, head, (const struct wire_pool *)record);
         break;
     default:
         return false;

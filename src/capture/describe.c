@@ -1,6 +1,7 @@
 #include "capture/describe.h"
 
 #include "base/mem.h"
+#include "capture/custom_spec.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -80,6 +81,11 @@ struct trace_session *describe_session(const struct capture_options *options, co
                       : means->homes_refused       ? "unknown"
                                                    : "kernel");
     trace_session_set(session, "homes_reason", means->homes_reason);
+    if (options->custom_count) {
+        char *names = custom_spec_names(options->custom, options->custom_count);
+        trace_session_set(session, "custom_functions", names);
+        free(names);
+    }
     free(line);
     free(topology);
     return session;
@@ -94,7 +100,7 @@ void describe_result(struct recorder_result *result, const struct sink *sink, co
     struct rusage own;
     getrusage(RUSAGE_SELF, &own);
     result->samples = sink->counts[EVENT_SAMPLE];
-    result->objects = sink->counts[EVENT_ALLOC] + sink->counts[EVENT_MAP];
+    result->objects = sink->counts[EVENT_ALLOC] + sink->counts[EVENT_POOL_ALLOC] + sink->counts[EVENT_MAP];
     result->threads = totals->rings;
     result->handler_ns = totals->handler_ns;
     result->target_cpu_ns = (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000000u +
@@ -133,6 +139,10 @@ struct trace_session *describe_ending(const struct recorder_result *result, cons
         trace_session_setf(ending, "signal", "%d", result->signal);
     for (unsigned i = 0; i < sizeof figures / sizeof *figures; i++)
         trace_session_setf(ending, figures[i].key, "%" PRIu64, figures[i].value);
+    if (*result->custom_missing)
+        trace_session_set(ending, "custom_missing", result->custom_missing);
+    if (*result->custom_refused)
+        trace_session_set(ending, "custom_refused", result->custom_refused);
     if (sink->failure.code)
         trace_session_set(ending, "write_error", sink->failure.text);
     return ending;

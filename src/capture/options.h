@@ -3,6 +3,7 @@
 #define NUMALENS_CAPTURE_OPTIONS_H
 
 #include "topology/topology.h"
+#include "wire/custom.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,6 +27,8 @@ struct capture_options {
     bool follow;
     size_t memory; /* bytes that the recorder may use in all */
     const struct topology *topology;
+    const struct wire_custom *custom; /* functions named by the user: capture/custom_spec.h */
+    uint32_t custom_count;
 };
 
 #endif

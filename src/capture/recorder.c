@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "capture/agent_source.h"
+#include "capture/custom_result.h"
 #include "capture/describe.h"
 #include "capture/heartbeat.h"
 #include "capture/homes.h"
@@ -241,6 +242,8 @@ static void finish(struct recorder *recorder)
     result->duration_ns = now - recorder->started;
     result->signal = WIFSIGNALED(recorder->wait_status) ? WTERMSIG(recorder->wait_status) : 0;
     result->exit_status = result->signal ? 128 + result->signal : WEXITSTATUS(recorder->wait_status);
+    custom_result_tell(recorder->region.map, recorder->options, now, (uint32_t)recorder->launch.pid, &recorder->sink,
+                       result);
     trace_writer_flush(recorder->sink.writer, recorder->sink.failure.code ? NULL : &recorder->sink.failure);
     describe_result(result, &recorder->sink, agent_source_totals(recorder->agents), &recorder->usage);
     result->processes = recorder->processes.started;

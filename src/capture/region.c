@@ -62,7 +62,8 @@ int capture_region_make(struct capture_region *region, const struct capture_opti
     *region = (struct capture_region){.fd = -1};
     uint32_t rings = (uint32_t)(options->memory / 8 * 5 / RING_BYTES);
     rings = rings < FEWEST_RINGS ? FEWEST_RINGS : rings > MOST_RINGS ? MOST_RINGS : rings;
-    size_t rings_offset = (sizeof(struct wire_region) + WIRE_PAGE - 1) / WIRE_PAGE * WIRE_PAGE;
+    size_t custom = options->custom_count * sizeof(struct wire_custom);
+    size_t rings_offset = (sizeof(struct wire_region) + custom + WIRE_PAGE - 1) / WIRE_PAGE * WIRE_PAGE;
     size_t headers = (rings * sizeof(struct wire_ring) + WIRE_PAGE - 1) / WIRE_PAGE * WIRE_PAGE;
     region->bytes = rings_offset + headers + (size_t)rings * RING_BYTES;
 
@@ -87,6 +88,9 @@ int capture_region_make(struct capture_region *region, const struct capture_opti
     header->rings_offset = rings_offset;
     header->data_offset = rings_offset + headers;
     configure(&header->config, options, perf_tick);
+    header->config.custom_count = options->custom_count;
+    if (custom)
+        memcpy(wire_custom_at(header, 0), options->custom, custom);
     atomic_store(&header->heartbeat_ns, clock_now_ns());
     atomic_store(&header->recording, 1);
     snprintf(region->environment, sizeof region->environment, "%s=%d:%d:%" PRIu64, WIRE_ENVIRONMENT, (int)getpid(),

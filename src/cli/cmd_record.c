@@ -1,6 +1,7 @@
 /* cli/cmd_record.c - numalens record: the options, then capture/recorder.h, then one or two lines on stderr. */
 #include "cli/command.h"
 
+#include "capture/custom_spec.h"
 #include "capture/recorder.h"
 #include "capture/signals.h"
 #include "wire/record.h"
@@ -29,6 +30,9 @@ enum {
     KEY_NO_FOLLOW,
     KEY_MEMORY,
     KEY_FRAMES,
+    KEY_ALLOC_FN,
+    KEY_FREE_FN,
+    KEY_POOL_FN,
 };
 
 static const struct argp_option option_table[] = {
@@ -48,14 +52,19 @@ static const struct argp_option option_table[] = {
     {"source", KEY_SOURCE, "WHICH", 0, "of samples: auto, soft, faults, none", 3},
     {"tick", KEY_TICK, "WHICH", 0, "what interrupts threads: auto, perf, timer", 3},
     {"no-follow", KEY_NO_FOLLOW, 0, 0, "leave child processes alone", 3},
-    {0, 0, 0, 0, "Pretend another machine:", 4},
-    {"topology", KEY_TOPOLOGY, "SPEC", 0, "in hwloc's words, such as \"numa:4 core:2\"", 4},
-    {"deal", KEY_DEAL, "HOW", 0, "threads onto its CPUs: packed, round-robin", 4},
-    {"homes", KEY_HOMES, "HOW", 0, "of pages: first-touch, bind:N, interleave", 4},
-    {0, 0, 0, 0, "The command itself:", 5},
-    {"memory", KEY_MEMORY, "MIB", 0, "that the recorder may use (64)", 5},
-    {"quiet", 'q', 0, 0, "say nothing but errors", 5},
-    {"verbose", 'v', 0, 0, "say more at the end", 5},
+    {0, 0, 0, 0, "Allocators of the program's own (docs/custom-allocators.md):", 4},
+    {"alloc-fn", KEY_ALLOC_FN, "NAME:HOW", 0, "a function that allocates, such as my_alloc:size=1", 4},
+    {"free-fn", KEY_FREE_FN, "NAME:HOW", 0, "a function that frees, such as my_free:ptr=1", 4},
+    {"pool-fn", KEY_POOL_FN, "NAME:HOW", 0,
+     "a function of pools, such as my_destroy:destroy,pool=1; or a ready set: apr", 4},
+    {0, 0, 0, 0, "Pretend another machine:", 5},
+    {"topology", KEY_TOPOLOGY, "SPEC", 0, "in hwloc's words, such as \"numa:4 core:2\"", 5},
+    {"deal", KEY_DEAL, "HOW", 0, "threads onto its CPUs: packed, round-robin", 5},
+    {"homes", KEY_HOMES, "HOW", 0, "of pages: first-touch, bind:N, interleave", 5},
+    {0, 0, 0, 0, "The command itself:", 6},
+    {"memory", KEY_MEMORY, "MIB", 0, "that the recorder may use (64)", 6},
+    {"quiet", 'q', 0, 0, "say nothing but errors", 6},
+    {"verbose", 'v', 0, 0, "say more at the end", 6},
     {0},
 };
 
@@ -64,6 +73,7 @@ struct wishes {
     const char *spec, *deal, *homes;
     bool by_frequency, by_period;
     int verbosity;
+    struct custom_specs custom;
     char complaint[256]; /* "" when all is possible */
 };
 
@@ -108,6 +118,14 @@ static int choice(struct wishes *wishes, const char *option, const char *text, c
             return i;
     complain(wishes, option, text, wanted);
     return 0;
+}
+
+static void name_function(struct wishes *wishes, enum custom_option option, const char *text)
+{
+    static const char *const names[] = {"--alloc-fn", "--free-fn", "--pool-fn"};
+    struct error err = {0};
+    if (custom_spec_add(&wishes->custom, option, text, &err) < 0 && !*wishes->complaint)
+        snprintf(wishes->complaint, sizeof wishes->complaint, "%s %.240s", names[option], err.text);
 }
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -165,6 +183,15 @@ static error_t parse(int key, char *text, struct argp_state *state)
         break;
     case KEY_NO_FOLLOW:
         options->follow = false;
+        break;
+    case KEY_ALLOC_FN:
+        name_function(wishes, CUSTOM_ALLOC_FN, text);
+        break;
+    case KEY_FREE_FN:
+        name_function(wishes, CUSTOM_FREE_FN, text);
+        break;
+    case KEY_POOL_FN:
+        name_function(wishes, CUSTOM_POOL_FN, text);
         break;
     case KEY_MEMORY:
         options->memory = (size_t)number(wishes, "--memory", text, 16, 65536, "between 16 and 65536 MiB are wanted")
@@ -274,6 +301,10 @@ static void summarise(const struct wishes *wishes, const struct recorder_result 
     fprintf(stderr, "; next: numalens report%s%s\n", usual ? "" : " ", usual ? "" : file);
     if (*result->notes)
         fprintf(stderr, "numalens record: note: %s\n", result->notes);
+    if (*result->custom_missing)
+        fprintf(stderr, "numalens record: never found in the program or its libraries: %s\n", result->custom_missing);
+    if (*result->custom_refused)
+        fprintf(stderr, "numalens record: found, but not hooked: %s\n", result->custom_refused);
     if (wishes->verbosity > 0)
         fprintf(stderr,
                 "numalens record: samples from %s; %" PRIu64 " threads in %" PRIu64
@@ -307,6 +338,8 @@ int cmd_record(int argc, char **argv)
         return *wishes.complaint || wishes.spec ? EXIT_USAGE : EXIT_FAILED;
     }
     wishes.options.topology = topology;
+    wishes.options.custom = wishes.custom.items;
+    wishes.options.custom_count = wishes.custom.count;
     struct recorder_result result;
     int code = recorder_run(&wishes.options, &result, &err);
     topology_free(topology);

@@ -1,6 +1,6 @@
 /* flow/attribute.c - which object an address belongs to now.
  *
- * In this order: a malloc'd block; a map the program asked for; a static object or section of a binary; a file map; a
+ * In this order: an object of a function that the user named; a malloc'd block; a map the program asked for; a static object or section of a binary; a file map; a
  * thread's stack; what is left of the break and of anonymous maps. */
 #include "flow/state.h"
 
@@ -123,7 +123,10 @@ static enum reason reason_at(const struct process *process, uint64_t addr)
 
 static uint32_t find(struct flow *flow, struct process *process, uint64_t addr)
 {
-    uint32_t record = heap_at(flow, process, addr);
+    uint32_t record;
+    if (process->pooled.count && (record = named_at(flow, &process->pooled, addr)) != FLOW_NONE)
+        return record;
+    record = heap_at(flow, process, addr);
     if (record != FLOW_NONE)
         return record;
     uint32_t map = map_at(flow, process, addr);

@@ -2,6 +2,7 @@
 #include "flow/state.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* The machine the trace was recorded on (or pretended there). */
 static struct topology *recorded_topology(const struct trace_session *session, struct error *err)
@@ -13,6 +14,15 @@ static struct topology *recorded_topology(const struct trace_session *session, s
     if (topology)
         topology->pretended = false; /* a trace that does not say: all that is known is that there was one node */
     return topology;
+}
+
+/* The names of the functions that the user named, with blanks between. */
+static void name_custom(struct flow *flow, const char *names)
+{
+    char *copy = names ? mem_strdup(names) : NULL, *rest = copy, *name;
+    while (copy && (name = strsep(&rest, " ")))
+        array_push(&flow->custom, strtab_intern(flow->texts, name));
+    free(copy);
 }
 
 struct flow *flow_build(struct trace_reader *reader, struct symbols *symbols, const struct flow_options *options,
@@ -43,6 +53,7 @@ struct flow *flow_build(struct trace_reader *reader, struct symbols *symbols, co
     flow->order.items = mem_alloc((trusted + 1) * sizeof *flow->order.items);
     flow->order.capacity = trusted + 1;
 
+    name_custom(flow, trace_session_get(trace_reader_session(reader), "custom_functions"));
     trace_reader_only(reader, UINT64_MAX);
     int got;
     struct ahead *ahead = ahead_new(flow);
@@ -81,6 +92,7 @@ void flow_free(struct flow *flow)
     array_free(&flow->marks);
     array_free(&flow->order);
     pool_free(&flow->waiting);
+    array_free(&flow->custom);
     array_free(&flow->modules);
     strtab_free(flow->module_keys);
     strtab_free(flow->frame_keys);

@@ -72,6 +72,12 @@ void flow_feed(struct flow *flow, const struct event *event)
     case EVENT_FREE:
         live_heap_free(flow, process, event);
         break;
+    case EVENT_POOL_ALLOC:
+        live_pooled_alloc(flow, process, event);
+        break;
+    case EVENT_POOL:
+        live_pooled_change(flow, process, event);
+        break;
     case EVENT_SAMPLE:
         live_sample_add(flow, process, event);
         break;

@@ -69,6 +69,7 @@ struct flow_object {
     uint8_t kind;
     uint8_t alloc_fn;
     uint16_t alloc_cpu;
+    const char *alloc_name;          /* of the function: "malloc", "mmap", or the one that the user named */
     uint64_t addr, size, born, died; /* died: UINT64_MAX when it lived to the end */
     const char *name;                /* static: symbol; file: path; section: "libc.so.6 .got"; stack: "stack"; else
                                         the site's label */

@@ -7,33 +7,44 @@ static uint32_t short_length(uint64_t size)
     return size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
 }
 
-static void end_stale(struct flow *flow, struct process *process, uint64_t key, uint64_t time)
+/* Objects of pools end with the block that holds them. */
+static void end_block(struct flow *flow, struct process *process, struct addrtree *tree, uint32_t index, uint64_t time)
+{
+    if (__builtin_expect(process->pooled.count > 0, 0) && tree == &process->heap) {
+        const struct record *record = pool_at(&flow->records, index);
+        live_pooled_end_within(flow, process, record->addr, record->addr + record->size, time);
+    }
+    live_record_die(flow, process, index, time);
+}
+
+static void end_stale(struct flow *flow, struct process *process, struct addrtree *tree, uint64_t key, uint64_t time)
 {
     uint32_t stale;
-    if (addrtree_remove(&process->heap, ADDRTREE_NOWHERE, key, &stale))
-        live_record_die(flow, process, stale, time);
+    if (addrtree_remove(tree, ADDRTREE_NOWHERE, key, &stale))
+        end_block(flow, process, tree, stale, time);
 }
 
 /* Blocks that the new one lies upon: their release was lost. */
-static void clear_ground(struct flow *flow, struct process *process, const struct record *record,
+static void clear_ground(struct flow *flow, struct process *process, struct addrtree *tree, const struct record *record,
                          const struct addrtree_around *around)
 {
     uint64_t addr = record->addr, end = addr + record->size, time = record->born, next = around->next_key;
     if (around->has_before && around->before_length > addr - around->before_key)
-        end_stale(flow, process, around->before_key, time);
+        end_stale(flow, process, tree, around->before_key, time);
     while (next < end) {
         uint32_t value;
-        end_stale(flow, process, next, time);
-        if (!addrtree_ceiling(&process->heap, addr + 1, &next, &value))
+        end_stale(flow, process, tree, next, time);
+        if (!addrtree_ceiling(tree, addr + 1, &next, &value))
             break;
     }
 }
 
-void live_heap_alloc(struct flow *flow, struct process *process, const struct event *event)
+uint32_t live_heap_put(struct flow *flow, struct process *process, struct addrtree *tree, struct addrtree_spot spot,
+                       const struct event *event)
 {
     const struct event_alloc *alloc = &event->alloc;
     if (alloc->addr == 0 || alloc->addr + alloc->size < alloc->addr)
-        return;
+        return FLOW_NONE;
     uint32_t index = live_record_new(flow, process, OBJECT_HEAP, alloc->addr, alloc->size, event->time);
     struct record *record = pool_at(&flow->records, index);
     record->thread = live_thread_of(flow, process, event->tid, event->time);
@@ -43,12 +54,18 @@ void live_heap_alloc(struct flow *flow, struct process *process, const struct ev
         live_stack_trail(flow, process, live_stack_of(process, alloc->stack), alloc->fn, OBJECT_HEAP, event->time);
     struct addrtree_around around;
     uint32_t old;
-    if (!addrtree_put(&process->heap, flow->spot, alloc->addr, index, short_length(alloc->size), &old, &around)) {
+    if (!addrtree_put(tree, spot, alloc->addr, index, short_length(alloc->size), &old, &around)) {
         record->flags |= RECORD_REPLACED;
-        live_record_die(flow, process, old, event->time);
+        end_block(flow, process, tree, old, event->time);
     }
-    clear_ground(flow, process, record, &around);
+    clear_ground(flow, process, tree, record, &around);
     live_record_count(flow, index);
+    return index;
+}
+
+void live_heap_alloc(struct flow *flow, struct process *process, const struct event *event)
+{
+    live_heap_put(flow, process, &process->heap, flow->spot, event);
 }
 
 void live_heap_free(struct flow *flow, struct process *process, const struct event *event)
@@ -65,5 +82,5 @@ void live_heap_free(struct flow *flow, struct process *process, const struct eve
     process->recent[process->recent_at].addr = record->addr;
     process->recent[process->recent_at].end = record->addr + record->size;
     process->recent_at = (process->recent_at + 1) % RECENT_FREES;
-    live_record_die(flow, process, index, event->time);
+    end_block(flow, process, &process->heap, index, event->time);
 }

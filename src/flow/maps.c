@@ -41,6 +41,8 @@ static void punch(struct flow *flow, struct process *process, uint64_t start, ui
             range_put(flow, process, key, start, range.record);
         range_gone(flow, process, range.record, high - low, time);
     }
+    if (process->pooled.count)
+        live_pooled_end_within(flow, process, start, end, time);
     pages_forget(&process->pages, start, end - start);
 }
 

@@ -91,6 +91,12 @@ uint32_t flow_object_site(const struct flow *flow, uint32_t index)
     return site_of(flow, pool_at(&flow->records, flow->objects.items[index])->trail);
 }
 
+static const char *alloc_name(const struct flow *flow, uint8_t fn)
+{
+    const char *custom = live_custom_name(flow, fn);
+    return custom ? custom : fn == ALLOC_FNS ? "mmap" : alloc_fn_name(fn);
+}
+
 static void fill(const struct flow *flow, uint32_t index, struct flow_object *row)
 {
     uint32_t number = flow->objects.items[index];
@@ -101,7 +107,8 @@ static void fill(const struct flow *flow, uint32_t index, struct flow_object *ro
                                 .process = record->process,
                                 .alloc_thread = record->thread,
                                 .kind = record->flags & RECORD_KIND,
-                                .alloc_fn = record->fn,
+                                .alloc_fn = record->fn < ALLOC_CUSTOM_FIRST ? record->fn : ALLOC_CUSTOM,
+                                .alloc_name = alloc_name(flow, record->fn),
                                 .alloc_cpu = record->cpu,
                                 .addr = record->addr,
                                 .size = record->size,

@@ -9,8 +9,8 @@ static struct process *process_new(struct flow *flow, uint32_t pid, uint64_t tim
     process->index = (uint32_t)flow->processes.count;
     process->last_thread = FLOW_NONE;
     process->brk = FLOW_NONE;
-    process->heap.nodes = process->maps.nodes = process->statics.nodes = process->sections.nodes =
-        process->stacks.nodes = &flow->nodes;
+    process->heap.nodes = process->pooled.nodes = process->maps.nodes = process->statics.nodes =
+        process->sections.nodes = process->stacks.nodes = &flow->nodes;
     process->row = (struct flow_process){
         .pid = pid, .born = time, .died = UINT64_MAX, .exe = "", .command = "", .exit_status = -1};
     array_push(&flow->processes, process);
@@ -91,6 +91,8 @@ uint32_t live_thread_at(const struct flow *flow, uint32_t pid, uint32_t tid, uin
 static void inherit(struct process *child, struct process *parent, uint64_t time)
 {
     child->heap = addrtree_share(&parent->heap);
+    child->pooled = addrtree_share(&parent->pooled);
+    child->pools = live_pools_share(parent->pools);
     child->maps = addrtree_share(&parent->maps);
     child->statics = addrtree_share(&parent->statics);
     child->sections = addrtree_share(&parent->sections);
@@ -128,8 +130,10 @@ static void end_lives(struct flow *flow, struct process *process)
 {
     struct ending ending = {flow, process};
     addrtree_each_own(&process->heap, end_block, &ending);
+    addrtree_each_own(&process->pooled, end_block, &ending);
     addrtree_each_own(&process->maps, end_map, &ending);
     addrtree_free(&process->heap);
+    addrtree_free(&process->pooled);
     addrtree_free(&process->maps);
     addrtree_free(&process->statics);
     addrtree_free(&process->sections);
@@ -238,6 +242,8 @@ void live_thread_exit(struct flow *flow, const struct event *event)
 void live_process_free(struct process *process)
 {
     addrtree_free(&process->heap);
+    addrtree_free(&process->pooled);
+    live_pools_drop(process->pools);
     addrtree_free(&process->maps);
     addrtree_free(&process->statics);
     addrtree_free(&process->sections);

@@ -89,9 +89,14 @@ void live_record_die(struct flow *flow, struct process *process, uint32_t index,
         return;
     }
     /* A fork may still have it in its maps. */
-    if (record->born <= process->last_fork || map64_find(&flow->named_of, index))
+    if (record->born <= process->last_fork || (record->flags & RECORD_POOLED) || map64_find(&flow->named_of, index))
         return;
-    record->trail = flow->free_record;
+    live_record_recycle(flow, index);
+}
+
+void live_record_recycle(struct flow *flow, uint32_t index)
+{
+    pool_at(&flow->records, index)->trail = flow->free_record;
     flow->free_record = index;
 }
 

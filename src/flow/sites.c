@@ -82,10 +82,29 @@ static uint32_t call_identity(struct drawing *drawing, uint32_t step)
     return strtab_add_bytes(drawing->lines, key, (size_t)length);
 }
 
+const char *live_custom_name(const struct flow *flow, unsigned fn)
+{
+    if (fn < ALLOC_CUSTOM_FIRST)
+        return NULL;
+    fn -= ALLOC_CUSTOM_FIRST;
+    return fn < flow->custom.count ? flow->custom.items[fn] : alloc_fn_name(ALLOC_CUSTOM);
+}
+
+/* Functions that the user named tell of their objects themselves; what they allocate in turn is theirs. */
+static bool is_custom(const struct drawing *drawing, const char *function)
+{
+    array_each (&drawing->flow->custom, const char *, name)
+        if (strcmp(*name, function) == 0)
+            return true;
+    return false;
+}
+
 static bool looked_through(struct drawing *drawing, uint32_t step)
 {
     const struct symbol_frame *frame = step_frame(drawing, step);
     uint32_t line = identity(drawing, step); /* may move the array */
+    if (is_custom(drawing, frame->function))
+        return false;
     return drawing->wrapper.items[line] || wrapper_by_module(step_module(drawing, step)->name) ||
            wrapper_by_name(frame->function, frame->file);
 }
@@ -185,7 +204,7 @@ static bool weigh(struct drawing *drawing)
             never.items[callee] = 1;
             continue;
         }
-        if (wrapper_by_module(step_module(drawing, chain->at + 1)->name))
+        if (wrapper_by_module(step_module(drawing, chain->at + 1)->name) || is_custom(drawing, frame->function))
             never.items[callee] = 1;
         for (uint32_t at = chain->at + 1; at < chain->first + chain->count; at++) {
             if (*frame->function && strcmp(step_frame(drawing, at)->function, frame->function) == 0)
@@ -228,8 +247,9 @@ static const char *base_name(const char *path)
 
 static const char *via_text(struct drawing *drawing, const struct chain *chain)
 {
+    const char *custom = live_custom_name(drawing->flow, drawing->flow->trails.items[chain->leaf].fn);
     char text[512] = "";
-    size_t used = 0;
+    size_t used = custom ? (size_t)snprintf(text, sizeof text, "%.255s", custom) : 0;
     for (uint32_t at = chain->first; at < chain->at; at++) {
         const struct symbol_frame *frame = step_frame(drawing, at);
         size_t length = strcspn(frame->function, "(<");
@@ -271,7 +291,7 @@ static uint32_t site_on(struct drawing *drawing, uint32_t trail_index, const str
     const struct stack *stack = trail->stack != FLOW_NONE ? &flow->stacks.items[trail->stack] : NULL;
     struct flow_site site = {.id = trail->site,
                              .kind = trail->kind,
-                             .alloc_fn = trail->fn,
+                             .alloc_fn = trail->fn < ALLOC_CUSTOM_FIRST ? trail->fn : ALLOC_CUSTOM,
                              .function = "",
                              .file = "",
                              .module = "",
@@ -285,7 +305,9 @@ static uint32_t site_on(struct drawing *drawing, uint32_t trail_index, const str
     } else {
         char label[64];
         snprintf(label, sizeof label, "%s without a call chain",
-                 trail->fn < ALLOC_FNS ? alloc_fn_name(trail->fn) : "mmap");
+                 live_custom_name(flow, trail->fn) ? live_custom_name(flow, trail->fn)
+                 : trail->fn < ALLOC_FNS           ? alloc_fn_name(trail->fn)
+                                                   : "mmap");
         site.label = strtab_intern(flow->texts, label);
     }
     array_push(&flow->sites, site);

@@ -19,6 +19,7 @@ enum record_flag {
     RECORD_REPLACED = 16, /* took the place of one that was not freed: a free at the same time means the old one */
     RECORD_LEFTOVER = 32, /* a map nobody in sight asked for: used only when nothing better is there */
     RECORD_DEAD = 64,
+    RECORD_POOLED = 128, /* in a pool's list: its place is not used again before it is out of it */
 };
 
 struct record { /* 48 bytes: the budget of a live object */
@@ -28,7 +29,9 @@ struct record { /* 48 bytes: the budget of a live object */
     uint32_t tally; /* or FLOW_NONE: no samples */
     uint16_t cpu;
     uint8_t fn, flags;
+    uint32_t pool_next; /* with RECORD_POOLED: the next of its pool, or FLOW_NONE */
 };
+_Static_assert(sizeof(struct record) == 48, "the budget of a live object");
 
 struct tally {
     uint32_t samples, reads, writes, remote, home_known, latency_count;
@@ -103,10 +106,12 @@ struct process {
     uint32_t index, last_thread;
     bool implicit, ended;
     struct addrtree heap;     /* start -> record */
+    struct addrtree pooled;   /* likewise, of functions that the user named: inside blocks and maps */
     struct addrtree maps;     /* start -> range */
     struct addrtree statics;  /* start -> record, those that were sampled */
     struct addrtree sections; /* likewise */
     struct addrtree stacks;   /* low end -> stack range */
+    struct pool_table *pools; /* NULL until there is one; shared by forks until one changes it */
     struct module_list *modules;
     struct map64 stack_ids;       /* trace's number -> flow.stacks */
     const struct process *origin; /* parent or former image: knows the numbers this one began with */
@@ -180,6 +185,7 @@ struct flow {
     pool_of(struct waiting) waiting;
     uint32_t free_waiting;
 
+    array_of(const char *) custom; /* the functions that the user named */
     array_of(struct module_info) modules;
     struct strtab *module_keys, *frame_keys, *trail_keys;
     array_of(struct frame) frames;
@@ -234,14 +240,27 @@ void live_record_name(struct flow *flow, uint32_t record, const struct named *na
 void live_record_count(struct flow *flow, uint32_t record);
 void live_record_die(struct flow *flow, struct process *process, uint32_t record, uint64_t time);
 uint32_t live_record_in(struct flow *flow, struct process *process, uint32_t record); /* a fork's own copy */
+void live_record_recycle(struct flow *flow, uint32_t record); /* of one that is dead, has no samples and no name */
 struct tally *live_record_tally(struct flow *flow, uint32_t record);
 
 /* heap.c, maps.c */
 void live_heap_alloc(struct flow *flow, struct process *process, const struct event *event);
 void live_heap_free(struct flow *flow, struct process *process, const struct event *event);
+/* The new block in `tree`, with whatever it lies upon ended; FLOW_NONE when it cannot be. */
+uint32_t live_heap_put(struct flow *flow, struct process *process, struct addrtree *tree, struct addrtree_spot spot,
+                       const struct event *event);
 void live_maps_map(struct flow *flow, struct process *process, const struct event *event);
 void live_maps_unmap(struct flow *flow, struct process *process, const struct event *event);
 void live_maps_end(struct flow *flow, struct process *process, uint32_t record); /* the process is gone */
+
+/* pooled.c */
+struct pool_table;
+void live_pooled_alloc(struct flow *flow, struct process *process, const struct event *event);
+void live_pooled_change(struct flow *flow, struct process *process, const struct event *event);
+/* What holds them is gone. */
+void live_pooled_end_within(struct flow *flow, struct process *process, uint64_t start, uint64_t end, uint64_t time);
+struct pool_table *live_pools_share(struct pool_table *table);
+void live_pools_drop(struct pool_table *table);
 
 /* attribute.c: the record at an address now, or FLOW_NONE with a reason. */
 uint32_t live_attribute(struct flow *flow, struct process *process, uint64_t addr, enum reason *reason);
@@ -260,7 +279,8 @@ static inline bool live_counts(const struct flow *flow, const struct process *pr
 /* group.c */
 void live_groups_draw(struct flow *flow);
 
-/* sites.c */
+/* sites.c; live_custom_name: of a function that the user named, by the number in events, or NULL */
+const char *live_custom_name(const struct flow *flow, unsigned fn);
 void live_sites_draw(struct flow *flow);
 
 /* feed.c */

@@ -186,6 +186,17 @@ static bool get_home(struct run_cursor *cursor, struct event_home *home)
     return true;
 }
 
+static bool get_pool(struct run_cursor *cursor, struct event_pool *pool)
+{
+    uint64_t handle, shape;
+    if (!get_difference(cursor, 1, 0, &handle) || !get(cursor, 2, &pool->parent) || !get_repeat(cursor, 3, 0, &shape))
+        return false;
+    pool->handle = rotate_left(handle, 4);
+    pool->change = (uint8_t)shape;
+    pool->fn = (uint8_t)(shape >> 8);
+    return true;
+}
+
 bool run_cursor_event(struct run_cursor *cursor, struct event *event)
 {
     uint64_t number;
@@ -200,6 +211,10 @@ bool run_cursor_event(struct run_cursor *cursor, struct event *event)
         return get_free(cursor, &event->free);
     case EVENT_SAMPLE:
         return get_sample(cursor, &event->sample);
+    case EVENT_POOL:
+        return get_pool(cursor, &event->pool);
+    case EVENT_POOL_ALLOC:
+        return get_alloc(cursor, &event->alloc) && get_difference(cursor, 5, 2, &event->alloc.pool);
     case EVENT_TOUCH:
         return get_touch(cursor, &event->touch);
     case EVENT_HOME:

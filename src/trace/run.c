@@ -20,6 +20,7 @@ unsigned run_columns(unsigned kind)
         [EVENT_THREAD_EXIT] = 5,   [EVENT_MODULE_LOAD] = 5,  [EVENT_MODULE_UNLOAD] = 5, [EVENT_MAP] = 7,
         [EVENT_UNMAP] = 7,         [EVENT_STACK] = 4,        [EVENT_ALLOC] = 5,         [EVENT_FREE] = 3,
         [EVENT_SAMPLE] = 7,        [EVENT_TOUCH] = 4,        [EVENT_HOME] = 4,          [EVENT_LOSS] = 3,
+        [EVENT_POOL] = 4,          [EVENT_POOL_ALLOC] = 6,
     };
     return kind < EVENT_KINDS ? columns[kind] : 0;
 }
@@ -146,6 +147,15 @@ void run_append_other(struct trace_run *run, const struct event *event)
         put(run, 1, event->loss.cause);
         put(run, 2, event->loss.count);
         return;
+    case EVENT_POOL:
+        put_difference(run, 1, 0, rotate_right(event->pool.handle, 4));
+        put(run, 2, event->pool.parent);
+        put_repeat(run, 3, 0, event->pool.change | (uint64_t)event->pool.fn << 8);
+        return;
+    case EVENT_POOL_ALLOC:
+        put_alloc(run, &event->alloc);
+        put_difference(run, 5, 2, event->alloc.pool);
+        return;
     case EVENT_PROCESS_START:
         put(run, 1, event->process.forked | (uint64_t)event->process.parent << 1);
         put_text(run, 2, event->process.exe);
@@ -177,7 +187,8 @@ void run_append_other(struct trace_run *run, const struct event *event)
 void run_finish(struct trace_run *run)
 {
     static const uint8_t repeat_column[EVENT_KINDS][RUN_REPEATS] = {
-        [EVENT_ALLOC] = {4}, [EVENT_FREE] = {2}, [EVENT_SAMPLE] = {4}, [EVENT_TOUCH] = {3}, [EVENT_HOME] = {2, 3},
+        [EVENT_ALLOC] = {4},   [EVENT_FREE] = {2}, [EVENT_SAMPLE] = {4},     [EVENT_TOUCH] = {3},
+        [EVENT_HOME] = {2, 3}, [EVENT_POOL] = {3}, [EVENT_POOL_ALLOC] = {4},
     };
     for (unsigned i = 0; i < RUN_REPEATS; i++) {
         unsigned column = repeat_column[run->kind][i];

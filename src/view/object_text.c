@@ -210,7 +210,7 @@ static void put_object(const struct rows *rows, const struct row *row, const str
         put_line(out, "via", row->via);
     if (maker && row->kind != OBJECT_STACK) {
         snprintf(text, sizeof text, "%s (%u) on CPU %u by %s", *maker->name ? maker->name : "thread", maker->tid,
-                 object->alloc_cpu, object->alloc_fn < ALLOC_FNS ? alloc_fn_name(object->alloc_fn) : "mmap");
+                 object->alloc_cpu, object->alloc_name);
         put_line(out, "made by", text);
     }
     if (row->died == UINT64_MAX)

@@ -283,6 +283,20 @@ static void how_measured(const struct report *report)
         say(report, "Sampling took %s of the program's CPU time.", number_percent(handler, cpu));
 }
 
+/* Functions that the user named and that were not hooked. Names come from the trace: hostile. */
+static void named_functions(const struct report *report)
+{
+    static const char *const keys[][2] = {{"custom_missing", "Never found in the program or its libraries"},
+                                          {"custom_refused", "Found, but not hooked"}};
+    for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const char *names = report->options->ending ? trace_session_get(report->options->ending, keys[i][0]) : NULL;
+        char *safe = names ? text_safe(names) : NULL;
+        if (safe)
+            say(report, "%s: %s.", keys[i][1], safe);
+        free(safe);
+    }
+}
+
 static void not_known(const struct report *report)
 {
     FILE *out = report->out;
@@ -306,6 +320,7 @@ static void not_known(const struct report *report)
     }
     if (!any)
         fputs("  Nothing was lost.\n", out);
+    named_functions(report);
     if (report->options->damage)
         say(report, "The file is not whole: %s", report->options->damage);
 }

@@ -1,3 +1,4 @@
+#include "wire/custom.h"
 #include "wire/event.h"
 
 #include <stddef.h>
@@ -21,6 +22,9 @@ static const char *const loss_names[LOSS_CAUSES] = {
     [LOSS_MEMORY] = "memory",
     [LOSS_CHILD_UNTRACKED] = "child_untracked",
     [LOSS_HEAP_UNSEEN] = "heap_unseen",
+    [LOSS_FN_MISSING] = "fn_missing",
+    [LOSS_FN_REFUSED] = "fn_refused",
+    [LOSS_FN_NESTED] = "fn_nested",
 };
 
 static const char *const loss_texts[LOSS_CAUSES] = {
@@ -40,6 +44,9 @@ static const char *const loss_texts[LOSS_CAUSES] = {
     [LOSS_MEMORY] = "events not kept: memory bound of the recorder",
     [LOSS_CHILD_UNTRACKED] = "child programs that could not be followed",
     [LOSS_HEAP_UNSEEN] = "programs with a malloc of their own inside the executable: allocations not seen",
+    [LOSS_FN_MISSING] = "named functions that were never found",
+    [LOSS_FN_REFUSED] = "named functions that could not be hooked",
+    [LOSS_FN_NESTED] = "calls of named functions not looked at: too many unfinished ones",
 };
 
 static const char *const alloc_names[ALLOC_FNS] = {
@@ -58,6 +65,18 @@ static const char *const alloc_names[ALLOC_FNS] = {
     [ALLOC_DELETE] = "delete",
     [ALLOC_DELETE_ARRAY] = "delete[]",
     [ALLOC_CUSTOM] = "custom",
+};
+
+static const char *const refusal_texts[CUSTOM_REFUSALS] = {
+    [CUSTOM_TOO_SHORT] = "too short",
+    [CUSTOM_BRANCH_INSIDE] = "a branch leads into its first bytes",
+    [CUSTOM_NOT_MOVABLE] = "its first instructions cannot be moved",
+    [CUSTOM_NO_ROOM] = "no free memory near it",
+    [CUSTOM_NOT_WRITABLE] = "the system does not let its code be changed",
+    [CUSTOM_THREADS_RUN] = "other threads were running already",
+    [CUSTOM_CODE_DIFFERS] = "its code is not that of its file",
+    [CUSTOM_INDIRECT] = "its address is chosen at run time (IFUNC)",
+    [CUSTOM_SHADOW_STACK] = "the processor guards return addresses",
 };
 
 static const char *const source_names[] = {
@@ -101,4 +120,9 @@ const char *sample_source_name(unsigned source)
 const char *sample_level_name(unsigned level)
 {
     return NAME_OF(level_names, level);
+}
+
+const char *custom_refusal_text(unsigned refusal)
+{
+    return NAME_OF(refusal_texts, refusal);
 }

@@ -22,9 +22,11 @@ enum event_kind {
     EVENT_ALLOC,
     EVENT_FREE,
     EVENT_SAMPLE,
-    EVENT_TOUCH, /* a page fault: first touch of a page */
-    EVENT_HOME,  /* a page was seen to lie on a node */
-    EVENT_LOSS,  /* `count` things were lost since the last such event, for `cause` */
+    EVENT_TOUCH,      /* a page fault: first touch of a page */
+    EVENT_HOME,       /* a page was seen to lie on a node */
+    EVENT_LOSS,       /* `count` things were lost since the last such event, for `cause` */
+    EVENT_POOL,       /* a pool, or one of the objects that a function named by the user gave, begins or ends */
+    EVENT_POOL_ALLOC, /* such a function gave an object: `alloc`, with the pool it is from */
     EVENT_KINDS
 };
 
@@ -45,7 +47,8 @@ enum alloc_fn {
     ALLOC_DELETE,
     ALLOC_DELETE_ARRAY,
     ALLOC_CUSTOM, /* a function the user named */
-    ALLOC_FNS
+    ALLOC_FNS,
+    ALLOC_CUSTOM_FIRST = 64, /* in events: the first of the functions the user named; the session has their names */
 };
 
 enum map_kind { MAP_KIND_ANONYMOUS, MAP_KIND_FILE, MAP_KIND_SHARED, MAP_KIND_BRK, MAP_KIND_STACK, MAP_KIND_OTHER };
@@ -68,6 +71,9 @@ enum loss_cause {
     LOSS_MEMORY,          /* events not kept: the recorder's memory bound */
     LOSS_CHILD_UNTRACKED, /* child programs that could not be followed (static, setuid, other environment) */
     LOSS_HEAP_UNSEEN,     /* programs that bring their own malloc inside the executable: no hook sees its calls */
+    LOSS_FN_MISSING,      /* functions the user named that no program has */
+    LOSS_FN_REFUSED,      /* functions the user named that cannot be hooked without risk */
+    LOSS_FN_NESTED,       /* calls of such functions that were not looked at: too many unfinished ones in a thread */
     LOSS_CAUSES
 };
 
@@ -136,6 +142,19 @@ struct event_alloc {
     uint32_t stack;
     uint16_t cpu;
     uint8_t fn;
+    uint64_t pool; /* EVENT_POOL_ALLOC only: the pool's handle, 0 when there is none */
+};
+
+enum pool_change {
+    POOL_CREATED,
+    POOL_CLEARED,   /* its objects and child pools are gone */
+    POOL_DESTROYED, /* and so is itself */
+    POOL_FREED      /* one object; `handle` is its address */
+};
+
+struct event_pool {
+    uint64_t handle, parent; /* parent: of a new pool, 0 when it has none */
+    uint8_t change, fn;
 };
 
 struct event_free {
@@ -184,6 +203,7 @@ struct event {
         struct event_stack stack;
         struct event_alloc alloc;
         struct event_free free;
+        struct event_pool pool;
         struct event_sample sample;
         struct event_touch touch;
         struct event_home home;

@@ -30,6 +30,8 @@ enum wire_type {
     WIRE_ALLOC,
     WIRE_FREE,
     WIRE_SAMPLE,
+    WIRE_POOL,
+    WIRE_POOL_ALLOC,
     WIRE_TYPES
 };
 
@@ -98,6 +100,18 @@ struct wire_alloc { /* value: stack */
 struct wire_free { /* value: enum alloc_fn */
     struct wire_head head;
     uint64_t time, addr;
+};
+
+struct wire_pool_alloc { /* value: stack */
+    struct wire_head head;
+    uint64_t time, addr;
+    uint64_t size_fn; /* as in wire_alloc; functions from ALLOC_CUSTOM_FIRST on */
+    uint64_t pool;
+};
+
+struct wire_pool { /* value: enum pool_change | function << 8 */
+    struct wire_head head;
+    uint64_t time, handle, parent;
 };
 
 struct wire_sample { /* value: stack */

@@ -1,6 +1,7 @@
 /* wire/region.h - the shared memory between the agent in the target and the recorder beside it.
  *
- * The recorder makes one memfd per session: a header page, then `ring_count` ring headers, then the rings' bytes. The
+ * The recorder makes one memfd per session: a header page, the functions the user named,
+ * then `ring_count` ring headers, then the rings' bytes. The
  * agent finds it through the environment, NUMALENS_REGION=PID:FD:NONCE (three decimal numbers), by opening
  * /proc/PID/fd/FD: nothing has a name, and no descriptor stays open in the target. Both sides distrust it: the recorder checks every record it reads.
  *
@@ -9,6 +10,7 @@
 #ifndef NUMALENS_WIRE_REGION_H
 #define NUMALENS_WIRE_REGION_H
 
+#include "wire/custom.h"
 #include "wire/event.h"
 
 #include <stdalign.h>
@@ -39,6 +41,7 @@ struct wire_config { /* written by the recorder before the target starts, then r
     uint32_t budget_ppm;        /* of a thread's CPU time that sampling may cost, in millionths */
     uint32_t max_frames;        /* of a call chain, at most WIRE_MAX_FRAMES */
     uint32_t ticks_per_us;      /* of wire_counter(), for converting latencies; 0 when not CPU counter */
+    uint32_t custom_count;      /* functions named by the user: struct wire_custom, right behind struct wire_region */
 };
 
 enum wire_ring_state {
@@ -83,6 +86,11 @@ struct wire_region {
     _Atomic uint32_t claim_hint;
     alignas(64) struct wire_counters shared; /* losses that no ring can tell (atomic adds) */
 };
+
+static inline struct wire_custom *wire_custom_at(struct wire_region *region, uint32_t index)
+{
+    return (struct wire_custom *)(region + 1) + index;
+}
 
 static inline struct wire_ring *wire_ring_at(struct wire_region *region, uint32_t index)
 {

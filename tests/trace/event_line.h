@@ -50,6 +50,14 @@ static inline void event_line(const struct event *event, char *line, size_t size
         LINE("%llx %llu %u %u %u", NUMBER(event->alloc.addr), NUMBER(event->alloc.size), event->alloc.stack,
              event->alloc.cpu, event->alloc.fn);
         break;
+    case EVENT_POOL_ALLOC:
+        LINE("%llx %llu %u %u %u %llx", NUMBER(event->alloc.addr), NUMBER(event->alloc.size), event->alloc.stack,
+             event->alloc.cpu, event->alloc.fn, NUMBER(event->alloc.pool));
+        break;
+    case EVENT_POOL:
+        LINE("%llx %llx %u %u", NUMBER(event->pool.handle), NUMBER(event->pool.parent), event->pool.change,
+             event->pool.fn);
+        break;
     case EVENT_FREE:
         LINE("%llx %u %u", NUMBER(event->free.addr), event->free.cpu, event->free.fn);
         break;

@@ -72,8 +72,14 @@ static inline struct event wild_event(struct wild *wild, unsigned kind)
             wild->frames[i] = wild_value(wild);
         break;
     case EVENT_ALLOC:
+    case EVENT_POOL_ALLOC:
         event.alloc = (struct event_alloc){wild_value(wild), wild_value(wild), (uint32_t)wild_value(wild),
                                            (uint16_t)wild_value(wild), (uint8_t)wild_value(wild)};
+        event.alloc.pool = kind == EVENT_POOL_ALLOC ? wild_value(wild) : 0;
+        break;
+    case EVENT_POOL:
+        event.pool = (struct event_pool){wild_value(wild), wild_value(wild), (uint8_t)wild_value(wild),
+                                         (uint8_t)wild_value(wild)};
         break;
     case EVENT_FREE:
         event.free = (struct event_free){wild_value(wild), (uint16_t)wild_value(wild), (uint8_t)wild_value(wild)};
