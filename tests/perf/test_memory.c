@@ -1,0 +1,97 @@
+/* test_memory.c - data_src words as the kernel makes them for each generation of processor. */
+#include "perf/memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#define OP(x)     ((uint64_t)PERF_MEM_OP_##x << PERF_MEM_OP_SHIFT)
+#define LVL(x)    ((uint64_t)PERF_MEM_LVL_##x << PERF_MEM_LVL_SHIFT)
+#define SNOOP(x)  ((uint64_t)PERF_MEM_SNOOP_##x << PERF_MEM_SNOOP_SHIFT)
+#define TLB(x)    ((uint64_t)PERF_MEM_TLB_##x << PERF_MEM_TLB_SHIFT)
+#define LOCKED    ((uint64_t)PERF_MEM_LOCK_LOCKED << PERF_MEM_LOCK_SHIFT)
+#define NUMBER(x) ((uint64_t)(x) << 33)
+#define REMOTE    ((uint64_t)1 << 37)
+#define HOPS(x)   ((uint64_t)(x) << 43)
+
+struct expectation {
+    const char *what;
+    uint64_t data_src;
+    uint8_t level, hops;
+    bool remote, answered;
+    uint8_t flags;
+};
+
+static const struct expectation expectations[] = {
+    /* Nehalem to Broadwell: old bits */
+    {"L1 hit", OP(LOAD) | LVL(HIT) | LVL(L1) | SNOOP(NONE), LEVEL_L1, HOPS_NONE, false, false, SAMPLE_READ},
+    {"fill buffer", OP(LOAD) | LVL(HIT) | LVL(LFB), LEVEL_LFB, HOPS_NONE, false, false, SAMPLE_READ},
+    {"local memory", OP(LOAD) | LVL(HIT) | LVL(LOC_RAM) | SNOOP(HIT), LEVEL_RAM, HOPS_NONE, false, true, SAMPLE_READ},
+    {"one hop memory", OP(LOAD) | LVL(HIT) | LVL(REM_RAM1), LEVEL_REMOTE_RAM, HOPS_SOCKET, true, true, SAMPLE_READ},
+    {"remote modified", OP(LOAD) | LVL(HIT) | LVL(REM_CCE1) | SNOOP(HITM), LEVEL_REMOTE_CACHE, HOPS_SOCKET, true, true,
+     SAMPLE_READ | SAMPLE_HITM},
+    {"two hops cache", OP(LOAD) | LVL(HIT) | LVL(REM_CCE2), LEVEL_REMOTE_CACHE, HOPS_BOARD, true, true, SAMPLE_READ},
+    {"store, L1 miss", OP(STORE) | LVL(MISS) | LVL(L1), LEVEL_L1, HOPS_NONE, false, false, SAMPLE_WRITE},
+    {"locked, walked", OP(LOAD) | LVL(HIT) | LVL(L2) | LOCKED | TLB(WK) | TLB(MISS), LEVEL_L2, HOPS_NONE, false, false,
+     SAMPLE_READ | SAMPLE_LOCKED | SAMPLE_TLB_MISS},
+    {"input output", OP(LOAD) | LVL(HIT) | LVL(IO), LEVEL_IO, HOPS_NONE, false, false, SAMPLE_READ},
+    {"uncached", OP(LOAD) | LVL(HIT) | LVL(UNC), LEVEL_UNCACHED, HOPS_NONE, false, false, SAMPLE_READ},
+    /* Skylake and later: the old bits say "L3 miss" only, the new ones who answered */
+    {"Skylake remote memory", OP(LOAD) | LVL(MISS) | LVL(L3) | NUMBER(13) | REMOTE, LEVEL_REMOTE_RAM, HOPS_SOCKET, true,
+     true, SAMPLE_READ},
+    {"Skylake local memory", OP(LOAD) | NUMBER(13), LEVEL_RAM, HOPS_NONE, false, true, SAMPLE_READ},
+    {"Skylake remote cache", OP(LOAD) | NUMBER(11) | REMOTE | SNOOP(HITM), LEVEL_REMOTE_CACHE, HOPS_SOCKET, true, true,
+     SAMPLE_READ | SAMPLE_HITM},
+    {"persistent memory", OP(LOAD) | NUMBER(14), LEVEL_RAM, HOPS_NONE, false, true, SAMPLE_READ},
+    {"remote persistent", OP(LOAD) | NUMBER(14) | REMOTE, LEVEL_REMOTE_RAM, HOPS_SOCKET, true, true, SAMPLE_READ},
+    {"CXL memory", OP(LOAD) | NUMBER(9), LEVEL_RAM, HOPS_NONE, false, true, SAMPLE_READ},
+    /* AMD since Zen 4, POWER10: hops */
+    {"another core's cache", OP(LOAD) | NUMBER(11) | REMOTE | HOPS(1), LEVEL_L3, HOPS_CORE, false, false, SAMPLE_READ},
+    {"another node, same socket", OP(LOAD) | NUMBER(11) | REMOTE | HOPS(2), LEVEL_REMOTE_CACHE, HOPS_NODE, true, true,
+     SAMPLE_READ},
+    {"another socket's memory", OP(LOAD) | NUMBER(13) | REMOTE | HOPS(3), LEVEL_REMOTE_RAM, HOPS_SOCKET, true, true,
+     SAMPLE_READ},
+    {"another board's memory", OP(LOAD) | NUMBER(13) | REMOTE | HOPS(4), LEVEL_REMOTE_RAM, HOPS_BOARD, true, true,
+     SAMPLE_READ},
+    {"number not available", OP(LOAD) | NUMBER(15) | LVL(L3) | LVL(HIT), LEVEL_L3, HOPS_NONE, false, false,
+     SAMPLE_READ},
+    {"nothing known", OP(NA) | LVL(NA), LEVEL_UNKNOWN, HOPS_NONE, false, false, 0},
+};
+
+static void test_data_src(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof expectations / sizeof *expectations; i++) {
+        const struct expectation *expected = &expectations[i];
+        struct memory_access access = {0};
+        memory_from_data_src(&access, expected->data_src);
+        if (access.level != expected->level || access.hops != expected->hops || access.remote != expected->remote ||
+            access.has_node_answer != expected->answered || access.flags != expected->flags)
+            fail_msg("%s: level %u hops %u remote %d answered %d flags %#x", expected->what, access.level, access.hops,
+                     access.remote, access.has_node_answer, access.flags);
+    }
+}
+
+static void test_sample(void **state)
+{
+    (void)state;
+    struct perf_sample sample = {.present = PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_WEIGHT,
+                                 .addr = 0x1000,
+                                 .data_src = OP(LOAD) | NUMBER(13),
+                                 .latency = 300};
+    struct memory_access access;
+    assert_true(memory_from_sample(&access, &sample));
+    assert_int_equal(access.latency, 300);
+    assert_true(access.flags & SAMPLE_HAS_LATENCY);
+    sample.addr = 0; /* the hardware did not know: no access to speak of */
+    assert_false(memory_from_sample(&access, &sample));
+    sample.addr = 0x1000;
+    sample.data_src = OP(NA);
+    assert_false(memory_from_sample(&access, &sample));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_data_src), cmocka_unit_test(test_sample)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
