@@ -36,7 +36,7 @@ static void write_text(struct json *json, const char *text)
             fputs("\xef\xbf\xbd", out);
         else if (code == '"' || code == '\\')
             fprintf(out, "\\%c", (int)code);
-        else if (code < 0x20 || code == 0x7f)
+        else if (code < 0x20 || (code >= 0x7f && code < 0xa0) || (code < 0x10000 && text_deceives(code)))
             fprintf(out, "\\u%04x", code);
         else
             fwrite(text, 1, length, out);

@@ -2,8 +2,8 @@
 
 #include "base/mem.h"
 
-#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 unsigned text_utf8(const char *text, uint32_t *code)
@@ -30,34 +30,19 @@ unsigned text_utf8(const char *text, uint32_t *code)
     return length;
 }
 
-static bool turns_direction(uint32_t code)
+bool text_deceives(uint32_t code)
 {
-    return (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) || code == 0x200e ||
-           code == 0x200f || code == 0x061c;
-}
-
-char *text_safe(const char *text)
-{
-    enum { LONGEST = 10 }; /* what one byte or sequence may become: \u{10ffff} */
-    char *safe = mem_alloc(strlen(text) * LONGEST + 1), *out = safe;
-    while (*text) {
-        uint32_t code = 0;
-        unsigned length = text_utf8(text, &code);
-        if (length == 0 || code < 0x20 || (code >= 0x7f && code < 0xa0)) {
-            for (unsigned i = 0; i < (length ? length : 1); i++)
-                out += sprintf(out, "\\x%02x", (unsigned char)text[i]);
-            text += length ? length : 1;
-        } else if (turns_direction(code) || code == 0x2028 || code == 0x2029) {
-            out += sprintf(out, "\\u{%x}", code);
-            text += length;
-        } else {
-            memcpy(out, text, length);
-            out += length;
-            text += length;
-        }
+    /* Joiners and variation selectors (U+200C, U+200D, U+FE00 on) are not here: honest names have them. */
+    static const uint32_t ranges[][2] = {
+        {0xad, 0xad},     {0x61c, 0x61c},   {0x115f, 0x1160}, {0x180e, 0x180e},   {0x200b, 0x200b},
+        {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164},   {0xfeff, 0xfeff},
+        {0xfff0, 0xfffb}, {0xfffe, 0xffff}, {0xffa0, 0xffa0}, {0x1d173, 0x1d17a}, {0xe0000, 0x10ffff},
+    };
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        if (code >= ranges[i][0] && code <= ranges[i][1])
+            return true;
     }
-    *out = '\0';
-    return mem_resize(safe, (size_t)(out - safe) + 1);
+    return false;
 }
 
 /* Good enough for tables: combining marks take no column, East Asian scripts and emoji two. */
@@ -70,6 +55,35 @@ static unsigned columns_of(uint32_t code)
         (code >= 0x20000 && code < 0x40000))
         return 2;
     return 1;
+}
+
+char *text_safe(const char *text)
+{
+    enum { LONGEST = 10, MARKS = 4 }; /* what one byte or sequence may become: \u{10ffff}; marks on one letter */
+    unsigned marks = 0;
+    char *safe = mem_alloc(strlen(text) * LONGEST + 1), *out = safe;
+    while (*text) {
+        uint32_t code = 0;
+        unsigned length = text_utf8(text, &code);
+        if (length == 0 || code < 0x20 || (code >= 0x7f && code < 0xa0)) {
+            for (unsigned i = 0; i < (length ? length : 1); i++)
+                out += sprintf(out, "\\x%02x", (unsigned char)text[i]);
+            text += length ? length : 1;
+            marks = 0;
+            continue;
+        }
+        marks = columns_of(code) ? 0 : marks + 1;
+        if (text_deceives(code) || marks > MARKS) {
+            out += sprintf(out, "\\u{%x}", code);
+            text += length;
+        } else {
+            memcpy(out, text, length);
+            out += length;
+            text += length;
+        }
+    }
+    *out = '\0';
+    return mem_resize(safe, (size_t)(out - safe) + 1);
 }
 
 size_t text_width(const char *text)
@@ -99,6 +113,16 @@ static size_t prefix_within(const char *text, size_t width)
     return at;
 }
 
+char *text_safe_fit(const char *text, size_t columns)
+{
+    char *safe = text_safe(text);
+    if (!columns)
+        return safe;
+    char *fit = text_fit(safe, columns);
+    free(safe);
+    return fit;
+}
+
 char *text_fit(const char *text, size_t width)
 {
     size_t whole = text_width(text);
@@ -108,5 +132,7 @@ char *text_fit(const char *text, size_t width)
         return mem_strdup(width ? "…" : "");
     size_t head = (width - 1 + 1) / 2, tail = width - 1 - head;
     size_t cut = prefix_within(text, head), rest = prefix_within(text, whole - tail);
+    if (text_width(text + rest) > tail) /* a wide character stands across the cut */
+        rest = prefix_within(text, whole - tail + 1);
     return mem_format("%.*s…%s", (int)cut, text, text + rest);
 }

@@ -2,6 +2,7 @@
 #ifndef NUMALENS_BASE_TEXT_H
 #define NUMALENS_BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,9 +10,16 @@
  * text and is no sequence. */
 unsigned text_utf8(const char *text, uint32_t *code);
 
-/* `text` for a terminal: control characters, invalid UTF-8, and marks that turn the direction of writing come out as
- * \x1b or \u{202e}. The caller frees it. */
+/* Whether a character changes how its neighbours are shown and not more: it turns the direction of writing, ends lines, or
+ * cannot be seen. */
+bool text_deceives(uint32_t code);
+
+/* `text` for a terminal: control characters, invalid UTF-8, characters that deceive, and more than a few marks on one
+ * letter come out as \x1b or \u{202e}. The caller frees it. */
 char *text_safe(const char *text);
+
+/* The same, cut by text_fit where `columns` is not 0. The caller frees it. */
+char *text_safe_fit(const char *text, size_t columns);
 
 /* How many columns a safe text takes. */
 size_t text_width(const char *text);

@@ -1,5 +1,6 @@
 /* cli/main.c - the table of commands. */
 #include "cli/command.h"
+#include "cli/harmless_stderr.h"
 
 #include <argp.h>
 #include <stdio.h>
@@ -35,6 +36,7 @@ int command_failed(const char *name, const struct error *err)
 
 int main(int argc, char **argv)
 {
+    harmless_stderr();
     argp_err_exit_status = EXIT_USAGE;
     if (argc < 2) {
         usage(stderr);

@@ -18,7 +18,7 @@ struct life { /* accesses in slices of the object's life as it was sampled */
 
 static void put_line(FILE *out, const char *title, const char *text)
 {
-    char *safe = text_safe(text);
+    char *safe = text_safe_fit(text, LONGEST_NAME);
     fprintf(out, "  %-10s  %s\n", title, safe);
     free(safe);
 }
@@ -36,7 +36,7 @@ static void put_chain(const struct flow *flow, const struct row *row, FILE *out)
                                                  frames[i].file, frames[i].line, frames[i].inlined ? " inlined" : "")
                                     : mem_format("%s+0x%lx", *frames[i].function ? frames[i].function : "?",
                                                  (unsigned long)frames[i].offset);
-        char *safe = text_safe(line);
+        char *safe = text_safe_fit(line, LONGEST_NAME);
         bool named = site->line && site->line == frames[i].line && strcmp(site->function, frames[i].function) == 0;
         fprintf(out, "  %s %s\n", named ? ">" : " ", safe);
         free(safe);
@@ -189,7 +189,7 @@ static void put_object(const struct rows *rows, const struct row *row, const str
     const struct flow_object *object = flow_object(flow, row->object);
     const struct flow_thread *maker = row->alloc_thread != FLOW_NONE ? flow_thread(flow, row->alloc_thread) : NULL;
     char text[256];
-    char *safe = text_safe(*row->name ? row->name : "?");
+    char *safe = text_safe_fit(*row->name ? row->name : "?", LONGEST_NAME);
     if (row->kind == OBJECT_STACK)
         fprintf(out, "Object %u: stacks of process %u\n\n", row->object, row->pid);
     else

@@ -22,15 +22,17 @@ void paragraph(FILE *out, unsigned indent, unsigned width, const char *color, co
         size_t size = strcspn(word, " ");
         char *next = word + size + (word[size] == ' ');
         word[size] = '\0';
-        size_t columns = text_width(word);
+        char *fit = width > indent ? text_fit(word, width - indent) : mem_strdup(word);
+        size_t columns = text_width(fit);
         if (column && width && column + 1 + columns > width) {
             fputc('\n', out);
             column = 0;
         }
-        fprintf(out, "%*s%s%s%s", column ? 1 : (int)indent, "", color, word, *color ? "\033[0m" : "");
+        fprintf(out, "%*s%s%s%s", column ? 1 : (int)indent, "", color, fit, *color ? "\033[0m" : "");
         column = column ? column + 1 + columns : indent + columns;
         color = "";
         word = next;
+        free(fit);
     }
     fputc('\n', out);
     free(safe);

@@ -4,6 +4,9 @@
 
 #include "view/rows.h"
 
+/* Columns of a name that stands alone on its line; what is longer is cut in the middle. JSON has all of it. */
+enum { LONGEST_NAME = 1000 };
+
 int report_text(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
 int report_json(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
 int rows_text(const struct rows *rows, const struct view_options *options, FILE *out, struct error *err);

@@ -34,7 +34,7 @@ int report_flush(FILE *out, struct error *err)
 
 static void put_safe(FILE *out, const char *text)
 {
-    char *safe = text_safe(text);
+    char *safe = text_safe_fit(text, LONGEST_NAME);
     fputs(safe, out);
     free(safe);
 }
@@ -327,7 +327,7 @@ static void not_known(const struct report *report)
 
 static void put_command(const struct report *report, const char *arguments, const char *why)
 {
-    char *file = text_safe(report->options->path ? report->options->path : "");
+    char *file = text_safe_fit(report->options->path ? report->options->path : "", LONGEST_NAME);
     bool standard = strcmp(file, "") == 0 || strcmp(file, "numalens.data") == 0;
     char *command = mem_format("numalens report %s%s%s", arguments, standard ? "" : " ", standard ? "" : file);
     fprintf(report->out, "  %-44s  %s\n", command, why);

@@ -27,6 +27,11 @@ static void hostile_texts_become_harmless(void **state)
     safe("x\xe2\x80\xaey", "x\\u{202e}y");                     /* turns the direction of writing */
     safe("\xc0\xaf\xed\xa0\x80", "\\xc0\\xaf\\xed\\xa0\\x80"); /* overlong; surrogate */
     safe("\x7f", "\\x7f");
+    safe("a\xe2\x80\x8b\xc2\xad\xef\xbb\xbf"
+         "b",
+         "a\\u{200b}\\u{ad}\\u{feff}b"); /* cannot be seen */
+    safe("e\xcc\x81\xcc\x81\xcc\x81\xcc\x81\xcc\x81.",
+         "e\xcc\x81\xcc\x81\xcc\x81\xcc\x81\\u{301}."); /* a pile of marks */
     safe("", "");
 }
 
@@ -37,14 +42,20 @@ static void texts_are_cut_in_the_middle(void **state)
         const char *text;
         size_t width;
         const char *expected;
-    } cases[] = {
-        {"short", 5, "short"}, {"longer one", 5, "lo…ne"}, {"abc", 1, "…"}, {"abc", 0, ""}, {"測測測測", 5, "測…測"}};
+    } cases[] = {{"short", 5, "short"}, {"longer one", 5, "lo…ne"}, {"abc", 1, "…"},
+                 {"abc", 0, ""},        {"測測測測", 5, "測…測"},   {"測a測測測", 7, "測a…測"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *fit = text_fit(cases[i].text, cases[i].width);
         assert_string_equal(fit, cases[i].expected);
         assert_true(text_width(fit) <= cases[i].width);
         free(fit);
     }
+    char *fit = text_safe_fit("one\033two", 7);
+    assert_string_equal(fit, "one…two");
+    free(fit);
+    fit = text_safe_fit("\033", 0);
+    assert_string_equal(fit, "\\x1b");
+    free(fit);
     assert_int_equal(text_width("Größe"), 5);
     assert_int_equal(text_width("e\xcc\x81"), 1);
 }

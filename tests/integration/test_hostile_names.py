@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""Names come from programs, and a program may have any: functions, source files, variables, threads, mapped files, its own
+path and its arguments are recorded here with control characters, escape sequences, markup, quotes, no UTF-8, turned
+writing, and 10,000 characters. Nothing of it may steer a terminal, break a table or break JSON.
+
+A compiler refuses such names. So the program is compiled with names of the same length, and its file is changed."""
+import json
+import os
+import re
+import unicodedata
+
+import nlens
+from nlens import check
+
+TEXTS = [
+    b"\x1b]0;owned\x07\x1b[31mred\x1b[2J",
+    b"line one\nline two\rback\ttab\b\b",
+    b"bad \xff\xfe\xc0\xaf\xed\xa0\x80 utf-8",
+    "c1 \u009b31m\u0085 next\u0090".encode(),
+    "\u202egnp.elif\u202c \u2066x\u2069 \u200f\u200bhidden\ufeff".encode(),
+    b"<script>alert(1)</script>&amp;<!--",
+    b'","x":{"a":[1,2],"b":"\\u0041\\',
+    ("e" + "\u0301" * 60).encode(),
+    b"%s%n%s%n%p%1$*2$d" + b"%n" * 8,
+    ("\u6e2c\u8a66" * 30).encode(),
+    b"   blanks   around   ",
+    b"L" * 10000,
+    b"_ZN" + b"1a" * 2000,
+    b"_Z1f" + b"P" * 9000 + b"i",
+    b"$(reboot)`reboot`;&'\"*?",
+]
+ROUNDS = 60000
+# No table may be wider than it was told; a name that stands alone has 1,000 columns at most, and a title.
+ALONE = 1040
+COLORS = re.compile(rb"\x1b\[(?:0|1|2|1;3[0-9])m")
+
+
+def placeholder(kind, index):
+    return "%s%d_" % (kind, index) + "A" * (len(TEXTS[index]) - len("%s%d_" % (kind, index)))
+
+
+def source():
+    parts = ["""#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+static char **paths;
+static void *map_file(const char *path)
+{
+    int file = open(path, O_RDWR);
+    void *map = file < 0 ? MAP_FAILED : mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (map == MAP_FAILED)
+        _exit(9);
+    close(file);
+    return map;
+}
+"""]
+    for i in range(len(TEXTS)):
+        parts.append('#line 10 "%s"\n' % placeholder("s", i))
+        parts.append("""static volatile long %(variable)s[64];
+__attribute__((noinline)) void %(function)s(long rounds)
+{
+    volatile long *heap = malloc(4096);
+    volatile long *file = map_file(paths[%(i)d]);
+    for (long i = 0; i < rounds; i++)
+        for (int j = 0; j < 64; j++)
+            heap[j] += %(variable)s[j] += file[j];
+}
+""" % {"variable": placeholder("v", i), "function": placeholder("f", i), "i": i})
+    parts.append("typedef void (*worker)(long);\nstatic const worker workers[] = {%s};\n"
+                 % ", ".join(placeholder("f", i) for i in range(len(TEXTS))))
+    parts.append("""static void *run(void *number)
+{
+    size_t i = (size_t)number;
+    const char *name = strrchr(paths[i], '/') + 1;
+    prctl(PR_SET_NAME, name);
+    workers[i](%d);
+    return 0;
+}
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+    paths = argv + 1;
+    for (size_t i = 0; i < sizeof workers / sizeof *workers && (int)i + 1 < argc; i++) {
+        pthread_create(&thread, 0, run, (void *)i);
+        pthread_join(thread, 0);
+    }
+    return 0;
+}
+""" % ROUNDS)
+    return "".join(parts)
+
+
+def build(folder, debug):
+    """The program under a hostile name of its own."""
+    path = os.path.join(folder, "hostile.c")
+    plain = os.path.join(folder, "plain")
+    with open(path, "w") as stream:
+        stream.write(source())
+    ended = nlens.run([nlens.tool("cc"), "-O2", *(["-g", "-gz=none"] if debug else ["-g0"]), "-pthread", "-o", plain, path])
+    assert ended.status == 0, ended
+    with open(plain, "rb") as stream:
+        binary = stream.read()
+    for i, text in enumerate(TEXTS):
+        for kind in "fv" + ("s" if debug else ""):
+            old = placeholder(kind, i).encode()
+            assert old in binary, "no %s in the binary" % old[:40]
+            binary = binary.replace(old, text)
+    hostile = os.path.join(os.fsencode(folder), b"pro\x1b[31mgram \xff\n\"'<b>")
+    with open(hostile, "wb") as stream:
+        stream.write(binary)
+    os.chmod(hostile, 0o755)
+    return hostile
+
+
+def mapped_files(folder):
+    files = []
+    for i, text in enumerate(TEXTS):
+        path = os.path.join(os.fsencode(folder), b"%d" % i + text.replace(b"/", b"|")[:200])
+        with open(path, "wb") as stream:
+            stream.write(bytes(4096))
+        files.append(path)
+    return files
+
+
+def columns(text):
+    return sum(0 if unicodedata.combining(c) or c in "\u200c\u200d" else
+               2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def harmless(data, where, width=ALONE):
+    """No control character but the newline, nothing that is no UTF-8, nothing that turns or hides text, no long line."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise AssertionError("%s: not UTF-8: %s" % (where, error))
+    for line in text.split("\n"):
+        for c in line:
+            assert unicodedata.category(c) not in ("Cc", "Cf", "Zl", "Zp", "Cs"), "%s: %r in %r" % (where, c, line[:300])
+        assert columns(line) <= width, "%s: %d columns, not %d: %s" % (where, columns(line), width, line[:300])
+
+
+def readable(text):
+    """What JSON has of a text: U+FFFD for each byte that is no UTF-8."""
+    return re.sub("[\udc80-\udcff]", "\ufffd", text.decode(errors="surrogateescape"))
+
+
+def shown(trace, *arguments):
+    ended = nlens.run([nlens.NUMALENS, "report", *arguments, trace])
+    assert ended.status == 0, "%s: %s" % (arguments, ended)
+    harmless(ended.err, "stderr of report %s" % " ".join(arguments))
+    return ended.out
+
+
+def look_at_everything(trace, files, debug):
+    for table in ("objects", "sites", "threads", "functions", "processes"):
+        for width in (80, 120):
+            harmless(shown(trace, table, "-n", "0", "--width", str(width)), table, width)
+        harmless(COLORS.sub(b"", shown(trace, table, "--color", "always", "--width", "100")), table + " in colour", 100)
+    for width in (80, 200):
+        harmless(shown(trace, "--width", str(width)), "report")
+
+    objects = json.loads(shown(trace, "objects", "--json"))["objects"]
+    for row in objects:
+        harmless(shown(trace, "object", str(row["id"])), "object %s" % row["id"])
+        one = json.loads(shown(trace, "object", str(row["id"]), "--json"))
+        assert row["name"] in json.dumps(one, ensure_ascii=False) or json.dumps(row["name"])[1:-1] in json.dumps(one)
+    functions = {row["function"] for row in json.loads(shown(trace, "functions", "--json"))["functions"]}
+    threads = {row["name"] for row in json.loads(shown(trace, "threads", "--json"))["threads"]}
+    names = {row["name"] for row in objects}
+    sources = {row["file"] for row in objects}
+    whole = json.loads(shown(trace, "--json"))
+    for i, text in enumerate(TEXTS):
+        if debug or not text.startswith(b"_Z"):
+            assert readable(text) in functions, "function %d is not in %s" % (i, sorted(functions)[:5])
+            assert readable(text) in names, "variable %d is not in the objects" % i
+        if debug:
+            assert any(file and file.endswith(readable(text)) for file in sources), "source file %d" % i
+        assert readable(files[i]) in names, "mapped file %d is not in the objects" % i
+        assert readable(os.path.basename(files[i])[:15]) in threads, "thread %d is not in %s" % (i, threads)
+        assert readable(files[i]) in whole["command"], "argument %d is not in the command" % i
+
+
+def record_and_look(debug):
+    with nlens.Folder() as folder:
+        program = build(folder, debug)
+        files = mapped_files(folder)
+        trace = os.path.join(os.fsencode(folder), b"trace \x1b[2J\n\xff<b>\"")
+        ended = nlens.run([nlens.NUMALENS, "record", "-v", "-F", "1000", "--topology", "numa:4 core:2", "-o", trace, "--",
+                           program, *files])
+        assert ended.status == 0, ended
+        harmless(ended.err, "what record says")
+        look_at_everything(trace, files, debug)
+
+
+@check("hostile names with debug information are harmless in every view, and whole in JSON")
+def with_debug_information():
+    record_and_look(True)
+
+
+@check("hostile names without debug information are harmless in every view, and whole in JSON")
+def without_debug_information():
+    record_and_look(False)
+
+
+@check("what commands complain about cannot steer the terminal")
+def complaints():
+    with nlens.Folder() as folder:
+        for text in TEXTS + [b"x" * 100000]:
+            name = text.replace(b"\0", b"")
+            for command in ([name], ["record", "--", name], ["record", "--" + name.decode("latin-1")],
+                            ["record", "-o", name + b"/none", "--", "true"], ["record", "-F", name, "--", "true"],
+                            ["record", "--topology", name, "--", "true"], ["report", name], ["report", "objects", name],
+                            ["report", "-s", name], ["report", "-f", name + b"=", "none"], ["report", "object", name],
+                            ["report", b"--" + name], ["doctor", name], ["doctor", b"--" + name]):
+                ended = nlens.run([nlens.NUMALENS, *command], folder=folder)
+                where = "%s: " % command
+                assert ended.status > 0, where + str(ended)
+                harmless(ended.err, where[:200], 2000)
+                harmless(ended.out, where[:200], 2000)
+                assert ended.err, where + "nothing was said"
+
+
+@check("doctor repeats nothing harmful from its environment")
+def doctor():
+    with nlens.Folder() as folder:
+        evil = os.path.join(os.fsencode(folder), b"\x1b[31m\n\xff")
+        os.mkdir(evil)
+        ended = nlens.run([nlens.NUMALENS, "doctor"], folder=evil, environment={"TMPDIR": evil, "LD_PRELOAD": evil})
+        harmless(ended.out, "doctor")
+        ended = nlens.run([nlens.NUMALENS, "doctor", "--json"], folder=evil, environment={"TMPDIR": evil})
+        json.loads(ended.out)
+
+
+nlens.main()
