@@ -1,5 +1,6 @@
 /* analysis/facts.c - gathers facts: one pass in order of the file for what judging needs to know beforehand, one in order
  * of time for everything else; then every subject is judged. */
+#include "analysis/facts_again.h"
 #include "analysis/work.h"
 
 #include <stdlib.h>
@@ -262,6 +263,8 @@ struct facts *facts_make(const struct flow *flow, struct error *err)
     if (failed == 0)
         finish(&gathering);
     gathering_free(&gathering);
+    if (failed == 0)
+        failed = facts_look_again(facts, err);
     if (failed == 0)
         return facts;
     facts_free(facts);

@@ -87,7 +87,8 @@ struct facts_subject {
 
     double parted;      /* 1: threads of different nodes keep to different parts of it; 0: mixed as by chance;
                            -1: not looked at (one node uses it, or hardly a remote sample) */
-    double remote_time; /* share of all CPU time that its remote accesses wait longer than local ones would */
+    double slow_time;   /* share of all CPU time that its accesses beyond the caches wait */
+    double remote_time; /* the part of it that is there because they are remote: what local ones would not wait */
 
     enum fact_shape shape;
     int64_t stride;     /* bytes, the most frequent; 0 when not known */

@@ -7,6 +7,8 @@
 
 #include "analysis/facts.h"
 
+struct strtab;
+
 enum pattern {
     PATTERN_REMOTE_AFTER_ALLOCATION, /* allocated (and touched) by one thread, used by one on another node */
     PATTERN_ALTERNATE_REMOTE,        /* threads of several nodes take turns */
@@ -31,6 +33,29 @@ enum action {
     ACTIONS
 };
 
+/* What makes a finding. Shares are parts of 1.0. */
+struct findings_bounds {
+    uint64_t bursts;          /* independent looks at a subject, at least */
+    uint64_t samples;         /* remote (or falsely shared) samples of it, at least */
+    double of_remote, of_all; /* its part of all remote samples, of all samples, at least */
+    double remote;            /* remote part of its own samples, at least */
+    double parted;            /* facts' `parted` from which nodes keep to their parts */
+    double mostly;            /* part of the samples (or instances) from which something holds of a subject */
+    double mixed;             /* part of the remote samples on mixed pages */
+    double false_sharing;     /* part of the samples on falsely shared lines */
+    double one_of_many;       /* part of a site's remote samples from which one object stands for it */
+    double cached_bytes;      /* a subject of this size whose accesses hardly wait is answered by caches */
+    double cached_time;       /* "hardly": part of the program's time */
+    double from_node;         /* a node that makes this part of a node's fair share of traffic takes part in it */
+    double duplicate_writes;  /* part of writes above which copies cost more than they bring */
+    double move_of_turn;      /* part of a turn that moving the pages may take */
+    double move_bytes_ns;     /* bytes moved in a nanosecond, for that */
+    double gate;              /* part of the time in remote latency below which NUMA is not the problem */
+    double gate_untimed;      /* likewise of remote accesses, where no latency was measured */
+};
+
+extern const struct findings_bounds findings_bounds;
+
 struct advice {
     enum action action;
     const char *why;
@@ -43,11 +68,12 @@ struct finding {
     bool is_site;                        /* the subject is a site with more than one instance */
     int node;                            /* PATTERN_SATURATED_NODE, else -1 */
     const char *name; /* left-hand side of the allocating line (`s->basis`), else symbol, else function */
+    bool named;       /* the name is one of the source's, which code can use */
     const char *function, *file;
     uint32_t line;
     uint64_t remote_samples;
     double share_of_remote; /* of all remote samples, 0 to 1 */
-    double lost_time_share; /* of the program's time, estimated; gain_text says under which assumption */
+    double lost_time_share; /* of the program's time, estimated; gain says under which assumption */
     double confidence;      /* 0 to 1, from the number of samples behind the decisive number */
     const char *evidence;   /* one or two numbers in a sentence */
     const char *gain;       /* what the first advice would win, and the assumption */
@@ -69,5 +95,6 @@ void findings_free(struct findings *findings);
 const char *pattern_name(enum pattern pattern); /* "remote-after-allocation", ... as in JSON */
 const char *pattern_text(enum pattern pattern); /* a phrase for people */
 const char *action_name(enum action action);    /* "allocate-near", ... */
+const char *action_text(enum action action);    /* a phrase for people */
 
 #endif

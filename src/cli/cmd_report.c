@@ -51,7 +51,7 @@ struct arguments {
     /* what the words mean */
     const char *path;
     enum view_table table; /* VIEW_TABLES: the whole report */
-    bool one_object;
+    bool one_object, patterns;
     uint32_t object;
 };
 
@@ -127,6 +127,9 @@ static int understand(struct arguments *arguments, struct error *err)
         arguments->one_object = true;
         arguments->object = (uint32_t)number;
         at += 2;
+    } else if (at < arguments->word_count && strcmp(arguments->words[at], "patterns") == 0) {
+        arguments->patterns = true;
+        at++;
     } else if (at < arguments->word_count && view_table_named(arguments->words[at]) != VIEW_TABLES) {
         arguments->table = view_table_named(arguments->words[at++]);
     }
@@ -192,6 +195,8 @@ static int show(const struct arguments *arguments, const struct flow *flow, stru
         return error_set(err, -ENOENT, "there is no process %u in it; 'numalens report processes' lists them", pid);
     if (arguments->one_object)
         return view_object(flow, arguments->object, &arguments->view, stdout, err);
+    if (arguments->patterns)
+        return view_patterns(flow, &arguments->view, stdout, err);
     if (arguments->table == VIEW_TABLES)
         return view_report(flow, &arguments->view, stdout, err);
     return view_rows(flow, arguments->table, &arguments->view, stdout, err);

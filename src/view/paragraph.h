@@ -9,4 +9,8 @@
 void paragraph(FILE *out, unsigned indent, unsigned width, const char *color, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
+/* Likewise, with a label (plain letters) at `indent` on the first line and the text from column `hang` on. */
+void paragraph_labelled(FILE *out, const char *label, unsigned indent, unsigned hang, unsigned width,
+                        const char *format, ...) __attribute__((format(printf, 6, 7)));
+
 #endif

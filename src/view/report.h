@@ -12,6 +12,13 @@ int report_json(const struct flow *flow, const struct view_options *options, FIL
 int rows_text(const struct rows *rows, const struct view_options *options, FILE *out, struct error *err);
 int rows_json(const struct rows *rows, const struct view_options *options, FILE *out, struct error *err);
 
+/* What every JSON report has on top, into the open object. */
+struct json;
+void report_json_head(struct json *json, const struct flow *flow, const struct view_options *options);
+
+/* patterns_text.c: the gate's sentence and the worst few findings in short. Facts are read from the flow. */
+int report_findings(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
+
 /* Flushes; negative with `err` when something could not be written. */
 int report_flush(FILE *out, struct error *err);
 

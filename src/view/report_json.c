@@ -240,7 +240,7 @@ static void put_topology(struct json *json, const struct topology *topology)
     json_end(json);
 }
 
-static void put_head(struct json *json, const struct flow *flow, const struct view_options *options)
+void report_json_head(struct json *json, const struct flow *flow, const struct view_options *options)
 {
     struct flow_totals totals = flow_totals(flow);
     struct whole whole = whole_of(flow, options);
@@ -321,7 +321,7 @@ int report_json(const struct flow *flow, const struct view_options *options, FIL
         }
         struct json *json = json_new(out);
         json_object(json, NULL);
-        put_head(json, flow, options);
+        report_json_head(json, flow, options);
         put_rows(json, &threads);
         put_rows(json, &objects);
         put_traffic(json, flow, &facts);
@@ -338,7 +338,7 @@ int rows_json(const struct rows *rows, const struct view_options *options, FILE 
 {
     struct json *json = json_new(out);
     json_object(json, NULL);
-    put_head(json, rows->flow, options);
+    report_json_head(json, rows->flow, options);
     json_number(json, "matching", rows->matching);
     put_rows(json, rows);
     if (rows->table == VIEW_PROCESSES)

@@ -346,6 +346,7 @@ static void dig_deeper(const struct report *report)
     }
     if (report->totals.samples == 0)
         return;
+    put_command(report, "patterns", "what is wrong, the evidence, and what to do");
     put_command(report, report->by_remote ? "objects --sort remote" : "objects", "each object by itself, with its id");
     if (report->sites.items.count) {
         char *object = mem_format("object %u", report->sites.items.items[0].object);
@@ -380,6 +381,7 @@ int report_text(const struct flow *flow, const struct view_options *options, FIL
                    report.facts.nodes * sizeof *row->homes);
         }
         head(&report);
+        failed = report_findings(flow, options, out, err);
         answer_remote(&report);
         answer_objects(&report);
         answer_threads(&report);
@@ -389,7 +391,7 @@ int report_text(const struct flow *flow, const struct view_options *options, FIL
         how_measured(&report);
         not_known(&report);
         dig_deeper(&report);
-        failed = report_flush(out, err);
+        failed = failed ? failed : report_flush(out, err);
     }
     row_facts_free(&report.facts);
     rows_free(&report.sites);

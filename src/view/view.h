@@ -42,6 +42,9 @@ int view_report(const struct flow *flow, const struct view_options *options, FIL
 int view_rows(const struct flow *flow, enum view_table table, const struct view_options *options, FILE *out,
               struct error *err);
 
+/* What is wrong, worst first: patterns with evidence and advice. */
+int view_patterns(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
+
 /* One object: its life, where it was allocated, who uses it when. -ENOENT when there is no such one. */
 int view_object(const struct flow *flow, uint32_t object, const struct view_options *options, FILE *out,
                 struct error *err);

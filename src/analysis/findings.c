@@ -1,0 +1,231 @@
+#include "analysis/findings_internal.h"
+
+#include "analysis/sources.h"
+#include "base/strtab.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const char *const pattern_names[PATTERNS][2] = {
+    [PATTERN_REMOTE_AFTER_ALLOCATION] = {"remote-after-allocation", "made on one node, used on another"},
+    [PATTERN_ALTERNATE_REMOTE] = {"alternate-remote", "nodes take turns with it"},
+    [PATTERN_CONCURRENT_REMOTE] = {"concurrent-remote", "several nodes use it at the same time"},
+    [PATTERN_SATURATED_NODE] = {"saturated-node", "one node's memory serves most of the machine"},
+    [PATTERN_FAR_INITIALISED] = {"far-initialised", "each thread uses a part, another thread touched it first"},
+    [PATTERN_MIXED_PAGES] = {"mixed-pages", "private things of several nodes lie in the same pages"},
+    [PATTERN_FALSE_SHARING] = {"false-sharing", "threads write different bytes of the same cache lines"},
+};
+
+static const char *const action_names[ACTIONS][2] = {
+    [ACTION_ALLOCATE_NEAR] = {"allocate-near", "allocate it on the node that uses it"},
+    [ACTION_FIRST_TOUCH] = {"first-touch", "let the threads that use it touch it first"},
+    [ACTION_MIGRATE] = {"migrate", "move its pages to the user"},
+    [ACTION_PIN_TOGETHER] = {"pin-together", "run its threads on one node"},
+    [ACTION_DUPLICATE] = {"duplicate", "keep a copy on each node"},
+    [ACTION_INTERLEAVE] = {"interleave", "spread its pages over the nodes"},
+    [ACTION_SPREAD] = {"spread", "put hot objects on different nodes"},
+    [ACTION_SEPARATE_PAGES] = {"separate-pages", "give each thread pages of its own"},
+    [ACTION_PAD] = {"pad", "give each thread a cache line of its own"},
+};
+
+const char *pattern_name(enum pattern pattern)
+{
+    return pattern < PATTERNS ? pattern_names[pattern][0] : "";
+}
+
+const char *pattern_text(enum pattern pattern)
+{
+    return pattern < PATTERNS ? pattern_names[pattern][1] : "";
+}
+
+const char *action_name(enum action action)
+{
+    return action < ACTIONS ? action_names[action][0] : "";
+}
+
+const char *action_text(enum action action)
+{
+    return action < ACTIONS ? action_names[action][1] : "";
+}
+
+const char *findings_text(struct findings *findings, const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    int length = vasprintf(&text, format, args);
+    va_end(args);
+    if (length < 0)
+        return "";
+    const char *kept = strtab_intern(findings->texts, text);
+    free(text);
+    return kept;
+}
+
+/* Time that placement could win. Lines that threads write in turn are slow wherever their page lies. */
+static double placement_loss(const struct facts_subject *subject)
+{
+    return subject->remote_time * (1 - subject_bounced(subject));
+}
+
+static void add_finding(struct findings *findings, const struct facts_subject *subject, bool is_site,
+                        const struct verdict *verdict, struct sources *sources)
+{
+    const struct facts *facts = findings->facts;
+    struct finding finding = {.pattern = verdict->pattern,
+                              .subject = subject,
+                              .is_site = is_site,
+                              .node = -1,
+                              .remote_samples = subject->totals.remote,
+                              .confidence = verdict_confidence(verdict)};
+    finding.share_of_remote = part_of(finding.remote_samples, facts->totals.remote);
+    finding.lost_time_share = verdict->pattern == PATTERN_FALSE_SHARING
+                                  ? subject->slow_time * part_of(subject->false_sharing, subject->totals.samples)
+                                  : placement_loss(subject);
+    finding_name(findings, &finding, sources);
+    finding_explain(findings, &finding, verdict);
+    finding_advise(findings, &finding);
+    array_push(&findings->items, finding);
+}
+
+static void judge_subject(struct findings *findings, const struct facts_subject *subject, bool is_site,
+                          struct sources *sources)
+{
+    struct verdict verdict;
+    if (judge_placement(findings->facts, subject, &verdict))
+        add_finding(findings, subject, is_site, &verdict, sources);
+    if (judge_false_sharing(findings->facts, subject, &verdict))
+        add_finding(findings, subject, is_site, &verdict, sources);
+}
+
+/* A site speaks for its objects, unless one of them is what is remote. */
+static void judge_site(struct findings *findings, const struct facts_subject *site, struct sources *sources)
+{
+    const struct facts *facts = findings->facts;
+    const struct facts_subject *hottest =
+        site->object < facts->objects.count ? &facts->objects.items[site->object] : site;
+    if (site->instances > 1 && part_of(hottest->totals.remote, site->totals.remote) < findings_bounds.one_of_many)
+        judge_subject(findings, site, true, sources);
+    else
+        judge_subject(findings, hottest, false, sources);
+}
+
+static void judge_nodes(struct findings *findings)
+{
+    const struct facts *facts = findings->facts;
+    struct verdict verdict;
+    for (uint32_t node = 0; node < facts->node_count; node++) {
+        if (!judge_node(facts, node, &verdict))
+            continue;
+        struct finding finding = {.pattern = PATTERN_SATURATED_NODE,
+                                  .node = (int)node,
+                                  .function = "",
+                                  .file = "",
+                                  .remote_samples = facts->nodes[node].remote,
+                                  .lost_time_share = facts->nodes[node].remote_time,
+                                  .confidence = verdict_confidence(&verdict)};
+        finding.name = findings_text(findings, "node %d", node_number(facts, (int)node));
+        finding.share_of_remote = part_of(finding.remote_samples, facts->totals.remote);
+        finding_explain(findings, &finding, &verdict);
+        finding_advise(findings, &finding);
+        array_push(&findings->items, finding);
+    }
+}
+
+static int by_weight(const void *left, const void *right)
+{
+    const struct finding *a = left, *b = right;
+    if (a->lost_time_share != b->lost_time_share)
+        return a->lost_time_share > b->lost_time_share ? -1 : 1;
+    if (a->remote_samples != b->remote_samples)
+        return a->remote_samples > b->remote_samples ? -1 : 1;
+    return a->pattern < b->pattern ? -1 : a->pattern > b->pattern;
+}
+
+/* A node that is slow because of one object stands behind the object: there the change is to be made. */
+static void put_nodes_behind(struct findings *findings)
+{
+    for (size_t i = 0; i + 1 < findings->items.count; i++) {
+        struct finding node = findings->items.items[i], *next = &findings->items.items[i + 1];
+        if (node.subject || !next->subject || next->subject->main_home != node.node ||
+            next->remote_samples * 2 < node.remote_samples)
+            continue;
+        findings->items.items[i] = *next;
+        *next = node;
+        i++;
+    }
+}
+
+static void judge_gate(struct findings *findings)
+{
+    const struct facts *facts = findings->facts;
+    double lost = facts->remote_time;
+    array_each (&facts->objects, const struct facts_subject, object)
+        lost -= object->remote_time - placement_loss(object);
+    findings->remote_time_share = lost > 0 ? lost : 0;
+    findings->gate_bound = findings_bounds.gate;
+    const char *penalty = facts->penalty_measured ? "as measured" : "assumed from the distances of the nodes";
+    double ratio = part_of(facts->totals.remote, facts->totals.home_known);
+    if (facts->node_count < 2 || facts->totals.home_known == 0) {
+        findings->gate = facts->node_count < 2 ? "There is one memory node: nothing is remote."
+                                               : "Where the pages lie is not known, so no placement can be judged.";
+        return;
+    }
+    if (!facts->timed) {
+        findings->numa_bound = ratio >= findings_bounds.gate_untimed;
+        findings->gate = findings_text(
+            findings,
+            "%s: %.1f%% of the accesses are remote. No latency was recorded, so their time "
+            "is not known.",
+            findings->numa_bound ? "NUMA may slow this program" : "NUMA is not what slows this program", 100 * ratio);
+        return;
+    }
+    findings->numa_bound = findings->remote_time_share >= findings->gate_bound;
+    if (findings->numa_bound)
+        findings->gate =
+            findings_text(findings,
+                          "NUMA slows this program: up to %.0f%% of its time is waiting that local memory "
+                          "would not cost (a remote access beyond the caches takes %.1f times a local one, "
+                          "%s).",
+                          100 * findings->remote_time_share, 1 + facts->remote_penalty, penalty);
+    else
+        findings->gate =
+            findings_text(findings,
+                          "NUMA is not what slows this program: at most %.1f%% of its time is waiting "
+                          "that local memory would not cost (bound: %.0f%%), though %.1f%% of the accesses "
+                          "are remote; caches answer the others.",
+                          100 * findings->remote_time_share, 100 * findings->gate_bound, 100 * ratio);
+}
+
+struct findings *findings_make(const struct facts *facts)
+{
+    struct findings *findings = mem_zalloc(sizeof *findings);
+    struct sources *sources = sources_new();
+    findings->facts = facts;
+    findings->texts = strtab_new();
+    array_each (&facts->sites, const struct facts_subject, site)
+        if (site->totals.samples)
+            judge_site(findings, site, sources);
+    array_each (&facts->objects, const struct facts_subject, object)
+        if (object->site == FLOW_NONE && object->totals.samples)
+            judge_subject(findings, object, false, sources);
+    judge_nodes(findings);
+    array_sort(&findings->items, by_weight);
+    put_nodes_behind(findings);
+    judge_gate(findings);
+    sources_free(sources);
+    return findings;
+}
+
+void findings_free(struct findings *findings)
+{
+    if (!findings)
+        return;
+    array_each (&findings->items, struct finding, finding) {
+        array_free(&finding->advice);
+        array_free(&finding->against);
+    }
+    array_free(&findings->items);
+    strtab_free(findings->texts);
+    free(findings);
+}

@@ -1,0 +1,214 @@
+/* analysis/findings_evidence.c - the one or two numbers behind a finding, and what mending it would win. */
+#include "analysis/findings_internal.h"
+
+#include <stdio.h>
+
+enum { WHO = 64 };
+
+/* "worker 3", or the thread's number. */
+static const char *thread_text(const struct facts *facts, uint32_t thread, char text[WHO])
+{
+    const struct flow_thread *found = thread != FLOW_NONE ? flow_thread(facts->flow, thread) : NULL;
+    if (!found)
+        snprintf(text, WHO, "some thread");
+    else if (*found->name)
+        snprintf(text, WHO, "%.40s", found->name);
+    else
+        snprintf(text, WHO, "thread %u", found->tid);
+    return text;
+}
+
+static double remote_part(const struct finding *finding)
+{
+    return 100 * part_of(finding->subject->totals.remote, finding->subject->totals.home_known);
+}
+
+static double write_part(const struct finding *finding)
+{
+    return 100 * part_of(finding->subject->totals.writes, finding->subject->totals.samples);
+}
+
+static const char *after_allocation(struct findings *findings, const struct finding *finding)
+{
+    const struct facts *facts = findings->facts;
+    const struct facts_subject *subject = finding->subject;
+    char maker[WHO], user[WHO];
+    uint32_t first = subject->toucher != FLOW_NONE ? subject->toucher : subject->alloc_thread;
+    thread_text(facts, first, maker);
+    if (finding->is_site)
+        return findings_text(findings,
+                             "%u of %u of them are used by one thread each; %s touched most of them first, on node %d. "
+                             "%.0f%% of the accesses are remote.",
+                             subject->private_instances, subject->instances, maker,
+                             node_number(facts, subject->toucher_node), remote_part(finding));
+    thread_text(facts, subject->main_user, user);
+    double share = subject->users.count ? 100 * part_of(subject->users.items[0].samples, subject->totals.samples) : 0;
+    if (subject->using_threads > 1)
+        return findings_text(findings,
+                             "%s touched it first, so it lies on node %d; %u threads of node %d use it. %.0f%% of the "
+                             "accesses are remote.",
+                             maker, node_number(facts, subject->main_home), subject->using_threads,
+                             node_number(facts, subject->main_user_node), remote_part(finding));
+    if (first == subject->main_user)
+        return findings_text(findings,
+                             "%s touched it first, on node %d, and uses it from node %d since: the thread has moved. "
+                             "%.0f%% of the accesses are remote.",
+                             user, node_number(facts, subject->main_home), node_number(facts, subject->main_user_node),
+                             remote_part(finding));
+    return findings_text(findings,
+                         "%s touched it first, so it lies on node %d; %s on node %d makes %.0f%% of the accesses. "
+                         "%.0f%% of all are remote.",
+                         maker, node_number(facts, subject->main_home), user,
+                         node_number(facts, subject->main_user_node), share, remote_part(finding));
+}
+
+static const char *far_initialised(struct findings *findings, const struct finding *finding)
+{
+    const struct facts *facts = findings->facts;
+    const struct facts_subject *subject = finding->subject;
+    char maker[WHO];
+    uint64_t touched = 0, own = 0;
+    array_each (&subject->users, const struct fact_user, user) {
+        touched += user->touched;
+        own += user->thread == subject->toucher ? user->touched : 0;
+    }
+    if (touched && subject->toucher != FLOW_NONE && part_of(own, touched) >= findings_bounds.mostly)
+        return findings_text(findings,
+                             "%u threads on %u nodes keep to parts of their own (%.0f%% above chance), but %s touched "
+                             "%.0f%% of its pages first, on node %d. %.0f%% of the accesses are remote.",
+                             subject->using_threads, subject->using_nodes, 100 * subject->parted,
+                             thread_text(facts, subject->toucher, maker), 100 * part_of(own, touched),
+                             node_number(facts, subject->toucher_node), remote_part(finding));
+    return findings_text(findings,
+                         "%u threads on %u nodes keep to parts of their own (%.0f%% above chance), but the parts lie "
+                         "elsewhere, most on node %d. %.0f%% of the accesses are remote.",
+                         subject->using_threads, subject->using_nodes, 100 * subject->parted,
+                         node_number(facts, subject->main_home), remote_part(finding));
+}
+
+static const char *shared_use(struct findings *findings, const struct finding *finding)
+{
+    const struct facts_subject *subject = finding->subject;
+    const char *use = subject->use == USE_READ_ONLY     ? "nobody writes it after its initialisation"
+                      : subject->use == USE_READ_MOSTLY ? "it is hardly ever written"
+                                                        : "it is written";
+    if (finding->pattern == PATTERN_ALTERNATE_REMOTE)
+        return findings_text(
+            findings,
+            "%u threads on %u nodes use it one after the other, a turn lasts %.1f ms on average "
+            "(%.0f%% of the time slices have two nodes); %s (%.0f%% writes). %.0f%% of the accesses are "
+            "remote.",
+            subject->using_threads, subject->using_nodes, (double)subject->switch_ns * 1e-6, 100 * subject->overlap,
+            use, write_part(finding), remote_part(finding));
+    return findings_text(findings,
+                         "%u threads on %u nodes use it in the same time slices (%.0f%% of them); %s (%.0f%% writes). "
+                         "%.0f%% of the accesses are remote.",
+                         subject->using_threads, subject->using_nodes, 100 * subject->overlap, use, write_part(finding),
+                         remote_part(finding));
+}
+
+static const char *mixed_pages(struct findings *findings, const struct finding *finding)
+{
+    const struct facts_subject *subject = finding->subject;
+    return findings_text(findings,
+                         "%u of %u of them belong to one thread each, but %lu of their %lu pages also hold things of "
+                         "threads on other nodes; %.0f%% of their remote accesses go there.",
+                         finding->is_site ? subject->private_instances : 1, subject->instances,
+                         (unsigned long)subject->mixed_pages, (unsigned long)subject->pages,
+                         100 * part_of(subject->mixed_remote, subject->totals.remote));
+}
+
+static const char *false_sharing(struct findings *findings, const struct finding *finding)
+{
+    const struct facts_subject *subject = finding->subject;
+    const struct flow_totals *all = &findings->facts->totals, *own = &subject->totals;
+    const struct flow_object *object = flow_object(findings->facts->flow, subject->object);
+    const char *where = "";
+    if (!finding->is_site && object && subject->worst_line >= object->addr && subject->worst_line)
+        where = findings_text(findings, ", most of them at offset %lu",
+                              (unsigned long)(subject->worst_line - object->addr));
+    return findings_text(findings,
+                         "%.0f%% of its accesses are on lines where several threads use different bytes and one writes "
+                         "(%u writers%s); an access takes %.0f on average, %.0f in the whole program.",
+                         100 * part_of(subject->false_sharing, own->samples), subject->writers, where,
+                         part_of(own->latency_sum, own->latency_count), part_of(all->latency_sum, all->latency_count));
+}
+
+static const char *saturated(struct findings *findings, const struct finding *finding)
+{
+    const struct facts *facts = findings->facts;
+    const struct facts_node *node = &facts->nodes[finding->node];
+    uint64_t sum = 0, count = 0;
+    for (uint32_t i = 0; i < facts->node_count; i++) {
+        sum += (int)i != finding->node ? facts->nodes[i].latency_sum : 0;
+        count += (int)i != finding->node ? facts->nodes[i].latency_count : 0;
+    }
+    double own = part_of(node->latency_sum, node->latency_count), others = part_of(sum, count);
+    const char *latency;
+    if (flow_topology(facts->flow)->pretended)
+        latency = "Whether it is slower for that cannot be seen on a pretended topology.";
+    else if (node->latency_count < findings_bounds.samples || count < findings_bounds.samples)
+        latency = "There are too few slow accesses to compare its latency.";
+    else
+        latency = findings_text(findings, "Its latency beyond the caches is %.0f, that of the other nodes %.0f: %s.",
+                                own, others, own > 1.2 * others ? "it is overloaded" : "it keeps up so far");
+    return findings_text(
+        findings, "%.0f%% of the accesses go to its memory, from %u nodes; %.0f%% of them are remote. %s",
+        100 * part_of(node->samples, facts->totals.home_known), nodes_taking_part(facts, (uint32_t)finding->node),
+        100 * part_of(node->remote, node->samples), latency);
+}
+
+static const char *gain(struct findings *findings, const struct finding *finding)
+{
+    const struct facts *facts = findings->facts;
+    double lost = 100 * finding->lost_time_share;
+    if (!facts->timed)
+        return "Not estimated: no latency was recorded.";
+    if (finding->pattern == PATTERN_FALSE_SHARING)
+        return findings_text(
+            findings, "Up to %.1f%% of the time: what its slow accesses wait, if none of it overlaps with work.", lost);
+    if (lost < 0.05)
+        return "Hardly any time: nearly all of its accesses are answered by caches, or are writes, whose wait is not "
+               "measured.";
+    const char *assumed =
+        facts->penalty_measured
+            ? findings_text(findings, "remote takes %.2f times local beyond the caches, as measured",
+                            1 + facts->remote_penalty)
+            : findings_text(findings,
+                            "remote takes %.1f times local beyond the caches, as the distances of the %snodes say",
+                            1 + facts->remote_penalty, flow_topology(facts->flow)->pretended ? "pretended " : "");
+    if (finding->pattern == PATTERN_SATURATED_NODE)
+        return findings_text(findings,
+                             "Up to %.1f%% of the time if no access to it were remote (%s); what less queueing "
+                             "wins comes on top.",
+                             lost, assumed);
+    return findings_text(findings,
+                         "Up to %.1f%% of the time, if all its accesses become local (%s, and no wait overlaps "
+                         "with work).",
+                         lost, assumed);
+}
+
+void finding_explain(struct findings *findings, struct finding *finding, const struct verdict *verdict)
+{
+    switch (verdict->pattern) {
+    case PATTERN_REMOTE_AFTER_ALLOCATION:
+        finding->evidence = after_allocation(findings, finding);
+        break;
+    case PATTERN_FAR_INITIALISED:
+        finding->evidence = far_initialised(findings, finding);
+        break;
+    case PATTERN_MIXED_PAGES:
+        finding->evidence = mixed_pages(findings, finding);
+        break;
+    case PATTERN_FALSE_SHARING:
+        finding->evidence = false_sharing(findings, finding);
+        break;
+    case PATTERN_SATURATED_NODE:
+        finding->evidence = saturated(findings, finding);
+        break;
+    default:
+        finding->evidence = shared_use(findings, finding);
+        break;
+    }
+    finding->gain = gain(findings, finding);
+}

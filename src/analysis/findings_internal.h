@@ -1,0 +1,63 @@
+/* analysis/findings_internal.h - the steps from facts to findings; private to src/analysis. */
+#ifndef NUMALENS_ANALYSIS_FINDINGS_INTERNAL_H
+#define NUMALENS_ANALYSIS_FINDINGS_INTERNAL_H
+
+#include "analysis/findings.h"
+
+struct sources;
+
+/* What was decided of a subject, and the number that decided it. */
+struct verdict {
+    enum pattern pattern;
+    double decisive, bound;
+    uint64_t looks; /* independent ones behind the number */
+};
+
+/* findings_judge.c. The main pattern of a subject; false when it has none. */
+bool judge_placement(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict);
+bool judge_false_sharing(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict);
+bool judge_node(const struct facts *facts, uint32_t node, struct verdict *verdict);
+
+/* 0 to 1: how surely the decisive number is beyond its bound, and how well it is known. */
+double verdict_confidence(const struct verdict *verdict);
+
+/* Lower end of the Wilson interval of a share, at 95%. */
+double wilson_low(double share, uint64_t looks);
+
+/* Each instance is used by one thread (all but a few are). */
+bool subject_private(const struct facts_subject *subject);
+
+/* Part of its samples on lines that threads write in turn: slow wherever the page lies. */
+double subject_bounced(const struct facts_subject *subject);
+
+/* Nodes (as many as `from` and `home` have) that make at least a bound's part of the traffic to a node. */
+uint32_t nodes_taking_part(const struct facts *facts, uint32_t home);
+
+/* Bytes of a subject: what was touched of an object; of a site, the most it had alive at once. */
+uint64_t subject_bytes(const struct facts *facts, const struct facts_subject *subject, bool is_site);
+
+enum object_kind subject_kind(const struct facts *facts, const struct facts_subject *subject);
+
+/* findings_evidence.c, findings_advice.c: fill the finding's texts. */
+void finding_explain(struct findings *findings, struct finding *finding, const struct verdict *verdict);
+void finding_advise(struct findings *findings, struct finding *finding);
+
+/* findings_name.c: name, function, file and line of what the finding is about. */
+void finding_name(struct findings *findings, struct finding *finding, struct sources *sources);
+
+/* A text that lives as long as the findings. */
+const char *findings_text(struct findings *findings, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static inline double part_of(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+/* The kernel's number of a node. */
+static inline int node_number(const struct facts *facts, int node)
+{
+    const struct topology *topology = flow_topology(facts->flow);
+    return node >= 0 && (uint32_t)node < topology->node_count ? topology->nodes[node].os_index : -1;
+}
+
+#endif
