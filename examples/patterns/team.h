@@ -25,7 +25,7 @@ struct team {
     size_t turn;
 };
 
-static struct team team = {.lock = PTHREAD_MUTEX_INITIALIZER, .next = PTHREAD_COND_INITIALIZER};
+static struct team team = {.size = 8, .lock = PTHREAD_MUTEX_INITIALIZER, .next = PTHREAD_COND_INITIALIZER};
 
 /* Ends the program unless its first argument is one of the modes, "bad|good". */
 static inline void team_init(int argc, char **argv, const char *modes, long rounds)
@@ -38,7 +38,7 @@ static inline void team_init(int argc, char **argv, const char *modes, long roun
         fprintf(stderr, "usage: %s %s [--threads=N] [--rounds=N]\n", argv[0], modes);
         exit(2);
     }
-    team.size = (size_t)example_option(argc, argv, "threads", 8);
+    team.size = (size_t)example_option(argc, argv, "threads", (long)team.size);
     team.rounds = example_option(argc, argv, "rounds", rounds);
     example_need(team.size >= 1 && team.size <= TEAM_MAX, "--threads: 1 to 64;");
     example_need(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0, "prctl");

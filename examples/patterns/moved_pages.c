@@ -1,0 +1,49 @@
+/* moved_pages.c - an array whose pages are moved to another node half-way. Needs a machine with two nodes or more.
+ *
+ * moved: after half the run the pages go to node 1.
+ * stays: they stay on node 0, where they are put at the beginning in both cases.
+ * Ends with status 77 where there is no node 1. */
+#include "team.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { PAGES = 64, COUNT = PAGES * PAGE / sizeof(long), MOVE_MINE = 2 };
+
+/* How many of the pages are on `node` afterwards. */
+static size_t move_to(char *pages, int node)
+{
+    void *addresses[PAGES];
+    int nodes[PAGES], status[PAGES];
+    for (size_t i = 0; i < PAGES; i++) {
+        addresses[i] = pages + i * PAGE;
+        nodes[i] = node;
+    }
+    if (syscall(SYS_move_pages, 0, (size_t)PAGES, addresses, nodes, status, MOVE_MINE) < 0)
+        return 0;
+    size_t there = 0;
+    for (size_t i = 0; i < PAGES; i++)
+        there += status[i] == node;
+    return there;
+}
+
+int main(int argc, char **argv)
+{
+    team_init(argc, argv, "moved|stays", 200000000);
+    long *array = aligned_alloc(PAGE, PAGES * PAGE); /* site: array */
+    example_need(array, "aligned_alloc");
+    team_fill(array, COUNT);
+    if (move_to((char *)array, 1) < PAGES) {
+        fprintf(stderr, "moved_pages: pages cannot be put on node 1\n");
+        return 77;
+    }
+    example_need(move_to((char *)array, 0) == PAGES, "move_pages");
+    long total = team_use(array, COUNT, team.rounds / 2, 1);
+    if (team_mode("moved"))
+        example_need(move_to((char *)array, 1) == PAGES, "move_pages");
+    total += team_use(array, COUNT, team.rounds / 2, 1);
+    printf("total %ld\n", total);
+    free(array);
+    return 0;
+}
