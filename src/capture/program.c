@@ -1,6 +1,7 @@
 #include "capture/program.h"
 
 #include "base/mem.h"
+#include "base/self.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -188,29 +189,16 @@ int program_check(const char *name, int *exit_status, struct error *err)
 
 char *program_agent_path(struct error *err)
 {
-    static const char *const places[] = {
-        "/../agent/libnumalens-agent.so", /* a build tree: src/cli/numalens */
-        "/" NUMALENS_AGENT_FROM_BIN,      /* installed */
-    };
-    char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[length < 0 ? 0 : length] = 0;
-    char *slash = strrchr(self, '/');
-    if (slash)
-        *slash = 0;
-    for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
-        char *path = mem_format("%s%s", self, places[i]);
-        char *resolved = realpath(path, NULL);
-        free(path);
-        if (!resolved)
-            continue;
-        if (!strpbrk(resolved, " :"))
-            return resolved;
+    char *path = self_find("../agent/libnumalens-agent.so"); /* a build tree: src/cli/numalens */
+    if (!path)
+        path = self_find(NUMALENS_AGENT_FROM_BIN); /* installed */
+    if (path && !strpbrk(path, " :"))
+        return path;
+    if (path)
         error_set(err, -EINVAL, "%s: the agent cannot be loaded from a path with a blank or a colon; move numalens",
-                  resolved);
-        free(resolved);
-        return NULL;
-    }
-    error_set(err, -ENOENT, "libnumalens-agent.so is not beside this program nor where it would be installed");
+                  path);
+    else
+        error_set(err, -ENOENT, "libnumalens-agent.so is not beside this program nor where it would be installed");
+    free(path);
     return NULL;
 }

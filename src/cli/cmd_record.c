@@ -263,15 +263,7 @@ static struct topology *make_topology(const struct wishes *wishes, struct error 
 {
     if (!wishes->spec)
         return topology_load(err);
-    enum topology_deal deal = DEAL_PACKED;
-    if (wishes->deal && topology_parse_deal(wishes->deal, &deal, err) < 0)
-        return NULL;
-    struct topology *topology = topology_pretend(wishes->spec, deal, err);
-    if (topology && wishes->homes && topology_parse_home(topology, wishes->homes, err) < 0) {
-        topology_free(topology);
-        return NULL;
-    }
-    return topology;
+    return topology_pretend_text(wishes->spec, wishes->deal, wishes->homes, err);
 }
 
 static void print_size(FILE *out, uint64_t bytes)

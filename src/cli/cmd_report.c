@@ -168,15 +168,10 @@ static void look_at_terminal(struct arguments *arguments)
 
 static int pretend(const struct arguments *arguments, struct topology **topology, struct error *err)
 {
-    enum topology_deal deal = DEAL_PACKED;
     if (!arguments->topology)
         return 0;
-    if (arguments->deal && topology_parse_deal(arguments->deal, &deal, err) < 0)
-        return -1;
-    *topology = topology_pretend(arguments->topology, deal, err);
-    if (!*topology)
-        return -1;
-    return arguments->homes ? topology_parse_home(*topology, arguments->homes, err) : 0;
+    *topology = topology_pretend_text(arguments->topology, arguments->deal, arguments->homes, err);
+    return *topology ? 0 : -1;
 }
 
 static bool has_process(const struct flow *flow, uint32_t pid)

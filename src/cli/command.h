@@ -11,6 +11,7 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 int cmd_record(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_script(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 
 /* Prints "numalens NAME: text" and returns EXIT_FAILED. */

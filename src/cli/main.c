@@ -13,6 +13,7 @@ static const struct {
 } commands[] = {
     {"record", cmd_record, "run a program and write down which thread touches which memory"},
     {"report", cmd_report, "say what is remote, which objects and threads cause it, how slow it is"},
+    {"script", cmd_script, "run an analysis of your own, written in C, or a ready one"},
     {"doctor", cmd_doctor, "what works on this machine, why not, and what would enable it"},
 };
 

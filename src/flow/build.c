@@ -105,6 +105,7 @@ void flow_free(struct flow *flow)
     array_free(&flow->groups);
     array_free(&flow->sites);
     array_free(&flow->functions);
+    free(flow->stack_functions);
     free(flow->oef);
     free(flow->oef_first);
     free(flow->tef);

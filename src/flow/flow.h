@@ -22,6 +22,8 @@ struct flow;
 
 enum object_kind { OBJECT_HEAP, OBJECT_STATIC, OBJECT_MAP, OBJECT_FILE, OBJECT_SECTION, OBJECT_STACK, OBJECT_KINDS };
 
+const char *object_kind_name(unsigned kind); /* "heap", "static", ...; "?" for none of them */
+
 /* Totals of some accesses. Latency only from samples that carry one. */
 struct flow_totals {
     uint64_t samples, reads, writes;
@@ -96,6 +98,7 @@ struct flow_site {
 };
 
 struct flow_function {
+    uint32_t id;
     const char *function, *file, *module;
     uint32_t line;
     struct flow_totals totals;
@@ -157,6 +160,9 @@ uint32_t flow_object_process(const struct flow *flow, uint32_t index);
 /* Functions that access memory (the innermost frame of each sample that has a chain), most samples first. */
 size_t flow_function_count(const struct flow *flow);
 const struct flow_function *flow_function(const struct flow *flow, uint32_t index);
+
+/* The function that made the accesses with this stack, or FLOW_NONE. */
+uint32_t flow_stack_function(const struct flow *flow, uint32_t process, uint32_t stack);
 
 /* The object that held `addr` in that process at `time`, or NULL when none (with samples) did. */
 const struct flow_object *flow_object_at(const struct flow *flow, uint32_t process, uint64_t addr, uint64_t time);

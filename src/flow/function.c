@@ -35,12 +35,30 @@ static const struct symbol_frame *own_frame(const struct flow *flow, const struc
     return &names[at];
 }
 
+/* Functions were numbered as they came: sorts them and sees to it that ids and stacks follow. */
+static void sort(struct flow *flow)
+{
+    array_sort(&flow->functions, by_samples);
+    uint32_t *moved = mem_alloc((flow->functions.count + 1) * sizeof *moved);
+    for (uint32_t i = 0; i < flow->functions.count; i++) {
+        moved[flow->functions.items[i].id] = i;
+        flow->functions.items[i].id = i;
+    }
+    for (size_t i = 0; i < flow->stacks.count; i++) {
+        if (flow->stack_functions[i] != FLOW_NONE)
+            flow->stack_functions[i] = moved[flow->stack_functions[i]];
+    }
+    free(moved);
+}
+
 static void make(struct flow *flow)
 {
     struct strtab *keys = strtab_new();
     array_of(uint64_t) hottest = {0};
     flow->functions_made = true;
+    flow->stack_functions = mem_alloc((flow->stacks.count + 1) * sizeof *flow->stack_functions);
     array_each (&flow->stacks, struct stack, stack) {
+        flow->stack_functions[stack - flow->stacks.items] = FLOW_NONE;
         if (stack->tally == FLOW_NONE || stack->frame == FLOW_NONE)
             continue;
         live_frame_names(flow, stack->frame);
@@ -56,11 +74,14 @@ static void make(struct flow *flow)
         snprintf(text, sizeof text, "%u:%.400s:%.200s", frame->module, function, name->file);
         uint32_t number = strtab_add(keys, text) - 1; /* "" is 0 */
         while (flow->functions.count <= number) {
-            array_push(&flow->functions,
-                       (struct flow_function){
-                           .function = function, .file = name->file, .module = module->name, .line = name->line});
+            array_push(&flow->functions, (struct flow_function){.id = number,
+                                                                .function = function,
+                                                                .file = name->file,
+                                                                .module = module->name,
+                                                                .line = name->line});
             array_push(&hottest, 0);
         }
+        flow->stack_functions[stack - flow->stacks.items] = number;
         const struct tally *tally = pool_at(&flow->tallies, stack->tally);
         struct flow_function *row = &flow->functions.items[number];
         add(&row->totals, tally);
@@ -71,7 +92,7 @@ static void make(struct flow *flow)
     }
     array_free(&hottest);
     strtab_free(keys);
-    array_sort(&flow->functions, by_samples);
+    sort(flow);
 }
 
 size_t flow_function_count(const struct flow *flow)
@@ -84,4 +105,12 @@ size_t flow_function_count(const struct flow *flow)
 const struct flow_function *flow_function(const struct flow *flow, uint32_t index)
 {
     return index < flow_function_count(flow) ? &flow->functions.items[index] : NULL;
+}
+
+uint32_t flow_stack_function(const struct flow *flow, uint32_t process, uint32_t stack)
+{
+    if (flow_function_count(flow) == 0 || process >= flow->processes.count)
+        return FLOW_NONE;
+    uint32_t index = live_stack_of(flow->processes.items[process], stack);
+    return index == FLOW_NONE ? FLOW_NONE : flow->stack_functions[index];
 }

@@ -1,6 +1,15 @@
 /* flow/query.c - plain answers: counts, rows, chains. */
 #include "flow/state.h"
 
+const char *object_kind_name(unsigned kind)
+{
+    static const char *const names[OBJECT_KINDS] = {
+        [OBJECT_HEAP] = "heap", [OBJECT_STATIC] = "static",   [OBJECT_MAP] = "map",
+        [OBJECT_FILE] = "file", [OBJECT_SECTION] = "section", [OBJECT_STACK] = "stack",
+    };
+    return kind < OBJECT_KINDS ? names[kind] : "?";
+}
+
 const struct topology *flow_topology(const struct flow *flow)
 {
     return flow->topology;

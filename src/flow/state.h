@@ -202,6 +202,7 @@ struct flow {
     array_of(struct flow_site) sites;
     array_of(struct flow_function) functions;
     bool functions_made;
+    uint32_t *stack_functions; /* by stack */
     uint32_t *oef, *oef_first; /* ordinals by object, in order of time */
     uint32_t *tef, *tef_first; /* likewise by thread */
     uint32_t *by_address;      /* sampled objects by process and address */

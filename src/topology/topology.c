@@ -141,3 +141,16 @@ int topology_parse_deal(const char *text, enum topology_deal *deal, struct error
         return error_set(err, -EINVAL, "'%.60s' is no way to deal threads; use packed or round-robin", text);
     return 0;
 }
+
+struct topology *topology_pretend_text(const char *spec, const char *deal_text, const char *homes, struct error *err)
+{
+    enum topology_deal deal = DEAL_PACKED;
+    if (deal_text && topology_parse_deal(deal_text, &deal, err) < 0)
+        return NULL;
+    struct topology *topology = topology_pretend(spec, deal, err);
+    if (topology && homes && topology_parse_home(topology, homes, err) < 0) {
+        topology_free(topology);
+        return NULL;
+    }
+    return topology;
+}

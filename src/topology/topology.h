@@ -42,6 +42,9 @@ struct topology {
 struct topology *topology_load(struct error *err);
 struct topology *topology_pretend(const char *spec, enum topology_deal deal, struct error *err);
 
+/* topology_pretend with deal and homes as a user writes them; both may be NULL. */
+struct topology *topology_pretend_text(const char *spec, const char *deal, const char *homes, struct error *err);
+
 /* A text that a trace keeps, one line, and back. topology_from_text meets any text with an error, never a crash. */
 char *topology_to_text(const struct topology *topology);
 struct topology *topology_from_text(const char *text, struct error *err);

@@ -5,14 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kinds[OBJECT_KINDS] = {
-    [OBJECT_HEAP] = "heap", [OBJECT_STATIC] = "static",   [OBJECT_MAP] = "map",
-    [OBJECT_FILE] = "file", [OBJECT_SECTION] = "section", [OBJECT_STACK] = "stack",
-};
-
 const char *view_kind_name(unsigned kind)
 {
-    return kind < OBJECT_KINDS ? kinds[kind] : "?";
+    return object_kind_name(kind);
 }
 
 static const char *const tables[VIEW_TABLES] = {
@@ -84,7 +79,7 @@ int view_filter_parse(struct view_filter *filter, const char *text, struct error
     uint64_t number = 0;
     if (strncmp(text, "kind=", 5) == 0) {
         for (unsigned i = 0; i < OBJECT_KINDS; i++) {
-            if (strcmp(text + 5, kinds[i]) == 0) {
+            if (strcmp(text + 5, object_kind_name(i)) == 0) {
                 filter->kind = (int)i;
                 return 0;
             }

@@ -1,0 +1,44 @@
+/* api/text.c - texts of the target program, made safe for a terminal once and kept. */
+#include "api/api.h"
+
+#include "base/text.h"
+
+#include <string.h>
+
+const char *api_text(nlens_trace *trace, const char *raw)
+{
+    bool is_new;
+    if (!raw || !*raw)
+        return "";
+    uint64_t *place = map64_insert(&trace->safe_of, (uintptr_t)raw, &is_new);
+    if (is_new) {
+        char *safe = text_safe(raw);
+        bool same = strcmp(safe, raw) == 0;
+        const char *kept = strtab_intern(trace->texts, safe);
+        free(safe);
+        *place = (uintptr_t)kept;
+        if (!same)
+            *map64_insert(&trace->raw_of, (uintptr_t)kept, NULL) = (uintptr_t)raw;
+    }
+    return (const char *)(uintptr_t)*place;
+}
+
+const char *api_basename(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+const char *nlens_raw(nlens_trace *trace, const char *text)
+{
+    uint64_t *place = map64_find(&trace->raw_of, (uintptr_t)text);
+    return place ? (const char *)(uintptr_t)*place : text;
+}
+
+const char *nlens_fit(nlens_trace *trace, const char *text, size_t width)
+{
+    char *cut = text_fit(text, width);
+    const char *kept = strtab_intern(trace->texts, cut);
+    free(cut);
+    return kept;
+}
