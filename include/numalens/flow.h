@@ -159,6 +159,8 @@ typedef struct nlens_process {
     const char *exe, *command;
     uint64_t born, died;
     int32_t exit_status; /* as wait() gives it; -1 when not known */
+    uint32_t parent;     /* its pid, 0 when not known */
+    bool replaced;       /* exec ended it: the process went on as another one of these, with the same pid */
     nlens_totals totals;
 } nlens_process;
 
@@ -195,7 +197,8 @@ typedef struct nlens_site {
     nlens_totals totals;
 } nlens_site;
 
-/* One instance. Two may have the same address at different times, never at the same time. Those without a single
+/* One instance. Two may have the same address at different times. At the same time only when one lies inside the other,
+ * as what came from a pool lies inside the pool's block: then accesses belong to the inner one. Objects without a single
  * sample are kept only when they lived to the end; sites count all. */
 typedef struct nlens_object {
     nlens_trace *trace;
@@ -209,10 +212,11 @@ typedef struct nlens_object {
     const nlens_site *site; /* NULL for what nobody allocated */
     const nlens_process *process;
     const nlens_thread *alloc_thread; /* NULL when not known */
-    const char *allocator;            /* "malloc", ...; "" for what nobody allocated */
+    const char *allocator;            /* "malloc", "mmap", ...; "" for what nobody allocated */
     int alloc_cpu;                    /* -1 when not known */
     uint64_t address, size;
     uint64_t born, died; /* [born, died) */
+    uint64_t offset;     /* NLENS_FILE: where in the file it begins */
     nlens_totals totals;
 } nlens_object;
 

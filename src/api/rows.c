@@ -30,7 +30,6 @@ static void make_nodes(nlens_trace *trace)
 static void make_threads(nlens_trace *trace)
 {
     size_t processes = flow_process_count(trace->flow), threads = flow_thread_count(trace->flow);
-    struct flow_totals *sums = mem_zalloc((processes + 1) * sizeof *sums);
     trace->processes = mem_zalloc((processes + 1) * sizeof *trace->processes);
     trace->threads = mem_zalloc((threads + 1) * sizeof *trace->threads);
     for (uint32_t i = 0; i < threads; i++) {
@@ -46,7 +45,6 @@ static void make_threads(nlens_trace *trace)
                              .born = from->born,
                              .died = from->died};
         api_totals(&to->totals, &from->totals);
-        flow_totals_add(&sums[from->process], &from->totals);
     }
     for (uint32_t i = 0; i < processes; i++) {
         const struct flow_process *from = flow_process(trace->flow, i);
@@ -58,15 +56,11 @@ static void make_threads(nlens_trace *trace)
                               .command = api_text(trace, from->command),
                               .born = from->born,
                               .died = from->died,
-                              .exit_status = from->exit_status};
-        api_totals(&to->totals, &sums[i]);
+                              .exit_status = from->exit_status,
+                              .parent = from->parent,
+                              .replaced = from->replaced};
+        api_totals(&to->totals, &from->totals);
     }
-    free(sums);
-}
-
-static const char *allocator_name(uint8_t fn)
-{
-    return fn < ALLOC_FNS ? alloc_fn_name(fn) : "mmap";
 }
 
 static void make_sites(nlens_trace *trace)
@@ -85,7 +79,7 @@ static void make_sites(nlens_trace *trace)
                            .module = api_text(trace, from->module),
                            .line = from->line,
                            .via = api_text(trace, from->via),
-                           .allocator = allocator_name(from->alloc_fn),
+                           .allocator = from->alloc_fn < ALLOC_FNS ? alloc_fn_name(from->alloc_fn) : "mmap",
                            .count = from->count,
                            .live_peak = from->live_peak,
                            .bytes = from->bytes,
@@ -174,12 +168,13 @@ static void fill_object(nlens_trace *trace, uint32_t index, nlens_object *to)
                          .site = allocated ? &trace->sites[from->site] : NULL,
                          .process = &trace->processes[from->process],
                          .alloc_thread = allocated ? api_thread(trace, from->alloc_thread) : NULL,
-                         .allocator = allocated ? allocator_name(from->alloc_fn) : "",
+                         .allocator = allocated ? api_text(trace, from->alloc_name) : "",
                          .alloc_cpu = from->kind == OBJECT_HEAP ? from->alloc_cpu : -1,
                          .address = from->addr,
                          .size = from->size,
                          .born = from->born,
-                         .died = from->died};
+                         .died = from->died,
+                         .offset = from->offset};
     api_totals(&to->totals, &from->totals);
 }
 
