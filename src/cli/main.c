@@ -14,6 +14,7 @@ static const struct {
     {"record", cmd_record, "run a program and write down which thread touches which memory"},
     {"report", cmd_report, "say what is remote, which objects and threads cause it, how slow it is"},
     {"script", cmd_script, "run an analysis of your own, written in C, or a ready one"},
+    {"import", cmd_import, "turn a recording of perf mem or perf c2c into a trace"},
     {"doctor", cmd_doctor, "what works on this machine, why not, and what would enable it"},
 };
 

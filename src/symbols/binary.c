@@ -120,3 +120,40 @@ bool binary_has_dwarf(const struct binary *binary)
     return (binary_section(binary, ".debug_info", &header) && header.sh_type != SHT_NOBITS) ||
            (binary_section(binary, ".zdebug_info", &header) && header.sh_type != SHT_NOBITS);
 }
+
+enum { SEGMENT_PAGE = 4096 };
+
+bool binary_address_of_offset(const struct binary *binary, uint64_t offset, uint64_t *addr)
+{
+    size_t count = 0;
+    GElf_Phdr segment;
+    elf_getphdrnum(binary->elf, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (!gelf_getphdr(binary->elf, (int)i, &segment) || segment.p_type != PT_LOAD)
+            continue;
+        uint64_t before = segment.p_offset % SEGMENT_PAGE; /* a mapping begins at a whole page */
+        if (offset + before < segment.p_offset || offset >= segment.p_offset + segment.p_filesz)
+            continue;
+        *addr = offset - segment.p_offset + segment.p_vaddr;
+        return true;
+    }
+    return false;
+}
+
+bool binary_extent(const struct binary *binary, uint64_t *low, uint64_t *high)
+{
+    size_t count = 0;
+    GElf_Phdr segment;
+    *low = UINT64_MAX;
+    *high = 0;
+    elf_getphdrnum(binary->elf, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (!gelf_getphdr(binary->elf, (int)i, &segment) || segment.p_type != PT_LOAD)
+            continue;
+        uint64_t start = segment.p_vaddr / SEGMENT_PAGE * SEGMENT_PAGE;
+        uint64_t end = (segment.p_vaddr + segment.p_memsz + SEGMENT_PAGE - 1) / SEGMENT_PAGE * SEGMENT_PAGE;
+        *low = start < *low ? start : *low;
+        *high = end > *high ? end : *high;
+    }
+    return *low < *high;
+}

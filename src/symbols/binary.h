@@ -26,6 +26,10 @@ Elf_Scn *binary_section(const struct binary *binary, const char *name, GElf_Shdr
 /* Its bytes as they are in the file, or NULL. */
 Elf_Data *binary_section_data(const struct binary *binary, const char *name, GElf_Shdr *header);
 
+/* By the segments that get loaded: see symbols.h. */
+bool binary_address_of_offset(const struct binary *binary, uint64_t offset, uint64_t *addr);
+bool binary_extent(const struct binary *binary, uint64_t *low, uint64_t *high);
+
 bool binary_has_dwarf(const struct binary *binary);
 
 /* The separate file with its debug information, or NULL: by build-id in each of `directories` ("/usr/lib/debug" comes

@@ -343,3 +343,15 @@ bool symbols_section(struct symbols_module *module, uint64_t addr, struct symbol
     }
     return false;
 }
+
+bool symbols_address_of_offset(struct symbols_module *module, uint64_t offset, uint64_t *addr)
+{
+    open_module(module);
+    return module->binary && binary_address_of_offset(module->binary, offset, addr);
+}
+
+bool symbols_extent(struct symbols_module *module, uint64_t *low, uint64_t *high)
+{
+    open_module(module);
+    return module->binary && binary_extent(module->binary, low, high);
+}

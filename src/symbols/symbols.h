@@ -58,6 +58,11 @@ bool symbols_object(struct symbols_module *module, uint64_t addr, struct symbol_
 
 bool symbols_section(struct symbols_module *module, uint64_t addr, struct symbol_section *section);
 
+/* For who knows only one mapping of a file: the address that the byte at `offset` in it is loaded at, and all the
+ * addresses that the binary takes, in whole pages. False when the file is not at hand or tells nothing of it. */
+bool symbols_address_of_offset(struct symbols_module *module, uint64_t offset, uint64_t *addr);
+bool symbols_extent(struct symbols_module *module, uint64_t *low, uint64_t *high);
+
 /* Demangled, or `name` itself; lives as long as `symbols`. */
 const char *symbols_demangle(struct symbols *symbols, const char *name);
 

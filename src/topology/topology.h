@@ -37,8 +37,15 @@ struct topology {
     int32_t home_node; /* HOME_BIND */
 };
 
+struct topology_description { /* one node as another machine's recording tells of it */
+    int32_t os_index;
+    uint64_t memory;
+    const char *cpus; /* "0-15,32-47", or "" */
+};
+
 /* Each returns a topology that the caller frees, or NULL with `err` filled. A `spec` that ends in ".xml" is a file.
  * Distances nobody told are made up from the hierarchy: see docs/topology.md. */
+struct topology *topology_described(const struct topology_description *nodes, uint32_t count, struct error *err);
 struct topology *topology_load(struct error *err);
 struct topology *topology_pretend(const char *spec, enum topology_deal deal, struct error *err);
 

@@ -1,0 +1,328 @@
+#include "exchange/perf_import.h"
+
+#include "base/mem.h"
+#include "exchange/perf_tasks.h"
+#include "perf/input.h"
+#include "perf/memory.h"
+#include "topology/topology.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STACK_MEMORY = 256 << 20, MAX_DEPTH = 512 };
+
+struct importing {
+    struct perf_import *result;
+    struct perf_file *file;
+    struct perf_tasks tasks;
+    struct symbols *symbols;
+    struct sink sink;
+    struct process_table processes;
+    uint64_t first_time, last_time;
+    bool chains;
+};
+
+/* The memory access of a sample record; false when there is none, and counted why. */
+static bool access_of(struct importing *importing, const struct perf_file_record *record, struct perf_sample *sample,
+                      struct memory_access *access)
+{
+    struct perf_import *result = importing->result;
+    if (!record->event || !perf_sample_parse(sample, &record->event->layout, record->bytes, record->size)) {
+        result->unreadable++;
+        return false;
+    }
+    if (!memory_from_sample(access, sample)) {
+        result->other++;
+        return false;
+    }
+    return true;
+}
+
+static uint64_t time_of(const struct perf_file_record *record)
+{
+    struct perf_sample id;
+    if (!record->event || !perf_sample_parse_id(&id, &record->event->layout, record->bytes, record->size))
+        return 0;
+    return id.present & PERF_SAMPLE_TIME && id.time != UINT64_MAX ? id.time : 0;
+}
+
+static void note_time(struct importing *importing, uint64_t time)
+{
+    if (time == 0)
+        return;
+    if (importing->first_time == 0 || time < importing->first_time)
+        importing->first_time = time;
+    if (time > importing->last_time)
+        importing->last_time = time;
+}
+
+/* Hands every record to `take`; an end before the end is kept as damage. */
+static void each_record(struct importing *importing,
+                        void (*take)(struct importing *importing, const struct perf_file_record *record))
+{
+    struct perf_file_record record;
+    struct error damage = {0};
+    int more;
+    while ((more = perf_file_next(importing->file, &record, &damage)) > 0)
+        take(importing, &record);
+    if (more < 0)
+        snprintf(importing->result->damage, sizeof importing->result->damage, "%s", damage.text);
+}
+
+static void look(struct importing *importing, const struct perf_file_record *record)
+{
+    struct perf_sample sample;
+    struct memory_access access;
+    if (record->header->type == PERF_RECORD_SAMPLE) {
+        if (!access_of(importing, record, &sample, &access))
+            return;
+        importing->result->samples++;
+        importing->chains |= sample.callchain_count > 0;
+        note_time(importing, sample.time);
+        perf_tasks_sampled(&importing->tasks, sample.pid);
+        return;
+    }
+    uint64_t time = time_of(record);
+    note_time(importing, time);
+    perf_tasks_keep(&importing->tasks, record, time);
+}
+
+/* The frames of the program: markers and the kernel's are left out. Without a chain, where it happened. */
+static uint32_t stack_of(struct importing *importing, struct capture_process *process, const struct perf_sample *sample,
+                         const struct perf_layout *layout)
+{
+    const uint64_t kernel = 1ULL << 63;
+    uint64_t frames[MAX_DEPTH];
+    uint16_t depth = 0;
+    for (uint64_t i = 0; i < sample->callchain_count && depth < MAX_DEPTH; i++) {
+        uint64_t frame = perf_sample_frame(sample, layout, i);
+        if (!(frame & kernel))
+            frames[depth++] = frame;
+    }
+    if (depth == 0 && sample->present & PERF_SAMPLE_IP && !(sample->ip & kernel))
+        frames[depth++] = sample->ip;
+    return depth ? process_stack(&importing->processes, process, frames, depth, false) : 0;
+}
+
+static uint8_t source_number(const char *name)
+{
+    return strcmp(name, "ibs") == 0 ? SOURCE_IBS : strcmp(name, "spe") == 0 ? SOURCE_SPE : SOURCE_PEBS;
+}
+
+static void put_sample(struct importing *importing, const struct perf_file_record *record)
+{
+    struct perf_sample sample;
+    struct memory_access access;
+    if (!access_of(importing, record, &sample, &access))
+        return;
+    uint64_t time = sample.time ? sample.time : importing->first_time;
+    struct capture_process *process =
+        perf_tasks_process(&importing->tasks, &importing->processes, time, sample.pid, sample.tid);
+    struct event event = {.time = time, .pid = sample.pid, .tid = sample.tid, .kind = EVENT_SAMPLE};
+    event.sample = (struct event_sample){
+        .addr = access.addr,
+        .physical = access.physical,
+        .latency = access.latency,
+        .stack = stack_of(importing, process, &sample, &record->event->layout),
+        .cpu = access.has_cpu ? access.cpu : UINT16_MAX,
+        .source = source_number(importing->result->source),
+        .level = access.level,
+        .flags = access.flags,
+    };
+    importing->result->samples++;
+    importing->result->loads += (access.flags & SAMPLE_READ) != 0;
+    importing->result->stores += (access.flags & SAMPLE_WRITE) != 0;
+    sink_put(&importing->sink, &event);
+}
+
+static void put_loss(struct importing *importing, const struct perf_file_record *record)
+{
+    struct perf_walk walk = {record->bytes + sizeof *record->header, record->bytes + record->size,
+                             perf_file_swapped(importing->file), false};
+    uint64_t count = 1;
+    enum loss_cause cause = LOSS_PERF;
+    if (record->header->type == PERF_RECORD_LOST)
+        perf_walk64(&walk); /* the event's id */
+    if (record->header->type == PERF_RECORD_THROTTLE)
+        cause = LOSS_THROTTLED;
+    else
+        count = perf_walk64(&walk);
+    if (walk.short_of)
+        return;
+    importing->result->lost += cause == LOSS_PERF ? count : 0;
+    uint64_t time = time_of(record);
+    sink_loss(&importing->sink, time ? time : importing->first_time, 0, 0, cause, count);
+}
+
+static void put(struct importing *importing, const struct perf_file_record *record)
+{
+    switch (record->header->type) {
+    case PERF_RECORD_SAMPLE:
+        put_sample(importing, record);
+        break;
+    case PERF_RECORD_LOST:
+    case PERF_RECORD_LOST_SAMPLES:
+    case PERF_RECORD_THROTTLE:
+        put_loss(importing, record);
+        break;
+    default:
+        break;
+    }
+}
+
+static const char *source_of(const struct perf_file *file)
+{
+    const struct perf_file_event *events;
+    size_t count = perf_file_events(file, &events);
+    for (size_t i = 0; i < count; i++) {
+        if (strstr(events[i].name, "ibs"))
+            return "ibs";
+        if (strstr(events[i].name, "arm_spe"))
+            return "spe";
+    }
+    const char *cpu = perf_file_facts(file)->cpuid;
+    return strncmp(cpu, "GenuineIntel", 12) == 0 ? "pebs" : "perf";
+}
+
+static struct topology *topology_of(struct importing *importing)
+{
+    const struct perf_file_facts *facts = perf_file_facts(importing->file);
+    struct perf_import *result = importing->result;
+    struct topology_description nodes[TOPOLOGY_MAX_NODES];
+    uint32_t count = (uint32_t)facts->node_count;
+    struct topology *topology = NULL;
+    for (uint32_t i = 0; i < count; i++)
+        nodes[i] = (struct topology_description){(int32_t)facts->nodes[i].node, facts->nodes[i].memory_kib * 1024,
+                                                 facts->nodes[i].cpus};
+    if (count)
+        topology = topology_described(nodes, count, NULL);
+    if (topology) {
+        snprintf(result->topology, sizeof result->topology, "%u node%s, %u CPUs, as the recording tells", count,
+                 count == 1 ? "" : "s", topology->cpu_count);
+        return topology;
+    }
+    char cpus[32];
+    snprintf(cpus, sizeof cpus, "0-%u", facts->cpus_available ? facts->cpus_available - 1 : 0);
+    nodes[0] = (struct topology_description){.cpus = cpus};
+    snprintf(result->topology, sizeof result->topology, "one node: the recording tells of no NUMA topology");
+    return topology_described(nodes, 1, NULL);
+}
+
+static struct trace_session *session_of(struct importing *importing)
+{
+    const struct perf_file_facts *facts = perf_file_facts(importing->file);
+    struct trace_session *session = trace_session_new();
+    struct topology *topology = topology_of(importing);
+    char *text = topology_to_text(topology);
+    trace_session_set(session, "version", NUMALENS_VERSION);
+    trace_session_set(session, "command", facts->command);
+    trace_session_set(session, "host", facts->hostname);
+    trace_session_set(session, "kernel", facts->os_release);
+    trace_session_set(session, "cpu_model", facts->cpu_desc);
+    trace_session_set(session, "source", importing->result->source);
+    trace_session_set(session, "imported", "perf.data");
+    trace_session_set(session, "latency_unit", "cycles");
+    trace_session_set(session, "accesses", "all");
+    trace_session_set(session, "topology", text);
+    trace_session_set(session, "homes", "unknown");
+    trace_session_set(session, "homes_reason", "imported: what the hardware said of each access stands for it");
+    free(text);
+    topology_free(topology);
+    return session;
+}
+
+static int write_trace(struct importing *importing, const char *path, const char *output, struct error *err)
+{
+    struct perf_import *result = importing->result;
+    struct trace_session *session = session_of(importing);
+    importing->sink.writer = trace_writer_open(output, session, err);
+    trace_session_free(session);
+    if (!importing->sink.writer)
+        return -1;
+    process_table_init(&importing->processes, &importing->sink, STACK_MEMORY);
+    perf_tasks_tell(&importing->tasks, importing->first_time, importing->file, importing->symbols,
+                    &importing->processes);
+    perf_file_close(importing->file);
+    importing->file = perf_file_open(path, err);
+    if (importing->file) {
+        result->samples = result->other = result->unreadable = 0;
+        each_record(importing, put);
+    }
+    struct trace_session *ending = trace_session_new();
+    trace_session_setf(ending, "duration_ns", "%" PRIu64, importing->last_time - importing->first_time);
+    trace_session_setf(ending, "samples", "%" PRIu64, result->samples);
+    result->processes = importing->tasks.sampled.count;
+    result->threads = importing->sink.counts[EVENT_THREAD_START];
+    process_table_free(&importing->processes);
+    bool whole = importing->file && importing->sink.failure.code == 0;
+    int failed = trace_writer_close(importing->sink.writer, whole ? ending : NULL, whole ? err : NULL);
+    trace_session_free(ending);
+    if (importing->sink.failure.code && err)
+        *err = importing->sink.failure;
+    if (whole && failed >= 0)
+        return 0;
+    unlink(output);
+    return -1;
+}
+
+/* A pipe can be read but once: keep it in a file that nobody else can see. */
+static int spool(char path[static 64], struct error *err)
+{
+    snprintf(path, 64, "/tmp/numalens-import-XXXXXX");
+    int fd = mkstemp(path);
+    if (fd < 0)
+        return error_set(err, -errno, "cannot keep standard input in /tmp: %s", strerror(errno));
+    char bytes[1 << 16];
+    ssize_t count;
+    while ((count = read(STDIN_FILENO, bytes, sizeof bytes)) > 0) {
+        if (write(fd, bytes, (size_t)count) != count) {
+            error_set(err, -errno, "cannot keep standard input in /tmp: %s", strerror(errno));
+            close(fd);
+            unlink(path);
+            return -1;
+        }
+    }
+    close(fd);
+    return 0;
+}
+
+static int import_file(struct importing *importing, const char *path, const char *output, struct error *err)
+{
+    struct perf_import *result = importing->result;
+    importing->file = perf_file_open(path, err);
+    if (!importing->file)
+        return -1;
+    each_record(importing, look);
+    if (result->samples == 0)
+        return error_set(err, -ENODATA,
+                         "%s has no memory samples (%" PRIu64
+                         " samples of other kinds)%s%s; record it with 'perf mem record' or 'perf c2c record'",
+                         path, result->other + result->unreadable, *result->damage ? ": " : "", result->damage);
+    snprintf(result->source, sizeof result->source, "%s", source_of(importing->file));
+    result->left_out = importing->tasks.seen.count - importing->tasks.sampled.count;
+    result->span_ns = importing->last_time - importing->first_time;
+    return write_trace(importing, path, output, err);
+}
+
+int perf_import(const char *path, const char *output, struct perf_import *result, struct error *err)
+{
+    *result = (struct perf_import){0};
+    struct importing importing = {.result = result, .symbols = symbols_new()};
+    char spooled[64] = "";
+    int failed = 0;
+    perf_tasks_init(&importing.tasks);
+    if (strcmp(path, "-") == 0)
+        failed = spool(spooled, err);
+    if (failed == 0)
+        failed = import_file(&importing, *spooled ? spooled : path, output, err);
+    if (*spooled)
+        unlink(spooled);
+    perf_file_close(importing.file);
+    perf_tasks_free(&importing.tasks);
+    symbols_free(importing.symbols);
+    return failed < 0 ? -1 : 0;
+}

@@ -1,0 +1,274 @@
+#include "exchange/perf_tasks.h"
+
+#include "perf/input.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+void perf_tasks_init(struct perf_tasks *tasks)
+{
+    *tasks = (struct perf_tasks){.texts = strtab_new()};
+}
+
+void perf_tasks_free(struct perf_tasks *tasks)
+{
+    strtab_free(tasks->texts);
+    array_free(&tasks->items);
+    map64_free(&tasks->sampled);
+    map64_free(&tasks->seen);
+    map64_free(&tasks->threads);
+}
+
+void perf_tasks_sampled(struct perf_tasks *tasks, uint32_t pid)
+{
+    *map64_insert(&tasks->sampled, pid, NULL) = 1;
+}
+
+static uint32_t take_text(struct perf_tasks *tasks, const struct perf_walk *walk)
+{
+    size_t room = (size_t)(walk->end - walk->at);
+    return strtab_add_bytes(tasks->texts, (const char *)walk->at, strnlen((const char *)walk->at, room));
+}
+
+static void take_map(struct perf_tasks *tasks, struct perf_task *task, struct perf_walk *walk, uint32_t type,
+                     uint16_t misc)
+{
+    task->pid = perf_walk32(walk);
+    task->tid = perf_walk32(walk);
+    task->addr = perf_walk64(walk);
+    task->size = perf_walk64(walk);
+    task->offset = perf_walk64(walk);
+    /* An old record tells by its kind whether it maps code. */
+    task->prot = misc & PERF_RECORD_MISC_MMAP_DATA ? PROT_READ | PROT_WRITE : PROT_READ | PROT_EXEC;
+    if (type == PERF_RECORD_MMAP2) {
+        const uint8_t *inode = perf_walk_bytes(walk, 24); /* device, inode and generation, or the build id */
+        if (inode && misc & PERF_RECORD_MISC_MMAP_BUILD_ID && inode[0] <= sizeof task->build_id) {
+            task->build_id_size = inode[0];
+            memcpy(task->build_id, inode + 4, inode[0]);
+        }
+        task->prot = perf_walk32(walk);
+        task->flags = perf_walk32(walk);
+    }
+    task->text = take_text(tasks, walk);
+    task->type = PERF_RECORD_MMAP;
+}
+
+void perf_tasks_keep(struct perf_tasks *tasks, const struct perf_file_record *record, uint64_t time)
+{
+    const struct perf_event_header *header = record->header;
+    struct perf_walk walk = {record->bytes + sizeof *header, record->bytes + record->size,
+                             record->event && record->event->layout.swapped, false};
+    struct perf_task task = {.time = time, .order = (uint32_t)tasks->items.count, .type = (uint8_t)header->type};
+    switch (header->type) {
+    case PERF_RECORD_FORK:
+    case PERF_RECORD_EXIT:
+        task.pid = perf_walk32(&walk);
+        task.parent = perf_walk32(&walk);
+        task.tid = perf_walk32(&walk);
+        break;
+    case PERF_RECORD_COMM:
+        task.pid = perf_walk32(&walk);
+        task.tid = perf_walk32(&walk);
+        task.exec = header->misc & PERF_RECORD_MISC_COMM_EXEC;
+        task.text = take_text(tasks, &walk);
+        break;
+    case PERF_RECORD_MMAP:
+    case PERF_RECORD_MMAP2:
+        take_map(tasks, &task, &walk, header->type, header->misc);
+        break;
+    default:
+        return;
+    }
+    if (walk.short_of || task.pid == 0 || task.pid == UINT32_MAX) /* the idle task and the kernel's own mappings */
+        return;
+    *map64_insert(&tasks->seen, task.pid, NULL) = 1;
+    array_push(&tasks->items, task);
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct perf_task *a = left, *b = right;
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+/* A sampled child that was forked during the recording begins with what its parent had. */
+static void sample_parents(struct perf_tasks *tasks)
+{
+    for (size_t i = tasks->items.count; i-- > 0;) {
+        const struct perf_task *task = &tasks->items.items[i];
+        if (task->type == PERF_RECORD_FORK && task->time && task->pid != task->parent &&
+            map64_find(&tasks->sampled, task->pid))
+            perf_tasks_sampled(tasks, task->parent);
+    }
+}
+
+struct telling {
+    struct perf_tasks *tasks;
+    const struct perf_file *file;
+    struct symbols *symbols;
+    struct process_table *processes;
+};
+
+/* What the first mapping of code that comes before the next exec says the program is. */
+static const char *exe_of(const struct perf_tasks *tasks, size_t at, uint32_t pid, const char *name)
+{
+    for (size_t i = at; i < tasks->items.count; i++) {
+        const struct perf_task *task = &tasks->items.items[i];
+        if (task->pid != pid)
+            continue;
+        if (i > at && task->type == PERF_RECORD_COMM && task->exec)
+            break;
+        const char *path = strtab_text(tasks->texts, task->text);
+        if (task->type == PERF_RECORD_MMAP && task->prot & PROT_EXEC && path[0] == '/')
+            return path;
+    }
+    return name;
+}
+
+static struct capture_process *start_process(struct process_table *processes, uint64_t time, uint32_t pid,
+                                             const struct event_process *start)
+{
+    struct event event = {.time = time, .pid = pid, .tid = pid, .kind = EVENT_PROCESS_START, .process = *start};
+    return process_start(processes, &event, 0);
+}
+
+static void start_thread(struct perf_tasks *tasks, struct process_table *processes, uint64_t time, uint32_t pid,
+                         uint32_t tid, const char *name)
+{
+    bool is_new;
+    map64_insert(&tasks->threads, (uint64_t)pid << 32 | tid, &is_new);
+    struct event event = {.time = time, .pid = pid, .tid = tid};
+    event.kind = is_new ? EVENT_THREAD_START : EVENT_THREAD_NAME;
+    event.thread = (struct event_thread){.name = name};
+    if (is_new || *name)
+        sink_put(processes->sink, &event);
+}
+
+struct capture_process *perf_tasks_process(struct perf_tasks *tasks, struct process_table *processes, uint64_t time,
+                                           uint32_t pid, uint32_t tid)
+{
+    struct capture_process *process = process_find(processes, pid);
+    if (!process)
+        process = start_process(processes, time, pid, &(struct event_process){.exe = "", .command = ""});
+    if (!map64_find(&tasks->threads, (uint64_t)pid << 32 | tid))
+        start_thread(tasks, processes, time, pid, tid, "");
+    return process;
+}
+
+static void tell_comm(struct telling *telling, size_t at)
+{
+    struct perf_tasks *tasks = telling->tasks;
+    const struct perf_task *task = &tasks->items.items[at];
+    const char *name = strtab_text(tasks->texts, task->text);
+    struct capture_process *process = process_find(telling->processes, task->pid);
+    if ((task->exec && task->pid == task->tid) || !process)
+        start_process(telling->processes, task->time, task->pid,
+                      &(struct event_process){.exe = exe_of(tasks, at, task->pid, name), .command = name});
+    start_thread(tasks, telling->processes, task->time, task->pid, task->tid, name);
+}
+
+static void tell_fork(struct telling *telling, size_t at)
+{
+    const struct perf_task *task = &telling->tasks->items.items[at];
+    struct capture_process *parent = process_find(telling->processes, task->parent);
+    if (task->pid != task->parent && parent && !process_find(telling->processes, task->pid))
+        start_process(telling->processes, task->time, task->pid,
+                      &(struct event_process){.parent = task->parent, .forked = true, .exe = "", .command = ""});
+    perf_tasks_process(telling->tasks, telling->processes, task->time, task->pid, task->tid);
+}
+
+static void tell_exit(struct telling *telling, const struct perf_task *task)
+{
+    if (!map64_remove(&telling->tasks->threads, (uint64_t)task->pid << 32 | task->tid))
+        return;
+    struct event event = {.time = task->time, .pid = task->pid, .tid = task->tid, .kind = EVENT_THREAD_EXIT};
+    event.thread = (struct event_thread){.name = ""};
+    sink_put(telling->processes->sink, &event);
+    struct capture_process *process = process_find(telling->processes, task->pid);
+    if (process && task->pid == task->tid)
+        process_end(telling->processes, process, task->time, -1);
+}
+
+static uint8_t map_kind_of(const char *path)
+{
+    if (strcmp(path, "[heap]") == 0)
+        return MAP_KIND_BRK;
+    if (strncmp(path, "[stack", 6) == 0)
+        return MAP_KIND_STACK;
+    if (path[0] == '/' && strncmp(path, "//anon", 6) != 0 && strncmp(path, "/anon_hugepage", 14) != 0 &&
+        strncmp(path, "/dev/zero", 9) != 0)
+        return MAP_KIND_FILE;
+    return path[0] == '[' ? MAP_KIND_OTHER : MAP_KIND_ANONYMOUS;
+}
+
+/* Where the whole binary lies, when one mapping of it is known. Without the binary at hand: what is mapped here. */
+static void place_module(struct telling *telling, const struct perf_task *task, struct event_module *module)
+{
+    module->bias = task->addr - task->offset;
+    module->start = task->addr;
+    module->end = task->addr + task->size;
+    struct symbols_module *binary =
+        symbols_module(telling->symbols, module->path, module->build_id, module->build_id_size);
+    uint64_t addr, low, high;
+    if (symbols_module_trouble(binary) || !symbols_address_of_offset(binary, task->offset, &addr) ||
+        !symbols_extent(binary, &low, &high))
+        return;
+    module->bias = task->addr - addr;
+    module->start = module->bias + low;
+    module->end = module->bias + high;
+}
+
+static void tell_map(struct telling *telling, const struct perf_task *task)
+{
+    const char *path = strtab_text(telling->tasks->texts, task->text);
+    perf_tasks_process(telling->tasks, telling->processes, task->time, task->pid, task->pid);
+    uint8_t kind = map_kind_of(path);
+    struct event event = {.time = task->time, .pid = task->pid, .tid = task->tid, .kind = EVENT_MAP};
+    event.map = (struct event_map){
+        .addr = task->addr,
+        .size = task->size,
+        .offset = task->offset,
+        .prot = task->prot,
+        .flags = task->flags,
+        .map_kind = kind,
+        .path = kind == MAP_KIND_ANONYMOUS ? "" : path,
+    };
+    sink_put(telling->processes->sink, &event);
+    if (kind != MAP_KIND_FILE || !(task->prot & PROT_EXEC))
+        return;
+    struct event_module module = {.path = path, .build_id_size = task->build_id_size};
+    memcpy(module.build_id, task->build_id, task->build_id_size);
+    if (module.build_id_size == 0)
+        module.build_id_size = (uint8_t)perf_file_build_id(telling->file, path, module.build_id);
+    place_module(telling, task, &module);
+    event.kind = EVENT_MODULE_LOAD;
+    event.module = module;
+    sink_put(telling->processes->sink, &event);
+}
+
+void perf_tasks_tell(struct perf_tasks *tasks, uint64_t start, const struct perf_file *file, struct symbols *symbols,
+                     struct process_table *processes)
+{
+    struct telling telling = {tasks, file, symbols, processes};
+    array_sort(&tasks->items, by_time);
+    sample_parents(tasks);
+    for (size_t i = 0; i < tasks->items.count; i++) {
+        struct perf_task *task = &tasks->items.items[i];
+        if (!map64_find(&tasks->sampled, task->pid))
+            continue;
+        bool before = task->time < start;
+        task->time = before ? start : task->time;
+        if (task->type == PERF_RECORD_COMM)
+            tell_comm(&telling, i);
+        else if (task->type == PERF_RECORD_MMAP)
+            tell_map(&telling, task);
+        else if (task->type == PERF_RECORD_EXIT)
+            tell_exit(&telling, task);
+        else if (before) /* who ran already has no parent in the recording */
+            perf_tasks_process(tasks, processes, task->time, task->pid, task->tid);
+        else
+            tell_fork(&telling, i);
+    }
+}
