@@ -52,10 +52,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 
 static void say(const struct perf_import *result, const char *output)
 {
-    printf("%s memory samples (%s loads, %s stores) of %s threads in %s processes, over %s, into %s\n",
-           number_count(result->samples), number_count(result->loads), number_count(result->stores),
-           number_count(result->threads), number_count(result->processes),
-           number_seconds((double)result->span_ns / 1e9), output);
+    printf("%s memory samples (%s loads, %s stores) of %s thread%s, over %s, into %s\n", number_count(result->samples),
+           number_count(result->loads), number_count(result->stores), number_count(result->threads),
+           result->threads == 1 ? "" : "s", number_seconds((double)result->span_ns / 1e9), output);
     printf("Source %s; %s.\n", result->source, result->topology);
     if (result->other)
         printf("Left out: %s samples that are no memory accesses.\n", number_count(result->other));

@@ -23,7 +23,7 @@ struct importing {
     struct sink sink;
     struct process_table processes;
     uint64_t first_time, last_time;
-    bool chains;
+    struct map64 users; /* pid << 32 | tid of the threads that have samples */
 };
 
 /* The memory access of a sample record; false when there is none, and counted why. */
@@ -81,7 +81,6 @@ static void look(struct importing *importing, const struct perf_file_record *rec
         if (!access_of(importing, record, &sample, &access))
             return;
         importing->result->samples++;
-        importing->chains |= sample.callchain_count > 0;
         note_time(importing, sample.time);
         perf_tasks_sampled(&importing->tasks, sample.pid);
         return;
@@ -133,6 +132,9 @@ static void put_sample(struct importing *importing, const struct perf_file_recor
         .level = access.level,
         .flags = access.flags,
     };
+    bool is_new;
+    map64_insert(&importing->users, (uint64_t)sample.pid << 32 | sample.tid, &is_new);
+    importing->result->threads += is_new;
     importing->result->samples++;
     importing->result->loads += (access.flags & SAMPLE_READ) != 0;
     importing->result->stores += (access.flags & SAMPLE_WRITE) != 0;
@@ -255,8 +257,6 @@ static int write_trace(struct importing *importing, const char *path, const char
     struct trace_session *ending = trace_session_new();
     trace_session_setf(ending, "duration_ns", "%" PRIu64, importing->last_time - importing->first_time);
     trace_session_setf(ending, "samples", "%" PRIu64, result->samples);
-    result->processes = importing->tasks.sampled.count;
-    result->threads = importing->sink.counts[EVENT_THREAD_START];
     process_table_free(&importing->processes);
     bool whole = importing->file && importing->sink.failure.code == 0;
     int failed = trace_writer_close(importing->sink.writer, whole ? ending : NULL, whole ? err : NULL);
@@ -323,6 +323,7 @@ int perf_import(const char *path, const char *output, struct perf_import *result
         unlink(spooled);
     perf_file_close(importing.file);
     perf_tasks_free(&importing.tasks);
+    map64_free(&importing.users);
     symbols_free(importing.symbols);
     return failed < 0 ? -1 : 0;
 }

@@ -17,8 +17,8 @@ struct perf_import {
     uint64_t other;      /* samples that are no memory accesses */
     uint64_t unreadable; /* samples of no known event, or cut short */
     uint64_t lost;       /* that the recording says it lost */
-    uint64_t processes, threads;
-    uint64_t left_out; /* processes without samples */
+    uint64_t threads;    /* that made them */
+    uint64_t left_out;   /* processes without samples */
     uint64_t span_ns;
     char source[16];    /* "pebs", "ibs", "spe" or "perf" */
     char topology[128]; /* "2 nodes, 112 CPUs", and where that comes from */

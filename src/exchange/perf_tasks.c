@@ -181,7 +181,7 @@ static void tell_fork(struct telling *telling, size_t at)
 
 static void tell_exit(struct telling *telling, const struct perf_task *task)
 {
-    if (!map64_remove(&telling->tasks->threads, (uint64_t)task->pid << 32 | task->tid))
+    if (!map64_find(&telling->tasks->threads, (uint64_t)task->pid << 32 | task->tid))
         return;
     struct event event = {.time = task->time, .pid = task->pid, .tid = task->tid, .kind = EVENT_THREAD_EXIT};
     event.thread = (struct event_thread){.name = ""};

@@ -24,7 +24,7 @@ static void access_of(const struct flow *flow, const struct event *event, struct
                                    .stack = sample->stack,
                                    .latency = timed ? sample->latency : 0,
                                    .from = mark->from,
-                                   .home = mark->home,
+                                   .home = mark->home >= 0 ? mark->home : -1,
                                    .cpu = sample->cpu,
                                    .size = sample->size,
                                    .source = sample->source,
@@ -32,7 +32,7 @@ static void access_of(const struct flow *flow, const struct event *event, struct
                                    .flags = sample->flags,
                                    .write = sample->flags & SAMPLE_WRITE,
                                    .has_latency = timed,
-                                   .remote = mark->home >= 0 && mark->from >= 0 && mark->home != mark->from};
+                                   .remote = live_sample_remote(mark)};
 }
 
 static struct flow_iter *iter_new(const struct flow *flow, const uint32_t *first, size_t count)

@@ -2,12 +2,13 @@
  *
  * On a real machine a page's home is what the kernel last said at or before the access; where it had said nothing yet,
  * what it says next (the access waits for it). On a pretended one it is the node of the thread that first touched the
- * page. A machine with one node needs neither. */
+ * page. A machine with one node needs neither. Where the kernel is silent, the hardware's word counts: it says whether
+ * its own node's memory answered, though not always which other one did. */
 #include "flow/state.h"
 
-static bool is_remote(int from, int home)
+bool live_sample_remote(const struct mark *mark)
 {
-    return home >= 0 && from >= 0 && home != from;
+    return mark->home == HOME_ELSEWHERE || (mark->home >= 0 && mark->from >= 0 && mark->home != mark->from);
 }
 
 static void totals_home(struct flow_totals *totals, bool remote)
@@ -25,7 +26,7 @@ static void tally_home(struct tally *tally, bool remote)
 /* Counts where a sample went. */
 static void home_known(struct flow *flow, const struct mark *mark, uint32_t thread, uint32_t stack)
 {
-    bool remote = is_remote(mark->from, mark->home);
+    bool remote = live_sample_remote(mark);
     totals_home(&flow->totals, remote);
     totals_home(&flow->threads.items[thread].totals, remote);
     if (mark->object != FLOW_NONE)
@@ -86,6 +87,15 @@ static int home_of(struct flow *flow, struct process *process, uint64_t addr, in
         pages_set(&process->pages, page, 1, home);
     }
     return home;
+}
+
+static int home_by_level(const struct topology *topology, uint8_t level, int from)
+{
+    if (level == LEVEL_RAM)
+        return from;
+    if (level != LEVEL_REMOTE_RAM && level != LEVEL_REMOTE_CACHE)
+        return -1;
+    return topology->node_count == 2 && from >= 0 ? 1 - from : HOME_ELSEWHERE;
 }
 
 static void wait_for_home(struct flow *flow, struct process *process, uint64_t addr, const struct waiting *entry)
@@ -152,9 +162,11 @@ void live_sample_add(struct flow *flow, struct process *process, const struct ev
     else
         mark->from = (int16_t)topology_node_of_cpu(flow->topology, sample->cpu);
     mark->home = (int16_t)home_of(flow, process, sample->addr, mark->from);
+    if (mark->home < 0 && !flow->topology->pretended)
+        mark->home = (int16_t)home_by_level(flow->topology, sample->level, mark->from);
     if (!counts)
         return;
-    if (mark->home >= 0)
+    if (mark->home != -1)
         home_known(flow, mark, thread, stack);
     else if (!flow->topology->pretended)
         wait_for_home(flow, process, sample->addr,

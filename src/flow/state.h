@@ -126,6 +126,8 @@ struct process {
     uint32_t recent_at;
 };
 
+enum { HOME_ELSEWHERE = -2 }; /* not on the node it came from, but nobody says on which */
+
 struct mark {        /* of a sample, by its ordinal */
     uint32_t object; /* record while building, then index; FLOW_NONE */
     int16_t from, home;
@@ -267,6 +269,7 @@ void live_pools_drop(struct pool_table *table);
 uint32_t live_attribute(struct flow *flow, struct process *process, uint64_t addr, enum reason *reason);
 
 /* sample.c: samples, and where pages lie */
+bool live_sample_remote(const struct mark *mark);
 void live_sample_add(struct flow *flow, struct process *process, const struct event *event);
 void live_sample_touch(struct flow *flow, struct process *process, const struct event *event);
 void live_sample_home(struct flow *flow, struct process *process, const struct event *event);

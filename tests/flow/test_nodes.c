@@ -199,6 +199,36 @@ static void a_fork_finds_its_parents_pages(void **state)
     feeding_free(&f);
 }
 
+/* Where nobody asked the kernel, the hardware's word for each access counts. */
+static void the_hardware_says_who_answered(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *machine;
+        uint8_t level;
+        int home;
+        uint64_t known, remote;
+    } cases[] = {
+        {"numa:2 core:1", LEVEL_RAM, 0, 1, 0},
+        {"numa:2 core:1", LEVEL_REMOTE_RAM, 1, 1, 1},
+        {"numa:4 core:1", LEVEL_REMOTE_RAM, HOME_ELSEWHERE, 1, 1},
+        {"numa:4 core:1", LEVEL_REMOTE_CACHE, HOME_ELSEWHERE, 1, 1},
+        {"numa:4 core:1", LEVEL_L2, -1, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct feeding f = feeding_new(cases[i].machine, DEAL_PACKED);
+        f.topology->pretended = false;
+        feed_start(&f, PID, 1, false);
+        feed(&f, (struct event){.kind = EVENT_SAMPLE,
+                                .sample = {.addr = 0x5000, .cpu = 0, .flags = SAMPLE_READ, .level = cases[i].level}});
+        flow_finish(f.flow);
+        assert_int_equal(home_of_sample(&f, 0), cases[i].home);
+        assert_int_equal(flow_totals(f.flow).home_known, cases[i].known);
+        assert_int_equal(flow_totals(f.flow).remote, cases[i].remote);
+        feeding_free(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +241,7 @@ int main(void)
         cmocka_unit_test(a_fault_brings_in_more_than_its_page),
         cmocka_unit_test(without_faults_the_first_sample_stands_for_the_touch),
         cmocka_unit_test(a_fork_finds_its_parents_pages),
+        cmocka_unit_test(the_hardware_says_who_answered),
     };
     return cmocka_run_group_tests_name("nodes", tests, NULL, NULL);
 }
