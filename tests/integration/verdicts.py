@@ -1,0 +1,76 @@
+"""verdicts - the programs of examples/patterns that have a pattern, their twins that have not, and what is right to say.
+
+Shared by test_patterns.py, which runs each once, and bench/verdicts/run, which runs each ten times.
+
+A recording with the largest team is judged under several topologies afterwards: the threads of a team are dealt onto
+CPUs in order of creation, so with one CPU a node worker I runs on node I modulo N.
+"""
+import os
+
+import nlens
+
+NODES = (2, 4, 8)
+# program: (pattern, name and site of the object that has it)
+PROGRAMS = {
+    "remote_after_allocation": ("remote-after-allocation", "work->buffer", "buffer"),
+    "alternate_remote": ("alternate-remote", "array", "array"),
+    "concurrent_remote": ("concurrent-remote", "table", "table"),
+    "saturated_node": ("saturated-node", "node 0", None),
+    "far_initialised": ("far-initialised", "grid", "grid"),
+    "mixed_pages": ("mixed-pages", "record", "record"),
+    "false_sharing": ("false-sharing", "counters", "counters"),
+}
+# Every run there is: (program, mode).
+RUNS = [(program, mode) for program in PROGRAMS for mode in ("bad", "good")] + [("false_sharing", "same")]
+
+
+def topology(nodes, cpus=1):
+    return "numa:%d core:%d" % (nodes, cpus)
+
+
+def record(folder, program, mode, spec):
+    ended = nlens.record(folder, [nlens.example("patterns/" + program), mode], ["-q", "--topology", spec],
+                         name="%s-%s.data" % (program, mode))
+    assert ended.status == 0, "record failed: %s" % ended
+    return ended.trace
+
+
+def describe(rows):
+    return "; ".join("%s on %s (%s:%s), %s" % (row["pattern"], row["name"], os.path.basename(row["file"] or "-"),
+                                               row["line"], row["evidence"]) for row in rows) or "nothing"
+
+
+def wrong(program, mode, rows):
+    """What is wrong with the findings on a run, in words; None when they are right.
+
+    Memory that one thread made and all use keeps one node busy too: a saturated node is right beside other patterns. It is
+    wrong where nobody made all of it (good), and it is all that may be said of a program that shows only that."""
+    pattern, name, site = PROGRAMS[program]
+    on_nodes = [row for row in rows if row["pattern"] == "saturated-node"]
+    on_objects = [row for row in rows if row["pattern"] != "saturated-node"]
+    if program == "saturated_node":
+        # The tables are shared in both: that is no matter here.
+        if mode == "good":
+            return "a node is called saturated" if on_nodes else None
+        return None if [row["name"] for row in on_nodes] == [name] else "node 0 is not called saturated"
+    if mode == "good":
+        return "the twin is found guilty" if rows else None
+    if mode == "same":
+        others = [row["pattern"] for row in on_objects if row["pattern"] != "concurrent-remote"]
+        return "called " + others[0] if others else None
+    if len(on_objects) != 1:
+        return "%d findings on objects" % len(on_objects)
+    row, source = on_objects[0], program + ".c"
+    if row["pattern"] != pattern:
+        return "called " + row["pattern"]
+    if row["name"] != name:
+        return "the object is called " + row["name"]
+    if (os.path.basename(row["file"] or ""), row["line"]) != (source, nlens.site_line("patterns/" + source, site)):
+        return "the place is %s:%s" % (row["file"], row["line"])
+    return None
+
+
+def judge(program, mode, trace, spec):
+    """(what is wrong or None, the findings in words)"""
+    rows = nlens.report(trace, "patterns", "--topology", spec)["patterns"]
+    return wrong(program, mode, rows), describe(rows)
