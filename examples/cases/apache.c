@@ -1,8 +1,8 @@
 /* apache.c - a web server in small: several processes, each with several threads, and each process with its own pools of
  * memory that all its threads use.
- * Truth: pool_create allocates every pool. A process's pools are used by all its workers and by nobody else: each request
- * takes the next free pool, reads and writes it, and gives it back. The workers of a process lie on different nodes, since
- * the processes make their workers in turn; no node has more traffic than the others.
+ * Truth: pool_create allocates every pool. A process's pools are used by all its workers and by nobody else, whoever made
+ * them: each request takes the next free pool, reads and writes it, and gives it back. The workers of a process lie on
+ * different nodes, since the processes make their workers in turn; no node has more traffic than the others.
  * --pin is the paper's change: the workers of a process run on one node. On a pretended machine ("numa:4 core:8") a
  * process makes all its workers before the next one does, which comes to the same. */
 #include "cases.h"
@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-enum { PROCESSES = 4, WORKERS = 6, POOLS = 12, POOL_WORDS = 2048, REQUEST_WORDS = 1024, CPUS_A_NODE = 8 };
+enum { PROCESSES = 4, WORKERS = 6, POOL_WORDS = 2048, REQUEST_WORDS = 1024 };
 
 struct pool {
     struct pool *next;
@@ -25,7 +25,7 @@ struct board { /* shared by all processes */
 
 static struct board *board;
 static bool pin;
-static long requests;
+static long requests, pools; /* of each worker */
 static struct pool *free_pools, **free_tail = &free_pools;
 static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t all_started;
@@ -69,6 +69,8 @@ __attribute__((noinline)) static void handle_request(struct pool *pool)
 static void *serve(void *argument)
 {
     (void)argument;
+    for (long i = 0; i < pools; i++)
+        pool_put(pool_create());
     pthread_barrier_wait(&all_started);
     for (long i = 0; i < requests; i++) {
         struct pool *pool = pool_take();
@@ -115,8 +117,6 @@ static int run_process(unsigned number)
         pin_to(number);
     pthread_barrier_init(&all_started, NULL, WORKERS + 1);
     sem_wait(&board->may_start[number]);
-    for (unsigned i = 0; i < POOLS; i++)
-        pool_put(pool_create());
     for (unsigned i = 0; i <= WORKERS; i++) {
         if (i && !pin)
             sem_wait(&board->may_start[number]);
@@ -136,6 +136,7 @@ static int run_process(unsigned number)
 int main(int argc, char **argv)
 {
     requests = example_option(argc, argv, "requests", 100000);
+    pools = example_option(argc, argv, "pools", 2);
     pin = example_flag(argc, argv, "pin");
     board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     example_need(board != MAP_FAILED, "mmap");

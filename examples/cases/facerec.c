@@ -5,7 +5,7 @@
  * --duplicate is the paper's change: one copy of s->basis a node, made by a thread of that node. */
 #include "cases.h"
 
-enum { WORKERS = 7, CORES = 2, IMAGES = 95, PIXELS = 4096, DIMENSIONS = 48, NODES_MAX = 64 };
+enum { WORKERS = 7, CORES = 2, IMAGES = 95, PIXELS = 19500, DIMENSIONS = 103, NODES_MAX = 64 };
 
 struct matrix {
     unsigned rows, columns;
@@ -100,7 +100,7 @@ static void *work(void *argument)
 
 int main(int argc, char **argv)
 {
-    rounds = example_option(argc, argv, "rounds", 120);
+    rounds = example_option(argc, argv, "rounds", 6);
     duplicate = example_flag(argc, argv, "duplicate");
     read_subspace(&subspace);
     pthread_t threads[WORKERS];

@@ -151,6 +151,19 @@ static void pin_or_not(struct case_ *it)
         against(it, ACTION_PIN_TOGETHER, text(it, "not pinning them together: %s", it->pin_why));
 }
 
+/* The pieces of several processes, each used by the threads of one: these belong together. */
+static void pin_processes(struct case_ *it, struct by_process by)
+{
+    advise(it, ACTION_PIN_TOGETHER,
+           text(it,
+                "%u processes have their own, and only the threads of one process (%u at most) share it: they fit on a "
+                "node (%u CPUs), and then all of it is local",
+                by.processes, by.most_threads, by.cpus),
+           "/* in each process, before it makes its threads; `number` tells processes apart; #include <numa.h>, -lnuma "
+           "*/\n"
+           "numa_run_on_node(number % (numa_max_node() + 1));");
+}
+
 static void on_after_allocation(struct case_ *it)
 {
     double spread = 100.0 * (it->nodes - 1) / it->nodes;
@@ -201,12 +214,16 @@ static void on_alternate(struct case_ *it)
     bool read = it->writes <= 100 * findings_bounds.duplicate_writes;
     const char *move = text(it, "a turn lasts %.1f ms, moving it takes about %.1f ms (at %.0f GB/s)", turn_ns * 1e-6,
                             move_ns * 1e-6, findings_bounds.move_bytes_ns);
+    struct by_process by = subject_by_process(it->facts, it->subject);
+    if (by.pinnable)
+        pin_processes(it, by);
     if (read && it->subject->use != USE_WRITTEN)
         advise(it, ACTION_DUPLICATE, text(it, "%.0f%% of its accesses are writes: copies stay valid", it->writes),
                duplicate_code(it));
     if (move_ns <= findings_bounds.move_of_turn * turn_ns)
         advise(it, ACTION_MIGRATE, text(it, "move it when the turn changes: %s", move), migrate_code(it));
-    pin_or_not(it);
+    if (!by.pinnable)
+        pin_or_not(it);
     if (move_ns > findings_bounds.move_of_turn * turn_ns)
         against(it, ACTION_MIGRATE, text(it, "not migration: %s", move));
     if (it->finding->advice.count == 0)
@@ -226,25 +243,35 @@ static void on_alternate(struct case_ *it)
 static void on_concurrent(struct case_ *it)
 {
     uint64_t bytes = subject_bytes(it->facts, it->subject, it->finding->is_site);
-    if (it->subject->use != USE_WRITTEN && it->writes <= 100 * findings_bounds.duplicate_writes) {
+    struct by_process by = subject_by_process(it->facts, it->subject);
+    bool copies = it->subject->use != USE_WRITTEN && it->writes <= 100 * findings_bounds.duplicate_writes;
+    if (by.pinnable)
+        pin_processes(it, by);
+    if (copies)
         advise(it, ACTION_DUPLICATE,
                text(it, "%s: copies stay valid. A copy takes %s, %u nodes take %s",
                     it->subject->use == USE_READ_ONLY ? "nobody writes it after its initialisation"
                                                       : text(it, "only %.1f%% of its accesses are writes", it->writes),
                     bytes_text(it, bytes), it->nodes, bytes_text(it, bytes * it->nodes)),
                duplicate_code(it));
+    if (by.pinnable)
+        against(it, ACTION_INTERLEAVE,
+                text(it, "not interleaving: %.0f%% of the accesses would still be remote",
+                     100.0 * (it->nodes - 1) / it->nodes));
+    else if (copies)
         advise(it, ACTION_INTERLEAVE, "where copies are too large: as many remote accesses, but spread over all nodes",
                interleave_code(it));
-    } else {
+    else
         advise(it, ACTION_INTERLEAVE,
                text(it,
                     "%u nodes use it at the same time and write it: its pages can be near to one only, so share the "
                     "load out",
                     it->subject->using_nodes),
                interleave_code(it));
+    if (!copies)
         not_duplicate(it);
-    }
-    pin_or_not(it);
+    if (!by.pinnable)
+        pin_or_not(it);
     against(it, ACTION_MIGRATE,
             text(it, "not migration: %u nodes use it in %.0f%% of its time slices at once", it->subject->using_nodes,
                  100 * it->subject->overlap));

@@ -38,6 +38,15 @@ uint64_t subject_bytes(const struct facts *facts, const struct facts_subject *su
 
 enum object_kind subject_kind(const struct facts *facts, const struct facts_subject *subject);
 
+/* findings_process.c. Its users by process; `pinnable`: there are several processes, and the threads of each fit on a
+ * node. */
+struct by_process {
+    uint32_t processes, most_threads; /* most: of one process */
+    uint32_t cpus;                    /* of the smallest node */
+    bool pinnable;
+};
+struct by_process subject_by_process(const struct facts *facts, const struct facts_subject *subject);
+
 /* findings_evidence.c, findings_advice.c: fill the finding's texts. */
 void finding_explain(struct findings *findings, struct finding *finding, const struct verdict *verdict);
 void finding_advise(struct findings *findings, struct finding *finding);

@@ -97,7 +97,8 @@ static bool matters(const struct facts *facts, const struct facts_subject *subje
            part_of(samples, facts->totals.samples) >= findings_bounds.of_all;
 }
 
-/* Where the pages lie evenly on the nodes, writers of all nodes can have no better place for them. */
+/* Where the pages lie evenly on the nodes, writers of all nodes can have no better place for them. But the threads may,
+ * where each piece belongs to one of several processes. */
 static bool is_spread(const struct facts *facts, const struct facts_subject *subject)
 {
     uint64_t most = 0, all = 0;
@@ -147,7 +148,8 @@ static bool choose(const struct facts *facts, const struct facts_subject *subjec
         return true;
     }
     verdict->pattern = PATTERN_CONCURRENT_REMOTE;
-    return subject->turns == TURNS_CONCURRENT && !(subject->use == USE_WRITTEN && is_spread(facts, subject));
+    return subject->turns == TURNS_CONCURRENT &&
+           (subject->use != USE_WRITTEN || !is_spread(facts, subject) || subject_by_process(facts, subject).pinnable);
 }
 
 bool judge_placement(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict)
