@@ -7,7 +7,7 @@
  * before main fills them, which comes to the same and needs no library. */
 #include "cases.h"
 
-enum { THREADS = 7, POINTS = 16384, DIMENSIONS = 128, SHIFTS = 4, PAGE = 4096, FLOATS_A_PAGE = PAGE / sizeof(float) };
+enum { THREADS = 7, POINTS = 16384, DIMENSIONS = 128, SHIFTS = 8, PAGE = 4096, FLOATS_A_PAGE = PAGE / sizeof(float) };
 
 struct point {
     float *coord;
@@ -69,7 +69,7 @@ static void *cluster(void *argument)
 
 int main(int argc, char **argv)
 {
-    rounds = example_option(argc, argv, "rounds", 500);
+    rounds = example_option(argc, argv, "rounds", 400);
     interleave = example_flag(argc, argv, "interleave");
     size_t bytes = sizeof(float) * POINTS * DIMENSIONS;
     block = aligned_alloc(PAGE, bytes);           /* site: block */
