@@ -120,7 +120,7 @@ static void cut(struct words *words, const char *at, const char *end, uint32_t l
         } else if ((*at == ')' || *at == ']') && depth > 0) {
             word.depth = --depth;
         } else if (*at == '}' || *at == '{') {
-            depth = word.depth = 0; /* whatever the window began in is over; lambdas and initialisers too */
+            depth = 0; /* whatever the window began in is over; lambdas and initialisers too */
         }
         words->items[words->count++] = word;
         at += size;
@@ -226,7 +226,8 @@ static size_t expression(const struct words *words, size_t first, size_t end)
         const struct word *word = &words->items[at - 1];
         if (is(word, "]") || is(word, ")")) {
             at = opening(words, first, at - 1);
-            if (is(&words->items[at], "(") && !(at > first && words->items[at - 1].name))
+            bool behind_name = at > first && words->items[at - 1].name;
+            if (is(&words->items[at], "(") && (!behind_name || is(&words->items[at + 1], "*")))
                 return at; /* (*out)[i] */
         } else if (word->name) {
             at--;
@@ -234,7 +235,8 @@ static size_t expression(const struct words *words, size_t first, size_t end)
             if (at == first || !is_one_of(&words->items[at - 1], joins))
                 return at;
             at--; /* the join */
-            if (at == first)
+            const struct word *before = &words->items[at - (at > first)];
+            if (at == first || !(before->name || is(before, "]") || is(before, ")")))
                 return at + 1; /* .member = */
         } else {
             return at;
@@ -361,11 +363,16 @@ static bool statement_name(const struct words *words, size_t first, size_t last,
 static bool in_statement(const struct words *words, size_t first, size_t last, uint32_t line, bool sure,
                          char name[SOURCE_NAME_MAX])
 {
+    const struct word *end = &words->items[last - 1];
+    if (!sure && last - first > 1 && is(end, "{") && end->depth == 0 && is(end - 1, ")"))
+        return false; /* the head of a function */
     for (size_t i = first; i < last; i++) {
         bool near = words->items[i].line == line;
         if (sure ? allocates(words, i, last) && (near || words->items[last - 1].line >= line)
-                 : near && calls(words, i, last))
-            return statement_name(words, first, last, i, name);
+                 : near && calls(words, i, last)) {
+            if (statement_name(words, first, last, i, name))
+                return true;
+        }
     }
     return false;
 }

@@ -1,0 +1,191 @@
+/* Names out of source text: a table of lines as people write them. `@` marks the line that is asked for. */
+#include "analysis/sources.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+struct expectation {
+    const char *name; /* "": none */
+    const char *text;
+};
+
+static const struct expectation c_lines[] = {
+    {"p", "@p = malloc(10);"},
+    {"s->basis", "@    s->basis = makeMatrix(n, m);"},
+    {"block", "@float *block = (float*)malloc( num*dim*sizeof(float) );"},
+    {"block", "float *block =\n@    (float *)malloc(num *\n  dim);"},
+    {"block", "float *block =\n    (float *)malloc(num *\n@  dim);"},
+    {"work->buffer", "    work->buffer = malloc(COUNT * sizeof *work->buffer); /* site: buffer */@"},
+    {"", "@    return malloc(n);"},
+    {"", "@    return (struct x *)xmalloc(sizeof(struct x));"},
+    {"p", "@    if ((p = malloc(n)) == NULL)\n        exit(1);"},
+    {"p", "@    while (!(p = malloc(n))) sleep(1);"},
+    {"a[i]", "@    for (int i = 0; i < n; i++) a[i] = malloc(n);"},
+    {"a[i]", "    for (int i = 0; i < n; i++)\n@        a[i] = malloc(n * sizeof(a[0][0]));"},
+    {"tables[number]", "@    tables[number] = malloc(COUNT * sizeof(long));"},
+    {"grid", "@    double (*grid)[N] = malloc(n * sizeof *grid);"},
+    {"(*out)[i]", "@    (*out)[i] = malloc(3);"},
+    {"*out", "@    *out = calloc(n, 1);"},
+    {"b", "@    char *a = NULL, *b = malloc(4);"},
+    {"s->basis", "@    if (posix_memalign((void **)&s->basis, 64, n))"},
+    {"x", "@    CHECK(x = malloc(n));"},
+    {"x", "@    ALLOC(x, n);"},
+    {"self->data", "@    NEW_ARRAY((self->data), n);"},
+    {"data", "@    struct work work = { .count = 3, .data = malloc(n) };"},
+    {"data", "struct work work = {\n    .count = 3,\n@    .data = malloc(n),\n};"},
+    {"m", "@    m = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);"},
+    {"name", "@    char *name = strdup(\"a = b; c\");"},
+    {"x", "    y = malloc(1); // first\n@    x = malloc(2);  /* y = malloc(3); */"},
+    {"q", "@    q = flag ? malloc(n) : NULL;"},
+    {"p", "#define P 1\n@p = malloc(P);\n#if P"},
+    {"list->head", "    else\n@        list->head = list_new(list);"},
+    {"p", "label:\n@    p = malloc(n);"},
+    {"b", "}\n\nstatic void f(int a)\n{\n@    int *b = malloc((size_t)a);"},
+    {"", "@    consume(malloc(n));"},
+    {"", "@    free(p);\n"},
+    {"", "@\n\n"},
+    {"", "@    x += 1;"},
+    {"record", "    struct record *record = malloc(sizeof *record); /* site: record */@"},
+};
+
+static const struct expectation cxx_lines[] = {
+    {"a", "@    double *a = new double[n];"},
+    {"this->cells", "@    this->cells = new Cell[rows * columns];"},
+    {"v", "@    std::vector<double> v(n);"},
+    {"v", "@    std::vector<std::pair<int, int>> v(n, {0, 1});"},
+    {"v", "@    v.resize(n);"},
+    {"grid->rows[i]", "@    grid->rows[i].reserve(100);"},
+    {"p", "@    auto p = std::make_unique<double[]>(n);"},
+    {"p", "@    std::unique_ptr<double[]> p(new double[n]);"},
+    {"p", "@    p.reset(new T(3));"},
+    {"data_", "@    Grid::Grid(size_t n) : data_(new double[n]), n_(n) {}"},
+    {"Grid::all", "@    Grid::all = new Grid(3);"},
+    {"nodes", "@    nodes.push_back(new Node(parent, 3));"},
+    {"cache", "@    static thread_local std::unordered_map<int, int> *cache = new std::unordered_map<int, int>(64);"},
+};
+
+static const struct expectation fortran_lines[] = {
+    {"a", "@  allocate(a(n))"},
+    {"grid%cells", "@  ALLOCATE (grid%cells(n, m), stat=ierr)"},
+    {"x", "@  allocate(real(8) :: x(n))"},
+    {"b", "  n = 3 ! size\n@  allocate( &\n    b(n))"},
+    {"v", "  if (.not. allocated(v)) then\n@    allocate(v(0:n+1))\n  end if"},
+};
+
+static const char *name_of(const char *marked, bool fortran, char name[SOURCE_NAME_MAX])
+{
+    char text[1024];
+    uint32_t line = 1;
+    size_t used = 0;
+    const char *mark = strchr(marked, '@');
+    for (const char *at = marked; *at; at++) {
+        line += *at == '\n' && at < mark;
+        if (at != mark)
+            text[used++] = *at;
+    }
+    strcpy(name, "");
+    return source_text_name(text, used, line, fortran, name) ? name : "";
+}
+
+static void check_all(const struct expectation *lines, size_t count, bool fortran)
+{
+    char name[SOURCE_NAME_MAX];
+    unsigned wrong = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *got = name_of(lines[i].text, fortran, name);
+        if (strcmp(got, lines[i].name) == 0)
+            continue;
+        wrong++;
+        print_message("# '%s' instead of '%s' for: %s\n", got, lines[i].name, lines[i].text);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+static void of_c(void **state)
+{
+    (void)state;
+    check_all(c_lines, sizeof c_lines / sizeof *c_lines, false);
+}
+
+static void of_cxx(void **state)
+{
+    (void)state;
+    check_all(cxx_lines, sizeof cxx_lines / sizeof *cxx_lines, false);
+}
+
+static void of_fortran(void **state)
+{
+    (void)state;
+    check_all(fortran_lines, sizeof fortran_lines / sizeof *fortran_lines, true);
+}
+
+/* Anything may stand in a file: whatever it is, it is read within its bounds and gives a short name or none. */
+static void of_nonsense(void **state)
+{
+    (void)state;
+    char name[SOURCE_NAME_MAX], long_line[40000];
+    static const char pieces[] = "=();{}[]<>*&.,:\"'/\\\n #%!-+aZ_9\x80\xff\x1b new malloc(x->y allocate";
+    uint64_t random = 1;
+    for (unsigned round = 0; round < 3000; round++) {
+        size_t size = round % 300;
+        char *exact = malloc(size + 1); /* so that a checker sees a step too far */
+        for (size_t i = 0; i < size; i++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            exact[i] = pieces[(random >> 33) % (sizeof pieces - 1)];
+        }
+        char *only = realloc(exact, size ? size : 1);
+        for (uint32_t line = 0; line < 12; line++)
+            if (source_text_name(only, size, line, round & 1, name))
+                assert_true(strlen(name) > 0 && strlen(name) < SOURCE_NAME_MAX);
+        free(only);
+    }
+    memset(long_line, 'a', sizeof long_line);
+    memcpy(long_line + 20000, " = malloc(n);", 13);
+    assert_false(source_text_name(long_line, sizeof long_line, 1, false, name));
+    assert_false(source_text_name("p = malloc(1);", 14, 4000000000u, false, name));
+}
+
+static void of_files(void **state)
+{
+    (void)state;
+    char name[SOURCE_NAME_MAX], folder[] = "/tmp/numalens-sources-XXXXXX", path[64], binary[64], pipe[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/made.c", folder);
+    snprintf(pipe, sizeof pipe, "%s/pipe.c", folder);
+    snprintf(binary, sizeof binary, "%s/bin/made", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("int f(void) {\n  that->one = malloc(3);\n}\n", file);
+    fclose(file);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    struct sources *sources = sources_new();
+    assert_true(sources_name(sources, path, 2, "", name));
+    assert_string_equal(name, "that->one");
+    assert_true(sources_name(sources, "made.c", 2, binary, name)); /* relative: above the binary */
+    assert_false(sources_name(sources, path, 1, "", name));
+    assert_false(sources_name(sources, path, 99, "", name));
+    assert_false(sources_name(sources, pipe, 1, "", name)); /* and does not wait */
+    assert_false(sources_name(sources, "/nowhere/at/all.c", 1, NULL, name));
+    assert_false(sources_name(sources, "", 1, "", name));
+    sources_free(sources);
+    unlink(path);
+    unlink(pipe);
+    rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_c),        cmocka_unit_test(of_cxx),   cmocka_unit_test(of_fortran),
+        cmocka_unit_test(of_nonsense), cmocka_unit_test(of_files),
+    };
+    return cmocka_run_group_tests_name("source_name", tests, NULL, NULL);
+}
