@@ -153,7 +153,7 @@ static int take_end(const char *text, double scale, uint64_t otherwise, uint64_t
     double value = strtod(text, &rest);
     if (rest == text || *rest || !(value >= 0) || !isfinite(value))
         return error_set(err, -EINVAL, "'%.60s' is no number of 0 or more", text);
-    *end = value * scale < 1.8e19 ? (uint64_t)(value * scale) : UINT64_MAX;
+    *end = value * scale < 1.8e19 ? (uint64_t)(value * scale + 0.5) : UINT64_MAX;
     return 0;
 }
 
