@@ -37,6 +37,8 @@ struct nlens_trace {
     struct map64 safe_of; /* flow's text -> safe text */
     struct map64 raw_of;  /* safe text -> flow's, where they differ */
 
+    struct api_findings *findings; /* made when asked for */
+
     nlens_iter *iters; /* those that were not freed */
     nlens_group *groups;
 };
@@ -69,6 +71,7 @@ struct nlens_group {
 
 /* text.c: a text of the flow made safe. The same text gives the same pointer. */
 const char *api_text(nlens_trace *trace, const char *raw);
+const char *api_lines(nlens_trace *trace, const char *raw); /* likewise, but line ends stay */
 const char *api_basename(const char *path);
 
 /* rows.c */
@@ -79,6 +82,9 @@ const nlens_thread *api_thread(nlens_trace *trace, uint32_t index);     /* likew
 const nlens_function *api_function(nlens_trace *trace, uint32_t index); /* likewise */
 uint32_t api_function_count(nlens_trace *trace);
 void api_totals(nlens_totals *to, const struct flow_totals *from);
+
+/* findings.c */
+void api_findings_free(nlens_trace *trace);
 
 /* access.c */
 void api_access(nlens_trace *trace, const struct flow_access *from, nlens_access *to);

@@ -23,6 +23,26 @@ const char *api_text(nlens_trace *trace, const char *raw)
     return (const char *)(uintptr_t)*place;
 }
 
+const char *api_lines(nlens_trace *trace, const char *raw)
+{
+    char *all = mem_strdup("");
+    for (const char *at = raw ? raw : ""; *at;) {
+        size_t size = strcspn(at, "\n");
+        char *line = mem_format("%.*s", (int)size, at), *safe = text_safe(line);
+        char *longer = mem_format("%s%s%s", all, safe, at[size] ? "\n" : "");
+        free(line);
+        free(safe);
+        free(all);
+        all = longer;
+        at += size + (at[size] == '\n');
+    }
+    const char *kept = strtab_intern(trace->texts, all);
+    if (strcmp(all, raw ? raw : "") != 0)
+        *map64_insert(&trace->raw_of, (uintptr_t)kept, NULL) = (uintptr_t)raw;
+    free(all);
+    return kept;
+}
+
 const char *api_basename(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -96,6 +96,7 @@ void nlens_close(nlens_trace *trace)
         nlens_iter_free(trace->iters);
     while (trace->groups)
         nlens_group_free(trace->groups);
+    api_findings_free(trace);
     api_rows_free(trace);
     strtab_free(trace->texts);
     map64_free(&trace->safe_of);

@@ -1,0 +1,32 @@
+/* diagnose.c - why memory is remote and what to do: every finding with its evidence and first advice
+ *
+ * usage: numalens script diagnose [TRACE] -- [PATTERN]      only findings of that name: false-sharing
+ *
+ * `numalens report patterns` shows more; this is for starting an own report from. */
+#include <numalens/findings.h>
+#include <numalens/script.h>
+
+static int script(nlens_trace *trace, nlens_group *group, int argc, char **argv)
+{
+    const char *why;
+    (void)group;
+    nlens_numa_bound(trace, &why);
+    printf("%s\n", why);
+    unsigned count = 0;
+    nlens_foreach_finding (trace, f) {
+        if (argc > 1 && strcmp(argv[1], f->pattern) != 0)
+            continue;
+        printf("\n%u. %s: ", ++count, f->pattern);
+        if (f->node >= 0)
+            printf("node %d\n", f->node);
+        else
+            printf("%s (%s:%u)%s\n", f->name, f->file, f->line, f->site ? ", all of its kind" : "");
+        printf("   %.1f%% of the remote accesses, confidence %.2f\n", 100 * f->share_of_remote, f->confidence);
+        printf("   %s\n", f->evidence);
+        if (f->advice)
+            printf("   do: %s: %s\n", f->advice->text, f->advice->why);
+    }
+    if (!count)
+        puts("nothing found");
+    return 0;
+}

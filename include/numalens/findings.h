@@ -1,0 +1,142 @@
+/* numalens/findings.h - what is true of an object or a type, why its memory is remote, and what to do about it.
+ *
+ * A fact is a number or a word with a stated meaning. A finding is a judgement: it names one pattern on one object or
+ * site, says how much it matters and how sure it is, what to change and why not otherwise. Both are made when first asked
+ * for, in one pass over all accesses. What `numalens report patterns` prints comes from here.
+ *
+ *     nlens_foreach_finding(trace, f) {
+ *         printf("%s: %s (%s:%u), %.0f%% of the remote accesses\n", f->text, f->name, f->file, f->line,
+ *                100 * f->share_of_remote);
+ *         nlens_foreach_advice(f->advice, v)
+ *             printf("    %s: %s\n", v->text, v->why);
+ *     }
+ *
+ * Ownership, texts and threads: as in numalens/flow.h. */
+#ifndef NUMALENS_FINDINGS_H
+#define NUMALENS_FINDINGS_H
+
+#include <numalens/flow.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Makes facts and findings now, to learn of a failure: 0, or negative when the trace cannot be read. Never needed
+ * otherwise: after a failure there are just no facts and no findings. */
+NLENS_API int nlens_diagnose(nlens_trace *trace, nlens_error *err);
+
+/* ---- Facts ------------------------------------------------------------------------------------------------------- */
+
+/* One thread's use of an object or site. */
+typedef struct nlens_user {
+    const struct nlens_user *next; /* with fewer samples */
+    const nlens_thread *thread;
+    int node; /* it mostly came from, or -1 */
+    uint64_t samples, reads, writes, remote;
+    uint64_t touched;     /* pages of it that this thread touched first */
+    uint64_t first, last; /* times; 0 for one that only touched */
+} nlens_user;
+
+/* A stretch of time in which it is hot. */
+typedef struct nlens_phase {
+    const struct nlens_phase *next;
+    uint64_t start, end;
+    uint64_t samples, remote;
+} nlens_phase;
+
+typedef struct nlens_facts {
+    nlens_trace *trace;
+    const nlens_object *object; /* of a site: the one with the most samples */
+    const nlens_site *site;     /* NULL for what nobody allocated */
+    uint32_t instances;         /* sampled ones */
+    nlens_totals totals;
+    const nlens_user *users; /* most samples first */
+    uint32_t using_threads;  /* users with more than stray accesses */
+    uint32_t using_nodes;
+    const uint64_t *from, *home; /* accesses that came from each node, that went to each: nlens_node_count of them */
+
+    const char *use;        /* "read-only" after its initialisation, "read-mostly", "written" */
+    const char *sharing;    /* "thread": private to one, "node": to those of one node, "shared" */
+    const char *turns;      /* threads use it at "disjoint" times or "concurrent"ly; "none": too few to say */
+    const char *shape;      /* of accesses in a row: "sequential", "strided", "random", "unknown" */
+    uint32_t writers;       /* threads that write after the initialisation */
+    uint64_t init_end;      /* when the initialisation was over */
+    uint64_t init_samples;  /* accesses before that */
+    uint32_t private_count; /* of a site: instances that are private to a thread */
+
+    const nlens_thread *alloc_thread, *toucher, *main_user; /* allocated it; first touched most pages; uses it most;
+                                                               each may be NULL */
+    int alloc_node, toucher_node, main_user_node;           /* of those threads, -1 when not known */
+    int main_home;                                          /* node it mostly lies on */
+    uint64_t alloc_thread_samples;                          /* after the initialisation, by the allocating thread */
+    uint64_t first_remote; /* ns from birth to the first remote access, NLENS_FOREVER when there was none */
+
+    double overlap;     /* part of its hot time in which threads of several nodes use it: 0 to 1 */
+    uint64_t switches;  /* changes of thread: MemProf's Figure 3 */
+    uint64_t switch_ns; /* mean time between them */
+
+    uint64_t pages, pages_moved;        /* pages sampled or touched; those that changed their node */
+    uint64_t mixed_pages, mixed_remote; /* pages that also hold private objects of other nodes; remote accesses there */
+    uint64_t false_sharing, true_sharing; /* accesses to lines that several threads use, one of them writing: other
+                                             bytes, the same bytes */
+    uint64_t worst_line;                  /* the falsely shared line with the most accesses, 0: none */
+
+    double parted;             /* 1: nodes keep to different parts of it, 0: mixed as by chance, -1: not looked at */
+    double slow_time;          /* part of all CPU time that its accesses beyond the caches wait, estimated */
+    double remote_time;        /* the part of that which is there because they are remote */
+    int64_t stride;            /* bytes, the most frequent; 0 when not known */
+    double shape_share;        /* part of the accesses in a row that have that shape */
+    const nlens_phase *phases; /* in order of time */
+} nlens_facts;
+
+/* NULL for what has no samples. A process's stacks are one: the first of them has the facts of all. */
+NLENS_API const nlens_facts *nlens_object_facts(const nlens_object *object);
+NLENS_API const nlens_facts *nlens_site_facts(const nlens_site *site);
+
+/* ---- Findings ---------------------------------------------------------------------------------------------------- */
+
+typedef struct nlens_advice {
+    const struct nlens_advice *next;
+    const char *action; /* "first-touch", as in JSON */
+    const char *text;   /* a phrase */
+    const char *why;
+    const char *code; /* lines of code or a command; "" for advice against */
+} nlens_advice;
+
+typedef struct nlens_finding {
+    nlens_trace *trace;
+    uint32_t id;
+    const char *pattern; /* "remote-after-allocation", as in JSON */
+    const char *text;    /* a phrase */
+    const char *name;    /* the variable that is assigned (`s->basis`), else the symbol, else the function */
+    const char *function, *file;
+    uint32_t line;
+    const nlens_facts *facts;   /* NULL for a finding on a node */
+    const nlens_object *object; /* likewise; of a site: the one with the most samples */
+    const nlens_site *site;     /* set when the finding is on a site with more than one instance */
+    int node;                   /* of a finding on a node, else -1 */
+    uint64_t remote_samples;
+    double share_of_remote; /* of all remote accesses: 0 to 1 */
+    double lost_time_share; /* of the program's time, estimated as `gain` says */
+    double confidence;      /* 0 to 1, by the number of samples */
+    const char *evidence;   /* one or two numbers in a sentence */
+    const char *gain;       /* what the first advice would win, and the assumption */
+    const nlens_advice *advice, *against;
+} nlens_finding;
+
+/* Worst first. */
+NLENS_API const nlens_finding *nlens_next_finding(nlens_trace *trace, const nlens_finding *last);
+
+/* Whether remote memory is what slows the program, and why (`why` may be NULL). */
+NLENS_API bool nlens_numa_bound(nlens_trace *trace, const char **why);
+
+#define nlens_foreach_finding(trace, f) nlens_foreach_row (nlens_finding, nlens_next_finding, trace, f)
+#define nlens_foreach_advice(first, v)  for (const nlens_advice *v = (first); (v) != NULL; (v) = (v)->next)
+#define nlens_foreach_user(facts, u)    for (const nlens_user *u = (facts)->users; (u) != NULL; (u) = (u)->next)
+#define nlens_foreach_phase(facts, p)   for (const nlens_phase *p = (facts)->phases; (p) != NULL; (p) = (p)->next)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
