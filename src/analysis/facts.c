@@ -16,10 +16,13 @@ static uint64_t *node_counts(const struct facts *facts)
 
 static int alloc_node(const struct flow *flow, const struct flow_object *object)
 {
-    int node = thread_node(flow, object->alloc_thread);
-    if (node >= 0 || object->alloc_thread == FLOW_NONE || object->alloc_fn >= ALLOC_FNS)
-        return node;
-    return topology_node_of_cpu(flow_topology(flow), object->alloc_cpu);
+    const struct topology *topology = flow_topology(flow);
+    if (object->alloc_thread == FLOW_NONE)
+        return -1;
+    bool has_cpu = object->alloc_fn < ALLOC_FNS; /* of an mmap it is not told */
+    if (topology->pretended || topology->node_count == 1 || !has_cpu)
+        return flow_thread_node(flow, object->alloc_thread);
+    return topology_node_of_cpu(topology, object->alloc_cpu);
 }
 
 static void subject_begin(const struct facts *facts, struct facts_subject *subject, const struct flow_object *object)
@@ -40,6 +43,20 @@ static void subject_begin(const struct facts *facts, struct facts_subject *subje
                                       .parted = -1};
     if (object->kind != OBJECT_STACK)
         subject->alloc_node = (int16_t)alloc_node(facts->flow, object);
+}
+
+static void make_details(struct gathering *gathering)
+{
+    const struct facts *facts = gathering->facts;
+    for (uint32_t i = 0; i < gathering->object_count; i++) {
+        if (facts->objects.items[i].totals.samples >= DETAIL_SAMPLES)
+            gathering->objects[i].detail = mem_zalloc(sizeof(struct detail));
+    }
+    for (uint32_t i = 0; i < gathering->site_count; i++) {
+        const struct facts_subject *site = &facts->sites.items[i];
+        if (site->totals.samples >= DETAIL_SAMPLES && site->instances > 1)
+            gathering->sites[i].detail = mem_zalloc(sizeof(struct detail));
+    }
 }
 
 static void begin(struct gathering *gathering, struct facts *facts)
@@ -72,7 +89,10 @@ static void begin(struct gathering *gathering, struct facts *facts)
         gathering->subject_of[i] = stands;
         struct facts_subject *subject = &facts->objects.items[i];
         subject_begin(facts, subject, object);
-        users_begin(&gathering->objects[i], object);
+        struct work *work = &gathering->objects[i];
+        users_begin(work, object);
+        pages_begin(work, object);
+        work->init_thread = pages_initialiser(flow, i);
         if (object->totals.samples == 0)
             continue; /* of another process than the one that is looked at */
         facts->objects.items[stands].instances++;
@@ -95,19 +115,26 @@ static void begin(struct gathering *gathering, struct facts *facts)
         if (facts->sites.items[i].instances == 0)
             facts->sites.items[i] = (struct facts_subject){.object = FLOW_NONE, .site = i, .parted = -1};
     }
+    make_details(gathering);
+    lines_begin(gathering);
+    slow_begin(gathering);
     map64_free(&stack_of);
 }
 
-/* The number of the burst an access belongs to. Sources that do not mark bursts look at single accesses. */
-static uint32_t burst_of(struct gathering *gathering, const struct flow_access *access)
+/* The burst an access belongs to. Sources that do not mark bursts look at single accesses. */
+static struct burst *burst_of(struct gathering *gathering, const struct flow_access *access)
 {
-    struct burst *burst = &gathering->bursts[access->thread];
+    struct burst **place = &gathering->bursts[access->thread], *burst = *place;
+    if (!burst)
+        burst = *place = mem_zalloc(sizeof *burst);
     bool first = access->flags & SAMPLE_FIRST;
     burst->marked |= first;
-    if (first || !burst->marked || access->time - burst->last > BURST_PAUSE)
+    if (first || !burst->marked || access->time - burst->last > BURST_PAUSE) {
         burst->number = ++gathering->burst_count;
+        burst->count = 0;
+    }
     burst->last = access->time;
-    return burst->number;
+    return burst;
 }
 
 static void add_whole(struct facts *facts, const struct flow_access *access)
@@ -148,13 +175,33 @@ static void add_subject(const struct gathering *gathering, struct facts_subject 
     }
 }
 
+static void add_detail(const struct gathering *gathering, struct detail *detail, const struct flow_access *access,
+                       const struct burst *burst, bool has_stride, int64_t stride)
+{
+    if (!detail)
+        return;
+    if (has_stride)
+        shape_add(detail, stride, burst->number);
+    phases_add(detail, phases_slice(gathering->flow, access->time), access->remote);
+}
+
+static void mark(void *context, const struct flow_access *access)
+{
+    struct gathering *gathering = context;
+    if (access->thread == FLOW_NONE)
+        return;
+    slow_mark(gathering, access);
+    if (access->object != FLOW_NONE)
+        lines_mark(gathering, access);
+}
+
 static void visit(void *context, const struct flow_access *access)
 {
     struct gathering *gathering = context;
     struct facts *facts = gathering->facts;
     if (access->thread == FLOW_NONE)
         return;
-    uint32_t burst = burst_of(gathering, access);
+    struct burst *burst = burst_of(gathering, access);
     add_whole(facts, access);
     if (access->object == FLOW_NONE)
         return;
@@ -162,18 +209,23 @@ static void visit(void *context, const struct flow_access *access)
     struct work *work = &gathering->objects[index];
     struct facts_subject *subject = &facts->objects.items[index];
     bool use = users_is_use(work, access), new_burst;
-    users_add(gathering, work, index, access, burst, use, &new_burst);
+    struct user_work *user = users_add(gathering, work, index, access, burst->number, use, &new_burst);
+    pages_add(gathering, index, user, access);
     add_subject(gathering, subject, access, work->born, new_burst);
-    if (use)
+    if (use) {
         turns_add(gathering, work, access, new_burst);
-    if (subject->site == FLOW_NONE)
-        return;
-    struct facts_subject *site = &facts->sites.items[subject->site];
-    if (site->instances < 2)
+        lines_add(gathering, access, index, burst->number);
+    }
+    int64_t stride = 0;
+    bool has_stride = shape_stride(burst, index, access, &stride);
+    add_detail(gathering, work->detail, access, burst, has_stride, stride);
+    struct facts_subject *site = subject->site != FLOW_NONE ? &facts->sites.items[subject->site] : NULL;
+    if (!site || site->instances < 2)
         return; /* it gets its only object's facts */
-    users_add(gathering, &gathering->sites[subject->site], gathering->object_count + subject->site, access, burst, use,
-              &new_burst);
+    struct work *sum = &gathering->sites[subject->site];
+    users_add(gathering, sum, gathering->object_count + subject->site, access, burst->number, use, &new_burst);
     add_subject(gathering, site, access, work->born, new_burst);
+    add_detail(gathering, sum->detail, access, burst, has_stride, stride);
 }
 
 static void copy_only_object(const struct facts *facts, struct facts_subject *site, const struct facts_subject *object)
@@ -184,8 +236,11 @@ static void copy_only_object(const struct facts *facts, struct facts_subject *si
     site->from = from;
     site->home = home;
     memset(&site->users, 0, sizeof site->users);
+    memset(&site->phases, 0, sizeof site->phases);
     array_each (&object->users, const struct fact_user, user)
         array_push(&site->users, *user);
+    array_each (&object->phases, const struct fact_phase, phase)
+        array_push(&site->phases, *phase);
     site->private_instances = object->sharing == SHARING_THREAD;
 }
 
@@ -207,37 +262,72 @@ static uint32_t *objects_by_site(const struct gathering *gathering, uint32_t *fi
     return objects;
 }
 
+static void finish_details(const struct gathering *gathering, struct facts_subject *subject,
+                           const struct detail *detail)
+{
+    if (detail)
+        shape_finish(subject, detail);
+    phases_finish(subject, gathering->flow, detail);
+}
+
+static void finish_objects(struct gathering *gathering)
+{
+    for (uint32_t i = 0; i < gathering->object_count; i++) {
+        if (flow_object_totals(gathering->flow, i).samples)
+            pages_touched(gathering, i);
+    }
+    for (uint32_t i = 0; i < gathering->object_count; i++) {
+        if (gathering->facts->objects.items[i].instances == 0)
+            continue;
+        pages_finish(gathering, i);
+        users_finish(gathering, i);
+        turns_finish(gathering, i);
+        finish_details(gathering, &gathering->facts->objects.items[i], gathering->objects[i].detail);
+    }
+    lines_finish(gathering);
+    pages_finish_all(gathering);
+}
+
 static void finish(struct gathering *gathering)
 {
     struct facts *facts = gathering->facts;
-    for (uint32_t i = 0; i < gathering->object_count; i++) {
-        struct facts_subject *subject = &facts->objects.items[i];
-        users_finish(gathering, subject, &gathering->objects[i]);
-        turns_finish(gathering, subject, &gathering->objects[i]);
-    }
+    finish_objects(gathering);
     uint32_t *first = mem_zalloc((gathering->site_count + 2ul) * sizeof *first);
     uint32_t *objects = objects_by_site(gathering, first);
     for (uint32_t i = 0; i < gathering->site_count; i++) {
         uint32_t count = first[i + 1] - first[i];
+        const uint32_t *own = objects + first[i];
         if (count == 1) {
-            copy_only_object(facts, &facts->sites.items[i], &facts->objects.items[objects[first[i]]]);
+            copy_only_object(facts, &facts->sites.items[i], &facts->objects.items[*own]);
         } else if (count > 1) {
-            users_finish_site(gathering, i, objects + first[i], count);
-            turns_finish_site(gathering, i, objects + first[i], count);
+            users_finish_site(gathering, i, own, count);
+            turns_finish_site(gathering, i, own, count);
+            pages_finish_site(gathering, i, own, count);
+            lines_finish_site(gathering, i, own, count);
+            finish_details(gathering, &facts->sites.items[i], gathering->sites[i].detail);
         }
     }
     free(first);
     free(objects);
 }
 
+static void work_free(struct work *work)
+{
+    array_free(&work->users);
+    free(work->node_bursts);
+    free(work->detail);
+}
+
 static void gathering_free(struct gathering *gathering)
 {
-    for (uint32_t i = 0; i < gathering->object_count; i++) {
-        array_free(&gathering->objects[i].users);
-        free(gathering->objects[i].node_bursts);
-    }
+    for (uint32_t i = 0; i < gathering->object_count; i++)
+        work_free(&gathering->objects[i]);
     for (uint32_t i = 0; i < gathering->site_count; i++)
-        array_free(&gathering->sites[i].users);
+        work_free(&gathering->sites[i]);
+    for (size_t i = 0; i < flow_thread_count(gathering->flow); i++)
+        free(gathering->bursts[i]);
+    pages_free_all(gathering);
+    lines_free(gathering);
     free(gathering->objects);
     free(gathering->sites);
     free(gathering->subject_of);
@@ -256,10 +346,12 @@ struct facts *facts_make(const struct flow *flow, struct error *err)
     facts->threads = mem_zalloc((flow_thread_count(flow) + 1) * sizeof *facts->threads);
     for (size_t i = 0; i < flow_thread_count(flow); i++)
         facts->threads[i].homes = node_counts(facts);
-    facts->slow_ns = 60;
     struct gathering gathering = {0};
     begin(&gathering, facts);
-    int failed = flow_each_access_in_time(flow, visit, &gathering, err);
+    int failed = flow_each_access(flow, mark, &gathering, err);
+    facts->slow_ns = slow_bound(&gathering);
+    if (failed == 0)
+        failed = flow_each_access_in_time(flow, visit, &gathering, err);
     if (failed == 0)
         finish(&gathering);
     gathering_free(&gathering);

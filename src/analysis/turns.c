@@ -29,7 +29,6 @@ void turns_add(const struct gathering *gathering, struct work *work, const struc
     }
     work->turn_thread = access->thread;
     work->turn_node = access->from;
-    work->turns++;
     if (access->from < 0)
         return;
     if (!work->node_bursts)
@@ -84,8 +83,10 @@ static void judge(struct facts_subject *subject, const struct mixing *mixing)
     subject->overlap = overlap < 1 ? overlap : 1;
 }
 
-void turns_finish(const struct gathering *gathering, struct facts_subject *subject, const struct work *work)
+void turns_finish(const struct gathering *gathering, uint32_t object)
 {
+    struct facts_subject *subject = &gathering->facts->objects.items[object];
+    const struct work *work = &gathering->objects[object];
     struct mixing mixing = mixing_of(gathering, work);
     judge(subject, &mixing);
     subject->switches = work->switches;

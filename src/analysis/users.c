@@ -29,19 +29,25 @@ bool users_is_use(struct work *work, const struct flow_access *access)
     return true;
 }
 
+static struct user_work *user_by_key(struct gathering *gathering, struct work *work, uint64_t key)
+{
+    bool is_new;
+    uint64_t *place = map64_insert(&gathering->user_of, key, &is_new);
+    if (is_new) {
+        *place = work->users.count;
+        array_push(&work->users, (struct user_work){.fact = {.thread = (uint32_t)key, .node = -1}});
+    }
+    return &work->users.items[*place];
+}
+
 static struct user_work *find_user(struct gathering *gathering, struct work *work, uint32_t subject,
                                    const struct flow_access *access)
 {
     if (work->last_user < work->users.count && work->users.items[work->last_user].fact.thread == access->thread)
         return &work->users.items[work->last_user];
-    bool is_new;
-    uint64_t *place = map64_insert(&gathering->user_of, (uint64_t)subject << 32 | access->thread, &is_new);
-    if (is_new) {
-        *place = work->users.count;
-        array_push(&work->users, (struct user_work){.fact = {.thread = access->thread, .node = -1}});
-    }
-    work->last_user = (uint32_t)*place;
-    return &work->users.items[*place];
+    struct user_work *user = user_by_key(gathering, work, (uint64_t)subject << 32 | access->thread);
+    work->last_user = (uint32_t)(user - work->users.items);
+    return user;
 }
 
 struct user_work *users_add(struct gathering *gathering, struct work *work, uint32_t subject,
@@ -71,17 +77,6 @@ struct user_work *users_add(struct gathering *gathering, struct work *work, uint
         user->early_writes++;
     }
     return user;
-}
-
-int thread_node(const struct flow *flow, uint32_t thread)
-{
-    const struct topology *topology = flow_topology(flow);
-    const struct flow_thread *row = thread != FLOW_NONE ? flow_thread(flow, thread) : NULL;
-    if (!row)
-        return -1;
-    if (topology->node_count == 1)
-        return 0;
-    return topology->pretended ? topology_node_of_cpu(topology, topology_deal_cpu(topology, row->ordinal)) : -1;
 }
 
 static int by_samples(const void *left, const void *right)
@@ -195,7 +190,7 @@ static void judge_toucher(const struct gathering *gathering, struct facts_subjec
             continue;
         most = user->touched;
         subject->toucher = user->thread;
-        subject->toucher_node = user->node >= 0 ? user->node : (int16_t)thread_node(gathering->flow, user->thread);
+        subject->toucher_node = user->node >= 0 ? user->node : (int16_t)flow_thread_node(gathering->flow, user->thread);
     }
 }
 
@@ -227,8 +222,10 @@ static uint64_t used_by(const struct work *work, uint32_t thread)
     return 0;
 }
 
-void users_finish(const struct gathering *gathering, struct facts_subject *subject, struct work *work)
+void users_finish(const struct gathering *gathering, uint32_t object)
 {
+    struct facts_subject *subject = &gathering->facts->objects.items[object];
+    struct work *work = &gathering->objects[object];
     if (!work->init_over) { /* nobody but one writer: that is its use */
         work->init_samples = 0;
         array_each (&work->users, struct user_work, user) {
@@ -243,7 +240,7 @@ void users_finish(const struct gathering *gathering, struct facts_subject *subje
     subject->alloc_thread_samples = used_by(work, subject->alloc_thread);
 }
 
-void users_finish_site(const struct gathering *gathering, uint32_t site, const uint32_t *objects, size_t count)
+void users_finish_site(struct gathering *gathering, uint32_t site, const uint32_t *objects, size_t count)
 {
     struct facts_subject *subject = &gathering->facts->sites.items[site];
     struct work *sum = &gathering->sites[site];
@@ -254,11 +251,11 @@ void users_finish_site(const struct gathering *gathering, uint32_t site, const u
         const struct work *work = &gathering->objects[objects[i]];
         subject->init_samples += object->init_samples;
         subject->alloc_thread_samples += object->alloc_thread_samples;
-        subject->private_instances += object->sharing == SHARING_THREAD;
+        subject->private_instances += work->surely_private;
         sum->later_samples += work->later_samples;
         array_each (&work->users, const struct user_work, user) {
             uint64_t key = (uint64_t)(gathering->object_count + site) << 32 | user->fact.thread;
-            struct user_work *same = &sum->users.items[*map64_find(&gathering->user_of, key)];
+            struct user_work *same = user_by_key(gathering, sum, key);
             same->later_writes += user->later_writes;
             same->fact.init += user->fact.init;
             same->fact.touched += user->fact.touched;

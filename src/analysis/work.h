@@ -12,9 +12,23 @@ struct user_work {
     struct fact_user fact;
     uint64_t early_writes; /* before anybody read */
     uint64_t later_writes; /* after the initialisation */
+    uint64_t first_pages;  /* pages whose first sampled access is this thread's */
     uint32_t use_bursts;   /* after the initialisation */
     uint32_t last_burst;
     uint32_t vote_weight; /* for fact.node */
+};
+
+enum { STRIDES = 8, SLICES = 64, DETAIL_SAMPLES = 64 };
+
+struct strides {
+    int64_t strides[STRIDES];
+    uint32_t counts[STRIDES]; /* 0: free */
+    uint32_t pairs, bursts, last_burst;
+};
+
+struct detail { /* of subjects with DETAIL_SAMPLES samples or more */
+    struct strides strides;
+    uint32_t samples[SLICES], remote[SLICES];
 };
 
 struct work {
@@ -23,6 +37,9 @@ struct work {
 
     uint32_t init_thread; /* FLOW_NONE until it is known */
     bool init_over, read_seen;
+    bool small, heap; /* on at most two pages; a malloc'd block */
+    bool surely_private;
+    uint8_t edges_seen;
     uint64_t init_end, init_samples;
     uint64_t early_writes; /* before anybody read */
     uint64_t later_samples;
@@ -31,18 +48,39 @@ struct work {
     /* After the initialisation, in order of time: whose bursts, and from which node. */
     uint32_t turn_thread;
     int16_t turn_node;
-    uint32_t turns, thread_changes, node_changes;
+    uint32_t thread_changes, node_changes;
     uint32_t *node_bursts;
 
     uint32_t switch_thread; /* likewise by single accesses: the paper's Figure 3 */
     uint64_t switches, first_switch, last_switch;
+
+    uint64_t first_page, last_page; /* an object shares only these two with others */
+    uint32_t edge_remote[2];
+    uint64_t pages, touched;            /* sampled; by faults */
+    uint32_t looked_at, looked_private; /* of a site: instances with more than one burst */
+    uint64_t worst_samples;
+    struct detail *detail; /* or NULL */
+};
+
+enum { BURST_KEPT = 32 };
+
+struct burst_access {
+    uint64_t addr;
+    uint32_t object, stack, size;
 };
 
 struct burst { /* the one a thread is in */
     uint32_t number;
     bool marked; /* its source marks the first access of each */
     uint64_t last;
+    uint32_t count; /* of accesses with an object and a chain; the last BURST_KEPT are kept */
+    struct burst_access kept[BURST_KEPT];
 };
+
+enum { SLOW_BUCKETS = 256 };
+
+struct lines;
+struct tenancy;
 
 struct gathering {
     struct facts *facts;
@@ -50,25 +88,70 @@ struct gathering {
     uint32_t object_count, site_count;
     uint32_t *subject_of; /* object -> index of the object that stands for it: of stacks the process's first */
     struct work *objects, *sites;
-    struct map64 user_of; /* subject << 32 | thread -> index in its users; sites are counted behind objects */
-    struct burst *bursts; /* by thread */
+    struct map64 user_of;  /* subject << 32 | thread -> index in its users; sites are counted behind objects */
+    struct burst **bursts; /* by thread, made when needed */
     uint32_t burst_count;
+    unsigned slow_unit;
+    uint64_t latencies[SLOW_BUCKETS];
+    struct lines *lines;
+    struct map64 pages; /* subject and 64 pages -> a bit for each that was sampled */
+    struct map64 tenancy_of, mixed_of_site;
+    array_of(struct tenancy) tenancies;
 };
+
+/* A number for a pair, so that sets of pairs can be kept by number; equal for two pairs once in 2^64. */
+static inline uint64_t pair_key(uint64_t left, uint64_t right)
+{
+    uint64_t key = map64_hash(left + 0x9e3779b97f4a7c15u) ^ right;
+    key *= 0xbf58476d1ce4e5b9u;
+    key ^= key >> 31;
+    return key == MAP64_EMPTY ? 0 : key;
+}
 
 /* users.c: who uses it, and since when. `subject` is the key in user_of. */
 void users_begin(struct work *work, const struct flow_object *object);
+bool users_is_use(struct work *work, const struct flow_access *access); /* else it initialises */
 struct user_work *users_add(struct gathering *gathering, struct work *work, uint32_t subject,
                             const struct flow_access *access, uint32_t burst, bool use, bool *new_burst);
-bool users_is_use(struct work *work, const struct flow_access *access); /* else it initialises */
-void users_finish(const struct gathering *gathering, struct facts_subject *subject, struct work *work);
-void users_finish_site(const struct gathering *gathering, uint32_t site, const uint32_t *objects, size_t count);
+void users_finish(const struct gathering *gathering, uint32_t object);
+void users_finish_site(struct gathering *gathering, uint32_t site, const uint32_t *objects, size_t count);
 
 /* turns.c: how the threads' uses lie in time. */
 void turns_add(const struct gathering *gathering, struct work *work, const struct flow_access *access, bool new_burst);
-void turns_finish(const struct gathering *gathering, struct facts_subject *subject, const struct work *work);
+void turns_finish(const struct gathering *gathering, uint32_t object);
 void turns_finish_site(const struct gathering *gathering, uint32_t site, const uint32_t *objects, size_t count);
 
-/* The node a thread runs on as far as the topology tells: of a pretended machine; else -1. */
-int thread_node(const struct flow *flow, uint32_t thread);
+/* pages.c */
+uint32_t pages_initialiser(const struct flow *flow, uint32_t object); /* most pages while it lived, or FLOW_NONE */
+void pages_begin(struct work *work, const struct flow_object *object);
+void pages_add(struct gathering *gathering, uint32_t index, struct user_work *user, const struct flow_access *access);
+void pages_touched(struct gathering *gathering, uint32_t object); /* before users_finish, of every sampled object */
+void pages_finish(const struct gathering *gathering, uint32_t object); /* before users_finish */
+void pages_finish_all(struct gathering *gathering);                    /* when every object's users are known */
+void pages_finish_site(const struct gathering *gathering, uint32_t site, const uint32_t *objects, size_t count);
+void pages_free_all(struct gathering *gathering);
+
+/* lines.c: mark every access in a first pass, add every use in the second. */
+void lines_begin(struct gathering *gathering);
+void lines_mark(struct gathering *gathering, const struct flow_access *access);
+void lines_add(struct gathering *gathering, const struct flow_access *access, uint32_t object, uint32_t burst);
+void lines_finish(struct gathering *gathering);
+void lines_finish_site(const struct gathering *gathering, uint32_t site, const uint32_t *objects, size_t count);
+void lines_free(struct gathering *gathering);
+
+/* slow.c: mark every access in a first pass; then the bound is known. */
+void slow_begin(struct gathering *gathering);
+void slow_mark(struct gathering *gathering, const struct flow_access *access);
+uint64_t slow_bound(const struct gathering *gathering);
+
+/* shape.c: the stride from the same instruction's last access to the object in this burst, if there is one. */
+bool shape_stride(struct burst *burst, uint32_t object, const struct flow_access *access, int64_t *stride);
+void shape_add(struct detail *detail, int64_t stride, uint32_t burst);
+void shape_finish(struct facts_subject *subject, const struct detail *detail);
+
+/* phases.c */
+unsigned phases_slice(const struct flow *flow, uint64_t time);
+void phases_add(struct detail *detail, unsigned slice, bool remote);
+void phases_finish(struct facts_subject *subject, const struct flow *flow, const struct detail *detail);
 
 #endif

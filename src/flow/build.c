@@ -79,6 +79,7 @@ void flow_free(struct flow *flow)
     map64_free(&flow->process_of_pid);
     array_free(&flow->threads);
     array_free(&flow->thread_nodes);
+    array_free(&flow->thread_votes);
     array_free(&flow->thread_before);
     array_free(&flow->thread_sibling);
     map64_free(&flow->thread_of_tid);
@@ -86,6 +87,8 @@ void flow_free(struct flow *flow)
     pool_free(&flow->tallies);
     array_free(&flow->named);
     map64_free(&flow->named_of);
+    array_free(&flow->touched);
+    map64_free(&flow->moved);
     map64_free(&flow->map_left);
     pool_free(&flow->ranges);
     pool_free(&flow->stack_ranges);

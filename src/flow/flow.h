@@ -157,6 +157,23 @@ uint32_t flow_object_site(const struct flow *flow, uint32_t index);
 enum object_kind flow_object_kind(const struct flow *flow, uint32_t index);
 uint32_t flow_object_process(const struct flow *flow, uint32_t index);
 
+/* Who brought in the pages that a sampled object lies on, by page faults, most pages first: up to its end, over all its
+ * pages, sampled or not. Pages of recycled memory were touched before it was born. None when faults were not recorded
+ * (flow_has_touches), or when they were lost. A huge page counts as one. */
+struct flow_touched {
+    uint32_t object, thread;
+    uint32_t pages;
+    uint32_t fresh; /* of those, touched while it lived */
+};
+size_t flow_object_touched(const struct flow *flow, uint32_t object, const struct flow_touched **rows);
+bool flow_has_touches(const struct flow *flow);
+
+/* How many of a sampled object's pages were seen on another node than before while it lived. */
+uint64_t flow_object_moved(const struct flow *flow, uint32_t object);
+
+/* The node a thread runs on: the pretended one, or the one it was mostly seen on; -1 when it was not seen. */
+int flow_thread_node(const struct flow *flow, uint32_t thread);
+
 /* Functions that access memory (the innermost frame of each sample that has a chain), most samples first. */
 size_t flow_function_count(const struct flow *flow);
 const struct flow_function *flow_function(const struct flow *flow, uint32_t index);

@@ -44,6 +44,7 @@ static void punch(struct flow *flow, struct process *process, uint64_t start, ui
     if (process->pooled.count)
         live_pooled_end_within(flow, process, start, end, time);
     pages_forget(&process->pages, start, end - start);
+    touches_forget(&process->touches, start, end - start);
 }
 
 static enum object_kind kind_of(const struct event_map *map, const char *path)

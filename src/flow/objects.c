@@ -28,6 +28,11 @@ static void collect(struct flow *flow, bool sampled)
 
 void live_objects_number(struct flow *flow)
 {
+    for (uint32_t i = 0; i < flow->records.count; i++) { /* the others were looked at when they died */
+        const struct record *record = pool_at(&flow->records, i);
+        if (record->tally != FLOW_NONE && !(record->flags & RECORD_DEAD))
+            live_touched_sum(flow, flow->processes.items[record->process], i);
+    }
     collect(flow, true);
     flow->sampled_objects = (uint32_t)flow->objects.count;
     if (flow->objects.count)
@@ -41,6 +46,7 @@ void live_objects_number(struct flow *flow)
         if (mark->object != FLOW_NONE)
             mark->object = index_of[mark->object];
     }
+    live_touched_number(flow, index_of);
     free(index_of);
     flow->rows = mem_zalloc((flow->objects.count / ROW_CHUNK + 1) * sizeof *flow->rows);
 }

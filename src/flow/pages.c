@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOVED = 0x8000 }; /* beside the node */
+
 struct block { /* nodes are kept plus one: 0 is not known */
     uint16_t latest;
     uint16_t nodes[PAGES_PER_BLOCK];
@@ -37,11 +39,23 @@ int pages_home(const struct pages *pages, uint64_t addr, bool around)
         if (!block)
             continue;
         if (block->nodes[page_of(addr)])
-            return block->nodes[page_of(addr)] - 1;
+            return (block->nodes[page_of(addr)] & ~MOVED) - 1;
         if (around && block->latest)
             return block->latest - 1;
     }
     return -1;
+}
+
+bool pages_moves(struct pages *pages, uint64_t addr, int node)
+{
+    struct block *block = block_find(pages, addr);
+    if (!block)
+        return false;
+    uint16_t *known = &block->nodes[page_of(addr)];
+    if (*known == 0 || *known & MOVED || *known == node + 1)
+        return false;
+    *known |= MOVED;
+    return true;
 }
 
 void pages_set(struct pages *pages, uint64_t addr, uint64_t size, int node)
@@ -50,7 +64,8 @@ void pages_set(struct pages *pages, uint64_t addr, uint64_t size, int node)
     for (uint64_t page = first; page <= last;) {
         struct block *block = block_make(pages, page << PAGES_SHIFT);
         do
-            block->nodes[page & (PAGES_PER_BLOCK - 1)] = (uint16_t)(node + 1);
+            block->nodes[page & (PAGES_PER_BLOCK - 1)] =
+                (uint16_t)((block->nodes[page & (PAGES_PER_BLOCK - 1)] & MOVED) | (node + 1));
         while (++page <= last && (page & (PAGES_PER_BLOCK - 1)));
     }
 }

@@ -20,6 +20,9 @@ struct pages { /* zeroed = empty and ready */
 /* The node of the page at `addr`, or -1. `around`: fall back on the latest touch in the same block. */
 int pages_home(const struct pages *pages, uint64_t addr, bool around);
 
+/* Whether the page is known to be on another node than `node`, and was not found moving before. */
+bool pages_moves(struct pages *pages, uint64_t addr, int node);
+
 void pages_set(struct pages *pages, uint64_t addr, uint64_t size, int node);
 void pages_touch(struct pages *pages, uint64_t addr, int node); /* sets the page, and the block's latest touch */
 void pages_forget(struct pages *pages, uint64_t addr, uint64_t size);

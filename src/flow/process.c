@@ -55,10 +55,11 @@ static uint32_t thread_new(struct flow *flow, struct process *process, uint32_t 
                                                     .name = "",
                                                     .born = time,
                                                     .died = UINT64_MAX});
-    int node = 0;
+    int node = flow->topology->node_count == 1 ? 0 : -1;
     if (flow->topology->pretended)
         node = topology_node_of_cpu(flow->topology, topology_deal_cpu(flow->topology, ordinal));
     array_push(&flow->thread_nodes, (int16_t)node);
+    array_push(&flow->thread_votes, 0);
     array_push(&flow->thread_sibling, process->last_thread);
     process->last_thread = index;
     return index;
@@ -102,6 +103,7 @@ static void inherit(struct process *child, struct process *parent, uint64_t time
         child->modules->refs++;
     child->origin = parent;
     child->pages.parent = &parent->pages;
+    child->touches.parent = &parent->touches;
     child->brk = parent->brk;
     parent->last_fork = time;
     child->last_fork = time;
@@ -253,5 +255,6 @@ void live_process_free(struct process *process)
     map64_free(&process->waiting);
     map64_free(&process->clones);
     pages_free(&process->pages);
+    touches_free(&process->touches);
     free(process);
 }

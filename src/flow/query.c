@@ -100,6 +100,11 @@ const struct flow_thread *flow_thread(const struct flow *flow, uint32_t index)
     return index < flow->threads.count ? &flow->threads.items[index] : NULL;
 }
 
+int flow_thread_node(const struct flow *flow, uint32_t thread)
+{
+    return thread < flow->thread_nodes.count ? flow->thread_nodes.items[thread] : -1;
+}
+
 const struct flow_site *flow_site(const struct flow *flow, uint32_t index)
 {
     return index < flow->sites.count ? &flow->sites.items[index] : NULL;

@@ -86,6 +86,7 @@ void live_record_die(struct flow *flow, struct process *process, uint32_t index,
     record->flags |= RECORD_DEAD;
     if (record->tally != FLOW_NONE) {
         pool_at(&flow->tallies, record->tally)->died = time;
+        live_touched_sum(flow, process, index);
         return;
     }
     /* A fork may still have it in its maps. */

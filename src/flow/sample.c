@@ -138,6 +138,17 @@ static void count(struct flow *flow, struct process *process, const struct event
     array_push(&flow->order, (uint32_t)sample->ordinal);
 }
 
+/* The majority of where a thread is seen, if there is one. */
+static void seen_on(struct flow *flow, uint32_t thread, int node)
+{
+    uint32_t *votes = &flow->thread_votes.items[thread];
+    if (node < 0)
+        return;
+    if (*votes == 0)
+        flow->thread_nodes.items[thread] = (int16_t)node;
+    *votes += flow->thread_nodes.items[thread] == node ? 1 : -1u;
+}
+
 void live_sample_add(struct flow *flow, struct process *process, const struct event *event)
 {
     const struct event_sample *sample = &event->sample;
@@ -159,8 +170,10 @@ void live_sample_add(struct flow *flow, struct process *process, const struct ev
         mark->from = 0;
     else if (flow->topology->pretended)
         mark->from = flow->thread_nodes.items[thread];
-    else
+    else {
         mark->from = (int16_t)topology_node_of_cpu(flow->topology, sample->cpu);
+        seen_on(flow, thread, mark->from);
+    }
     mark->home = (int16_t)home_of(flow, process, sample->addr, mark->from);
     if (mark->home < 0 && !flow->topology->pretended)
         mark->home = (int16_t)home_by_level(flow->topology, sample->level, mark->from);
@@ -175,10 +188,13 @@ void live_sample_add(struct flow *flow, struct process *process, const struct ev
 
 void live_sample_touch(struct flow *flow, struct process *process, const struct event *event)
 {
-    if (!flow->topology->pretended || flow->topology->home != HOME_FIRST_TOUCH || flow->topology->node_count == 1)
-        return;
     flow->has_touches = true;
     uint32_t thread = live_thread_of(flow, process, event->tid, event->time);
+    live_touched_add(flow, process, thread, event);
+    if (!flow->topology->pretended && flow->topology->node_count > 1)
+        seen_on(flow, thread, topology_node_of_cpu(flow->topology, event->touch.cpu));
+    if (!flow->topology->pretended || flow->topology->home != HOME_FIRST_TOUCH || flow->topology->node_count == 1)
+        return;
     int node = flow->thread_nodes.items[thread];
     uint64_t page = event->touch.addr >> PAGES_SHIFT << PAGES_SHIFT;
     if (node >= 0)
@@ -210,6 +226,10 @@ void live_sample_home(struct flow *flow, struct process *process, const struct e
         return;
     uint64_t size = event->home.size && event->home.size <= LARGEST_PAGE ? event->home.size : 4096;
     uint64_t page = event->home.page / size * size;
+    for (uint64_t at = page; at < page + size; at += 1ul << PAGES_SHIFT) {
+        if (pages_moves(&process->pages, at, node))
+            live_touched_moved(flow, process, at);
+    }
     pages_set(&process->pages, page, size, node);
     if (process->waiting.count == 0)
         return;

@@ -12,6 +12,7 @@
 #include "flow/flow.h"
 #include "flow/pages.h"
 #include "flow/pool.h"
+#include "flow/touches.h"
 
 enum record_flag {
     RECORD_KIND = 7,      /* enum object_kind */
@@ -116,6 +117,7 @@ struct process {
     struct map64 stack_ids;       /* trace's number -> flow.stacks */
     const struct process *origin; /* parent or former image: knows the numbers this one began with */
     struct pages pages;
+    struct touches touches;
     struct map64 waiting; /* page -> first waiting sample + 1 */
     struct map64 clones;  /* parent's record -> own copy */
     uint64_t last_fork;   /* records born up to then may be known to a child */
@@ -166,7 +168,8 @@ struct flow {
     struct map64 process_of_pid;
     struct process *last_process; /* the newest of its pid */
     array_of(struct flow_thread) threads;
-    array_of(int16_t) thread_nodes;    /* pretended node of each */
+    array_of(int16_t) thread_nodes;    /* pretended node of each; of a real machine the one it is mostly seen on */
+    array_of(uint32_t) thread_votes;   /* how much more often than on others */
     array_of(uint32_t) thread_before;  /* the thread that had the same tid before, or FLOW_NONE */
     array_of(uint32_t) thread_sibling; /* the thread of the same process before it, or FLOW_NONE */
     struct map64 thread_of_tid;        /* pid << 32 | tid */
@@ -178,6 +181,8 @@ struct flow {
     pool_of(struct tally) tallies;
     array_of(struct named) named;
     struct map64 named_of; /* record -> named */
+    array_of(struct flow_touched) touched;
+    struct map64 moved;    /* sampled record -> pages that moved */
     struct map64 map_left; /* map record -> bytes still mapped */
     pool_of(struct map_range) ranges;
     pool_of(struct stack_range) stack_ranges;
@@ -282,6 +287,12 @@ static inline bool live_counts(const struct flow *flow, const struct process *pr
 
 /* group.c */
 void live_groups_draw(struct flow *flow);
+
+/* touched.c: who touched the pages of sampled objects first, and which moved */
+void live_touched_add(struct flow *flow, struct process *process, uint32_t thread, const struct event *event);
+void live_touched_sum(struct flow *flow, const struct process *process, uint32_t record); /* at its end */
+void live_touched_moved(struct flow *flow, struct process *process, uint64_t page);
+void live_touched_number(struct flow *flow, const uint32_t *index_of);
 
 /* sites.c; live_custom_name: of a function that the user named, by the number in events, or NULL */
 const char *live_custom_name(const struct flow *flow, unsigned fn);

@@ -1,12 +1,18 @@
-/* feeding.h - made-up events for tests, in order of time: each helper is one event, one nanosecond after the last. */
+/* feeding.h - made-up events for tests, in order of time: each helper is one event, one nanosecond after the last.
+ *
+ * Events go straight into a flow. After feeding_record they go into a trace file instead, and feeding_build makes the flow
+ * of it: the way to a flow whose accesses can be read again. */
 #ifndef NUMALENS_TESTS_FEEDING_H
 #define NUMALENS_TESTS_FEEDING_H
 
 #include "flow/state.h"
+#include "trace/writer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 enum { PID = 100 };
@@ -17,6 +23,9 @@ struct feeding {
     struct topology *topology;
     uint64_t time, ordinal;
     uint32_t pid, tid;
+    struct trace_writer *writer;
+    struct trace_reader *reader;
+    char path[64];
 };
 
 /* `spec`: a pretended machine; NULL: one node. */
@@ -32,9 +41,36 @@ static inline struct feeding feeding_new(const char *spec, enum topology_deal de
     return feeding;
 }
 
+static inline void feeding_record(struct feeding *feeding)
+{
+    struct error err = {0};
+    struct trace_session *session = trace_session_new();
+    trace_session_set(session, "command", "made up");
+    snprintf(feeding->path, sizeof feeding->path, "/tmp/numalens-feeding-%d.data", (int)getpid());
+    feeding->writer = trace_writer_open(feeding->path, session, &err);
+    assert_non_null(feeding->writer);
+    trace_session_free(session);
+}
+
+static inline void feeding_build(struct feeding *feeding)
+{
+    struct error err = {0};
+    struct trace_session *ending = trace_session_new();
+    assert_int_equal(trace_writer_close(feeding->writer, ending, &err), 0);
+    trace_session_free(ending);
+    flow_free(feeding->flow);
+    feeding->reader = trace_reader_open(feeding->path, &err);
+    assert_non_null(feeding->reader);
+    feeding->flow =
+        flow_build(feeding->reader, feeding->symbols, &(struct flow_options){.topology = feeding->topology}, &err);
+    assert_non_null(feeding->flow);
+    unlink(feeding->path);
+}
+
 static inline void feeding_free(struct feeding *feeding)
 {
     flow_free(feeding->flow);
+    trace_reader_close(feeding->reader);
     symbols_free(feeding->symbols);
     topology_free(feeding->topology);
 }
@@ -44,7 +80,11 @@ static inline void feed(struct feeding *feeding, struct event event)
     event.time = event.time ? event.time : ++feeding->time;
     event.pid = event.pid ? event.pid : feeding->pid;
     event.tid = event.tid ? event.tid : feeding->tid;
-    flow_feed(feeding->flow, &event);
+    struct error err = {0};
+    if (feeding->writer)
+        assert_int_equal(trace_writer_append(feeding->writer, &event, &err), 0);
+    else
+        flow_feed(feeding->flow, &event);
 }
 
 static inline void feed_start(struct feeding *feeding, uint32_t pid, uint32_t parent, bool forked)
