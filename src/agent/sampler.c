@@ -356,7 +356,7 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
     count(&counters_of(self)->handler_ns, DELIVERY_NS);
     struct unwind_regs regs;
     step_unwind_regs(context, &regs);
-    if (!is_chosen(self))
+    if (!is_chosen(self) || atomic_load_explicit(&agent_region->resting, memory_order_relaxed))
         return;
     if (self->inside > 0 || stepping || has_pending(self, context)) {
         count_loss(self, LOSS_TICK_BUSY);

@@ -110,8 +110,8 @@ void describe_result(struct recorder_result *result, const struct sink *sink, co
     result->drops = 0;
     for (unsigned i = 0; i < sizeof weighty / sizeof *weighty; i++)
         result->drops += sink->lost[weighty[i]];
-    result->drops += trace_writer_unwritten(sink->writer);
-    result->bytes = trace_writer_bytes(sink->writer);
+    result->drops += sink->writer ? trace_writer_unwritten(sink->writer) : 0;
+    result->bytes = sink->writer ? trace_writer_bytes(sink->writer) : 0;
 }
 
 struct trace_session *describe_ending(const struct recorder_result *result, const struct sink *sink,
@@ -132,7 +132,7 @@ struct trace_session *describe_ending(const struct recorder_result *result, cons
         {"cpu_ns", result->target_cpu_ns},
         {"recorder_cpu_ns", result->recorder_cpu_ns},
         {"corrupt_rings", totals->corrupt},
-        {"unwritten", trace_writer_unwritten(sink->writer)},
+        {"unwritten", sink->writer ? trace_writer_unwritten(sink->writer) : 0},
     };
     trace_session_setf(ending, "exit_status", "%d", result->exit_status);
     if (result->signal)

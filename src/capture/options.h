@@ -9,16 +9,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct capture_observer;
+
 enum capture_samples { SAMPLES_AUTO, SAMPLES_SOFT, SAMPLES_FAULTS, SAMPLES_NONE };
 enum capture_tick { TICK_AUTO, TICK_PERF, TICK_TIMER };
 
 struct capture_options {
-    const char *output;
-    char **command;      /* program and arguments, NULL at the end */
-    uint64_t tick_ns;    /* mean CPU time between bursts of a thread */
-    uint32_t burst;      /* accesses a burst */
-    uint32_t budget_ppm; /* of a thread's CPU time */
-    uint32_t max_frames; /* of a call chain */
+    const char *output; /* NULL: no trace is kept; then objects are not followed, and homes are not asked for */
+    const struct capture_observer *observer; /* may be NULL */
+    char **command;                          /* program and arguments, NULL at the end */
+    uint64_t tick_ns;                        /* mean CPU time between bursts of a thread */
+    uint32_t burst;                          /* accesses a burst */
+    uint32_t budget_ppm;                     /* of a thread's CPU time */
+    uint32_t max_frames;                     /* of a call chain */
     bool loads, stores;
     bool latency;
     uint32_t latency_threshold; /* ns */

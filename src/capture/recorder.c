@@ -8,6 +8,7 @@
 #include "capture/heartbeat.h"
 #include "capture/homes.h"
 #include "capture/launch.h"
+#include "capture/observer.h"
 #include "capture/perf_source.h"
 #include "capture/probe.h"
 #include "capture/program.h"
@@ -78,7 +79,7 @@ static int find_means(struct recorder *recorder, struct error *err)
         if (!means->perf_tick)
             snprintf(means->tick_reason, sizeof means->tick_reason, "%.255s", why.text);
     }
-    means->homes = homes_wanted(options->topology, &why);
+    means->homes = homes_wanted(options->topology, &why) && options->output;
     means->homes_refused = why.code != 0;
     if (means->homes_refused)
         snprintf(means->homes_reason, sizeof means->homes_reason, "%.255s", why.text);
@@ -91,6 +92,8 @@ static int open_sources(struct recorder *recorder, struct error *err)
     const struct capture_options *options = recorder->options;
     struct capture_means *means = &recorder->means;
     struct error why = {0};
+    if (!options->output && !options->topology->pretended && options->samples != SAMPLES_FAULTS)
+        return 0; /* first touch is of no use to anyone */
     recorder->perf = perf_source_open(recorder->launch.pid, options, &why);
     means->faults = recorder->perf != NULL;
     if (recorder->perf)
@@ -103,6 +106,8 @@ static int open_sources(struct recorder *recorder, struct error *err)
 
 static int open_trace(struct recorder *recorder, struct error *err)
 {
+    if (!recorder->options->output)
+        return 0;
     struct trace_session *session = describe_session(recorder->options, &recorder->means);
     recorder->sink.writer = trace_writer_open(recorder->options->output, session, err);
     trace_session_free(session);
@@ -113,6 +118,11 @@ static void connect_sources(struct recorder *recorder)
 {
     size_t memory = recorder->options->memory;
     struct agent_listener listener = {.context = recorder};
+    const struct capture_observer *observer = recorder->options->observer;
+    if (observer) {
+        recorder->sink.tap = observer->event;
+        recorder->sink.tap_context = observer->context;
+    }
     counter_clock_start(&recorder->clock, !(recorder->region.map->config.flags & WIRE_COUNTER_IS_CPU));
     process_table_init(&recorder->processes, &recorder->sink, memory / 16);
     recorder->processes.first = (uint32_t)recorder->launch.pid;
@@ -152,7 +162,7 @@ static int start(struct recorder *recorder, struct error *err)
     signals_ready(recorder->agents, &mask);
     recorder->started = recorder->tended = recorder->flushed = clock_now_ns();
     code = launch_go(&recorder->launch, options->command[0], &result->exit_status, err);
-    if (code < 0) {
+    if (code < 0 && recorder->sink.writer) {
         trace_writer_close(recorder->sink.writer, NULL, NULL);
         recorder->sink.writer = NULL;
         unlink(options->output);
@@ -175,6 +185,12 @@ static bool target_ended(struct recorder *recorder)
     return pid != 0;
 }
 
+static void flush(struct recorder *recorder)
+{
+    if (recorder->sink.writer)
+        trace_writer_flush(recorder->sink.writer, recorder->sink.failure.code ? NULL : &recorder->sink.failure);
+}
+
 static void tend(struct recorder *recorder, uint64_t now)
 {
     counter_clock_renew(&recorder->clock, now);
@@ -185,11 +201,11 @@ static void tend(struct recorder *recorder, uint64_t now)
                   recorder->processes.stacks_lost);
         recorder->processes.stacks_lost = 0;
     }
-    bool full = recorder->drained >= recorder->options->memory / 16 &&
+    bool full = recorder->sink.writer && recorder->drained >= recorder->options->memory / 16 &&
                 trace_writer_pending(recorder->sink.writer) >= recorder->options->memory / 8;
     if (full || now - recorder->flushed >= FLUSH_NS) {
         recorder->flushed = now;
-        trace_writer_flush(recorder->sink.writer, recorder->sink.failure.code ? NULL : &recorder->sink.failure);
+        flush(recorder);
     }
     if (recorder->drained >= recorder->options->memory / 16)
         recorder->drained = 0;
@@ -207,6 +223,14 @@ static void drain_kernel(struct recorder *recorder, uint64_t now)
         homes_ask(recorder->homes, now);
 }
 
+static void call_observer(struct recorder *recorder, uint64_t now)
+{
+    const struct capture_observer *observer = recorder->options->observer;
+    struct capture_live live = {&recorder->sink, agent_source_totals(recorder->agents), recorder->region.map};
+    if (observer && observer->round)
+        observer->round(observer->context, now, &live);
+}
+
 static void drain_until_end(struct recorder *recorder)
 {
     for (bool ended = false; !ended;) {
@@ -217,6 +241,7 @@ static void drain_until_end(struct recorder *recorder)
         recorder->drained += bytes;
         drain_kernel(recorder, now);
         tend(recorder, now);
+        call_observer(recorder, now);
         signals_forward(recorder->launch.pid, now);
         if (!ended && bytes < LITTLE_BYTES)
             agent_source_sleep(recorder->agents, recorder->filled > HURRY_FILLED ? HURRY_NS : IDLE_NS);
@@ -244,16 +269,15 @@ static void finish(struct recorder *recorder)
     result->exit_status = result->signal ? 128 + result->signal : WEXITSTATUS(recorder->wait_status);
     custom_result_tell(recorder->region.map, recorder->options, now, (uint32_t)recorder->launch.pid, &recorder->sink,
                        result);
-    trace_writer_flush(recorder->sink.writer, recorder->sink.failure.code ? NULL : &recorder->sink.failure);
+    flush(recorder);
     describe_result(result, &recorder->sink, agent_source_totals(recorder->agents), &recorder->usage);
     result->processes = recorder->processes.started;
     describe_means(result, recorder->options, &recorder->means);
     struct trace_session *ending = describe_ending(result, &recorder->sink, agent_source_totals(recorder->agents));
     agent_source_free(recorder->agents);
     recorder->agents = NULL;
-    int code =
+    if (recorder->sink.writer)
         trace_writer_close(recorder->sink.writer, ending, recorder->sink.failure.code ? NULL : &recorder->sink.failure);
-    (void)code;
     recorder->sink.writer = NULL;
     trace_session_free(ending);
     result->write_failure = recorder->sink.failure;

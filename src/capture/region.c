@@ -18,7 +18,7 @@ enum { RING_BYTES = 128 << 10, FEWEST_RINGS = 16, MOST_RINGS = 4096 };
 static void configure(struct wire_config *config, const struct capture_options *options, bool perf_tick)
 {
     bool sampling = options->samples == SAMPLES_AUTO || options->samples == SAMPLES_SOFT;
-    config->flags = WIRE_TRACK_HEAP;
+    config->flags = options->output ? WIRE_TRACK_HEAP : 0;
     if (sampling && options->loads)
         config->flags |= WIRE_SAMPLE_LOADS;
     if (sampling && options->stores)

@@ -1,4 +1,4 @@
-/* capture/sink.h - where sources put events: the trace, with a count of what was put. A full disk does not stop a
+/* capture/sink.h - where sources put events: the trace, with a count of what was put, and whoever looks on. A full disk does not stop a
  * recording: the target must not notice; what could not be written is counted. */
 #ifndef NUMALENS_CAPTURE_SINK_H
 #define NUMALENS_CAPTURE_SINK_H
@@ -7,22 +7,33 @@
 #include "trace/writer.h"
 
 struct sink {
-    struct trace_writer *writer;
+    struct trace_writer *writer;                           /* NULL: nothing is kept */
+    void (*tap)(void *context, const struct event *event); /* sees every event; may be NULL */
+    void *tap_context;
     struct error failure; /* code 0 while all is well: start zeroed */
     uint64_t counts[EVENT_KINDS];
     uint64_t lost[LOSS_CAUSES]; /* as told to the trace */
 };
 
-static inline void sink_put(struct sink *sink, const struct event *event)
+static inline void sink_see(struct sink *sink, const struct event *event)
 {
     sink->counts[event->kind]++;
-    trace_writer_append(sink->writer, event, sink->failure.code ? NULL : &sink->failure);
+    if (sink->tap)
+        sink->tap(sink->tap_context, event);
+}
+
+static inline void sink_put(struct sink *sink, const struct event *event)
+{
+    sink_see(sink, event);
+    if (sink->writer)
+        trace_writer_append(sink->writer, event, sink->failure.code ? NULL : &sink->failure);
 }
 
 static inline void sink_put_lane(struct sink *sink, struct trace_lane *lane, const struct event *event)
 {
-    sink->counts[event->kind]++;
-    trace_writer_append_lane(sink->writer, lane, event, sink->failure.code ? NULL : &sink->failure);
+    sink_see(sink, event);
+    if (sink->writer)
+        trace_writer_append_lane(sink->writer, lane, event, sink->failure.code ? NULL : &sink->failure);
 }
 
 static inline void sink_loss(struct sink *sink, uint64_t time, uint32_t pid, uint32_t tid, enum loss_cause cause,

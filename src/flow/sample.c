@@ -2,8 +2,9 @@
  *
  * On a real machine a page's home is what the kernel last said at or before the access; where it had said nothing yet,
  * what it says next (the access waits for it). On a pretended one it is the node of the thread that first touched the
- * page. A machine with one node needs neither. Where the kernel is silent, the hardware's word counts: it says whether
- * its own node's memory answered, though not always which other one did. */
+ * page, until something is said of it: `numalens migrate` moves pretended pages too. A machine with one node needs
+ * neither. Where the kernel is silent, the hardware's word counts: it says whether its own node's memory answered,
+ * though not always which other one did. */
 #include "flow/state.h"
 
 bool live_sample_remote(const struct mark *mark)
@@ -79,8 +80,10 @@ static int home_of(struct flow *flow, struct process *process, uint64_t addr, in
     if (!topology->pretended)
         return pages_home(&process->pages, addr, false);
     uint64_t page = addr >> PAGES_SHIFT << PAGES_SHIFT;
-    if (topology->home != HOME_FIRST_TOUCH)
-        return topology_home_of_page(topology, page, from);
+    if (topology->home != HOME_FIRST_TOUCH) {
+        int moved = pages_home(&process->pages, addr, false);
+        return moved >= 0 ? moved : topology_home_of_page(topology, page, from);
+    }
     int home = pages_home(&process->pages, addr, flow->has_touches);
     if (home < 0 && from >= 0) { /* no fault was seen: the first sampled access stands for the first touch */
         home = topology_home_of_page(topology, page, from);
@@ -219,7 +222,7 @@ void live_sample_home(struct flow *flow, struct process *process, const struct e
 {
     enum { LARGEST_PAGE = 1 << 30 };
     const struct topology *topology = flow->topology;
-    if (topology->pretended || topology->node_count == 1 || event->home.node < 0)
+    if (topology->node_count == 1 || event->home.node < 0)
         return;
     int node = topology_node_index(topology, event->home.node);
     if (node < 0)

@@ -81,6 +81,7 @@ struct wire_region {
     alignas(64) _Atomic uint32_t recording; /* 1 while the recorder reads; 0 stops every agent for good */
     _Atomic uint32_t wake_word;             /* futex the recorder sleeps on */
     _Atomic uint32_t recorder_sleeps;
+    _Atomic uint32_t resting;      /* 1: ticks start no bursts for now */
     _Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC_RAW, renewed at least every 100 ms */
     _Atomic uint32_t images;       /* program images started so far */
     _Atomic uint32_t claim_hint;

@@ -1,0 +1,22 @@
+/* capture/observer.h - someone who looks on while a program is recorded: sees each event as it is drained, and is called
+ * between drains. So live commands use the same recording as `record` does. */
+#ifndef NUMALENS_CAPTURE_OBSERVER_H
+#define NUMALENS_CAPTURE_OBSERVER_H
+
+#include "capture/agent_source.h"
+
+/* The recording as an observer sees it between drains. */
+struct capture_live {
+    struct sink *sink; /* for events of its own */
+    const struct agent_totals *totals;
+    struct wire_region *region;
+};
+
+struct capture_observer {
+    void *context;
+    /* Rings are drained one after another: events of one thread come in order, those of several do not. */
+    void (*event)(void *context, const struct event *event);
+    void (*round)(void *context, uint64_t now, const struct capture_live *live); /* about every 10 ms */
+};
+
+#endif

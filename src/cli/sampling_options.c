@@ -1,0 +1,197 @@
+#include "cli/sampling_options.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    KEY_BURST = SAMPLING_KEY,
+    KEY_BUDGET,
+    KEY_LOADS,
+    KEY_STORES,
+    KEY_ALL,
+    KEY_LATENCY,
+    KEY_NO_LATENCY,
+    KEY_TOPOLOGY,
+    KEY_DEAL,
+    KEY_HOMES,
+    KEY_SOURCE,
+    KEY_TICK,
+    KEY_NO_FOLLOW,
+};
+
+static const struct argp_option option_table[] = {
+    {0, 0, 0, 0, "How often:", 2},
+    {"frequency", 'F', "HZ", 0, "bursts a second of CPU time of each thread (100)", 2},
+    {"period", 'c', "TIME", 0, "instead: mean CPU time between bursts, such as 5ms or 500us", 2},
+    {"burst", KEY_BURST, "K", 0, "accesses a burst (16)", 2},
+    {"budget", KEY_BUDGET, "PERCENT", 0, "of a thread's CPU time that sampling may cost (2)", 2},
+    {0, 0, 0, 0, "What:", 3},
+    {"loads", KEY_LOADS, 0, 0, "loads only", 3},
+    {"stores", KEY_STORES, 0, 0, "stores only", 3},
+    {"all", KEY_ALL, 0, 0, "loads and stores (the default)", 3},
+    {"latency", KEY_LATENCY, "NS", 0, "keep only accesses that take at least NS nanoseconds", 3},
+    {"no-latency", KEY_NO_LATENCY, 0, 0, "do not measure how long accesses take", 3},
+    {"source", KEY_SOURCE, "WHICH", 0, "of samples: auto, soft, faults, none", 3},
+    {"tick", KEY_TICK, "WHICH", 0, "what interrupts threads: auto, perf, timer", 3},
+    {"no-follow", KEY_NO_FOLLOW, 0, 0, "leave child processes alone", 3},
+    {0, 0, 0, 0, "Pretend another machine:", SAMPLING_LAST_GROUP},
+    {"topology", KEY_TOPOLOGY, "SPEC", 0, "in hwloc's words, such as \"numa:4 core:2\"", SAMPLING_LAST_GROUP},
+    {"deal", KEY_DEAL, "HOW", 0, "threads onto its CPUs: packed, round-robin", SAMPLING_LAST_GROUP},
+    {"homes", KEY_HOMES, "HOW", 0, "of pages: first-touch, bind:N, interleave", SAMPLING_LAST_GROUP},
+    {0},
+};
+
+void option_complain(struct sampling_options *options, const char *option, const char *value, const char *wanted)
+{
+    if (!*options->complaint)
+        snprintf(options->complaint, sizeof options->complaint, "%s '%.60s': %s", option, value, wanted);
+}
+
+double option_number(struct sampling_options *options, const char *option, const char *text, double least, double most,
+                     const char *wanted)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end || !isfinite(value) || value < least || value > most) {
+        option_complain(options, option, text, wanted);
+        return least;
+    }
+    return value;
+}
+
+uint64_t option_duration(struct sampling_options *options, const char *option, const char *text, double least_ns,
+                         double most_ns, const char *wanted)
+{
+    static const struct {
+        const char *unit;
+        double ns;
+    } units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
+    char *end;
+    double value = strtod(text, &end);
+    for (unsigned i = 0; end != text && i < sizeof units / sizeof *units; i++)
+        if (strcmp(end, units[i].unit) == 0 && value * units[i].ns >= least_ns && value * units[i].ns <= most_ns)
+            return (uint64_t)(value * units[i].ns);
+    option_complain(options, option, text, wanted);
+    return 1;
+}
+
+int option_choice(struct sampling_options *options, const char *option, const char *text, const char *const *names,
+                  const char *wanted)
+{
+    for (int i = 0; names[i]; i++)
+        if (strcmp(names[i], text) == 0)
+            return i;
+    option_complain(options, option, text, wanted);
+    return 0;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    static const char *const samples[] = {"auto", "soft", "faults", "none", NULL};
+    static const char *const ticks[] = {"auto", "perf", "timer", NULL};
+    struct sampling_options *options = state->input;
+    struct capture_options *capture = &options->capture;
+    switch (key) {
+    case 'F':
+        capture->tick_ns = (uint64_t)(1e9 / option_number(options, "--frequency", text, 0.01, 100000,
+                                                          "bursts a second between 0.01 and 100000 are wanted"));
+        options->by_frequency = true;
+        break;
+    case 'c':
+        capture->tick_ns = option_duration(options, "--period", text, 1e4, 1e11,
+                                           "a time between 10us and 100s is wanted, with its unit");
+        options->by_period = true;
+        break;
+    case KEY_BURST:
+        capture->burst =
+            (uint32_t)option_number(options, "--burst", text, 1, 1024, "accesses between 1 and 1024 are wanted");
+        break;
+    case KEY_BUDGET:
+        capture->budget_ppm = (uint32_t)(option_number(options, "--budget", text, 0.01, 100,
+                                                       "a percentage between 0.01 and 100 is wanted") *
+                                         10000);
+        break;
+    case KEY_LOADS:
+    case KEY_STORES:
+    case KEY_ALL:
+        capture->loads = key != KEY_STORES;
+        capture->stores = key != KEY_LOADS;
+        break;
+    case KEY_LATENCY:
+        capture->latency_threshold = (uint32_t)option_number(options, "--latency", text, 0, 1e9,
+                                                             "nanoseconds between 0 and 1000000000 are wanted");
+        break;
+    case KEY_NO_LATENCY:
+        capture->latency = false;
+        break;
+    case KEY_SOURCE:
+        capture->samples = (enum capture_samples)option_choice(options, "--source", text, samples,
+                                                               "there are auto, soft, faults, none");
+        break;
+    case KEY_TICK:
+        capture->tick =
+            (enum capture_tick)option_choice(options, "--tick", text, ticks, "there are auto, perf, timer");
+        break;
+    case KEY_NO_FOLLOW:
+        capture->follow = false;
+        break;
+    case KEY_TOPOLOGY:
+        options->spec = text;
+        break;
+    case KEY_DEAL:
+        options->deal = text;
+        break;
+    case KEY_HOMES:
+        options->homes = text;
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+const struct argp sampling_argp = {option_table, parse, NULL, NULL, NULL, NULL, NULL};
+
+void sampling_options_init(struct sampling_options *options)
+{
+    *options = (struct sampling_options){.capture = {.tick_ns = 10000000,
+                                                     .burst = 16,
+                                                     .budget_ppm = 20000,
+                                                     .max_frames = 32,
+                                                     .loads = true,
+                                                     .stores = true,
+                                                     .latency = true,
+                                                     .follow = true,
+                                                     .memory = (size_t)64 << 20}};
+}
+
+void sampling_options_check(struct sampling_options *options)
+{
+    static const char missing[] = "this is for a pretended machine: --topology is missing";
+    const struct capture_options *capture = &options->capture;
+    if (options->by_frequency && options->by_period)
+        option_complain(options, "--period", "together with --frequency", "only one of both is possible");
+    if (!capture->latency && capture->latency_threshold)
+        option_complain(options, "--latency", "together with --no-latency", "only one of both is possible");
+    if (!options->spec && options->deal)
+        option_complain(options, "--deal", options->deal, missing);
+    if (!options->spec && options->homes)
+        option_complain(options, "--homes", options->homes, missing);
+}
+
+struct topology *sampling_options_topology(const struct sampling_options *options, struct error *err)
+{
+    if (!options->spec)
+        return topology_load(err);
+    enum topology_deal deal = DEAL_PACKED;
+    if (options->deal && topology_parse_deal(options->deal, &deal, err) < 0)
+        return NULL;
+    struct topology *topology = topology_pretend(options->spec, deal, err);
+    if (topology && options->homes && topology_parse_home(topology, options->homes, err) < 0) {
+        topology_free(topology);
+        return NULL;
+    }
+    return topology;
+}

@@ -1,0 +1,39 @@
+/* cli/sampling_options.h - the options that every command which samples a program has in common: how often, what, on
+ * which machine. A child of the command's own argp, with struct sampling_options as its input. */
+#ifndef NUMALENS_CLI_SAMPLING_OPTIONS_H
+#define NUMALENS_CLI_SAMPLING_OPTIONS_H
+
+#include "capture/options.h"
+
+#include <argp.h>
+
+enum { SAMPLING_KEY = 512, SAMPLING_GROUP = 2, SAMPLING_LAST_GROUP = 5 }; /* keys and groups from here on are taken */
+
+struct sampling_options {
+    struct capture_options capture;
+    const char *spec, *deal, *homes; /* --topology and what belongs to it */
+    bool by_frequency, by_period;
+    char complaint[256]; /* the first thing that is wrong, "" when all is possible */
+};
+
+extern const struct argp sampling_argp;
+
+/* The defaults. */
+void sampling_options_init(struct sampling_options *options);
+
+/* What single options cannot tell: call after argp_parse. */
+void sampling_options_check(struct sampling_options *options);
+
+/* The machine that was asked for; the caller frees it. */
+struct topology *sampling_options_topology(const struct sampling_options *options, struct error *err);
+
+/* For the command's own options: each notes a complaint when `text` is not what is `wanted`. */
+void option_complain(struct sampling_options *options, const char *option, const char *value, const char *wanted);
+double option_number(struct sampling_options *options, const char *option, const char *text, double least, double most,
+                     const char *wanted);
+uint64_t option_duration(struct sampling_options *options, const char *option, const char *text, double least_ns,
+                         double most_ns, const char *wanted);
+int option_choice(struct sampling_options *options, const char *option, const char *text, const char *const *names,
+                  const char *wanted);
+
+#endif

@@ -1,0 +1,242 @@
+#include "migrate/memory.h"
+
+#include "base/array.h"
+#include "base/map64.h"
+#include "base/mem.h"
+#include "migrate/page_map.h"
+#include "topology/home.h"
+
+#include <errno.h>
+#include <linux/mempolicy.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* --- the kernel --- */
+
+/* Large enough that entering the kernel costs nothing beside moving, small enough that a call soon ends: the target's
+ * threads that fault meanwhile wait for its memory lock. */
+enum { BATCH = 2048, STUCK_MOST = 8, UNTOLD = INT32_MIN };
+
+static int kernel_locate(void *context, uint32_t pid, const uint64_t *pages, size_t count, int32_t *homes,
+                         struct error *err)
+{
+    const struct topology *topology = context;
+    int code = home_query((pid_t)pid, pages, count, homes, err);
+    for (size_t i = 0; code == 0 && i < count; i++)
+        if (homes[i] >= 0)
+            homes[i] = topology_node_index(topology, homes[i]);
+    return code;
+}
+
+static int explain(struct error *err, uint32_t pid, int cause)
+{
+    switch (cause) {
+    case ESRCH:
+        return error_set(err, -ESRCH, "process %u is gone", pid);
+    case EPERM:
+        return error_set(err, -EPERM,
+                         "the kernel refuses to move pages of process %u: it must belong to the same user; in a "
+                         "container --cap-add SYS_NICE or a seccomp profile that allows move_pages is needed",
+                         pid);
+    default:
+        return error_set(err, -cause, "move_pages on process %u: %s", pid, strerror(cause));
+    }
+}
+
+struct batch { /* what is left of one, put together at its front */
+    uint64_t pages[BATCH];
+    int nodes[BATCH], status[BATCH], now[BATCH];
+    uint32_t place[BATCH]; /* in the caller's arrays */
+    size_t count;
+};
+
+/* One call. The kernel (4.17 and later) gives up at the first page that it cannot move for the moment: it says how many
+ * pages are not done, stores no status for that stretch and does not try those behind it. So pages without a status are
+ * asked for; what lies where it should is done, the others remain. Returns 0 or why it gave up. */
+static int call_kernel(struct batch *batch, uint32_t pid, int32_t *answers, struct error *err)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        batch->status[i] = UNTOLD;
+    long left =
+        syscall(SYS_move_pages, (pid_t)pid, batch->count, batch->pages, batch->nodes, batch->status, MPOL_MF_MOVE);
+    int cause = left < 0 ? errno : left > 0 ? EBUSY : 0;
+    if (cause && home_query((pid_t)pid, batch->pages, batch->count, batch->now, err) < 0)
+        return err ? err->code : -cause;
+    if (cause == ESRCH || cause == EPERM)
+        return explain(err, pid, cause);
+    size_t remain = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        int answer = batch->status[i];
+        if (answer == UNTOLD && cause)
+            answer = batch->now[i] < 0 || batch->now[i] == batch->nodes[i] ? batch->now[i] : UNTOLD;
+        answers[batch->place[i]] = answer;
+        if (answer != UNTOLD)
+            continue;
+        batch->pages[remain] = batch->pages[i];
+        batch->nodes[remain] = batch->nodes[i];
+        batch->place[remain++] = batch->place[i];
+    }
+    batch->count = remain;
+    return -cause;
+}
+
+/* Until nothing remains. When a call gets nowhere, its first page is what it stumbles over. */
+static int move_batch(struct batch *batch, uint32_t pid, int32_t *answers, struct error *err)
+{
+    unsigned stuck = 0;
+    while (batch->count) {
+        size_t before = batch->count;
+        int code = call_kernel(batch, pid, answers, err);
+        if (code == -ESRCH || code == -EPERM)
+            return code;
+        if (batch->count < before) {
+            stuck = 0;
+            continue;
+        }
+        size_t give_up = ++stuck < STUCK_MOST ? 1 : batch->count;
+        for (size_t i = 0; i < give_up; i++)
+            answers[batch->place[i]] = code ? code : -EBUSY;
+        batch->count -= give_up;
+        memmove(batch->pages, batch->pages + give_up, batch->count * sizeof *batch->pages);
+        memmove(batch->nodes, batch->nodes + give_up, batch->count * sizeof *batch->nodes);
+        memmove(batch->place, batch->place + give_up, batch->count * sizeof *batch->place);
+    }
+    return 0;
+}
+
+static int kernel_move(void *context, uint32_t pid, const uint64_t *pages, const uint32_t *nodes, size_t count,
+                       int32_t *answers, struct error *err)
+{
+    const struct topology *topology = context;
+    struct batch batch;
+    for (size_t i = 0; i < count; i++)
+        answers[i] = -ESRCH;
+    for (size_t done = 0; done < count;) {
+        batch.count = count - done < BATCH ? count - done : BATCH;
+        for (size_t i = 0; i < batch.count; i++) {
+            batch.pages[i] = pages[done + i];
+            batch.nodes[i] = topology->nodes[nodes[done + i]].os_index;
+            batch.place[i] = (uint32_t)(done + i);
+        }
+        size_t ends = done + batch.count;
+        int code = move_batch(&batch, pid, answers, err);
+        if (code < 0) {
+            for (size_t i = done; i < count; i++)
+                answers[i] = code;
+            return code;
+        }
+        for (; done < ends; done++)
+            if (answers[done] >= 0)
+                answers[done] = topology_node_index(topology, answers[done]);
+    }
+    return 0;
+}
+
+static void kernel_close(void *context)
+{
+    (void)context;
+}
+
+struct memory memory_kernel(const struct topology *topology)
+{
+    return (struct memory){(void *)topology, kernel_locate, kernel_move, kernel_close};
+}
+
+/* --- a pretended machine --- */
+
+struct pretended_process {
+    uint32_t pid;
+    struct map64 homes; /* page number, to node */
+};
+
+struct pretended {
+    const struct topology *topology;
+    unsigned shift;
+    pthread_mutex_t lock;
+    array_of(struct pretended_process) processes;
+};
+
+static struct map64 *pretended_homes(struct pretended *machine, uint32_t pid)
+{
+    array_each (&machine->processes, struct pretended_process, process)
+        if (process->pid == pid)
+            return &process->homes;
+    array_push(&machine->processes, (struct pretended_process){.pid = pid});
+    return &machine->processes.items[machine->processes.count - 1].homes;
+}
+
+static int pretended_locate(void *context, uint32_t pid, const uint64_t *pages, size_t count, int32_t *homes,
+                            struct error *err)
+{
+    struct pretended *machine = context;
+    (void)err;
+    pthread_mutex_lock(&machine->lock);
+    struct map64 *known = pretended_homes(machine, pid);
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t *home = map64_find(known, pages[i] >> machine->shift);
+        homes[i] = home ? (int32_t)*home : -ENOENT;
+    }
+    pthread_mutex_unlock(&machine->lock);
+    return 0;
+}
+
+static int pretended_move(void *context, uint32_t pid, const uint64_t *pages, const uint32_t *nodes, size_t count,
+                          int32_t *answers, struct error *err)
+{
+    struct pretended *machine = context;
+    (void)err;
+    pthread_mutex_lock(&machine->lock);
+    struct map64 *known = pretended_homes(machine, pid);
+    for (size_t i = 0; i < count; i++) {
+        *map64_insert(known, pages[i] >> machine->shift, NULL) = nodes[i];
+        answers[i] = (int32_t)nodes[i];
+    }
+    pthread_mutex_unlock(&machine->lock);
+    return 0;
+}
+
+static void pretended_close(void *context)
+{
+    struct pretended *machine = context;
+    array_each (&machine->processes, struct pretended_process, process)
+        map64_free(&process->homes);
+    array_free(&machine->processes);
+    pthread_mutex_destroy(&machine->lock);
+    free(machine);
+}
+
+struct memory memory_pretended(const struct topology *topology)
+{
+    struct pretended *machine = mem_zalloc(sizeof *machine);
+    machine->topology = topology;
+    machine->shift = page_shift();
+    pthread_mutex_init(&machine->lock, NULL);
+    return (struct memory){machine, pretended_locate, pretended_move, pretended_close};
+}
+
+void memory_touch(const struct memory *memory, uint32_t pid, uint64_t addr, uint32_t node)
+{
+    if (memory->close != pretended_close)
+        return;
+    struct pretended *machine = memory->context;
+    pthread_mutex_lock(&machine->lock);
+    uint64_t page = addr >> machine->shift;
+    bool is_new;
+    uint64_t *home = map64_insert(pretended_homes(machine, pid), page, &is_new);
+    if (is_new)
+        *home = (uint64_t)topology_home_of_page(machine->topology, page << machine->shift, (int)node);
+    pthread_mutex_unlock(&machine->lock);
+}
+
+void memory_forget(const struct memory *memory, uint32_t pid)
+{
+    if (memory->close != pretended_close)
+        return;
+    struct pretended *machine = memory->context;
+    pthread_mutex_lock(&machine->lock);
+    map64_free(pretended_homes(machine, pid));
+    pthread_mutex_unlock(&machine->lock);
+}

@@ -1,0 +1,37 @@
+/* migrate/memory.h - where pages lie and what moves them: the kernel, or a pretended machine.
+ *
+ * Nodes are indices into the topology. Answers for single pages are a node, or a negative errno as the kernel gives it:
+ * -ENOENT not there, -EACCES used by several processes, -EBUSY, -ENOMEM no room on the node, -EFAULT no memory there. */
+#ifndef NUMALENS_MIGRATE_MEMORY_H
+#define NUMALENS_MIGRATE_MEMORY_H
+
+#include "base/error.h"
+#include "topology/topology.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct memory {
+    void *context;
+    /* Both return 0, or a negative code when nothing can be said of that process: -ESRCH it is gone, -EPERM. */
+    int (*locate)(void *context, uint32_t pid, const uint64_t *pages, size_t count, int32_t *homes, struct error *err);
+    /* Moves pages[i] to nodes[i]; answers[i] is where it lies afterwards. Several pages of one huge page count as one:
+     * give only one. */
+    int (*move)(void *context, uint32_t pid, const uint64_t *pages, const uint32_t *nodes, size_t count,
+                int32_t *answers, struct error *err);
+    void (*close)(void *context);
+};
+
+/* move_pages in batches. `topology` must outlive it. */
+struct memory memory_kernel(const struct topology *topology);
+
+/* A table: pages lie where they were first touched, or as the topology's home rule says, until they are moved. */
+struct memory memory_pretended(const struct topology *topology);
+
+/* A page of a pretended machine was touched from a node. Does nothing when its home is known. From any thread. */
+void memory_touch(const struct memory *memory, uint32_t pid, uint64_t addr, uint32_t node);
+
+/* All that is known of a process's pages is void: it began another program. Likewise. */
+void memory_forget(const struct memory *memory, uint32_t pid);
+
+#endif

@@ -1,0 +1,89 @@
+#include "migrate/procfs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static FILE *open_of(uint32_t pid, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%u/%s", pid, name);
+    return fopen(path, "re");
+}
+
+/* The fields behind the name, which may hold anything; "" when there are none. */
+static const char *read_stat(uint32_t pid, char *line, size_t room)
+{
+    FILE *file = open_of(pid, "stat");
+    if (!file)
+        return "";
+    size_t length = fread(line, 1, room - 1, file);
+    fclose(file);
+    line[length] = 0;
+    const char *end = strrchr(line, ')');
+    return end && end[1] ? end + 2 : "";
+}
+
+uint64_t procfs_cpu_ns(uint32_t pid)
+{
+    char line[1024];
+    unsigned long long user, system;
+    long hz = sysconf(_SC_CLK_TCK);
+    if (sscanf(read_stat(pid, line, sizeof line), "%*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu", &user,
+               &system) != 2 ||
+        hz <= 0)
+        return 0;
+    return (user + system) * (1000000000u / (unsigned long long)hz);
+}
+
+char procfs_state(uint32_t pid)
+{
+    char line[1024];
+    return *read_stat(pid, line, sizeof line);
+}
+
+/* "0-1,3" into the topology's nodes. */
+static void parse_list(const char *text, const struct topology *topology, bool *open)
+{
+    memset(open, 0, topology->node_count * sizeof *open);
+    while (*text >= '0' && *text <= '9') {
+        char *end;
+        long first = strtol(text, &end, 10), last = first;
+        if (*end == '-')
+            last = strtol(end + 1, &end, 10);
+        for (uint32_t i = 0; i < topology->node_count; i++)
+            open[i] |= topology->nodes[i].os_index >= first && topology->nodes[i].os_index <= last;
+        text = *end == ',' ? end + 1 : end;
+    }
+}
+
+void procfs_open_nodes(uint32_t pid, const struct topology *topology, bool *open)
+{
+    static const char label[] = "Mems_allowed_list:";
+    char line[4096];
+    memset(open, true, topology->node_count * sizeof *open);
+    FILE *file = open_of(pid, "status");
+    while (file && fgets(line, sizeof line, file)) {
+        if (strncmp(line, label, sizeof label - 1) == 0) {
+            parse_list(line + sizeof label - 1 + strspn(line + sizeof label - 1, " \t"), topology, open);
+            break;
+        }
+    }
+    if (file)
+        fclose(file);
+    for (uint32_t i = 0; i < topology->node_count; i++)
+        open[i] &= topology->nodes[i].memory > 0;
+}
+
+int procfs_numa_balancing(void)
+{
+    int value;
+    FILE *file = fopen("/proc/sys/kernel/numa_balancing", "re");
+    if (!file)
+        return -1;
+    if (fscanf(file, "%d", &value) != 1)
+        value = -1;
+    fclose(file);
+    return value;
+}

@@ -1,0 +1,22 @@
+/* migrate/procfs.h - what /proc says of a process and of the kernel's own balancing. */
+#ifndef NUMALENS_MIGRATE_PROCFS_H
+#define NUMALENS_MIGRATE_PROCFS_H
+
+#include "topology/topology.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* CPU time of all its threads so far, in ns; 0 when it is gone. */
+uint64_t procfs_cpu_ns(uint32_t pid);
+
+/* Which nodes its cpuset allows, by index of the topology. All when that cannot be read. */
+void procfs_open_nodes(uint32_t pid, const struct topology *topology, bool *open);
+
+/* The state letter of /proc/PID/stat ('T': stopped), or 0. */
+char procfs_state(uint32_t pid);
+
+/* kernel.numa_balancing: its value, or -1 when the kernel has none. */
+int procfs_numa_balancing(void);
+
+#endif
