@@ -64,8 +64,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
             option_complain(sampling, "--output", text, "a file name is wanted");
         break;
     case KEY_FRAMES:
-        options->max_frames =
-            (uint32_t)option_number(sampling, "--frames", text, 1, WIRE_MAX_FRAMES, "between 1 and 64 frames are wanted");
+        options->max_frames = (uint32_t)option_number(sampling, "--frames", text, 1, WIRE_MAX_FRAMES,
+                                                      "between 1 and 64 frames are wanted");
         break;
     case KEY_ALLOC_FN:
         name_function(wishes, CUSTOM_ALLOC_FN, text);
@@ -77,8 +77,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
         name_function(wishes, CUSTOM_POOL_FN, text);
         break;
     case KEY_MEMORY:
-        options->memory = (size_t)option_number(sampling, "--memory", text, 16, 65536, "between 16 and 65536 MiB are wanted")
-                          << 20;
+        options->memory =
+            (size_t)option_number(sampling, "--memory", text, 16, 65536, "between 16 and 65536 MiB are wanted") << 20;
         break;
     case 'q':
         wishes->verbosity = -1;

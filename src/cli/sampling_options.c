@@ -131,8 +131,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
                                                                "there are auto, soft, faults, none");
         break;
     case KEY_TICK:
-        capture->tick =
-            (enum capture_tick)option_choice(options, "--tick", text, ticks, "there are auto, perf, timer");
+        capture->tick = (enum capture_tick)option_choice(options, "--tick", text, ticks, "there are auto, perf, timer");
         break;
     case KEY_NO_FOLLOW:
         capture->follow = false;
