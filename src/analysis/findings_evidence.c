@@ -10,12 +10,24 @@ static const char *thread_text(const struct facts *facts, uint32_t thread, char 
 {
     const struct flow_thread *found = thread != FLOW_NONE ? flow_thread(facts->flow, thread) : NULL;
     if (!found)
-        snprintf(text, WHO, "some thread");
+        snprintf(text, WHO, "a thread");
     else if (*found->name)
-        snprintf(text, WHO, "%.40s", found->name);
+        snprintf(text, WHO, "thread %.40s", found->name);
     else
         snprintf(text, WHO, "thread %u", found->tid);
     return text;
+}
+
+/* " on node 2", or nothing when it is not known. */
+static const char *on_node(struct findings *findings, int node)
+{
+    return node >= 0 ? findings_text(findings, " on node %d", node_number(findings->facts, node)) : "";
+}
+
+/* "all 8", "7 of 8" */
+static const char *so_many(struct findings *findings, uint32_t part, uint32_t whole)
+{
+    return part >= whole ? findings_text(findings, "all %u", whole) : findings_text(findings, "%u of %u", part, whole);
 }
 
 static double remote_part(const struct finding *finding)
@@ -34,32 +46,34 @@ static const char *after_allocation(struct findings *findings, const struct find
     const struct facts_subject *subject = finding->subject;
     char maker[WHO], user[WHO];
     uint32_t first = subject->toucher != FLOW_NONE ? subject->toucher : subject->alloc_thread;
+    const char *lies = on_node(findings, subject->main_home);
     thread_text(facts, first, maker);
-    if (finding->is_site)
-        return findings_text(findings,
-                             "%u of %u of them are used by one thread each; %s touched most of them first, on node %d. "
-                             "%.0f%% of the accesses are remote.",
-                             subject->private_instances, subject->instances, maker,
-                             node_number(facts, subject->toucher_node), remote_part(finding));
     thread_text(facts, subject->main_user, user);
-    double share = subject->users.count ? 100 * part_of(subject->users.items[0].samples, subject->totals.samples) : 0;
-    if (subject->using_threads > 1)
-        return findings_text(findings,
-                             "%s touched it first, so it lies on node %d; %u threads of node %d use it. %.0f%% of the "
-                             "accesses are remote.",
-                             maker, node_number(facts, subject->main_home), subject->using_threads,
-                             node_number(facts, subject->main_user_node), remote_part(finding));
+    if (finding->is_site)
+        return findings_text(
+            findings,
+            "Of %u pieces, %s are used by one thread each; %s touched most of them first, so they lie%s. "
+            "%.0f%% of the accesses are remote.",
+            subject->instances, so_many(findings, subject->private_instances, subject->instances), maker, lies,
+            remote_part(finding));
+    if (subject->sharing != SHARING_THREAD && subject->using_threads > 1)
+        return findings_text(
+            findings,
+            "Touched first by %s, it lies%s; %u threads use it, most of all %s%s. %.0f%% of the accesses "
+            "are remote.",
+            maker, lies, subject->using_threads, user, on_node(findings, subject->main_user_node),
+            remote_part(finding));
     if (first == subject->main_user)
-        return findings_text(findings,
-                             "%s touched it first, on node %d, and uses it from node %d since: the thread has moved. "
-                             "%.0f%% of the accesses are remote.",
-                             user, node_number(facts, subject->main_home), node_number(facts, subject->main_user_node),
-                             remote_part(finding));
-    return findings_text(findings,
-                         "%s touched it first, so it lies on node %d; %s on node %d makes %.0f%% of the accesses. "
-                         "%.0f%% of all are remote.",
-                         maker, node_number(facts, subject->main_home), user,
-                         node_number(facts, subject->main_user_node), share, remote_part(finding));
+        return findings_text(
+            findings,
+            "Touched first by %s%s, which uses it from another node since: the thread has moved. %.0f%% "
+            "of the accesses are remote.",
+            user, lies, remote_part(finding));
+    return findings_text(
+        findings, "Touched first by %s, it lies%s; %s%s makes %.0f%% of the accesses. %.0f%% of all are remote.", maker,
+        lies, user, on_node(findings, subject->main_user_node),
+        subject->users.count ? 100 * part_of(subject->users.items[0].samples, subject->totals.samples) : 0,
+        remote_part(finding));
 }
 
 static const char *far_initialised(struct findings *findings, const struct finding *finding)
@@ -75,10 +89,10 @@ static const char *far_initialised(struct findings *findings, const struct findi
     if (touched && subject->toucher != FLOW_NONE && part_of(own, touched) >= findings_bounds.mostly)
         return findings_text(findings,
                              "%u threads on %u nodes keep to parts of their own (%.0f%% above chance), but %s touched "
-                             "%.0f%% of its pages first, on node %d. %.0f%% of the accesses are remote.",
+                             "%.0f%% of its pages first%s. %.0f%% of the accesses are remote.",
                              subject->using_threads, subject->using_nodes, 100 * subject->parted,
                              thread_text(facts, subject->toucher, maker), 100 * part_of(own, touched),
-                             node_number(facts, subject->toucher_node), remote_part(finding));
+                             on_node(findings, subject->toucher_node), remote_part(finding));
     return findings_text(findings,
                          "%u threads on %u nodes keep to parts of their own (%.0f%% above chance), but the parts lie "
                          "elsewhere, most on node %d. %.0f%% of the accesses are remote.",
@@ -100,20 +114,22 @@ static const char *shared_use(struct findings *findings, const struct finding *f
             "remote.",
             subject->using_threads, subject->using_nodes, (double)subject->switch_ns * 1e-6, 100 * subject->overlap,
             use, write_part(finding), remote_part(finding));
-    return findings_text(findings,
-                         "%u threads on %u nodes use it in the same time slices (%.0f%% of them); %s (%.0f%% writes). "
-                         "%.0f%% of the accesses are remote.",
-                         subject->using_threads, subject->using_nodes, 100 * subject->overlap, use, write_part(finding),
-                         remote_part(finding));
+    return findings_text(
+        findings,
+        "%u threads on %u nodes use it at the same time (%.0f%% as mixed as by chance); %s (%.0f%% writes). "
+        "%.0f%% of the accesses are remote.",
+        subject->using_threads, subject->using_nodes, 100 * subject->overlap, use, write_part(finding),
+        remote_part(finding));
 }
 
 static const char *mixed_pages(struct findings *findings, const struct finding *finding)
 {
     const struct facts_subject *subject = finding->subject;
     return findings_text(findings,
-                         "%u of %u of them belong to one thread each, but %lu of their %lu pages also hold things of "
+                         "Of %u pieces, %s belong to one thread each, but %lu of their %lu pages also hold things of "
                          "threads on other nodes; %.0f%% of their remote accesses go there.",
-                         finding->is_site ? subject->private_instances : 1, subject->instances,
+                         subject->instances,
+                         so_many(findings, finding->is_site ? subject->private_instances : 1, subject->instances),
                          (unsigned long)subject->mixed_pages, (unsigned long)subject->pages,
                          100 * part_of(subject->mixed_remote, subject->totals.remote));
 }

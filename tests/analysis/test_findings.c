@@ -1,0 +1,478 @@
+/* Patterns from made-up facts: each with a near twin that must give none, or another. */
+#include "analysis/findings_internal.h"
+
+#include "../flow/feeding.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { NODES = 4, THREADS = 9, SAMPLES = 8000, SIZE = 8 << 20 };
+
+/* One object of one site on node 0, that eight workers of four nodes use at the same time: the other tests bend it. */
+struct made {
+    struct feeding feeding;
+    struct facts facts;
+    struct facts_subject *object, *site;
+    struct findings *findings;
+};
+
+static void put_users(struct facts_subject *subject, uint32_t first, uint32_t count)
+{
+    array_free(&subject->users);
+    for (uint32_t i = 0; i < count; i++)
+        array_push(&subject->users, (struct fact_user){.thread = first + i,
+                                                       .node = (int16_t)((first + i) / 2 % NODES),
+                                                       .samples = SAMPLES / count,
+                                                       .reads = SAMPLES / count / 2,
+                                                       .writes = SAMPLES / count / 2});
+}
+
+static void put_subject(struct made *made, struct facts_subject *subject)
+{
+    *subject = (struct facts_subject){
+        .object = 0,
+        .site = 0,
+        .instances = 1,
+        .totals = {.samples = SAMPLES,
+                   .reads = SAMPLES * 59 / 100,
+                   .writes = SAMPLES * 41 / 100,
+                   .home_known = SAMPLES,
+                   .remote = SAMPLES * 3 / 4,
+                   .latency_sum = SAMPLES * 80ul,
+                   .latency_count = SAMPLES},
+        .bursts = 500,
+        .using_threads = 8,
+        .using_nodes = NODES,
+        .from = mem_zalloc(NODES * sizeof(uint64_t)),
+        .home = mem_zalloc(NODES * sizeof(uint64_t)),
+        .use = USE_WRITTEN,
+        .writers = 8,
+        .sharing = SHARING_ALL,
+        .alloc_thread = 0,
+        .toucher = 0,
+        .main_user = 1,
+        .main_user_node = 1,
+        .turns = TURNS_CONCURRENT,
+        .overlap = 0.97,
+        .switches = 100,
+        .switch_ns = 20000000,
+        .pages = SIZE / 4096,
+        .parted = 0.02,
+        .slow_time = 0.4,
+        .remote_time = 0.2,
+    };
+    for (unsigned node = 0; node < NODES; node++)
+        subject->from[node] = SAMPLES / NODES;
+    subject->home[0] = SAMPLES;
+    put_users(subject, 1, 8);
+    (void)made;
+}
+
+static struct made *make(void)
+{
+    struct made *made = mem_zalloc(sizeof *made);
+    made->feeding = feeding_new("numa:4 core:2", DEAL_PACKED);
+    struct feeding *feeding = &made->feeding;
+    uint64_t chain[] = {0x401000, 0x402000};
+    feed_start(feeding, PID, 1, false);
+    for (uint32_t i = 0; i < THREADS; i++) {
+        char name[16];
+        snprintf(name, sizeof name, i ? "worker %u" : "main", i);
+        feed_thread(feeding, PID + i, name, 0, 0);
+    }
+    feed_stack(feeding, 1, 2, chain);
+    feed_alloc(feeding, 0x10000000, SIZE, 1);
+    feed_read(feeding, 0x10000000);
+    flow_finish(feeding->flow);
+    assert_int_equal(flow_sampled_object_count(feeding->flow), 1);
+    assert_int_equal(flow_site_count(feeding->flow), 1);
+    struct facts *facts = &made->facts;
+    facts->flow = feeding->flow;
+    facts->node_count = NODES;
+    array_push(&facts->objects, (struct facts_subject){0});
+    array_push(&facts->sites, (struct facts_subject){0});
+    made->object = &facts->objects.items[0];
+    made->site = &facts->sites.items[0];
+    put_subject(made, made->object);
+    put_subject(made, made->site);
+    facts->nodes = mem_zalloc(NODES * sizeof *facts->nodes);
+    facts->matrix = mem_zalloc((size_t)NODES * NODES * sizeof *facts->matrix);
+    facts->totals = made->object->totals;
+    facts->totals.samples = facts->totals.home_known = SAMPLES + 2000;
+    facts->timed = true;
+    facts->slow_ns = 60;
+    facts->remote_penalty = 1;
+    facts->remote_time = 0.2;
+    for (unsigned node = 0; node < NODES; node++)
+        facts->nodes[node].samples = (SAMPLES + 2000) / NODES;
+    return made;
+}
+
+/* The names of all patterns that are found, with blanks between them. */
+static const char *patterns(struct made *made)
+{
+    static char text[256];
+    size_t used = 0;
+    text[0] = '\0';
+    findings_free(made->findings);
+    made->findings = findings_make(&made->facts);
+    array_each (&made->findings->items, const struct finding, finding) {
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? " " : "", pattern_name(finding->pattern));
+        assert_true(finding->confidence > 0 && finding->confidence <= 1);
+        assert_true(finding->advice.count > 0 && finding->against.count > 0);
+        assert_true(strlen(finding->evidence) > 20 && strlen(finding->gain) > 10);
+        array_each (&finding->advice, const struct advice, advice)
+            assert_true(*advice->why && *advice->code);
+    }
+    return text;
+}
+
+static const struct finding *worst(struct made *made)
+{
+    assert_true(made->findings->items.count > 0);
+    return &made->findings->items.items[0];
+}
+
+static bool says(const char *text, const char *part)
+{
+    if (strstr(text, part))
+        return true;
+    print_message("# no '%s' in: %s\n", part, text);
+    return false;
+}
+
+static const struct advice *advised(const struct finding *finding, enum action action)
+{
+    array_each (&finding->advice, const struct advice, advice)
+        if (advice->action == action)
+            return advice;
+    return NULL;
+}
+
+static const struct advice *warned(const struct finding *finding, enum action action)
+{
+    array_each (&finding->against, const struct advice, advice)
+        if (advice->action == action)
+            return advice;
+    return NULL;
+}
+
+static void made_free(struct made *made)
+{
+    findings_free(made->findings);
+    struct facts_subject *subjects[] = {made->object, made->site};
+    for (unsigned i = 0; i < 2; i++) {
+        array_free(&subjects[i]->users);
+        free(subjects[i]->from);
+        free(subjects[i]->home);
+    }
+    array_free(&made->facts.objects);
+    array_free(&made->facts.sites);
+    free(made->facts.nodes);
+    free(made->facts.matrix);
+    feeding_free(&made->feeding);
+    free(made);
+}
+
+static void concurrent(void **state)
+{
+    (void)state;
+    struct made *made = make();
+    assert_string_equal(patterns(made), "concurrent-remote");
+    const struct finding *finding = worst(made);
+    assert_int_equal(finding->advice.items[0].action, ACTION_INTERLEAVE);
+    assert_true(says(finding->evidence, "8 threads on 4 nodes"));
+    assert_true(says(finding->evidence, "75% of the accesses are remote"));
+    assert_true(says(warned(finding, ACTION_DUPLICATE)->why, "41% of its accesses are writes"));
+    assert_true(says(warned(finding, ACTION_MIGRATE)->why, "97%"));
+    assert_true(says(warned(finding, ACTION_PIN_TOGETHER)->why, "8 threads use it, node 0 has 2 CPUs"));
+    assert_true(says(finding->gain, "20.0%"));
+    assert_true(says(finding->gain, "pretended"));
+    assert_true(finding->share_of_remote > 0.99);
+
+    made->object->use = USE_READ_ONLY;
+    made->object->totals.writes = 0;
+    assert_string_equal(patterns(made), "concurrent-remote");
+    assert_int_equal(worst(made)->advice.items[0].action, ACTION_DUPLICATE);
+    assert_true(says(worst(made)->advice.items[0].why, "nobody writes it"));
+    assert_true(says(worst(made)->advice.items[0].code, "numa_alloc_onnode"));
+    assert_null(warned(worst(made), ACTION_DUPLICATE));
+
+    made->object->using_threads = 2; /* now they fit on the node */
+    patterns(made);
+    assert_true(says(advised(worst(made), ACTION_PIN_TOGETHER)->code, "numactl --cpunodebind=0"));
+    made_free(made);
+}
+
+/* Written by all, and already on all nodes: nothing is better. Too few samples to tell turns: nothing is said. */
+static void not_concurrent(void **state)
+{
+    (void)state;
+    struct made *made = make();
+    for (unsigned node = 0; node < NODES; node++)
+        made->object->home[node] = SAMPLES / NODES;
+    assert_string_equal(patterns(made), "");
+    made->object->home[0] = SAMPLES;
+    made->object->turns = TURNS_NONE;
+    assert_string_equal(patterns(made), "");
+    made_free(made);
+}
+
+static void alternate(void **state)
+{
+    (void)state;
+    struct made *made = make();
+    made->object->turns = TURNS_DISJOINT;
+    made->object->overlap = 0.03;
+    made->object->switch_ns = 400000000; /* 8 MiB at 1 GB/s take 8 ms */
+    assert_string_equal(patterns(made), "alternate-remote");
+    assert_int_equal(worst(made)->advice.items[0].action, ACTION_MIGRATE);
+    assert_true(says(worst(made)->advice.items[0].why, "a turn lasts 400.0 ms, moving it takes about 8.4 ms"));
+    assert_true(says(warned(worst(made), ACTION_DUPLICATE)->why, "41%"));
+    assert_true(says(warned(worst(made), ACTION_INTERLEAVE)->why, "3%"));
+
+    made->object->switch_ns = 2000000; /* too short to move anything */
+    assert_string_equal(patterns(made), "alternate-remote");
+    assert_null(advised(worst(made), ACTION_MIGRATE));
+    assert_true(says(warned(worst(made), ACTION_MIGRATE)->why, "a turn lasts 2.0 ms"));
+    made_free(made);
+}
+
+static void after_allocation(void **state)
+{
+    (void)state;
+    struct made *made = make();
+    put_users(made->object, 5, 1);
+    made->object->sharing = SHARING_THREAD;
+    made->object->using_threads = made->object->using_nodes = 1;
+    made->object->main_user = 5;
+    made->object->main_user_node = 2;
+    assert_string_equal(patterns(made), "remote-after-allocation");
+    assert_true(says(worst(made)->evidence, "by thread main, it lies on node 0; thread worker 5 on node 2 makes 100%"));
+    assert_true(says(worst(made)->advice.items[0].code, "numa_alloc_onnode(size, 2)"));
+    assert_true(says(warned(worst(made), ACTION_INTERLEAVE)->why, "75%"));
+
+    made->object->sharing = SHARING_NODE; /* several threads of that node */
+    made->object->using_threads = 2;
+    assert_string_equal(patterns(made), "remote-after-allocation");
+
+    made->object->sharing = SHARING_ALL; /* others look in now and then */
+    made->object->users.items[0].samples = SAMPLES * 9 / 10;
+    assert_string_equal(patterns(made), "remote-after-allocation");
+
+    made->object->main_user_node = 0; /* twin: where it lies, it is used */
+    made->object->sharing = SHARING_THREAD;
+    made->object->totals.remote = SAMPLES / 10;
+    assert_string_equal(patterns(made), "");
+    made_free(made);
+}
+
+static void many_instances(void **state)
+{
+    (void)state;
+    struct made *made = make();
+    made->site->instances = 193;
+    made->site->private_instances = 190;
+    made->object->totals.remote = 100;
+    assert_string_equal(patterns(made), "remote-after-allocation");
+    assert_true(worst(made)->is_site);
+    assert_true(says(worst(made)->evidence, "190 of 193"));
+    made->object->totals.remote = SAMPLES * 74 / 100; /* one of them is nearly all of it */
+    assert_string_equal(patterns(made), "concurrent-remote");
+    assert_false(worst(made)->is_site);
+    made_free(made);
+}
+
+static void far_initialised(void **state)
+{
+    (void)state;
+    struct made *made = make();
+    made->object->parted = 0.93;
+    array_push(&made->object->users, (struct fact_user){.thread = 0, .node = 0, .touched = SIZE / 4096});
+    assert_string_equal(patterns(made), "far-initialised");
+    assert_int_equal(worst(made)->advice.items[0].action, ACTION_FIRST_TOUCH);
+    assert_true(says(worst(made)->evidence, "thread main touched 100% of its pages first"));
+    assert_true(says(worst(made)->evidence, "93%"));
+    made->object->parted = 0.3; /* twin: all over the place */
+    assert_string_equal(patterns(made), "concurrent-remote");
+    made_free(made);
+}
+
+static void mixed_pages(void **state)
+{
+    (void)state;
+    struct made *made = make();
+    made->site->instances = made->site->private_instances = 4000;
+    made->site->mixed_pages = 900;
+    made->site->pages = 1000;
+    made->site->mixed_remote = SAMPLES * 3 / 4;
+    made->object->totals.remote = 100;
+    assert_string_equal(patterns(made), "mixed-pages");
+    assert_true(says(worst(made)->evidence, "900 of their 1000 pages"));
+    assert_int_equal(worst(made)->advice.items[0].action, ACTION_SEPARATE_PAGES);
+    made->site->mixed_remote = SAMPLES / 8; /* twin: pages of their own, though far */
+    assert_string_equal(patterns(made), "remote-after-allocation");
+    made_free(made);
+}
+
+static void false_sharing(void **state)
+{
+    (void)state;
+    struct made *made = make();
+    made->object->totals.remote = 0;
+    made->object->false_sharing = SAMPLES * 6 / 10;
+    made->object->worst_line = 0x10000000 + 128;
+    assert_string_equal(patterns(made), "false-sharing");
+    assert_true(says(worst(made)->evidence, "60% of its accesses"));
+    assert_true(says(worst(made)->evidence, "offset 128"));
+    assert_true(worst(made)->lost_time_share > 0.23 && worst(made)->lost_time_share < 0.25);
+    made->object->false_sharing = SAMPLES / 20; /* twin: a line at the border of two parts */
+    assert_string_equal(patterns(made), "");
+    made->object->false_sharing = SAMPLES * 3 / 10; /* twin: they do use the same bytes */
+    made->object->true_sharing = SAMPLES * 6 / 10;
+    assert_string_equal(patterns(made), "");
+    made_free(made);
+}
+
+static void saturated(void **state)
+{
+    (void)state;
+    struct made *made = make();
+    made->object->totals.remote = 10; /* many objects, none of them worth a finding */
+    for (unsigned from = 0; from < NODES; from++)
+        made->facts.matrix[from * NODES] = 2000;
+    made->facts.nodes[0] = (struct facts_node){.samples = 8000, .remote = 6000, .remote_time = 0.2};
+    assert_string_equal(patterns(made), "saturated-node");
+    assert_int_equal(worst(made)->node, 0);
+    assert_string_equal(worst(made)->name, "node 0");
+    assert_true(says(worst(made)->evidence, "80% of the accesses go to its memory, from 4 nodes"));
+    assert_true(says(worst(made)->evidence, "cannot be seen on a pretended topology"));
+    assert_true(says(worst(made)->advice.items[0].code, "numactl --interleave=all"));
+
+    made->feeding.topology->pretended = false;
+    made->facts.nodes[0].latency_sum = 500 * 700;
+    made->facts.nodes[0].latency_count = 500;
+    made->facts.nodes[1].latency_sum = 500 * 300;
+    made->facts.nodes[1].latency_count = 500;
+    patterns(made);
+    assert_true(says(worst(made)->evidence, "is 700, that of the other nodes 300: it is overloaded"));
+
+    made->facts.nodes[0].samples = 5000; /* twin: a bit more than the others */
+    assert_string_equal(patterns(made), "");
+    made->facts.nodes[0] = (struct facts_node){.samples = 8000, .remote = 100}; /* twin: its own CPUs use it */
+    made->facts.matrix[0] = 7900;
+    made->facts.matrix[NODES] = 100;
+    made->facts.matrix[2 * NODES] = made->facts.matrix[3 * NODES] = 0;
+    assert_string_equal(patterns(made), "");
+    made_free(made);
+}
+
+/* A node that is busy because of one object comes behind it, and names it. */
+static void an_object_comes_before_its_node(void **state)
+{
+    (void)state;
+    struct made *made = make();
+    for (unsigned from = 0; from < NODES; from++)
+        made->facts.matrix[from * NODES] = 2250;
+    made->facts.nodes[0] = (struct facts_node){.samples = 9000, .remote = 6000, .remote_time = 0.21};
+    assert_string_equal(patterns(made), "concurrent-remote saturated-node");
+    assert_true(says(made->findings->items.items[1].evidence, worst(made)->name));
+    made_free(made);
+}
+
+static void little_is_nothing(void **state)
+{
+    (void)state;
+    struct made *made = make();
+    made->object->bursts = 5; /* looked at five times only */
+    assert_string_equal(patterns(made), "");
+    made->object->bursts = 500;
+    made->object->totals.samples = made->object->totals.home_known = 90; /* one access in a hundred */
+    made->object->totals.remote = 80;
+    assert_string_equal(patterns(made), "");
+    put_users(made->object, 1, 8);
+    made_free(made);
+}
+
+/* A small thing that is always in a cache costs nothing by being far; nor does a line that goes round. */
+static void what_caches_answer_is_nothing(void **state)
+{
+    (void)state;
+    struct made *made = make();
+    made->object->pages = 1;
+    made->object->slow_time = 0.001;
+    assert_string_equal(patterns(made), "");
+    made->object->slow_time = 0.3;
+    assert_string_equal(patterns(made), "concurrent-remote");
+    made->object->true_sharing = SAMPLES * 9 / 10;
+    assert_string_equal(patterns(made), "");
+    made_free(made);
+}
+
+static void the_gate(void **state)
+{
+    (void)state;
+    struct made *made = make();
+    patterns(made);
+    assert_true(made->findings->numa_bound);
+    assert_true(says(made->findings->gate, "NUMA slows this program: up to 20%"));
+    made->facts.remote_time = made->object->remote_time = 0.012;
+    assert_string_equal(patterns(made), "concurrent-remote"); /* listed all the same */
+    assert_false(made->findings->numa_bound);
+    assert_true(says(made->findings->gate, "NUMA is not what slows this program: at most 1.2%"));
+    made->facts.remote_time = made->object->remote_time = 0.2;
+    made->object->true_sharing = SAMPLES; /* lines that go from cache to cache are no matter of placement */
+    patterns(made);
+    assert_false(made->findings->numa_bound);
+    made->facts.timed = false;
+    patterns(made);
+    assert_true(made->findings->numa_bound);
+    assert_true(says(made->findings->gate, "No latency was recorded"));
+    made->facts.node_count = 1;
+    patterns(made);
+    assert_false(made->findings->numa_bound);
+    made->facts.node_count = NODES;
+    made_free(made);
+}
+
+static void confidence_grows_with_looks(void **state)
+{
+    (void)state;
+    struct verdict few = {.decisive = 0.75, .bound = 0.1, .looks = 10}, many = few, border = few;
+    many.looks = 1000;
+    border.decisive = 0.11;
+    border.looks = 1000;
+    assert_true(verdict_confidence(&few) < 0.7);
+    assert_true(verdict_confidence(&many) > 0.95);
+    assert_true(verdict_confidence(&border) < verdict_confidence(&many));
+    assert_true(wilson_low(1, 30) > 0.88 && wilson_low(1, 30) < 0.89); /* 30 of 30: at least 88.6% */
+    assert_true(wilson_low(0, 30) < 1e-9);
+    assert_true(wilson_low(0.5, 0) < 1e-9);
+}
+
+static void all_have_names(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < PATTERNS; i++)
+        assert_true(*pattern_name(i) && *pattern_text(i));
+    for (unsigned i = 0; i < ACTIONS; i++)
+        assert_true(*action_name(i) && *action_text(i));
+    assert_string_equal(pattern_name(PATTERNS), "");
+    assert_string_equal(action_text(ACTIONS), "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(concurrent),        cmocka_unit_test(not_concurrent),
+        cmocka_unit_test(alternate),         cmocka_unit_test(after_allocation),
+        cmocka_unit_test(many_instances),    cmocka_unit_test(far_initialised),
+        cmocka_unit_test(mixed_pages),       cmocka_unit_test(false_sharing),
+        cmocka_unit_test(saturated),         cmocka_unit_test(an_object_comes_before_its_node),
+        cmocka_unit_test(little_is_nothing), cmocka_unit_test(what_caches_answer_is_nothing),
+        cmocka_unit_test(the_gate),          cmocka_unit_test(confidence_grows_with_looks),
+        cmocka_unit_test(all_have_names),
+    };
+    return cmocka_run_group_tests_name("findings", tests, NULL, NULL);
+}
