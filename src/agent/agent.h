@@ -46,6 +46,7 @@ struct agent_thread {
     volatile uint32_t inside; /* > 0: agent code runs on this thread; counts nesting */
     bool started, ended;      /* the thread's start was recorded; its end was */
     bool stack_asked;         /* thread.c: the kernel was asked for the stack's place */
+    bool loading;             /* hook_dl.c: what it finds loaded, nobody can have used yet */
     uint64_t stack_low, stack_high;
     struct stack_table *stacks; /* chains this thread has sent; mapped lazily */
     uint64_t wake_at;           /* ring.c: head at which to see whether the recorder should be woken */

@@ -8,13 +8,15 @@
 #include <dlfcn.h>
 #include <string.h>
 
-static void refresh(void)
+static void refresh(bool loading)
 {
     struct agent_thread *self = &agent_self;
     int saved;
     if (!attach_live() || !record_begin(self, &saved))
         return;
+    self->loading = loading;
     modules_refresh(self);
+    self->loading = false;
     record_end(self, saved);
 }
 
@@ -33,7 +35,7 @@ AGENT_EXPORT __attribute__((optimize("O2"))) void *dlopen(const char *file, int 
         return real.dlopen(file, mode);
     }
     void *handle = real.dlopen(file, mode);
-    refresh();
+    refresh(true);
     return handle;
 }
 
@@ -45,7 +47,7 @@ AGENT_EXPORT __attribute__((optimize("O2"))) void *dlmopen(Lmid_t namespace, con
         return real.dlmopen(namespace, file, mode);
     }
     void *handle = real.dlmopen(namespace, file, mode);
-    refresh();
+    refresh(true);
     return handle;
 }
 
@@ -53,6 +55,6 @@ AGENT_EXPORT int dlclose(void *handle)
 {
     real_need();
     int result = real.dlclose(handle);
-    refresh();
+    refresh(false);
     return result;
 }

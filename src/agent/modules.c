@@ -1,5 +1,6 @@
 #include "agent/modules.h"
 
+#include "agent/custom.h"
 #include "agent/ring.h"
 #include "agent/sys.h"
 #include "agent/unwind.h"
@@ -140,6 +141,12 @@ static void send_gone(struct agent_thread *self, const struct known_module *old)
     send(self, module);
 }
 
+static void forget(struct agent_thread *self, const struct known_module *old)
+{
+    send_gone(self, old);
+    custom_module_gone(old->start, old->end);
+}
+
 /* Tells the difference between what is known and what is loaded. */
 static void tell_difference(struct agent_thread *self, const struct snapshot *snapshot)
 {
@@ -152,7 +159,7 @@ static void tell_difference(struct agent_thread *self, const struct snapshot *sn
         if (loaded)
             known[kept++] = known[i];
         else
-            send_gone(self, &known[i]);
+            forget(self, &known[i]);
     }
     known_count = kept;
     for (size_t at = 0; (module = module_at(snapshot, at)); at += module->head.words * 8u) {
@@ -164,6 +171,7 @@ static void tell_difference(struct agent_thread *self, const struct snapshot *sn
         known[known_count++] = (struct known_module){
             .start = module->start, .end = module->end, .bias = module->bias, .path_hash = hash_text(module->path)};
         send(self, module);
+        custom_module_added(module->path, module->start, module->end, module->bias, self->loading);
     }
 }
 
@@ -216,6 +224,9 @@ static int find_code(struct dl_phdr_info *info, size_t size, void *data)
         if ((uint64_t)modules_setup - start < end - start) {
             agent_text_start = start;
             agent_text_end = end;
+            /* This piece at its end acts as the program's: custom.S. */
+            if ((uint64_t)custom_return_end - start <= end - start && (uint64_t)custom_return > (uint64_t)modules_setup)
+                agent_text_end = (uint64_t)custom_return - 16;
         }
         if (info->dlpi_addr == getauxval(AT_BASE)) {
             modules_linker_start = start;

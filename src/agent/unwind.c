@@ -21,7 +21,7 @@ struct walk {
     struct unwind_notes *notes;
 };
 
-enum step { STEP_ON, STEP_END, STEP_CUT };
+enum step { STEP_ON, STEP_END, STEP_CUT, STEP_SAME };
 
 static inline bool readable(const struct walk *walk, uint64_t slot)
 {
@@ -210,6 +210,22 @@ static void find_sp(struct walk *walk)
     walk->sp = good ? sp : walk->high;
 }
 
+uint64_t unwind_hook_return;
+uint64_t (*unwind_hook_find)(uint64_t cfa);
+
+/* The address was the agent's: here is the true one of the same frame. It lies outside of the stack, so the walk depends
+ * on more than can be noted. */
+static enum step step_hook(struct walk *walk)
+{
+    if (walk->notes)
+        walk->notes->count = UNWIND_NOTES + 1;
+    uint64_t ra = unwind_hook_find(walk->sp);
+    if (ra == 0)
+        return STEP_CUT;
+    walk->key = ra;
+    return STEP_SAME;
+}
+
 /* Code of which nothing is known. Its frame pointer is believed when it points into the stack at a return address: one
  * behind a call in known code, or one near the current address when that is in no module (compiled at run time). */
 static enum step step_frame_pointer(struct walk *walk)
@@ -246,6 +262,8 @@ static __attribute__((noinline)) enum step step_special(struct walk *walk, uint3
         return step_frame_pointer(walk);
     case UNWIND_SIGNAL:
         return step_signal(walk);
+    case UNWIND_HOOK:
+        return step_hook(walk);
     default:
         return STEP_CUT;
     }
@@ -304,6 +322,10 @@ static inline __attribute__((always_inline)) unsigned walk_up(const struct unwin
             now = copy;
         }
         if (step != STEP_ON) {
+            if (step == STEP_SAME) {
+                frames[count - 1] = now.key;
+                continue;
+            }
             *cut = step == STEP_CUT;
             return count;
         }

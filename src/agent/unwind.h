@@ -24,6 +24,11 @@ unsigned unwind_walk(const struct unwind_regs *regs, uint64_t stack_high, bool p
 /* A library was loaded or unloaded: rules must be asked for anew. Called outside handlers. */
 void unwind_modules_changed(void);
 
+/* For agent/custom.c: an address that stands in the place of return addresses, and who knows the true one of the frame
+ * that leaves the stack pointer at `cfa` (0: nobody). Set once, before it is put anywhere. */
+extern uint64_t unwind_hook_return;
+extern uint64_t (*unwind_hook_find)(uint64_t cfa);
+
 /* The registers of the caller of the function this is expanded in (the agent is built with frame pointers). */
 #define UNWIND_CALLER_REGS()                                                                                           \
     ((struct unwind_regs){.pc = (uint64_t)__builtin_extract_return_addr(__builtin_return_address(0)),                  \

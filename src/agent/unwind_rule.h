@@ -15,6 +15,7 @@ enum unwind_kind {
     UNWIND_END,    /* the outermost frame */
     UNWIND_SIGNAL, /* the return from a signal handler: the kernel left all registers at the stack pointer */
     UNWIND_CUT,    /* there is a rule, but one that cannot be followed */
+    UNWIND_HOOK,   /* the agent put this in the place of a return address: unwind_hook_find() knows it */
 };
 
 /* CFA, the canonical frame address: the caller's stack pointer. */

@@ -1,5 +1,6 @@
 /* agent/unwind_rules.c - see agent/unwind_rules.h. Runs in handlers. */
 #include "agent/unwind_rules.h"
+#include "agent/unwind.h"
 #include "agent/unwind_cfi.h"
 #include "agent/unwind_modules.h"
 
@@ -65,6 +66,8 @@ static struct unwind_rule read_rule(uint64_t lookup, bool *known)
     if (module && rule.kind == UNWIND_NONE)
         rule = unwind_cfi_rule(module, lookup);
     unwind_modules_put();
+    if (lookup + 1 == unwind_hook_return)
+        rule = (struct unwind_rule){.kind = UNWIND_HOOK};
     return rule;
 }
 

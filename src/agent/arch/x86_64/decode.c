@@ -88,6 +88,7 @@ void form_modrm(struct form *form, unsigned disp8_scale)
         }
     } else if (form->rm == 5 && mod == 0) {
         memory->base = DECODE_RIP;
+        form->rip_at = form->at;
         wide = true;
     }
     if (wide)
@@ -351,6 +352,7 @@ bool decode_instruction(const uint8_t *bytes, size_t available, struct decoded *
     if (!known || form.short_of_bytes)
         return false;
     decoded->length = form.at;
+    decoded->rip_at = form.rip_at;
     if (form.lock) {
         const unsigned both = SAMPLE_READ | SAMPLE_WRITE;
         if (decoded->operand_count == 0 || (decoded->operands[0].flags & both) != both)

@@ -53,6 +53,7 @@ struct decode_operand {
 struct decoded {
     uint8_t length;
     uint8_t operand_count;
+    uint8_t rip_at;      /* where in it a displacement from rip lies (4 bytes); 0: it has none */
     bool repeated;       /* a rep prefix: accesses nothing when the counter is 0 */
     bool counter_is_ecx; /* ... and that is ECX, not RCX */
     struct decode_operand operands[DECODE_MAX_OPERANDS];

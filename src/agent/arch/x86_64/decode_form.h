@@ -29,6 +29,7 @@ struct form {
     /* ModRM */
     bool has_modrm, is_memory;
     uint8_t modrm, reg, rm; /* reg, rm: three bits */
+    uint8_t rip_at;         /* where a displacement from rip lies, or 0 */
     struct decode_operand memory;
 };
 

@@ -1,0 +1,184 @@
+/* agent/arch/x86_64/custom.S - into the agent from a hooked function's entry, and from its return.
+ *
+ * Every register is left as it is, not only those that the calling convention asks for: within one file a caller may
+ * know what a static function does not touch. Jumps go through the red zone, which signals spare, and not by ret: the
+ * processor's guesses of return addresses stay right. */
+
+#define ENTRY_RA    0
+#define ENTRY_SAVED 8
+
+/* Below rbp. struct custom_call is six registers, two arguments of the stack, ra, fp, cfa. */
+#define CALL     -96
+#define CALL_RA  (CALL + 64)
+#define CALL_FP  (CALL + 72)
+#define CALL_CFA (CALL + 80)
+#define RAX      -104
+#define R10      -112
+#define R11      -120
+#define ENTRY    -128
+#define TARGET   -136
+#define FRAME    160
+#define VECTORS  512
+
+    .macro vectors_move op, width, to_memory
+    .set number, 0
+    .irp reg, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+    .if \to_memory
+    \op %\width\reg, number(%rsp)
+    .else
+    \op number(%rsp), %\width\reg
+    .endif
+    .set number, number + 32
+    .endr
+    .endm
+
+    .macro vectors_all to_memory
+    cmpb $0, custom_has_avx(%rip)
+    je 8f
+    vectors_move vmovups, ymm, \to_memory
+    jmp 9f
+8:  vectors_move movups, xmm, \to_memory
+9:
+    .endm
+
+    .macro save_general
+    movq %rdi, CALL(%rbp)
+    movq %rsi, CALL + 8(%rbp)
+    movq %rdx, CALL + 16(%rbp)
+    movq %rcx, CALL + 24(%rbp)
+    movq %r8, CALL + 32(%rbp)
+    movq %r9, CALL + 40(%rbp)
+    movq %rax, RAX(%rbp)
+    movq %r10, R10(%rbp)
+    movq %r11, R11(%rbp)
+    .endm
+
+    .macro restore_general
+    movq CALL(%rbp), %rdi
+    movq CALL + 8(%rbp), %rsi
+    movq CALL + 16(%rbp), %rdx
+    movq CALL + 24(%rbp), %rcx
+    movq CALL + 32(%rbp), %r8
+    movq CALL + 40(%rbp), %r9
+    movq RAX(%rbp), %rax
+    movq R10(%rbp), %r10
+    movq R11(%rbp), %r11
+    .endm
+
+    .bss
+    .globl custom_has_avx
+    .hidden custom_has_avx
+    .type custom_has_avx, @object
+    .size custom_has_avx, 1
+custom_has_avx:
+    .zero 1
+
+    .text
+    .p2align 4
+    .globl custom_entered
+    .hidden custom_entered
+    .type custom_entered, @function
+custom_entered: /* on the stack: the hook, then the return address */
+    .cfi_startproc
+    .cfi_def_cfa_offset 16
+    pushq %rbp
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset rbp, 0
+    movq %rsp, %rbp
+    .cfi_def_cfa_register rbp
+    subq $(FRAME + VECTORS), %rsp
+    andq $-64, %rsp
+    save_general
+    vectors_all 1
+    movq 16(%rbp), %rax
+    movq %rax, CALL_RA(%rbp)
+    movq (%rbp), %rax
+    movq %rax, CALL_FP(%rbp)
+    leaq 24(%rbp), %rax
+    movq %rax, CALL_CFA(%rbp)
+    movq 8(%rbp), %rdi
+    leaq CALL(%rbp), %rsi
+    call custom_enter
+    movq 8(%rbp), %rcx
+    movq (%rcx), %rcx /* resume */
+    movq %rcx, 8(%rbp)
+    testq %rax, %rax
+    je 1f
+    movq %rbx, ENTRY_SAVED(%rax)
+    movq %rax, %rbx
+    leaq custom_return(%rip), %rcx
+    movq %rcx, 16(%rbp)
+1:  vectors_all 0
+    restore_general
+    movq %rbp, %rsp
+    popq %rbp
+    .cfi_def_cfa rsp, 16
+    .cfi_restore rbp
+    leaq 8(%rsp), %rsp
+    .cfi_adjust_cfa_offset -8
+    jmp *-8(%rsp)
+    .cfi_endproc
+    .size custom_entered, . - custom_entered
+
+/* Apart from the agent's other code: a function that ends in a jump to malloc calls it with this return address. */
+    .section numalens_custom_return, "ax", @progbits
+    .p2align 4
+    .type custom_return, @function
+    .cfi_startproc
+    .cfi_personality 0x9b, DW.ref.custom_personality
+    .cfi_def_cfa rsp, 0
+    .cfi_escape 0x10, 16, 2, 0x73, ENTRY_RA   /* rip is stored at rbx + ENTRY_RA */
+    .cfi_escape 0x10, 3, 2, 0x73, ENTRY_SAVED /* rbx at rbx + ENTRY_SAVED */
+    nop /* unwinders look before a return address */
+    .globl custom_return
+    .hidden custom_return
+custom_return:
+    leaq -8(%rsp), %rsp /* where the return address was; the one to go to will be */
+    .cfi_adjust_cfa_offset 8
+    pushq %rbp
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset rbp, 0
+    movq %rsp, %rbp
+    .cfi_def_cfa_register rbp
+    subq $(FRAME + VECTORS), %rsp
+    andq $-64, %rsp
+    save_general
+    vectors_all 1
+    movq ENTRY_RA(%rbx), %rcx
+    movq %rcx, TARGET(%rbp)
+    movq ENTRY_SAVED(%rbx), %rcx
+    movq %rcx, ENTRY(%rbp)
+    movq %rbx, %rdi
+    movq %rax, %rsi
+    movq (%rbp), %rdx
+    call custom_leave
+    movq TARGET(%rbp), %rcx
+    movq %rcx, 8(%rbp)
+    vectors_all 0
+    movq ENTRY(%rbp), %rbx
+    .cfi_restore rbx
+    .cfi_offset rip, -8
+    restore_general
+    movq %rbp, %rsp
+    popq %rbp
+    .cfi_def_cfa rsp, 8
+    .cfi_restore rbp
+    leaq 8(%rsp), %rsp
+    .cfi_adjust_cfa_offset -8
+    jmp *-8(%rsp)
+    .cfi_endproc
+    .globl custom_return_end
+    .hidden custom_return_end
+custom_return_end:
+    .size custom_return, . - custom_return
+
+    .hidden DW.ref.custom_personality
+    .weak DW.ref.custom_personality
+    .section .data.rel.local.DW.ref.custom_personality, "awG", @progbits, DW.ref.custom_personality, comdat
+    .p2align 3
+    .type DW.ref.custom_personality, @object
+    .size DW.ref.custom_personality, 8
+DW.ref.custom_personality:
+    .quad custom_personality
+
+    .section .note.GNU-stack, "", @progbits
