@@ -8,7 +8,7 @@
 #include <malloc.h>
 #include <sys/mman.h>
 
-enum { THREADS = 7, FILES = 64, SLOTS = 40, POSTINGS = 30, WORDS = 28 };
+enum { THREADS = 7, FILES = 64, SLOTS = 40, POSTINGS = 60, WORDS = 28 };
 
 struct bucket {
     unsigned word, count;
@@ -59,7 +59,7 @@ __attribute__((noinline)) static void pass0(struct file_index ps, unsigned seed)
             slot = (slot + 1) % SLOTS;
         ps.table[slot].word = word;
         ps.table[slot].count++;
-        ps.blocks->postings[i] += word;
+        ps.blocks->postings[i * 2] += word;
     }
 }
 

@@ -162,6 +162,7 @@ def look_at_everything(trace, files, debug):
         harmless(COLORS.sub(b"", shown(trace, table, "--color", "always", "--width", "100")), table + " in colour", 100)
     for width in (80, 200):
         harmless(shown(trace, "--width", str(width)), "report")
+        harmless(shown(trace, "patterns", "--width", str(width)), "patterns")
 
     objects = json.loads(shown(trace, "objects", "--json"))["objects"]
     for row in objects:
@@ -173,6 +174,7 @@ def look_at_everything(trace, files, debug):
     names = {row["name"] for row in objects}
     sources = {row["file"] for row in objects}
     whole = json.loads(shown(trace, "--json"))
+    json.loads(shown(trace, "patterns", "--json"))
     for i, text in enumerate(TEXTS):
         if debug or not text.startswith(b"_Z"):
             assert readable(text) in functions, "function %d is not in %s" % (i, sorted(functions)[:5])
