@@ -7,12 +7,13 @@
 #include "flow/state.h"
 #include "flow/wrappers.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
     ROUNDS = 8,
-    USED_SAMPLES = 32, /* below this, a difference in use is chance */
+    USED_LOOKS = 32, /* below this, a difference in latency is chance */
 };
 
 struct step { /* one logical frame of a chain */
@@ -166,15 +167,25 @@ static double share(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : 0;
 }
 
-static bool used_differently(const struct flow_totals *a, const struct flow_totals *b)
+/* Whether two shares differ by a quarter and by more than chance: three standard deviations of the difference. */
+static bool shares_differ(double a, double b, double looks_a, double looks_b)
 {
-    if (a->samples < USED_SAMPLES || b->samples < USED_SAMPLES)
+    double mean = (a * looks_a + b * looks_b) / (looks_a + looks_b);
+    return fabs(a - b) > 0.25 && fabs(a - b) > 3 * sqrt(mean * (1 - mean) * (1 / looks_a + 1 / looks_b));
+}
+
+/* The samples of a burst are neighbours and tell the same story: each burst is one look. */
+static bool used_differently(const struct flow_totals *a, const struct flow_totals *b, uint64_t burst)
+{
+    double looks_a = (double)a->samples / (double)burst, looks_b = (double)b->samples / (double)burst;
+    if (a->samples == 0 || b->samples == 0)
         return false;
-    double remote = share(a->remote, a->home_known) - share(b->remote, b->home_known);
-    double writes = share(a->writes, a->samples) - share(b->writes, b->samples);
+    if (shares_differ(share(a->remote, a->home_known), share(b->remote, b->home_known), looks_a, looks_b) ||
+        shares_differ(share(a->writes, a->samples), share(b->writes, b->samples), looks_a, looks_b))
+        return true;
     double slow = share(a->latency_sum, a->latency_count), fast = share(b->latency_sum, b->latency_count);
-    return remote > 0.25 || remote < -0.25 || writes > 0.25 || writes < -0.25 ||
-           (slow > 0 && fast > 0 && (slow > 2 * fast || fast > 2 * slow));
+    return looks_a >= USED_LOOKS && looks_b >= USED_LOOKS && slow > 0 && fast > 0 &&
+           (slow > 2 * fast || fast > 2 * slow);
 }
 
 static int by_callee(const void *left, const void *right)
@@ -220,12 +231,15 @@ static bool weigh(struct drawing *drawing)
         else
             calls.items[merged++] = calls.items[i];
     }
+    const struct trace_session *session = flow_session(drawing->flow);
+    uint64_t burst = session ? trace_session_number(session, "burst", 1) : 1;
+    burst = burst ? burst : 1;
     bool found = false;
     for (size_t i = 0, next; i < merged; i = next) {
         uint32_t callee = calls.items[i].callee;
         bool different = false;
         for (next = i + 1; next < merged && calls.items[next].callee == callee; next++)
-            different |= used_differently(&calls.items[i].totals, &calls.items[next].totals);
+            different |= used_differently(&calls.items[i].totals, &calls.items[next].totals, burst);
         if (next - i < 2 || never.items[callee])
             continue;
         if (different || wrapper_like_constructor(function.items[callee])) {

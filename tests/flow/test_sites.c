@@ -231,6 +231,22 @@ static void use_that_is_alike_keeps_the_line(void **state)
     assert_int_equal(site_at(one)->count, 2);
 }
 
+static void use_that_differs_by_chance_keeps_the_line(void **state)
+{
+    (void)state;
+    handle(100);
+    uint64_t one = next_addr;
+    handle(100);
+    uint64_t two = next_addr;
+    for (int i = 0; i < 10; i++) { /* 4 of 10 against 7 of 10: a coin does that */
+        feed_access(&f, one, 0, i < 4 ? SAMPLE_WRITE : SAMPLE_READ, 50);
+        feed_access(&f, two, 0, i < 7 ? SAMPLE_WRITE : SAMPLE_READ, 150);
+    }
+    flow_finish(f.flow);
+    assert_string_equal(site_at(one)->function, "handle");
+    assert_ptr_equal(site_at(one), site_at(two));
+}
+
 static void many_chains_are_many_sites(void **state)
 {
     (void)state;
@@ -364,6 +380,7 @@ int main(void)
         named(a_function_that_calls_itself_is_no_wrapper),
         named(use_decides_where_names_do_not),
         named(use_that_is_alike_keeps_the_line),
+        named(use_that_differs_by_chance_keeps_the_line),
         named(many_chains_are_many_sites),
         named(static_objects_and_sections_have_names),
         named(the_same_site_in_a_fork_and_at_another_address_is_one),
