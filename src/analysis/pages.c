@@ -144,6 +144,34 @@ static void count_mixed(struct gathering *gathering, uint32_t object, uint32_t t
     site->mixed_remote += gathering->objects[object].edge_remote[edge];
 }
 
+/* Whether another thread brought the object's pages in, though it belongs to the one that allocated it. An allocator
+ * writes beside what it gives away, so the page was there before: something of that other thread lies, or lay, in it.
+ * Seldom are both objects sampled. */
+static bool moved_in_with_another(const struct gathering *gathering, uint32_t index)
+{
+    const struct facts_subject *object = &gathering->facts->objects.items[index];
+    const struct flow_touched *rows;
+    size_t count = flow_object_touched(gathering->flow, index, &rows);
+    if (object->alloc_thread != object->main_user || !gathering->objects[index].small)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].thread != object->main_user)
+            return true;
+    }
+    return false;
+}
+
+/* Remote pages of such an object are the other's. */
+static void note_other_tenant(struct gathering *gathering, uint32_t index, const uint32_t tenancies[2])
+{
+    if (!moved_in_with_another(gathering, index))
+        return;
+    for (unsigned edge = 0; edge < 2; edge++) {
+        if (tenancies[edge] != FLOW_NONE && gathering->objects[index].edge_remote[edge])
+            gathering->tenancies.items[tenancies[edge]].mixed = true;
+    }
+}
+
 void pages_finish_all(struct gathering *gathering)
 {
     struct facts *facts = gathering->facts;
@@ -165,6 +193,7 @@ void pages_finish_all(struct gathering *gathering)
         tenancies[2 * i] = move_in(gathering, object, work->first_page, subject->main_user_node);
         if (work->last_page != work->first_page)
             tenancies[2 * i + 1] = move_in(gathering, object, work->last_page, subject->main_user_node);
+        note_other_tenant(gathering, i, &tenancies[2 * i]);
     }
     for (uint32_t i = 0; i < gathering->object_count; i++) {
         count_mixed(gathering, i, tenancies[2 * i], 0);
