@@ -237,6 +237,8 @@ static void copy_only_object(const struct facts *facts, struct facts_subject *si
     site->home = home;
     memset(&site->users, 0, sizeof site->users);
     memset(&site->phases, 0, sizeof site->phases);
+    array_fit(&site->users, object->users.count);
+    array_fit(&site->phases, object->phases.count);
     array_each (&object->users, const struct fact_user, user)
         array_push(&site->users, *user);
     array_each (&object->phases, const struct fact_phase, phase)

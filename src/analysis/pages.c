@@ -53,8 +53,7 @@ static struct user_work *user_of(struct work *work, uint32_t thread)
         if (user->fact.thread == thread)
             return user;
     }
-    array_push(&work->users, (struct user_work){.fact = {.thread = thread, .node = -1}});
-    return &work->users.items[work->users.count - 1];
+    return users_new(work, thread);
 }
 
 uint32_t pages_initialiser(const struct flow *flow, uint32_t object)

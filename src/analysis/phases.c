@@ -49,8 +49,10 @@ static void push_whole(struct facts_subject *subject)
         phase.samples += user->samples;
         phase.remote += user->remote;
     }
-    if (phase.samples)
-        array_push(&subject->phases, phase);
+    if (phase.samples == 0)
+        return;
+    array_fit(&subject->phases, 1);
+    array_push(&subject->phases, phase);
 }
 
 void phases_finish(struct facts_subject *subject, const struct flow *flow, const struct detail *detail)

@@ -29,13 +29,21 @@ bool users_is_use(struct work *work, const struct flow_access *access)
     return true;
 }
 
+struct user_work *users_new(struct work *work, uint32_t thread)
+{
+    if (work->users.count == work->users.capacity)
+        array_fit(&work->users, work->users.count ? 2 * work->users.count : 1);
+    array_push(&work->users, (struct user_work){.fact = {.thread = thread, .node = -1}});
+    return &work->users.items[work->users.count - 1];
+}
+
 static struct user_work *user_by_key(struct gathering *gathering, struct work *work, uint64_t key)
 {
     bool is_new;
     uint64_t *place = map64_insert(&gathering->user_of, key, &is_new);
     if (is_new) {
         *place = work->users.count;
-        array_push(&work->users, (struct user_work){.fact = {.thread = (uint32_t)key, .node = -1}});
+        return users_new(work, (uint32_t)key);
     }
     return &work->users.items[*place];
 }
@@ -208,7 +216,7 @@ static void judge(const struct gathering *gathering, struct facts_subject *subje
             subject->main_home = (int16_t)node;
         }
     }
-    array_reserve(&subject->users, work->users.count);
+    array_fit(&subject->users, work->users.count);
     array_each (&work->users, const struct user_work, user)
         array_push(&subject->users, user->fact);
 }

@@ -99,6 +99,15 @@ struct gathering {
     array_of(struct tenancy) tenancies;
 };
 
+/* Room for exactly so many: objects may be very many, each with one user and one phase. */
+#define array_fit(array, wanted)                                                                                       \
+    do {                                                                                                               \
+        if ((array)->capacity < (wanted)) {                                                                            \
+            (array)->items = mem_resize((array)->items, (wanted) * sizeof *(array)->items);                            \
+            (array)->capacity = (wanted);                                                                              \
+        }                                                                                                              \
+    } while (0)
+
 /* A number for a pair, so that sets of pairs can be kept by number; equal for two pairs once in 2^64. */
 static inline uint64_t pair_key(uint64_t left, uint64_t right)
 {
@@ -108,7 +117,8 @@ static inline uint64_t pair_key(uint64_t left, uint64_t right)
     return key == MAP64_EMPTY ? 0 : key;
 }
 
-/* users.c: who uses it, and since when. `subject` is the key in user_of. */
+/* users.c: who uses it, and since when. `users_new` appends one.  `subject` is the key in user_of. */
+struct user_work *users_new(struct work *work, uint32_t thread);
 void users_begin(struct work *work, const struct flow_object *object);
 bool users_is_use(struct work *work, const struct flow_access *access); /* else it initialises */
 struct user_work *users_add(struct gathering *gathering, struct work *work, uint32_t subject,

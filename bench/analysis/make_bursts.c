@@ -1,0 +1,121 @@
+/* make_bursts.c - writes a trace that is nearly all samples, in bursts of 16, as a long run of 8 threads gives.
+ *     make_bursts FILE SAMPLES OBJECTS
+ * OBJECTS blocks of a page to 256 KiB live all the time. A burst walks through one of them, in order or at random; half of the
+ * bursts hit one of 64 hot ones. A quarter of the blocks is shared, the others belong to one thread each. The run is as
+ * long as the number of samples makes it: 100 bursts a second and thread. */
+#include "base/mem.h"
+#include "trace/writer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { THREADS = 8, CHAINS = 64, DEPTH = 8, PID = 1000, HOT = 64, BURST = 16, SPACING = 1u << 18 };
+
+static uint64_t state = 88172645463325252u;
+
+static uint64_t chance(uint64_t below)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (state >> 11) % below;
+}
+
+static void must(int failed, const struct error *err)
+{
+    if (failed < 0) {
+        fprintf(stderr, "make_bursts: %s\n", err->text);
+        exit(1);
+    }
+}
+
+static void append(struct trace_writer *writer, struct event event)
+{
+    struct error err = {0};
+    event.pid = PID;
+    must(trace_writer_append(writer, &event, &err), &err);
+}
+
+static uint64_t size_of(uint64_t object)
+{
+    return 4096ul << object % 7;
+}
+
+static void begin(struct trace_writer *writer, uint64_t objects)
+{
+    append(writer, (struct event){.time = 1,
+                                  .tid = PID,
+                                  .kind = EVENT_PROCESS_START,
+                                  .process = {.exe = "/bin/none", .command = "made up"}});
+    for (uint32_t i = 0; i < THREADS; i++)
+        append(writer,
+               (struct event){.time = 2 + i, .tid = PID + i, .kind = EVENT_THREAD_START, .thread = {.name = "worker"}});
+    for (uint32_t chain = 1; chain <= CHAINS; chain++) {
+        uint64_t frames[DEPTH];
+        for (unsigned i = 0; i < DEPTH; i++)
+            frames[i] = 0x400000 + (i < 2 ? chain * 64 + i * 16 : i * 4096 + chain % 7);
+        append(writer, (struct event){.time = 20,
+                                      .tid = PID,
+                                      .kind = EVENT_STACK,
+                                      .stack = {.id = chain, .depth = DEPTH, .frames = frames}});
+    }
+    for (uint64_t i = 0; i < objects; i++) {
+        uint64_t addr = 0x7f0000000000u + i * SPACING;
+        append(writer, (struct event){.time = 100 + i,
+                                      .tid = PID,
+                                      .kind = EVENT_ALLOC,
+                                      .alloc = {.addr = addr, .size = size_of(i), .stack = 1 + i % CHAINS}});
+        for (uint64_t page = 0; page < size_of(i); page += 4096)
+            append(writer,
+                   (struct event){
+                       .time = 100 + i, .tid = PID + i % THREADS, .kind = EVENT_TOUCH, .touch = {.addr = addr + page}});
+    }
+}
+
+static void burst(struct trace_writer *writer, uint64_t time, uint64_t objects)
+{
+    uint64_t object = chance(2) ? chance(HOT < objects ? HOT : objects) : chance(objects);
+    uint32_t thread = (uint32_t)(object % 4 ? object % THREADS : chance(THREADS));
+    uint64_t size = size_of(object), at = chance(size / 8) * 8;
+    bool random = object % 3 == 0;
+    for (unsigned i = 0; i < BURST; i++) {
+        bool writes = chance(5) == 0;
+        append(writer,
+               (struct event){.time = time + i * 500,
+                              .tid = PID + thread,
+                              .kind = EVENT_SAMPLE,
+                              .sample = {.addr = 0x7f0000000000u + object * SPACING + at,
+                                         .latency = (uint32_t)(chance(4) ? chance(20) : 90 + chance(60)),
+                                         .stack = 1 + (uint32_t)(object % CHAINS),
+                                         .cpu = (uint16_t)thread,
+                                         .size = 8,
+                                         .flags = (uint8_t)((writes ? SAMPLE_WRITE : SAMPLE_READ | SAMPLE_HAS_LATENCY) |
+                                                            (i ? 0 : SAMPLE_FIRST))}});
+        at = random ? chance(size / 8) * 8 : (at + 8) % size;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 4) {
+        fprintf(stderr, "usage: make_bursts FILE SAMPLES OBJECTS\n");
+        return 2;
+    }
+    uint64_t samples = strtoull(argv[2], NULL, 10), objects = strtoull(argv[3], NULL, 10);
+    struct error err = {0};
+    struct trace_session *session = trace_session_new();
+    trace_session_set(session, "command", "made up");
+    trace_session_set(session, "source", "none");
+    struct trace_writer *writer = trace_writer_open(argv[1], session, &err);
+    must(writer ? 0 : -1, &err);
+    begin(writer, objects);
+    uint64_t time = 100 + objects;
+    for (uint64_t i = 0; i < samples / BURST; i++)
+        burst(writer, time += 1000000 + chance(500000), objects);
+    struct trace_session *ending = trace_session_new();
+    trace_session_set(ending, "exit_status", "0");
+    must(trace_writer_close(writer, ending, &err), &err);
+    trace_session_free(ending);
+    trace_session_free(session);
+    return 0;
+}
