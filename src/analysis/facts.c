@@ -390,3 +390,16 @@ void facts_free(struct facts *facts)
     free(facts->matrix);
     free(facts);
 }
+
+const struct facts_subject *facts_of_object(const struct facts *facts, uint32_t object)
+{
+    const struct facts_subject *subject = &facts->objects.items[object];
+    if (flow_object_kind(facts->flow, object) != OBJECT_STACK)
+        return subject;
+    uint32_t process = flow_object_process(facts->flow, object);
+    for (uint32_t i = 0; i < object; i++) {
+        if (flow_object_kind(facts->flow, i) == OBJECT_STACK && flow_object_process(facts->flow, i) == process)
+            return &facts->objects.items[i];
+    }
+    return subject;
+}

@@ -124,6 +124,9 @@ struct facts {
     bool timed;            /* there are latencies at all; without them remote_time is 0 */
 };
 
+/* The facts of an object; of a stack, those of all stacks of its process. */
+const struct facts_subject *facts_of_object(const struct facts *facts, uint32_t object);
+
 /* NULL with `err` when the trace cannot be read. */
 struct facts *facts_make(const struct flow *flow, struct error *err);
 void facts_free(struct facts *facts);

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "view/number.h"
+#include "view/object_facts.h"
 #include "view/table.h"
 #include "view/whole.h"
 
@@ -226,6 +227,7 @@ static void put_object(const struct rows *rows, const struct row *row, const str
              number_latency(row->totals.latency_sum, row->totals.latency_count, latency_unit(flow)),
              row->has_p95 ? number_latency(row->p95, 1, latency_unit(flow)) : "-");
     put_line(out, "samples", text);
+    object_facts_text(rows->facts, facts_of_object(rows->facts, row->object), options->width, out);
     put_stacks(rows, row, options, out);
     put_users(rows, row, options, out);
     put_homes(rows, row, out);
@@ -244,6 +246,9 @@ int view_object(const struct flow *flow, uint32_t object, const struct view_opti
     struct rows rows;
     rows_one_object(&rows, flow, object);
     int failed = rows_facts(&rows, NULL, err);
+    rows.one_object = true;
+    if (failed == 0 && !(rows.facts = facts_make(flow, err)))
+        failed = -1;
     if (failed == 0 && options->json) {
         failed = rows_json(&rows, options, out, err);
     } else if (failed == 0) {

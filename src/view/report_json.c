@@ -1,5 +1,6 @@
 /* view/report_json.c - the same rows for programs. Field names are a promise: docs/json.md. */
 #include "base/json.h"
+#include "view/object_facts.h"
 #include "view/report.h"
 #include "view/whole.h"
 
@@ -78,6 +79,16 @@ static void put_stacks(struct json *json, const struct rows *rows)
     json_end(json);
 }
 
+static void put_facts(struct json *json, const struct rows *rows, const struct row *row)
+{
+    if (!rows->facts)
+        return;
+    bool is_site = rows->table == VIEW_SITES && row->site != FLOW_NONE;
+    object_facts_json(json, rows->facts,
+                      is_site ? &rows->facts->sites.items[row->site] : facts_of_object(rows->facts, row->object),
+                      !rows->one_object);
+}
+
 static void put_object(struct json *json, const struct rows *rows, const struct row *row)
 {
     const struct flow *flow = rows->flow;
@@ -131,6 +142,7 @@ static void put_object(struct json *json, const struct rows *rows, const struct 
     }
     json_end(json);
     put_nodes(json, flow, "homes", row->homes);
+    put_facts(json, rows, row);
     if (rows->each_stack.count)
         put_stacks(json, rows);
     json_end(json);

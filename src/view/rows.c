@@ -418,5 +418,6 @@ void rows_free(struct rows *rows)
     array_free(&rows->items);
     array_free(&rows->stacks);
     array_free(&rows->each_stack);
+    facts_free(rows->facts);
     free(rows->row_of);
 }

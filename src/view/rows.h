@@ -2,6 +2,7 @@
 #ifndef NUMALENS_VIEW_ROWS_H
 #define NUMALENS_VIEW_ROWS_H
 
+#include "analysis/facts.h"
 #include "base/array.h"
 #include "base/map64.h"
 #include "view/view.h"
@@ -46,6 +47,8 @@ struct rows {
     size_t row_of_count;
     array_of(uint32_t) stacks;             /* every stack object */
     array_of(struct row_stack) each_stack; /* of the one object that is shown, most samples first */
+    struct facts *facts;                   /* of everything, or NULL; its own */
+    bool one_object;
 };
 
 /* Facts of the whole that need every access. */

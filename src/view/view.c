@@ -15,6 +15,9 @@ int view_rows(const struct flow *flow, enum view_table table, const struct view_
     struct rows rows;
     rows_make(&rows, flow, table, options, NULL, options->limit);
     int failed = table == VIEW_FUNCTIONS ? 0 : rows_facts(&rows, NULL, err);
+    bool has_facts = options->json && (table == VIEW_OBJECTS || table == VIEW_SITES);
+    if (failed == 0 && has_facts && !(rows.facts = facts_make(flow, err)))
+        failed = -1;
     if (failed == 0 && options->json)
         failed = rows_json(&rows, options, out, err);
     else if (failed == 0)
