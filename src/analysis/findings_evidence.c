@@ -30,6 +30,13 @@ static const char *so_many(struct findings *findings, uint32_t part, uint32_t wh
     return part >= whole ? findings_text(findings, "all %u", whole) : findings_text(findings, "%u of %u", part, whole);
 }
 
+static const char *unit_of(const struct facts *facts)
+{
+    const struct trace_session *session = flow_session(facts->flow);
+    const char *unit = session ? trace_session_get(session, "latency_unit") : NULL;
+    return unit ? unit : "ns";
+}
+
 static double remote_part(const struct finding *finding)
 {
     return 100 * part_of(finding->subject->totals.remote, finding->subject->totals.home_known);
@@ -139,15 +146,18 @@ static const char *false_sharing(struct findings *findings, const struct finding
     const struct facts_subject *subject = finding->subject;
     const struct flow_totals *all = &findings->facts->totals, *own = &subject->totals;
     const struct flow_object *object = flow_object(findings->facts->flow, subject->object);
-    const char *where = "";
+    const char *where = "", *latency = "";
     if (!finding->is_site && object && subject->worst_line >= object->addr && subject->worst_line)
         where = findings_text(findings, ", most of them at offset %lu",
                               (unsigned long)(subject->worst_line - object->addr));
+    if (own->latency_count)
+        latency = findings_text(findings, " An access takes %.0f %s on average, %.0f %s in the whole program.",
+                                part_of(own->latency_sum, own->latency_count), unit_of(findings->facts),
+                                part_of(all->latency_sum, all->latency_count), unit_of(findings->facts));
     return findings_text(findings,
                          "%.0f%% of its accesses are on lines where several threads use different bytes and one writes "
-                         "(%u writers%s); an access takes %.0f on average, %.0f in the whole program.",
-                         100 * part_of(subject->false_sharing, own->samples), subject->writers, where,
-                         part_of(own->latency_sum, own->latency_count), part_of(all->latency_sum, all->latency_count));
+                         "(%u writers%s).%s",
+                         100 * part_of(subject->false_sharing, own->samples), subject->writers, where, latency);
 }
 
 static const char *saturated(struct findings *findings, const struct finding *finding)
@@ -166,8 +176,9 @@ static const char *saturated(struct findings *findings, const struct finding *fi
     else if (node->latency_count < findings_bounds.samples || count < findings_bounds.samples)
         latency = "There are too few slow accesses to compare its latency.";
     else
-        latency = findings_text(findings, "Its latency beyond the caches is %.0f, that of the other nodes %.0f: %s.",
-                                own, others, own > 1.2 * others ? "it is overloaded" : "it keeps up so far");
+        latency = findings_text(
+            findings, "Its latency beyond the caches is %.0f %s, that of the other nodes %.0f %s: %s.", own,
+            unit_of(facts), others, unit_of(facts), own > 1.2 * others ? "it is overloaded" : "it keeps up so far");
     return findings_text(
         findings, "%.0f%% of the accesses go to its memory, from %u nodes; %.0f%% of them are remote. %s",
         100 * part_of(node->samples, facts->totals.home_known), nodes_taking_part(facts, (uint32_t)finding->node),

@@ -186,17 +186,31 @@ uint32_t nodes_taking_part(const struct facts *facts, uint32_t home)
     return taking;
 }
 
+/* Samples on a node's memory that memory has to answer: not those of things in caches or on lines that go round. */
+static uint64_t node_load(const struct facts *facts, uint32_t node)
+{
+    double cached = 0;
+    array_each (&facts->objects, const struct facts_subject, object) {
+        if (object->totals.samples && object->home && object->home[node])
+            cached += (double)object->home[node] * (is_cached(facts, object) ? 1 : subject_bounced(object));
+    }
+    uint64_t all = facts->nodes[node].samples, less = (uint64_t)cached;
+    return less < all ? all - less : 0;
+}
+
 bool judge_node(const struct facts *facts, uint32_t node, struct verdict *verdict)
 {
     const struct facts_node *own = &facts->nodes[node];
-    double share = part_of(own->samples, facts->totals.home_known);
-    double most = 0.5 + 0.5 / facts->node_count; /* 75% of two nodes' traffic, 56% of eight's */
-    uint32_t taking = nodes_taking_part(facts, node);
-    *verdict = (struct verdict){.pattern = PATTERN_SATURATED_NODE, .decisive = share, .bound = most / 2};
     const struct trace_session *session = flow_session(facts->flow);
     uint64_t burst = session ? trace_session_number(session, "burst", 1) : 1;
-    verdict->looks = own->samples / (burst ? burst : 1);
-    return facts->node_count > 1 && share >= most && taking >= (facts->node_count < 3 ? 2 : 3) &&
-           own->remote >= findings_bounds.samples && verdict->looks >= findings_bounds.bursts &&
-           part_of(own->remote, own->samples) >= findings_bounds.remote;
+    double most = 0.5 + 0.5 / facts->node_count; /* 75% of two nodes' traffic, 56% of eight's */
+    *verdict = (struct verdict){
+        .pattern = PATTERN_SATURATED_NODE, .bound = most / 2, .looks = own->samples / (burst ? burst : 1)};
+    if (facts->node_count < 2 || part_of(own->samples, facts->totals.home_known) < most ||
+        own->remote < findings_bounds.samples || verdict->looks < findings_bounds.bursts ||
+        part_of(own->remote, own->samples) < findings_bounds.remote ||
+        nodes_taking_part(facts, node) < (facts->node_count < 3 ? 2 : 3))
+        return false;
+    verdict->decisive = part_of(node_load(facts, node), facts->totals.home_known);
+    return verdict->decisive >= most;
 }

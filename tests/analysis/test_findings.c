@@ -356,8 +356,12 @@ static void saturated(void **state)
     made->facts.nodes[1].latency_sum = 500 * 300;
     made->facts.nodes[1].latency_count = 500;
     patterns(made);
-    assert_true(says(worst(made)->evidence, "is 700, that of the other nodes 300: it is overloaded"));
+    assert_true(says(worst(made)->evidence, "is 700 ns, that of the other nodes 300 ns: it is overloaded"));
 
+    made->object->false_sharing = SAMPLES; /* twin: a line that goes round loads no memory */
+    made->object->totals.samples = SAMPLES;
+    assert_string_equal(patterns(made), "false-sharing");
+    made->object->false_sharing = 0;
     made->facts.nodes[0].samples = 5000; /* twin: a bit more than the others */
     assert_string_equal(patterns(made), "");
     made->facts.nodes[0] = (struct facts_node){.samples = 8000, .remote = 100}; /* twin: its own CPUs use it */
