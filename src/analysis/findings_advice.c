@@ -33,6 +33,19 @@ static bool may_duplicate(const struct consult *it)
     return it->subject->use != USE_WRITTEN && it->writes <= 100 * findings_bounds.duplicate_writes;
 }
 
+static void duplicate(struct consult *it)
+{
+    uint64_t bytes = subject_bytes(it->facts, it->subject, it->finding->is_site);
+    const char *valid =
+        it->subject->use == USE_READ_ONLY
+            ? "nobody writes it after its initialisation"
+            : text(it, "only %.1f%% of its accesses are writes, which must then go to each copy", it->writes);
+    advise(it, ACTION_DUPLICATE,
+           text(it, "%s; a copy takes %s, %u of them %s", valid, bytes_text(it, bytes), it->nodes,
+                bytes_text(it, bytes * it->nodes)),
+           code_duplicate(it));
+}
+
 static void not_duplicate(struct consult *it)
 {
     against(it, ACTION_DUPLICATE, text(it, "not duplication: %.0f%% of its accesses are writes", it->writes));
@@ -126,12 +139,12 @@ static void on_alternate(struct consult *it)
     struct by_process by = subject_by_process(it->facts, it->subject);
     if (by.pinnable)
         pin_processes(it, by);
-    if (may_duplicate(it))
-        advise(it, ACTION_DUPLICATE,
-               text(it, "only %.1f%% of its accesses are writes, so copies stay valid", it->writes),
-               code_duplicate(it));
+    if (it->subject->use == USE_READ_ONLY)
+        duplicate(it);
     if (can_move)
         advise(it, ACTION_MIGRATE, text(it, "when the turn changes; %s", move), code_migrate(it));
+    if (may_duplicate(it) && it->subject->use != USE_READ_ONLY)
+        duplicate(it);
     if (!by.pinnable)
         pin_or_not(it);
     if (it->finding->advice.count == 0)
@@ -150,19 +163,11 @@ static void on_alternate(struct consult *it)
 
 static void on_concurrent(struct consult *it)
 {
-    uint64_t bytes = subject_bytes(it->facts, it->subject, it->finding->is_site);
     struct by_process by = subject_by_process(it->facts, it->subject);
     if (by.pinnable)
         pin_processes(it, by);
-    if (may_duplicate(it)) {
-        const char *valid = it->subject->use == USE_READ_ONLY
-                                ? "nobody writes it after its initialisation"
-                                : text(it, "only %.1f%% of its accesses are writes", it->writes);
-        advise(it, ACTION_DUPLICATE,
-               text(it, "%s, so copies stay valid; a copy takes %s, %u of them %s", valid, bytes_text(it, bytes),
-                    it->nodes, bytes_text(it, bytes * it->nodes)),
-               code_duplicate(it));
-    }
+    if (may_duplicate(it))
+        duplicate(it);
     if (by.pinnable)
         against(it, ACTION_INTERLEAVE,
                 text(it, "not interleaving: %.0f%% of the accesses would still be remote", spread_part(it)));
@@ -279,7 +284,7 @@ void finding_advise(struct findings *findings, struct finding *finding)
                          .fortran = is_fortran(finding->file)};
     it.address = it.name;
     if (it.subject) {
-        it.writes = 100 * part_of(it.subject->totals.writes, it.subject->totals.samples);
+        it.writes = 100 * subject_writes(it.subject);
         it.is_static = subject_kind(facts, it.subject) == OBJECT_STATIC;
         it.home = node_number(facts, it.subject->main_home);
         it.user = node_number(facts, it.subject->main_user_node);

@@ -44,7 +44,7 @@ static double remote_part(const struct finding *finding)
 
 static double write_part(const struct finding *finding)
 {
-    return 100 * part_of(finding->subject->totals.writes, finding->subject->totals.samples);
+    return 100 * subject_writes(finding->subject);
 }
 
 static const char *after_allocation(struct findings *findings, const struct finding *finding)
@@ -114,13 +114,12 @@ static const char *shared_use(struct findings *findings, const struct finding *f
                       : subject->use == USE_READ_MOSTLY ? "it is hardly ever written"
                                                         : "it is written";
     if (finding->pattern == PATTERN_ALTERNATE_REMOTE)
-        return findings_text(
-            findings,
-            "%u threads on %u nodes use it one after the other, a turn lasts %.1f ms on average "
-            "(%.0f%% of the time slices have two nodes); %s (%.0f%% writes). %.0f%% of the accesses are "
-            "remote.",
-            subject->using_threads, subject->using_nodes, (double)subject->switch_ns * 1e-6, 100 * subject->overlap,
-            use, write_part(finding), remote_part(finding));
+        return findings_text(findings,
+                             "%u threads on %u nodes use it one after the other, a turn lasts %.1f ms on average "
+                             "(%.0f%% as mixed as by chance); %s (%.0f%% writes). %.0f%% of the accesses are "
+                             "remote.",
+                             subject->using_threads, subject->using_nodes, (double)subject->switch_ns * 1e-6,
+                             100 * subject->overlap, use, write_part(finding), remote_part(finding));
     return findings_text(
         findings,
         "%u threads on %u nodes use it at the same time (%.0f%% as mixed as by chance); %s (%.0f%% writes). "

@@ -30,6 +30,9 @@ bool subject_private(const struct facts_subject *subject);
 /* Part of its samples on lines that threads write in turn: slow wherever the page lies. */
 double subject_bounced(const struct facts_subject *subject);
 
+/* Part of its accesses that write, once it is initialised. What initialises is taken for writes. */
+double subject_writes(const struct facts_subject *subject);
+
 /* Nodes (as many as `from` and `home` have) that make at least a bound's part of the traffic to a node. */
 uint32_t nodes_taking_part(const struct facts *facts, uint32_t home);
 

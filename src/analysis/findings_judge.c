@@ -61,6 +61,14 @@ double subject_bounced(const struct facts_subject *subject)
     return part < 1 ? part : 1;
 }
 
+double subject_writes(const struct facts_subject *subject)
+{
+    uint64_t writes = subject->totals.writes, first = subject->init_samples;
+    return first < subject->totals.samples
+               ? part_of(writes > first ? writes - first : 0, subject->totals.samples - first)
+               : part_of(writes, subject->totals.samples);
+}
+
 enum object_kind subject_kind(const struct facts *facts, const struct facts_subject *subject)
 {
     const struct flow_object *object = flow_object(facts->flow, subject->object);

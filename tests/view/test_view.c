@@ -109,7 +109,7 @@ static void write_trace(bool empty)
     trace_session_free(ending);
 }
 
-enum what { REPORT = VIEW_TABLES, OBJECT };
+enum what { REPORT = VIEW_TABLES, OBJECT, FINDINGS };
 
 static char *shown(const char *machine, unsigned what, struct view_options options)
 {
@@ -127,9 +127,10 @@ static char *shown(const char *machine, unsigned what, struct view_options optio
     options.ending = trace_reader_ending(reader);
     if (options.filter.kind == 0 && !options.filter.text)
         options.filter.kind = -1;
-    int failed = what == REPORT   ? view_report(flow, &options, out, &err)
-                 : what == OBJECT ? view_object(flow, 1, &options, out, &err)
-                                  : view_rows(flow, what, &options, out, &err);
+    int failed = what == REPORT     ? view_report(flow, &options, out, &err)
+                 : what == OBJECT   ? view_object(flow, 1, &options, out, &err)
+                 : what == FINDINGS ? view_patterns(flow, &options, out, &err)
+                                    : view_rows(flow, what, &options, out, &err);
     assert_int_equal(failed, 0);
     fclose(out);
     flow_free(flow);
@@ -203,11 +204,21 @@ static void one_object(void **state)
     same_as_golden("object.txt", shown("numa:2 core:1", OBJECT, (struct view_options){.width = 100, .ascii = true}));
 }
 
+static void patterns(void **state)
+{
+    (void)state;
+    same_as_golden("patterns.txt", shown("numa:2 core:1", FINDINGS, (struct view_options){.width = 80}));
+    same_as_golden("patterns.json", shown("numa:2 core:1", FINDINGS, (struct view_options){.json = true}));
+    same_as_golden("patterns_none.txt",
+                   shown("numa:2 core:1", FINDINGS, (struct view_options){.width = 80, .filter = {.text = "nowhere"}}));
+    same_as_golden("patterns_one_node.txt", shown(NULL, FINDINGS, (struct view_options){.width = 80}));
+}
+
 /* Whatever the target calls itself, no control character reaches the terminal. */
 static void nothing_attacks_the_terminal(void **state)
 {
     (void)state;
-    for (unsigned what = 0; what <= OBJECT; what++) {
+    for (unsigned what = 0; what <= FINDINGS; what++) {
         char *text = shown("numa:2 core:1", what, (struct view_options){.width = 200});
         for (const char *at = text; *at; at++)
             assert_true((unsigned char)*at >= 0x20 || *at == '\n');
@@ -260,6 +271,7 @@ int main(void)
         told(the_report),
         told(tables),
         told(one_object),
+        told(patterns),
         told(nothing_attacks_the_terminal),
         told(an_empty_recording_says_so),
         cmocka_unit_test(filters_are_understood),
