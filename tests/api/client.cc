@@ -1,0 +1,38 @@
+// client.cc - the headers in C++: nested loops, groups with a callback, findings.
+#include <numalens/findings.h>
+#include <numalens/flow.h>
+
+#include <iostream>
+
+static int keeps_writes(const nlens_access *access, void *)
+{
+    return access->write;
+}
+
+int main(int argc, char **argv)
+{
+    nlens_error err;
+    nlens_trace *trace = nlens_open(argc > 1 ? argv[1] : "numalens.data", &err);
+    if (!trace) {
+        std::cerr << err.text << "\n";
+        return 1;
+    }
+    nlens_group *group = nlens_group_new(trace);
+    nlens_group_accesses_where(group, keeps_writes, NULL);
+    unsigned long pairs = 0;
+    nlens_foreach_object (trace, o) {
+        nlens_foreach_thread (trace, t) {
+            nlens_foreach_group_object_access (group, o, a)
+                pairs += a->thread == t;
+        }
+        const nlens_facts *facts = nlens_object_facts(o);
+        if (facts)
+            std::cout << o->label << " is " << facts->use << "\n";
+    }
+    nlens_foreach_finding (trace, f) {
+        nlens_foreach_advice (f->advice, v)
+            std::cout << f->pattern << ": " << v->action << "\n";
+    }
+    std::cout << pairs << " writes of " << nlens_group_totals(group)->samples << "\n";
+    nlens_close(trace);
+}
