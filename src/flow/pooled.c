@@ -248,7 +248,8 @@ void live_pooled_alloc(struct flow *flow, struct process *process, const struct 
     if (index == FLOW_NONE || !is_handle(alloc->pool))
         return;
     struct pool_table *table = own_table(process);
-    struct pool *pool = &table->pools.items[pool_get(table, alloc->pool)];
+    uint32_t number = pool_get(table, alloc->pool); /* may move them */
+    struct pool *pool = &table->pools.items[number];
     if (pool->listed >= pool->sweep_at)
         sweep(flow, process, pool);
     struct record *record = pool_at(&flow->records, index);
