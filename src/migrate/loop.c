@@ -21,6 +21,7 @@ enum {
 };
 
 #define LAST_WAIT_NS 5000000000u
+#define THREAD_ENDED ((uint64_t)1 << 32)
 
 struct timed_process {
     uint32_t pid;
@@ -95,14 +96,17 @@ static void see_process(struct loop *loop, uint32_t pid)
         array_push(&loop->processes, (struct timed_process){pid, procfs_cpu_ns(pid)});
 }
 
+/* Faults of a thread may be drained after the news of its end: it keeps its node until another begins by its number. */
 static uint32_t pretended_node(struct loop *loop, const struct event *event)
 {
     bool is_new;
     uint64_t *node = map64_insert(&loop->node_of_thread, thread_key(event), &is_new);
-    if (is_new) {
+    if (is_new || (event->kind == EVENT_THREAD_START && *node & THREAD_ENDED)) {
         const struct topology *topology = loop->options.topology;
         *node = (uint64_t)topology_node_of_cpu(topology, topology_deal_cpu(topology, loop->next_ordinal++));
     }
+    if (event->kind == EVENT_THREAD_EXIT)
+        *node |= THREAD_ENDED;
     return (uint32_t)*node;
 }
 
@@ -118,7 +122,7 @@ static void take_access(struct loop *loop, const struct event *event, uint64_t a
                         uint32_t latency, bool timed)
 {
     uint32_t node = node_of(loop, event, cpu);
-    memory_touch(&loop->memory, event->pid, addr, node);
+    memory_touch(&loop->memory, event->pid, addr, node, false);
     struct page_access access = {.addr = addr,
                                  .pid = event->pid,
                                  .thread = event->tid,
@@ -137,7 +141,7 @@ static void take(struct loop *loop, const struct event *event)
                     event->sample.latency, event->sample.flags & SAMPLE_HAS_LATENCY);
         break;
     case EVENT_TOUCH: /* a first touch: it says where a pretended page lies, and is no sample of use */
-        memory_touch(&loop->memory, event->pid, event->touch.addr, node_of(loop, event, event->touch.cpu));
+        memory_touch(&loop->memory, event->pid, event->touch.addr, node_of(loop, event, event->touch.cpu), true);
         break;
     case EVENT_PROCESS_START:
         array_push(&loop->forget, event->pid);
@@ -146,10 +150,8 @@ static void take(struct loop *loop, const struct event *event)
         node_of(loop, event, 0);
         break;
     case EVENT_THREAD_START:
-        node_of(loop, event, 0);
-        break;
     case EVENT_THREAD_EXIT:
-        map64_remove(&loop->node_of_thread, thread_key(event));
+        node_of(loop, event, 0);
         break;
     default:
         break;

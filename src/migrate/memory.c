@@ -18,7 +18,7 @@
 
 /* Large enough that entering the kernel costs nothing beside moving, small enough that a call soon ends: the target's
  * threads that fault meanwhile wait for its memory lock. */
-enum { BATCH = 2048, STUCK_MOST = 8, UNTOLD = INT32_MIN };
+enum { BATCH = 2048, STUCK_MOST = 8, UNTOLD = INT32_MIN, BLOCK_SHIFT = 21 };
 
 static int kernel_locate(void *context, uint32_t pid, const uint64_t *pages, size_t count, int32_t *homes,
                          struct error *err)
@@ -149,7 +149,8 @@ struct memory memory_kernel(const struct topology *topology)
 
 struct pretended_process {
     uint32_t pid;
-    struct map64 homes; /* page number, to node */
+    struct map64 homes;  /* page number, to node */
+    struct map64 blocks; /* number of 2 MiB, to the home of the page that faulted there last */
 };
 
 struct pretended {
@@ -159,13 +160,22 @@ struct pretended {
     array_of(struct pretended_process) processes;
 };
 
-static struct map64 *pretended_homes(struct pretended *machine, uint32_t pid)
+static struct pretended_process *pretended_process(struct pretended *machine, uint32_t pid)
 {
     array_each (&machine->processes, struct pretended_process, process)
         if (process->pid == pid)
-            return &process->homes;
+            return process;
     array_push(&machine->processes, (struct pretended_process){.pid = pid});
-    return &machine->processes.items[machine->processes.count - 1].homes;
+    return &machine->processes.items[machine->processes.count - 1];
+}
+
+/* A fault may bring in a whole huge page: pages beside one that faulted lie where that does, as `report` has it. */
+static int32_t pretended_home(const struct pretended_process *process, const struct pretended *machine, uint64_t page)
+{
+    const uint64_t *home = map64_find(&process->homes, page);
+    if (!home)
+        home = map64_find(&process->blocks, page >> (BLOCK_SHIFT - machine->shift));
+    return home ? (int32_t)*home : -ENOENT;
 }
 
 static int pretended_locate(void *context, uint32_t pid, const uint64_t *pages, size_t count, int32_t *homes,
@@ -174,11 +184,9 @@ static int pretended_locate(void *context, uint32_t pid, const uint64_t *pages, 
     struct pretended *machine = context;
     (void)err;
     pthread_mutex_lock(&machine->lock);
-    struct map64 *known = pretended_homes(machine, pid);
-    for (size_t i = 0; i < count; i++) {
-        const uint64_t *home = map64_find(known, pages[i] >> machine->shift);
-        homes[i] = home ? (int32_t)*home : -ENOENT;
-    }
+    const struct pretended_process *process = pretended_process(machine, pid);
+    for (size_t i = 0; i < count; i++)
+        homes[i] = pretended_home(process, machine, pages[i] >> machine->shift);
     pthread_mutex_unlock(&machine->lock);
     return 0;
 }
@@ -189,9 +197,9 @@ static int pretended_move(void *context, uint32_t pid, const uint64_t *pages, co
     struct pretended *machine = context;
     (void)err;
     pthread_mutex_lock(&machine->lock);
-    struct map64 *known = pretended_homes(machine, pid);
+    struct pretended_process *process = pretended_process(machine, pid);
     for (size_t i = 0; i < count; i++) {
-        *map64_insert(known, pages[i] >> machine->shift, NULL) = nodes[i];
+        *map64_insert(&process->homes, pages[i] >> machine->shift, NULL) = nodes[i];
         answers[i] = (int32_t)nodes[i];
     }
     pthread_mutex_unlock(&machine->lock);
@@ -201,8 +209,10 @@ static int pretended_move(void *context, uint32_t pid, const uint64_t *pages, co
 static void pretended_close(void *context)
 {
     struct pretended *machine = context;
-    array_each (&machine->processes, struct pretended_process, process)
+    array_each (&machine->processes, struct pretended_process, process) {
         map64_free(&process->homes);
+        map64_free(&process->blocks);
+    }
     array_free(&machine->processes);
     pthread_mutex_destroy(&machine->lock);
     free(machine);
@@ -217,17 +227,20 @@ struct memory memory_pretended(const struct topology *topology)
     return (struct memory){machine, pretended_locate, pretended_move, pretended_close};
 }
 
-void memory_touch(const struct memory *memory, uint32_t pid, uint64_t addr, uint32_t node)
+void memory_touch(const struct memory *memory, uint32_t pid, uint64_t addr, uint32_t node, bool fault)
 {
     if (memory->close != pretended_close)
         return;
     struct pretended *machine = memory->context;
     pthread_mutex_lock(&machine->lock);
     uint64_t page = addr >> machine->shift;
-    bool is_new;
-    uint64_t *home = map64_insert(pretended_homes(machine, pid), page, &is_new);
-    if (is_new)
-        *home = (uint64_t)topology_home_of_page(machine->topology, page << machine->shift, (int)node);
+    struct pretended_process *process = pretended_process(machine, pid);
+    if (fault || pretended_home(process, machine, page) < 0) {
+        uint64_t home = (uint64_t)topology_home_of_page(machine->topology, page << machine->shift, (int)node);
+        *map64_insert(&process->homes, page, NULL) = home;
+        if (fault && machine->topology->home == HOME_FIRST_TOUCH)
+            *map64_insert(&process->blocks, page >> (BLOCK_SHIFT - machine->shift), NULL) = home;
+    }
     pthread_mutex_unlock(&machine->lock);
 }
 
@@ -237,6 +250,8 @@ void memory_forget(const struct memory *memory, uint32_t pid)
         return;
     struct pretended *machine = memory->context;
     pthread_mutex_lock(&machine->lock);
-    map64_free(pretended_homes(machine, pid));
+    struct pretended_process *process = pretended_process(machine, pid);
+    map64_free(&process->homes);
+    map64_free(&process->blocks);
     pthread_mutex_unlock(&machine->lock);
 }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "topology/topology.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,8 +29,10 @@ struct memory memory_kernel(const struct topology *topology);
 /* A table: pages lie where they were first touched, or as the topology's home rule says, until they are moved. */
 struct memory memory_pretended(const struct topology *topology);
 
-/* A page of a pretended machine was touched from a node. Does nothing when its home is known. From any thread. */
-void memory_touch(const struct memory *memory, uint32_t pid, uint64_t addr, uint32_t node);
+/* A page of a pretended machine was touched from a node. `fault`: for the first time, as the kernel says, and maybe its
+ * neighbours with it (a huge page); else this is a sampled access, which counts only when nothing is known. From any
+ * thread. */
+void memory_touch(const struct memory *memory, uint32_t pid, uint64_t addr, uint32_t node, bool fault);
 
 /* All that is known of a process's pages is void: it began another program. Likewise. */
 void memory_forget(const struct memory *memory, uint32_t pid);

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
@@ -147,7 +148,13 @@ struct worker *worker_new(const struct loop_options *options, struct nlens_machi
     pthread_cond_init(&worker->changed, &attributes);
     pthread_condattr_destroy(&attributes);
     pthread_mutex_init(&worker->lock, NULL);
-    if (pthread_create(&worker->thread, NULL, run, worker) == 0)
+    /* Signals are for the thread that drains: one that came here would not wake it. */
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int code = pthread_create(&worker->thread, NULL, run, worker);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (code == 0)
         return worker;
     pthread_cond_destroy(&worker->changed);
     pthread_mutex_destroy(&worker->lock);

@@ -1,0 +1,207 @@
+/* migrate/source_faults.c - one software event per thread counts page faults with their addresses; no privilege is needed
+ * for a process of the same user.
+ *
+ * A page that is mapped does not fault again by itself. Two things make it: NUMA balancing, when the administrator has
+ * switched it on, unmaps pages now and then to see who uses them; and clearing the soft-dirty bits of a process
+ * (/proc/PID/clear_refs) write-protects its pages, so that the next write to each faults. The latter is done at the start of
+ * an interval, as often as the budget allows: each fault costs the process about a microsecond. */
+#include "migrate/source.h"
+
+#include "base/array.h"
+#include "base/mem.h"
+#include "capture/perf_ring.h"
+#include "capture/probe.h"
+#include "migrate/procfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RING_PAGES = 16, SOFT_DIRTY_BIT = 55, FAULT_NS = 1000 };
+
+struct watched {
+    uint32_t tid;
+    struct perf_ring ring;
+};
+
+struct faults {
+    uint32_t pid;
+    double budget;
+    bool arms;  /* soft-dirty works */
+    bool armed; /* in this interval */
+    array_of(struct watched) threads;
+    uint64_t seen, lost, seen_before; /* faults */
+    uint64_t cpu_before;
+    double credit_ns; /* that arming may cost before the next one */
+};
+
+struct fault_record {
+    struct perf_event_header header;
+    uint64_t ip;
+    uint32_t pid, tid;
+    uint64_t time, addr;
+    uint32_t cpu, reserved;
+};
+
+struct lost_record {
+    struct perf_event_header header;
+    uint64_t id, lost;
+};
+
+/* Whether a page that was written to is marked so: the bit is always 0 in kernels without. */
+static bool has_soft_dirty(void)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint64_t entry = 0;
+    char *memory = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    *(volatile char *)memory = 1;
+    int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    bool read = fd >= 0 && pread(fd, &entry, sizeof entry, (off_t)((uintptr_t)memory / page * sizeof entry)) ==
+                               (ssize_t)sizeof entry;
+    if (fd >= 0)
+        close(fd);
+    munmap(memory, page);
+    return read && entry >> SOFT_DIRTY_BIT & 1;
+}
+
+static bool clear_soft_dirty(uint32_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%u/clear_refs", pid);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    bool cleared = fd >= 0 && write(fd, "4", 1) == 1;
+    if (fd >= 0)
+        close(fd);
+    return cleared;
+}
+
+static int begin(void *context, uint32_t tid, struct error *err)
+{
+    struct faults *faults = context;
+    struct perf_event_attr attr = {
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof attr,
+        .config = PERF_COUNT_SW_PAGE_FAULTS,
+        .sample_period = 1,
+        .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
+        .use_clockid = 1,
+        .clockid = CLOCK_MONOTONIC_RAW,
+    };
+    struct watched watched = {.tid = tid};
+    int code = perf_ring_open(&watched.ring, &attr, (pid_t)tid, -1, RING_PAGES);
+    if (code == -ESRCH)
+        return 0;
+    if (code < 0)
+        return probe_explain_perf(code, err);
+    array_push(&faults->threads, watched);
+    return 0;
+}
+
+static void end(void *context, uint32_t tid)
+{
+    struct faults *faults = context;
+    for (size_t i = 0; i < faults->threads.count; i++) {
+        if (faults->threads.items[i].tid != tid)
+            continue;
+        perf_ring_close(&faults->threads.items[i].ring);
+        faults->threads.items[i] = faults->threads.items[--faults->threads.count];
+        return;
+    }
+}
+
+static void take_fault(struct faults *faults, const struct fault_record *record, source_take *take, void *taker)
+{
+    struct event event = {.time = record->time, .pid = record->pid, .tid = record->tid, .kind = EVENT_SAMPLE};
+    event.sample = (struct event_sample){
+        .addr = record->addr,
+        .cpu = (uint16_t)record->cpu,
+        .source = SOURCE_FAULTS,
+        .flags = faults->armed ? SAMPLE_WRITE : SAMPLE_READ,
+    };
+    faults->seen++;
+    take(taker, &event);
+}
+
+static void drain(void *context, source_take *take, void *taker)
+{
+    struct faults *faults = context;
+    array_each (&faults->threads, struct watched, watched) {
+        const struct perf_event_header *record;
+        while ((record = perf_ring_peek(&watched->ring))) {
+            if (record->type == PERF_RECORD_SAMPLE && record->size >= sizeof(struct fault_record))
+                take_fault(faults, (const struct fault_record *)record, take, taker);
+            else if (record->type == PERF_RECORD_LOST && record->size >= sizeof(struct lost_record))
+                faults->lost += ((const struct lost_record *)record)->lost;
+            perf_ring_next(&watched->ring, record);
+        }
+        perf_ring_release(&watched->ring);
+    }
+}
+
+/* What the process may lose to faults grows with its CPU time, and is spent by those that were seen. */
+static void interval(void *context, bool wanted)
+{
+    struct faults *faults = context;
+    uint64_t cpu = procfs_cpu_ns(faults->pid), all = faults->seen + faults->lost;
+    faults->credit_ns += (double)(cpu > faults->cpu_before ? cpu - faults->cpu_before : 0) * faults->budget;
+    faults->credit_ns -= faults->armed ? (double)(all - faults->seen_before) * FAULT_NS : 0;
+    faults->cpu_before = cpu;
+    faults->seen_before = all;
+    if (faults->credit_ns > 1e9 * faults->budget)
+        faults->credit_ns = 1e9 * faults->budget;
+    faults->armed = wanted && faults->arms && faults->credit_ns >= 0 && clear_soft_dirty(faults->pid);
+}
+
+static uint64_t cost_ns(void *context)
+{
+    const struct faults *faults = context;
+    return (faults->seen + faults->lost) * FAULT_NS;
+}
+
+static uint64_t lost(void *context)
+{
+    return ((const struct faults *)context)->lost;
+}
+
+static void close_faults(void *context)
+{
+    struct faults *faults = context;
+    array_each (&faults->threads, struct watched, watched)
+        perf_ring_close(&watched->ring);
+    array_free(&faults->threads);
+    free(faults);
+}
+
+int source_faults_open(struct source *source, uint32_t pid, double budget, struct error *err)
+{
+    struct faults *faults = mem_zalloc(sizeof *faults);
+    *source = (struct source){faults, "faults", "", "", begin, end, drain, interval, cost_ns, lost, close_faults};
+    faults->pid = pid;
+    faults->budget = budget;
+    faults->cpu_before = procfs_cpu_ns(pid);
+    faults->arms = has_soft_dirty() && clear_soft_dirty(pid);
+    bool hints = procfs_numa_balancing() > 0;
+    if (begin(faults, pid, err) < 0) {
+        close_faults(faults);
+        return err->code;
+    }
+    end(faults, pid); /* its threads are told by the caller, this one among them */
+    snprintf(source->sees, sizeof source->sees, "page faults: first touches%s%s",
+             faults->arms ? ", the first write to a page in an interval" : "",
+             hints ? ", and the kernel's NUMA hinting faults" : "");
+    if (!faults->arms && !hints)
+        snprintf(source->lacks, sizeof source->lacks,
+                 "this kernel shows only first touches of a running process: it has no soft-dirty tracking, and "
+                 "kernel.numa_balancing is off. Start the program with numalens migrate -- PROGRAM instead, or let an "
+                 "administrator run sysctl kernel.numa_balancing=1");
+    return 0;
+}
