@@ -194,16 +194,19 @@ uint32_t nodes_taking_part(const struct facts *facts, uint32_t home)
     return taking;
 }
 
-/* Samples on a node's memory that memory has to answer: not those of things in caches or on lines that go round. */
+/* Samples on a node's memory that load it: not those of things in caches or on lines that go round, nor of what nodes
+ * use one after the other. */
 static uint64_t node_load(const struct facts *facts, uint32_t node)
 {
-    double cached = 0;
+    double less = 0;
     array_each (&facts->objects, const struct facts_subject, object) {
-        if (object->totals.samples && object->home && object->home[node])
-            cached += (double)object->home[node] * (is_cached(facts, object) ? 1 : subject_bounced(object));
+        if (object->totals.samples == 0 || !object->home || !object->home[node])
+            continue;
+        bool turns = object->sharing == SHARING_ALL && object->turns == TURNS_DISJOINT;
+        less += (double)object->home[node] * (turns || is_cached(facts, object) ? 1 : subject_bounced(object));
     }
-    uint64_t all = facts->nodes[node].samples, less = (uint64_t)cached;
-    return less < all ? all - less : 0;
+    uint64_t all = facts->nodes[node].samples;
+    return less < (double)all ? all - (uint64_t)less : 0;
 }
 
 bool judge_node(const struct facts *facts, uint32_t node, struct verdict *verdict)

@@ -362,6 +362,9 @@ static void saturated(void **state)
     made->object->totals.samples = SAMPLES;
     assert_string_equal(patterns(made), "false-sharing");
     made->object->false_sharing = 0;
+    made->object->turns = TURNS_DISJOINT; /* twin: one node at a time */
+    assert_string_equal(patterns(made), "");
+    made->object->turns = TURNS_CONCURRENT;
     made->facts.nodes[0].samples = 5000; /* twin: a bit more than the others */
     assert_string_equal(patterns(made), "");
     made->facts.nodes[0] = (struct facts_node){.samples = 8000, .remote = 100}; /* twin: its own CPUs use it */
