@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *const pattern_names[PATTERNS][2] = {
     [PATTERN_REMOTE_AFTER_ALLOCATION] = {"remote-after-allocation", "made on one node, used on another"},
@@ -132,27 +133,44 @@ static void judge_nodes(struct findings *findings)
     }
 }
 
+/* By whole percents of the time; findings that differ by less differ by chance, and then by how much is remote. */
 static int by_weight(const void *left, const void *right)
 {
     const struct finding *a = left, *b = right;
-    if (a->lost_time_share != b->lost_time_share)
-        return a->lost_time_share > b->lost_time_share ? -1 : 1;
+    int lost_a = (int)(100 * a->lost_time_share + 0.5), lost_b = (int)(100 * b->lost_time_share + 0.5);
+    if (lost_a != lost_b)
+        return lost_a > lost_b ? -1 : 1;
     if (a->remote_samples != b->remote_samples)
         return a->remote_samples > b->remote_samples ? -1 : 1;
     return a->pattern < b->pattern ? -1 : a->pattern > b->pattern;
 }
 
-/* A node that is slow because of one object stands behind the object: there the change is to be made. */
+static bool lies_on(const struct finding *finding, int node)
+{
+    return finding->subject && finding->subject->main_home == node && finding->pattern != PATTERN_FALSE_SHARING;
+}
+
+/* A node whose traffic is mostly that of objects with findings of their own stands behind these: there the change is to be
+ * made. */
 static void put_nodes_behind(struct findings *findings)
 {
-    for (size_t i = 0; i + 1 < findings->items.count; i++) {
-        struct finding node = findings->items.items[i], *next = &findings->items.items[i + 1];
-        if (node.subject || !next->subject || next->subject->main_home != node.node ||
-            next->remote_samples * 2 < node.remote_samples)
+    struct finding *items = findings->items.items;
+    for (size_t i = findings->items.count; i-- > 0;) {
+        if (items[i].subject)
             continue;
-        findings->items.items[i] = *next;
-        *next = node;
-        i++;
+        struct finding node = items[i];
+        uint64_t covered = 0;
+        size_t last = i;
+        for (size_t k = 0; k < findings->items.count; k++) {
+            if (!lies_on(&items[k], node.node))
+                continue;
+            covered += items[k].remote_samples;
+            last = k > last ? k : last;
+        }
+        if (covered * 2 < node.remote_samples)
+            continue;
+        memmove(&items[i], &items[i + 1], (last - i) * sizeof *items);
+        items[last] = node;
     }
 }
 
@@ -188,12 +206,15 @@ static void judge_gate(struct findings *findings)
                           "would not cost (a remote access beyond the caches takes %.1f times a local one, "
                           "%s).",
                           100 * findings->remote_time_share, 1 + facts->remote_penalty, penalty);
+    else if (ratio < 0.01)
+        findings->gate = findings_text(
+            findings, "NUMA is not what slows this program: %.1f%% of its accesses are remote.", 100 * ratio);
     else
         findings->gate =
             findings_text(findings,
                           "NUMA is not what slows this program: at most %.1f%% of its time is waiting "
                           "that local memory would not cost (bound: %.0f%%), though %.1f%% of the accesses "
-                          "are remote; caches answer the others.",
+                          "are remote: caches and prefetching answer most of them.",
                           100 * findings->remote_time_share, 100 * findings->gate_bound, 100 * ratio);
 }
 
@@ -209,6 +230,7 @@ struct findings *findings_make(const struct facts *facts)
     array_each (&facts->objects, const struct facts_subject, object)
         if (object->site == FLOW_NONE && object->totals.samples)
             judge_subject(findings, object, false, sources);
+    array_sort(&findings->items, by_weight); /* a node names its hottest */
     judge_nodes(findings);
     array_sort(&findings->items, by_weight);
     put_nodes_behind(findings);
