@@ -97,9 +97,8 @@ static void on_after_allocation(struct consult *it)
     else
         advise(it, ACTION_ALLOCATE_NEAR,
                text(it, "node %d uses it, and %.0f%% of the accesses are remote", it->user, remote), code_near(it));
-    if (!it->fortran)
-        advise(it, ACTION_MIGRATE,
-               "where its user is not known yet when it is allocated; pays when it is used for long", code_migrate(it));
+    advise(it, ACTION_MIGRATE, "where its user is not known yet when it is allocated; pays when it is used for long",
+           code_migrate(it));
     against(it, ACTION_INTERLEAVE,
             text(it, "not interleaving: %.0f%% of the accesses would still be remote", spread_part(it)));
     if (may_duplicate(it))
@@ -118,9 +117,8 @@ static void on_far_initialised(struct consult *it)
                 "a page lies where it is touched first, and its %u threads keep to their parts (%.0f%% above chance)",
                 it->subject->using_threads, 100 * it->subject->parted),
            code_touch(it));
-    if (!it->fortran)
-        advise(it, ACTION_MIGRATE, "where its initialisation must stay as it is; each thread moves its part once",
-               code_migrate(it));
+    advise(it, ACTION_MIGRATE, "where its initialisation must stay as it is; each thread moves its part once",
+           code_migrate(it));
     against(it, ACTION_INTERLEAVE,
             text(it, "not interleaving: %.0f%% of the accesses would still be remote", spread_part(it)));
     against(it, ACTION_DUPLICATE, "not duplication: the threads use different parts, there is nothing to copy");

@@ -18,12 +18,16 @@ const char *code_near(struct consult *it)
 
 const char *code_migrate(struct consult *it)
 {
+    if (it->fortran)
+        return text(it, "numalens migrate -- %s", it->app);
     return text(it,
                 "/* in the thread that uses it from now on;\n"
                 "   <numa.h>, <numaif.h>, -lnuma; from the start of a page */\n"
                 "unsigned long here = 1ul << numa_node_of_cpu(sched_getcpu());\n"
-                "mbind(%s, size, MPOL_BIND, &here, 64, MPOL_MF_MOVE);",
-                it->address);
+                "mbind(%s, size, MPOL_BIND, &here, 64, MPOL_MF_MOVE);\n"
+                "/* or, without a change: */\n"
+                "numalens migrate -- %s",
+                it->address, it->app);
 }
 
 const char *code_touch(struct consult *it)

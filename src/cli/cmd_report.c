@@ -14,11 +14,12 @@
 
 static const char description[] =
     "Says how much memory traffic is remote, which objects and threads cause it, and how slow it is.\v"
-    "Without a table: the whole report. Tables: objects, sites, threads, functions, processes; or 'object ID' for one "
-    "object.\n"
+    "Without a table: the whole report. Tables: patterns (what is wrong and what to do), objects, sites, threads,\n"
+    "functions, processes; or 'object ID' for one object.\n"
     "FILE is numalens.data unless named.\n\n"
     "EXAMPLES\n"
     "  numalens report\n"
+    "  numalens report patterns\n"
     "  numalens report objects --sort remote --limit 5\n"
     "  numalens report sites --filter kind=heap --filter min-share=1%\n"
     "  numalens report object 12\n"
@@ -135,10 +136,13 @@ static int understand(struct arguments *arguments, struct error *err)
     }
     arguments->path = at < arguments->word_count ? arguments->words[at++] : "numalens.data";
     if (at < arguments->word_count)
-        return error_set(err, -EINVAL,
-                         "'%s' is no table; there are objects, sites, threads, functions, processes, and object ID",
-                         arguments->words[0]);
+        return error_set(
+            err, -EINVAL,
+            "'%s' is no table; there are patterns, objects, sites, threads, functions, processes, and object ID",
+            arguments->words[0]);
     enum view_table sorted = arguments->table == VIEW_TABLES ? VIEW_SITES : arguments->table;
+    if (arguments->view.sort && arguments->patterns)
+        return error_set(err, -EINVAL, "patterns are in order already: worst first");
     if (arguments->view.sort && !view_sort_key(sorted, arguments->view.sort))
         return error_set(err, -EINVAL, "cannot sort by '%s'; the keys are %s", arguments->view.sort,
                          view_sort_keys(sorted));
