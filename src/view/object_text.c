@@ -205,6 +205,8 @@ static void put_object(const struct rows *rows, const struct row *row, const str
     put_line(out, "what", text);
     if (row->kind == OBJECT_FILE)
         put_part(flow, object, out);
+    if (*row->variable)
+        put_line(out, "variable", row->variable);
     if (row->label)
         put_line(out, "site", row->label);
     if (*row->via)

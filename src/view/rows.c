@@ -379,6 +379,7 @@ void rows_one_object(struct rows *rows, const struct flow *flow, uint32_t object
     map64_free(&leads);
     array_push(&rows->items, rows_with_stacks(rows, object));
     rows_each_stack(rows);
+    rows_variables(rows);
 }
 
 void rows_make(struct rows *rows, const struct flow *flow, enum view_table table, const struct view_options *options,
@@ -390,6 +391,7 @@ void rows_make(struct rows *rows, const struct flow *flow, enum view_table table
     switch (table) {
     case VIEW_OBJECTS:
         select_objects(rows, &options->filter, sort, limit);
+        rows_variables(rows);
         return;
     case VIEW_SITES:
         make_sites(rows);
@@ -405,6 +407,8 @@ void rows_make(struct rows *rows, const struct flow *flow, enum view_table table
         break;
     }
     select_rows(rows, &options->filter, sort, limit);
+    if (table == VIEW_SITES)
+        rows_variables(rows);
 }
 
 void rows_free(struct rows *rows)
@@ -419,5 +423,6 @@ void rows_free(struct rows *rows)
     array_free(&rows->stacks);
     array_free(&rows->each_stack);
     facts_free(rows->facts);
+    strtab_free(rows->variables);
     free(rows->row_of);
 }

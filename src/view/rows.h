@@ -18,6 +18,7 @@ struct row { /* an object (of stacks, all of a process), or a site with its obje
     uint32_t site;
     uint8_t kind;
     const char *name, *label, *file, *module, *via; /* label: of the site, or NULL */
+    const char *variable;                           /* what the source calls it, or "" */
     uint32_t line, pid, process, alloc_thread;
     uint64_t size, count, bytes, born, died;
     uint64_t offset; /* file: where in the file it begins; of several, the first */
@@ -41,6 +42,7 @@ struct rows {
     enum view_table table;
     const struct flow *flow;
     array_of(struct row) items;
+    struct strtab *variables; /* owns the rows' names, where there are any */
     size_t matching;          /* before the limit */
     uint64_t samples, remote; /* of the whole flow: what shares are of */
     uint32_t *row_of;         /* object (or, of threads and processes, thread) -> row, or FLOW_NONE */
@@ -69,6 +71,9 @@ void rows_free(struct rows *rows);
 /* Reads every access once for the rows' threads, homes and percentiles, and (unless NULL) the whole's. */
 int rows_facts(struct rows *rows, struct row_facts *facts, struct error *err);
 void row_facts_free(struct row_facts *facts);
+
+/* variables.c: names of what objects' and sites' rows allocate, out of the source where it is at hand. */
+void rows_variables(struct rows *rows);
 
 /* Whether rows are made of threads, not of objects. */
 static inline bool rows_by_thread(const struct rows *rows)

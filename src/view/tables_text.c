@@ -58,6 +58,14 @@ static void put_threads(struct table *table, const struct flow *flow, const stru
     table_cell(table, "%s%s", name, others);
 }
 
+/* "s->basis(faces.c:55) in read_subspace": what a reader looks for comes first, since long cells are cut. */
+static void put_variable(struct table *table, const struct flow *flow, const struct row *row)
+{
+    const char *twin = strstr(row->name, ") #"); /* several sites on one line */
+    table_cell(table, "%s(%s:%u)%s in %s%s%s", row->variable, base_name(row->file), row->line, twin ? twin + 1 : "",
+               flow_site(flow, row->site)->function, *row->via ? " via " : "", row->via);
+}
+
 void table_object(struct table *table, const struct flow *flow, const struct row *row)
 {
     const struct flow_thread *owner = row->alloc_thread != FLOW_NONE ? flow_thread(flow, row->alloc_thread) : NULL;
@@ -71,10 +79,10 @@ void table_object(struct table *table, const struct flow *flow, const struct row
         table_cell(table, "%s (%s)", row->name, row->module);
     else if (row->label && row->name != row->label)
         table_cell(table, "%s, mapped by %s", row->name, row->label);
-    else if (*row->via)
-        table_cell(table, "%s via %s", row->name, row->via);
+    else if (*row->variable)
+        put_variable(table, flow, row);
     else
-        table_cell(table, "%s", row->name);
+        table_cell(table, "%s%s%s", row->name, *row->via ? " via " : "", row->via);
 }
 
 static void print_objects(const struct rows *rows, const struct view_options *options, const char *unit,

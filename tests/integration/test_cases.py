@@ -35,8 +35,10 @@ class Case:
             result["text"] = text.out.decode()
             return result
 
-    def site(self, name, rows="sites"):
-        return nlens.row_at(self.before[rows], self.source, nlens.site_line("cases/" + self.source, name))
+    def site(self, name):
+        row = nlens.row_at(self.before["sites"], self.source, nlens.site_line("cases/" + self.source, name))
+        assert row["variable"] == name, row
+        return row
 
     def finding(self, name):
         found = [row for row in self.before["patterns"] if row["name"] == name]
