@@ -214,8 +214,11 @@ static void judge_gate(struct findings *findings)
             findings_text(findings,
                           "NUMA is not what slows this program: at most %.1f%% of its time is waiting "
                           "that local memory would not cost (bound: %.0f%%), though %.1f%% of the accesses "
-                          "are remote: caches and prefetching answer most of them.",
-                          100 * findings->remote_time_share, 100 * findings->gate_bound, 100 * ratio);
+                          "are remote: caches and prefetching answer most of them.%s",
+                          100 * findings->remote_time_share, 100 * findings->gate_bound, 100 * ratio,
+                          flow_topology(facts->flow)->pretended
+                              ? " By latency alone: a pretended machine has no narrow path to far memory."
+                              : "");
 }
 
 struct findings *findings_make(const struct facts *facts)

@@ -15,6 +15,11 @@ static const char *bold(const struct view_options *options, bool on)
     return !options->color ? "" : on ? "\033[1m" : "\033[0m";
 }
 
+static const char *gate_color(const struct findings *findings, const struct view_options *options)
+{
+    return !options->color ? "" : findings->numa_bound ? "\033[1;31m" : "\033[1;32m";
+}
+
 /* "97.1% of the remote accesses, up to 31% of the time, confidence 97%" */
 static char *amount(const struct finding *finding)
 {
@@ -100,8 +105,7 @@ void patterns_text(const struct findings *findings, const struct view_options *o
 {
     size_t number = 0, count = matching(findings, options);
     const struct topology *topology = flow_topology(findings->facts->flow);
-    paragraph(out, 0, options->width, options->color ? findings->numa_bound ? "\033[1;31m" : "\033[1;32m" : "", "%s",
-              findings->gate);
+    paragraph(out, 0, options->width, gate_color(findings, options), "%s", findings->gate);
     if (count == 0)
         paragraph(out, 0, options->width, "", "No pattern was found%s.", findings->items.count ? " that matches" : "");
     else
@@ -145,17 +149,15 @@ static void in_short(const struct findings *findings, const struct view_options 
 
 int report_findings(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err)
 {
-    if (flow_totals(flow).samples == 0)
+    /* Facts take their time: on one node, where nothing can be remote, they are for those who ask. */
+    if (flow_totals(flow).home_known == 0 || flow_topology(flow)->node_count < 2)
         return 0;
     struct facts *facts = facts_make(flow, err);
     if (!facts)
         return -1;
     struct findings *findings = findings_make(facts);
-    if (facts->node_count > 1 && facts->totals.home_known)
-        paragraph(out, 2, options->width, options->color ? findings->numa_bound ? "\033[1;31m" : "\033[1;32m" : "",
-                  "%s", findings->gate);
-    if ((facts->node_count > 1 && facts->totals.home_known) || findings->items.count)
-        in_short(findings, options, out);
+    paragraph(out, 2, options->width, gate_color(findings, options), "%s", findings->gate);
+    in_short(findings, options, out);
     findings_free(findings);
     facts_free(facts);
     return 0;
