@@ -5,11 +5,10 @@
  * Ends with status 77 where there is no node 1. */
 #include "team.h"
 
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { PAGES = 64, COUNT = PAGES * PAGE / sizeof(long), MOVE_MINE = 2 };
+enum { PAGES = 64, COUNT = PAGES * PAGE / sizeof(long), MOVE_MINE = 2, POLICY_BIND = 2 };
 
 /* How many of the pages are on `node` afterwards. */
 static size_t move_to(char *pages, int node)
@@ -33,6 +32,9 @@ int main(int argc, char **argv)
     team_init(argc, argv, "moved|stays", 200000000);
     long *array = aligned_alloc(PAGE, PAGES * PAGE); /* site: array */
     example_need(array, "aligned_alloc");
+    /* Both nodes are allowed, and the kernel is not to balance by itself. */
+    unsigned long both = 3;
+    syscall(SYS_mbind, array, (size_t)PAGES * PAGE, POLICY_BIND, &both, 8 * sizeof both, 0);
     team_fill(array, COUNT);
     if (move_to((char *)array, 1) < PAGES) {
         fprintf(stderr, "moved_pages: pages cannot be put on node 1\n");

@@ -26,8 +26,10 @@ enum { PLACE_THREAD = 0xffff, PLACE_COUNT_SHIFT = 24, PLACE_COUNT_MOST = 255 };
 struct line {
     uint64_t addr;
     uint32_t first;  /* user, or FLOW_NONE */
-    uint32_t thread; /* of the last burst */
-    uint32_t bursts, changes;
+    uint32_t thread; /* of the last look */
+    uint32_t bursts;
+    uint32_t looks, changes; /* as in turns.c */
+    uint64_t time;           /* of the last look */
 };
 
 struct line_user { /* one thread's use of one object on a line */
@@ -119,8 +121,12 @@ void lines_add(struct gathering *gathering, const struct flow_access *access, ui
     user->last_burst = burst;
     user->bursts++;
     line->bursts++;
+    if (line->thread != FLOW_NONE && access->time < line->time + TURNS_SLICE_NS)
+        return;
+    line->looks += line->thread != FLOW_NONE;
     line->changes += line->thread != FLOW_NONE && line->thread != access->thread;
     line->thread = access->thread;
+    line->time = access->time;
 }
 
 enum verdict { NOT_SHARED, SHARED_TRULY, SHARED_FALSELY };
@@ -181,7 +187,7 @@ static bool is_concurrent(const struct line *line, const struct sharer *sharers,
     double squares = 0, total = line->bursts;
     for (size_t i = 0; i < count; i++)
         squares += (double)sharers[i].bursts * sharers[i].bursts;
-    double expected = total - squares / total;
+    double expected = line->looks * (1 - squares / (total * total));
     return expected > 0 && line->changes >= CONCURRENT * expected;
 }
 

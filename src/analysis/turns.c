@@ -1,10 +1,13 @@
 /* analysis/turns.c - do threads take turns at a subject, or use it at the same time?
  *
  * Look at the bursts that hit it, in order of time. When threads come and go at random among each other, a burst is
- * followed by another thread's as often as chance has it: of N bursts with n of each thread, N - sum(n * n) / N times
- * on average (shuffle them and count). When threads take turns, it happens once a turn. The number of changes as a part of
- * the number that chance has is near 1 for concurrent use and near 0 for turns, whatever the number of threads, their
- * shares, and the length of the run. Turns that are shorter than a few bursts (some 10 ms apart) cannot be seen. */
+ * followed by another thread's as often as chance has it: of N bursts with a share p of each thread, N * (1 - sum(p * p))
+ * times on average. When threads take turns, it happens once a turn. The number of changes as a part of the number that
+ * chance has is near 1 for concurrent use and near 0 for turns, whatever the number of threads, their shares, and the
+ * length of the run.
+ *
+ * Where threads are more than processors the scheduler makes them take turns, of some milliseconds. Those are not the
+ * program's. So bursts are looked at TURNS_SLICE_NS apart, and turns that are shorter than a few of these are not seen. */
 #include "analysis/work.h"
 
 enum { LEAST_EXPECTED = 6 }; /* changes by chance below which nothing is said */
@@ -23,12 +26,16 @@ void turns_add(const struct gathering *gathering, struct work *work, const struc
     }
     if (!new_burst)
         return;
-    if (work->turn_thread != FLOW_NONE) {
-        work->thread_changes += work->turn_thread != access->thread;
-        work->node_changes += work->turn_node != access->from;
+    if (work->turn_thread == FLOW_NONE || access->time >= work->turn_time + TURNS_SLICE_NS) {
+        if (work->turn_thread != FLOW_NONE) {
+            work->turn_looks++;
+            work->thread_changes += work->turn_thread != access->thread;
+            work->node_changes += work->turn_node != access->from;
+        }
+        work->turn_thread = access->thread;
+        work->turn_node = access->from;
+        work->turn_time = access->time;
     }
-    work->turn_thread = access->thread;
-    work->turn_node = access->from;
     if (access->from < 0)
         return;
     if (!work->node_bursts)
@@ -36,9 +43,10 @@ void turns_add(const struct gathering *gathering, struct work *work, const struc
     work->node_bursts[access->from]++;
 }
 
-static double chance(double total, double squares)
+/* Of so many looks, those that find another one than before: `squares` are the sum of the squares of each one's bursts. */
+static double chance(double looks, double total, double squares)
 {
-    return total > 0 ? total - squares / total : 0;
+    return total > 0 ? looks * (1 - squares / (total * total)) : 0;
 }
 
 static double expected_threads(const struct work *work)
@@ -49,7 +57,7 @@ static double expected_threads(const struct work *work)
         squares += bursts * bursts;
         total += bursts;
     }
-    return chance(total, squares);
+    return chance(work->turn_looks, total, squares);
 }
 
 static double expected_nodes(const struct gathering *gathering, const struct work *work)
@@ -59,7 +67,7 @@ static double expected_nodes(const struct gathering *gathering, const struct wor
         squares += (double)work->node_bursts[node] * work->node_bursts[node];
         total += work->node_bursts[node];
     }
-    return chance(total, squares);
+    return chance(work->turn_looks, total, squares);
 }
 
 struct mixing { /* changes seen and expected, by thread and by node */

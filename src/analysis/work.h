@@ -19,6 +19,7 @@ struct user_work {
 };
 
 enum { STRIDES = 8, SLICES = 64, DETAIL_SAMPLES = 64 };
+enum { TURNS_SLICE_NS = 10000000 }; /* longer than a scheduler's slices, shorter than turns that matter */
 
 struct strides {
     int64_t strides[STRIDES];
@@ -48,7 +49,8 @@ struct work {
     /* After the initialisation, in order of time: whose bursts, and from which node. */
     uint32_t turn_thread;
     int16_t turn_node;
-    uint32_t thread_changes, node_changes;
+    uint64_t turn_time;
+    uint32_t turn_looks, thread_changes, node_changes;
     uint32_t *node_bursts;
 
     uint32_t switch_thread; /* likewise by single accesses: the paper's Figure 3 */

@@ -51,6 +51,24 @@ static void never_wrong_by_chance(void **state)
     }
 }
 
+/* More threads than processors, looked at often: the scheduler's slices of 4 ms are not the program's turns. */
+static void slices_are_no_turns(void **state)
+{
+    (void)state;
+    struct feeding f = run_begin();
+    feed_alloc(&f, HEAP, SIZE, CHAIN);
+    uint32_t thread = 0;
+    for (unsigned i = 0; i < 800; i++, f.time += MS) {
+        if (i % 4 == 0)
+            thread = (thread + 1 + dice(3)) % 4;
+        feed_burst(&f, (struct burst_of){.thread = thread, .addr = HEAP + i % 64 * 4096, .step = 8, .flip = 3});
+    }
+    struct facts *facts = run_end(&f);
+    assert_int_equal(subject_at(facts, HEAP)->turns, TURNS_CONCURRENT);
+    assert_true(subject_at(facts, HEAP)->overlap > 0.6);
+    run_free(&f, facts);
+}
+
 /* The paper's Figure 3, mended: the changes of thread, and the mean time from one to the next. */
 static void figure_three(void **state)
 {
@@ -158,6 +176,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(turns_or_not),
         cmocka_unit_test(never_wrong_by_chance),
+        cmocka_unit_test(slices_are_no_turns),
         cmocka_unit_test(figure_three),
         cmocka_unit_test(an_initialiser_takes_no_turn),
         cmocka_unit_test(instances_are_handed_on),
