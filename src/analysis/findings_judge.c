@@ -86,10 +86,13 @@ uint64_t subject_bytes(const struct facts *facts, const struct facts_subject *su
     return touched && touched < size ? touched : size;
 }
 
-/* Small and hardly ever slow: caches answer, so it costs nothing that its page is far. */
+/* Small and hardly ever slow: caches answer, so it costs nothing that its page is far. Of a stack only the top is in use,
+ * however large it is; and its first page is remote by nature, touched by the thread that made its owner. */
 static bool is_cached(const struct facts *facts, const struct facts_subject *subject)
 {
-    return facts->timed && subject->slow_time < findings_bounds.cached_time &&
+    if (!facts->timed || subject->slow_time >= findings_bounds.cached_time)
+        return false;
+    return subject_kind(facts, subject) == OBJECT_STACK ||
            (double)subject_bytes(facts, subject, subject->instances > 1) <= findings_bounds.cached_bytes;
 }
 
