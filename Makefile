@@ -37,8 +37,10 @@ lint:
 format:
 	@scripts/format
 
+# ldconfig, so that programs find libnumalens at once; without the right to, the installation is good all the same.
 install: all
 	@meson install -C $(BUILD)
+	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
 
 clean:
 	rm -rf build build-asan

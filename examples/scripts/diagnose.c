@@ -20,11 +20,12 @@ static int script(nlens_trace *trace, nlens_group *group, int argc, char **argv)
         if (f->node >= 0)
             printf("node %d\n", f->node);
         else
-            printf("%s (%s:%u)%s\n", f->name, f->file, f->line, f->site ? ", all of its kind" : "");
+            printf("%s (%s:%u)%s\n", nlens_fit(trace, f->name, 60), nlens_fit(trace, f->file, 60), f->line,
+                   f->site ? ", all of its kind" : "");
         printf("   %.1f%% of the remote accesses, confidence %.2f\n", 100 * f->share_of_remote, f->confidence);
-        printf("   %s\n", f->evidence);
+        printf("   %s\n", nlens_fit(trace, f->evidence, 400));
         if (f->advice)
-            printf("   do: %s: %s\n", f->advice->text, f->advice->why);
+            printf("   do: %s: %s\n", f->advice->text, nlens_fit(trace, f->advice->why, 400));
     }
     if (!count)
         puts("nothing found");

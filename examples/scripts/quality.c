@@ -15,7 +15,7 @@ static int script(nlens_trace *trace, nlens_group *group, int argc, char **argv)
     nlens_foreach_group_access (group, a)
         chains += nlens_access_frames(a) != NULL;
     const char *command = nlens_info(trace, "command");
-    printf("%s\n", command ? command : "");
+    printf("%s\n", command ? nlens_fit(trace, command, 100) : "");
     printf("%lu samples of %zu objects in %s\n", all->samples, objects,
            script_time(nlens_end(trace) - nlens_start(trace)));
     printf("%6.1f%% belong to an object\n", script_percent(attributed, all->samples));

@@ -68,7 +68,7 @@ typedef struct nlens_iter nlens_iter;
 
 typedef struct nlens_error {
     int code;        /* 0, or a negative errno such as -ENOENT */
-    char text[1020]; /* one line: the cause, and the remedy where there is one */
+    char text[1020]; /* one line, safe for a terminal: the cause, and the remedy where there is one */
 } nlens_error;
 
 /* Reads the trace at `path` and builds its flows: seconds for millions of samples. A trace that was cut short opens

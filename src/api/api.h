@@ -74,6 +74,9 @@ const char *api_text(nlens_trace *trace, const char *raw);
 const char *api_lines(nlens_trace *trace, const char *raw); /* likewise, but line ends stay */
 const char *api_basename(const char *path);
 
+/* trace.c: may be given NULL */
+void api_error(nlens_error *to, const struct error *from);
+
 /* rows.c */
 void api_rows_make(nlens_trace *trace);
 void api_rows_free(nlens_trace *trace);

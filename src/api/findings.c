@@ -5,7 +5,6 @@
 #include "numalens/findings.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 struct api_findings {
     struct facts *facts; /* NULL: the trace could not be read */
@@ -162,8 +161,6 @@ static nlens_finding make_finding(nlens_trace *trace, const struct finding *from
 int nlens_diagnose(nlens_trace *trace, nlens_error *err)
 {
     struct error cause = {0};
-    if (err)
-        *err = (nlens_error){0};
     struct api_findings *all = trace->findings;
     if (!all) {
         all = trace->findings = mem_zalloc(sizeof *all);
@@ -178,10 +175,9 @@ int nlens_diagnose(nlens_trace *trace, nlens_error *err)
                 all->rows[i] = make_finding(trace, &all->findings->items.items[i], i);
         }
     }
-    if (all->failed && err) {
-        err->code = all->failed;
-        snprintf(err->text, sizeof err->text, "%s", *cause.text ? cause.text : "the trace could not be read again");
-    }
+    if (all->failed && !cause.code)
+        error_set(&cause, all->failed, "the trace could not be read again");
+    api_error(err, &cause);
     return all->failed;
 }
 

@@ -4,8 +4,6 @@
  * a table of bytes for each access. */
 #include "api/api.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 nlens_group *nlens_group_new(nlens_trace *trace)
@@ -66,10 +64,7 @@ int nlens_group_filter(nlens_group *group, const char *text, nlens_error *err)
 {
     struct error cause = {0};
     struct condition *condition = condition_parse(group->trace, text, &cause);
-    if (err) {
-        err->code = cause.code;
-        snprintf(err->text, sizeof err->text, "%s", cause.text);
-    }
+    api_error(err, &cause);
     if (condition)
         add(group, condition);
     return condition ? 0 : cause.code;

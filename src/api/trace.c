@@ -1,6 +1,8 @@
 /* api/trace.c - opening and closing a trace, and what is true of it as a whole. */
 #include "api/api.h"
 
+#include "base/text.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,12 +13,18 @@ _Static_assert((int)NLENS_HEAP == (int)OBJECT_HEAP && (int)NLENS_STACK == (int)O
                "kinds of object");
 _Static_assert((int)NLENS_LEVEL_RAM == (int)LEVEL_RAM && (int)NLENS_LEVEL_UNCACHED == (int)LEVEL_UNCACHED, "levels");
 
-static void fail(nlens_error *to, const struct error *from)
+void api_error(nlens_error *to, const struct error *from)
 {
     if (!to)
         return;
-    to->code = from->code;
-    snprintf(to->text, sizeof to->text, "%s", from->text);
+    char *safe = text_safe(from->text);
+    if (strlen(safe) >= sizeof to->text) {
+        free(safe);
+        safe = text_safe_fit(from->text, sizeof to->text / 4 - 1); /* a character has at most four bytes */
+    }
+    *to = (nlens_error){.code = from->code};
+    snprintf(to->text, sizeof to->text, "%s", safe);
+    free(safe);
 }
 
 /* Options of a newer client: good as long as it asks for nothing that this library does not know. */
@@ -76,7 +84,7 @@ nlens_trace *nlens_open_with(const char *path, const nlens_options *given, nlens
         *err = (nlens_error){0};
     nlens_trace *trace = mem_zalloc(sizeof *trace);
     if (read_options(given, &options, &cause) < 0 || build(trace, path, &options, &cause) < 0) {
-        fail(err, &cause);
+        api_error(err, &cause);
         nlens_close(trace);
         return NULL;
     }

@@ -11,6 +11,8 @@ static void errors_have_a_cause(void **state)
     assert_int_equal(err.code, -ENOENT);
     assert_non_null(strstr(err.text, "/nonexistent/numalens.data"));
     assert_null(nlens_open("/nonexistent/numalens.data", NULL));
+    assert_null(nlens_open("/nonexistent/" ESCAPE, &err));
+    assert_non_null(strstr(err.text, "/nonexistent/\\x1b[31m"));
     assert_null(nlens_open("/tmp", &err));
     assert_true(err.code < 0 && *err.text);
     assert_null(nlens_open("/dev/null", &err));

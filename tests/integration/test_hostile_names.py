@@ -186,6 +186,19 @@ def look_at_everything(trace, files, debug):
         assert readable(files[i]) in whole["command"], "argument %d is not in the command" % i
 
 
+def run_scripts(trace):
+    for name in sorted(os.listdir(os.path.join(nlens.SOURCE, "examples", "scripts"))):
+        if not name.endswith(".c"):
+            continue
+        ended = nlens.run([nlens.NUMALENS, "script", name[:-2], trace])
+        assert ended.status == 0, "%s: %s" % (name, ended)
+        harmless(ended.out, "script " + name, 10 * len(TEXTS[11]) if name == "csv.c" else ALONE)
+        harmless(ended.err, "stderr of script " + name)
+    ended = nlens.run([nlens.NUMALENS, "script", "remote", trace + b"no"])
+    assert ended.status == 1, ended
+    harmless(ended.err, "stderr of a script without a trace")
+
+
 def record_and_look(debug):
     with nlens.Folder() as folder:
         program = build(folder, debug)
@@ -197,6 +210,8 @@ def record_and_look(debug):
         assert ended.status == 0, ended
         harmless(ended.err, "what record says")
         look_at_everything(trace, files, debug)
+        if debug:
+            run_scripts(trace)
 
 
 @check("hostile names with debug information are harmless in every view, and whole in JSON")
