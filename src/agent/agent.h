@@ -87,7 +87,25 @@ uint64_t agent_time(void);
 /* The CPU this thread runs on, from the rseq area; no system call where glibc registered one. */
 uint16_t agent_cpu(void);
 
-/* The range of the agent's own code: a burst that gets there ends. Set by the constructor. */
+/* The range of the agent's own code. Set by the constructor. */
 extern uint64_t agent_text_start, agent_text_end;
+
+/* Code that the agent has made: thunks of hooked functions. Grows, by one thread at a time; read by handlers. */
+struct agent_range {
+    uint64_t start, size;
+};
+enum { AGENT_THUNKS = 64 };
+extern struct agent_range agent_thunks[AGENT_THUNKS];
+extern _Atomic uint32_t agent_thunk_count;
+
+/* Whether what runs at `pc` is the agent's: a burst that gets there ends. */
+static inline bool agent_owns_code(uint64_t pc)
+{
+    bool owns = pc - agent_text_start < agent_text_end - agent_text_start;
+    uint32_t count = atomic_load_explicit(&agent_thunk_count, memory_order_acquire);
+    for (uint32_t i = 0; i < count; i++)
+        owns |= pc - agent_thunks[i].start < agent_thunks[i].size;
+    return owns;
+}
 
 #endif

@@ -49,7 +49,7 @@ struct custom_entry *custom_enter(const struct custom_hook *hook, struct custom_
 /* It returns `result`; the caller's frame pointer is `fp`. */
 void custom_leave(struct custom_entry *entry, uint64_t result, uint64_t fp);
 
-extern const char custom_entered[], custom_return[], custom_return_end[];
+extern const char custom_entered[], custom_return[];
 
 /* Sets what must be set before the first function is hooked; false when none may be. */
 bool custom_start(void);

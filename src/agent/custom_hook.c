@@ -103,13 +103,17 @@ static void *pages_near(uint64_t start, uint64_t end)
     struct gap_search search = {.start = start, .end = end};
     maps_find(see_gap, &search);
     const uint64_t places[] = {search.below, search.above};
+    uint32_t count = atomic_load_explicit(&agent_thunk_count, memory_order_relaxed);
     for (unsigned i = 0; i < 2; i++) {
-        if (!places[i])
+        if (!places[i] || count == AGENT_THUNKS)
             continue;
         long at = sys_call(SYS_mmap, places[i], THUNK_PAGES, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0L);
-        if (at == (long)places[i])
+        if (at == (long)places[i]) {
+            agent_thunks[count] = (struct agent_range){places[i], THUNK_PAGES};
+            atomic_store_explicit(&agent_thunk_count, count + 1, memory_order_release);
             return (void *)at;
+        }
         if (at > 0)
             sys_unmap((void *)at, THUNK_PAGES); /* a kernel before 4.17 took it for a hint */
     }

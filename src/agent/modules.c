@@ -12,7 +12,9 @@
 
 enum { SNAPSHOT_BYTES = 1 << 20, KNOWN_BYTES = 1 << 18 };
 
-uint64_t agent_text_start, agent_text_end;          /* written once by modules_setup */
+uint64_t agent_text_start, agent_text_end;     /* written once by modules_setup */
+struct agent_range agent_thunks[AGENT_THUNKS]; /* by custom_hook.c */
+_Atomic uint32_t agent_thunk_count;
 uint64_t modules_linker_start, modules_linker_size; /* likewise */
 
 /* What the recorder has been told. Guarded by `busy`; mapped on first use. */
@@ -224,9 +226,6 @@ static int find_code(struct dl_phdr_info *info, size_t size, void *data)
         if ((uint64_t)modules_setup - start < end - start) {
             agent_text_start = start;
             agent_text_end = end;
-            /* This piece at its end acts as the program's: custom.S. */
-            if ((uint64_t)custom_return_end - start <= end - start && (uint64_t)custom_return > (uint64_t)modules_setup)
-                agent_text_end = (uint64_t)custom_return - 16;
         }
         if (info->dlpi_addr == getauxval(AT_BASE)) {
             modules_linker_start = start;

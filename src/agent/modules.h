@@ -22,9 +22,12 @@ static inline bool modules_is_linker(uint64_t pc)
     return pc - modules_linker_start < modules_linker_size;
 }
 
+/* Code of the agent, as a caller. A function that ends in a jump to malloc calls it with the return address that custom.S
+ * put there: that is the program's call. */
 static inline bool modules_is_agent(uint64_t pc)
 {
-    return pc - agent_text_start < agent_text_end - agent_text_start;
+    extern const char custom_return[];
+    return pc - agent_text_start < agent_text_end - agent_text_start && pc != (uint64_t)custom_return;
 }
 
 #endif

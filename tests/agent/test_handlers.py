@@ -19,7 +19,7 @@ SAFE_PATTERN = re.compile(r"__aarch64_(cas|swp|ldadd|ldclr|ldset|ldeor)\d+_\w+$"
 # Called by start-up code of these files, never by handlers.
 START_ONLY = {"dl_iterate_phdr"}
 # The agent's own, in other files: state, and functions whose comment says that handlers may call them.
-OWN = {"agent_self", "agent_region", "agent_switch", "agent_text_start", "agent_text_end", "real", "real_resolve",
+OWN = {"agent_self", "agent_region", "agent_switch", "agent_text_start", "agent_text_end", "agent_thunks", "agent_thunk_count", "real", "real_resolve",
        "attach_give_up", "attach_is_shy", "thread_ready"}
 
 undefined, defined = set(), set()

@@ -21,6 +21,8 @@ enum { ARENA_BYTES = 65536 };
 
 __thread struct agent_thread agent_self;
 uint64_t agent_text_start, agent_text_end;
+struct agent_range agent_thunks[AGENT_THUNKS];
+_Atomic uint32_t agent_thunk_count;
 
 static uint8_t *arena, pristine[ARENA_BYTES], after_native[ARENA_BYTES];
 static unsigned accesses_told;

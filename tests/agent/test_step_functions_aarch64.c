@@ -21,6 +21,8 @@ static const uint64_t the_end = 0x123450000; /* where functions return to */
 
 __thread struct agent_thread agent_self;
 uint64_t agent_text_start, agent_text_end;
+struct agent_range agent_thunks[AGENT_THUNKS];
+_Atomic uint32_t agent_thunk_count;
 static uint64_t accesses;
 
 bool burst_access(struct agent_thread *self, const ucontext_t *context, const struct step_access *access)

@@ -17,6 +17,8 @@
 /* What the rest of the agent would give. */
 __thread struct agent_thread agent_self __attribute__((tls_model("initial-exec")));
 uint64_t agent_text_start, agent_text_end;
+struct agent_range agent_thunks[AGENT_THUNKS];
+_Atomic uint32_t agent_thunk_count;
 
 enum { MAX_SEEN = 64, TRAP_FLAG = 1 << 8 };
 

@@ -83,8 +83,7 @@ custom_entered: /* x17: the hook */
     .cfi_endproc
     .size custom_entered, . - custom_entered
 
-/* Apart from the agent's other code: a function that ends in a jump to malloc calls it with this return address. */
-    .section numalens_custom_return, "ax", %progbits
+/* A function that ends in a jump to another calls that with this return address. */
     .p2align 4
     .type custom_return, %function
     .cfi_startproc
@@ -116,9 +115,6 @@ custom_return:
     .cfi_adjust_cfa_offset -FRAME
     ret
     .cfi_endproc
-    .globl custom_return_end
-    .hidden custom_return_end
-custom_return_end:
     .size custom_return, . - custom_return
 
     .hidden DW.ref.custom_personality

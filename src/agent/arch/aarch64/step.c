@@ -140,7 +140,7 @@ enum step_state step_begin(struct agent_thread *self, ucontext_t *context)
     uint64_t limit = (uint64_t)STEPS_PER_ACCESS * (self->sampler.left + 1);
     while (self->sampler.steps < limit) {
         uint64_t pc = *cpu.pc, word;
-        if (pc - agent_text_start < agent_text_end - agent_text_start || access_load4(pc, &word) != 0)
+        if (agent_owns_code(pc) || access_load4(pc, &word) != 0)
             break;
         enum outcome outcome = cpu_execute(&cpu, (uint32_t)word);
         if (outcome > OUTCOME_JUMPED)

@@ -120,8 +120,7 @@ custom_entered: /* on the stack: the hook, then the return address */
     .cfi_endproc
     .size custom_entered, . - custom_entered
 
-/* Apart from the agent's other code: a function that ends in a jump to malloc calls it with this return address. */
-    .section numalens_custom_return, "ax", @progbits
+/* A function that ends in a jump to another calls that with this return address. */
     .p2align 4
     .type custom_return, @function
     .cfi_startproc
@@ -167,9 +166,6 @@ custom_return:
     .cfi_adjust_cfa_offset -8
     jmp *-8(%rsp)
     .cfi_endproc
-    .globl custom_return_end
-    .hidden custom_return_end
-custom_return_end:
     .size custom_return, . - custom_return
 
     .hidden DW.ref.custom_personality

@@ -62,7 +62,7 @@ static bool tell_accesses(struct agent_thread *self, const ucontext_t *context)
     struct decode_access accesses[DECODE_MAX_ACCESSES];
     uint8_t bytes[DECODE_MAX_BYTES];
     uint64_t rip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
-    if ((rip >= agent_text_start && rip < agent_text_end) || rip >= VSYSCALL_PAGE)
+    if (agent_owns_code(rip) || rip >= VSYSCALL_PAGE)
         return false;
     size_t readable = guard_copy(bytes, (const void *)rip, sizeof bytes);
     if (!decode_instruction(bytes, readable, &decoded))
