@@ -2,9 +2,9 @@
  * without hooks, and ends with status 0. What is allocated at a line with the comment "site: NAME" is counted:
  * "count NAME N" says how often.
  *     --alloc-fn own_alloc:size=1 --alloc-fn own_format:size=text --alloc-fn own_zero:count=1,size=2
- *     --alloc-fn own_tail:size=1 --alloc-fn own_many:size=7 --alloc-fn own_throw:size=1 --alloc-fn own_store:out=2,ok=0,size=1
- *     --alloc-fn own_resize:old=1,size=2 --alloc-fn own_jump:size=1 --alloc-fn plugin_alloc:size=1
- *     --free-fn own_free:ptr=1 */
+ *     --alloc-fn own_tail:size=1 --alloc-fn own_many:size=7 --alloc-fn own_throw:size=1
+ *     --alloc-fn own_store:out=2,ok=0,size=1 --alloc-fn own_resize:old=1,size=2 --alloc-fn own_jump:size=1
+ *     --alloc-fn own_exit:size=1 --alloc-fn own_look:size=1 --alloc-fn plugin_alloc:size=1 --free-fn own_free:ptr=1 */
 #include <csetjmp>
 #include <csignal>
 #include <cstdarg>

@@ -29,6 +29,10 @@ ANSWERS = [
     ("child", "examples/child", ["--exec", "--rounds=1200"], OFTEN),
     ("pretended", "examples/handover", ["--rounds=150"], [*OFTEN, "--topology", "numa:2 core:2", "--deal=round-robin"]),
 ]
+# Functions that the user names, as the programs' first comments say.
+NAMED = re.compile(r"(--\w+-fn) (\S+)")
+POOL, HOOKED = "examples/pool.c", "examples/harmless/hooked.cc"
+HOOKED_ROUNDS = 100
 # Sampled far more often than by default: these are to break if anything can.
 HARMLESS = [
     ("own SIGTRAP, SIGALRM and real-time signals", "own_signals", []),
@@ -44,6 +48,11 @@ HARMLESS = [
     ("C++ that throws", "cxx_new", ["--rounds=500"]),
     ("a child with spawn", "child", ["--spawn", "--rounds=300"]),
 ]
+
+
+def named_in(source):
+    comment = (guest_machine.PROJECT / source).read_text().split("*/")[0]
+    return [word for option in NAMED.findall(comment) for word in option]
 
 
 def script(build):
@@ -62,6 +71,15 @@ def script(build):
             run(f"{name}.{table}", numalens, "report", table, "--json", f"{name}.data")
         run(f"{name}.report", numalens, "report", "--json", f"{name}.data")
         lines.append("cut -d' ' -f1 /proc/uptime >>/root/out/uptime")
+    run("pool", numalens, "record", *OFTEN, *named_in(POOL), "-o", "pool.data", "--", build / "examples/pool", "--rounds=40",
+        "--passes=40")
+    for table in ("objects", "sites"):
+        run(f"pool.{table}", numalens, "report", table, "--json", "pool.data")
+    run("pool.report", numalens, "report", "--json", "pool.data")
+    hooked = [build / "examples/hooked", str(HOOKED_ROUNDS), build / "examples/hooked_plugin.so"]
+    run("hooked-plain", *hooked)
+    run("hooked", numalens, "record", *named_in(HOOKED), "-o", "hooked.data", "--", *hooked)
+    run("hooked.count", build / "tests/trace/trace_dump", "--count", "hooked.data")
     for number, (_, program, arguments) in enumerate(HARMLESS):
         run(f"plain{number}", build / "examples" / program, *arguments)
         run(f"harmless{number}", numalens, "record", *OFTEN, "-o", "harmless.data", "--",
@@ -172,6 +190,25 @@ def judge_answers(tap, results):
         tap.check("pretended: the buffer has most", judge.row("buffer")["share"] > 0.7, judge.row("buffer"))
 
 
+def judge_named(tap, results):
+    judge = Judge(tap, results, "pool", POOL)
+    if judge.good:
+        rows = (results.json("pool.sites") or {}).get("sites", [])
+        for site, share, via, count in (("table", 0.4, "pool_zero", 1), ("header", 0.3, "pool_alloc", 40),
+                                        ("body", 0.2, "pool_zero", 40), ("trailer", 0.1, "pool_zero", 40)):
+            line = site_line(judge.source, site)
+            row = next((row for row in rows if row["line"] == line), {"share": -1, "via": None, "count": 0})
+            # A burst lies in one loop: only bursts are independent of each other.
+            judge.near(f"share of {site}", row["share"], share, 0.12)
+            tap.is_equal(f"pool: {site} comes through its function, so often", [row["via"], row["count"]], [via, count])
+    tap.check("hooked functions used in every way: same status and output",
+              results.status("hooked") == results.status("hooked-plain") == 0
+              and results.text("hooked.out") == results.text("hooked-plain.out"), *results.notes("hooked"))
+    # Six kinds of calls and own_throw, own_look; own_alloc eight times and the child's one; the plugin's twice.
+    tap.check("hooked functions: every object is told", f"count 18={18 * HOOKED_ROUNDS + 1}\n" in
+              results.text("hooked.count.out"), *results.notes("hooked.count"), *results.notes("hooked"))
+
+
 def judge_stores(tap, results):
     report = results.json("stores.report") or {}
     objects = results.json("stores.objects") or {}
@@ -200,7 +237,7 @@ def main():
         return tap.skip_all(reason)
     with tempfile.TemporaryDirectory() as folder:
         path = guest_build.scratch(script(build), folder)
-        puts = guest_build.puts(build, "examples", "src/agent", "src/cli", "tests/guest")
+        puts = guest_build.puts(build, "examples", "src/agent", "src/cli", "tests/guest", "tests/trace")
         done = subprocess.run([RUN, "--timeout", "800", "--get", f"{folder}/out", *puts, "--put", f"{path}:script", "--",
                                "sh", "script"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if not tap.is_equal("the guest runs to its end", done.returncode, 0):
@@ -209,6 +246,7 @@ def main():
         tap.note("uptime after each step: " + " ".join(results.text("uptime").split()))
         tap.check("doctor runs", results.status("doctor") == 0, *results.notes("doctor"))
         judge_answers(tap, results)
+        judge_named(tap, results)
         judge_stores(tap, results)
         judge_harmless(tap, results)
     return tap.end()
