@@ -68,34 +68,35 @@ static void see_symbol(void *context, const struct custom_symbol *symbol)
     }
 }
 
-/* A gap for the thunks: the nearest below the module, else the nearest above, at its far end: what grows upwards from
- * there, such as the heap, is not hindered. */
+/* A gap for the thunks: the nearest below the module, at the gap's upper end, or the nearest above, at its lower end. Not
+ * where the stack grows down or the heap up. */
 struct gap_search {
     uint64_t start, end; /* the module */
     uint64_t last_end;   /* of the map before */
+    bool last_grows;     /* that is the heap */
     uint64_t below, above;
 };
 
 static bool see_gap(const struct maps_line *line, void *data)
 {
     struct gap_search *search = data;
-    uint64_t low = search->last_end, high = line->start & ~(uint64_t)(THUNK_PAGES - 1);
+    uint64_t mask = ~(uint64_t)(THUNK_PAGES - 1);
+    uint64_t low = (search->last_end + THUNK_PAGES - 1) & mask, high = line->start & mask;
+    bool grows = search->last_grows || strcmp(line->path, "[stack]") == 0;
     search->last_end = line->end;
-    if (low < THUNK_PAGES)
-        low = THUNK_PAGES;
-    if (high < low || high - low < THUNK_PAGES)
+    search->last_grows = strcmp(line->path, "[heap]") == 0;
+    if (low == 0)
+        low = THUNK_PAGES; /* nobody may map the first page */
+    if (grows || high < low || high - low < THUNK_PAGES)
         return false;
-    uint64_t place = high - THUNK_PAGES;
     if (line->start <= search->start) {
-        if (search->end - place < CUSTOM_REACH)
-            search->below = place;
+        if (search->end - (high - THUNK_PAGES) < CUSTOM_REACH)
+            search->below = high - THUNK_PAGES;
         return false;
     }
-    if (line->end - search->start >= CUSTOM_REACH)
-        return true;
-    if (!search->above)
-        search->above = place;
-    return search->below || search->above;
+    if (low + THUNK_PAGES - search->start < CUSTOM_REACH)
+        search->above = low;
+    return true;
 }
 
 static void *pages_near(uint64_t start, uint64_t end)
@@ -199,8 +200,9 @@ struct batch {
     uint8_t *pages;
     uint32_t used; /* bytes of the pages */
     struct {
+        struct custom_hook *hook;
         uint64_t at;
-        uint32_t size, number;
+        uint32_t size;
         bool one_step;
         uint8_t bytes[RELOCATE_PATCH];
     } patches[FOUND];
@@ -236,10 +238,10 @@ static bool prepare(struct batch *batch, const struct found *found, enum wire_cu
         return false;
     memcpy(batch->pages + batch->used, result.thunk, result.thunk_size);
     batch->used += RELOCATE_THUNK;
-    fill_hook(&hooks[hook_count++], found->number, at, job.thunk + result.resume);
+    fill_hook(&hooks[hook_count], found->number, at, job.thunk + result.resume);
+    batch->patches[batch->count].hook = &hooks[hook_count++];
     batch->patches[batch->count].at = at + result.patch_offset;
     batch->patches[batch->count].size = result.patch_size;
-    batch->patches[batch->count].number = found->number;
     batch->patches[batch->count].one_step = result.one_step;
     memcpy(batch->patches[batch->count++].bytes, result.patch, sizeof result.patch);
     return true;
@@ -259,13 +261,15 @@ static void hook_all(struct batch *batch, const struct search *search, bool fres
     bool executable = sys_call(SYS_mprotect, batch->pages, (size_t)THUNK_PAGES, PROT_READ | PROT_EXEC) == 0;
     bool alone = fresh || is_alone();
     for (uint32_t i = 0; i < batch->count; i++) {
-        if (!alone && !batch->patches[i].one_step)
-            refuse(batch->patches[i].number, CUSTOM_THREADS_RUN);
-        else if (!executable ||
-                 !write_code(batch->patches[i].at, batch->patches[i].bytes, batch->patches[i].size, alone))
-            refuse(batch->patches[i].number, CUSTOM_NOT_WRITABLE);
-        else
-            succeed(batch->patches[i].number);
+        struct custom_hook *hook = batch->patches[i].hook;
+        why = !alone && !batch->patches[i].one_step ? CUSTOM_THREADS_RUN : CUSTOM_NOT_WRITABLE;
+        if (why == CUSTOM_NOT_WRITABLE && executable &&
+            write_code(batch->patches[i].at, batch->patches[i].bytes, batch->patches[i].size, alone)) {
+            succeed(hook->number);
+        } else {
+            refuse(hook->number, why);
+            hook->at = 0;
+        }
     }
 }
 
