@@ -46,7 +46,7 @@ static bool branch_word(uint64_t from, uint64_t to, uint32_t *word)
     int64_t distance = (int64_t)(to - from);
     if (distance < -(int64_t)BRANCH_RANGE || distance >= BRANCH_RANGE || (distance & 3))
         return false;
-    *word = 0x14000000 | ((uint32_t)(distance >> 2) & 0x03ffffff);
+    *word = 0x14000000 | ((uint32_t)((uint64_t)distance >> 2) & 0x03ffffff);
     return true;
 }
 
