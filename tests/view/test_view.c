@@ -26,7 +26,7 @@ struct writing {
 static void put(struct writing *writing, struct event event)
 {
     struct error err = {0};
-    event.time = writing->time += 1000000;
+    event.time = writing->time += 10000000; /* as far apart as bursts are */
     event.pid = event.pid ? event.pid : PID;
     event.tid = event.tid ? event.tid : PID;
     assert_int_equal(trace_writer_append(writing->writer, &event, &err), 0);
