@@ -25,13 +25,15 @@ static int alloc_node(const struct flow *flow, const struct flow_object *object)
     return topology_node_of_cpu(topology, object->alloc_cpu);
 }
 
-static void subject_begin(const struct facts *facts, struct facts_subject *subject, const struct flow_object *object)
+/* `counts`: two for each node. */
+static void subject_begin(const struct facts *facts, struct facts_subject *subject, const struct flow_object *object,
+                          uint64_t *counts)
 {
     *subject = (struct facts_subject){.object = object->id,
                                       .site = object->site,
                                       .process = object->process,
-                                      .from = node_counts(facts),
-                                      .home = node_counts(facts),
+                                      .from = counts,
+                                      .home = counts + facts->node_count,
                                       .alloc_thread = object->kind == OBJECT_STACK ? FLOW_NONE : object->alloc_thread,
                                       .alloc_node = -1,
                                       .toucher_node = -1,
@@ -55,8 +57,13 @@ static void make_details(struct gathering *gathering)
     for (uint32_t i = 0; i < gathering->site_count; i++) {
         const struct facts_subject *site = &facts->sites.items[i];
         if (site->totals.samples >= DETAIL_SAMPLES && site->instances > 1)
-            gathering->sites[i].detail = mem_zalloc(sizeof(struct detail));
+            gathering->sites[i].work.detail = mem_zalloc(sizeof(struct detail));
     }
+}
+
+static uint64_t *counts_at(const struct facts *facts, uint32_t subject)
+{
+    return facts->node_counts + (size_t)subject * 2 * facts->node_count;
 }
 
 static void begin(struct gathering *gathering, struct facts *facts)
@@ -75,9 +82,11 @@ static void begin(struct gathering *gathering, struct facts *facts)
     facts->objects.count = facts->objects.capacity = gathering->object_count;
     facts->sites.items = mem_zalloc((gathering->site_count + 1ul) * sizeof *facts->sites.items);
     facts->sites.count = facts->sites.capacity = gathering->site_count;
+    facts->node_counts = mem_zalloc((gathering->object_count + gathering->site_count + 1ul) * 2 * facts->node_count *
+                                    sizeof *facts->node_counts);
 
     for (uint32_t i = 0; i < gathering->object_count; i++) {
-        const struct flow_object *object = flow_object(flow, i);
+        struct flow_object copy = flow_object_copy(flow, i), *object = &copy;
         uint32_t stands = i;
         if (object->kind == OBJECT_STACK) {
             bool is_new;
@@ -88,7 +97,7 @@ static void begin(struct gathering *gathering, struct facts *facts)
         }
         gathering->subject_of[i] = stands;
         struct facts_subject *subject = &facts->objects.items[i];
-        subject_begin(facts, subject, object);
+        subject_begin(facts, subject, object, counts_at(facts, i));
         struct work *work = &gathering->objects[i];
         users_begin(work, object);
         pages_begin(work, object);
@@ -101,8 +110,8 @@ static void begin(struct gathering *gathering, struct facts *facts)
             continue;
         struct facts_subject *site = &facts->sites.items[object->site];
         if (site->instances == 0) {
-            subject_begin(facts, site, object);
-            users_begin(&gathering->sites[object->site], object);
+            subject_begin(facts, site, object, counts_at(facts, gathering->object_count + object->site));
+            users_begin(&gathering->sites[object->site].work, object);
         } else if (object->totals.samples > flow_object_totals(flow, site->object).samples) {
             site->object = i;
             site->alloc_thread = object->alloc_thread;
@@ -222,7 +231,7 @@ static void visit(void *context, const struct flow_access *access)
     struct facts_subject *site = subject->site != FLOW_NONE ? &facts->sites.items[subject->site] : NULL;
     if (!site || site->instances < 2)
         return; /* it gets its only object's facts */
-    struct work *sum = &gathering->sites[subject->site];
+    struct work *sum = &gathering->sites[subject->site].work;
     users_add(gathering, sum, gathering->object_count + subject->site, access, burst->number, use, &new_burst);
     add_subject(gathering, site, access, work->born, new_burst);
     add_detail(gathering, sum->detail, access, burst, has_stride, stride);
@@ -230,7 +239,7 @@ static void visit(void *context, const struct flow_access *access)
 
 static void copy_only_object(const struct facts *facts, struct facts_subject *site, const struct facts_subject *object)
 {
-    size_t bytes = (facts->node_count + 1ul) * sizeof *site->from;
+    size_t bytes = facts->node_count * sizeof *site->from;
     uint64_t *from = memcpy(site->from, object->from, bytes), *home = memcpy(site->home, object->home, bytes);
     *site = *object;
     site->from = from;
@@ -246,30 +255,21 @@ static void copy_only_object(const struct facts *facts, struct facts_subject *si
     site->private_instances = object->sharing == SHARING_THREAD;
 }
 
-/* Sites' objects, one site after the other; `first` has a place more than there are sites. */
-static uint32_t *objects_by_site(const struct gathering *gathering, uint32_t *first)
-{
-    uint32_t *objects = mem_alloc((gathering->object_count + 1ul) * sizeof *objects);
-    const struct facts *facts = gathering->facts;
-    for (uint32_t i = 0; i < gathering->site_count; i++)
-        first[i + 1] = first[i] + facts->sites.items[i].instances;
-    uint32_t *next = mem_alloc((gathering->site_count + 1ul) * sizeof *next);
-    memcpy(next, first, (gathering->site_count + 1ul) * sizeof *next);
-    for (uint32_t i = 0; i < gathering->object_count; i++) {
-        uint32_t site = flow_object_site(gathering->flow, i);
-        if (site != FLOW_NONE && facts->objects.items[i].instances)
-            objects[next[site]++] = i;
-    }
-    free(next);
-    return objects;
-}
-
 static void finish_details(const struct gathering *gathering, struct facts_subject *subject,
                            const struct detail *detail)
 {
     if (detail)
         shape_finish(subject, detail);
     phases_finish(subject, gathering->flow, detail);
+}
+
+static void work_free(struct work *work)
+{
+    array_free(&work->users);
+    free(work->node_bursts);
+    free(work->detail);
+    work->node_bursts = NULL;
+    work->detail = NULL;
 }
 
 static void finish_objects(struct gathering *gathering)
@@ -279,12 +279,14 @@ static void finish_objects(struct gathering *gathering)
             pages_touched(gathering, i);
     }
     for (uint32_t i = 0; i < gathering->object_count; i++) {
+        struct work *work = &gathering->objects[i];
         if (gathering->facts->objects.items[i].instances == 0)
             continue;
         pages_finish(gathering, i);
         users_finish(gathering, i);
         turns_finish(gathering, i);
-        finish_details(gathering, &gathering->facts->objects.items[i], gathering->objects[i].detail);
+        finish_details(gathering, &gathering->facts->objects.items[i], work->detail);
+        work_free(work); /* objects may be very many */
     }
     lines_finish(gathering);
     pages_finish_all(gathering);
@@ -294,30 +296,27 @@ static void finish(struct gathering *gathering)
 {
     struct facts *facts = gathering->facts;
     finish_objects(gathering);
-    uint32_t *first = mem_zalloc((gathering->site_count + 2ul) * sizeof *first);
-    uint32_t *objects = objects_by_site(gathering, first);
-    for (uint32_t i = 0; i < gathering->site_count; i++) {
-        uint32_t count = first[i + 1] - first[i];
-        const uint32_t *own = objects + first[i];
-        if (count == 1) {
-            copy_only_object(facts, &facts->sites.items[i], &facts->objects.items[*own]);
-        } else if (count > 1) {
-            users_finish_site(gathering, i, own, count);
-            turns_finish_site(gathering, i, own, count);
-            pages_finish_site(gathering, i, own, count);
-            lines_finish_site(gathering, i, own, count);
-            finish_details(gathering, &facts->sites.items[i], gathering->sites[i].detail);
+    for (uint32_t i = 0; i < gathering->object_count; i++) {
+        const struct facts_subject *object = &facts->objects.items[i];
+        struct facts_subject *site = object->site != FLOW_NONE ? &facts->sites.items[object->site] : NULL;
+        if (!site || object->instances == 0)
+            continue;
+        if (site->instances == 1) {
+            copy_only_object(facts, site, object);
+            continue;
         }
+        pages_add_to_site(gathering, i, site);
+        lines_add_to_site(gathering, i, site);
     }
-    free(first);
-    free(objects);
-}
-
-static void work_free(struct work *work)
-{
-    array_free(&work->users);
-    free(work->node_bursts);
-    free(work->detail);
+    for (uint32_t i = 0; i < gathering->site_count; i++) {
+        struct facts_subject *site = &facts->sites.items[i];
+        if (site->instances < 2)
+            continue;
+        site->pages += gathering->sites[i].work.pages;
+        users_finish_site(gathering, i);
+        turns_finish_site(gathering, i);
+        finish_details(gathering, site, gathering->sites[i].work.detail);
+    }
 }
 
 static void gathering_free(struct gathering *gathering)
@@ -325,7 +324,7 @@ static void gathering_free(struct gathering *gathering)
     for (uint32_t i = 0; i < gathering->object_count; i++)
         work_free(&gathering->objects[i]);
     for (uint32_t i = 0; i < gathering->site_count; i++)
-        work_free(&gathering->sites[i]);
+        work_free(&gathering->sites[i].work);
     for (size_t i = 0; i < flow_thread_count(gathering->flow); i++)
         free(gathering->bursts[i]);
     pages_free_all(gathering);
@@ -369,8 +368,6 @@ static void subject_free(struct facts_subject *subject)
 {
     array_free(&subject->users);
     array_free(&subject->phases);
-    free(subject->from);
-    free(subject->home);
 }
 
 void facts_free(struct facts *facts)
@@ -388,6 +385,7 @@ void facts_free(struct facts *facts)
     free(facts->threads);
     free(facts->nodes);
     free(facts->matrix);
+    free(facts->node_counts);
     free(facts);
 }
 

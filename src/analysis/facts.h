@@ -114,7 +114,8 @@ struct facts {
     array_of(struct facts_subject) sites; /* by site index; those without samples have totals of 0 */
     struct facts_node *nodes;
     struct facts_thread *threads;
-    uint64_t *matrix; /* node_count * node_count samples: from, home */
+    uint64_t *matrix;      /* node_count * node_count samples: from, home */
+    uint64_t *node_counts; /* of every subject, where `from` and `home` point to */
     struct flow_totals totals;
     uint64_t slow_ns; /* latency above which an access is taken to have gone beyond the caches */
     uint64_t slow_local_sum, slow_local_count, slow_remote_sum, slow_remote_count; /* latencies above it */

@@ -249,18 +249,15 @@ void lines_finish(struct gathering *gathering)
     free(sharers);
 }
 
-void lines_finish_site(const struct gathering *gathering, uint32_t site, const uint32_t *objects, size_t count)
+void lines_add_to_site(struct gathering *gathering, uint32_t object, struct facts_subject *site)
 {
-    struct facts_subject *subject = &gathering->facts->sites.items[site];
-    uint64_t worst = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct facts_subject *object = &gathering->facts->objects.items[objects[i]];
-        subject->false_sharing += object->false_sharing;
-        subject->true_sharing += object->true_sharing;
-        if (gathering->objects[objects[i]].worst_samples > worst) {
-            worst = gathering->objects[objects[i]].worst_samples;
-            subject->worst_line = object->worst_line;
-        }
+    const struct facts_subject *subject = &gathering->facts->objects.items[object];
+    struct work *sum = &gathering->sites[subject->site].work;
+    site->false_sharing += subject->false_sharing;
+    site->true_sharing += subject->true_sharing;
+    if (gathering->objects[object].worst_samples > sum->worst_samples) {
+        sum->worst_samples = gathering->objects[object].worst_samples;
+        site->worst_line = subject->worst_line;
     }
 }
 

@@ -42,18 +42,10 @@ void pages_add(struct gathering *gathering, uint32_t index, struct user_work *us
     }
     work->pages++;
     user->first_pages++;
-    uint32_t site = gathering->facts->objects.items[index].site;
-    if (site != FLOW_NONE && work->small && gathering->facts->sites.items[site].instances > 1)
-        gathering->sites[site].pages += page_add(&gathering->pages, gathering->object_count + site, access->addr);
-}
-
-static struct user_work *user_of(struct work *work, uint32_t thread)
-{
-    array_each (&work->users, struct user_work, user) {
-        if (user->fact.thread == thread)
-            return user;
-    }
-    return users_new(work, thread);
+    struct site_work *site = site_of(gathering, index);
+    if (site && work->small)
+        site->work.pages += page_add(
+            &gathering->pages, gathering->object_count + gathering->facts->objects.items[index].site, access->addr);
 }
 
 uint32_t pages_initialiser(const struct flow *flow, uint32_t object)
@@ -72,11 +64,12 @@ uint32_t pages_initialiser(const struct flow *flow, uint32_t object)
 
 void pages_touched(struct gathering *gathering, uint32_t object)
 {
-    struct work *work = &gathering->objects[gathering->subject_of[object]];
+    uint32_t index = gathering->subject_of[object];
+    struct work *work = &gathering->objects[index];
     const struct flow_touched *rows;
     size_t count = flow_object_touched(gathering->flow, object, &rows);
     for (size_t i = 0; i < count; i++) {
-        user_of(work, rows[i].thread)->fact.touched += rows[i].pages;
+        users_find(gathering, work, index, rows[i].thread)->touched += rows[i].pages;
         work->touched += rows[i].pages;
     }
 }
@@ -87,7 +80,7 @@ void pages_finish(const struct gathering *gathering, uint32_t object)
     struct facts_subject *subject = &gathering->facts->objects.items[object];
     if (work->touched == 0) {
         array_each (&work->users, struct user_work, user)
-            user->fact.touched = user->first_pages;
+            user->touched = user->first_pages;
     }
     subject->pages = work->pages > work->touched ? work->pages : work->touched;
     subject->pages_moved = flow_object_moved(gathering->flow, object);
@@ -101,7 +94,7 @@ static bool surely_private(const struct gathering *gathering, const struct facts
         return false;
     if (object->bursts > 1 || object->site == FLOW_NONE)
         return true;
-    const struct work *site = &gathering->sites[object->site];
+    const struct site_work *site = &gathering->sites[object->site];
     return site->looked_at ? site->looked_private * 5ul >= site->looked_at * 4ul
                            : object->alloc_thread == object->main_user;
 }
@@ -188,10 +181,10 @@ void pages_finish_all(struct gathering *gathering)
         work->surely_private = surely_private(gathering, subject);
         if (!work->heap || !work->surely_private || subject->main_user_node < 0)
             continue;
-        const struct flow_object *object = flow_object(gathering->flow, i);
-        tenancies[2 * i] = move_in(gathering, object, work->first_page, subject->main_user_node);
+        struct flow_object object = flow_object_copy(gathering->flow, i);
+        tenancies[2 * i] = move_in(gathering, &object, work->first_page, subject->main_user_node);
         if (work->last_page != work->first_page)
-            tenancies[2 * i + 1] = move_in(gathering, object, work->last_page, subject->main_user_node);
+            tenancies[2 * i + 1] = move_in(gathering, &object, work->last_page, subject->main_user_node);
         note_other_tenant(gathering, i, &tenancies[2 * i]);
     }
     for (uint32_t i = 0; i < gathering->object_count; i++) {
@@ -201,16 +194,13 @@ void pages_finish_all(struct gathering *gathering)
     free(tenancies);
 }
 
-void pages_finish_site(const struct gathering *gathering, uint32_t site, const uint32_t *objects, size_t count)
+void pages_add_to_site(struct gathering *gathering, uint32_t object, struct facts_subject *site)
 {
-    struct facts_subject *subject = &gathering->facts->sites.items[site];
-    subject->pages = gathering->sites[site].pages;
-    for (size_t i = 0; i < count; i++) {
-        const struct facts_subject *object = &gathering->facts->objects.items[objects[i]];
-        if (!gathering->objects[objects[i]].small)
-            subject->pages += object->pages;
-        subject->pages_moved += object->pages_moved;
-    }
+    const struct facts_subject *subject = &gathering->facts->objects.items[object];
+    if (!gathering->objects[object].small)
+        site->pages += subject->pages;
+    site->pages_moved += subject->pages_moved;
+    site->private_instances += gathering->objects[object].surely_private;
 }
 
 void pages_free_all(struct gathering *gathering)

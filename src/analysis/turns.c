@@ -70,54 +70,47 @@ static double expected_nodes(const struct gathering *gathering, const struct wor
     return chance(work->turn_looks, total, squares);
 }
 
-struct mixing { /* changes seen and expected, by thread and by node */
-    double threads, threads_expected, nodes, nodes_expected;
-};
-
 static struct mixing mixing_of(const struct gathering *gathering, const struct work *work)
 {
     return (struct mixing){.threads = work->thread_changes,
-                           .threads_expected = expected_threads(work),
+                           .threads_by_chance = expected_threads(work),
                            .nodes = work->node_changes,
-                           .nodes_expected = expected_nodes(gathering, work)};
+                           .nodes_by_chance = expected_nodes(gathering, work)};
 }
 
 static void judge(struct facts_subject *subject, const struct mixing *mixing)
 {
     subject->turns = TURNS_NONE;
-    if (subject->using_threads >= 2 && mixing->threads_expected >= LEAST_EXPECTED)
-        subject->turns = mixing->threads / mixing->threads_expected >= CONCURRENT ? TURNS_CONCURRENT : TURNS_DISJOINT;
-    double overlap = mixing->nodes_expected > 0 ? mixing->nodes / mixing->nodes_expected : 0;
+    if (subject->using_threads >= 2 && mixing->threads_by_chance >= LEAST_EXPECTED)
+        subject->turns = mixing->threads / mixing->threads_by_chance >= CONCURRENT ? TURNS_CONCURRENT : TURNS_DISJOINT;
+    double overlap = mixing->nodes_by_chance > 0 ? mixing->nodes / mixing->nodes_by_chance : 0;
     subject->overlap = overlap < 1 ? overlap : 1;
 }
 
-void turns_finish(const struct gathering *gathering, uint32_t object)
+void turns_finish(struct gathering *gathering, uint32_t object)
 {
     struct facts_subject *subject = &gathering->facts->objects.items[object];
     const struct work *work = &gathering->objects[object];
     struct mixing mixing = mixing_of(gathering, work);
+    uint64_t span = work->switches ? work->last_switch - work->first_switch : 0;
     judge(subject, &mixing);
     subject->switches = work->switches;
-    subject->switch_ns = work->switches ? (work->last_switch - work->first_switch) / work->switches : 0;
+    subject->switch_ns = work->switches ? span / work->switches : 0;
+    struct site_work *site = site_of(gathering, object);
+    if (!site)
+        return;
+    site->mixing.threads += mixing.threads;
+    site->mixing.threads_by_chance += mixing.threads_by_chance;
+    site->mixing.nodes += mixing.nodes;
+    site->mixing.nodes_by_chance += mixing.nodes_by_chance;
+    site->switch_span += span;
+    gathering->facts->sites.items[subject->site].switches += work->switches;
 }
 
 /* Of a site: within each instance, since two instances used at the same time are no sharing. */
-void turns_finish_site(const struct gathering *gathering, uint32_t site, const uint32_t *objects, size_t count)
+void turns_finish_site(struct gathering *gathering, uint32_t site)
 {
     struct facts_subject *subject = &gathering->facts->sites.items[site];
-    struct mixing sum = {0};
-    uint64_t span = 0;
-    subject->switches = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct work *work = &gathering->objects[objects[i]];
-        struct mixing mixing = mixing_of(gathering, work);
-        sum.threads += mixing.threads;
-        sum.threads_expected += mixing.threads_expected;
-        sum.nodes += mixing.nodes;
-        sum.nodes_expected += mixing.nodes_expected;
-        subject->switches += work->switches;
-        span += work->switches ? work->last_switch - work->first_switch : 0;
-    }
-    judge(subject, &sum);
-    subject->switch_ns = subject->switches ? span / subject->switches : 0;
+    judge(subject, &gathering->sites[site].mixing);
+    subject->switch_ns = subject->switches ? gathering->sites[site].switch_span / subject->switches : 0;
 }

@@ -29,55 +29,63 @@ bool users_is_use(struct work *work, const struct flow_access *access)
     return true;
 }
 
-struct user_work *users_new(struct work *work, uint32_t thread)
+static struct user_work *add_user(struct work *work, uint32_t thread)
 {
     if (work->users.count == work->users.capacity)
         array_fit(&work->users, work->users.count ? 2 * work->users.count : 1);
-    array_push(&work->users, (struct user_work){.fact = {.thread = thread, .node = -1}});
+    array_push(&work->users, (struct user_work){.thread = thread, .node = -1});
     return &work->users.items[work->users.count - 1];
 }
 
-static struct user_work *user_by_key(struct gathering *gathering, struct work *work, uint64_t key)
+/* A few users are looked through; the map knows all users of those that have more. */
+struct user_work *users_find(struct gathering *gathering, struct work *work, uint32_t subject, uint32_t thread)
 {
-    bool is_new;
-    uint64_t *place = map64_insert(&gathering->user_of, key, &is_new);
-    if (is_new) {
-        *place = work->users.count;
-        return users_new(work, (uint32_t)key);
-    }
-    return &work->users.items[*place];
-}
-
-static struct user_work *find_user(struct gathering *gathering, struct work *work, uint32_t subject,
-                                   const struct flow_access *access)
-{
-    if (work->last_user < work->users.count && work->users.items[work->last_user].fact.thread == access->thread)
+    enum { FEW = 8 };
+    uint64_t key = (uint64_t)subject << 32;
+    if (work->last_user < work->users.count && work->users.items[work->last_user].thread == thread)
         return &work->users.items[work->last_user];
-    struct user_work *user = user_by_key(gathering, work, (uint64_t)subject << 32 | access->thread);
-    work->last_user = (uint32_t)(user - work->users.items);
-    return user;
+    if (work->users.count > FEW) {
+        bool is_new;
+        uint64_t *place = map64_insert(&gathering->user_of, key | thread, &is_new);
+        if (is_new) {
+            *place = work->users.count;
+            add_user(work, thread);
+        }
+        work->last_user = (uint32_t)*place;
+        return &work->users.items[*place];
+    }
+    uint32_t at = 0;
+    while (at < work->users.count && work->users.items[at].thread != thread)
+        at++;
+    if (at == work->users.count)
+        add_user(work, thread);
+    for (uint32_t i = 0; work->users.count > FEW && i < work->users.count; i++)
+        *map64_insert(&gathering->user_of, key | work->users.items[i].thread, NULL) = i;
+    work->last_user = at;
+    return &work->users.items[at];
 }
 
 struct user_work *users_add(struct gathering *gathering, struct work *work, uint32_t subject,
                             const struct flow_access *access, uint32_t burst, bool use, bool *new_burst)
 {
-    struct user_work *user = find_user(gathering, work, subject, access);
+    bool is_site = subject >= gathering->object_count; /* which sums up what its objects make of it */
+    struct user_work *user = users_find(gathering, work, subject, access->thread);
     bool reads = access->flags & SAMPLE_READ;
-    if (user->fact.samples++ == 0)
-        user->fact.first = access->time;
-    user->fact.last = access->time;
-    user->fact.reads += reads;
-    user->fact.writes += access->write;
-    user->fact.remote += access->remote;
-    user->fact.init += !use;
+    if (user->samples++ == 0)
+        user->first = access->time;
+    user->last = access->time;
+    user->reads += reads;
+    user->writes += access->write;
+    user->remote += access->remote;
+    user->init += !use && !is_site;
     *new_burst = user->last_burst != burst;
     user->last_burst = burst;
-    user->fact.bursts += *new_burst;
-    user->use_bursts += *new_burst && use;
+    user->bursts += *new_burst;
+    user->use_bursts += *new_burst && use && !is_site;
     if (access->from >= 0) { /* the majority, if there is one */
         if (user->vote_weight == 0)
-            user->fact.node = access->from;
-        user->vote_weight += user->fact.node == access->from ? 1 : -1u;
+            user->node = access->from;
+        user->vote_weight += user->node == access->from ? 1 : -1u;
     }
     work->read_seen |= reads;
     if (!work->read_seen) {
@@ -90,14 +98,14 @@ struct user_work *users_add(struct gathering *gathering, struct work *work, uint
 static int by_samples(const void *left, const void *right)
 {
     const struct user_work *a = left, *b = right;
-    if (a->fact.samples != b->fact.samples)
-        return a->fact.samples > b->fact.samples ? -1 : 1;
-    return a->fact.thread < b->fact.thread ? -1 : a->fact.thread > b->fact.thread;
+    if (a->samples != b->samples)
+        return a->samples > b->samples ? -1 : 1;
+    return a->thread < b->thread ? -1 : a->thread > b->thread;
 }
 
 static uint64_t used(const struct user_work *user)
 {
-    return user->fact.samples - user->fact.init;
+    return user->samples - user->init;
 }
 
 /* Strays: the least users that make up 2% together at most, and each less than a quarter of an equal share (so that none
@@ -114,8 +122,7 @@ static bool *find_strays(const struct work *work)
     }
     for (size_t i = 0; i < count; i++) {
         const struct user_work *user = &work->users.items[i];
-        stray[i] =
-            used(user) == 0 || (user->use_bursts == 1 && bursts >= MANY_BURSTS && user->fact.bursts * count < bursts);
+        stray[i] = used(user) == 0 || (user->use_bursts == 1 && bursts >= MANY_BURSTS && user->bursts * count < bursts);
     }
     for (size_t i = count; i-- > 0;) { /* least samples last */
         const struct user_work *user = &work->users.items[i];
@@ -138,20 +145,20 @@ static void judge_sharing(struct facts_subject *subject, const struct work *work
         const struct user_work *user = &work->users.items[i];
         if (used(user) > most) {
             most = used(user);
-            subject->main_user = user->fact.thread;
+            subject->main_user = user->thread;
         }
-        if (user->fact.node >= 0) {
-            node_samples[user->fact.node] += used(user);
-            if (node_samples[user->fact.node] > most_node) {
-                most_node = node_samples[user->fact.node];
-                subject->main_user_node = user->fact.node;
+        if (user->node >= 0) {
+            node_samples[user->node] += used(user);
+            if (node_samples[user->node] > most_node) {
+                most_node = node_samples[user->node];
+                subject->main_user_node = user->node;
             }
         }
         if (stray[i])
             continue;
         subject->using_threads++;
-        if (user->fact.node >= 0 && !node_used[user->fact.node]) {
-            node_used[user->fact.node] = true;
+        if (user->node >= 0 && !node_used[user->node]) {
+            node_used[user->node] = true;
             subject->using_nodes++;
         }
     }
@@ -170,9 +177,9 @@ static void find_later_writes(const struct facts_subject *subject, struct work *
     enum { SMALL_PART = 10 };
     bool early = work->read_seen && work->early_writes * SMALL_PART <= subject->totals.samples;
     array_each (&work->users, struct user_work, user) {
-        uint64_t initial = early && user->early_writes > user->fact.init ? user->early_writes : user->fact.init;
-        user->later_writes = user->fact.writes - initial;
-        work->later_samples += user->fact.samples - initial;
+        uint64_t initial = early && user->early_writes > user->init ? user->early_writes : user->init;
+        user->later_writes = user->writes - initial;
+        work->later_samples += user->samples - initial;
     }
 }
 
@@ -193,7 +200,7 @@ static void judge_toucher(const struct gathering *gathering, struct facts_subjec
     subject->toucher = FLOW_NONE;
     subject->toucher_node = -1;
     for (size_t i = 0; i < work->users.count; i++) {
-        const struct fact_user *user = &work->users.items[i].fact;
+        const struct user_work *user = &work->users.items[i];
         if (user->touched <= most)
             continue;
         most = user->touched;
@@ -218,27 +225,56 @@ static void judge(const struct gathering *gathering, struct facts_subject *subje
     }
     array_fit(&subject->users, work->users.count);
     array_each (&work->users, const struct user_work, user)
-        array_push(&subject->users, user->fact);
+        array_push(&subject->users, (struct fact_user){.thread = user->thread,
+                                                       .node = user->node,
+                                                       .samples = user->samples,
+                                                       .reads = user->reads,
+                                                       .writes = user->writes,
+                                                       .remote = user->remote,
+                                                       .bursts = user->bursts,
+                                                       .init = user->init,
+                                                       .touched = user->touched,
+                                                       .first = user->first,
+                                                       .last = user->last});
 }
 
 static uint64_t used_by(const struct work *work, uint32_t thread)
 {
     array_each (&work->users, const struct user_work, user) {
-        if (user->fact.thread == thread)
+        if (user->thread == thread)
             return used(user);
     }
     return 0;
 }
 
-void users_finish(const struct gathering *gathering, uint32_t object)
+/* Initialisation is judged object by object. */
+static void add_to_site(struct gathering *gathering, uint32_t object, struct site_work *site)
+{
+    const struct facts_subject *subject = &gathering->facts->objects.items[object];
+    const struct work *work = &gathering->objects[object];
+    struct facts_subject *sum = &gathering->facts->sites.items[subject->site];
+    sum->init_samples += subject->init_samples;
+    sum->alloc_thread_samples += subject->alloc_thread_samples;
+    site->work.later_samples += work->later_samples;
+    array_each (&work->users, const struct user_work, user) {
+        struct user_work *same =
+            users_find(gathering, &site->work, gathering->object_count + subject->site, user->thread);
+        same->later_writes += user->later_writes;
+        same->init += user->init;
+        same->touched += user->touched;
+        same->use_bursts += user->use_bursts;
+    }
+}
+
+void users_finish(struct gathering *gathering, uint32_t object)
 {
     struct facts_subject *subject = &gathering->facts->objects.items[object];
     struct work *work = &gathering->objects[object];
     if (!work->init_over) { /* nobody but one writer: that is its use */
         work->init_samples = 0;
         array_each (&work->users, struct user_work, user) {
-            user->fact.init = 0;
-            user->use_bursts = (uint32_t)user->fact.bursts;
+            user->init = 0;
+            user->use_bursts = user->bursts;
         }
     }
     subject->init_end = work->init_end;
@@ -246,30 +282,14 @@ void users_finish(const struct gathering *gathering, uint32_t object)
     find_later_writes(subject, work);
     judge(gathering, subject, work);
     subject->alloc_thread_samples = used_by(work, subject->alloc_thread);
+    struct site_work *site = site_of(gathering, object);
+    if (site)
+        add_to_site(gathering, object, site);
 }
 
-void users_finish_site(struct gathering *gathering, uint32_t site, const uint32_t *objects, size_t count)
+void users_finish_site(struct gathering *gathering, uint32_t site)
 {
     struct facts_subject *subject = &gathering->facts->sites.items[site];
-    struct work *sum = &gathering->sites[site];
-    array_each (&sum->users, struct user_work, user)
-        user->fact.init = user->use_bursts = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct facts_subject *object = &gathering->facts->objects.items[objects[i]];
-        const struct work *work = &gathering->objects[objects[i]];
-        subject->init_samples += object->init_samples;
-        subject->alloc_thread_samples += object->alloc_thread_samples;
-        subject->private_instances += work->surely_private;
-        sum->later_samples += work->later_samples;
-        array_each (&work->users, const struct user_work, user) {
-            uint64_t key = (uint64_t)(gathering->object_count + site) << 32 | user->fact.thread;
-            struct user_work *same = user_by_key(gathering, sum, key);
-            same->later_writes += user->later_writes;
-            same->fact.init += user->fact.init;
-            same->fact.touched += user->fact.touched;
-            same->use_bursts += user->use_bursts;
-        }
-    }
     subject->init_end = gathering->facts->objects.items[subject->object].init_end;
-    judge(gathering, subject, sum);
+    judge(gathering, subject, &gathering->sites[site].work);
 }

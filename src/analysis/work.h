@@ -8,14 +8,17 @@
 #include "analysis/facts.h"
 #include "base/map64.h"
 
-struct user_work {
-    struct fact_user fact;
-    uint64_t early_writes; /* before anybody read */
-    uint64_t later_writes; /* after the initialisation */
-    uint64_t first_pages;  /* pages whose first sampled access is this thread's */
+struct user_work { /* a fact_user in the making: there may be several for each of very many objects */
+    uint64_t first, last;
+    uint32_t thread;
+    uint32_t samples, reads, writes, remote, bursts, init, touched;
+    uint32_t early_writes; /* before anybody read */
+    uint32_t later_writes; /* after the initialisation */
+    uint32_t first_pages;  /* pages whose first sampled access is this thread's */
     uint32_t use_bursts;   /* after the initialisation */
     uint32_t last_burst;
-    uint32_t vote_weight; /* for fact.node */
+    uint32_t vote_weight; /* for `node` */
+    int16_t node;
 };
 
 enum { STRIDES = 8, SLICES = 64, DETAIL_SAMPLES = 64 };
@@ -58,10 +61,20 @@ struct work {
 
     uint64_t first_page, last_page; /* an object shares only these two with others */
     uint32_t edge_remote[2];
-    uint64_t pages, touched;            /* sampled; by faults */
-    uint32_t looked_at, looked_private; /* of a site: instances with more than one burst */
+    uint64_t pages, touched; /* sampled; by faults */
     uint64_t worst_samples;
     struct detail *detail; /* or NULL */
+};
+
+struct mixing { /* changes from thread to thread and from node to node, seen and by chance: see turns.c */
+    double threads, threads_by_chance, nodes, nodes_by_chance;
+};
+
+struct site_work { /* of a site with several instances: its own users and details, and sums over the instances */
+    struct work work;
+    struct mixing mixing;
+    uint64_t switch_span;
+    uint32_t looked_at, looked_private; /* instances with more than one burst */
 };
 
 enum { BURST_KEPT = 32 };
@@ -89,8 +102,9 @@ struct gathering {
     const struct flow *flow;
     uint32_t object_count, site_count;
     uint32_t *subject_of; /* object -> index of the object that stands for it: of stacks the process's first */
-    struct work *objects, *sites;
-    struct map64 user_of;  /* subject << 32 | thread -> index in its users; sites are counted behind objects */
+    struct work *objects;
+    struct site_work *sites;
+    struct map64 user_of;  /* subject << 32 | thread -> index in its users, where they are many */
     struct burst **bursts; /* by thread, made when needed */
     uint32_t burst_count;
     unsigned slow_unit;
@@ -119,19 +133,26 @@ static inline uint64_t pair_key(uint64_t left, uint64_t right)
     return key == MAP64_EMPTY ? 0 : key;
 }
 
-/* users.c: who uses it, and since when. `users_new` appends one.  `subject` is the key in user_of. */
-struct user_work *users_new(struct work *work, uint32_t thread);
+/* The site of an object, when it has several instances: sites with one get that object's facts. NULL otherwise. */
+static inline struct site_work *site_of(const struct gathering *gathering, uint32_t object)
+{
+    uint32_t site = gathering->facts->objects.items[object].site;
+    return site != FLOW_NONE && gathering->facts->sites.items[site].instances > 1 ? &gathering->sites[site] : NULL;
+}
+
+/* users.c: who uses it, and since when. `subject` tells the works apart in user_of: sites are counted behind objects. */
+struct user_work *users_find(struct gathering *gathering, struct work *work, uint32_t subject, uint32_t thread);
 void users_begin(struct work *work, const struct flow_object *object);
 bool users_is_use(struct work *work, const struct flow_access *access); /* else it initialises */
 struct user_work *users_add(struct gathering *gathering, struct work *work, uint32_t subject,
                             const struct flow_access *access, uint32_t burst, bool use, bool *new_burst);
-void users_finish(const struct gathering *gathering, uint32_t object);
-void users_finish_site(struct gathering *gathering, uint32_t site, const uint32_t *objects, size_t count);
+void users_finish(struct gathering *gathering, uint32_t object); /* adds to its site too */
+void users_finish_site(struct gathering *gathering, uint32_t site);
 
 /* turns.c: how the threads' uses lie in time. */
 void turns_add(const struct gathering *gathering, struct work *work, const struct flow_access *access, bool new_burst);
-void turns_finish(const struct gathering *gathering, uint32_t object);
-void turns_finish_site(const struct gathering *gathering, uint32_t site, const uint32_t *objects, size_t count);
+void turns_finish(struct gathering *gathering, uint32_t object); /* adds to its site too */
+void turns_finish_site(struct gathering *gathering, uint32_t site);
 
 /* pages.c */
 uint32_t pages_initialiser(const struct flow *flow, uint32_t object); /* most pages while it lived, or FLOW_NONE */
@@ -140,7 +161,7 @@ void pages_add(struct gathering *gathering, uint32_t index, struct user_work *us
 void pages_touched(struct gathering *gathering, uint32_t object); /* before users_finish, of every sampled object */
 void pages_finish(const struct gathering *gathering, uint32_t object); /* before users_finish */
 void pages_finish_all(struct gathering *gathering);                    /* when every object's users are known */
-void pages_finish_site(const struct gathering *gathering, uint32_t site, const uint32_t *objects, size_t count);
+void pages_add_to_site(struct gathering *gathering, uint32_t object, struct facts_subject *site);
 void pages_free_all(struct gathering *gathering);
 
 /* lines.c: mark every access in a first pass, add every use in the second. */
@@ -148,7 +169,7 @@ void lines_begin(struct gathering *gathering);
 void lines_mark(struct gathering *gathering, const struct flow_access *access);
 void lines_add(struct gathering *gathering, const struct flow_access *access, uint32_t object, uint32_t burst);
 void lines_finish(struct gathering *gathering);
-void lines_finish_site(const struct gathering *gathering, uint32_t site, const uint32_t *objects, size_t count);
+void lines_add_to_site(struct gathering *gathering, uint32_t object, struct facts_subject *site);
 void lines_free(struct gathering *gathering);
 
 /* slow.c: mark every access in a first pass; then the bound is known. */

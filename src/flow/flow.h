@@ -146,6 +146,7 @@ const struct flow_process *flow_process(const struct flow *flow, uint32_t index)
 const struct flow_group *flow_group(const struct flow *flow, uint32_t index); /* in order of their first process */
 const struct flow_thread *flow_thread(const struct flow *flow, uint32_t index);
 const struct flow_object *flow_object(const struct flow *flow, uint32_t index);
+struct flow_object flow_object_copy(const struct flow *flow, uint32_t index); /* keeps no row: for very many of them */
 const struct flow_site *flow_site(const struct flow *flow, uint32_t index);
 
 /* How many of the objects have samples: they come first, in order of birth. */

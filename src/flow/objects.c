@@ -145,6 +145,13 @@ static void fill(const struct flow *flow, uint32_t index, struct flow_object *ro
     }
 }
 
+struct flow_object flow_object_copy(const struct flow *flow, uint32_t index)
+{
+    struct flow_object row;
+    fill(flow, index, &row);
+    return row;
+}
+
 const struct flow_object *flow_object(const struct flow *flow, uint32_t index)
 {
     if (index >= flow->objects.count)
