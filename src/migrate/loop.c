@@ -365,7 +365,8 @@ void loop_finish(struct loop *loop, uint64_t now, struct loop_summary *summary)
 {
     const char *hangs = NULL;
     if (loop->worker) {
-        struct worker_job *job = worker_take(loop->worker, LAST_WAIT_NS);
+        struct worker_job *job =
+            worker_take(loop->worker, loop->options.patience_ns ? loop->options.patience_ns : LAST_WAIT_NS);
         if (job)
             collect(loop, job);
         hangs = worker_stop(loop->worker);

@@ -25,9 +25,10 @@ struct loop_options {
     struct plan_limits limits;
     bool dry_run;
     bool never_rest;
-    double most_cost; /* part of the program's CPU time */
-    int pin;          /* CPU of the monitor, or -1 */
-    size_t memory;    /* bytes for page maps and history */
+    double most_cost;     /* part of the program's CPU time */
+    int pin;              /* CPU of the monitor, or -1 */
+    size_t memory;        /* bytes for page maps and history */
+    uint64_t patience_ns; /* in the end, for a policy that does not return; 0: 5 s */
 };
 
 struct loop_interval {
