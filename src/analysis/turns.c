@@ -1,8 +1,8 @@
 /* analysis/turns.c - do threads take turns at a subject, or use it at the same time?
  *
  * Look at the bursts that hit it, in order of time. When threads come and go at random among each other, a burst is
- * followed by another thread's as often as chance has it: of N bursts with a share p of each thread, N * (1 - sum(p * p))
- * times on average. When threads take turns, it happens once a turn. The number of changes as a part of the number that
+ * followed by another thread's as often as chance has it: of N bursts with n of each thread, N - sum(n * n) / N times
+ * on average (shuffle them and count). When threads take turns, it happens once a turn. The number of changes as a part of the number that
  * chance has is near 1 for concurrent use and near 0 for turns, whatever the number of threads, their shares, and the
  * length of the run.
  *
@@ -43,10 +43,11 @@ void turns_add(const struct gathering *gathering, struct work *work, const struc
     work->node_bursts[access->from]++;
 }
 
-/* Of so many looks, those that find another one than before: `squares` are the sum of the squares of each one's bursts. */
+/* Of so many looks, those that find another one than before: of all pairs of bursts, the part that is not of one thread.
+ * `squares` is the sum of the squares of each one's bursts. */
 static double chance(double looks, double total, double squares)
 {
-    return total > 0 ? looks * (1 - squares / (total * total)) : 0;
+    return total > 1 ? looks * (total - squares / total) / (total - 1) : 0;
 }
 
 static double expected_threads(const struct work *work)
