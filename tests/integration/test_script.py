@@ -258,11 +258,9 @@ def listed():
         assert ended.status == 1 and b"--list" in ended.err and ended.err.count(b"\n") == 1, ended
 
 
-@check("every ready script runs on a trace of everything and of nothing")
-def all_run():
-    names = sorted(name[:-2] for name in os.listdir(SCRIPTS) if name.endswith(".c"))
-    for name in names:
-        assert lines(name, handover()), name
+@check("every ready script bears it when no access fits")
+def nothing():
+    for name in sorted(name[:-2] for name in os.listdir(SCRIPTS) if name.endswith(".c")):
         lines(name, handover(), "thread=nobody")
 
 
