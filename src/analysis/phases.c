@@ -1,8 +1,8 @@
 /* analysis/phases.c - the stretches of the run in which a subject is hot.
  *
- * The run is cut into slices, as many as leave a burst in each on average, the more where it is hot. A stretch begins where a slice (smoothed
- * with its neighbours) comes near the hottest one and ends where it falls well below: two bounds, so that chance does not
- * cut it in pieces. */
+ * The run is cut into slices, as many as leave a burst in each on average, the more where it is hot. A stretch begins
+ * where a slice (smoothed with its neighbours) comes near the hottest one and ends where it falls well below: two bounds,
+ * so that chance does not cut it in pieces. */
 #include "analysis/work.h"
 
 enum { LEAST_SLICES = 4, BURSTS_A_SLICE = 1 };
