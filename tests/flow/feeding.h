@@ -46,6 +46,7 @@ static inline void feeding_record(struct feeding *feeding)
     struct error err = {0};
     struct trace_session *session = trace_session_new();
     trace_session_set(session, "command", "made up");
+    trace_session_set(session, "burst", "16");
     snprintf(feeding->path, sizeof feeding->path, "/tmp/numalens-feeding-%d.data", (int)getpid());
     feeding->writer = trace_writer_open(feeding->path, session, &err);
     assert_non_null(feeding->writer);
