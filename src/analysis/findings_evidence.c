@@ -203,6 +203,13 @@ static const char *gain(struct findings *findings, const struct finding *finding
             : findings_text(findings,
                             "remote takes %.1f times local beyond the caches, as the distances of the %snodes say",
                             1 + facts->remote_penalty, flow_topology(facts->flow)->pretended ? "pretended " : "");
+    if (finding->pattern == PATTERN_CONCURRENT_REMOTE && finding->subject->use == USE_WRITTEN)
+        return findings_text(
+            findings,
+            "Distance costs up to %.1f%% of the time (%s, and no wait overlaps with work). Shared out, "
+            "%.0f%% of the accesses stay remote: what is won is the queueing at one node's memory, which is "
+            "not in this number.",
+            lost, assumed, 100.0 * (facts->node_count - 1) / facts->node_count);
     if (finding->pattern == PATTERN_SATURATED_NODE)
         return findings_text(findings,
                              "Up to %.1f%% of the time if no access to it were remote (%s); what less queueing "

@@ -84,7 +84,38 @@ static void put_story(struct writing *writing)
     put(writing, (struct event){.kind = EVENT_PROCESS_EXIT, .exit_status = 3 << 8});
 }
 
-static void write_trace(bool empty)
+/* Main makes a table of 64 pages; two workers on another node each look things up in it and one of them writes. */
+static void put_shared_table(struct writing *writing)
+{
+    enum { PAGES = 64, BURSTS = 60, BURST = 8 };
+    static const uint64_t chains[2][2] = {{0x401000, 0x402000}, {0x403000, 0}};
+    uint64_t random = 1;
+    put(writing, (struct event){.kind = EVENT_PROCESS_START, .process = {.exe = "/bin/story", .command = "story 2"}});
+    put(writing, (struct event){.kind = EVENT_THREAD_START, .thread = {.name = "story"}});
+    put(writing, (struct event){.kind = EVENT_THREAD_START, .tid = 101, .thread = {.name = "one"}});
+    put(writing, (struct event){.kind = EVENT_THREAD_START, .tid = 102, .thread = {.name = "\033[31mtwo"}});
+    for (uint32_t i = 0; i < 2; i++)
+        put(writing, (struct event){.kind = EVENT_STACK, .stack = {.id = i + 1, .depth = 2 - i, .frames = chains[i]}});
+    put(writing, (struct event){.kind = EVENT_ALLOC, .alloc = {.addr = 0x100000, .size = PAGES * PAGE, .stack = 1}});
+    for (uint64_t i = 0; i < PAGES; i++)
+        put(writing, (struct event){.kind = EVENT_TOUCH, .touch = {.addr = 0x100000 + i * PAGE, .write = true}});
+    for (unsigned i = 0; i < BURSTS * BURST; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        writing->time += i % BURST ? 0 : 9000000;
+        uint8_t flags =
+            (uint8_t)((i % BURST ? 0 : SAMPLE_FIRST) | (i % 4 ? SAMPLE_READ | SAMPLE_HAS_LATENCY : SAMPLE_WRITE));
+        put(writing, (struct event){.kind = EVENT_SAMPLE,
+                                    .tid = 101 + (uint32_t)(i / BURST % 2),
+                                    .sample = {.addr = 0x100000 + (random >> 33) % (PAGES * PAGE / 8) * 8,
+                                               .stack = 2,
+                                               .size = 8,
+                                               .latency = i % 4 ? 90 + i % 20 : 0,
+                                               .flags = flags}});
+    }
+    put(writing, (struct event){.kind = EVENT_PROCESS_EXIT, .exit_status = 0});
+}
+
+static void write_trace(void (*story)(struct writing *))
 {
     struct error err = {0};
     snprintf(path, sizeof path, "/tmp/numalens-view-%d.data", (int)getpid());
@@ -102,8 +133,8 @@ static void write_trace(bool empty)
     trace_session_set(ending, "target_cpu_ns", "4000000000");
     struct writing writing = {.writer = trace_writer_open(path, session, &err)};
     assert_non_null(writing.writer);
-    if (!empty)
-        put_story(&writing);
+    if (story)
+        story(&writing);
     assert_int_equal(trace_writer_close(writing.writer, ending, &err), 0);
     trace_session_free(session);
     trace_session_free(ending);
@@ -165,7 +196,7 @@ static void same_as_golden(const char *name, char *text)
 static int begin(void **state)
 {
     (void)state;
-    write_trace(false);
+    write_trace(put_story);
     return 0;
 }
 
@@ -207,6 +238,8 @@ static void one_object(void **state)
 static void patterns(void **state)
 {
     (void)state;
+    unlink(path);
+    write_trace(put_shared_table);
     same_as_golden("patterns.txt", shown("numa:2 core:1", FINDINGS, (struct view_options){.width = 80}));
     same_as_golden("patterns.json", shown("numa:2 core:1", FINDINGS, (struct view_options){.json = true}));
     same_as_golden("patterns_none.txt",
@@ -234,7 +267,7 @@ static void an_empty_recording_says_so(void **state)
 {
     (void)state;
     unlink(path);
-    write_trace(true);
+    write_trace(NULL);
     char *text = shown(NULL, REPORT, (struct view_options){.width = 100});
     assert_non_null(strstr(text, "No memory access was sampled"));
     free(text);
