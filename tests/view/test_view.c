@@ -87,9 +87,10 @@ static void put_story(struct writing *writing)
 /* Main makes a table of 64 pages; two workers on another node each look things up in it and one of them writes. */
 static void put_shared_table(struct writing *writing)
 {
-    enum { PAGES = 64, BURSTS = 60, BURST = 8 };
+    enum { PAGES = 64, BURSTS = 200, BURST = 8 };
     static const uint64_t chains[2][2] = {{0x401000, 0x402000}, {0x403000, 0}};
     uint64_t random = 1;
+    uint32_t tid = 101;
     put(writing, (struct event){.kind = EVENT_PROCESS_START, .process = {.exe = "/bin/story", .command = "story 2"}});
     put(writing, (struct event){.kind = EVENT_THREAD_START, .thread = {.name = "story"}});
     put(writing, (struct event){.kind = EVENT_THREAD_START, .tid = 101, .thread = {.name = "one"}});
@@ -101,11 +102,14 @@ static void put_shared_table(struct writing *writing)
         put(writing, (struct event){.kind = EVENT_TOUCH, .touch = {.addr = 0x100000 + i * PAGE, .write = true}});
     for (unsigned i = 0; i < BURSTS * BURST; i++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
-        writing->time += i % BURST ? 0 : 9000000;
+        if (i % BURST == 0) {
+            writing->time += 9000000;
+            tid = 101 + (uint32_t)(random >> 40 & 1);
+        }
         uint8_t flags =
             (uint8_t)((i % BURST ? 0 : SAMPLE_FIRST) | (i % 4 ? SAMPLE_READ | SAMPLE_HAS_LATENCY : SAMPLE_WRITE));
         put(writing, (struct event){.kind = EVENT_SAMPLE,
-                                    .tid = 101 + (uint32_t)(i / BURST % 2),
+                                    .tid = tid,
                                     .sample = {.addr = 0x100000 + (random >> 33) % (PAGES * PAGE / 8) * 8,
                                                .stack = 2,
                                                .size = 8,
