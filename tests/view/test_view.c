@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-enum { PID = 100, PAGE = 4096 };
+enum { PID = 100, PAGE = 4096, SPACING = 10000000 /* ns: as far apart as bursts are */ };
 
 static char path[64];
 
@@ -26,7 +26,7 @@ struct writing {
 static void put(struct writing *writing, struct event event)
 {
     struct error err = {0};
-    event.time = writing->time += 10000000; /* as far apart as bursts are */
+    event.time = writing->time += SPACING;
     event.pid = event.pid ? event.pid : PID;
     event.tid = event.tid ? event.tid : PID;
     assert_int_equal(trace_writer_append(writing->writer, &event, &err), 0);
@@ -102,10 +102,10 @@ static void put_shared_table(struct writing *writing)
         put(writing, (struct event){.kind = EVENT_TOUCH, .touch = {.addr = 0x100000 + i * PAGE, .write = true}});
     for (unsigned i = 0; i < BURSTS * BURST; i++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
-        if (i % BURST == 0) {
-            writing->time += 9000000;
+        if (i % BURST == 0)
             tid = 101 + (uint32_t)(random >> 40 & 1);
-        }
+        else
+            writing->time -= SPACING - 1000; /* a burst is over in a moment */
         uint8_t flags =
             (uint8_t)((i % BURST ? 0 : SAMPLE_FIRST) | (i % 4 ? SAMPLE_READ | SAMPLE_HAS_LATENCY : SAMPLE_WRITE));
         put(writing, (struct event){.kind = EVENT_SAMPLE,
