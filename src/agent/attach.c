@@ -1,6 +1,7 @@
 #include "agent/attach.h"
 
 #include "agent/environment.h"
+#include "agent/locals.h"
 #include "agent/modules.h"
 #include "agent/process.h"
 #include "agent/real.h"
@@ -148,6 +149,9 @@ static void attach(struct agent_thread *self)
     thread_setup();
     introduce(self, false);
     modules_refresh(self);
+    locals_setup();
+    if (self->producer.ring)
+        locals_tell(self);
     if ((agent_region->config.flags & WIRE_TRACK_HEAP) && !real_malloc_is_hooked())
         atomic_fetch_add_explicit(&agent_region->shared.lost[LOSS_HEAP_UNSEEN], 1, memory_order_relaxed);
     switch_on();

@@ -55,10 +55,28 @@ void process_tell(struct agent_thread *self)
     agent_commit(self, words);
 }
 
+enum { OTHER_MAPS = 32, OTHER_NAME = 16 };
+
 struct main_maps {
     struct record_map heap, stack; /* size 0 when not seen */
     uint64_t last_end;             /* of the map before */
+    unsigned other_count;          /* memory that the linker and the kernel put there: no hook tells of it */
+    struct {
+        uint64_t start, end;
+        char name[OTHER_NAME]; /* "[vvar]", or "" */
+    } others[OTHER_MAPS];
 };
+
+static void see_other(const struct maps_line *line, struct main_maps *found)
+{
+    if ((line->path[0] && line->path[0] != '[') || found->other_count == OTHER_MAPS)
+        return;
+    size_t length = strnlen(line->path, OTHER_NAME - 1);
+    found->others[found->other_count].start = line->start;
+    found->others[found->other_count].end = line->end;
+    memcpy(found->others[found->other_count].name, line->path, length);
+    found->other_count++;
+}
 
 static bool see_map(const struct maps_line *line, void *data)
 {
@@ -85,9 +103,11 @@ static bool see_map(const struct maps_line *line, void *data)
         map.size = line->end - low;
         map.kind = MAP_KIND_STACK;
         found->stack = map;
+    } else {
+        see_other(line, found);
     }
     found->last_end = line->end;
-    return found->stack.size != 0;
+    return false;
 }
 
 void process_tell_main(struct agent_thread *self)
@@ -102,4 +122,12 @@ void process_tell_main(struct agent_thread *self)
         record_map(self, &found.heap, 0);
     if (found.stack.size)
         record_map(self, &found.stack, 0);
+    for (unsigned i = 0; i < found.other_count; i++) {
+        struct record_map other = {.addr = found.others[i].start,
+                                   .size = found.others[i].end - found.others[i].start,
+                                   .flags = MAP_PRIVATE | MAP_ANONYMOUS,
+                                   .kind = found.others[i].name[0] ? MAP_KIND_OTHER : MAP_KIND_ANONYMOUS,
+                                   .path = found.others[i].name};
+        record_map(self, &other, 0);
+    }
 }

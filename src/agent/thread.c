@@ -1,5 +1,6 @@
 #include "agent/thread.h"
 
+#include "agent/locals.h"
 #include "agent/maps.h"
 #include "agent/modules.h"
 #include "agent/process.h"
@@ -102,6 +103,7 @@ bool thread_ready(struct agent_thread *self, bool may_ask)
     watch_end(self);
     process_tell(self);
     thread_tell(self, 0, agent_time());
+    locals_tell(self);
     if (may_ask)
         sampler_thread_start(self);
     return true;
@@ -126,6 +128,7 @@ void thread_begin(uint64_t entry, uint64_t created)
         watch_end(self);
         process_tell(self);
         thread_tell(self, entry, created);
+        locals_tell(self);
     }
     /* The linker allocated for this thread, so it looks as if it had loaded something; a thread that never allocates
      * would leave it at that. */

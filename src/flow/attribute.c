@@ -5,6 +5,7 @@
 #include "flow/state.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static uint32_t heap_at(struct flow *flow, const struct process *process, uint64_t addr)
 {
@@ -25,7 +26,7 @@ static uint32_t map_at(struct flow *flow, const struct process *process, uint64_
     return addr < range->end ? range->record : FLOW_NONE;
 }
 
-static uint32_t named_at(struct flow *flow, const struct addrtree *tree, uint64_t addr)
+uint32_t live_named_at(struct flow *flow, const struct addrtree *tree, uint64_t addr)
 {
     uint64_t key;
     uint32_t value;
@@ -36,7 +37,7 @@ static uint32_t named_at(struct flow *flow, const struct addrtree *tree, uint64_
 
 static uint32_t static_at(struct flow *flow, struct process *process, const struct module_place *place, uint64_t addr)
 {
-    uint32_t record = named_at(flow, &process->statics, addr);
+    uint32_t record = live_named_at(flow, &process->statics, addr);
     if (record != FLOW_NONE)
         return record;
     struct symbols_module *symbols = flow->modules.items[place->module].symbols;
@@ -54,9 +55,11 @@ static uint32_t static_at(struct flow *flow, struct process *process, const stru
     return record;
 }
 
-static uint32_t section_at(struct flow *flow, struct process *process, const struct module_place *place, uint64_t addr)
+/* The section there; with `gaps`, what lies between two sections is something too. */
+static uint32_t section_at(struct flow *flow, struct process *process, const struct module_place *place, uint64_t addr,
+                           bool gaps)
 {
-    uint32_t record = named_at(flow, &process->sections, addr);
+    uint32_t record = live_named_at(flow, &process->sections, addr);
     if (record != FLOW_NONE)
         return record;
     const struct module_info *module = &flow->modules.items[place->module];
@@ -67,6 +70,8 @@ static uint32_t section_at(struct flow *flow, struct process *process, const str
         start = section.start + place->bias;
         size = section.size;
         snprintf(name, sizeof name, "%s %s", module->name, section.name);
+    } else if (!gaps) {
+        return FLOW_NONE;
     } else {
         /* No section is known there: the gap between two that are, so that neither is covered. */
         uint64_t key;
@@ -86,15 +91,18 @@ static uint32_t section_at(struct flow *flow, struct process *process, const str
     return record;
 }
 
-static uint32_t stack_at(struct flow *flow, struct process *process, uint64_t addr)
+static struct stack_range *stack_range_at(struct flow *flow, const struct process *process, uint64_t addr,
+                                          uint64_t *low)
 {
-    uint64_t low;
     uint32_t value;
-    if (!addrtree_floor(&process->stacks, addr, &low, &value))
-        return FLOW_NONE;
+    if (!addrtree_floor(&process->stacks, addr, low, &value))
+        return NULL;
     struct stack_range *range = pool_at(&flow->stack_ranges, value);
-    if (addr >= range->high)
-        return FLOW_NONE;
+    return addr < range->high ? range : NULL;
+}
+
+static uint32_t stack_record(struct flow *flow, struct stack_range *range, uint64_t low)
+{
     if (range->record == FLOW_NONE) {
         const struct flow_thread *thread = &flow->threads.items[range->thread];
         struct process *owner = flow->processes.items[range->process];
@@ -103,6 +111,20 @@ static uint32_t stack_at(struct flow *flow, struct process *process, uint64_t ad
         live_record_name(flow, range->record, &(struct named){.name = "stack", .file = "", .module = ""});
     }
     return range->record;
+}
+
+/* Whether a thread began to run on memory that the program had got before; not once it has ended. */
+static bool runs_on(const struct flow *flow, const struct stack_range *range, uint32_t record)
+{
+    const struct flow_thread *thread = &flow->threads.items[range->thread];
+    return thread->died == UINT64_MAX && pool_at(&flow->records, record)->born <= thread->born;
+}
+
+/* The kernel's own pages, which it may put between a library's segments. */
+static bool is_of_kernel(const struct flow *flow, uint32_t map)
+{
+    const uint64_t *named = map64_find(&flow->named_of, map);
+    return named && strncmp(flow->named.items[*named].name, "[v", 2) == 0;
 }
 
 static enum reason reason_at(const struct process *process, uint64_t addr)
@@ -123,24 +145,27 @@ static enum reason reason_at(const struct process *process, uint64_t addr)
 
 static uint32_t find(struct flow *flow, struct process *process, uint64_t addr)
 {
-    uint32_t record;
-    if (process->pooled.count && (record = named_at(flow, &process->pooled, addr)) != FLOW_NONE)
-        return record;
-    record = heap_at(flow, process, addr);
+    uint64_t low;
+    uint32_t record = live_locals_at(flow, process, addr);
     if (record != FLOW_NONE)
         return record;
+    struct stack_range *stack = stack_range_at(flow, process, addr, &low);
     uint32_t map = map_at(flow, process, addr);
-    if (map != FLOW_NONE && !(pool_at(&flow->records, map)->flags & RECORD_LEFTOVER))
-        return map;
+    record = heap_at(flow, process, addr);
+    if (record == FLOW_NONE && map != FLOW_NONE && !(pool_at(&flow->records, map)->flags & RECORD_LEFTOVER))
+        record = map;
+    if (record != FLOW_NONE)
+        return stack && runs_on(flow, stack, record) ? stack_record(flow, stack, low) : record;
     const struct module_place *place = live_module_at(process, addr);
     if (place) {
         record = static_at(flow, process, place, addr);
-        return record != FLOW_NONE ? record : section_at(flow, process, place, addr);
+        if (record == FLOW_NONE)
+            record = section_at(flow, process, place, addr, map == FLOW_NONE || !is_of_kernel(flow, map));
+        return record != FLOW_NONE ? record : map;
     }
     if (map != FLOW_NONE && (pool_at(&flow->records, map)->flags & RECORD_KIND) == OBJECT_FILE)
         return map;
-    record = stack_at(flow, process, addr);
-    return record != FLOW_NONE ? record : map;
+    return stack ? stack_record(flow, stack, low) : map;
 }
 
 uint32_t live_attribute(struct flow *flow, struct process *process, uint64_t addr, enum reason *reason)

@@ -92,6 +92,7 @@ void flow_free(struct flow *flow)
     map64_free(&flow->map_left);
     pool_free(&flow->ranges);
     pool_free(&flow->stack_ranges);
+    pool_free(&flow->local_blocks);
     array_free(&flow->marks);
     array_free(&flow->order);
     pool_free(&flow->waiting);

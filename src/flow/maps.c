@@ -51,8 +51,9 @@ static enum object_kind kind_of(const struct event_map *map, const char *path)
 {
     if (map->map_kind == MAP_KIND_FILE)
         return OBJECT_FILE;
+    /* What the program maps for a coroutine or a thread of its own is a map like any other, until a thread runs on it. */
     if (map->map_kind == MAP_KIND_STACK)
-        return OBJECT_STACK;
+        return map->stack ? OBJECT_MAP : OBJECT_STACK;
     /* Shared memory without a file to name is memory like any other. */
     if (map->map_kind == MAP_KIND_SHARED && path[0] == '/' && strncmp(path, "/dev/zero", 9) != 0)
         return OBJECT_FILE;
@@ -63,7 +64,7 @@ static const char *name_of(const struct event_map *map, const char *path)
 {
     if (map->map_kind == MAP_KIND_BRK)
         return "[heap]";
-    if (map->map_kind == MAP_KIND_STACK)
+    if (map->map_kind == MAP_KIND_STACK && !map->stack)
         return "stack";
     if (path[0])
         return path;
@@ -93,7 +94,13 @@ void live_maps_map(struct flow *flow, struct process *process, const struct even
     uint64_t end = map->addr + map->size;
     if (map->size == 0 || end <= map->addr)
         return;
+    if (map->map_kind == MAP_KIND_THREAD_LOCAL) {
+        live_locals_map(flow, process, event);
+        return;
+    }
     punch(flow, process, map->addr, end, event->time);
+    if (map->stack) /* else it was there already */
+        pages_forget(&process->pages, map->addr, map->size);
     if (map->map_kind == MAP_KIND_BRK) {
         grow_break(flow, process, map->addr, end, event->time);
         return;
@@ -106,7 +113,7 @@ void live_maps_map(struct flow *flow, struct process *process, const struct even
     uint32_t stack = live_stack_of(process, map->stack);
     if (stack == FLOW_NONE)
         record->flags |= RECORD_LEFTOVER;
-    else if (kind != OBJECT_STACK)
+    else
         record->trail = live_stack_trail(flow, process, stack, ALLOC_FNS, kind, event->time);
     const char *name = name_of(map, path);
     if (*name)
@@ -124,8 +131,10 @@ void live_maps_map(struct flow *flow, struct process *process, const struct even
 void live_maps_unmap(struct flow *flow, struct process *process, const struct event *event)
 {
     uint64_t end = event->map.addr + event->map.size;
-    if (event->map.size && end > event->map.addr)
-        punch(flow, process, event->map.addr, end, event->time);
+    if (event->map.size == 0 || end <= event->map.addr)
+        return;
+    punch(flow, process, event->map.addr, end, event->time);
+    pages_forget(&process->pages, event->map.addr, event->map.size);
 }
 
 void live_maps_end(struct flow *flow, struct process *process, uint32_t record)

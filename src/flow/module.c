@@ -63,6 +63,12 @@ static void forget_names(struct flow *flow, struct process *process, struct addr
     }
 }
 
+void live_names_forget(struct flow *flow, struct process *process, uint64_t start, uint64_t end, uint64_t time)
+{
+    forget_names(flow, process, &process->statics, start, end, time);
+    forget_names(flow, process, &process->sections, start, end, time);
+}
+
 void live_module_load(struct flow *flow, struct process *process, const struct event *event)
 {
     const struct event_module *module = &event->module;
@@ -73,8 +79,7 @@ void live_module_load(struct flow *flow, struct process *process, const struct e
         .start = module->start, .end = module->end, .bias = module->bias, .module = module_number(flow, module)};
     if (there && there->start == place.start && there->end == place.end && there->module == place.module)
         return; /* a fork or an attach tells of what is known already */
-    forget_names(flow, process, &process->statics, module->start, module->end, event->time);
-    forget_names(flow, process, &process->sections, module->start, module->end, event->time);
+    live_names_forget(flow, process, module->start, module->end, event->time);
     rebuild(process, module->start, module->end, &place);
 }
 
@@ -84,8 +89,7 @@ void live_module_unload(struct flow *flow, struct process *process, const struct
     if (!place)
         return;
     uint64_t start = place->start, end = place->end;
-    forget_names(flow, process, &process->statics, start, end, event->time);
-    forget_names(flow, process, &process->sections, start, end, event->time);
+    live_names_forget(flow, process, start, end, event->time);
     rebuild(process, start, end, NULL);
 }
 

@@ -10,7 +10,7 @@ static struct process *process_new(struct flow *flow, uint32_t pid, uint64_t tim
     process->last_thread = FLOW_NONE;
     process->brk = FLOW_NONE;
     process->heap.nodes = process->pooled.nodes = process->maps.nodes = process->statics.nodes =
-        process->sections.nodes = process->stacks.nodes = &flow->nodes;
+        process->sections.nodes = process->stacks.nodes = process->locals.nodes = &flow->nodes;
     process->row = (struct flow_process){
         .pid = pid, .born = time, .died = UINT64_MAX, .exe = "", .command = "", .exit_status = -1};
     array_push(&flow->processes, process);
@@ -98,6 +98,7 @@ static void inherit(struct process *child, struct process *parent, uint64_t time
     child->statics = addrtree_share(&parent->statics);
     child->sections = addrtree_share(&parent->sections);
     child->stacks = addrtree_share(&parent->stacks);
+    child->locals = addrtree_share(&parent->locals);
     child->modules = parent->modules;
     if (child->modules)
         child->modules->refs++;
@@ -140,6 +141,7 @@ static void end_lives(struct flow *flow, struct process *process)
     addrtree_free(&process->statics);
     addrtree_free(&process->sections);
     addrtree_free(&process->stacks);
+    addrtree_free(&process->locals);
     map64_free(&process->clones); /* modules stay: chains are named at the end */
     process->ended = true;
 }
@@ -250,6 +252,7 @@ void live_process_free(struct process *process)
     addrtree_free(&process->statics);
     addrtree_free(&process->sections);
     addrtree_free(&process->stacks);
+    addrtree_free(&process->locals);
     live_module_list_drop(process->modules);
     map64_free(&process->stack_ids);
     map64_free(&process->waiting);

@@ -100,6 +100,11 @@ struct stack_range {
     uint32_t record; /* FLOW_NONE until it is sampled */
 };
 
+struct local_block { /* a module's thread-local variables in one thread */
+    uint64_t end;
+    uint32_t thread, process, module;
+};
+
 enum { RECENT_FREES = 64 };
 
 struct process {
@@ -112,6 +117,7 @@ struct process {
     struct addrtree statics;  /* start -> record, those that were sampled */
     struct addrtree sections; /* likewise */
     struct addrtree stacks;   /* low end -> stack range */
+    struct addrtree locals;   /* start -> block of thread-local variables */
     struct pool_table *pools; /* NULL until there is one; shared by forks until one changes it */
     struct module_list *modules;
     struct map64 stack_ids;       /* trace's number -> flow.stacks */
@@ -186,6 +192,7 @@ struct flow {
     struct map64 map_left; /* map record -> bytes still mapped */
     pool_of(struct map_range) ranges;
     pool_of(struct stack_range) stack_ranges;
+    pool_of(struct local_block) local_blocks;
 
     array_of(struct mark) marks;
     array_of(uint32_t) order; /* ordinals in order of time */
@@ -232,6 +239,12 @@ void live_module_load(struct flow *flow, struct process *process, const struct e
 void live_module_unload(struct flow *flow, struct process *process, const struct event *event);
 const struct module_place *live_module_at(const struct process *process, uint64_t addr);
 void live_module_list_drop(struct module_list *list);
+/* Variables and sections that were named in [start, end) are gone. */
+void live_names_forget(struct flow *flow, struct process *process, uint64_t start, uint64_t end, uint64_t time);
+
+/* locals.c */
+void live_locals_map(struct flow *flow, struct process *process, const struct event *event);
+uint32_t live_locals_at(struct flow *flow, struct process *process, uint64_t addr);
 
 /* stack.c */
 void live_stack_define(struct flow *flow, struct process *process, const struct event_stack *event);
@@ -271,6 +284,7 @@ struct pool_table *live_pools_share(struct pool_table *table);
 void live_pools_drop(struct pool_table *table);
 
 /* attribute.c: the record at an address now, or FLOW_NONE with a reason. */
+uint32_t live_named_at(struct flow *flow, const struct addrtree *tree, uint64_t addr); /* of statics, or sections */
 uint32_t live_attribute(struct flow *flow, struct process *process, uint64_t addr, enum reason *reason);
 
 /* sample.c: samples, and where pages lie */

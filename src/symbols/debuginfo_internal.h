@@ -45,6 +45,12 @@ struct variable {
     Dwarf_Die die;
 };
 
+struct local_variable {
+    uint64_t offset; /* or NO_OFFSET: then it may be an automatic variable too */
+    bool inner;      /* declared in a function */
+    Dwarf_Die die;
+};
+
 struct member {
     uint64_t addr, size;
     Dwarf_Die block, die;
@@ -59,8 +65,15 @@ struct debuginfo {
     bool variables_read;
     array_of(struct variable) variables;
     array_of(struct member) members;
+    bool thread_locals_read;
+    array_of(struct local_variable) thread_locals;
     struct map64 scopes; /* entries without linkage name: offset -> interned "namespace::class::" */
 };
+
+#define NO_OFFSET UINT64_MAX
+
+/* File and line of a declaration, where it has them. */
+void debuginfo_declaration(struct debuginfo *info, Dwarf_Die *die, struct symbol_object *object);
 
 void range_list_sort(range_list *list);
 

@@ -33,7 +33,7 @@ struct symbols_module {
     struct binary *binary; /* NULL: no such file, or another build of it */
     struct binary *debug;  /* separate debug file, if any */
     struct debuginfo *info;
-    struct table functions, objects;
+    struct symtab tables;
     array_of(struct symbol_section) sections; /* sorted */
 
     /* Answers given before. */
@@ -54,8 +54,9 @@ static void module_free(struct symbols_module *module)
     debuginfo_close(module->info);
     binary_close(module->debug);
     binary_close(module->binary);
-    table_free(&module->functions);
-    table_free(&module->objects);
+    table_free(&module->tables.functions);
+    table_free(&module->tables.objects);
+    table_free(&module->tables.thread_locals);
     array_free(&module->sections);
     array_free(&module->frames);
     array_free(&module->known_objects);
@@ -181,20 +182,21 @@ static void open_module(struct symbols_module *module)
     open_binary(module);
     bool complete = false;
     if (module->binary) {
-        complete = symtab_read(module->binary, &module->functions, &module->objects);
-        symtab_read_plt(module->binary, &module->functions, module->symbols->names);
+        complete = symtab_read(module->binary, &module->tables);
+        symtab_read_plt(module->binary, &module->tables.functions, module->symbols->names);
         read_sections(module, module->binary);
     }
     if (!complete || !binary_has_dwarf(module->binary))
         find_debug(module);
     if (module->debug && !complete)
-        complete = symtab_read(module->debug, &module->functions, &module->objects);
+        complete = symtab_read(module->debug, &module->tables);
     if (module->debug && !module->binary)
         read_sections(module, module->debug);
     if (module->binary && !complete)
-        symtab_read_minidebug(module->binary, &module->functions, module->symbols->names);
-    table_finish(&module->functions);
-    table_finish(&module->objects);
+        symtab_read_minidebug(module->binary, &module->tables.functions, module->symbols->names);
+    table_finish(&module->tables.functions);
+    table_finish(&module->tables.objects);
+    table_finish(&module->tables.thread_locals);
 }
 
 static struct debuginfo *debuginfo_of(struct symbols_module *module)
@@ -254,7 +256,7 @@ static const char *shown_name(struct symbols *symbols, const char *raw)
  * (sum.constprop.0, sum.cold), which debug information does not. */
 static void name_last_frame(struct symbols_module *module, uint64_t addr, uint64_t entry, struct symbol_frame *frame)
 {
-    const struct table_entry *symbol = table_find(&module->functions, addr);
+    const struct table_entry *symbol = table_find(&module->tables.functions, addr);
     if (!symbol)
         return;
     bool whole = symbol->start == entry && !strchr(symbol->name, '.');
@@ -314,7 +316,7 @@ static void find_object(struct symbols_module *module, const struct table_entry 
 bool symbols_object(struct symbols_module *module, uint64_t addr, struct symbol_object *object)
 {
     open_module(module);
-    const struct table_entry *entry = table_find(&module->objects, addr);
+    const struct table_entry *entry = table_find(&module->tables.objects, addr);
     if (!entry)
         return false;
     struct debuginfo *info = debuginfo_of(module);
@@ -329,6 +331,20 @@ bool symbols_object(struct symbols_module *module, uint64_t addr, struct symbol_
         array_push(&module->known_objects, found);
     }
     *object = module->known_objects.items[*place];
+    return true;
+}
+
+bool symbols_thread_local(struct symbols_module *module, uint64_t offset, struct symbol_object *object)
+{
+    open_module(module);
+    const struct table_entry *entry = table_find(&module->tables.thread_locals, offset);
+    if (!entry)
+        return false;
+    *object = (struct symbol_object){
+        .name = shown_name(module->symbols, entry->name), .file = "", .start = entry->start, .size = entry->size};
+    struct debuginfo *info = debuginfo_of(module);
+    if (info)
+        debuginfo_thread_local(info, entry->start, entry->name, object);
     return true;
 }
 

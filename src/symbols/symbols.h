@@ -56,6 +56,9 @@ size_t symbols_frames(struct symbols_module *module, uint64_t addr, struct symbo
 /* The data symbol (local ones, .bss and COMMON too) that covers `addr`; false when none does. */
 bool symbols_object(struct symbols_module *module, uint64_t addr, struct symbol_object *object);
 
+/* The thread-local variable that covers `offset` of the module's block; its start is an offset too. */
+bool symbols_thread_local(struct symbols_module *module, uint64_t offset, struct symbol_object *object);
+
 bool symbols_section(struct symbols_module *module, uint64_t addr, struct symbol_section *section);
 
 /* For who knows only one mapping of a file: the address that the byte at `offset` in it is loaded at, and all the

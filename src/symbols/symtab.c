@@ -66,23 +66,29 @@ static void read_places(const struct binary *binary, place_list *places)
     }
 }
 
-static void add_symbol(const GElf_Sym *symbol, const char *name, const place_list *places, struct table *functions,
-                       struct table *objects)
+static void add_symbol(const GElf_Sym *symbol, const char *name, const place_list *places, struct symtab *symtab)
 {
     unsigned type = GELF_ST_TYPE(symbol->st_info);
-    if (symbol->st_shndx >= places->count || !name || name[0] == '\0')
+    if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= places->count || !name || name[0] == '\0')
         return;
+    if (type == STT_TLS) {
+        table_add(&symtab->thread_locals, (struct table_entry){.start = symbol->st_value,
+                                                               .size = symbol->st_size,
+                                                               .name = name,
+                                                               .rank = symtab_rank(name, symbol->st_info)});
+        return;
+    }
     const struct place *place = &places->items[symbol->st_shndx];
     if (symbol->st_value < place->start || symbol->st_value >= place->end)
         return;
     bool is_code = place->flags & SHF_EXECINSTR;
     struct table *table;
     if (type == STT_FUNC || type == STT_GNU_IFUNC)
-        table = functions;
+        table = &symtab->functions;
     else if (type == STT_OBJECT || type == STT_COMMON)
-        table = objects;
+        table = &symtab->objects;
     else if (type == STT_NOTYPE && name[0] != '$' && name[0] != '.' && !is_edge(name)) /* assembly; $x, .L are not it */
-        table = is_code ? functions : objects;
+        table = is_code ? &symtab->functions : &symtab->objects;
     else
         return;
     struct table_entry entry = {
@@ -97,7 +103,7 @@ static void add_symbol(const GElf_Sym *symbol, const char *name, const place_lis
     table_add(table, entry);
 }
 
-bool symtab_read(const struct binary *binary, struct table *functions, struct table *objects)
+bool symtab_read(const struct binary *binary, struct symtab *symtab)
 {
     place_list places = {0};
     read_places(binary, &places);
@@ -114,7 +120,7 @@ bool symtab_read(const struct binary *binary, struct table *functions, struct ta
             GElf_Sym symbol;
             if (!gelf_getsym(data, (int)i, &symbol))
                 break;
-            add_symbol(&symbol, elf_strptr(binary->elf, header.sh_link, symbol.st_name), &places, functions, objects);
+            add_symbol(&symbol, elf_strptr(binary->elf, header.sh_link, symbol.st_name), &places, symtab);
         }
         complete |= header.sh_type == SHT_SYMTAB && count > 0;
     }

@@ -7,8 +7,13 @@
 #include "symbols/binary.h"
 #include "symbols/table.h"
 
-/* .symtab and .dynsym. Thread-local objects are left out: their addresses are offsets. True when there was a .symtab. */
-bool symtab_read(const struct binary *binary, struct table *functions, struct table *objects);
+struct symtab {
+    struct table functions, objects;
+    struct table thread_locals; /* their addresses are offsets into each thread's block */
+};
+
+/* .symtab and .dynsym. True when there was a .symtab. */
+bool symtab_read(const struct binary *binary, struct symtab *symtab);
 
 /* .gnu_debugdata: a compressed symbol table that some distributions leave in stripped programs. */
 void symtab_read_minidebug(const struct binary *binary, struct table *functions, struct strtab *names);

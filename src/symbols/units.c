@@ -98,6 +98,7 @@ void debuginfo_close(struct debuginfo *info)
     array_free(&info->functions);
     array_free(&info->variables);
     array_free(&info->members);
+    array_free(&info->thread_locals);
     map64_free(&info->scopes);
     dwarf_end(info->dwarf);
     free(info);

@@ -152,7 +152,7 @@ static void read_variables(struct debuginfo *info)
         qsort(info->members.items, info->members.count, sizeof *info->members.items, by_member_address);
 }
 
-static void fill_declaration(struct debuginfo *info, Dwarf_Die *die, struct symbol_object *object)
+void debuginfo_declaration(struct debuginfo *info, Dwarf_Die *die, struct symbol_object *object)
 {
     uint64_t line = die_number(die, DW_AT_decl_line, 0);
     const char *file = die_file(die, DW_AT_decl_file);
@@ -182,7 +182,7 @@ bool debuginfo_variable(struct debuginfo *info, uint64_t addr, struct symbol_obj
             object->name = symbols_demangle(info->symbols, linkage);
         else
             object->name = strtab_intern(symbols_names(info->symbols), name);
-        fill_declaration(info, die, object);
+        debuginfo_declaration(info, die, object);
         return true;
     }
     return false;
@@ -207,6 +207,6 @@ bool debuginfo_common_member(struct debuginfo *info, uint64_t addr, struct symbo
     *object = (struct symbol_object){
         .name = strtab_intern(symbols_names(info->symbols), full), .file = "", .start = best->addr, .size = best->size};
     free(full);
-    fill_declaration(info, &die, object);
+    debuginfo_declaration(info, &die, object);
     return true;
 }

@@ -211,7 +211,11 @@ static void put_object(const struct rows *rows, const struct row *row, const str
         put_line(out, "site", row->label);
     if (*row->via)
         put_line(out, "via", row->via);
-    if (maker && row->kind != OBJECT_STACK) {
+    if (maker && row->kind == OBJECT_STATIC) {
+        snprintf(text, sizeof text, "%s (%u): a thread-local variable", *maker->name ? maker->name : "thread",
+                 maker->tid);
+        put_line(out, "thread's", text);
+    } else if (maker && row->kind != OBJECT_STACK && row->site != FLOW_NONE) {
         snprintf(text, sizeof text, "%s (%u) on CPU %u by %s", *maker->name ? maker->name : "thread", maker->tid,
                  object->alloc_cpu, object->alloc_name);
         put_line(out, "made by", text);

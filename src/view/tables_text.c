@@ -4,6 +4,7 @@
 #include "view/rows.h"
 #include "view/table.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char *base_name(const char *path)
@@ -66,6 +67,17 @@ static void put_variable(struct table *table, const struct flow *flow, const str
                flow_site(flow, row->site)->function, *row->via ? " via " : "", row->via);
 }
 
+/* A static object has an owner when it is thread-local. */
+static void put_static(struct table *table, const struct row *row, const struct flow_thread *owner)
+{
+    char *of = owner ? mem_format(" of %s (%u)", *owner->name ? owner->name : "thread", owner->tid) : NULL;
+    if (row->line)
+        table_cell(table, "%s (%s:%u)%s", row->name, base_name(row->file), row->line, of ? of : "");
+    else
+        table_cell(table, "%s (%s)%s", row->name, row->module, of ? of : "");
+    free(of);
+}
+
 void table_object(struct table *table, const struct flow *flow, const struct row *row)
 {
     const struct flow_thread *owner = row->alloc_thread != FLOW_NONE ? flow_thread(flow, row->alloc_thread) : NULL;
@@ -73,10 +85,8 @@ void table_object(struct table *table, const struct flow *flow, const struct row
         table_cell(table, "stack of %s (%u)", *owner->name ? owner->name : "thread", owner->tid);
     else if (row->kind == OBJECT_STACK)
         table_cell(table, "stacks of process %u", row->pid);
-    else if (row->kind == OBJECT_STATIC && row->line)
-        table_cell(table, "%s (%s:%u)", row->name, base_name(row->file), row->line);
     else if (row->kind == OBJECT_STATIC)
-        table_cell(table, "%s (%s)", row->name, row->module);
+        put_static(table, row, row->count == 1 ? owner : NULL);
     else if (row->label && row->name != row->label)
         table_cell(table, "%s, mapped by %s", row->name, row->label);
     else if (*row->variable)

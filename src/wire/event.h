@@ -51,7 +51,15 @@ enum alloc_fn {
     ALLOC_CUSTOM_FIRST = 64, /* in events: the first of the functions the user named; the session has their names */
 };
 
-enum map_kind { MAP_KIND_ANONYMOUS, MAP_KIND_FILE, MAP_KIND_SHARED, MAP_KIND_BRK, MAP_KIND_STACK, MAP_KIND_OTHER };
+enum map_kind {
+    MAP_KIND_ANONYMOUS,
+    MAP_KIND_FILE,
+    MAP_KIND_SHARED,
+    MAP_KIND_BRK,
+    MAP_KIND_STACK,
+    MAP_KIND_OTHER,
+    MAP_KIND_THREAD_LOCAL, /* a thread's own block of a module's thread-local variables; offset: where the module starts */
+};
 
 /* Why something was lost, skipped or could not be known. Each has a name for reports: loss_name(). */
 enum loss_cause {

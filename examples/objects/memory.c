@@ -1,0 +1,61 @@
+/* memory.c - memory that malloc did not give: the break, an own map, malloc'd blocks inside both, the kernel's clock page.
+ *     memory [--clock] [--rounds=N]
+ * Truth: `own_map` (a map) gets 1/4 of the accesses and `block` (heap, in the same kind of memory) 1/4; what lies behind
+ * the break that the program moved itself gets 1/4 and is named [heap]; a block of a thread's arena gets 1/4 (`arena_block`).
+ * With --clock all the program does is to ask for the time: the kernel's own page for it, [vvar], is read. */
+#include "../example.h"
+#include "walk.h"
+
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ITEMS = 4096 };
+
+static long passes;
+
+static void *in_arena(void *argument)
+{
+    (void)argument;
+    long *arena_block = malloc(ITEMS * sizeof *arena_block); /* site: arena_block */
+    example_need(arena_block, "malloc");
+    memset(arena_block, 1, ITEMS * sizeof *arena_block);
+    long total = walk(arena_block, ITEMS, passes);
+    free(arena_block);
+    return (void *)total;
+}
+
+static long ask_for_time(long times)
+{
+    long total = 0;
+    struct timespec now;
+    for (long i = 0; i < times; i++) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        total += now.tv_nsec & 1;
+    }
+    return total;
+}
+
+int main(int argc, char **argv)
+{
+    long rounds = example_option(argc, argv, "rounds", 20000);
+    passes = rounds * 2;
+    if (example_flag(argc, argv, "clock")) {
+        printf("total %ld\n", ask_for_time(rounds * 500) & 0);
+        return 0;
+    }
+    size_t size = ITEMS * sizeof(long);
+    long *own_map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); /* site: own_map */
+    long *block = malloc(size);                                                                   /* site: block */
+    long *behind = sbrk((intptr_t)size);
+    example_need(own_map != MAP_FAILED && block && behind != (void *)-1, "allocation");
+    memset(own_map, 1, size);
+    memset(block, 1, size);
+    memset(behind, 1, size);
+    void *theirs;
+    pthread_join(example_thread(in_arena, NULL), &theirs);
+    long total = walk(own_map, ITEMS, passes) + walk(block, ITEMS, passes) + walk(behind, ITEMS, passes);
+    free(block);
+    printf("total %ld\n", total + (long)theirs);
+    return 0;
+}
