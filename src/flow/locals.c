@@ -32,8 +32,10 @@ void live_locals_map(struct flow *flow, struct process *process, const struct ev
 static uint32_t name_variable(struct flow *flow, struct process *process, const struct local_block *block,
                               const struct symbol_object *object, uint64_t start)
 {
-    uint32_t record = live_record_new(flow, process, OBJECT_STATIC, start + object->start, object->size,
-                                      flow->threads.items[block->thread].born);
+    uint64_t room = block->end - start - object->start; /* a file that changed may claim more */
+    uint32_t record =
+        live_record_new(flow, process, OBJECT_STATIC, start + object->start, object->size < room ? object->size : room,
+                        flow->threads.items[block->thread].born);
     pool_at(&flow->records, record)->thread = block->thread;
     live_record_name(flow, record,
                      &(struct named){.name = object->name,

@@ -102,6 +102,13 @@ static void static_objects_have_names_and_places(void **state)
     for (uint64_t addr = 0; addr < 0x40000; addr += 4)
         if (addr < 0x1000 || (symbols_section(module, addr, &section) && strcmp(section.name, ".tdata") == 0))
             assert_false(symbols_object(module, addr, &object) && strcmp(object.name, "thread_locals") == 0);
+    assert_true(symbols_thread_local(module, 399, &object));
+    assert_string_equal(object.name, "thread_locals");
+    assert_int_equal(object.start, 0);
+    assert_int_equal(object.size, 100 * sizeof(int));
+    assert_int_equal(object.line, fixture_line(KNOWN_SOURCE, "thread_locals"));
+    assert_true(fixture_ends_with(object.file, "fixtures/known.c"));
+    assert_false(symbols_thread_local(module, 400, &object));
     symbols_free(symbols);
 }
 
