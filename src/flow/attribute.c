@@ -1,7 +1,8 @@
 /* flow/attribute.c - which object an address belongs to now.
  *
- * In this order: an object of a function that the user named; a malloc'd block; a map the program asked for; a static object or section of a binary; a file map; a
- * thread's stack; what is left of the break and of anonymous maps. */
+ * In this order: an object of a function that the user named; a thread-local variable; a malloc'd block; a map the program
+ * asked for; a static object or section of a binary; a file map; a thread's stack; what is left of the break and of
+ * anonymous maps. A stack that a living thread runs on wins over the block or map that the program had made for it before. */
 #include "flow/state.h"
 
 #include <stdio.h>
@@ -146,7 +147,10 @@ static enum reason reason_at(const struct process *process, uint64_t addr)
 static uint32_t find(struct flow *flow, struct process *process, uint64_t addr)
 {
     uint64_t low;
-    uint32_t record = live_locals_at(flow, process, addr);
+    uint32_t record;
+    if (process->pooled.count && (record = live_named_at(flow, &process->pooled, addr)) != FLOW_NONE)
+        return record;
+    record = live_locals_at(flow, process, addr);
     if (record != FLOW_NONE)
         return record;
     struct stack_range *stack = stack_range_at(flow, process, addr, &low);
