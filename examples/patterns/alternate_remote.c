@@ -5,9 +5,7 @@
  * A turn lasts 50 ms of CPU time, or --rounds=MS; each worker has two. */
 #include "team.h"
 
-#include <time.h>
-
-enum { COUNT = 1 << 20, TURNS = 2, CHUNK = 100000 };
+enum { COUNT = 1 << 20, TURNS = 2 };
 
 static long *shared;
 
@@ -19,21 +17,12 @@ static long *array_new(void)
     return array;
 }
 
-static long cpu_ms(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
-
 static long take_turns(size_t number)
 {
     long *array = team_mode("good") ? array_new() : shared;
     for (size_t turn = 0; turn < TURNS; turn++) {
         team_await_turn(turn * team.size + number - 1);
-        long end = cpu_ms() + team.rounds;
-        for (uint64_t seed = number; cpu_ms() < end; seed += TEAM_MAX)
-            team_use(array, COUNT, CHUNK, seed);
+        team_use_for(team.rounds, array, COUNT, number);
         team_end_turn();
     }
     return TURNS;

@@ -6,8 +6,6 @@
  * With --truth: between which times, in nanoseconds since the buffer was allocated, worker 2 used it. */
 #include "team.h"
 
-#include <time.h>
-
 enum { COUNT = 1 << 18 };
 
 static long *buffer;

@@ -2,14 +2,18 @@
  *
  * Each program takes the name of a mode as its first argument: with one the program has what it is named after, with the
  * other, its twin, it has not. The main thread makes workers 1, 2, 3 and so on, in this order; so on a pretended machine of
- * N nodes with one CPU each, worker I runs on node I modulo N, and the main thread on node 0.
+ * N nodes with one CPU each, worker I runs on node I modulo N, and the main thread on node 0. On a real machine --pin
+ * does the same with CPUs: worker I runs on CPU I modulo their number.
  * Huge pages are off: a page of 2 MiB lies on one node, whoever uses its parts. */
 #ifndef NUMALENS_TEAM_H
 #define NUMALENS_TEAM_H
 
 #include "../example.h"
 
+#include <sched.h>
 #include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { TEAM_MAX = 64, PAGE = 4096 };
 
@@ -17,6 +21,7 @@ struct team {
     const char *mode;
     size_t size; /* --threads=N: workers */
     long rounds; /* --rounds=N: of each worker */
+    bool pinned;
     long (*work)(size_t number);
     pthread_barrier_t begin;
     long results[TEAM_MAX + 1];
@@ -27,6 +32,14 @@ struct team {
 
 static struct team team = {.size = 8, .lock = PTHREAD_MUTEX_INITIALIZER, .next = PTHREAD_COND_INITIALIZER};
 
+static inline void team_pin(size_t number)
+{
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    CPU_SET(number % (size_t)sysconf(_SC_NPROCESSORS_ONLN), &cpus);
+    example_need(!team.pinned || sched_setaffinity(0, sizeof cpus, &cpus) == 0, "sched_setaffinity");
+}
+
 /* Ends the program unless its first argument is one of the modes, "bad|good". */
 static inline void team_init(int argc, char **argv, const char *modes, long rounds)
 {
@@ -35,12 +48,14 @@ static inline void team_init(int argc, char **argv, const char *modes, long roun
     const char *found = length ? strstr(modes, team.mode) : NULL;
     bool whole = found && (found == modes || found[-1] == '|') && (found[length] == '|' || !found[length]);
     if (!whole) {
-        fprintf(stderr, "usage: %s %s [--threads=N] [--rounds=N]\n", argv[0], modes);
+        fprintf(stderr, "usage: %s %s [--threads=N] [--rounds=N] [--pin]\n", argv[0], modes);
         exit(2);
     }
     team.size = (size_t)example_option(argc, argv, "threads", (long)team.size);
     team.rounds = example_option(argc, argv, "rounds", rounds);
     example_need(team.size >= 1 && team.size <= TEAM_MAX, "--threads: 1 to 64;");
+    team.pinned = example_flag(argc, argv, "pin");
+    team_pin(0);
     example_need(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0, "prctl");
     pthread_barrier_init(&team.begin, NULL, (unsigned)team.size);
 }
@@ -56,6 +71,7 @@ static inline void *team_start(void *argument)
     char name[16];
     snprintf(name, sizeof name, "worker %zu", number);
     pthread_setname_np(pthread_self(), name);
+    team_pin(number);
     pthread_barrier_wait(&team.begin);
     team.results[number] = team.work(number);
     return NULL;
@@ -102,6 +118,14 @@ static inline uint64_t team_random(uint64_t *state)
     return *state;
 }
 
+/* CPU time of this thread. */
+static inline long team_cpu_ms(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
 /* Fills numbers as their first user should: one after the other. */
 __attribute__((unused)) static void team_fill(long *numbers, size_t count)
 {
@@ -121,6 +145,14 @@ __attribute__((noinline, unused)) static long team_use(volatile long *numbers, s
         numbers[place] = (long)(random % 97);
     }
     return total;
+}
+
+/* team_use for so long. */
+__attribute__((unused)) static void team_use_for(long ms, long *numbers, size_t count, uint64_t seed)
+{
+    enum { CHUNK = 100000 };
+    for (long end = team_cpu_ms() + ms; team_cpu_ms() < end; seed += TEAM_MAX)
+        team_use(numbers, count, CHUNK, seed);
 }
 
 #endif

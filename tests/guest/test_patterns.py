@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Patterns and facts on four real nodes: verdicts on programs with a pattern and on their twins, threads pinned to CPUs;
+pages that a program moves. The kernel's own balancing is off: it moves pages to their users, and then nothing is wrong."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import guest_build
+import guest_machine
+from guest_build import quote
+from guest_tap import Tap
+
+sys.path.insert(0, str(guest_machine.PROJECT / "tests/integration"))
+import verdicts  # noqa: E402
+
+RUN = pathlib.Path(__file__).parent / "run"
+# A signal is dear in the guest; without leave to spend more there would be too few samples to judge.
+OFTEN = ["--frequency=1000", "--budget=90"]
+# Emulation is slow: fewer rounds than elsewhere.
+ROUNDS = {"remote_after_allocation": 2000000, "far_initialised": 2000000, "mixed_pages": 300}
+
+
+def script(build):
+    numalens = build / "src/cli/numalens"
+    lines = ["cd /tmp", "echo 0 >/proc/sys/kernel/numa_balancing"]
+
+    def run(name, *words):
+        lines.append(f"timeout 200 {' '.join(map(quote, words))} >/root/out/{name}.out 2>/root/out/{name}.err")
+        lines.append(f"echo $? >/root/out/{name}.status")
+        lines.append("cut -d' ' -f1 /proc/uptime >>/root/out/uptime")
+
+    def program(name, mode, *options):
+        run(f"{name}-{mode}", numalens, "record", *OFTEN, "-o", "numalens.data", "--",
+            build / "examples/patterns" / name, mode, "--pin", *options)
+
+    for name, rounds in ROUNDS.items():
+        for mode in ("bad", "good"):
+            program(name, mode, f"--rounds={rounds}")
+            run(f"{name}-{mode}.patterns", numalens, "report", "patterns", "--json")
+    for mode in ("moved", "stays"):
+        program("moved_pages", mode)
+        run(f"moved_pages-{mode}.objects", numalens, "report", "objects", "--json")
+    return "\n".join(lines) + "\nexit 0\n"
+
+
+class Results:
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+
+    def text(self, name):
+        path = self.folder / name
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def json(self, name):
+        try:
+            return json.loads(self.text(f"{name}.out"))
+        except ValueError:
+            return {}
+
+    def notes(self, *names):
+        return [self.text(f"{name}.{kind}")[-1500:] for name in names for kind in ("status", "out", "err")]
+
+
+def judge_pattern(tap, results, program, mode):
+    name = f"{program}-{mode}"
+    report = results.json(f"{name}.patterns")
+    if not tap.check(f"{program} {mode}: is recorded on real nodes",
+                     results.text(f"{name}.status").strip() == "0" and "patterns" in report
+                     and not report["topology"]["pretended"] and report["topology"]["nodes"] == 4,
+                     *results.notes(name, f"{name}.patterns")):
+        return
+    wrong, told = verdicts.wrong(program, mode, report["patterns"]), verdicts.describe(report["patterns"])
+    tap.note(f"{report['samples']} samples: {told}")
+    tap.check(f"{program} {mode}: the verdict is right", not wrong, wrong, told)
+
+
+def judge_moved(tap, results, mode):
+    name = f"moved_pages-{mode}"
+    rows = [row for row in results.json(f"{name}.objects").get("objects", [])
+            if row["line"] == verdicts.nlens.site_line("patterns/moved_pages.c", "array")]
+    if not tap.check(f"moved_pages {mode}: is recorded", len(rows) == 1, *results.notes(name, f"{name}.objects")):
+        return
+    moved, homes = rows[0]["facts"]["pages_moved"], rows[0]["homes"]
+    tap.note(f"{rows[0]['samples']} samples, {moved} pages moved, homes {homes}")
+    if mode == "stays":
+        tap.is_equal("pages that stay have not moved", [moved, list(homes)], [0, ["0"]])
+    else:
+        tap.check("pages that were moved are told", moved == 16 and sorted(homes) == ["0", "1"], f"{moved} moved, {homes}")
+
+
+def main():
+    tap = Tap()
+    try:
+        guest_machine.kernel()
+        build = guest_build.build()
+        guest_machine.busybox()
+    except guest_machine.Unavailable as reason:
+        return tap.skip_all(reason)
+    with tempfile.TemporaryDirectory() as folder:
+        path = guest_build.scratch(script(build), folder)
+        puts = guest_build.puts(build, "examples/patterns", "src/agent", "src/cli")
+        done = subprocess.run([RUN, "--timeout", "800", "--get", f"{folder}/out", *puts, "--put", f"{path}:script", "--",
+                               "sh", "script"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if not tap.is_equal("the guest runs to its end", done.returncode, 0):
+            tap.note(done.stdout)
+        results = Results(f"{folder}/out")
+        tap.note("uptime after each step: " + " ".join(results.text("uptime").split()))
+        for program in ROUNDS:
+            for mode in ("bad", "good"):
+                judge_pattern(tap, results, program, mode)
+        for mode in ("moved", "stays"):
+            judge_moved(tap, results, mode)
+    return tap.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
