@@ -101,6 +101,7 @@ static void begin(struct gathering *gathering, struct facts *facts)
         struct work *work = &gathering->objects[i];
         users_begin(work, object);
         pages_begin(work, object);
+        work->owner = object->kind == OBJECT_STACK ? object->alloc_thread : FLOW_NONE;
         work->init_thread = pages_initialiser(flow, i);
         if (object->totals.samples == 0)
             continue; /* of another process than the one that is looked at */
@@ -220,6 +221,8 @@ static void visit(void *context, const struct flow_access *access)
     bool use = users_is_use(work, access), new_burst;
     struct user_work *user = users_add(gathering, work, index, access, burst->number, use, &new_burst);
     pages_add(gathering, index, user, access);
+    uint32_t owner = gathering->objects[access->object].owner;
+    subject->strangers += owner != FLOW_NONE && owner != access->thread;
     add_subject(gathering, subject, access, work->born, new_burst);
     if (use) {
         turns_add(gathering, work, access, new_burst);

@@ -71,6 +71,7 @@ struct facts_subject {
     int16_t main_home, main_user_node; /* node most samples lie on; come from; -1 when not known */
     uint32_t toucher, main_user;       /* threads, or FLOW_NONE */
     uint64_t alloc_thread_samples;     /* after initialisation, by the allocating thread */
+    uint64_t strangers;                /* of stacks: samples by other threads than the stack's own */
     uint64_t first_remote;             /* ns from birth to the first remote use, UINT64_MAX when there was none */
 
     enum fact_turns turns;

@@ -96,6 +96,14 @@ static bool is_cached(const struct facts *facts, const struct facts_subject *sub
            (double)subject_bytes(facts, subject, subject->instances > 1) <= findings_bounds.cached_bytes;
 }
 
+/* Stacks of threads that keep to their own: no sharing, whatever they are summed up to. Where they lie is not the
+ * program's choice: the page that a thread begins on is touched by the one that makes it, all others by itself. */
+static bool is_own_stacks(const struct facts *facts, const struct facts_subject *subject)
+{
+    return subject_kind(facts, subject) == OBJECT_STACK &&
+           part_of(subject->strangers, subject->totals.samples) < 1 - findings_bounds.mostly;
+}
+
 static bool is_shared_line(const struct facts *facts, const struct facts_subject *subject)
 {
     return subject_bounced(subject) >= 0.5 &&
@@ -169,7 +177,7 @@ bool judge_placement(const struct facts *facts, const struct facts_subject *subj
     double remote = part_of(totals->remote, totals->home_known);
     if (facts->node_count < 2 || !matters(facts, subject, totals->remote) || remote < findings_bounds.remote ||
         part_of(totals->remote, facts->totals.remote) < findings_bounds.of_remote || is_cached(facts, subject) ||
-        is_shared_line(facts, subject))
+        is_shared_line(facts, subject) || is_own_stacks(facts, subject))
         return false;
     *verdict = (struct verdict){.decisive = remote, .bound = findings_bounds.remote / 2, .looks = subject->bursts};
     return choose(facts, subject, verdict);

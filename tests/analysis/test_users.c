@@ -1,4 +1,5 @@
 /* Who uses, writes, initialises and owns an object. */
+#include "analysis/findings.h"
 #include "bursts.h"
 
 enum { SIZE = 64 * 4096 };
@@ -330,6 +331,39 @@ static void what_is_slow(void **state)
     }
 }
 
+/* Threads whose stacks begin on a page that main touched keep to their own: nothing is shared, and nothing is found. The
+ * same stacks used by everybody are. */
+static void whose_stack(void **state)
+{
+    (void)state;
+    enum { LOW = 0x30000000 };
+    for (unsigned stray = 0; stray < 2; stray++) {
+        struct feeding f = run_begin();
+        for (uint32_t i = 1; i < 4; i++)
+            feed_thread(&f, PID + 10 + i, "owner", LOW + i * SIZE, LOW + (i + 1) * SIZE);
+        feed_touches(&f, 0, LOW, 4 * SIZE / 4096);
+        for (unsigned i = 0; i < 200; i++, f.time += 10 * MS) {
+            uint32_t owner = 1 + dice(3), user = stray ? 1 + dice(3) : owner;
+            feed_burst(&f, (struct burst_of){.thread = 10 + user,
+                                             .addr = LOW + owner * SIZE + dice(SIZE / 4096) * 4096,
+                                             .step = 8,
+                                             .flip = 2,
+                                             .latency = 200});
+        }
+        struct facts *facts = run_end(&f);
+        const struct facts_subject *stacks = facts_of_object(facts, flow_sampled_object_count(f.flow) - 1);
+        assert_int_equal(stacks->instances, 3);
+        assert_true(stray ? stacks->strangers > stacks->totals.samples / 2 : stacks->strangers == 0);
+        struct findings *findings = findings_make(facts);
+        bool found = false;
+        array_each (&findings->items, const struct finding, finding)
+            found |= finding->subject == stacks;
+        assert_int_equal(found, stray);
+        findings_free(findings);
+        run_free(&f, facts);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,7 +374,7 @@ int main(void)
         cmocka_unit_test(a_hundred_equal_users),  cmocka_unit_test(a_single_sample),
         cmocka_unit_test(nothing_at_all),         cmocka_unit_test(homes_unknown),
         cmocka_unit_test(stacks_are_one_subject), cmocka_unit_test(private_instances),
-        cmocka_unit_test(what_is_slow),
+        cmocka_unit_test(what_is_slow),           cmocka_unit_test(whose_stack),
     };
     return cmocka_run_group_tests_name("users", tests, NULL, NULL);
 }

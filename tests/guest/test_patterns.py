@@ -19,7 +19,7 @@ RUN = pathlib.Path(__file__).parent / "run"
 # A signal is dear in the guest; without leave to spend more there would be too few samples to judge.
 OFTEN = ["--frequency=1000", "--budget=90"]
 # Emulation is slow: fewer rounds than elsewhere.
-ROUNDS = {"remote_after_allocation": 2000000, "far_initialised": 2000000, "mixed_pages": 300}
+ROUNDS = {"remote_after_allocation": 1500000, "far_initialised": 1500000, "mixed_pages": 300}
 
 
 def script(build):
@@ -37,7 +37,7 @@ def script(build):
 
     for name, rounds in ROUNDS.items():
         for mode in ("bad", "good"):
-            program(name, mode, f"--rounds={rounds}")
+            program(name, mode, f"--rounds={rounds}", "--threads=4")
             run(f"{name}-{mode}.patterns", numalens, "report", "patterns", "--json")
     for mode in ("moved", "stays"):
         program("moved_pages", mode)
@@ -101,6 +101,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path = guest_build.scratch(script(build), folder)
         puts = guest_build.puts(build, "examples/patterns", "src/agent", "src/cli")
+        source = guest_machine.PROJECT / "examples/patterns"   # names of objects are taken from it
+        puts += ["--put", f"{source}:{source}"]
         done = subprocess.run([RUN, "--timeout", "800", "--get", f"{folder}/out", *puts, "--put", f"{path}:script", "--",
                                "sh", "script"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if not tap.is_equal("the guest runs to its end", done.returncode, 0):
