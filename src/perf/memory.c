@@ -109,8 +109,10 @@ void memory_from_data_src(struct memory_access *access, uint64_t data_src)
 
     uint8_t level = number && number != NUMBER_NONE ? level_of_number(number, remote) : LEVEL_UNKNOWN;
     uint8_t old_level = level_of_bits(bits);
-    if (level == LEVEL_UNKNOWN || old_level == LEVEL_REMOTE_RAM || old_level == LEVEL_REMOTE_CACHE)
-        level = old_level; /* an old bit that says remote is true on every kernel that sets it */
+    bool old_remote = old_level == LEVEL_REMOTE_RAM || old_level == LEVEL_REMOTE_CACHE;
+    /* an old bit that says remote is true, but for AMD's "another core's cache of the same node" */
+    if (level == LEVEL_UNKNOWN || (old_remote && hops != HOPS_CORE))
+        level = old_level;
     remote = level == LEVEL_REMOTE_RAM || level == LEVEL_REMOTE_CACHE;
 
     access->level = level;
