@@ -32,8 +32,8 @@ static int work(const volatile long *shared, int rank)
 static const volatile long *map_shared(int file)
 {
     size_t size = ITEMS * sizeof(long);
-    long *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, file < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED, file,
-                        0); /* site: shared */
+    int flags = file < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED;
+    long *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, file, 0); /* site: shared */
     example_need(shared != MAP_FAILED, "mmap");
     return shared;
 }
