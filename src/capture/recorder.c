@@ -8,6 +8,7 @@
 #include "capture/heartbeat.h"
 #include "capture/homes.h"
 #include "capture/launch.h"
+#include "capture/maps.h"
 #include "capture/observer.h"
 #include "capture/perf_source.h"
 #include "capture/probe.h"
@@ -44,6 +45,7 @@ struct recorder {
     struct agent_source *agents;
     struct perf_source *perf;   /* NULL: refused, or not wanted */
     struct homes *homes;        /* NULL: nothing to ask, or no answer */
+    struct capture_maps *maps;  /* NULL: nothing is kept */
     struct capture_means means; /* what is in force */
     struct heartbeat heartbeat;
     uint64_t started, tended, flushed, kernel_drained;
@@ -56,7 +58,10 @@ struct recorder {
 static void listen_sample(void *context, uint32_t pid, uint64_t addr, uint64_t time)
 {
     struct recorder *recorder = context;
-    homes_sample(recorder->homes, pid, addr, time);
+    if (recorder->homes)
+        homes_sample(recorder->homes, pid, addr, time);
+    if (recorder->maps)
+        capture_maps_sample(recorder->maps, pid, addr, time);
 }
 
 static void listen_fresh(void *context, uint32_t pid, uint64_t addr, uint64_t size)
@@ -126,10 +131,12 @@ static void connect_sources(struct recorder *recorder)
     counter_clock_start(&recorder->clock, !(recorder->region.map->config.flags & WIRE_COUNTER_IS_CPU));
     process_table_init(&recorder->processes, &recorder->sink, memory / 16);
     recorder->processes.first = (uint32_t)recorder->launch.pid;
-    if (recorder->means.homes) {
+    if (recorder->means.homes)
         recorder->homes = homes_new(&recorder->sink, memory / 32);
+    if (recorder->options->output)
+        recorder->maps = capture_maps_new(&recorder->sink, &recorder->processes, memory / 32);
+    if (recorder->homes || recorder->maps)
         listener.sample = listen_sample;
-    }
     if (recorder->perf) {
         perf_source_connect(recorder->perf, &recorder->sink, &recorder->processes);
         listener.fresh = listen_fresh;
@@ -298,6 +305,7 @@ int recorder_run(const struct capture_options *options, struct recorder_result *
     heartbeat_stop(&recorder.heartbeat);
     perf_source_close(recorder.perf);
     homes_free(recorder.homes);
+    capture_maps_free(recorder.maps);
     agent_source_free(recorder.agents);
     process_table_free(&recorder.processes);
     capture_region_free(&recorder.region);

@@ -71,8 +71,35 @@ static const char *name_of(const struct event_map *map, const char *path)
     return map->stack ? "" : "[anonymous]";
 }
 
-static void grow_break(struct flow *flow, struct process *process, uint64_t addr, uint64_t end, uint64_t time)
+/* Puts a range where nothing lies that the program asked for; returns how many bytes of it. What was left over before
+ * gives way. */
+static uint64_t fill_gaps(struct flow *flow, struct process *process, uint64_t start, uint64_t end, uint32_t record,
+                          uint64_t time)
 {
+    uint64_t key, filled = 0;
+    uint32_t value;
+    for (uint64_t at = start, until; at < end; at = until) {
+        until = end;
+        if (addrtree_ceiling(&process->maps, at + 1, &key, &value) && key < end)
+            until = key;
+        if (addrtree_floor(&process->maps, at, &key, &value)) {
+            const struct map_range *range = pool_at(&flow->ranges, value);
+            if (range->end > at && !(pool_at(&flow->records, range->record)->flags & RECORD_LEFTOVER)) {
+                until = range->end < end ? range->end : end;
+                continue;
+            }
+            if (range->end > at)
+                punch(flow, process, at, until, time);
+        }
+        range_put(flow, process, at, until, record);
+        filled += until - at;
+    }
+    return filled;
+}
+
+static void grow_break(struct flow *flow, struct process *process, const struct event_map *map, uint64_t time)
+{
+    uint64_t addr = map->addr, end = map->addr + map->size;
     if (process->brk == FLOW_NONE) {
         process->brk = live_record_new(flow, process, OBJECT_MAP, addr, 0, time);
         pool_at(&flow->records, process->brk)->flags |= RECORD_LEFTOVER;
@@ -84,7 +111,62 @@ static void grow_break(struct flow *flow, struct process *process, uint64_t addr
     uint64_t high = record->addr + record->size > end ? record->addr + record->size : end;
     record->addr = low;
     record->size = high - low;
-    range_put(flow, process, addr, end, process->brk);
+    fill_gaps(flow, process, addr, end, process->brk, time);
+}
+
+static void name_map(struct flow *flow, uint32_t record, const char *name, uint64_t offset)
+{
+    if (*name)
+        live_record_name(
+            flow, record,
+            &(struct named){.name = strtab_intern(flow->texts, name), .file = "", .module = "", .offset = offset});
+}
+
+static bool has_blocks(const struct process *process, uint64_t start, uint64_t end)
+{
+    uint64_t key;
+    uint32_t value;
+    if (addrtree_ceiling(&process->heap, start, &key, &value) && key < end)
+        return true;
+    for (unsigned i = 0; i < RECENT_FREES; i++) {
+        if (process->recent[i].addr >= start && process->recent[i].addr < end)
+            return true;
+    }
+    return false;
+}
+
+/* A map that nobody in sight asked for: the linker's, libc's or the kernel's, or one whose call chain is not known. */
+static void leave_over(struct flow *flow, struct process *process, const struct event *event, const char *path)
+{
+    const struct event_map *map = &event->map;
+    enum object_kind kind = kind_of(map, path);
+    uint64_t key, end = map->addr + map->size;
+    uint32_t value;
+    const char *name = name_of(map, path);
+    if (map->map_kind == MAP_KIND_ANONYMOUS && has_blocks(process, map->addr, end))
+        name = "[arena]"; /* where malloc's blocks are, the rest is what malloc keeps for itself */
+    if (addrtree_floor(&process->maps, map->addr, &key, &value) && key == map->addr) {
+        uint32_t old = pool_at(&flow->ranges, value)->record;
+        struct record *record = pool_at(&flow->records, old);
+        uint64_t *left = map64_find(&flow->map_left, old);
+        if (left && record->addr == key && record->flags & RECORD_LEFTOVER && record->process == process->index &&
+            record->size < map->size && (record->flags & RECORD_KIND) == kind && kind == OBJECT_MAP) {
+            /* It has grown. */
+            uint64_t from = key + record->size;
+            record->size = map->size;
+            uint64_t more = fill_gaps(flow, process, from, end, old, event->time);
+            *map64_find(&flow->map_left, old) += more;
+            return;
+        }
+    }
+    uint32_t index = live_record_new(flow, process, kind, map->addr, map->size, event->time);
+    struct record *record = pool_at(&flow->records, index);
+    record->thread = live_thread_of(flow, process, event->tid, event->time);
+    record->fn = ALLOC_FNS; /* mmap */
+    record->flags |= RECORD_LEFTOVER;
+    name_map(flow, index, name, kind == OBJECT_FILE ? map->offset : 0);
+    uint64_t filled = fill_gaps(flow, process, map->addr, end, index, event->time);
+    *map64_insert(&flow->map_left, index, NULL) = filled;
 }
 
 void live_maps_map(struct flow *flow, struct process *process, const struct event *event)
@@ -92,40 +174,34 @@ void live_maps_map(struct flow *flow, struct process *process, const struct even
     const struct event_map *map = &event->map;
     const char *path = map->path ? map->path : "";
     uint64_t end = map->addr + map->size;
+    uint32_t stack = live_stack_of(process, map->stack);
     if (map->size == 0 || end <= map->addr)
         return;
+    if (map->stack) /* else it was there already */
+        pages_forget(&process->pages, map->addr, map->size);
     if (map->map_kind == MAP_KIND_THREAD_LOCAL) {
         live_locals_map(flow, process, event);
         return;
     }
-    punch(flow, process, map->addr, end, event->time);
-    if (map->stack) /* else it was there already */
-        pages_forget(&process->pages, map->addr, map->size);
     if (map->map_kind == MAP_KIND_BRK) {
-        grow_break(flow, process, map->addr, end, event->time);
+        grow_break(flow, process, map, event->time);
         return;
     }
+    if (stack == FLOW_NONE) {
+        leave_over(flow, process, event, path);
+        return;
+    }
+    punch(flow, process, map->addr, end, event->time);
     enum object_kind kind = kind_of(map, path);
     uint32_t index = live_record_new(flow, process, kind, map->addr, map->size, event->time);
     struct record *record = pool_at(&flow->records, index);
     record->thread = live_thread_of(flow, process, event->tid, event->time);
     record->fn = ALLOC_FNS; /* mmap */
-    uint32_t stack = live_stack_of(process, map->stack);
-    if (stack == FLOW_NONE)
-        record->flags |= RECORD_LEFTOVER;
-    else
-        record->trail = live_stack_trail(flow, process, stack, ALLOC_FNS, kind, event->time);
-    const char *name = name_of(map, path);
-    if (*name)
-        live_record_name(flow, index,
-                         &(struct named){.name = strtab_intern(flow->texts, name),
-                                         .file = "",
-                                         .module = "",
-                                         .offset = kind == OBJECT_FILE ? map->offset : 0});
+    record->trail = live_stack_trail(flow, process, stack, ALLOC_FNS, kind, event->time);
+    name_map(flow, index, name_of(map, path), kind == OBJECT_FILE ? map->offset : 0);
     *map64_insert(&flow->map_left, index, NULL) = map->size;
     range_put(flow, process, map->addr, end, index);
-    if (record->trail != FLOW_NONE)
-        live_record_count(flow, index);
+    live_record_count(flow, index);
 }
 
 void live_maps_unmap(struct flow *flow, struct process *process, const struct event *event)

@@ -112,6 +112,44 @@ static void the_kernel_may_lie_between_segments(void **state)
     feeding_free(&f);
 }
 
+static void what_nobody_asked_for_fills_gaps(void **state)
+{
+    (void)state;
+    struct feeding f = begin();
+    feed_map(&f, 0x100000, 0x10000, MAP_KIND_ANONYMOUS, 1, ""); /* asked for */
+    feed_alloc(&f, 0x130100, 64, 1);
+    feed_map(&f, 0xf0000, 0x40000, MAP_KIND_ANONYMOUS, 0, ""); /* as the kernel tells it: one with its neighbours */
+    feed_map(&f, 0x130000, 0x1000, MAP_KIND_ANONYMOUS, 0, "");
+    uint32_t before = feed_read(&f, 0xf0000), asked = feed_read(&f, 0x100000), behind = feed_read(&f, 0x110000);
+    uint32_t arena = feed_read(&f, 0x130000), block = feed_read(&f, 0x130100);
+    feed_map(&f, 0x130000, 0x3000, MAP_KIND_ANONYMOUS, 0, ""); /* the arena has grown */
+    uint32_t grown = feed_read(&f, 0x132000);
+    feed_map(&f, 0x131000, 0x1000, MAP_KIND_FILE, 1, "/data/file"); /* asked for: over it */
+    uint32_t file = feed_read(&f, 0x131000), still = feed_read(&f, 0x132000);
+    feed_unmap(&f, 0x130000, 0x3000);
+    uint32_t gone = feed_read(&f, 0x132000);
+    feed_map(&f, 0x500000, 0x1000, MAP_KIND_BRK, 0, "");
+    feed_map(&f, 0x500000, 0x4000, MAP_KIND_BRK, 0, "[heap]"); /* all of it again, grown */
+    uint32_t end_of_break = feed_read(&f, 0x503000);
+    flow_finish(f.flow);
+    assert_string_equal(object_of(&f, before)->name, "[anonymous]");
+    assert_ptr_equal(object_of(&f, behind), object_of(&f, before));
+    assert_true(object_of(&f, asked)->site != FLOW_NONE);
+    assert_int_equal(object_of(&f, asked)->size, 0x10000);
+    assert_true(object_of(&f, asked)->died == UINT64_MAX);
+    assert_string_equal(object_of(&f, arena)->name, "[arena]");
+    assert_int_equal(object_of(&f, block)->kind, OBJECT_HEAP);
+    assert_ptr_equal(object_of(&f, grown), object_of(&f, arena));
+    assert_int_equal(object_of(&f, arena)->size, 0x3000);
+    assert_int_equal(object_of(&f, file)->kind, OBJECT_FILE);
+    assert_ptr_equal(object_of(&f, still), object_of(&f, arena));
+    assert_null(object_of(&f, gone));
+    assert_true(object_of(&f, arena)->died != UINT64_MAX);
+    assert_string_equal(object_of(&f, end_of_break)->name, "[heap]");
+    assert_int_equal(object_of(&f, end_of_break)->size, 0x4000);
+    feeding_free(&f);
+}
+
 static void feed_file(struct feeding *f, uint64_t addr, uint64_t size, uint64_t offset, const char *path)
 {
     feed(f,
@@ -146,9 +184,8 @@ static void parts_of_files_are_told_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_thread_runs_on_what_the_program_made),
-        cmocka_unit_test(each_thread_has_its_own_block),
-        cmocka_unit_test(the_kernel_may_lie_between_segments),
+        cmocka_unit_test(a_thread_runs_on_what_the_program_made), cmocka_unit_test(each_thread_has_its_own_block),
+        cmocka_unit_test(the_kernel_may_lie_between_segments),    cmocka_unit_test(what_nobody_asked_for_fills_gaps),
         cmocka_unit_test(parts_of_files_are_told_apart),
     };
     return cmocka_run_group_tests_name("places", tests, NULL, NULL);

@@ -1,0 +1,174 @@
+#include "capture/maps.h"
+
+#include "base/array.h"
+#include "base/mem.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+    AGAIN_NS = 50000000, /* between two looks at one process */
+    LINE_BYTES = 160,    /* of memory, about */
+};
+
+struct line {
+    uint64_t start, end, offset;
+    bool told;
+    char *path;
+};
+
+struct asked { /* a process as it was when it was last looked at */
+    uint32_t pid;
+    uint64_t image, looked; /* image: when it began */
+    array_of(struct line) lines;
+};
+
+struct capture_maps {
+    struct sink *sink;
+    const struct process_table *processes;
+    struct map64 by_pid; /* to struct asked * */
+    struct asked *last;
+    size_t lines, most;
+};
+
+struct capture_maps *capture_maps_new(struct sink *sink, const struct process_table *processes, size_t memory)
+{
+    struct capture_maps *maps = mem_zalloc(sizeof *maps);
+    maps->sink = sink;
+    maps->processes = processes;
+    maps->most = memory / LINE_BYTES;
+    return maps;
+}
+
+static void forget_lines(struct capture_maps *maps, struct asked *asked)
+{
+    maps->lines -= asked->lines.count;
+    array_each (&asked->lines, struct line, line)
+        free(line->path);
+    array_free(&asked->lines);
+}
+
+static void forget_all(struct capture_maps *maps)
+{
+    for (size_t i = 0; i < maps->by_pid.capacity; i++) {
+        if (maps->by_pid.keys[i] == MAP64_EMPTY)
+            continue;
+        struct asked *asked = (struct asked *)(uintptr_t)maps->by_pid.values[i];
+        forget_lines(maps, asked);
+        free(asked);
+    }
+    map64_free(&maps->by_pid);
+    maps->last = NULL;
+}
+
+void capture_maps_free(struct capture_maps *maps)
+{
+    if (!maps)
+        return;
+    forget_all(maps);
+    free(maps);
+}
+
+/* "start-end perms offset device inode   path" */
+static bool parse(const char *text, struct line *line)
+{
+    int path = 0;
+    *line = (struct line){0};
+    if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %*4s %" SCNx64 " %*s %*s %n", &line->start, &line->end, &line->offset,
+               &path) < 3 ||
+        path == 0)
+        return false;
+    line->path = mem_strdup(text + path);
+    line->path[strcspn(line->path, "\n")] = '\0';
+    return true;
+}
+
+static void look(struct capture_maps *maps, struct asked *asked)
+{
+    char name[32], *text = NULL;
+    size_t room = 0;
+    snprintf(name, sizeof name, "/proc/%u/maps", asked->pid);
+    FILE *file = fopen(name, "re");
+    if (!file)
+        return; /* gone, or not ours to look at: what is known stays */
+    forget_lines(maps, asked);
+    struct line line;
+    while (maps->lines < maps->most && getline(&text, &room, file) > 0) {
+        if (!parse(text, &line))
+            continue;
+        array_push(&asked->lines, line);
+        maps->lines++;
+    }
+    free(text);
+    fclose(file);
+}
+
+static struct line *find(const struct asked *asked, uint64_t addr)
+{
+    size_t low = 0, high = asked->lines.count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (asked->lines.items[middle].end <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < asked->lines.count && asked->lines.items[low].start <= addr ? &asked->lines.items[low] : NULL;
+}
+
+static struct asked *asked_for(struct capture_maps *maps, uint32_t pid)
+{
+    if (maps->last && maps->last->pid == pid)
+        return maps->last;
+    if (maps->lines >= maps->most)
+        forget_all(maps);
+    bool is_new;
+    uint64_t *place = map64_insert(&maps->by_pid, pid, &is_new);
+    if (is_new) {
+        *place = (uintptr_t)mem_zalloc(sizeof(struct asked));
+        ((struct asked *)(uintptr_t)*place)->pid = pid;
+    }
+    return maps->last = (struct asked *)(uintptr_t)*place;
+}
+
+static void tell(struct capture_maps *maps, uint32_t pid, struct line *line, uint64_t time)
+{
+    line->told = true;
+    if (strncmp(line->path, "[stack", 6) == 0)
+        return; /* threads tell theirs */
+    struct event event = {.time = time, .pid = pid, .tid = pid, .kind = EVENT_MAP};
+    event.map = (struct event_map){.addr = line->start,
+                                   .size = line->end - line->start,
+                                   .offset = line->offset,
+                                   .flags = MAP_PRIVATE,
+                                   .path = line->path};
+    if (strcmp(line->path, "[heap]") == 0)
+        event.map.map_kind = MAP_KIND_BRK;
+    else if (line->path[0] == '[')
+        event.map.map_kind = MAP_KIND_OTHER;
+    else
+        event.map.map_kind = line->path[0] ? MAP_KIND_FILE : MAP_KIND_ANONYMOUS;
+    sink_put(maps->sink, &event);
+}
+
+void capture_maps_sample(struct capture_maps *maps, uint32_t pid, uint64_t addr, uint64_t time)
+{
+    const struct capture_process *process = process_find(maps->processes, pid);
+    struct asked *asked = asked_for(maps, pid);
+    if (process && asked->image != process->start) { /* another program by now */
+        asked->image = process->start;
+        asked->looked = 0;
+        forget_lines(maps, asked);
+    }
+    struct line *line = find(asked, addr);
+    if (!line && (asked->looked == 0 || time - asked->looked >= AGAIN_NS)) {
+        asked->looked = time;
+        look(maps, asked);
+        line = find(asked, addr);
+    }
+    if (line && !line->told)
+        tell(maps, pid, line, time);
+}

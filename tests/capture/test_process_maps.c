@@ -1,0 +1,93 @@
+/* Asking the kernel what lies where, with this very process as the one that is asked. */
+#include "capture/maps.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { MOST = 16, SECOND = 1000000000 };
+
+static struct told {
+    uint64_t addr, size, time;
+    uint8_t kind;
+    char path[64];
+} told[MOST];
+static unsigned count;
+
+static void see(void *context, const struct event *event)
+{
+    (void)context;
+    assert_int_equal(event->kind, EVENT_MAP);
+    assert_int_equal(event->pid, getpid());
+    assert_int_equal(event->map.stack, 0);
+    assert_true(count < MOST);
+    struct told *place = &told[count++];
+    *place = (struct told){event->map.addr, event->map.size, event->time, event->map.map_kind, ""};
+    strncpy(place->path, event->map.path, sizeof place->path - 1);
+}
+
+static void a_map_is_told_once_when_it_is_sampled(void **state)
+{
+    (void)state;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    struct sink sink = {.tap = see};
+    struct process_table processes = {0};
+    struct capture_maps *maps = capture_maps_new(&sink, &processes, 1 << 20);
+    uint32_t pid = (uint32_t)getpid();
+    char *first = mmap(NULL, 4 * page, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    count = 0;
+    capture_maps_sample(maps, pid, (uint64_t)first, SECOND);
+    capture_maps_sample(maps, pid, (uint64_t)first + 2 * page, SECOND + 1);
+    assert_int_equal(count, 1);
+    assert_int_equal(told[0].time, SECOND);
+    assert_true(told[0].addr <= (uint64_t)first && told[0].addr + told[0].size >= (uint64_t)first + 4 * page);
+    assert_string_equal(told[0].path, "/dev/zero (deleted)");
+
+    /* The stack is its thread's to tell; nothing lies at 16. */
+    capture_maps_sample(maps, pid, (uint64_t)&page, SECOND + 2);
+    capture_maps_sample(maps, pid, 16, SECOND + 3);
+    assert_int_equal(count, 1);
+
+    /* What is new is seen at the next look, and looks are rare. */
+    char *second = mmap(NULL, 8 * page, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    capture_maps_sample(maps, pid, (uint64_t)second + 7 * page, SECOND + 4);
+    capture_maps_sample(maps, pid, (uint64_t)second + 7 * page, 2ul * SECOND);
+    assert_int_equal(count, 2);
+    assert_true(told[1].addr + told[1].size >= (uint64_t)second + 8 * page);
+    munmap(first, 4 * page);
+    munmap(second, 8 * page);
+    capture_maps_free(maps);
+}
+
+static void a_process_that_is_gone_does_no_harm(void **state)
+{
+    (void)state;
+    struct sink sink = {.tap = see};
+    struct process_table processes = {0};
+    struct capture_maps *maps = capture_maps_new(&sink, &processes, 1 << 20);
+    count = 0;
+    capture_maps_sample(maps, 0x7ffffffe, 0x1000, SECOND);
+    capture_maps_sample(maps, 0x7ffffffe, 0x1000, 2ul * SECOND);
+    assert_int_equal(count, 0);
+    capture_maps_free(maps);
+    /* No room for a single line: nothing is told, and nothing breaks. */
+    maps = capture_maps_new(&sink, &processes, 0);
+    capture_maps_sample(maps, (uint32_t)getpid(), (uint64_t)&sink, SECOND);
+    capture_maps_sample(maps, (uint32_t)getpid(), (uint64_t)see, 2ul * SECOND);
+    assert_int_equal(count, 0);
+    capture_maps_free(maps);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_map_is_told_once_when_it_is_sampled),
+        cmocka_unit_test(a_process_that_is_gone_does_no_harm),
+    };
+    return cmocka_run_group_tests_name("process_maps", tests, NULL, NULL);
+}
