@@ -1,0 +1,115 @@
+#include "count/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { FILE_MOST = 16384 }; /* a node's vmstat has 4 KiB */
+
+bool reader_parse(const char *text, const char *field, uint64_t *value)
+{
+    size_t length = field ? strlen(field) : 0;
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        const char *number = line;
+        if (field) {
+            if (strncmp(line, field, length) != 0 || line[length] != ' ')
+                continue;
+            number += length;
+        }
+        char *end;
+        errno = 0;
+        *value = strtoull(number, &end, 10);
+        return end != number && errno == 0 && (*end == '\n' || *end == 0);
+    }
+    return false;
+}
+
+void reader_take(struct reader *reader, uint64_t value, uint64_t enabled, uint64_t running)
+{
+    bool falls = reader->counter->scale < 0;
+    if (!reader->had) {
+        reader->had = true;
+        reader->first_enabled = enabled;
+        reader->first_running = running;
+    } else {
+        uint64_t on = running - reader->running, all = enabled - reader->enabled;
+        bool perf = !reader->counter->path;
+        reader->starved = perf && on == 0 && all > 0;
+        if (reader->starved)
+            return;
+        double change = falls                   ? (double)(int64_t)(value - reader->value)
+                        : value < reader->value ? (double)value
+                                                : (double)(value - reader->value);
+        if (perf && on < all)
+            change *= (double)all / (double)on;
+        reader->sum += change * reader->counter->scale;
+    }
+    reader->value = value;
+    reader->enabled = enabled;
+    reader->running = running;
+}
+
+static ssize_t read_whole(int fd, void *buffer, size_t size, bool from_start)
+{
+    ssize_t got;
+    do
+        got = from_start ? pread(fd, buffer, size, 0) : read(fd, buffer, size);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+static bool take_perf(struct reader *reader)
+{
+    uint64_t values[3];
+    if (read_whole(reader->fd, values, sizeof values, false) != sizeof values)
+        return false;
+    reader_take(reader, values[0], values[1], values[2]);
+    return true;
+}
+
+static bool take_file(struct reader *reader)
+{
+    char text[FILE_MOST];
+    uint64_t value;
+    ssize_t got = read_whole(reader->fd, text, sizeof text - 1, true);
+    /* A domain without CPUs has no files any more, but a "file" that is open says ENODEV. */
+    if (got <= 0)
+        return got == 0 || errno == EAGAIN || errno == EIO || errno == EINVAL;
+    text[got] = 0;
+    if (reader_parse(text, reader->counter->field, &value))
+        reader_take(reader, value, 0, 0);
+    return true;
+}
+
+int reader_open(struct reader *reader, const struct count_counter *counter)
+{
+    *reader = (struct reader){.counter = counter, .fd = -1};
+    if (counter->path) {
+        reader->fd = open(counter->path, O_RDONLY | O_CLOEXEC);
+    } else {
+        struct perf_event_attr attr = counter->attr;
+        reader->fd = (int)syscall(SYS_perf_event_open, &attr, -1, counter->cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    }
+    if (reader->fd < 0)
+        return -errno;
+    reader_update(reader);
+    return 0;
+}
+
+void reader_close(struct reader *reader)
+{
+    if (reader->fd >= 0)
+        close(reader->fd);
+    reader->fd = -1;
+}
+
+void reader_update(struct reader *reader)
+{
+    if (reader->fd < 0)
+        return;
+    if (!(reader->counter->path ? take_file(reader) : take_perf(reader)))
+        reader_close(reader);
+}

@@ -1,0 +1,33 @@
+/* count/reader.h - one counter: a perf event or a number in a file, as a sum that only means something as a difference. */
+#ifndef NUMALENS_COUNT_READER_H
+#define NUMALENS_COUNT_READER_H
+
+#include "count/plan.h"
+
+struct reader {
+    const struct count_counter *counter;
+    int fd;                           /* -1: lost, or never had */
+    bool had;                         /* there was a first value */
+    bool starved;                     /* no time on the hardware since the last value that counted */
+    uint64_t value, enabled, running; /* at the last value that counted */
+    uint64_t first_enabled, first_running;
+    double sum; /* in the column's unit, since the first value */
+};
+
+/* 0 or -errno. The first value is read at once. */
+int reader_open(struct reader *reader, const struct count_counter *counter);
+void reader_close(struct reader *reader);
+
+/* Brings `sum` up to date. A counter that is gone keeps its sum; one that is not told just now too. */
+void reader_update(struct reader *reader);
+
+/* The arithmetic of it, for a raw value with the times that perf tells (equal for files). Times on the hardware that
+ * are less than the whole scale the difference up; none at all waits for the next value. A value that fell was started
+ * anew from zero, unless the counter is one that falls. */
+void reader_take(struct reader *reader, uint64_t value, uint64_t enabled, uint64_t running);
+
+/* The number in a file's text: its first, or that of the line which begins with `field`. False when it has none, as
+ * "Unavailable" has not. */
+bool reader_parse(const char *text, const char *field, uint64_t *value);
+
+#endif
