@@ -2,7 +2,7 @@
  *
  * bad: all use the one array that the main thread made.
  * good: the same turns, but each worker uses an array of its own that it made itself.
- * A turn lasts 50 ms of CPU time, or --rounds=MS; each worker has two. */
+ * A turn lasts 80 ms of CPU time, or --rounds=MS; each worker has two. */
 #include "team.h"
 
 enum { COUNT = 1 << 20, TURNS = 2 };
@@ -30,7 +30,7 @@ static long take_turns(size_t number)
 
 int main(int argc, char **argv)
 {
-    team_init(argc, argv, "bad|good", 50);
+    team_init(argc, argv, "bad|good", 80);
     if (team_mode("bad"))
         shared = array_new();
     team_run(take_turns);
