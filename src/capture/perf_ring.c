@@ -11,9 +11,15 @@
 
 int perf_ring_open(struct perf_ring *ring, struct perf_event_attr *attr, pid_t pid, int cpu, size_t pages)
 {
+    return perf_ring_open_in(ring, attr, pid, cpu, -1, pages);
+}
+
+int perf_ring_open_in(struct perf_ring *ring, struct perf_event_attr *attr, pid_t pid, int cpu, int leader,
+                      size_t pages)
+{
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     *ring = (struct perf_ring){.fd = -1};
-    ring->fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    ring->fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, leader, PERF_FLAG_FD_CLOEXEC);
     if (ring->fd < 0)
         return -errno;
     /* perf_event_mlock_kb is shared by everything this user runs: take less rather than nothing. */
@@ -34,8 +40,28 @@ int perf_ring_open(struct perf_ring *ring, struct perf_event_attr *attr, pid_t p
     return code;
 }
 
+int perf_ring_map_aux(struct perf_ring *ring, size_t pages)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    ring->header->aux_offset = page + ring->size;
+    for (; pages; pages /= 2) {
+        ring->header->aux_size = pages * page;
+        void *map = mmap(NULL, pages * page, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, (off_t)(page + ring->size));
+        if (map != MAP_FAILED) {
+            ring->aux = map;
+            ring->aux_size = pages * page;
+            return 0;
+        }
+        if (errno != EPERM && errno != ENOMEM)
+            break;
+    }
+    return -errno;
+}
+
 void perf_ring_close(struct perf_ring *ring)
 {
+    if (ring->aux)
+        munmap((void *)ring->aux, ring->aux_size);
     if (ring->header)
         munmap(ring->header, ring->size + (size_t)sysconf(_SC_PAGESIZE));
     if (ring->fd >= 0)
@@ -80,4 +106,28 @@ double perf_ring_filled(const struct perf_ring *ring)
 {
     uint64_t head = __atomic_load_n(&ring->header->data_head, __ATOMIC_RELAXED);
     return (double)(head - ring->tail) / (double)ring->size;
+}
+
+struct perf_ring *perf_ring_oldest(struct perf_ring *rings, unsigned count,
+                                   uint64_t (*time_of)(const struct perf_event_header *record), uint64_t until,
+                                   uint64_t *next)
+{
+    struct perf_ring *first = NULL;
+    uint64_t first_time = UINT64_MAX;
+    *next = until;
+    for (unsigned i = 0; i < count; i++) {
+        const struct perf_event_header *record = perf_ring_peek(&rings[i]);
+        if (!record)
+            continue;
+        uint64_t time = time_of(record);
+        if (time < first_time) {
+            if (first_time < *next)
+                *next = first_time;
+            first_time = time;
+            first = &rings[i];
+        } else if (time < *next) {
+            *next = time;
+        }
+    }
+    return first_time <= until ? first : NULL;
 }

@@ -14,12 +14,20 @@ struct perf_ring {
     const uint8_t *data;
     size_t size; /* of data, a power of two */
     uint64_t tail;
-    uint8_t *copy; /* a record that wraps is put together here */
+    uint8_t *copy;      /* a record that wraps is put together here */
+    const uint8_t *aux; /* NULL: none */
+    size_t aux_size;    /* a power of two */
 };
 
 /* Opens `attr` on one process and CPU and maps its buffer, with at most `pages` pages: fewer when the kernel will not
  * lock that many. 0 or -errno; -ENODEV for a CPU that is offline. */
 int perf_ring_open(struct perf_ring *ring, struct perf_event_attr *attr, pid_t pid, int cpu, size_t pages);
+/* The same for a member of `leader`'s group (a descriptor, or -1). */
+int perf_ring_open_in(struct perf_ring *ring, struct perf_event_attr *attr, pid_t pid, int cpu, int leader,
+                      size_t pages);
+
+/* The second buffer of an event that fills one (SPE): likewise at most `pages`. */
+int perf_ring_map_aux(struct perf_ring *ring, size_t pages);
 void perf_ring_close(struct perf_ring *ring);
 
 /* The oldest record, or NULL. Good until perf_ring_next. */
@@ -31,5 +39,11 @@ void perf_ring_release(struct perf_ring *ring);
 
 /* How full it is, of 1.0. */
 double perf_ring_filled(const struct perf_ring *ring);
+
+/* The buffer whose oldest record is the oldest of all and not after `until`, or NULL; `*next` gets the time up to which
+ * no other buffer has one. */
+struct perf_ring *perf_ring_oldest(struct perf_ring *rings, unsigned count,
+                                   uint64_t (*time_of)(const struct perf_event_header *record), uint64_t until,
+                                   uint64_t *next);
 
 #endif

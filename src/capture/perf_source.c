@@ -244,30 +244,6 @@ static void take(struct perf_source *source, const struct perf_event_header *rec
     }
 }
 
-/* The buffer whose oldest record is the oldest of all and not after `until`; `*next` gets the time up to which no other
- * buffer has one. Processes fork on one CPU and end on another: only in order of time does that make sense. */
-static struct perf_ring *oldest(struct perf_source *source, uint64_t until, uint64_t *next)
-{
-    struct perf_ring *first = NULL;
-    uint64_t first_time = UINT64_MAX;
-    *next = until;
-    for (unsigned i = 0; i < source->ring_count; i++) {
-        const struct perf_event_header *record = perf_ring_peek(&source->rings[i]);
-        if (!record)
-            continue;
-        uint64_t time = time_of(record);
-        if (time < first_time) {
-            if (first_time < *next)
-                *next = first_time;
-            first_time = time;
-            first = &source->rings[i];
-        } else if (time < *next) {
-            *next = time;
-        }
-    }
-    return first_time <= until ? first : NULL;
-}
-
 double perf_source_drain(struct perf_source *source, uint64_t until)
 {
     double fullest = 0;
@@ -277,7 +253,8 @@ double perf_source_drain(struct perf_source *source, uint64_t until)
     }
     struct perf_ring *ring;
     uint64_t next;
-    while ((ring = oldest(source, until, &next))) {
+    /* Processes fork on one CPU and end on another: only in order of time does that make sense. */
+    while ((ring = perf_ring_oldest(source->rings, source->ring_count, time_of, until, &next))) {
         const struct perf_event_header *record;
         while ((record = perf_ring_peek(ring)) && time_of(record) <= next) {
             take(source, record);

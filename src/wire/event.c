@@ -25,6 +25,8 @@ static const char *const loss_names[LOSS_CAUSES] = {
     [LOSS_FN_MISSING] = "fn_missing",
     [LOSS_FN_REFUSED] = "fn_refused",
     [LOSS_FN_NESTED] = "fn_nested",
+    [LOSS_AUX_FULL] = "aux_full",
+    [LOSS_COLLISION] = "collision",
 };
 
 static const char *const loss_texts[LOSS_CAUSES] = {
@@ -47,6 +49,8 @@ static const char *const loss_texts[LOSS_CAUSES] = {
     [LOSS_FN_MISSING] = "named functions that were never found",
     [LOSS_FN_REFUSED] = "named functions that could not be hooked",
     [LOSS_FN_NESTED] = "calls of named functions not looked at: too many unfinished ones",
+    [LOSS_AUX_FULL] = "stretches of hardware samples cut: buffer full",
+    [LOSS_COLLISION] = "stretches in which hardware samples collided",
 };
 
 static const char *const alloc_names[ALLOC_FNS] = {

@@ -82,6 +82,8 @@ enum loss_cause {
     LOSS_FN_MISSING,      /* functions the user named that no program has */
     LOSS_FN_REFUSED,      /* functions the user named that cannot be hooked without risk */
     LOSS_FN_NESTED,       /* calls of such functions that were not looked at: too many unfinished ones in a thread */
+    LOSS_AUX_FULL,        /* stretches of hardware samples cut: their buffer was full */
+    LOSS_COLLISION,       /* hardware samples that ran into one another (SPE) */
     LOSS_CAUSES
 };
 
