@@ -58,20 +58,24 @@ static void set_machine(struct trace_session *session)
 
 struct trace_session *describe_session(const struct capture_options *options, const struct capture_means *means)
 {
-    static const char *const sources[] = {"soft", "soft", "faults", "none"};
+    bool hardware = means->source != SOURCE_SOFT;
+    const char *source = options->samples == SAMPLES_FAULTS ? "faults"
+                         : options->samples == SAMPLES_NONE ? "none"
+                                                            : sample_source_name(means->source);
     struct trace_session *session = trace_session_new();
     char *line = command_line(options->command), *topology = topology_to_text(options->topology);
     trace_session_set(session, "version", NUMALENS_VERSION);
     trace_session_set(session, "command", line);
     set_machine(session);
-    trace_session_set(session, "source", sources[options->samples]);
-    trace_session_set(session, "tick", means->perf_tick ? "perf" : "timer");
-    trace_session_set(session, "tick_reason", means->tick_reason);
+    trace_session_set(session, "source", source);
+    trace_session_set(session, "source_reason", hardware ? means->hardware : means->hardware_reason);
+    trace_session_set(session, "tick", hardware ? "hardware" : means->perf_tick ? "perf" : "timer");
+    trace_session_set(session, "tick_reason", hardware ? "" : means->tick_reason);
     trace_session_setf(session, "period_ns", "%" PRIu64, options->tick_ns);
-    trace_session_setf(session, "burst", "%u", options->burst);
+    trace_session_setf(session, "burst", "%u", hardware ? 1 : options->burst);
     trace_session_set(session, "accesses", !options->stores ? "loads" : !options->loads ? "stores" : "all");
     trace_session_setf(session, "latency_threshold_ns", "%u", options->latency_threshold);
-    trace_session_set(session, "latency_unit", "ns");
+    trace_session_set(session, "latency_unit", hardware ? "cycles" : "ns");
     trace_session_setf(session, "budget_ppm", "%u", options->budget_ppm);
     trace_session_set(session, "topology", topology);
     trace_session_set(session, "first_touch", means->faults ? "faults" : "samples");
@@ -155,14 +159,17 @@ void describe_means(struct recorder_result *result, const struct capture_options
         snprintf(result->source, sizeof result->source, "none, as wished");
     else if (options->samples == SAMPLES_FAULTS)
         snprintf(result->source, sizeof result->source, "page faults");
+    else if (means->source != SOURCE_SOFT)
+        snprintf(result->source, sizeof result->source, "%.319s", means->hardware);
     else
-        snprintf(result->source, sizeof result->source, "soft: ticks from %s%s%s", means->perf_tick ? "perf" : "timers",
-                 *means->tick_reason ? ", " : "", means->tick_reason);
-    const char *reason = *means->tick_reason ? means->tick_reason : means->faults_reason;
+        snprintf(result->source, sizeof result->source, "soft: ticks from %s%s%s%s%s",
+                 means->perf_tick ? "perf" : "timers", *means->tick_reason ? ", " : "", means->tick_reason,
+                 *means->hardware_reason ? "; not from hardware: " : "", means->hardware_reason);
+    bool timers = *means->tick_reason && means->source == SOURCE_SOFT;
+    const char *reason = timers ? means->tick_reason : means->faults_reason;
     if (*reason)
-        snprintf(result->notes, sizeof result->notes, "%s: %s%s%s", reason,
-                 *means->tick_reason ? "ticks come from timers" : "",
-                 *means->tick_reason && *means->faults_reason ? ", " : "",
+        snprintf(result->notes, sizeof result->notes, "%s: %s%s%s", reason, timers ? "ticks come from timers" : "",
+                 timers && *means->faults_reason ? ", " : "",
                  *means->faults_reason ? "first touch comes from the samples" : "");
     else if (*means->homes_reason)
         snprintf(result->notes, sizeof result->notes, "homes of pages stay unknown: %s", means->homes_reason);

@@ -11,7 +11,15 @@
 
 struct capture_observer;
 
-enum capture_samples { SAMPLES_AUTO, SAMPLES_SOFT, SAMPLES_FAULTS, SAMPLES_NONE };
+enum capture_samples {
+    SAMPLES_AUTO,
+    SAMPLES_SOFT,
+    SAMPLES_FAULTS,
+    SAMPLES_NONE,
+    SAMPLES_PEBS,
+    SAMPLES_IBS,
+    SAMPLES_SPE
+};
 enum capture_tick { TICK_AUTO, TICK_PERF, TICK_TIMER };
 
 struct capture_options {
@@ -25,10 +33,12 @@ struct capture_options {
     bool loads, stores;
     bool latency;
     uint32_t latency_threshold; /* ns */
+    uint64_t period;            /* hardware sources: every so many events; 0: as often as tick_ns and burst say */
     enum capture_samples samples;
     enum capture_tick tick;
     bool follow;
-    size_t memory; /* bytes that the recorder may use in all */
+    const char *sysfs; /* where the machine's PMUs are described; NULL: /sys */
+    size_t memory;     /* bytes that the recorder may use in all */
     const struct topology *topology;
     const struct wire_custom *custom; /* functions named by the user: capture/custom_spec.h */
     uint32_t custom_count;

@@ -3,6 +3,7 @@
 #define NUMALENS_CAPTURE_PROBE_H
 
 #include "base/error.h"
+#include "wire/event.h"
 
 #include <stdbool.h>
 
@@ -12,6 +13,9 @@ struct capture_means {
     bool faults;    /* first touch from page faults, else from the samples */
     bool homes;     /* the kernel is asked for pages' homes */
     bool homes_refused;
+    enum sample_source source; /* SOURCE_SOFT unless hardware samples */
+    char hardware[320];        /* which events sample, or "" */
+    char hardware_reason[320]; /* why none does, or "" */
     char tick_reason[256], faults_reason[256], homes_reason[256];
 };
 

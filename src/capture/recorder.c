@@ -7,6 +7,7 @@
 #include "capture/describe.h"
 #include "capture/heartbeat.h"
 #include "capture/homes.h"
+#include "capture/hw_record.h"
 #include "capture/launch.h"
 #include "capture/maps.h"
 #include "capture/observer.h"
@@ -46,6 +47,8 @@ struct recorder {
     struct perf_source *perf;   /* NULL: refused, or not wanted */
     struct homes *homes;        /* NULL: nothing to ask, or no answer */
     struct capture_maps *maps;  /* NULL: nothing is kept */
+    struct hw_record *hardware; /* NULL: none, or not wanted */
+    struct pmu_choice choice;   /* what it could be */
     struct capture_means means; /* what is in force */
     struct heartbeat heartbeat;
     uint64_t started, tended, flushed, kernel_drained;
@@ -77,6 +80,14 @@ static int find_means(struct recorder *recorder, struct error *err)
     struct capture_means *means = &recorder->means;
     bool soft = options->samples == SAMPLES_AUTO || options->samples == SAMPLES_SOFT;
     struct error why = {0};
+    if (hw_record_possible(options) && hw_record_choose(options, &recorder->choice, &why) < 0) {
+        if (hw_record_named(options))
+            return error_set(err, why.code, "%s", why.text);
+        if (options->period)
+            return error_set(err, why.code, "a period in events is for hardware: %s", why.text);
+        snprintf(means->hardware_reason, sizeof means->hardware_reason, "%.319s", why.text);
+    }
+    why = (struct error){0};
     if (soft && options->tick != TICK_TIMER) {
         means->perf_tick = probe_perf_tick(&why);
         if (!means->perf_tick && options->tick == TICK_PERF)
@@ -91,12 +102,37 @@ static int find_means(struct recorder *recorder, struct error *err)
     return 0;
 }
 
+/* Hardware samples if it can; first of all sources, while there is still memory that may be locked. */
+static int open_hardware(struct recorder *recorder, struct error *err)
+{
+    struct capture_means *means = &recorder->means;
+    struct error why = {0};
+    if (recorder->choice.count == 0)
+        return 0;
+    recorder->hardware = hw_record_open(&recorder->choice, recorder->launch.pid, recorder->options, &why);
+    if (!recorder->hardware) {
+        if (hw_record_named(recorder->options) || recorder->options->period)
+            return error_set(err, why.code, "%s; --source soft needs no PMU", why.text);
+        snprintf(means->hardware_reason, sizeof means->hardware_reason, "%.319s", why.text);
+        return 0;
+    }
+    means->source = (enum sample_source)recorder->choice.events[0].source;
+    struct hw_totals totals = hw_record_totals(recorder->hardware);
+    snprintf(means->hardware, sizeof means->hardware, "%s, precise_ip %u, %s physical addresses", recorder->choice.how,
+             totals.precise, totals.physical ? "with" : "without");
+    capture_region_hardware(&recorder->region);
+    return 0;
+}
+
 /* The sources beside the agent, on the child that waits. */
 static int open_sources(struct recorder *recorder, struct error *err)
 {
     const struct capture_options *options = recorder->options;
     struct capture_means *means = &recorder->means;
     struct error why = {0};
+    int code = open_hardware(recorder, err);
+    if (code < 0)
+        return code;
     if (!options->output && !options->topology->pretended && options->samples != SAMPLES_FAULTS)
         return 0; /* first touch is of no use to anyone */
     recorder->perf = perf_source_open(recorder->launch.pid, options, &why);
@@ -141,6 +177,8 @@ static void connect_sources(struct recorder *recorder)
         perf_source_connect(recorder->perf, &recorder->sink, &recorder->processes);
         listener.fresh = listen_fresh;
     }
+    if (recorder->hardware)
+        hw_record_connect(recorder->hardware, &recorder->sink, &recorder->processes, recorder->homes, &recorder->clock);
     recorder->agents = agent_source_new(&recorder->region, &recorder->processes, &recorder->sink, &recorder->clock,
                                         &listener, memory / 16);
 }
@@ -226,6 +264,10 @@ static void drain_kernel(struct recorder *recorder, uint64_t now)
     recorder->kernel_drained = now;
     /* Agents' records of `now` and before are drained: their news of new memory came before its first touch. */
     recorder->filled = recorder->perf ? perf_source_drain(recorder->perf, now) : 0;
+    if (recorder->hardware) {
+        double filled = hw_record_drain(recorder->hardware, now);
+        recorder->filled = filled > recorder->filled ? filled : recorder->filled;
+    }
     if (recorder->homes)
         homes_ask(recorder->homes, now);
 }
@@ -258,6 +300,8 @@ static void drain_until_end(struct recorder *recorder)
     for (int round = 0; round < LAST_ROUNDS; round++)
         agent_source_drain(recorder->agents, clock_now_ns());
     agent_source_tend(recorder->agents, clock_now_ns());
+    if (recorder->hardware)
+        hw_record_drain(recorder->hardware, UINT64_MAX);
     if (recorder->perf) {
         perf_source_drain(recorder->perf, UINT64_MAX);
         recorder->result->untracked = perf_source_finish(recorder->perf);
@@ -304,6 +348,7 @@ int recorder_run(const struct capture_options *options, struct recorder_result *
     signals_release();
     heartbeat_stop(&recorder.heartbeat);
     perf_source_close(recorder.perf);
+    hw_record_close(recorder.hardware);
     homes_free(recorder.homes);
     capture_maps_free(recorder.maps);
     agent_source_free(recorder.agents);

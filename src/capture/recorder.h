@@ -13,7 +13,7 @@ struct recorder_result {
     uint64_t bytes;     /* of the file */
     uint64_t drops;     /* things lost that weigh: see recorder.c */
     uint64_t duration_ns, target_cpu_ns, recorder_cpu_ns, handler_ns;
-    char source[320];           /* which sampler is in force and why */
+    char source[768];           /* which sampler is in force and why */
     char notes[640];            /* what could not be had, one line each; "" when nothing */
     char custom_missing[1024];  /* functions the user named that no program had; "" when none */
     char custom_refused[2048];  /* those that could not be hooked, each with the reason */

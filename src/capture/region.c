@@ -104,6 +104,11 @@ fail:
     return err ? err->code : -ENOMEM;
 }
 
+void capture_region_hardware(struct capture_region *region)
+{
+    region->map->config.flags &= ~(uint32_t)(WIRE_SAMPLE_LOADS | WIRE_SAMPLE_STORES);
+}
+
 void capture_region_free(struct capture_region *region)
 {
     if (region->map) {

@@ -17,6 +17,9 @@ struct capture_region {
 int capture_region_make(struct capture_region *region, const struct capture_options *options, bool perf_tick,
                         struct error *err);
 
+/* Hardware samples: agents only follow objects. Before the target starts. */
+void capture_region_hardware(struct capture_region *region);
+
 /* Tells every agent to stop, and unmaps. */
 void capture_region_free(struct capture_region *region);
 

@@ -24,7 +24,7 @@ enum {
 static const struct argp_option option_table[] = {
     {0, 0, 0, 0, "How often:", 2},
     {"frequency", 'F', "HZ", 0, "bursts a second of CPU time of each thread (100)", 2},
-    {"period", 'c', "TIME", 0, "instead: mean CPU time between bursts, such as 5ms or 500us", 2},
+    {"period", 'c', "TIME", 0, "instead: mean CPU time between bursts, such as 5ms; or events of the hardware", 2},
     {"burst", KEY_BURST, "K", 0, "accesses a burst (16)", 2},
     {"budget", KEY_BUDGET, "PERCENT", 0, "of a thread's CPU time that sampling may cost (2)", 2},
     {0, 0, 0, 0, "What:", 3},
@@ -33,7 +33,7 @@ static const struct argp_option option_table[] = {
     {"all", KEY_ALL, 0, 0, "loads and stores (the default)", 3},
     {"latency", KEY_LATENCY, "NS", 0, "keep only accesses that take at least NS nanoseconds", 3},
     {"no-latency", KEY_NO_LATENCY, 0, 0, "do not measure how long accesses take", 3},
-    {"source", KEY_SOURCE, "WHICH", 0, "of samples: auto, soft, faults, none", 3},
+    {"source", KEY_SOURCE, "WHICH", 0, "of samples: auto, pebs, ibs, spe, soft, faults, none", 3},
     {"tick", KEY_TICK, "WHICH", 0, "what interrupts threads: auto, perf, timer", 3},
     {"no-follow", KEY_NO_FOLLOW, 0, 0, "leave child processes alone", 3},
     {0, 0, 0, 0, "Pretend another machine:", SAMPLING_LAST_GROUP},
@@ -89,7 +89,7 @@ int option_choice(struct sampling_options *options, const char *option, const ch
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
-    static const char *const samples[] = {"auto", "soft", "faults", "none", NULL};
+    static const char *const samples[] = {"auto", "soft", "faults", "none", "pebs", "ibs", "spe", NULL};
     static const char *const ticks[] = {"auto", "perf", "timer", NULL};
     struct sampling_options *options = state->input;
     struct capture_options *capture = &options->capture;
@@ -100,8 +100,13 @@ static error_t parse(int key, char *text, struct argp_state *state)
         options->by_frequency = true;
         break;
     case 'c':
-        capture->tick_ns = option_duration(options, "--period", text, 1e4, 1e11,
-                                           "a time between 10us and 100s is wanted, with its unit");
+        if (*text && text[strspn(text, "0123456789")] == 0)
+            capture->period =
+                (uint64_t)option_number(options, "--period", text, 1, 1e12, "between 1 and 10^12 events are wanted");
+        else
+            capture->tick_ns = option_duration(options, "--period", text, 1e4, 1e11,
+                                               "a time between 10us and 100s is wanted, with its unit; or, for "
+                                               "hardware, a number of events");
         options->by_period = true;
         break;
     case KEY_BURST:
@@ -128,7 +133,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
         break;
     case KEY_SOURCE:
         capture->samples = (enum capture_samples)option_choice(options, "--source", text, samples,
-                                                               "there are auto, soft, faults, none");
+                                                               "there are auto, pebs, ibs, spe, soft, faults, none");
         break;
     case KEY_TICK:
         capture->tick = (enum capture_tick)option_choice(options, "--tick", text, ticks, "there are auto, perf, timer");
@@ -174,6 +179,8 @@ void sampling_options_check(struct sampling_options *options)
         option_complain(options, "--period", "together with --frequency", "only one of both is possible");
     if (!capture->latency && capture->latency_threshold)
         option_complain(options, "--latency", "together with --no-latency", "only one of both is possible");
+    if (capture->period && capture->samples != SAMPLES_AUTO && capture->samples < SAMPLES_PEBS)
+        option_complain(options, "--period", "in events", "only hardware counts them: a time such as 5ms is wanted");
     if (!options->spec && options->deal)
         option_complain(options, "--deal", options->deal, missing);
     if (!options->spec && options->homes)

@@ -1,0 +1,146 @@
+#include "capture/hw_record.h"
+
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { USUAL_MHZ = 2500, MEMORY_SHARE = 8 };
+
+struct hw_record {
+    struct hw_source *source;
+    struct sink *sink;
+    struct process_table *processes;
+    struct homes *homes;
+    const struct counter_clock *clock;
+    uint32_t first; /* the target */
+    bool follow, latency;
+    uint32_t threshold; /* cycles */
+};
+
+bool hw_record_named(const struct capture_options *options)
+{
+    return options->samples >= SAMPLES_PEBS;
+}
+
+bool hw_record_possible(const struct capture_options *options)
+{
+    /* Live commands steer the soft sampler while it runs. */
+    return hw_record_named(options) || (options->samples == SAMPLES_AUTO && options->output);
+}
+
+/* Latencies of hardware are in cycles of the core. */
+static uint32_t cycles_of(uint32_t ns)
+{
+    unsigned long khz = 0;
+    FILE *file = fopen("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "re");
+    if (file && fscanf(file, "%lu", &khz) != 1)
+        khz = 0;
+    if (file)
+        fclose(file);
+    double mhz = khz ? (double)khz / 1000 : USUAL_MHZ;
+    return (uint32_t)((double)ns * mhz / 1000);
+}
+
+int hw_record_choose(const struct capture_options *options, struct pmu_choice *choice, struct error *err)
+{
+    char cpuid[64];
+    enum pmu_kind kind =
+        hw_record_named(options) ? (enum pmu_kind)(options->samples - SAMPLES_PEBS + PMU_PEBS) : PMU_ANY;
+    struct pmu_wish wish = {
+        .loads = options->loads,
+        .stores = options->stores,
+        .latency = cycles_of(options->latency_threshold),
+        .period = options->period,
+        /* As many samples as the soft sampler takes accesses. */
+        .frequency = options->tick_ns ? 1000000000u * (uint64_t)options->burst / options->tick_ns : 0,
+    };
+    if (wish.frequency == 0)
+        wish.frequency = 1;
+    pmu_cpuid(cpuid, sizeof cpuid);
+    return pmu_choose(choice, options->sysfs ? options->sysfs : "/sys", cpuid, kind, &wish, err);
+}
+
+struct hw_record *hw_record_open(const struct pmu_choice *choice, pid_t child, const struct capture_options *options,
+                                 struct error *err)
+{
+    struct hw_target target = {.pid = child,
+                               .inherit = true,
+                               .enable_on_exec = true,
+                               .max_frames = options->max_frames,
+                               .memory = options->memory / MEMORY_SHARE};
+    struct hw_source *source = hw_source_open(choice, &target, err);
+    if (!source)
+        return NULL;
+    struct hw_record *record = mem_zalloc(sizeof *record);
+    *record = (struct hw_record){.source = source,
+                                 .first = (uint32_t)child,
+                                 .follow = options->follow,
+                                 .latency = options->latency,
+                                 .threshold = cycles_of(options->latency_threshold)};
+    return record;
+}
+
+void hw_record_close(struct hw_record *record)
+{
+    if (!record)
+        return;
+    hw_source_close(record->source);
+    free(record);
+}
+
+void hw_record_connect(struct hw_record *record, struct sink *sink, struct process_table *processes,
+                       struct homes *homes, const struct counter_clock *clock)
+{
+    record->sink = sink;
+    record->processes = processes;
+    record->homes = homes;
+    record->clock = clock;
+}
+
+static void put_sample(void *context, const struct hw_sample *sample)
+{
+    struct hw_record *record = context;
+    const struct memory_access *access = &sample->access;
+    if (!record->follow && access->pid != record->first)
+        return;
+    if (record->threshold && access->latency < record->threshold)
+        return; /* not all of the hardware can be told */
+    struct capture_process *process = process_find(record->processes, access->pid);
+    struct event event = {.time = access->time, .pid = access->pid, .tid = access->tid, .kind = EVENT_SAMPLE};
+    event.sample = (struct event_sample){
+        .addr = access->addr,
+        .physical = access->physical,
+        .latency = access->latency,
+        .stack = process ? process_stack(record->processes, process, sample->frames, sample->depth, sample->cut) : 0,
+        .cpu = access->has_cpu ? access->cpu : UINT16_MAX,
+        .size = access->size,
+        .source = sample->source,
+        .level = access->level,
+        .flags = access->flags,
+    };
+    if (!record->latency) {
+        event.sample.flags &= (uint8_t)~SAMPLE_HAS_LATENCY;
+        event.sample.latency = 0;
+    }
+    sink_put(record->sink, &event);
+    if (record->homes)
+        homes_sample(record->homes, access->pid, access->addr, access->time);
+}
+
+static void put_loss(void *context, uint64_t time, enum loss_cause cause, uint64_t count)
+{
+    struct hw_record *record = context;
+    sink_loss(record->sink, time, record->first, 0, cause, count);
+}
+
+double hw_record_drain(struct hw_record *record, uint64_t until)
+{
+    struct hw_listener listener = {record, put_sample, put_loss, record->clock};
+    return hw_source_drain(record->source, until, &listener);
+}
+
+struct hw_totals hw_record_totals(const struct hw_record *record)
+{
+    return hw_source_totals(record->source);
+}

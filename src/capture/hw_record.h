@@ -1,0 +1,32 @@
+/* capture/hw_record.h - hardware samples in a recording: chosen for this machine, opened on the target, told to the sink as
+ * events with numbers for their call chains. */
+#ifndef NUMALENS_CAPTURE_HW_RECORD_H
+#define NUMALENS_CAPTURE_HW_RECORD_H
+
+#include "capture/homes.h"
+#include "capture/hw_source.h"
+#include "capture/options.h"
+#include "capture/process.h"
+
+/* Whether these options want a hardware source: by name, or when there is one. */
+bool hw_record_named(const struct capture_options *options);
+bool hw_record_possible(const struct capture_options *options);
+
+/* 0, or negative with `err`: there is none of the kind that is asked for. Opens nothing. */
+int hw_record_choose(const struct capture_options *options, struct pmu_choice *choice, struct error *err);
+
+struct hw_record;
+
+/* On the held child: samples from its exec on. NULL with `err`. */
+struct hw_record *hw_record_open(const struct pmu_choice *choice, pid_t child, const struct capture_options *options,
+                                 struct error *err);
+void hw_record_close(struct hw_record *record);
+
+/* Where events go; before the first drain. `homes` may be NULL. */
+void hw_record_connect(struct hw_record *record, struct sink *sink, struct process_table *processes,
+                       struct homes *homes, const struct counter_clock *clock);
+
+double hw_record_drain(struct hw_record *record, uint64_t until); /* as hw_source_drain */
+struct hw_totals hw_record_totals(const struct hw_record *record);
+
+#endif

@@ -1,0 +1,181 @@
+/* test_hw_record.c - a whole recording with "hardware" samples: events chosen from a sysfs tree, opened on the target by a
+ * real kernel, told to the trace beside what the agent tells. The tree's PMU is the kernel's own software one, and its
+ * memory event the page fault. */
+#include "capture/recorder.h"
+#include "trace/reader.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { PAGE = 4096, BLOCK_PAGES = 256 };
+
+static char folder[] = "/tmp/numalens-hw-XXXXXX";
+
+/* What is recorded: touches a block, each page once. */
+static int exercise(void)
+{
+    char *block = malloc(BLOCK_PAGES * PAGE);
+    for (size_t i = 0; block && i < BLOCK_PAGES; i++)
+        ((volatile char *)block)[i * PAGE] = 1;
+    free(block);
+    return 7;
+}
+
+static void write_file(const char *name, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/sys/bus/event_source/devices/cpu/%s", folder, name);
+    for (char *slash = path + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
+        *slash = 0;
+        mkdir(path, 0700);
+    }
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+struct found {
+    uint64_t samples, in_block, stacks, touches;
+    uint64_t block, size;
+    bool wrong;
+};
+
+static struct found look_through(struct trace_reader *reader)
+{
+    struct found found = {0};
+    struct event event;
+    struct error err = {0};
+    while (trace_reader_next(reader, &event, &err) > 0) {
+        if (event.kind == EVENT_ALLOC && event.alloc.size == BLOCK_PAGES * PAGE) {
+            found.block = event.alloc.addr;
+            found.size = event.alloc.size;
+        }
+        found.stacks += event.kind == EVENT_STACK;
+        found.touches += event.kind == EVENT_TOUCH;
+        if (event.kind != EVENT_SAMPLE)
+            continue;
+        found.samples++;
+        found.wrong |= event.sample.source != SOURCE_PEBS || !(event.sample.flags & SAMPLE_READ);
+        if (event.sample.addr - found.block < found.size)
+            found.in_block += event.sample.stack != 0; /* after the allocation, and with its place */
+    }
+    assert_string_equal(err.text, "");
+    return found;
+}
+
+static void test_recording(void **state)
+{
+    (void)state;
+    write_file("type", "1\n");
+    write_file("format/event", "config:0-7\n");
+    write_file("events/mem-loads", "event=0x2\n"); /* PERF_COUNT_SW_PAGE_FAULTS */
+    char sysfs[64], output[64], program[64];
+    snprintf(sysfs, sizeof sysfs, "%s/sys", folder);
+    snprintf(output, sizeof output, "%s/out.data", folder);
+    snprintf(program, sizeof program, "%s/cli/test", folder);
+    char *command[] = {program, "--exercise", NULL};
+    struct error err = {0};
+    struct topology *topology = topology_load(&err);
+    assert_non_null(topology);
+    struct capture_options options = {.output = output,
+                                      .command = command,
+                                      .tick_ns = 10000000,
+                                      .burst = 16,
+                                      .budget_ppm = 20000,
+                                      .max_frames = 8,
+                                      .loads = true,
+                                      .stores = true,
+                                      .latency = true,
+                                      .follow = true,
+                                      .memory = 32 << 20,
+                                      .period = 1,
+                                      .sysfs = sysfs,
+                                      .topology = topology};
+    struct recorder_result result;
+    int code = recorder_run(&options, &result, &err);
+    topology_free(topology);
+    if (code == 0 && strstr(result.source, "soft")) {
+        print_message("no perf events here: %s\n", result.source);
+        skip();
+    }
+    if (code < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(result.exit_status, 7);
+    assert_non_null(strstr(result.source, "Intel PEBS: cpu/mem-loads/"));
+
+    struct trace_reader *reader = trace_reader_open(output, &err);
+    assert_non_null(reader);
+    const struct trace_session *session = trace_reader_session(reader);
+    assert_string_equal(trace_session_get(session, "source"), "pebs");
+    assert_string_equal(trace_session_get(session, "latency_unit"), "cycles");
+    assert_string_equal(trace_session_get(session, "burst"), "1");
+    assert_non_null(strstr(trace_session_get(session, "source_reason"), "as the kernel names them"));
+    struct found found = look_through(reader);
+    trace_reader_close(reader);
+    assert_false(found.wrong); /* the soft sampler is off: every sample is the kernel's */
+    assert_int_equal(found.samples, result.samples);
+    assert_int_equal(found.size, BLOCK_PAGES * PAGE); /* the agent still follows objects */
+    size_t pages = BLOCK_PAGES * PAGE / (size_t)sysconf(_SC_PAGESIZE);
+    if (found.in_block + 2 < pages) /* the first and the last page are shared with others */
+        fail_msg("%lu of %zu pages", (unsigned long)found.in_block, pages);
+    assert_true(found.stacks > 0 && found.touches >= pages - 2);
+
+    write_file("events/mem-loads", "event=0xee\n"); /* which the kernel does not have */
+    options.topology = topology = topology_load(&err);
+    unlink(output);
+    options.samples = SAMPLES_PEBS;
+    assert_true(recorder_run(&options, &result, &err) < 0);
+    assert_int_equal(result.exit_status, 1);
+    assert_non_null(strstr(err.text, "--source soft"));
+    assert_null(strchr(err.text, '\n'));
+    assert_int_equal(access(output, F_OK), -1); /* no file is left */
+    options.period = 0;
+    options.samples = SAMPLES_AUTO;
+    assert_int_equal(recorder_run(&options, &result, &err), 0);
+    assert_non_null(strstr(result.source, "soft"));
+    assert_non_null(strstr(result.source, "cpu/mem-loads/")); /* why not the better one */
+    topology_free(topology);
+}
+
+/* The agent is found from where the program lies: beside a copy of this one. */
+static void make_beside(char *self, size_t size)
+{
+    char path[64], command[512];
+    snprintf(path, sizeof path, "%s/cli", folder);
+    mkdir(path, 0755);
+    snprintf(path, sizeof path, "%s/agent", folder);
+    snprintf(self, size, "%s/cli/test", folder);
+    snprintf(command, sizeof command, "cp /proc/%d/exe %s", (int)getpid(), self);
+    if (symlink(AGENT, path) != 0 || system(command) != 0)
+        exit(1);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "--exercise") == 0)
+        return exercise();
+    if (argc > 2 && strcmp(argv[1], "--in") == 0) {
+        strcpy(folder, argv[2]);
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_recording)};
+        int failed = cmocka_run_group_tests(tests, NULL, NULL);
+        char command[128];
+        snprintf(command, sizeof command, "rm -rf %s", folder);
+        return system(command) || failed;
+    }
+    char self[64];
+    if (access(AGENT "/libnumalens-agent.so", R_OK) != 0)
+        return 77; /* not where it was built */
+    if (!mkdtemp(folder))
+        return 1;
+    make_beside(self, sizeof self);
+    unsetenv("MALLOC_PERTURB_"); /* it would touch the block before it is one */
+    execl(self, self, "--in", folder, NULL);
+    return 1;
+}
