@@ -16,6 +16,7 @@ static const struct {
     {"script", cmd_script, "run an analysis of your own, written in C, or a ready one"},
     {"import", cmd_import, "turn a recording of perf mem or perf c2c into a trace"},
     {"migrate", cmd_migrate, "run a program and keep its pages near the threads that use them"},
+    {"stat", cmd_stat, "count memory traffic per node while a program runs, or for a time"},
     {"doctor", cmd_doctor, "what works on this machine, why not, and what would enable it"},
 };
 

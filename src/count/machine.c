@@ -22,7 +22,7 @@ static char *read_line(const char *path)
     return line;
 }
 
-char *machine_line(const struct machine *machine, const char *format, ...)
+char *count_machine_line(const struct count_machine *machine, const char *format, ...)
 {
     char *relative = NULL;
     va_list list;
@@ -38,9 +38,9 @@ char *machine_line(const struct machine *machine, const char *format, ...)
     return line;
 }
 
-int64_t machine_number(const struct machine *machine, int64_t otherwise, const char *path)
+int64_t count_machine_number(const struct count_machine *machine, int64_t otherwise, const char *path)
 {
-    char *line = machine_line(machine, "%s", path), *end = line;
+    char *line = count_machine_line(machine, "%s", path), *end = line;
     int64_t number = line ? strtoll(line, &end, 10) : otherwise;
     if (end == line)
         number = otherwise;
@@ -48,7 +48,7 @@ int64_t machine_number(const struct machine *machine, int64_t otherwise, const c
     return number;
 }
 
-bool machine_list(const char *text, void (*see)(void *context, uint32_t number), void *context)
+bool count_machine_list(const char *text, void (*see)(void *context, uint32_t number), void *context)
 {
     while (*text) {
         char *end;
@@ -61,7 +61,7 @@ bool machine_list(const char *text, void (*see)(void *context, uint32_t number),
             if (end == text)
                 return false;
         }
-        if (last < first || last >= MACHINE_CPUS_MOST)
+        if (last < first || last >= COUNT_CPUS_MOST)
             return false;
         for (unsigned long number = first; number <= last; number++)
             see(context, (uint32_t)number);
@@ -73,25 +73,25 @@ bool machine_list(const char *text, void (*see)(void *context, uint32_t number),
 }
 
 struct placing {
-    struct machine *machine;
+    struct count_machine *machine;
     int32_t node;
 };
 
 static void place(void *context, uint32_t number)
 {
     struct placing *placing = context;
-    struct machine *machine = placing->machine;
+    struct count_machine *machine = placing->machine;
     while (machine->cpus.count <= number)
-        array_push(&machine->cpus, (struct machine_cpu){-1, -1, -1, -1});
+        array_push(&machine->cpus, (struct count_cpu){-1, -1, -1, -1});
     char path[128];
-    struct machine_cpu *cpu = &machine->cpus.items[number];
+    struct count_cpu *cpu = &machine->cpus.items[number];
     cpu->node = placing->node;
     snprintf(path, sizeof path, "sys/devices/system/cpu/cpu%u/topology/physical_package_id", number);
-    cpu->package = (int32_t)machine_number(machine, -1, path);
+    cpu->package = (int32_t)count_machine_number(machine, -1, path);
     snprintf(path, sizeof path, "sys/devices/system/cpu/cpu%u/topology/die_id", number);
-    cpu->die = (int32_t)machine_number(machine, -1, path);
+    cpu->die = (int32_t)count_machine_number(machine, -1, path);
     snprintf(path, sizeof path, "sys/devices/system/cpu/cpu%u/cache/index3/id", number);
-    cpu->cache3 = (int32_t)machine_number(machine, -1, path);
+    cpu->cache3 = (int32_t)count_machine_number(machine, -1, path);
 }
 
 static int compare(const void *a, const void *b)
@@ -100,9 +100,9 @@ static int compare(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-void machine_load(struct machine *machine, const char *root)
+void count_machine_load(struct count_machine *machine, const char *root)
 {
-    *machine = (struct machine){.root = root, .sysfs = mem_format("%s/sys", root)};
+    *machine = (struct count_machine){.root = root, .sysfs = mem_format("%s/sys", root)};
     char *path = mem_format("%s/devices/system/node", machine->sysfs);
     DIR *folder = opendir(path);
     struct dirent *entry;
@@ -116,29 +116,29 @@ void machine_load(struct machine *machine, const char *root)
     free(path);
     array_sort(&machine->nodes, compare);
     for (size_t i = 0; i < machine->nodes.count; i++) {
-        char *cpus = machine_line(machine, "sys/devices/system/node/node%d/cpulist", machine->nodes.items[i]);
+        char *cpus = count_machine_line(machine, "sys/devices/system/node/node%d/cpulist", machine->nodes.items[i]);
         struct placing placing = {machine, (int32_t)i};
         if (cpus)
-            machine_list(cpus, place, &placing);
+            count_machine_list(cpus, place, &placing);
         free(cpus);
     }
 }
 
-void machine_free(struct machine *machine)
+void count_machine_free(struct count_machine *machine)
 {
     free(machine->sysfs);
     array_free(&machine->nodes);
     array_free(&machine->cpus);
 }
 
-void machine_rows_init(struct machine_rows *rows, const struct machine *machine)
+void count_machine_rows_init(struct count_rows *rows, const struct count_machine *machine)
 {
     rows->row_of = mem_alloc((machine->nodes.count + 1) * sizeof *rows->row_of);
     for (uint32_t i = 0; i < machine->nodes.count; i++)
         rows->row_of[i] = i;
 }
 
-void machine_rows_join(struct machine_rows *rows, const struct machine *machine, uint32_t a, uint32_t b)
+void count_machine_rows_join(struct count_rows *rows, const struct count_machine *machine, uint32_t a, uint32_t b)
 {
     uint32_t from = rows->row_of[a], to = rows->row_of[b];
     for (size_t i = 0; i < machine->nodes.count; i++)
@@ -146,7 +146,7 @@ void machine_rows_join(struct machine_rows *rows, const struct machine *machine,
             rows->row_of[i] = to;
 }
 
-void machine_rows_make(struct machine_rows *rows, const struct machine *machine, struct count_plan *plan)
+void count_machine_rows_make(struct count_rows *rows, const struct count_machine *machine, struct count_plan *plan)
 {
     uint32_t *number = mem_alloc((machine->nodes.count + 1) * sizeof *number);
     memset(number, 0xff, (machine->nodes.count + 1) * sizeof *number);

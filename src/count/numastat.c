@@ -19,9 +19,9 @@ static void add_field(struct count_plan *plan, const char *root, int32_t node, c
     array_push(&plan->counters, counter);
 }
 
-void numastat_plans(struct count_plans *plans, const struct machine *machine)
+void count_numastat_plans(struct count_plans *plans, const struct count_machine *machine)
 {
-    struct count_plan *plan = plan_new(COUNT_NUMASTAT, COUNT_AT_ALLOCATION);
+    struct count_plan *plan = count_plan_new(COUNT_NUMASTAT, COUNT_AT_ALLOCATION);
     plan->devices = mem_strdup("the kernel's page allocator");
     array_each (&machine->nodes, int32_t, node) {
         static const struct {
@@ -39,11 +39,11 @@ void numastat_plans(struct count_plans *plans, const struct machine *machine)
         array_push(&row.nodes, *node);
         array_push(&plan->rows, row);
     }
-    plan_finish(plan);
+    count_plan_finish(plan);
     if (plan->counters.count == 0)
         plan->lacks = mem_strdup("no /sys/devices/system/node/node*/numastat: this kernel was built without NUMA, or "
                                  "/sys is not mounted");
-    else if (machine_number(machine, 1, "proc/sys/vm/numa_stat") == 0)
+    else if (count_machine_number(machine, 1, "proc/sys/vm/numa_stat") == 0)
         plan->note = mem_strdup("vm.numa_stat is 0, so the kernel does not count allocations; an administrator can "
                                 "switch it on with sysctl vm.numa_stat=1");
     array_push(&plans->list, plan);

@@ -40,7 +40,7 @@ void count_row_label(const struct count_row *row, char *text, size_t size)
     }
 }
 
-struct count_plan *plan_new(enum count_source source, enum count_side side)
+struct count_plan *count_plan_new(enum count_source source, enum count_side side)
 {
     struct count_plan *plan = mem_zalloc(sizeof *plan);
     plan->source = source;
@@ -48,7 +48,7 @@ struct count_plan *plan_new(enum count_source source, enum count_side side)
     return plan;
 }
 
-void plan_free(struct count_plan *plan)
+void count_plan_free(struct count_plan *plan)
 {
     array_each (&plan->rows, struct count_row, row)
         array_free(&row->nodes);
@@ -62,7 +62,7 @@ void plan_free(struct count_plan *plan)
     free(plan);
 }
 
-uint32_t plan_derived(uint32_t whats)
+uint32_t count_plan_derived(uint32_t whats)
 {
     if (whats & 1u << COUNT_READ && whats & 1u << COUNT_WRITE)
         whats |= 1u << COUNT_TOTAL;
@@ -71,27 +71,27 @@ uint32_t plan_derived(uint32_t whats)
     return whats;
 }
 
-void plan_finish(struct count_plan *plan)
+void count_plan_finish(struct count_plan *plan)
 {
     array_each (&plan->counters, struct count_counter, counter)
         plan->whats |= 1u << counter->what;
-    plan->whats = plan_derived(plan->whats);
+    plan->whats = count_plan_derived(plan->whats);
 }
 
 void count_plans_make(struct count_plans *plans, const char *root)
 {
-    struct machine machine;
+    struct count_machine machine;
     *plans = (struct count_plans){0};
-    machine_load(&machine, root);
-    uncore_plans(plans, &machine);
-    resctrl_plans(plans, &machine);
-    numastat_plans(plans, &machine);
-    machine_free(&machine);
+    count_machine_load(&machine, root);
+    count_uncore_plans(plans, &machine);
+    count_resctrl_plans(plans, &machine);
+    count_numastat_plans(plans, &machine);
+    count_machine_free(&machine);
 }
 
 void count_plans_free(struct count_plans *plans)
 {
     array_each (&plans->list, struct count_plan *, plan)
-        plan_free(*plan);
+        count_plan_free(*plan);
     array_free(&plans->list);
 }

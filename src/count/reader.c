@@ -8,7 +8,7 @@
 
 enum { FILE_MOST = 16384 }; /* a node's vmstat has 4 KiB */
 
-bool reader_parse(const char *text, const char *field, uint64_t *value)
+bool count_reader_parse(const char *text, const char *field, uint64_t *value)
 {
     size_t length = field ? strlen(field) : 0;
     for (const char *line = text; line; line = strchr(line, '\n')) {
@@ -27,7 +27,7 @@ bool reader_parse(const char *text, const char *field, uint64_t *value)
     return false;
 }
 
-void reader_take(struct reader *reader, uint64_t value, uint64_t enabled, uint64_t running)
+void count_reader_take(struct count_reader *reader, uint64_t value, uint64_t enabled, uint64_t running)
 {
     bool falls = reader->counter->scale < 0;
     if (!reader->had) {
@@ -61,16 +61,16 @@ static ssize_t read_whole(int fd, void *buffer, size_t size, bool from_start)
     return got;
 }
 
-static bool take_perf(struct reader *reader)
+static bool take_perf(struct count_reader *reader)
 {
     uint64_t values[3];
     if (read_whole(reader->fd, values, sizeof values, false) != sizeof values)
         return false;
-    reader_take(reader, values[0], values[1], values[2]);
+    count_reader_take(reader, values[0], values[1], values[2]);
     return true;
 }
 
-static bool take_file(struct reader *reader)
+static bool take_file(struct count_reader *reader)
 {
     char text[FILE_MOST];
     uint64_t value;
@@ -79,14 +79,14 @@ static bool take_file(struct reader *reader)
     if (got <= 0)
         return got == 0 || errno == EAGAIN || errno == EIO || errno == EINVAL;
     text[got] = 0;
-    if (reader_parse(text, reader->counter->field, &value))
-        reader_take(reader, value, 0, 0);
+    if (count_reader_parse(text, reader->counter->field, &value))
+        count_reader_take(reader, value, 0, 0);
     return true;
 }
 
-int reader_open(struct reader *reader, const struct count_counter *counter)
+int count_reader_open(struct count_reader *reader, const struct count_counter *counter)
 {
-    *reader = (struct reader){.counter = counter, .fd = -1};
+    *reader = (struct count_reader){.counter = counter, .fd = -1};
     if (counter->path) {
         reader->fd = open(counter->path, O_RDONLY | O_CLOEXEC);
     } else {
@@ -95,21 +95,21 @@ int reader_open(struct reader *reader, const struct count_counter *counter)
     }
     if (reader->fd < 0)
         return -errno;
-    reader_update(reader);
+    count_reader_update(reader);
     return 0;
 }
 
-void reader_close(struct reader *reader)
+void count_reader_close(struct count_reader *reader)
 {
     if (reader->fd >= 0)
         close(reader->fd);
     reader->fd = -1;
 }
 
-void reader_update(struct reader *reader)
+void count_reader_update(struct count_reader *reader)
 {
     if (reader->fd < 0)
         return;
     if (!(reader->counter->path ? take_file(reader) : take_perf(reader)))
-        reader_close(reader);
+        count_reader_close(reader);
 }

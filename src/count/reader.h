@@ -4,7 +4,7 @@
 
 #include "count/plan.h"
 
-struct reader {
+struct count_reader {
     const struct count_counter *counter;
     int fd;                           /* -1: lost, or never had */
     bool had;                         /* there was a first value */
@@ -15,19 +15,19 @@ struct reader {
 };
 
 /* 0 or -errno. The first value is read at once. */
-int reader_open(struct reader *reader, const struct count_counter *counter);
-void reader_close(struct reader *reader);
+int count_reader_open(struct count_reader *reader, const struct count_counter *counter);
+void count_reader_close(struct count_reader *reader);
 
 /* Brings `sum` up to date. A counter that is gone keeps its sum; one that is not told just now too. */
-void reader_update(struct reader *reader);
+void count_reader_update(struct count_reader *reader);
 
 /* The arithmetic of it, for a raw value with the times that perf tells (equal for files). Times on the hardware that
  * are less than the whole scale the difference up; none at all waits for the next value. A value that fell was started
  * anew from zero, unless the counter is one that falls. */
-void reader_take(struct reader *reader, uint64_t value, uint64_t enabled, uint64_t running);
+void count_reader_take(struct count_reader *reader, uint64_t value, uint64_t enabled, uint64_t running);
 
 /* The number in a file's text: its first, or that of the line which begins with `field`. False when it has none, as
  * "Unavailable" has not. */
-bool reader_parse(const char *text, const char *field, uint64_t *value);
+bool count_reader_parse(const char *text, const char *field, uint64_t *value);
 
 #endif

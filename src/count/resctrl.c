@@ -12,9 +12,9 @@
 #define RESCTRL "sys/fs/resctrl"
 
 struct making {
-    const struct machine *machine;
+    const struct count_machine *machine;
     struct count_plan *plan;
-    struct machine_rows rows;
+    struct count_rows rows;
 };
 
 static void add_file(struct making *making, const char *folder, const char *file, enum count_what what, uint32_t node)
@@ -62,15 +62,15 @@ static bool add_parts(struct making *making, const char *folder)
 
 static void add_cache(struct making *making, const char *folder, int id)
 {
-    const struct machine *machine = making->machine;
+    const struct count_machine *machine = making->machine;
     int32_t node = -1;
     if (add_parts(making, folder))
         return;
-    array_each (&machine->cpus, struct machine_cpu, cpu) {
+    array_each (&machine->cpus, struct count_cpu, cpu) {
         if (cpu->cache3 != id || cpu->node < 0)
             continue;
         if (node >= 0)
-            machine_rows_join(&making->rows, machine, (uint32_t)cpu->node, (uint32_t)node);
+            count_machine_rows_join(&making->rows, machine, (uint32_t)cpu->node, (uint32_t)node);
         node = cpu->node;
     }
     if (node >= 0)
@@ -117,7 +117,7 @@ static void add_groups(struct making *making)
     free(path);
 }
 
-static bool is_there(const struct machine *machine, const char *path)
+static bool is_there(const struct count_machine *machine, const char *path)
 {
     char *full = mem_format("%s/%s", machine->root, path);
     bool there = access(full, F_OK) == 0;
@@ -125,22 +125,22 @@ static bool is_there(const struct machine *machine, const char *path)
     return there;
 }
 
-void resctrl_plans(struct count_plans *plans, const struct machine *machine)
+void count_resctrl_plans(struct count_plans *plans, const struct count_machine *machine)
 {
-    struct count_plan *plan = plan_new(COUNT_RESCTRL, COUNT_AT_CPUS);
+    struct count_plan *plan = count_plan_new(COUNT_RESCTRL, COUNT_AT_CPUS);
     struct making making = {machine, plan, {0}};
     plan->devices = mem_strdup("resctrl memory-bandwidth monitoring");
     plan->in_bytes = true;
-    machine_rows_init(&making.rows, machine);
+    count_machine_rows_init(&making.rows, machine);
     add_groups(&making);
-    machine_rows_make(&making.rows, machine, plan);
+    count_machine_rows_make(&making.rows, machine, plan);
     array_each (&plan->counters, struct count_counter, counter)
         counter->row = making.rows.row_of[counter->row];
     free(making.rows.row_of);
-    plan_finish(plan);
+    count_plan_finish(plan);
     if (!is_there(machine, RESCTRL))
         plan->lacks =
-            mem_strdup("no /sys/fs/resctrl: the processor has no memory-bandwidth monitoring (Intel RDT, AMD "
+            mem_strdup("there is no /sys/fs/resctrl: the processor has no memory-bandwidth monitoring (Intel RDT, AMD "
                        "QoS, Arm MPAM), or a virtual machine hides it, or the kernel lacks CONFIG_X86_CPU_RESCTRL");
     else if (!is_there(machine, RESCTRL "/info"))
         plan->lacks =

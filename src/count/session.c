@@ -13,7 +13,7 @@ struct count_session {
     struct count_plans plans;
     const struct count_plan *plan;
     uint32_t whats; /* columns with counters that could be opened */
-    array_of(struct reader) readers;
+    array_of(struct count_reader) readers;
     array_of(struct count_refusal) refusals;
     array_of(char *) reasons; /* the refusals' own */
 };
@@ -61,8 +61,8 @@ static char *explain(const struct count_counter *counter, int code, const char *
 
 static void close_readers(struct count_session *session)
 {
-    array_each (&session->readers, struct reader, reader)
-        reader_close(reader);
+    array_each (&session->readers, struct count_reader, reader)
+        count_reader_close(reader);
     session->readers.count = 0;
 }
 
@@ -71,9 +71,9 @@ static void drop_optional(struct count_session *session)
 {
     size_t kept = 0;
     for (size_t i = 0; i < session->readers.count; i++) {
-        struct reader *reader = &session->readers.items[i];
+        struct count_reader *reader = &session->readers.items[i];
         if (reader->counter->optional)
-            reader_close(reader);
+            count_reader_close(reader);
         else
             session->readers.items[kept++] = *reader;
     }
@@ -87,10 +87,10 @@ static char *open_plan(struct count_session *session, const struct count_plan *p
     if (plan->lacks)
         return mem_strdup(plan->lacks);
     array_each (&plan->counters, struct count_counter, counter) {
-        struct reader reader;
+        struct count_reader reader;
         if (counter->optional && !optional_good)
             continue;
-        int code = reader_open(&reader, counter);
+        int code = count_reader_open(&reader, counter);
         if (code == 0) {
             array_push(&session->readers, reader);
         } else if (counter->optional) {
@@ -103,9 +103,9 @@ static char *open_plan(struct count_session *session, const struct count_plan *p
     if (!optional_good)
         drop_optional(session);
     session->whats = 0;
-    array_each (&session->readers, struct reader, reader)
+    array_each (&session->readers, struct count_reader, reader)
         session->whats |= 1u << reader->counter->what;
-    session->whats = plan_derived(session->whats);
+    session->whats = count_plan_derived(session->whats);
     session->plan = plan;
     return NULL;
 }
@@ -122,6 +122,11 @@ struct count_session *count_session_open(const struct count_wish *wish, struct e
         char *reason = open_plan(session, plan, root);
         if (!reason)
             return session;
+        size_t last = session->reasons.count;
+        if (last > 0 && strcmp(session->reasons.items[last - 1], reason) == 0) {
+            free(reason);
+            continue;
+        }
         array_push(&session->reasons, reason);
         array_push(&session->refusals, (struct count_refusal){plan->source, plan->devices, reason});
     }
@@ -180,9 +185,9 @@ void count_session_read(struct count_session *session, struct count_reading *rea
         reading->cells = mem_alloc((cells + 1) * sizeof *reading->cells);
     memset(reading->cells, 0, cells * sizeof *reading->cells);
     reading->time = clock_now_ns();
-    array_each (&session->readers, struct reader, reader) {
+    array_each (&session->readers, struct count_reader, reader) {
         struct count_cell *cell = &reading->cells[reader->counter->row * COUNT_WHATS + reader->counter->what];
-        reader_update(reader);
+        count_reader_update(reader);
         cell->amount += reader->sum;
         cell->known |= reader->had;
     }
@@ -210,7 +215,7 @@ double count_amount(const struct count_reading *from, const struct count_reading
 struct count_quality count_session_quality(const struct count_session *session)
 {
     struct count_quality quality = {.running = 1, .counters = session->readers.count};
-    array_each (&session->readers, struct reader, reader) {
+    array_each (&session->readers, struct count_reader, reader) {
         double all = (double)(reader->enabled - reader->first_enabled);
         double share = all > 0 ? (double)(reader->running - reader->first_running) / all : reader->starved ? 0 : 1;
         quality.shared += share < 1;

@@ -11,10 +11,10 @@
 enum { DEVICES_MOST = 1024, CHANNEL_STEP = 0x40 };
 
 struct making {
-    const struct machine *machine;
+    const struct count_machine *machine;
     const struct uncore_family *family;
     struct count_plan *plan;
-    struct machine_rows rows;
+    struct count_rows rows;
     bool bytes_unknown;
 };
 
@@ -62,7 +62,7 @@ static double bytes_of(const struct pmu_device *device, const char *event, doubl
 
 struct mask {
     array_of(uint32_t) cpus;
-    const struct machine *machine;
+    const struct count_machine *machine;
 };
 
 static void see_cpu(void *context, uint32_t cpu)
@@ -75,9 +75,9 @@ static void see_cpu(void *context, uint32_t cpu)
 /* A device that names no CPU can only be placed where there is one node. */
 static void load_mask(struct mask *mask, const struct pmu_device *device)
 {
-    const struct machine *machine = mask->machine;
+    const struct count_machine *machine = mask->machine;
     if (device->cpus[0])
-        machine_list(device->cpus, see_cpu, mask);
+        count_machine_list(device->cpus, see_cpu, mask);
     else if (machine->nodes.count == 1)
         see_cpu(mask, 0);
 }
@@ -85,17 +85,17 @@ static void load_mask(struct mask *mask, const struct pmu_device *device)
 /* Nodes that the counter on `cpu` covers become one row. */
 static void join_covered(struct making *making, const struct mask *mask, uint32_t cpu)
 {
-    const struct machine *machine = making->machine;
-    const struct machine_cpu *own = &machine->cpus.items[cpu];
+    const struct count_machine *machine = making->machine;
+    const struct count_cpu *own = &machine->cpus.items[cpu];
     bool by_die = false;
     if (making->family->scope == UNCORE_OF_NODE || own->package < 0)
         return;
     array_each (&mask->cpus, uint32_t, other)
         if (*other != cpu && machine->cpus.items[*other].package == own->package)
             by_die = true;
-    array_each (&machine->cpus, struct machine_cpu, peer)
+    array_each (&machine->cpus, struct count_cpu, peer)
         if (peer->node >= 0 && peer->package == own->package && (!by_die || peer->die == own->die))
-            machine_rows_join(&making->rows, machine, (uint32_t)peer->node, (uint32_t)own->node);
+            count_machine_rows_join(&making->rows, machine, (uint32_t)peer->node, (uint32_t)own->node);
 }
 
 static void add_event(struct making *making, const struct pmu_device *device, const struct mask *mask,
@@ -141,7 +141,7 @@ static void add_device(struct making *making, const char *name)
     array_free(&mask.cpus);
 }
 
-static bool family_is_here(const struct machine *machine, const struct uncore_family *family)
+static bool family_is_here(const struct count_machine *machine, const struct uncore_family *family)
 {
     struct pmu_device device;
     char text[128];
@@ -152,15 +152,15 @@ static bool family_is_here(const struct machine *machine, const struct uncore_fa
            (!family->content || strcmp(text, family->content) == 0);
 }
 
-static struct count_plan *make_family(const struct machine *machine, const struct uncore_family *family,
+static struct count_plan *make_family(const struct count_machine *machine, const struct uncore_family *family,
                                       char (*names)[64], size_t name_count)
 {
-    struct count_plan *plan = plan_new(COUNT_UNCORE, family->side);
+    struct count_plan *plan = count_plan_new(COUNT_UNCORE, family->side);
     struct making making = {machine, family, plan, {0}, false};
-    machine_rows_init(&making.rows, machine);
+    count_machine_rows_init(&making.rows, machine);
     for (size_t i = 0; i < name_count; i++)
         add_device(&making, names[i]);
-    machine_rows_make(&making.rows, machine, plan);
+    count_machine_rows_make(&making.rows, machine, plan);
     bool good = false;
     array_each (&plan->counters, struct count_counter, counter) {
         counter->row = making.rows.row_of[counter->row];
@@ -171,11 +171,11 @@ static struct count_plan *make_family(const struct machine *machine, const struc
     plan->devices = mem_strdup(family->name);
     if (good)
         return plan;
-    plan_free(plan);
+    count_plan_free(plan);
     return NULL;
 }
 
-void uncore_plans(struct count_plans *plans, const struct machine *machine)
+void count_uncore_plans(struct count_plans *plans, const struct count_machine *machine)
 {
     char(*names)[64] = mem_alloc(DEVICES_MOST * sizeof *names);
     size_t name_count = pmu_devices(machine->sysfs, "", names, DEVICES_MOST);
@@ -186,13 +186,13 @@ void uncore_plans(struct count_plans *plans, const struct machine *machine)
         if (!plan)
             continue;
         any = true;
-        plan_finish(plan);
+        count_plan_finish(plan);
         array_push(&plans->list, plan);
     }
     free(names);
     if (any)
         return;
-    struct count_plan *none = plan_new(COUNT_UNCORE, COUNT_AT_MEMORY);
+    struct count_plan *none = count_plan_new(COUNT_UNCORE, COUNT_AT_MEMORY);
     none->devices = mem_strdup("memory controllers");
     none->lacks =
         mem_strdup("no counters of memory controllers in /sys/bus/event_source/devices: virtual machines hide "
