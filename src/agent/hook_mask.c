@@ -5,6 +5,7 @@
 #include "agent/sampler.h"
 
 #include <errno.h>
+#include <string.h>
 
 AGENT_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 {
@@ -21,4 +22,50 @@ AGENT_EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
         return 0;
     errno = error;
     return -1;
+}
+
+/* The old functions, which know 32 signals. Shells still use them between fork and exec. */
+
+static int change_old(int how, int mask)
+{
+    sigset_t set, old;
+    uint32_t bits = (uint32_t)mask;
+    sigemptyset(&set);
+    sigemptyset(&old);
+    memcpy(&set, &bits, sizeof bits);
+    pthread_sigmask(how, &set, &old);
+    memcpy(&bits, &old, sizeof bits);
+    return (int)bits;
+}
+
+AGENT_EXPORT int sigblock(int mask)
+{
+    return change_old(SIG_BLOCK, mask);
+}
+
+AGENT_EXPORT int sigsetmask(int mask)
+{
+    return change_old(SIG_SETMASK, mask);
+}
+
+AGENT_EXPORT int siggetmask(void)
+{
+    return change_old(SIG_BLOCK, 0);
+}
+
+static int change_one(int how, int signal)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    return sigaddset(&set, signal) < 0 ? -1 : sigprocmask(how, &set, NULL);
+}
+
+AGENT_EXPORT int sighold(int signal)
+{
+    return change_one(SIG_BLOCK, signal);
+}
+
+AGENT_EXPORT int sigrelse(int signal)
+{
+    return change_one(SIG_UNBLOCK, signal);
 }

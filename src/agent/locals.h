@@ -1,6 +1,6 @@
 /* agent/locals.h - thread-local variables of the program and its libraries: where each thread has its own.
  *
- * What is loaded at the start has its blocks at fixed distances from the thread pointer, the same in every thread. A
+ * What is loaded at the start has its blocks at fixed distances from each other, the same in every thread. A
  * library that is loaded later gets blocks from malloc, thread by thread; those are malloc'd blocks like any other. */
 #ifndef NUMALENS_AGENT_LOCALS_H
 #define NUMALENS_AGENT_LOCALS_H

@@ -159,6 +159,8 @@ bool real_resolve(void)
     NEXT(pthread_sigmask, "pthread_sigmask");
     NEXT(sigwaitinfo, "sigwaitinfo");
     NEXT(sigtimedwait, "sigtimedwait");
+    NEXT(wait4, "wait4");
+    NEXT(waitid, "waitid");
     NEXT(signalfd, "signalfd");
     NEXT(execve, "execve");
     NEXT(execvpe, "execvpe");

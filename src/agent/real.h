@@ -12,7 +12,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 
 struct real {
     void *(*malloc)(size_t);
@@ -42,6 +44,8 @@ struct real {
     int (*pthread_setname_np)(pthread_t, const char *);
     int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
     pid_t (*fork)(void);
+    pid_t (*wait4)(pid_t, int *, int, struct rusage *);
+    int (*waitid)(idtype_t, id_t, siginfo_t *, int);
     pid_t (*fork_bare)(void); /* _Fork; NULL before glibc 2.34 */
 
     int (*sigaction)(int, const struct sigaction *, struct sigaction *);

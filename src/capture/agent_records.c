@@ -231,6 +231,17 @@ static inline void take_sample(struct agent_source *source, struct ring_state *s
         source->listener.sample(source->listener.context, state->pid, event.sample.addr, event.time);
 }
 
+/* How a child ended. When it ended is told by others too; a child that is not recorded is of no interest. */
+static void take_waited(struct agent_source *source, struct ring_state *state, uint32_t pid,
+                        const struct wire_waited *waited)
+{
+    struct event event = {.time = time_of(source, waited->time), .pid = pid, .tid = pid, .kind = EVENT_PROCESS_EXIT};
+    event.exit_status = (int32_t)(uint32_t)waited->status;
+    state->last_time = event.time;
+    if (process_find(source->processes, pid))
+        sink_put(source->sink, &event);
+}
+
 static bool take(struct agent_source *source, struct ring_state *state, struct wire_head head,
                  const struct wire_head *record)
 {
@@ -247,6 +258,7 @@ static bool take(struct agent_source *source, struct ring_state *state, struct w
         [WIRE_ALLOC] = sizeof(struct wire_alloc) / 8,
         [WIRE_FREE] = sizeof(struct wire_free) / 8,
         [WIRE_SAMPLE] = sizeof(struct wire_sample) / 8,
+        [WIRE_WAITED] = sizeof(struct wire_waited) / 8,
         [WIRE_POOL] = sizeof(struct wire_pool) / 8,
         [WIRE_POOL_ALLOC] = sizeof(struct wire_pool_alloc) / 8,
     };
@@ -261,6 +273,9 @@ static bool take(struct agent_source *source, struct ring_state *state, struct w
         break;
     case WIRE_SAMPLE:
         take_sample(source, state, head, (const struct wire_sample *)record);
+        break;
+    case WIRE_WAITED:
+        take_waited(source, state, head.value, (const struct wire_waited *)record);
         break;
     case WIRE_STACK:
         take_stack(source, state, head.value, (const struct wire_stack *)record, head.words);

@@ -180,10 +180,11 @@ void live_process_start(struct flow *flow, const struct event *event)
 void live_process_exit(struct flow *flow, const struct event *event)
 {
     struct process *process = live_process_of(flow, event->pid, event->time);
+    if (process->row.exit_status == -1)
+        process->row.exit_status = event->exit_status; /* its parent may learn it later */
     if (process->ended)
         return;
     process->row.died = event->time;
-    process->row.exit_status = event->exit_status;
     for (uint32_t i = process->last_thread; i != FLOW_NONE; i = flow->thread_sibling.items[i]) {
         struct flow_thread *thread = &flow->threads.items[i];
         if (thread->died == UINT64_MAX)

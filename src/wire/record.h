@@ -30,6 +30,7 @@ enum wire_type {
     WIRE_ALLOC,
     WIRE_FREE,
     WIRE_SAMPLE,
+    WIRE_WAITED,
     WIRE_POOL,
     WIRE_POOL_ALLOC,
     WIRE_TYPES
@@ -121,6 +122,12 @@ struct wire_sample { /* value: stack */
     uint16_t size;
     uint8_t flags; /* enum sample_flag */
     uint8_t pad;
+};
+
+struct wire_waited { /* value: pid of a child that ended */
+    struct wire_head head;
+    uint64_t time;
+    uint64_t status; /* as wait() gives it */
 };
 
 #endif

@@ -64,6 +64,22 @@ static void processes_of_one_program_are_a_group(void **state)
     feeding_free(&f);
 }
 
+static void a_parent_may_learn_later_how_a_child_ended(void **state)
+{
+    (void)state;
+    struct feeding f = feeding_new(NULL, DEAL_PACKED);
+    feed_start(&f, PID, 1, false);
+    feed_start(&f, 200, PID, true);
+    feed(&f, (struct event){.kind = EVENT_PROCESS_EXIT, .pid = 200, .tid = 200, .exit_status = -1});
+    uint64_t ended = f.time;
+    feed(&f, (struct event){.kind = EVENT_PROCESS_EXIT, .pid = 200, .tid = 200, .exit_status = 7 << 8});
+    feed(&f, (struct event){.kind = EVENT_PROCESS_EXIT, .pid = 200, .tid = 200, .exit_status = -1});
+    flow_finish(f.flow);
+    assert_int_equal(flow_process(f.flow, 1)->exit_status, 7 << 8);
+    assert_int_equal(flow_process(f.flow, 1)->died, ended);
+    feeding_free(&f);
+}
+
 static void one_process_can_be_counted_by_itself(void **state)
 {
     (void)state;
@@ -114,6 +130,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processes_of_one_program_are_a_group),
+        cmocka_unit_test(a_parent_may_learn_later_how_a_child_ended),
         cmocka_unit_test(one_process_can_be_counted_by_itself),
         cmocka_unit_test(what_a_left_out_parent_made_counts_for_its_child),
     };

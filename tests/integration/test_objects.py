@@ -187,6 +187,7 @@ def check_group(trace, sites, parent_command):
     assert len(workers) == 4 and len(parent) == 1, processes
     assert all(p["parent"] == parent[0]["pid"] and p["threads"] == 1 for p in workers), workers
     assert parent[0]["exit_status"] == 0
+    assert sorted(p["exit_status"] for p in workers) == [0, 1, 2, 3], "each ends with its number: %s" % workers
     # A process that shares its core needs more time for the same work, and time is what samples are taken by.
     shares("processes", [(p["command"], p["share"], 1 / 4) for p in workers], within=0.15)
     assert sum(p["samples"] for p in workers) == group[0]["samples"]
@@ -240,6 +241,17 @@ def executed():
         assert sorted(p["command"].split()[1] for p in workers) == ["--rank=%d" % i for i in range(4)]
         processes, _ = processes_of(ended.trace)
         assert [p for p in processes if p["exe"].endswith("/true")], "the other program has a row: %s" % processes
+
+
+@check("a shell's children are sampled, and their signal masks are what they would be without numalens")
+def shell():
+    result = record_and_report(["sh", "-c", '"$0" --rounds=5000; true', example("ratio")], OFTEN, tables=["processes", "sites"])
+    ratio = [p for p in result["processes"] if p["exe"].endswith("/ratio")]
+    assert len(ratio) == 1 and ratio[0]["samples"] > 100, result["processes"]
+    row_at(result["sites"], "ratio.c", site_line("ratio.c", "often"))
+    command = ["sh", "-c", "grep -E 'SigBlk|SigIgn' /proc/self/status; true"]
+    with Folder() as folder:
+        assert record(folder, command).out == run(command).out
 
 
 @check("a mapped file's path cannot harm a terminal or a JSON reader")
