@@ -37,6 +37,7 @@ struct sampler_thread {
     uint64_t hidden;    /* mask.c: signals the program believes blocked and the kernel does not; bits as the kernel's */
     uint64_t guard_sp;  /* agent/arch: stack pointer to go back to when guarded work faults; 0: nothing is guarded */
     uint64_t spare[3];  /* for agent/arch */
+    uint32_t idle;      /* ticks in a row that came while the recorder rested */
 };
 
 struct agent_thread {

@@ -15,8 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-int __cxa_atexit(void (*function)(void *), void *argument, void *library);
-
 enum phase {
     PHASE_UNTRIED,
     PHASE_BUSY, /* a thread attaches, or starts anew after fork; its own hooks pass through */
@@ -217,10 +215,8 @@ void attach_forked(void)
     attach_look();
 }
 
-/* Behind every destructor: see begin(). */
-static void finish(void *unused)
+void attach_finish(void)
 {
-    (void)unused;
     struct agent_thread *self = &agent_self;
     if (!agent_switch.live)
         return;
@@ -235,15 +231,9 @@ static void finish(void *unused)
     errno = saved;
 }
 
-static __attribute__((constructor)) void begin(void)
+void attach_begin_sampling(void)
 {
     struct agent_thread *self = &agent_self;
-    real_resolve();
-    attach_look();
-    /* What is registered first is called last: the linker registers the destructors of all libraries after this. They
-     * may still release what they hold. The name of a library is withheld, so that its end does not call this early. */
-    if (agent_switch.live)
-        __cxa_atexit(finish, NULL, NULL);
     if (!agent_switch.live || !(agent_region->config.flags & (WIRE_SAMPLE_LOADS | WIRE_SAMPLE_STORES)))
         return;
     int saved = errno;
@@ -251,4 +241,31 @@ static __attribute__((constructor)) void begin(void)
     sampling = sampler_start(false);
     self->inside -= AGENT_BUSY;
     errno = saved;
+}
+
+bool attach_join(struct wire_region *region)
+{
+    struct agent_thread *self = &agent_self;
+    uint32_t now = PHASE_UNTRIED;
+    if (!atomic_compare_exchange_strong(&phase, &now, PHASE_BUSY))
+        return false;
+    int saved = errno;
+    self->inside += AGENT_CALLS_LIBC;
+    real_resolve();
+    agent_region = region;
+    sys_call(SYS_madvise, &agent_switch, sizeof agent_switch, MADV_WIPEONFORK);
+    modules_setup();
+    thread_setup();
+    process_pid = (uint32_t)sys_call(SYS_getpid);
+    ring_image = atomic_fetch_add_explicit(&region->images, 1, memory_order_relaxed) + 1;
+    process_owe(false);
+    agent_switch.live = 1;
+    if (thread_ready(self, true)) {
+        process_tell_maps(self);
+        modules_refresh(self);
+    }
+    switch_on();
+    self->inside -= AGENT_CALLS_LIBC;
+    errno = saved;
+    return true;
 }

@@ -13,6 +13,16 @@ void attach_look(void);
 /* Called in the child by the hooks of fork; the same as what the first hook would find out by itself. */
 void attach_forked(void);
 
+/* For the constructor of the preloaded agent, once the region is there: starts sampling, if that is wanted. */
+void attach_begin_sampling(void);
+
+/* At the very end of the program: stops sampling here and tells what is still to be told. */
+void attach_finish(void);
+
+/* Instead of all that: the recorder is this process itself and hands its region over (agent/join.h). Once; false when
+ * the process is attached already. */
+bool attach_join(struct wire_region *region);
+
 /* The recorder is gone or wants no more: nothing is recorded in this process from now on. Safe in handlers. */
 void attach_give_up(void);
 

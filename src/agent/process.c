@@ -110,6 +110,14 @@ static bool see_map(const struct maps_line *line, void *data)
     return false;
 }
 
+static void tell_maps(struct agent_thread *self, const struct main_maps *found)
+{
+    if (found->heap.size)
+        record_map(self, &found->heap, 0);
+    if (found->stack.size)
+        record_map(self, &found->stack, 0);
+}
+
 void process_tell_main(struct agent_thread *self)
 {
     struct main_maps found = {0};
@@ -118,16 +126,12 @@ void process_tell_main(struct agent_thread *self)
     self->stack_low = found.stack.addr;
     self->stack_high = found.stack.addr + found.stack.size;
     thread_tell(self, 0, agent_time());
-    if (found.heap.size)
-        record_map(self, &found.heap, 0);
-    if (found.stack.size)
-        record_map(self, &found.stack, 0);
-    for (unsigned i = 0; i < found.other_count; i++) {
-        struct record_map other = {.addr = found.others[i].start,
-                                   .size = found.others[i].end - found.others[i].start,
-                                   .flags = MAP_PRIVATE | MAP_ANONYMOUS,
-                                   .kind = found.others[i].name[0] ? MAP_KIND_OTHER : MAP_KIND_ANONYMOUS,
-                                   .path = found.others[i].name};
-        record_map(self, &other, 0);
-    }
+    tell_maps(self, &found);
+}
+
+void process_tell_maps(struct agent_thread *self)
+{
+    struct main_maps found = {0};
+    maps_find(see_map, &found);
+    tell_maps(self, &found);
 }

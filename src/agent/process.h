@@ -13,4 +13,7 @@ void process_tell(struct agent_thread *self);
 /* The main thread, which `self` is, with its stack, and the heap that is already there. */
 void process_tell_main(struct agent_thread *self);
 
+/* Only the heap and the main thread's stack, by any thread. */
+void process_tell_maps(struct agent_thread *self);
+
 #endif

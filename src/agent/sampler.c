@@ -2,12 +2,14 @@
  *
  * From sampler_signal down everything runs in handlers: no locks, no allocation, errno kept. */
 #include "agent/sampler.h"
+#include "agent/armed.h"
 #include "agent/attach.h"
 #include "agent/mask.h"
 #include "agent/signals.h"
 #include "agent/stack.h"
 #include "agent/step.h"
 #include "agent/sys.h"
+#include "agent/thread.h"
 #include "agent/tick.h"
 
 #include <stdatomic.h>
@@ -18,6 +20,7 @@ enum {
     DELIVERY_NS = 4000,       /* a tick's way through the kernel and back */
     COST_FIRST_NS = 20000,    /* the first burst of a thread is not taken to cost more */
     COST_SMOOTHING = 8,
+    IDLE_TICKS = 64, /* in vain, before a tick ends that can be asked for again */
 };
 
 volatile bool agent_device_mapped;
@@ -88,12 +91,17 @@ bool sampler_start(bool forked)
     sampling = false;
     if (!(config->flags & (WIRE_SAMPLE_LOADS | WIRE_SAMPLE_STORES)) || config->tick_ns == 0 || config->burst == 0)
         return false;
-    learn_counter_speed();
-    if (!step_start() || !signals_start())
+    if (!sampler_join())
         return false;
-    sampling = true;
     sampler_thread_start(self);
     return self->sampler.ready;
+}
+
+bool sampler_join(void)
+{
+    learn_counter_speed();
+    sampling = step_start() && signals_start();
+    return sampling;
 }
 
 void sampler_stop(void)
@@ -116,13 +124,34 @@ void sampler_thread_start(struct agent_thread *self)
     if (!tick_start(self, config->tick_ns, config->flags & WIRE_TICK_TIMER_ONLY, signals_timer_signal())) {
         sampler->ready = false;
         step_thread_stop(self);
+    } else if (config->flags & WIRE_JOINED) {
+        sampler->idle = 0;
+        armed_add(self->tid, config->tick_ns);
     }
     errno = saved;
+}
+
+/* Ends the tick and keeps the rest: it may soon be wanted again. */
+static void disarm(struct agent_thread *self)
+{
+    self->sampler.ready = false;
+    tick_stop(self);
+    armed_remove(self->tid);
+}
+
+void sampler_arm(struct agent_thread *self)
+{
+    if (self->sampler.ready && armed_tick(self->tid) != agent_region->config.tick_ns)
+        disarm(self);
+    if (sampling && agent_switch.live && thread_ready(self, true))
+        sampler_thread_start(self);
 }
 
 void sampler_thread_stop(struct agent_thread *self)
 {
     int saved = errno;
+    if (self->sampler.ready && agent_region->config.flags & WIRE_JOINED)
+        armed_remove(self->tid);
     self->sampler.ready = false; /* a tick that comes from here on finds nothing to do */
     tick_stop(self);
     step_thread_stop(self);
@@ -356,7 +385,14 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
     count(&counters_of(self)->handler_ns, DELIVERY_NS);
     struct unwind_regs regs;
     step_unwind_regs(context, &regs);
-    if (!is_chosen(self) || atomic_load_explicit(&agent_region->resting, memory_order_relaxed))
+    bool chosen = is_chosen(self);
+    if (atomic_load_explicit(&agent_region->resting, memory_order_relaxed)) {
+        if (agent_region->config.flags & WIRE_JOINED && ++self->sampler.idle > IDLE_TICKS)
+            disarm(self);
+        return;
+    }
+    self->sampler.idle = 0;
+    if (!chosen)
         return;
     if (self->inside > 0 || stepping || has_pending(self, context)) {
         count_loss(self, LOSS_TICK_BUSY);
@@ -391,6 +427,15 @@ bool sampler_signal(int signal, siginfo_t *info, ucontext_t *context)
     int saved = errno;
     if (tick_is(signal, info)) {
         on_tick(self, signal, info, context);
+        errno = saved;
+        return true;
+    }
+    if (armed_is_call(info)) {
+        if (self->inside == 0) { /* else the recorder calls again */
+            self->inside++;
+            sampler_arm(self);
+            self->inside--;
+        }
         errno = saved;
         return true;
     }

@@ -12,6 +12,13 @@
 bool sampler_start(bool forked);
 void sampler_stop(void);
 
+/* Like sampler_start, but starts no thread: for a recorder in this process. */
+bool sampler_join(void);
+
+/* Then: gives the calling thread a ring and a tick of config.tick_ns, or changes its tick to that. Also in handlers; call
+ * with inside > 0. */
+void sampler_arm(struct agent_thread *self);
+
 /* For each thread, on that thread; starting twice does nothing. thread_stop may be called with ticks still pending. */
 void sampler_thread_start(struct agent_thread *self);
 void sampler_thread_stop(struct agent_thread *self);

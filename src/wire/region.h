@@ -31,6 +31,8 @@ enum wire_flag {
     WIRE_FOLLOW_CHILDREN = 16,
     WIRE_TICK_TIMER_ONLY = 32, /* do not try perf_event_open for the tick */
     WIRE_COUNTER_IS_CPU = 64,  /* record times are wire_counter(), else CLOCK_MONOTONIC_RAW ns */
+    WIRE_JOINED = 128, /* the recorder is in this very process (agent/join.h): threads are sampled when asked to be,
+                                  and their ticks end by themselves when it rests for long */
 };
 
 struct wire_config { /* written by the recorder before the target starts, then read only */

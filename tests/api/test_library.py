@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(SOURCE, "tests", "integration"))
 import nlens  # noqa: E402
 from nlens import Folder, Skip, check, note, run, tool  # noqa: E402
 
-HEADERS = ("flow.h", "findings.h")
+HEADERS = ("capture.h", "flow.h", "findings.h")
 STRICT = ["-pedantic-errors", "-Wall", "-Wextra", "-Werror", "-Wshadow", "-fsyntax-only", "-I" + SOURCE + "/include"]
 
 

@@ -1,0 +1,135 @@
+/* numalens/capture.h - sample the memory accesses of the calling program itself: which address, which instruction, how
+ * slowly. No PMU and no privileges are needed: where the processor offers no samples, they are taken in software.
+ *
+ *     #include <numalens/capture.h>
+ *     #include <stdio.h>
+ *
+ *     int main(void)
+ *     {
+ *         nlens_error err;
+ *         nlens_session *session = nlens_session_new(NULL, &err);
+ *         if (!session || nlens_session_add_thread(session, 0, &err) < 0 || nlens_session_start(session, &err) < 0)
+ *             return fprintf(stderr, "%s\n", err.text), 1;
+ *         work();
+ *         nlens_session_stop(session, &err);
+ *         nlens_sample samples[256];
+ *         for (size_t n; (n = nlens_session_read(session, samples, 256)) > 0;)
+ *             for (size_t i = 0; i < n; i++)
+ *                 printf("%#lx read or wrote %#lx\n", (long)samples[i].ip, (long)samples[i].addr);
+ *         nlens_session_close(session, NULL);
+ *     }
+ *
+ *     cc -o prog prog.c $(pkg-config --cflags --libs numalens)
+ *
+ * A session is made once, for some threads of this process or for all of them, and started and stopped as often as one
+ * likes: that costs microseconds. Its samples go three ways, together if wanted. Pull: nlens_session_read copies them
+ * out, at any time, also while it runs. Push: a callback gets them as they come. File: they are written to a
+ * numalens.data for `numalens report`. Whatever was lost on the way is counted (nlens_session_stats), never hidden.
+ *
+ * Threads: every function may be called by any thread at any time, also while samples come in, but not in signal
+ * handlers; nlens_session_close only when no other call for that session is under way.
+ *
+ * Failure: a function that can fail returns NULL or a negative errno and fills the nlens_error, which may be NULL.
+ *
+ * A child made by fork() has no sessions: only nlens_session_close is of use there.
+ *
+ * What the soft sampler asks of the program: docs/library.md. */
+#ifndef NUMALENS_CAPTURE_H
+#define NUMALENS_CAPTURE_H
+
+#include <numalens/flow.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Sampling ---------------------------------------------------------------------------------------------------- */
+
+typedef struct nlens_session nlens_session;
+
+enum nlens_wanted { NLENS_READS = 1, NLENS_WRITES = 2 };
+
+enum nlens_source {
+    NLENS_SOURCE_AUTO,     /* the hardware where it samples, else software */
+    NLENS_SOURCE_HARDWARE, /* Intel PEBS, AMD IBS, or an error that says what to use instead */
+    NLENS_SOURCE_SOFT
+};
+
+typedef struct nlens_sample {
+    uint64_t sequence; /* 1, 2, ...: of its session. Where numbers are missing, samples were lost */
+    uint64_t time;     /* CLOCK_MONOTONIC_RAW, in nanoseconds */
+    uint64_t ip;       /* the instruction; 0 when not known */
+    uint64_t addr;     /* what it read or wrote */
+    uint64_t data_src; /* as perf has it: union perf_mem_data_src in <linux/perf_event.h> */
+    uint32_t tid;
+    uint32_t latency; /* of a read: ns from the soft sampler, else cycles; 0 also when not known: see has_latency */
+    uint32_t level;   /* enum nlens_level: what answered. The soft sampler cannot tell */
+    uint16_t cpu;
+    uint16_t size;    /* bytes; 0 when not known */
+    bool read, write; /* both: an atomic update */
+    bool locked, has_latency;
+    uint32_t reserved;
+} nlens_sample;
+
+typedef struct nlens_session_options {
+    size_t size;        /* sizeof(nlens_session_options): tells the library which fields there are */
+    unsigned wanted;    /* NLENS_READS, NLENS_WRITES, or both; 0: both */
+    int source;         /* enum nlens_source */
+    bool whole_process; /* all threads, also those to come; else those of nlens_session_add_thread */
+    uint64_t period_ns; /* mean CPU time of a thread between bursts of 8 samples; 0: 2 ms (software) */
+    uint64_t period;    /* accesses between samples; 0: 10007 (hardware) */
+    uint32_t latency;   /* reads that took less are left out; in ns, of hardware in cycles. Writes have none and stay */
+    uint32_t budget;    /* of the threads' CPU time that sampling may take, in millionths; 0: 20000, 2 % (software) */
+    size_t room;        /* samples kept for nlens_session_read until it is called; 0: 262144, or none with a callback */
+    /* Called by a thread of the library, one call at a time. It may use the session, but not close it. */
+    void (*samples)(void *context, const nlens_sample *samples, size_t count);
+    void *context;
+    const char *output; /* a file for `numalens report`, or NULL */
+} nlens_session_options;
+
+/* `options` may be NULL: reads and writes, of the threads that are added. Nothing is sampled yet. */
+NLENS_API nlens_session *nlens_session_new(const nlens_session_options *options, nlens_error *err);
+
+/* A thread of this process, by its number (gettid()); 0: the calling one. At any time. A thread that ends leaves by
+ * itself. */
+NLENS_API int nlens_session_add_thread(nlens_session *session, pid_t tid, nlens_error *err);
+NLENS_API int nlens_session_remove_thread(nlens_session *session, pid_t tid, nlens_error *err);
+
+/* Samples are those between start and stop. Starting what runs and stopping what does not is -EALREADY. */
+NLENS_API int nlens_session_start(nlens_session *session, nlens_error *err);
+NLENS_API int nlens_session_stop(nlens_session *session, nlens_error *err);
+
+/* Copies the oldest samples out and forgets them; returns how many, 0 when there are none at this moment. */
+NLENS_API size_t nlens_session_read(nlens_session *session, nlens_sample *samples, size_t most);
+
+/* Gives everything sampled before this call to the callback and the file. */
+NLENS_API int nlens_session_flush(nlens_session *session, nlens_error *err);
+
+typedef struct nlens_session_stats {
+    uint64_t samples;   /* of this session so far, lost ones included */
+    uint64_t lost;      /* of them: there was no room, nlens_session_read came too late */
+    uint64_t unwritten; /* of them: not in the file, for an error while writing */
+    /* Of all sessions of this process, while this one was there: */
+    uint64_t overrun; /* samples that a thread could not hand over: the library's thread did not get to run */
+    uint64_t skipped; /* bursts that were left out, to keep to the budget or because signals were blocked */
+    /* At this moment: */
+    uint32_t threads; /* threads sampled or about to be */
+    uint32_t waiting; /* of them: not sampled yet. They have not run since, or block the sampler's signals */
+    uint64_t reserved[6];
+} nlens_session_stats;
+
+NLENS_API void nlens_session_get_stats(nlens_session *session, nlens_session_stats *stats);
+
+/* Where samples come from and why: "soft sampler (no PMU: ...)". Lives as long as the session. */
+NLENS_API const char *nlens_session_source(nlens_session *session);
+
+/* Stops, gives the callback and the file what is left, ends the file, and frees the session. An error is one of the
+ * file's; the session is gone all the same. NULL is fine. */
+NLENS_API int nlens_session_close(nlens_session *session, nlens_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

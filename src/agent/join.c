@@ -1,0 +1,67 @@
+#include "agent/join.h"
+
+#include "agent/armed.h"
+#include "agent/attach.h"
+#include "agent/modules.h"
+#include "agent/real.h"
+#include "agent/ring.h"
+#include "agent/sampler.h"
+#include "agent/signals.h"
+#include "agent/sys.h"
+#include "agent/thread.h"
+
+#include <sys/auxv.h>
+
+enum join_result join_start(struct wire_region *region)
+{
+    struct agent_thread *self = &agent_self;
+    modules_setup();
+    if (getauxval(AT_ENTRY) - agent_text_start < agent_text_end - agent_text_start)
+        return JOIN_STATIC;
+    if (!attach_join(region))
+        return JOIN_TAKEN;
+    int saved = errno;
+    self->inside += AGENT_BUSY;
+    bool good = sampler_join();
+    self->inside -= AGENT_BUSY;
+    errno = saved;
+    return good ? JOIN_OK : JOIN_REFUSED;
+}
+
+int join_arm(uint32_t tid)
+{
+    struct agent_thread *self = &agent_self;
+    if (armed_tick(tid) == agent_region->config.tick_ns)
+        return 0;
+    if ((uint32_t)sys_call(SYS_gettid) != tid)
+        return armed_call(tid, signals_timer_signal()) < 0 ? -ESRCH : 1;
+    self->inside += AGENT_BUSY;
+    sampler_arm(self);
+    self->inside -= AGENT_BUSY;
+    return armed_tick(tid) ? 0 : 1;
+}
+
+bool join_is_armed(uint32_t tid)
+{
+    return armed_tick(tid) != 0;
+}
+
+void join_refresh(void)
+{
+    struct agent_thread *self = &agent_self;
+    self->inside += AGENT_CALLS_LIBC;
+    if (thread_ready(self, true))
+        modules_refresh(self);
+    self->inside -= AGENT_CALLS_LIBC;
+}
+
+bool join_alive(void)
+{
+    return sampler_is_active();
+}
+
+int join_thread_create(pthread_t *thread, void *(*routine)(void *), void *argument)
+{
+    real_need();
+    return real.pthread_create(thread, NULL, routine, argument);
+}

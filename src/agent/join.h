@@ -1,0 +1,40 @@
+/* agent/join.h - the sampler in a program that asks for it: libnumalens links it, and nothing is preloaded.
+ *
+ * There are no hooks then: allocations are not seen, and a program that sets a handler for one of the sampler's signals
+ * (agent/signals.h) after join_start ends the sampling. The recorder's region has WIRE_JOINED. */
+#ifndef NUMALENS_AGENT_JOIN_H
+#define NUMALENS_AGENT_JOIN_H
+
+#include "wire/region.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+/* Why the sampler cannot be had. */
+enum join_result {
+    JOIN_OK,
+    JOIN_TAKEN,   /* a recorder has this process already */
+    JOIN_STATIC,  /* linked into the executable: its code cannot be told from the program's */
+    JOIN_REFUSED, /* the system lets no handlers be set, or no instructions be stepped */
+};
+
+/* Once per process; `region` must stay. The caller's own thread introduces the process, but gets no tick. */
+enum join_result join_start(struct wire_region *region);
+
+/* Makes sure that the thread gets ticks of config.tick_ns: 0 when it has them, 1 when it was called upon and will have
+ * them, or a negative errno. Cheap when it has. */
+int join_arm(uint32_t tid);
+
+/* Whether it has. */
+bool join_is_armed(uint32_t tid);
+
+/* Tells of libraries that came and went since. Not in handlers. */
+void join_refresh(void);
+
+/* False once the program took one of the sampler's signals away. */
+bool join_alive(void);
+
+/* pthread_create of libc, past anyone who stands in front of it. */
+int join_thread_create(pthread_t *thread, void *(*routine)(void *), void *argument);
+
+#endif

@@ -1,0 +1,22 @@
+/* The preloaded agent's first and last moments. */
+#include "agent/attach.h"
+#include "agent/real.h"
+
+int __cxa_atexit(void (*function)(void *), void *argument, void *library);
+
+static void finish(void *unused)
+{
+    (void)unused;
+    attach_finish();
+}
+
+static __attribute__((constructor)) void begin(void)
+{
+    real_resolve();
+    attach_look();
+    /* What is registered first is called last: the linker registers the destructors of all libraries after this. They
+     * may still release what they hold. The name of a library is withheld, so that its end does not call this early. */
+    if (agent_switch.live)
+        __cxa_atexit(finish, NULL, NULL);
+    attach_begin_sampling();
+}
