@@ -8,7 +8,7 @@
 
 enum { LOWEST = 40, USUAL = 60, HIGHEST = 150, REACH = 8, CYCLES_A_NS = 3 };
 
-static unsigned unit_of(const struct flow *flow)
+unsigned slow_unit_of(const struct flow *flow)
 {
     const struct trace_session *session = flow_session(flow);
     const char *unit = session ? trace_session_get(session, "latency_unit") : NULL;
@@ -24,22 +24,27 @@ void slow_mark(struct gathering *gathering, const struct flow_access *access)
 
 void slow_begin(struct gathering *gathering)
 {
-    gathering->slow_unit = unit_of(gathering->flow);
+    gathering->slow_unit = slow_unit_of(gathering->flow);
 }
 
-uint64_t slow_bound(const struct gathering *gathering)
+uint64_t slow_valley(const uint64_t latencies[SLOW_BUCKETS], unsigned unit)
 {
     unsigned best = USUAL;
     uint64_t fewest = UINT64_MAX;
     for (unsigned at = LOWEST; at <= HIGHEST; at++) {
         uint64_t around = 0;
         for (unsigned i = at - REACH; i <= at + REACH; i++)
-            around += gathering->latencies[i];
+            around += latencies[i];
         unsigned off = at > USUAL ? at - USUAL : USUAL - at, best_off = best > USUAL ? best - USUAL : USUAL - best;
         if (around < fewest || (around == fewest && off < best_off)) {
             fewest = around;
             best = at;
         }
     }
-    return (uint64_t)best * gathering->slow_unit;
+    return (uint64_t)best * unit;
+}
+
+uint64_t slow_bound(const struct gathering *gathering)
+{
+    return slow_valley(gathering->latencies, gathering->slow_unit);
 }

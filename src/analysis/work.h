@@ -178,6 +178,10 @@ void slow_begin(struct gathering *gathering);
 void slow_mark(struct gathering *gathering, const struct flow_access *access);
 uint64_t slow_bound(const struct gathering *gathering);
 
+/* The same from counts of latencies by unit (1 for ns, more for cycles). */
+uint64_t slow_valley(const uint64_t latencies[SLOW_BUCKETS], unsigned unit);
+unsigned slow_unit_of(const struct flow *flow);
+
 /* shape.c: the stride from the same instruction's last access to the object in this burst, if there is one. */
 bool shape_stride(struct burst *burst, uint32_t object, const struct flow_access *access, int64_t *stride);
 void shape_add(struct detail *detail, int64_t stride, uint32_t burst);

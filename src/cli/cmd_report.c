@@ -1,6 +1,7 @@
 /* cli/cmd_report.c - numalens report: what is remote, what causes it, how slow it is. */
 #include "cli/command.h"
 
+#include "analysis/latency.h"
 #include "view/view.h"
 
 #include <argp.h>
@@ -15,7 +16,9 @@
 static const char description[] =
     "Says how much memory traffic is remote, which objects and threads cause it, and how slow it is.\v"
     "Without a table: the whole report. Tables: patterns (what is wrong and what to do), objects, sites, threads,\n"
-    "functions, processes; or 'object ID' for one object.\n"
+    "functions, processes; sharing (private and shared data), latency (distribution, tail, contention), balance "
+    "(remote\n"
+    "accesses of each thread); or 'object ID' for one object.\n"
     "FILE is numalens.data unless named.\n\n"
     "EXAMPLES\n"
     "  numalens report\n"
@@ -23,10 +26,20 @@ static const char description[] =
     "  numalens report objects --sort remote --limit 5\n"
     "  numalens report sites --filter kind=heap --filter min-share=1%\n"
     "  numalens report object 12\n"
+    "  numalens report latency --thresholds 100,300,1000\n"
     "  numalens report --topology \"numa:4 core:2\" --homes interleave\n"
     "  numalens report --json other.data\n";
 
-enum { OPTION_JSON = 1, OPTION_TOPOLOGY, OPTION_DEAL, OPTION_HOMES, OPTION_COLOR, OPTION_WIDTH, DEFAULT_LIMIT = 20 };
+enum {
+    OPTION_JSON = 1,
+    OPTION_TOPOLOGY,
+    OPTION_DEAL,
+    OPTION_HOMES,
+    OPTION_COLOR,
+    OPTION_WIDTH,
+    OPTION_THRESHOLDS,
+    DEFAULT_LIMIT = 20
+};
 
 static const struct argp_option option_table[] = {
     {"json", OPTION_JSON, NULL, 0, "For programs; docs/json.md names the fields", 0},
@@ -34,6 +47,10 @@ static const struct argp_option option_table[] = {
     {"filter", 'f', "WHAT", 0,
      "A text in the name, or kind=heap, min-share=2%, min-remote=50%, min-samples=10, pid=12; may be given again", 0},
     {"limit", 'n', "N", 0, "Rows of a table; 0 for all (20 as text, all with --json)", 0},
+    {"thresholds", OPTION_THRESHOLDS, "N,N,...", 0,
+     "Latencies above which accesses are counted (latency: 100,300,1000); balance: count slow ones instead of remote "
+     "ones",
+     0},
     {"topology", OPTION_TOPOLOGY, "SPEC", 0, "Pretend this machine after the fact: \"numa:4 core:2\"", 0},
     {"deal", OPTION_DEAL, "HOW", 0, "Threads onto pretended CPUs: packed or round-robin", 0},
     {"homes", OPTION_HOMES, "HOW", 0, "Homes of pretended pages: first-touch, interleave or bind:NODE", 0},
@@ -42,17 +59,35 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
+typedef int view_problem(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
+
+static const struct {
+    const char *name;
+    view_problem *show;
+} problems[] = {
+    {"patterns", view_patterns}, {"sharing", view_sharing}, {"latency", view_latency}, {"balance", view_balance}};
+
+static view_problem *problem_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
+        if (strcmp(problems[i].name, name) == 0)
+            return problems[i].show;
+    return NULL;
+}
+
 struct arguments {
     const char *words[4];
     unsigned word_count;
     const char *topology, *deal, *homes, *color;
     bool has_limit, has_width;
     struct view_options view;
+    uint32_t thresholds[LATENCY_THRESHOLDS];
 
     /* what the words mean */
     const char *path;
     enum view_table table; /* VIEW_TABLES: the whole report */
-    bool one_object, patterns;
+    bool one_object;
+    view_problem *problem; /* one of the reports that are no table, or NULL */
     uint32_t object;
 };
 
@@ -64,6 +99,29 @@ static unsigned long parse_number(struct argp_state *state, const char *name, co
     if (end == text || *end || errno || text[0] == '-' || number > 1000000000)
         argp_error(state, "--%s: '%s' is no number", name, text);
     return number;
+}
+
+/* "100,300,1000", rising. */
+static void parse_thresholds(struct argp_state *state, struct arguments *arguments, const char *text)
+{
+    unsigned count = 0;
+    for (const char *at = text; count < LATENCY_THRESHOLDS; at++) {
+        char *end;
+        errno = 0;
+        unsigned long number = strtoul(at, &end, 10);
+        if (end == at || *at < '0' || *at > '9' || errno || number > 1000000000 || (*end && *end != ',') ||
+            (count && number <= arguments->thresholds[count - 1]))
+            break;
+        arguments->thresholds[count++] = (uint32_t)number;
+        if (!*end) {
+            arguments->view.thresholds = arguments->thresholds;
+            arguments->view.threshold_count = count;
+            return;
+        }
+        at = end;
+    }
+    argp_error(state, "--thresholds: '%s' is no list of up to %d rising numbers such as 100,300,1000", text,
+               LATENCY_THRESHOLDS);
 }
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
@@ -93,6 +151,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         break;
     case OPTION_HOMES:
         arguments->homes = value;
+        break;
+    case OPTION_THRESHOLDS:
+        parse_thresholds(state, arguments, value);
         break;
     case OPTION_COLOR:
         if (strcmp(value, "auto") != 0 && strcmp(value, "always") != 0 && strcmp(value, "never") != 0)
@@ -128,9 +189,8 @@ static int understand(struct arguments *arguments, struct error *err)
         arguments->one_object = true;
         arguments->object = (uint32_t)number;
         at += 2;
-    } else if (at < arguments->word_count && strcmp(arguments->words[at], "patterns") == 0) {
-        arguments->patterns = true;
-        at++;
+    } else if (at < arguments->word_count && problem_named(arguments->words[at])) {
+        arguments->problem = problem_named(arguments->words[at++]);
     } else if (at < arguments->word_count && view_table_named(arguments->words[at]) != VIEW_TABLES) {
         arguments->table = view_table_named(arguments->words[at++]);
     }
@@ -138,11 +198,14 @@ static int understand(struct arguments *arguments, struct error *err)
     if (at < arguments->word_count)
         return error_set(
             err, -EINVAL,
-            "'%s' is no table; there are patterns, objects, sites, threads, functions, processes, and object ID",
+            "'%s' is no table; there are patterns, sharing, latency, balance, objects, sites, threads, functions, "
+            "processes, and object ID",
             arguments->words[0]);
     enum view_table sorted = arguments->table == VIEW_TABLES ? VIEW_SITES : arguments->table;
-    if (arguments->view.sort && arguments->patterns)
-        return error_set(err, -EINVAL, "patterns are in order already: worst first");
+    if (arguments->view.sort && arguments->problem)
+        return error_set(err, -EINVAL, "this report is in order already: worst first");
+    if (arguments->view.thresholds && arguments->problem != view_latency && arguments->problem != view_balance)
+        return error_set(err, -EINVAL, "--thresholds are for 'report latency' and 'report balance'");
     if (arguments->view.sort && !view_sort_key(sorted, arguments->view.sort))
         return error_set(err, -EINVAL, "cannot sort by '%s'; the keys are %s", arguments->view.sort,
                          view_sort_keys(sorted));
@@ -194,8 +257,8 @@ static int show(const struct arguments *arguments, const struct flow *flow, stru
         return error_set(err, -ENOENT, "there is no process %u in it; 'numalens report processes' lists them", pid);
     if (arguments->one_object)
         return view_object(flow, arguments->object, &arguments->view, stdout, err);
-    if (arguments->patterns)
-        return view_patterns(flow, &arguments->view, stdout, err);
+    if (arguments->problem)
+        return arguments->problem(flow, &arguments->view, stdout, err);
     if (arguments->table == VIEW_TABLES)
         return view_report(flow, &arguments->view, stdout, err);
     return view_rows(flow, arguments->table, &arguments->view, stdout, err);
@@ -241,7 +304,8 @@ int cmd_report(int argc, char **argv)
         return EXIT_USAGE;
     }
     look_at_terminal(&arguments);
-    if (!arguments.has_limit && !arguments.view.json && arguments.table != VIEW_TABLES)
+    bool has_rows = arguments.table != VIEW_TABLES || (arguments.problem && arguments.problem != view_patterns);
+    if (!arguments.has_limit && !arguments.view.json && has_rows)
         arguments.view.limit = DEFAULT_LIMIT;
     arguments.view.path = arguments.path;
     int failed = report(&arguments, topology, &err);

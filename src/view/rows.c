@@ -31,7 +31,7 @@ struct row rows_object(const struct flow *flow, uint32_t index)
                         .totals = object->totals};
 }
 
-static struct row site_row(const struct flow *flow, uint32_t site_index, uint32_t object)
+struct row rows_site(const struct flow *flow, uint32_t site_index, uint32_t object)
 {
     const struct flow_site *site = flow_site(flow, site_index);
     struct row row = rows_object(flow, object);
@@ -108,7 +108,7 @@ static void make_sites(struct rows *rows)
         }
         if (*place == FLOW_NONE) {
             *place = (uint32_t)rows->items.count;
-            struct row row = site != FLOW_NONE ? site_row(flow, site, i) : rows_object(flow, i);
+            struct row row = site != FLOW_NONE ? rows_site(flow, site, i) : rows_object(flow, i);
             if (site == FLOW_NONE)
                 row.id = FLOW_NONE;
             array_push(&rows->items, row);
@@ -211,7 +211,7 @@ static bool totals_pass(const struct view_filter *filter, const struct flow_tota
            (filter->min_remote <= 0 || share_of(totals->remote, totals->samples) >= filter->min_remote);
 }
 
-static bool row_passes(const struct view_filter *filter, const struct row *row, uint64_t samples)
+bool row_passes(const struct view_filter *filter, const struct row *row, uint64_t samples)
 {
     if (!totals_pass(filter, &row->totals, samples))
         return false;

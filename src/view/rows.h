@@ -94,6 +94,7 @@ void table_object(struct table *table, const struct flow *flow, const struct row
 
 /* An object's row as it is; `row` into its group's. */
 struct row rows_object(const struct flow *flow, uint32_t index);
+struct row rows_site(const struct flow *flow, uint32_t site, uint32_t object); /* `object`: one of its */
 void rows_add(struct row *group, const struct row *row);
 
 /* stacks.c: all stacks, and by process the one that stands for its stacks; an object's row, a stack's with all of its
@@ -105,6 +106,9 @@ void rows_each_stack(struct rows *rows);
 /* processes_text.c */
 void processes_print(const struct rows *rows, const struct view_options *options, const char *unit, unsigned indent,
                      FILE *out);
+
+/* Whether the filter lets a row through; `samples`: of the whole, what shares are of. */
+bool row_passes(const struct view_filter *filter, const struct row *row, uint64_t samples);
 
 /* whole.c: "ns" or "cycles" */
 const char *latency_unit(const struct flow *flow);

@@ -30,6 +30,8 @@ struct view_options {
     size_t limit;     /* rows; 0: all */
     const char *sort; /* a key of view_sort_keys, or NULL for the table's own */
     struct view_filter filter;
+    const uint32_t *thresholds; /* of latencies, rising; or NULL for the usual ones */
+    unsigned threshold_count;
     const char *path;                   /* of the trace, for the commands that are suggested */
     const char *damage;                 /* what is missing in the file, or NULL */
     const struct trace_session *ending; /* or NULL */
@@ -44,6 +46,11 @@ int view_rows(const struct flow *flow, enum view_table table, const struct view_
 
 /* What is wrong, worst first: patterns with evidence and advice. */
 int view_patterns(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
+
+/* Private and shared data; latencies and contention; how evenly threads bear remote accesses (docs/latency.md). */
+int view_sharing(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
+int view_latency(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
+int view_balance(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
 
 /* One object: its life, where it was allocated, who uses it when. -ENOENT when there is no such one. */
 int view_object(const struct flow *flow, uint32_t object, const struct view_options *options, FILE *out,

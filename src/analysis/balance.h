@@ -1,0 +1,59 @@
+/* analysis/balance.h - how evenly threads bear remote accesses (LaProf's third problem; Figures 9, 10, Table VI; SPEC L11).
+ *
+ * The thread with the most is the critical one: where threads meet at barriers, the others wait for it. A thread is counted
+ * when it did at least a tenth of what the busiest did: one that only starts the others and waits says nothing.
+ * Accesses are remote by the homes of their pages; with a threshold, as in the paper, by latency alone. */
+#ifndef NUMALENS_ANALYSIS_BALANCE_H
+#define NUMALENS_ANALYSIS_BALANCE_H
+
+#include "analysis/accesses.h"
+
+struct balance_spread { /* of remote accesses over the counted threads */
+    uint32_t threads;
+    uint64_t remote;
+    double mean, stddev; /* of all threads there are, not of a sample of them: divided by their number */
+    double variation;    /* stddev / mean; 0 when nothing is remote */
+    uint32_t critical;   /* thread, or FLOW_NONE when nothing is remote */
+};
+
+struct balance_thread {
+    uint32_t thread;
+    int16_t node;
+    bool counted;
+    struct tally all, remote;
+    uint64_t bursts;
+    uint64_t spun_bursts; /* in a barrier, waiting in a loop */
+    bool at_barrier;      /* a barrier was seen on its call chains */
+    double ran;           /* its bursts by those of the busiest: what it did not sleep */
+    double waited_s;      /* where a barrier was seen: in its loop, and asleep while the busiest ran; else 0 */
+};
+
+struct balance_phase {
+    uint64_t start, end;
+    struct balance_spread spread;
+};
+
+struct balance {
+    const struct accesses *accesses;
+    uint32_t threshold;                      /* 0: remote by homes */
+    array_of(struct balance_thread) threads; /* with accesses, in order of creation */
+    struct balance_spread spread;
+    array_of(struct balance_phase) phases;
+    bool barriers;
+    bool unbalanced;
+    double lost; /* of the critical thread's accesses, the part that are remote beyond the mean */
+    char why[512];
+};
+
+struct balance_bounds {
+    double counted;   /* of the busiest thread's accesses */
+    double variation; /* from which remote accesses are unevenly spread */
+    double remote;    /* of the critical thread's accesses, at least */
+    uint64_t bursts;  /* remote ones of the critical thread, at least */
+};
+extern const struct balance_bounds balance_bounds;
+
+struct balance *balance_make(const struct accesses *accesses, uint32_t threshold);
+void balance_free(struct balance *balance);
+
+#endif
