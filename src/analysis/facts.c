@@ -141,6 +141,7 @@ static struct burst *burst_of(struct gathering *gathering, const struct flow_acc
     burst->marked |= first;
     if (first || !burst->marked || access->time - burst->last > BURST_PAUSE) {
         burst->number = ++gathering->burst_count;
+        gathering->active[phases_slice(gathering->flow, access->time)]++;
         burst->count = 0;
     }
     burst->last = access->time;
@@ -263,7 +264,7 @@ static void finish_details(const struct gathering *gathering, struct facts_subje
 {
     if (detail)
         shape_finish(subject, detail);
-    phases_finish(subject, gathering->flow, detail);
+    phases_finish(gathering, subject, detail);
 }
 
 static void work_free(struct work *work)

@@ -2,10 +2,11 @@
  *
  * The run is cut into slices, as many as leave a burst in each on average, the more where it is hot. A stretch begins
  * where a slice (smoothed with its neighbours) comes near the hottest one and ends where it falls well below: two bounds,
- * so that chance does not cut it in pieces. */
+ * so that chance does not cut it in pieces. Nor does a short pause of the whole program, which may just have had no
+ * processor: it says nothing of the subject. */
 #include "analysis/work.h"
 
-enum { LEAST_SLICES = 4, BURSTS_A_SLICE = 1 };
+enum { LEAST_SLICES = 4, BURSTS_A_SLICE = 1, LONGEST_PAUSE = 4 /* slices of SLICES */ };
 static const double BEGINS = 0.3, ENDS = 0.15; /* as parts of the hottest slice */
 
 unsigned phases_slice(const struct flow *flow, uint64_t time)
@@ -55,9 +56,31 @@ static void push_whole(struct facts_subject *subject)
     array_push(&subject->phases, phase);
 }
 
-void phases_finish(struct facts_subject *subject, const struct flow *flow, const struct detail *detail)
+/* Each slice as a mean with its neighbours. Returns the greatest. */
+static double smoothed(const double *level, unsigned count, double *smooth)
 {
-    double level[SLICES] = {0}, smooth[SLICES], most = 0;
+    double most = 0;
+    for (unsigned i = 0; i < count; i++) {
+        double before = i ? level[i - 1] : level[i], after = i + 1 < count ? level[i + 1] : level[i];
+        smooth[i] = (before + 2 * level[i] + after) / 4;
+        most = smooth[i] > most ? smooth[i] : most;
+    }
+    return most;
+}
+
+/* How many slices from `at` on the whole program pauses. */
+static unsigned pause_at(const double *active, unsigned count, double most, unsigned at)
+{
+    unsigned end = at;
+    while (end < count && active[end] < ENDS * most)
+        end++;
+    return end - at;
+}
+
+void phases_finish(const struct gathering *gathering, struct facts_subject *subject, const struct detail *detail)
+{
+    const struct flow *flow = gathering->flow;
+    double level[SLICES] = {0}, smooth[SLICES], all[SLICES] = {0}, active[SLICES];
     unsigned count = SLICES;
     if (!detail || subject->bursts < 2 * LEAST_SLICES) {
         push_whole(subject);
@@ -68,11 +91,9 @@ void phases_finish(struct facts_subject *subject, const struct flow *flow, const
     unsigned width = SLICES / count;
     for (unsigned i = 0; i < SLICES; i++)
         level[i / width] += detail->samples[i];
-    for (unsigned i = 0; i < count; i++) {
-        double before = i ? level[i - 1] : level[i], after = i + 1 < count ? level[i + 1] : level[i];
-        smooth[i] = (before + 2 * level[i] + after) / 4;
-        most = smooth[i] > most ? smooth[i] : most;
-    }
+    for (unsigned i = 0; i < SLICES; i++)
+        all[i / width] += gathering->active[i];
+    double most = smoothed(level, count, smooth), most_active = smoothed(all, count, active);
     unsigned start = 0;
     bool hot = false;
     for (unsigned i = 0; i < count; i++) {
@@ -81,6 +102,11 @@ void phases_finish(struct facts_subject *subject, const struct flow *flow, const
             hot = true;
             start = i;
         } else if (hot && smooth[i] < ENDS * most) {
+            unsigned pause = pause_at(active, count, most_active, i);
+            if (pause && pause * width <= LONGEST_PAUSE && i + pause < count && smooth[i + pause] >= ENDS * most) {
+                i += pause;
+                continue;
+            }
             hot = false;
             push(subject, flow, detail, start * width, i * width);
         }

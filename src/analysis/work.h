@@ -108,6 +108,7 @@ struct gathering {
     struct map64 user_of;  /* subject << 32 | thread -> index in its users, where they are many */
     struct burst **bursts; /* by thread, made when needed */
     uint32_t burst_count;
+    uint32_t active[SLICES]; /* bursts of the whole program in each slice of the run */
     unsigned slow_unit;
     uint64_t latencies[SLOW_BUCKETS];
     struct lines *lines;
@@ -190,6 +191,6 @@ void shape_finish(struct facts_subject *subject, const struct detail *detail);
 /* phases.c */
 unsigned phases_slice(const struct flow *flow, uint64_t time);
 void phases_add(struct detail *detail, unsigned slice, bool remote);
-void phases_finish(struct facts_subject *subject, const struct flow *flow, const struct detail *detail);
+void phases_finish(const struct gathering *gathering, struct facts_subject *subject, const struct detail *detail);
 
 #endif

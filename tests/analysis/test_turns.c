@@ -171,6 +171,23 @@ static void unevenness_is_no_phase(void **state)
     }
 }
 
+/* A run of 3 s in which nobody has a processor for 180 ms: no end of a phase. For 600 ms: one. */
+static void a_pause_of_all(void **state)
+{
+    (void)state;
+    for (unsigned pause = 180; pause <= 600; pause += 420) {
+        struct feeding f = run_begin();
+        feed_alloc(&f, HEAP, SIZE, CHAIN);
+        for (unsigned i = 0; i < 600; i++, f.time += 5 * MS) {
+            feed_burst(&f, (struct burst_of){.thread = i % 2, .addr = HEAP, .step = 8});
+            f.time += i == 300 ? pause * MS : 0;
+        }
+        struct facts *facts = run_end(&f);
+        phases_of(facts, HEAP, pause == 180 ? 1 : 2);
+        run_free(&f, facts);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +197,7 @@ int main(void)
         cmocka_unit_test(figure_three),
         cmocka_unit_test(an_initialiser_takes_no_turn),
         cmocka_unit_test(instances_are_handed_on),
+        cmocka_unit_test(a_pause_of_all),
         cmocka_unit_test(stretches_are_found),
         cmocka_unit_test(unevenness_is_no_phase),
     };
