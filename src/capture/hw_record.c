@@ -11,7 +11,7 @@ struct hw_record {
     struct hw_source *source;
     struct sink *sink;
     struct process_table *processes;
-    struct homes *homes;
+    struct agent_listener listener;
     const struct counter_clock *clock;
     uint32_t first; /* the target */
     bool follow, latency;
@@ -90,11 +90,11 @@ void hw_record_close(struct hw_record *record)
 }
 
 void hw_record_connect(struct hw_record *record, struct sink *sink, struct process_table *processes,
-                       struct homes *homes, const struct counter_clock *clock)
+                       const struct agent_listener *listener, const struct counter_clock *clock)
 {
     record->sink = sink;
     record->processes = processes;
-    record->homes = homes;
+    record->listener = *listener;
     record->clock = clock;
 }
 
@@ -124,8 +124,8 @@ static void put_sample(void *context, const struct hw_sample *sample)
         event.sample.latency = 0;
     }
     sink_put(record->sink, &event);
-    if (record->homes)
-        homes_sample(record->homes, access->pid, access->addr, access->time);
+    if (record->listener.sample)
+        record->listener.sample(record->listener.context, access->pid, access->addr, access->time);
 }
 
 static void put_loss(void *context, uint64_t time, enum loss_cause cause, uint64_t count)

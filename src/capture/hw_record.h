@@ -3,7 +3,7 @@
 #ifndef NUMALENS_CAPTURE_HW_RECORD_H
 #define NUMALENS_CAPTURE_HW_RECORD_H
 
-#include "capture/homes.h"
+#include "capture/agent_source.h"
 #include "capture/hw_source.h"
 #include "capture/options.h"
 #include "capture/process.h"
@@ -22,9 +22,9 @@ struct hw_record *hw_record_open(const struct pmu_choice *choice, pid_t child, c
                                  struct error *err);
 void hw_record_close(struct hw_record *record);
 
-/* Where events go; before the first drain. `homes` may be NULL. */
+/* Where events go, and who else hears of samples; before the first drain. */
 void hw_record_connect(struct hw_record *record, struct sink *sink, struct process_table *processes,
-                       struct homes *homes, const struct counter_clock *clock);
+                       const struct agent_listener *listener, const struct counter_clock *clock);
 
 double hw_record_drain(struct hw_record *record, uint64_t until); /* as hw_source_drain */
 struct hw_totals hw_record_totals(const struct hw_record *record);

@@ -178,7 +178,7 @@ static void connect_sources(struct recorder *recorder)
         listener.fresh = listen_fresh;
     }
     if (recorder->hardware)
-        hw_record_connect(recorder->hardware, &recorder->sink, &recorder->processes, recorder->homes, &recorder->clock);
+        hw_record_connect(recorder->hardware, &recorder->sink, &recorder->processes, &listener, &recorder->clock);
     recorder->agents = agent_source_new(&recorder->region, &recorder->processes, &recorder->sink, &recorder->clock,
                                         &listener, memory / 16);
 }

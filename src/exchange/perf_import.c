@@ -1,7 +1,9 @@
 #include "exchange/perf_import.h"
 
 #include "base/mem.h"
+#include "exchange/perf_spe.h"
 #include "exchange/perf_tasks.h"
+#include "perf/ibs.h"
 #include "perf/input.h"
 #include "perf/memory.h"
 #include "topology/topology.h"
@@ -13,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STACK_MEMORY = 256 << 20, MAX_DEPTH = 512 };
+enum { STACK_MEMORY = 256 << 20, MAX_DEPTH = 512, RECORD_AUXTRACE = 71, FLAG_COLLISION = 8 };
 
 struct importing {
     struct perf_import *result;
@@ -24,7 +26,21 @@ struct importing {
     struct process_table processes;
     uint64_t first_time, last_time;
     struct map64 users; /* pid << 32 | tid of the threads that have samples */
+    struct perf_spe *spe;
+    struct ibs_cpu ibs;
+    bool ibs_known; /* asked for */
 };
+
+/* Registers say more than data_src, which kernels before 6.1 leave empty. */
+static bool access_by_registers(struct importing *importing, const struct perf_file_event *event,
+                                const struct perf_sample *sample, struct memory_access *access)
+{
+    if (!sample->raw || !strstr(event->name, "ibs_op"))
+        return false;
+    if (!importing->ibs_known)
+        importing->ibs_known = ibs_cpu_of(perf_file_facts(importing->file)->cpuid, &importing->ibs);
+    return importing->ibs_known && memory_from_ibs(access, sample, &event->layout, &importing->ibs);
+}
 
 /* The memory access of a sample record; false when there is none, and counted why. */
 static bool access_of(struct importing *importing, const struct perf_file_record *record, struct perf_sample *sample,
@@ -35,7 +51,7 @@ static bool access_of(struct importing *importing, const struct perf_file_record
         result->unreadable++;
         return false;
     }
-    if (!memory_from_sample(access, sample)) {
+    if (!access_by_registers(importing, record->event, sample, access) && !memory_from_sample(access, sample)) {
         result->other++;
         return false;
     }
@@ -88,6 +104,25 @@ static void look(struct importing *importing, const struct perf_file_record *rec
     uint64_t time = time_of(record);
     note_time(importing, time);
     perf_tasks_keep(&importing->tasks, record, time);
+    perf_spe_learn(importing->spe, importing->file, record);
+}
+
+static void look_at_access(void *context, const struct memory_access *access)
+{
+    struct importing *importing = context;
+    if (access->pid == 0) {
+        importing->result->unreadable++;
+        return;
+    }
+    importing->result->samples++;
+    note_time(importing, access->time);
+    perf_tasks_sampled(&importing->tasks, access->pid);
+}
+
+static void look_at_packets(struct importing *importing, const struct perf_file_record *record)
+{
+    if (record->header->type == RECORD_AUXTRACE)
+        perf_spe_decode(importing->spe, importing->file, record, look_at_access, importing);
 }
 
 /* The frames of the program: markers and the kernel's are left out. Without a chain, where it happened. */
@@ -112,6 +147,29 @@ static uint8_t source_number(const char *name)
     return strcmp(name, "ibs") == 0 ? SOURCE_IBS : strcmp(name, "spe") == 0 ? SOURCE_SPE : SOURCE_PEBS;
 }
 
+static void put_access(struct importing *importing, const struct memory_access *access, uint64_t time, uint32_t stack)
+{
+    struct event event = {.time = time, .pid = access->pid, .tid = access->tid, .kind = EVENT_SAMPLE};
+    event.sample = (struct event_sample){
+        .addr = access->addr,
+        .physical = access->physical,
+        .latency = access->latency,
+        .stack = stack,
+        .cpu = access->has_cpu ? access->cpu : UINT16_MAX,
+        .size = access->size,
+        .source = source_number(importing->result->source),
+        .level = access->level,
+        .flags = access->flags,
+    };
+    bool is_new;
+    map64_insert(&importing->users, (uint64_t)access->pid << 32 | access->tid, &is_new);
+    importing->result->threads += is_new;
+    importing->result->samples++;
+    importing->result->loads += (access->flags & SAMPLE_READ) != 0;
+    importing->result->stores += (access->flags & SAMPLE_WRITE) != 0;
+    sink_put(&importing->sink, &event);
+}
+
 static void put_sample(struct importing *importing, const struct perf_file_record *record)
 {
     struct perf_sample sample;
@@ -121,24 +179,33 @@ static void put_sample(struct importing *importing, const struct perf_file_recor
     uint64_t time = sample.time ? sample.time : importing->first_time;
     struct capture_process *process =
         perf_tasks_process(&importing->tasks, &importing->processes, time, sample.pid, sample.tid);
-    struct event event = {.time = time, .pid = sample.pid, .tid = sample.tid, .kind = EVENT_SAMPLE};
-    event.sample = (struct event_sample){
-        .addr = access.addr,
-        .physical = access.physical,
-        .latency = access.latency,
-        .stack = stack_of(importing, process, &sample, &record->event->layout),
-        .cpu = access.has_cpu ? access.cpu : UINT16_MAX,
-        .source = source_number(importing->result->source),
-        .level = access.level,
-        .flags = access.flags,
-    };
-    bool is_new;
-    map64_insert(&importing->users, (uint64_t)sample.pid << 32 | sample.tid, &is_new);
-    importing->result->threads += is_new;
-    importing->result->samples++;
-    importing->result->loads += (access.flags & SAMPLE_READ) != 0;
-    importing->result->stores += (access.flags & SAMPLE_WRITE) != 0;
-    sink_put(&importing->sink, &event);
+    put_access(importing, &access, time, stack_of(importing, process, &sample, &record->event->layout));
+}
+
+static void put_packet(void *context, const struct memory_access *access)
+{
+    struct importing *importing = context;
+    if (access->pid == 0) {
+        importing->result->unreadable++;
+        return;
+    }
+    uint64_t time = access->time ? access->time : importing->first_time;
+    struct capture_process *process =
+        perf_tasks_process(&importing->tasks, &importing->processes, time, access->pid, access->tid);
+    uint32_t stack = access->ip >> 63 ? 0 : process_stack(&importing->processes, process, &access->ip, 1, true);
+    put_access(importing, access, time, stack);
+}
+
+static void put_aux_loss(struct importing *importing, const struct perf_file_record *record)
+{
+    struct perf_walk walk = {record->bytes + sizeof *record->header, record->bytes + record->size,
+                             perf_file_swapped(importing->file), false};
+    perf_walk64(&walk); /* offset */
+    perf_walk64(&walk); /* size */
+    uint64_t flags = perf_walk64(&walk), time = time_of(record);
+    time = time ? time : importing->first_time;
+    sink_loss(&importing->sink, time, 0, 0, LOSS_AUX_FULL, !!(flags & PERF_AUX_FLAG_TRUNCATED));
+    sink_loss(&importing->sink, time, 0, 0, LOSS_COLLISION, !!(flags & FLAG_COLLISION));
 }
 
 static void put_loss(struct importing *importing, const struct perf_file_record *record)
@@ -171,12 +238,18 @@ static void put(struct importing *importing, const struct perf_file_record *reco
     case PERF_RECORD_THROTTLE:
         put_loss(importing, record);
         break;
+    case PERF_RECORD_AUX:
+        put_aux_loss(importing, record);
+        break;
+    case RECORD_AUXTRACE:
+        perf_spe_decode(importing->spe, importing->file, record, put_packet, importing);
+        break;
     default:
         break;
     }
 }
 
-static const char *source_of(const struct perf_file *file)
+static const char *source_of(const struct perf_file *file, bool spe)
 {
     const struct perf_file_event *events;
     size_t count = perf_file_events(file, &events);
@@ -186,6 +259,8 @@ static const char *source_of(const struct perf_file *file)
         if (strstr(events[i].name, "arm_spe"))
             return "spe";
     }
+    if (spe)
+        return "spe";
     const char *cpu = perf_file_facts(file)->cpuid;
     return strncmp(cpu, "GenuineIntel", 12) == 0 ? "pebs" : "perf";
 }
@@ -251,6 +326,7 @@ static int write_trace(struct importing *importing, const char *path, const char
     perf_file_close(importing->file);
     importing->file = perf_file_open(path, err);
     if (importing->file) {
+        perf_spe_rewind(importing->spe);
         result->samples = result->other = result->unreadable = 0;
         each_record(importing, put);
     }
@@ -297,12 +373,20 @@ static int import_file(struct importing *importing, const char *path, const char
     if (!importing->file)
         return -1;
     each_record(importing, look);
+    if (perf_spe_present(importing->spe)) {
+        /* Buffers come before it is known who filled them. */
+        perf_file_close(importing->file);
+        importing->file = perf_file_open(path, err);
+        if (!importing->file)
+            return -1;
+        each_record(importing, look_at_packets);
+    }
     if (result->samples == 0)
         return error_set(err, -ENODATA,
                          "%s has no memory samples (%" PRIu64
                          " samples of other kinds)%s%s; record it with 'perf mem record' or 'perf c2c record'",
                          path, result->other + result->unreadable, *result->damage ? ": " : "", result->damage);
-    snprintf(result->source, sizeof result->source, "%s", source_of(importing->file));
+    snprintf(result->source, sizeof result->source, "%s", source_of(importing->file, perf_spe_present(importing->spe)));
     result->left_out = importing->tasks.seen.count - importing->tasks.sampled.count;
     result->span_ns = importing->last_time - importing->first_time;
     return write_trace(importing, path, output, err);
@@ -311,7 +395,7 @@ static int import_file(struct importing *importing, const char *path, const char
 int perf_import(const char *path, const char *output, struct perf_import *result, struct error *err)
 {
     *result = (struct perf_import){0};
-    struct importing importing = {.result = result, .symbols = symbols_new()};
+    struct importing importing = {.result = result, .symbols = symbols_new(), .spe = perf_spe_new()};
     char spooled[64] = "";
     int failed = 0;
     perf_tasks_init(&importing.tasks);
@@ -323,6 +407,7 @@ int perf_import(const char *path, const char *output, struct perf_import *result
         unlink(spooled);
     perf_file_close(importing.file);
     perf_tasks_free(&importing.tasks);
+    perf_spe_free(importing.spe);
     map64_free(&importing.users);
     symbols_free(importing.symbols);
     return failed < 0 ? -1 : 0;
