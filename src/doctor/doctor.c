@@ -56,6 +56,7 @@ static char *conclude(const struct doctor *doctor)
     if (!doctor->can_record)
         return mem_format("numalens record cannot work here: %s", recording ? recording->detail : "nothing was tried");
     const char *sampler = recording->status != DOCTOR_WORKS ? "allocations only, no samples"
+                          : works(doctor, "pmu")            ? "hardware samples (memory PMU)"
                           : works(doctor, "tick_perf")      ? "soft sampler with perf ticks"
                                                             : "soft sampler with timer ticks";
     return mem_format("numalens record works here: %s; first touch from %s; homes %s", sampler,

@@ -55,7 +55,9 @@ def as_text():
     assert ended.status == 0 and ended.err == b"", ended
     text = ended.out.decode()
     lines = text.splitlines()
-    assert lines[0].startswith("numalens record works here: soft sampler with "), lines[0]
+    hardware = status(doctor(), "pmu") == "works"
+    sampler = "hardware samples" if hardware else "soft sampler with "
+    assert lines[0].startswith("numalens record works here: " + sampler), lines[0]
     assert "\033" not in text
     assert max(len(line) for line in lines[3:]) <= 110, max(lines[3:], key=len)
     for title in ("Sources of samples", "Where pages lie", "Topology", "Kernel features", "Permissions"):
@@ -116,6 +118,29 @@ def no_memory():
     ended = run([nlens.NUMALENS, "doctor"], prepare=prepare)
     assert ended.status == 1, ended
     assert ended.out.startswith(b"numalens record cannot work here: "), ended
+
+
+@check("without a PMU: doctor and record --source say so in one line each, and what to use instead")
+def no_pmu():
+    found = doctor()
+    if status(found, "pmu") == "works":
+        raise Skip("this machine has one")
+    row = found["by_id"]["pmu"]
+    assert row["detail"].startswith("no PMU") and "soft sampler" in row["remedy"] and "\n" not in row["detail"], row
+    with Folder() as folder:
+        output = os.path.join(folder, "out.data")
+        for source in ("pebs", "ibs", "spe"):
+            ended = run([nlens.NUMALENS, "record", "--source", source, "-o", output, "--", "/bin/true"])
+            assert ended.status == 1 and ended.out == b"", ended
+            lines = ended.err.decode().splitlines()
+            assert len(lines) == 1 and "no PMU" in lines[0] and "--source soft" in lines[0], lines
+            assert not os.path.exists(output)
+        ended = run([nlens.NUMALENS, "record", "-v", "-o", output, "--", "/bin/true"])
+        assert ended.status == 0 and b"not from hardware: there is no PMU" in ended.err, ended
+        ended = run([nlens.NUMALENS, "record", "--source", "auto", "-c", "1000", "-o", output, "--", "/bin/true"])
+        assert ended.status == 1 and b"no PMU" in ended.err, ended
+        ended = run([nlens.NUMALENS, "record", "--source", "soft", "-c", "1000", "-o", output, "--", "/bin/true"])
+        assert ended.status == 2 and b"--period" in ended.err, ended
 
 
 @check("a user without rights gets the same samples")
