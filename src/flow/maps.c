@@ -24,7 +24,8 @@ static void range_gone(struct flow *flow, struct process *process, uint32_t reco
         live_record_die(flow, process, record, time);
 }
 
-/* Takes [start, end) out of every range. What is left of one on either side stays the same object. */
+/* Takes [start, end) out of every range. What is left of one on either side stays the same object. The memory itself may
+ * stay as it is: that a map was told late, or again, says nothing of its pages. */
 static void punch(struct flow *flow, struct process *process, uint64_t start, uint64_t end, uint64_t time)
 {
     uint64_t key;
@@ -41,6 +42,12 @@ static void punch(struct flow *flow, struct process *process, uint64_t start, ui
             range_put(flow, process, key, start, range.record);
         range_gone(flow, process, range.record, high - low, time);
     }
+}
+
+/* Whatever lay in [start, end) is gone: the range, the objects in it, where its pages were. */
+static void clear(struct flow *flow, struct process *process, uint64_t start, uint64_t end, uint64_t time)
+{
+    punch(flow, process, start, end, time);
     if (process->pooled.count)
         live_pooled_end_within(flow, process, start, end, time);
     pages_forget(&process->pages, start, end - start);
@@ -191,7 +198,7 @@ void live_maps_map(struct flow *flow, struct process *process, const struct even
         leave_over(flow, process, event, path);
         return;
     }
-    punch(flow, process, map->addr, end, event->time);
+    clear(flow, process, map->addr, end, event->time);
     enum object_kind kind = kind_of(map, path);
     uint32_t index = live_record_new(flow, process, kind, map->addr, map->size, event->time);
     struct record *record = pool_at(&flow->records, index);
@@ -209,8 +216,7 @@ void live_maps_unmap(struct flow *flow, struct process *process, const struct ev
     uint64_t end = event->map.addr + event->map.size;
     if (event->map.size == 0 || end <= event->map.addr)
         return;
-    punch(flow, process, event->map.addr, end, event->time);
-    pages_forget(&process->pages, event->map.addr, event->map.size);
+    clear(flow, process, event->map.addr, end, event->time);
 }
 
 void live_maps_end(struct flow *flow, struct process *process, uint32_t record)

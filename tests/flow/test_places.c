@@ -181,12 +181,35 @@ static void parts_of_files_are_told_apart(void **state)
     feeding_free(&f);
 }
 
+/* Main touches a block; a worker uses it; then its map is told by the kernel, and told again in another size. */
+static void a_late_word_of_a_map_moves_no_page(void **state)
+{
+    (void)state;
+    struct feeding f = feeding_new("numa:2 core:1", DEAL_PACKED);
+    feed_start(&f, PID, 1, false);
+    feed_thread(&f, 101, "worker", 0, 0);
+    feed_stack(&f, 1, 1, chain);
+    enum { BLOCK = 0x40000000, BYTES = 0x600000 };
+    feed_alloc(&f, BLOCK + 16, BYTES, 1);
+    for (unsigned page = 0; page < BYTES / 0x1000; page++)
+        feed_touch(&f, BLOCK + page * 0x1000);
+    f.tid = 101;
+    feed_map(&f, BLOCK, BYTES + 0x1000, MAP_KIND_ANONYMOUS, 0, "");
+    feed_read(&f, BLOCK + 0x200000);
+    feed_map(&f, BLOCK - 0x10000, BYTES + 0x20000, MAP_KIND_ANONYMOUS, 0, ""); /* one with a new neighbour */
+    uint32_t read = feed_read(&f, BLOCK + 0x201000);
+    flow_finish(f.flow);
+    assert_int_equal(object_of(&f, read)->totals.home_known, 2);
+    assert_int_equal(object_of(&f, read)->totals.remote, 2);
+    feeding_free(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_runs_on_what_the_program_made), cmocka_unit_test(each_thread_has_its_own_block),
         cmocka_unit_test(the_kernel_may_lie_between_segments),    cmocka_unit_test(what_nobody_asked_for_fills_gaps),
-        cmocka_unit_test(parts_of_files_are_told_apart),
+        cmocka_unit_test(parts_of_files_are_told_apart),          cmocka_unit_test(a_late_word_of_a_map_moves_no_page),
     };
     return cmocka_run_group_tests_name("places", tests, NULL, NULL);
 }
