@@ -224,9 +224,13 @@ static void see_interval(void *context, const struct loop_interval *interval, co
         command->intervals_dropped++;
 }
 
-static void note_kernel(const struct migrate_command *command)
+static void note_machine(const struct migrate_command *command)
 {
     int balancing = procfs_numa_balancing();
+    if (command->verbosity >= 0 && command->loop.topology->node_count < 2)
+        fputs("numalens migrate: note: this machine has one memory node: there is nowhere to move pages to; --topology "
+              "\"numa:4 core:2\" pretends more\n",
+              stderr);
     if (command->verbosity < 0 || command->loop.topology->pretended || balancing <= 0)
         return;
     fputs(
@@ -358,7 +362,7 @@ int cmd_migrate(int argc, char **argv)
         return *sampling->complaint || sampling->spec ? EXIT_USAGE : EXIT_FAILED;
     }
     command.loop.topology = sampling->capture.topology = topology;
-    note_kernel(&command);
+    note_machine(&command);
     int exit_status = command.pid ? run_attached(&command, &err) : run_program(&command, &err);
     array_free(&command.intervals);
     topology_free(topology);

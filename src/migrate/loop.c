@@ -52,12 +52,6 @@ struct loop {
 
 struct loop *loop_new(const struct loop_options *options, const struct loop_listener *listener, struct error *err)
 {
-    if (options->topology->node_count < 2) {
-        error_set(err, -ENOTSUP,
-                  "this machine has one memory node: there is nowhere to move pages to; --topology \"numa:4 core:2\" "
-                  "pretends more");
-        return NULL;
-    }
     struct loop *loop = mem_zalloc(sizeof *loop);
     loop->options = *options;
     loop->listener = *listener;
@@ -185,6 +179,12 @@ static void take_deferred(struct loop *loop)
 
 /* --- intervals --- */
 
+/* There is nothing to decide any more, or never was. */
+static bool is_over(const struct loop *loop)
+{
+    return loop->summary.policy_stopped || loop->options.topology->node_count < 2;
+}
+
 static uint64_t cpu_since(struct loop *loop)
 {
     uint64_t sum = 0;
@@ -290,7 +290,7 @@ static void rest_interval(struct loop *loop, struct loop_interval *interval)
     page_map_clear(loop->map);
     if (loop->listener.interval)
         loop->listener.interval(loop->listener.context, interval, NULL, 0);
-    if (!loop->summary.policy_stopped)
+    if (!is_over(loop))
         governor_next(&loop->governor, &nothing);
 }
 
@@ -302,7 +302,7 @@ static void end_interval(struct loop *loop, uint64_t now, uint64_t sampling_ns)
     loop->sampling_ns = sampling_ns;
     loop->began = now;
     loop->late = false;
-    if (loop->summary.policy_stopped || governor_rests(&loop->governor)) {
+    if (is_over(loop) || governor_rests(&loop->governor)) {
         rest_interval(loop, &interval);
         return;
     }
@@ -338,7 +338,7 @@ bool loop_round(struct loop *loop, uint64_t now, uint64_t sampling_ns)
             loop->summary.late++;
         }
     }
-    return !loop->summary.policy_stopped && !governor_rests(&loop->governor);
+    return !is_over(loop) && !governor_rests(&loop->governor);
 }
 
 uint64_t loop_due(const struct loop *loop)

@@ -66,7 +66,7 @@ struct loop_listener {
 
 struct loop;
 
-/* NULL with `err`: the policy cannot be had, the machine has one node. */
+/* On a machine with one node all intervals are rests. NULL with `err`: the policy cannot be had. */
 struct loop *loop_new(const struct loop_options *options, const struct loop_listener *listener, struct error *err);
 
 /* Takes samples, touches, threads, programs that begin; ignores the rest. */

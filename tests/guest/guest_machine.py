@@ -96,20 +96,25 @@ def modules(kernel_image):
     return found
 
 
-def arguments(kernel_image, initrd, nodes, cpus, memory):
+def arguments(kernel_image, initrd, wanted):
     """QEMU's command line but for its ports. Not to be tidied: thread=multi oopses the guest as soon as perf is used,
     and with cx16 the 6.12 kernel fails to boot in most tries. All nodes must come before any distance."""
+    nodes, cpus = wanted.nodes, wanted.cpus
+    with_cpus = [node for node in range(nodes) if node not in wanted.memory_only]
     words = [QEMU, "-M", "q35", "-accel", "tcg,thread=single", "-cpu", "max,-cx16",
-             "-smp", f"{nodes * cpus},sockets={nodes},cores={cpus}", "-m", f"{nodes * memory}M",
+             "-smp", f"{len(with_cpus) * cpus},sockets={len(with_cpus)},cores={cpus}", "-m", f"{nodes * wanted.memory}M",
              "-nodefaults", "-no-reboot", "-display", "none", "-kernel", str(kernel_image), "-initrd", str(initrd),
-             "-append", "console=ttyS0 quiet oops=panic panic=-1 nokaslr transparent_hugepage=madvise"]
+             "-append", f"console=ttyS0 quiet oops=panic panic=-1 nokaslr transparent_hugepage=madvise {wanted.kernel}"]
     for node in range(nodes):
-        words += ["-object", f"memory-backend-ram,id=memory{node},size={memory}M"]
+        words += ["-object", f"memory-backend-ram,id=memory{node},size={wanted.memory}M"]
     for node in range(nodes):
-        words += ["-numa", f"node,nodeid={node},cpus={node * cpus}-{node * cpus + cpus - 1},memdev=memory{node}"]
+        first = with_cpus.index(node) * cpus if node in with_cpus else None
+        own = f"cpus={first}-{first + cpus - 1}," if first is not None else ""
+        words += ["-numa", f"node,nodeid={node},{own}memdev=memory{node}"]
     for one in range(nodes):
         for other in range(one + 1, nodes):
-            words += ["-numa", f"dist,src={one},dst={other},val=20"]
+            distance = wanted.distances[one][other] if wanted.distances else 20
+            words += ["-numa", f"dist,src={one},dst={other},val={distance}"]
     return words
 
 
