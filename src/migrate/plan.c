@@ -182,17 +182,9 @@ static void weigh_wishes(struct making *making)
 
 /* --- neighbours --- */
 
-static bool is_sampled(const struct survey *survey, const struct survey_process *process, uint64_t addr)
+static bool holds(const struct nlens_page *page, uint64_t addr)
 {
-    size_t low = process->first, high = process->first + process->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (survey->pages[middle].address + survey->pages[middle].bytes <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < process->first + process->count && survey->pages[low].address <= addr;
+    return page->address <= addr && addr < page->address + page->bytes;
 }
 
 static int by_address(const void *a, const void *b)
@@ -203,25 +195,39 @@ static int by_address(const void *a, const void *b)
     return one->page < other->page ? -1 : one->page > other->page;
 }
 
-static void find_extras(struct making *making)
+/* Neighbours that were not sampled themselves. Pages are in order: two cursors walk away from the page on both sides. */
+static void find_extras_of(struct making *making, const struct around *around)
 {
     const struct survey *survey = making->survey;
+    const struct nlens_page *page = &survey->pages[around->page];
+    const struct survey_process *process = survey_process_of(survey, page->pid);
+    const struct range *range = ranges_find(&process->ranges, page->address);
+    const struct nlens_page *below = page, *above = page, *first = &survey->pages[process->first],
+                            *last = first + process->count - 1;
+    uint64_t low = range ? range->start : 0, high = range ? range->end : UINT64_MAX;
     uint64_t step = making->machine->page_bytes;
+    for (uint32_t i = 1; i <= around->before && page->address - low >= i * step; i++) {
+        uint64_t addr = page->address - i * step;
+        while (below > first && below->address > addr)
+            below--;
+        if (!holds(below, addr))
+            array_push(&making->extras, (struct extra){addr, page->pid, making->wishes[around->page]});
+    }
+    for (uint32_t i = 1; i <= around->after && high - page->address > i * step; i++) {
+        uint64_t addr = page->address + i * step;
+        while (above < last && above->address + above->bytes <= addr)
+            above++;
+        if (!holds(above, addr))
+            array_push(&making->extras, (struct extra){addr, page->pid, making->wishes[around->page]});
+    }
+}
+
+static void find_extras(struct making *making)
+{
     array_each (&making->arounds, struct around, around) {
-        const struct nlens_page *page = &survey->pages[around->page];
-        const struct survey_process *process = survey_process_of(survey, page->pid);
-        const struct range *range = ranges_find(&process->ranges, page->address);
-        uint64_t low = range ? range->start : 0, high = range ? range->end : UINT64_MAX;
-        if (page->flags & NLENS_PAGE_HUGE)
-            continue; /* its neighbours are in it */
-        for (uint32_t i = 1; i <= around->before || i <= around->after; i++) {
-            uint64_t sides[2] = {page->address - i * step, page->address + i * step};
-            bool wanted[2] = {i <= around->before && page->address - low >= i * step, i <= around->after};
-            for (unsigned side = 0; side < 2; side++)
-                if (wanted[side] && sides[side] >= low && sides[side] < high &&
-                    making->extras.count < 4 * making->limits->pages && !is_sampled(survey, process, sides[side]))
-                    array_push(&making->extras, (struct extra){sides[side], page->pid, making->wishes[around->page]});
-        }
+        bool huge = making->survey->pages[around->page].flags & NLENS_PAGE_HUGE; /* its neighbours are in it */
+        if (!huge && making->extras.count < 4 * making->limits->pages)
+            find_extras_of(making, around);
     }
     array_sort(&making->extras, by_address);
 }
