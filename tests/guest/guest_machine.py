@@ -105,6 +105,8 @@ def arguments(kernel_image, initrd, wanted):
              "-smp", f"{len(with_cpus) * cpus},sockets={len(with_cpus)},cores={cpus}", "-m", f"{nodes * wanted.memory}M",
              "-nodefaults", "-no-reboot", "-display", "none", "-kernel", str(kernel_image), "-initrd", str(initrd),
              "-append", f"console=ttyS0 quiet oops=panic panic=-1 nokaslr transparent_hugepage=madvise {wanted.kernel}"]
+    if wanted.count is not None:
+        words += ["-icount", f"shift={wanted.count},sleep=off"]
     for node in range(nodes):
         words += ["-object", f"memory-backend-ram,id=memory{node},size={wanted.memory}M"]
     for node in range(nodes):
