@@ -59,6 +59,16 @@ static uint64_t move_planned(char *array, size_t count, uint32_t from, uint32_t 
     return took;
 }
 
+/* The first calls after a boot wait for other CPUs to hand over pages they have just got. */
+static void warm_up(void)
+{
+    enum { COUNT = 64, TIMES = 50 };
+    static char array[COUNT * PAGE] __attribute__((aligned(PAGE))) = {1};
+    memset(array, 1, sizeof array);
+    for (uint32_t i = 0; i < TIMES; i++)
+        move_bare(array, COUNT, i % 2);
+}
+
 static void measure(size_t count, uint32_t from, uint32_t to, const struct memory *memory, long rounds)
 {
     uint64_t bare = UINT64_MAX, planned = UINT64_MAX;
@@ -88,6 +98,7 @@ int main(int argc, char **argv)
         return 1;
     }
     struct memory memory = memory_kernel(topology);
+    warm_up();
     for (size_t way = 0; way < sizeof ways / sizeof *ways; way++)
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
             measure(counts[i], ways[way][0], ways[way][1], &memory, rounds);
