@@ -78,7 +78,7 @@ const struct perf_event_header *perf_ring_peek(struct perf_ring *ring)
         return NULL;
     const struct perf_event_header *record = (const struct perf_event_header *)(ring->data + at);
     size_t size = record->size; /* records are 8-aligned, so their heads never wrap */
-    if (size < sizeof *record || size > filled) {
+    if (size < sizeof *record || size % 8 || size > filled || size > ring->size) {
         ring->tail = head;
         return NULL;
     }

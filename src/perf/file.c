@@ -246,7 +246,8 @@ static int follow(struct perf_file *file, uint64_t size, const char *what, struc
         file->aux = mem_resize(file->aux, size);
         file->aux_capacity = size;
     }
-    memcpy(file->aux, both + file->pending, size);
+    if (size)
+        memcpy(file->aux, both + file->pending, size);
     file->pending += size;
     return 0;
 }

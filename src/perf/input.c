@@ -3,7 +3,6 @@
 
 #include "base/mem.h"
 
-#include <byteswap.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -76,42 +75,4 @@ int perf_input_seek(struct perf_input *input, uint64_t offset)
     input->start = input->end = 0;
     input->offset = offset;
     return 0;
-}
-
-const uint8_t *perf_walk_bytes(struct perf_walk *walk, uint64_t size)
-{
-    if (size > (uint64_t)(walk->end - walk->at)) {
-        walk->short_of = true;
-        walk->at = walk->end;
-        return NULL;
-    }
-    walk->at += size;
-    return walk->at - size;
-}
-
-uint16_t perf_walk16(struct perf_walk *walk)
-{
-    uint16_t value = 0;
-    const uint8_t *at = perf_walk_bytes(walk, sizeof value);
-    if (at)
-        memcpy(&value, at, sizeof value);
-    return walk->swapped ? bswap_16(value) : value;
-}
-
-uint32_t perf_walk32(struct perf_walk *walk)
-{
-    uint32_t value = 0;
-    const uint8_t *at = perf_walk_bytes(walk, sizeof value);
-    if (at)
-        memcpy(&value, at, sizeof value);
-    return walk->swapped ? bswap_32(value) : value;
-}
-
-uint64_t perf_walk64(struct perf_walk *walk)
-{
-    uint64_t value = 0;
-    const uint8_t *at = perf_walk_bytes(walk, sizeof value);
-    if (at)
-        memcpy(&value, at, sizeof value);
-    return walk->swapped ? bswap_64(value) : value;
 }

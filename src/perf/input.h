@@ -4,9 +4,11 @@
 
 #include "base/error.h"
 
+#include <byteswap.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct perf_input {
     int fd;
@@ -32,9 +34,43 @@ struct perf_walk {
     bool swapped, short_of;
 };
 
-uint16_t perf_walk16(struct perf_walk *walk);
-uint32_t perf_walk32(struct perf_walk *walk);
-uint64_t perf_walk64(struct perf_walk *walk);
-const uint8_t *perf_walk_bytes(struct perf_walk *walk, uint64_t size); /* NULL when there are fewer */
+/* `size` bytes in one piece; NULL when there are fewer. Here and not in a source file: a sample is a dozen of these. */
+static inline const uint8_t *perf_walk_bytes(struct perf_walk *walk, uint64_t size)
+{
+    if (size > (uint64_t)(walk->end - walk->at)) {
+        walk->short_of = true;
+        walk->at = walk->end;
+        return NULL;
+    }
+    walk->at += size;
+    return walk->at - size;
+}
+
+static inline uint16_t perf_walk16(struct perf_walk *walk)
+{
+    uint16_t value = 0;
+    const uint8_t *at = perf_walk_bytes(walk, sizeof value);
+    if (at)
+        memcpy(&value, at, sizeof value);
+    return walk->swapped ? bswap_16(value) : value;
+}
+
+static inline uint32_t perf_walk32(struct perf_walk *walk)
+{
+    uint32_t value = 0;
+    const uint8_t *at = perf_walk_bytes(walk, sizeof value);
+    if (at)
+        memcpy(&value, at, sizeof value);
+    return walk->swapped ? bswap_32(value) : value;
+}
+
+static inline uint64_t perf_walk64(struct perf_walk *walk)
+{
+    uint64_t value = 0;
+    const uint8_t *at = perf_walk_bytes(walk, sizeof value);
+    if (at)
+        memcpy(&value, at, sizeof value);
+    return walk->swapped ? bswap_64(value) : value;
+}
 
 #endif
