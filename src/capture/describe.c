@@ -100,7 +100,7 @@ void describe_result(struct recorder_result *result, const struct sink *sink, co
 {
     /* Ticks skipped on purpose are no drops: they are told, but weigh nothing. */
     static const enum loss_cause weighty[] = {LOSS_RING_FULL,   LOSS_SAMPLE_FULL, LOSS_NO_RING, LOSS_PERF,
-                                              LOSS_STACK_TABLE, LOSS_DISK,        LOSS_MEMORY};
+                                              LOSS_STACK_TABLE, LOSS_DISK,        LOSS_MEMORY,  LOSS_AUX_FULL};
     struct rusage own;
     getrusage(RUSAGE_SELF, &own);
     result->samples = sink->counts[EVENT_SAMPLE];
@@ -155,6 +155,7 @@ struct trace_session *describe_ending(const struct recorder_result *result, cons
 void describe_means(struct recorder_result *result, const struct capture_options *options,
                     const struct capture_means *means)
 {
+    result->hardware = means->source != SOURCE_SOFT;
     if (options->samples == SAMPLES_NONE)
         snprintf(result->source, sizeof result->source, "none, as wished");
     else if (options->samples == SAMPLES_FAULTS)

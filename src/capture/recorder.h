@@ -8,6 +8,7 @@ struct recorder_result {
     int exit_status; /* what the command should end with when nothing failed: the program's */
     int signal;      /* that the program died of, or 0 */
     bool ran;        /* the program was started */
+    bool hardware;   /* the processor took the samples */
     uint64_t samples, objects, threads, processes;
     uint64_t untracked; /* programs that no agent spoke for */
     uint64_t bytes;     /* of the file */

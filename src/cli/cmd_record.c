@@ -142,8 +142,11 @@ static void summarise(const struct wishes *wishes, const struct recorder_result 
     fprintf(stderr, "numalens record: %" PRIu64 " samples, %" PRIu64 " objects in %s (", result->samples,
             result->objects, file);
     print_size(stderr, result->bytes);
-    fprintf(stderr, "); sampling took %.1f%% of the program's CPU time",
-            percent(result->handler_ns, result->target_cpu_ns));
+    if (result->hardware)
+        fprintf(stderr, "); sampled by the processor");
+    else
+        fprintf(stderr, "); sampling took %.1f%% of the program's CPU time",
+                percent(result->handler_ns, result->target_cpu_ns));
     if (result->drops)
         fprintf(stderr, "; %" PRIu64 " events lost", result->drops);
     bool usual = strcmp(file, "numalens.data") == 0;

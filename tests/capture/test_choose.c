@@ -255,6 +255,15 @@ static void test_table(void **state)
     assert_false(pmu_known_table(&known, "GenuineIntel-6-1-1"));
     assert_false(pmu_known_table(&known, "GenuineIntel-15-45-1"));
     assert_false(pmu_known_table(&known, "AuthenticAMD-25-1-1"));
+    char cpuid[64];
+    pmu_cpuid(cpuid, sizeof cpuid);
+    struct pmu_known ours;
+    if (pmu_known_pfm(&known)) { /* an Intel processor: libpfm4 and the table must agree */
+        if (pmu_known_table(&ours, cpuid))
+            assert_int_equal(known.loads & 0xffff, ours.loads);
+    } else {
+        assert_int_equal(known.loads, 0);
+    }
 }
 
 int main(void)

@@ -108,6 +108,7 @@ static void test_recording(void **state)
     if (code < 0)
         fail_msg("%s", err.text);
     assert_int_equal(result.exit_status, 7);
+    assert_true(result.hardware);
     assert_non_null(strstr(result.source, "Intel PEBS: cpu/mem-loads/"));
 
     struct trace_reader *reader = trace_reader_open(output, &err);

@@ -247,7 +247,7 @@ int pmu_choose(struct pmu_choice *choice, const char *sysfs, const char *cpuid, 
             choosers[one](&choosing);
     if (choice->count)
         return 0;
-    struct pmu_choice other;
+    struct pmu_choice other = {0};
     if (kind != PMU_ANY && pmu_choose(&other, sysfs, cpuid, PMU_ANY, wish, NULL) == 0)
         return error_set(err, -ENODEV, "there is no %s here, but %s: --source auto takes it", pmu_kind_name(kind),
                          pmu_kind_name(other.kind));

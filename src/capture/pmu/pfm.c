@@ -24,6 +24,7 @@ bool pmu_known_pfm(struct pmu_known *known)
                                         "MEM_INST_RETIRED:LATENCY_ABOVE_THRESHOLD:ldlat=3", NULL};
     static const char *const stores[] = {"MEM_TRANS_RETIRED:STORE_SAMPLE", "MEM_TRANS_RETIRED:PRECISE_STORE",
                                          "MEM_INST_RETIRED:ALL_STORES", "MEM_UOPS_RETIRED:ALL_STORES", NULL};
+    *known = (struct pmu_known){0};
     if (pfm_initialize() != PFM_SUCCESS)
         return false;
     *known = (struct pmu_known){.loads = first_of(loads), .stores = first_of(stores)};
