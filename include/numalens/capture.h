@@ -124,9 +124,41 @@ NLENS_API void nlens_session_get_stats(nlens_session *session, nlens_session_sta
 /* Where samples come from and why: "soft sampler (no PMU: ...)". Lives as long as the session. */
 NLENS_API const char *nlens_session_source(nlens_session *session);
 
+/* Whether the calling thread is the library's own: for programs that stand in front of malloc() and the like, and are
+ * called there by this library too. */
+NLENS_API bool nlens_is_own_thread(void);
+
 /* Stops, gives the callback and the file what is left, ends the file, and frees the session. An error is one of the
  * file's; the session is gone all the same. NULL is fine. */
 NLENS_API int nlens_session_close(nlens_session *session, nlens_error *err);
+
+/* ---- Counting ---------------------------------------------------------------------------------------------------- */
+
+/* The memory traffic of each node, by whatever the machine counts it with: the memory controllers, or resctrl. It is the
+ * whole machine's, whoever causes it, and mostly wants root (perf_event_paranoid). */
+typedef struct nlens_counting nlens_counting;
+
+typedef struct nlens_traffic {
+    int node;                       /* the kernel's number */
+    int nodes;                      /* how many nodes the figures are for: some counters serve several at once */
+    bool reads_known, writes_known; /* else only the total may be known */
+    bool total_known;
+    double reads, writes, total; /* bytes since nlens_counting_start, up to now or to the stop */
+    uint64_t reserved[4];
+} nlens_traffic;
+
+/* NULL when nothing counts memory traffic here; the error says what was tried. */
+NLENS_API nlens_counting *nlens_counting_new(nlens_error *err);
+NLENS_API const char *nlens_counting_source(nlens_counting *counting); /* "uncore: uncore_imc" */
+NLENS_API size_t nlens_counting_nodes(nlens_counting *counting);
+
+/* Counts begin at 0 with each start. Starting what runs and stopping what does not is -EALREADY. */
+NLENS_API int nlens_counting_start(nlens_counting *counting, nlens_error *err);
+NLENS_API int nlens_counting_stop(nlens_counting *counting, nlens_error *err);
+
+/* `index`: 0 to nlens_counting_nodes - 1. */
+NLENS_API int nlens_counting_read(nlens_counting *counting, size_t index, nlens_traffic *traffic, nlens_error *err);
+NLENS_API void nlens_counting_close(nlens_counting *counting); /* NULL is fine */
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,6 @@
 #include "agent/armed.h"
 #include "agent/attach.h"
 #include "agent/modules.h"
-#include "agent/real.h"
 #include "agent/ring.h"
 #include "agent/sampler.h"
 #include "agent/signals.h"
@@ -58,10 +57,4 @@ void join_refresh(void)
 bool join_alive(void)
 {
     return sampler_is_active();
-}
-
-int join_thread_create(pthread_t *thread, void *(*routine)(void *), void *argument)
-{
-    real_need();
-    return real.pthread_create(thread, NULL, routine, argument);
 }

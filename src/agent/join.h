@@ -7,7 +7,6 @@
 
 #include "wire/region.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 
 /* Why the sampler cannot be had. */
@@ -33,8 +32,5 @@ void join_refresh(void);
 
 /* False once the program took one of the sampler's signals away. */
 bool join_alive(void);
-
-/* pthread_create of libc, past anyone who stands in front of it. */
-int join_thread_create(pthread_t *thread, void *(*routine)(void *), void *argument);
 
 #endif

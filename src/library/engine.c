@@ -43,6 +43,7 @@ struct engine {
     struct kept kept;
     taken_array taken; /* of one round */
     uint64_t tended;
+    pthread_t thread;         /* known before it runs: others may stand in front of its start */
     _Atomic uint32_t own_tid; /* of the thread that empties the rings */
     _Atomic bool asleep;      /* until it is woken */
     int failure;              /* of the making */
@@ -417,14 +418,13 @@ static int make_region(struct error *err)
 static int start_pump(struct error *err)
 {
     sigset_t all, before;
-    pthread_t thread;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = join_thread_create(&thread, pump, NULL);
+    int code = pthread_create(&engine->thread, NULL, pump, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (code)
         return error_set(err, -code, "cannot start the thread that collects samples: %s", strerror(code));
-    pthread_detach(thread);
+    pthread_detach(engine->thread);
     return 0;
 }
 
@@ -487,4 +487,9 @@ int engine_need(struct error *err)
 bool engine_is_ours(void)
 {
     return engine && engine->pid == getpid();
+}
+
+bool nlens_is_own_thread(void)
+{
+    return engine && pthread_equal(pthread_self(), engine->thread);
 }
