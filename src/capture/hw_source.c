@@ -264,6 +264,17 @@ int hw_source_enable(struct hw_source *source, bool on)
     return 0;
 }
 
+struct draining {
+    struct hw_source *source;
+    const struct hw_listener *listener;
+};
+
+static void take(void *context, unsigned ring, const struct perf_event_header *record)
+{
+    struct draining *draining = context;
+    hw_reader_take(&draining->source->readers[ring], &draining->source->rings[ring], record, draining->listener);
+}
+
 double hw_source_drain(struct hw_source *source, uint64_t until, const struct hw_listener *listener)
 {
     double fullest = 0;
@@ -271,17 +282,7 @@ double hw_source_drain(struct hw_source *source, uint64_t until, const struct hw
         double filled = perf_ring_filled(&source->rings[i]);
         fullest = filled > fullest ? filled : fullest;
     }
-    struct perf_ring *ring;
-    uint64_t next;
-    while ((ring = perf_ring_oldest(source->rings, source->count, hw_reader_time, until, &next))) {
-        struct hw_reader *reader = &source->readers[ring - source->rings];
-        const struct perf_event_header *record;
-        while ((record = perf_ring_peek(ring)) && hw_reader_time(record) <= next) {
-            hw_reader_take(reader, ring, record, listener);
-            perf_ring_next(ring, record);
-        }
-        perf_ring_release(ring);
-    }
+    perf_ring_merge(source->rings, source->count, hw_reader_time, until, take, &(struct draining){source, listener});
     return fullest;
 }
 

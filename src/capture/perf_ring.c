@@ -108,26 +108,58 @@ double perf_ring_filled(const struct perf_ring *ring)
     return (double)(head - ring->tail) / (double)ring->size;
 }
 
-struct perf_ring *perf_ring_oldest(struct perf_ring *rings, unsigned count,
-                                   uint64_t (*time_of)(const struct perf_event_header *record), uint64_t until,
-                                   uint64_t *next)
+struct front { /* a buffer that has something, by the time of its oldest record */
+    uint64_t time;
+    unsigned ring;
+};
+
+/* Puts the front at `at` in its place below: each is no later than those at 2 * at + 1 and 2 * at + 2. */
+static void sink_front(struct front *fronts, unsigned count, unsigned at)
 {
-    struct perf_ring *first = NULL;
-    uint64_t first_time = UINT64_MAX;
-    *next = until;
-    for (unsigned i = 0; i < count; i++) {
-        const struct perf_event_header *record = perf_ring_peek(&rings[i]);
-        if (!record)
-            continue;
-        uint64_t time = time_of(record);
-        if (time < first_time) {
-            if (first_time < *next)
-                *next = first_time;
-            first_time = time;
-            first = &rings[i];
-        } else if (time < *next) {
-            *next = time;
-        }
+    struct front moving = fronts[at];
+    for (unsigned child; (child = 2 * at + 1) < count; at = child) {
+        child += child + 1 < count && fronts[child + 1].time < fronts[child].time;
+        if (moving.time <= fronts[child].time)
+            break;
+        fronts[at] = fronts[child];
     }
-    return first_time <= until ? first : NULL;
+    fronts[at] = moving;
+}
+
+static uint64_t second_time(const struct front *fronts, unsigned count, uint64_t otherwise)
+{
+    uint64_t time = otherwise;
+    for (unsigned i = 1; i <= 2 && i < count; i++)
+        time = fronts[i].time < time ? fronts[i].time : time;
+    return time;
+}
+
+void perf_ring_merge(struct perf_ring *rings, unsigned count,
+                     uint64_t (*time_of)(const struct perf_event_header *record), uint64_t until,
+                     void (*take)(void *context, unsigned ring, const struct perf_event_header *record), void *context)
+{
+    struct front *fronts = mem_alloc((count + 1) * sizeof *fronts);
+    const struct perf_event_header *record;
+    unsigned filled = 0;
+    for (unsigned i = 0; i < count; i++)
+        if ((record = perf_ring_peek(&rings[i])) && time_of(record) <= until)
+            fronts[filled++] = (struct front){time_of(record), i};
+    for (unsigned i = filled / 2; i-- > 0;)
+        sink_front(fronts, filled, i);
+    while (filled) {
+        struct perf_ring *ring = &rings[fronts[0].ring];
+        uint64_t next = second_time(fronts, filled, until);
+        while ((record = perf_ring_peek(ring)) && time_of(record) <= next) {
+            take(context, fronts[0].ring, record);
+            perf_ring_next(ring, record);
+        }
+        perf_ring_release(ring);
+        if (record && time_of(record) <= until)
+            fronts[0].time = time_of(record);
+        else
+            fronts[0] = fronts[--filled];
+        if (filled)
+            sink_front(fronts, filled, 0);
+    }
+    free(fronts);
 }

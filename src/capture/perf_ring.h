@@ -40,10 +40,9 @@ void perf_ring_release(struct perf_ring *ring);
 /* How full it is, of 1.0. */
 double perf_ring_filled(const struct perf_ring *ring);
 
-/* The buffer whose oldest record is the oldest of all and not after `until`, or NULL; `*next` gets the time up to which
- * no other buffer has one. */
-struct perf_ring *perf_ring_oldest(struct perf_ring *rings, unsigned count,
-                                   uint64_t (*time_of)(const struct perf_event_header *record), uint64_t until,
-                                   uint64_t *next);
+/* Hands the records of all buffers to `take` in order of time, up to `until`, and gives them back to the kernel. */
+void perf_ring_merge(struct perf_ring *rings, unsigned count,
+                     uint64_t (*time_of)(const struct perf_event_header *record), uint64_t until,
+                     void (*take)(void *context, unsigned ring, const struct perf_event_header *record), void *context);
 
 #endif

@@ -208,8 +208,10 @@ static void take_map(struct perf_source *source, const struct map_record *map, u
     tasks_map(&source->tasks, time, map->pid, &kept);
 }
 
-static void take(struct perf_source *source, const struct perf_event_header *record)
+static void take(void *context, unsigned ring, const struct perf_event_header *record)
 {
+    (void)ring;
+    struct perf_source *source = context;
     const struct task_record *task = (const struct task_record *)record;
     const struct comm_record *comm = (const struct comm_record *)record;
     uint64_t time = time_of(record);
@@ -251,17 +253,8 @@ double perf_source_drain(struct perf_source *source, uint64_t until)
         double filled = perf_ring_filled(&source->rings[i]);
         fullest = filled > fullest ? filled : fullest;
     }
-    struct perf_ring *ring;
-    uint64_t next;
     /* Processes fork on one CPU and end on another: only in order of time does that make sense. */
-    while ((ring = perf_ring_oldest(source->rings, source->ring_count, time_of, until, &next))) {
-        const struct perf_event_header *record;
-        while ((record = perf_ring_peek(ring)) && time_of(record) <= next) {
-            take(source, record);
-            perf_ring_next(ring, record);
-        }
-        perf_ring_release(ring);
-    }
+    perf_ring_merge(source->rings, source->ring_count, time_of, until, take, source);
     return fullest;
 }
 

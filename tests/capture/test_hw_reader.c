@@ -314,10 +314,58 @@ static void test_spe(void **state)
     unmake(made);
 }
 
+static void note_time(void *context, unsigned ring, const struct perf_event_header *record)
+{
+    struct {
+        uint64_t last, count;
+    } *order = context;
+    (void)ring;
+    assert_true(hw_reader_time(record) >= order->last);
+    order->last = hw_reader_time(record);
+    order->count++;
+}
+
+/* Rings of many CPUs come out as one, in order of time, up to a time. */
+static void test_merge(void **state)
+{
+    (void)state;
+    enum { RINGS = 37, EACH = 20 };
+    struct made *made[RINGS];
+    struct perf_ring rings[RINGS];
+    uint64_t random = 88172645463325252u;
+    unsigned early = 0;
+    for (unsigned i = 0; i < RINGS; i++) {
+        made[i] = make(SOURCE_PEBS, pebs_type);
+        uint64_t time = 1;
+        for (unsigned r = 0; r < (i % 5 ? EACH : 0); r++) { /* some are empty */
+            struct bytes record = {0};
+            random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+            time += random % 100;
+            early += time <= 700;
+            put_pebs(&record, time, 0x1000, 1);
+            write_record(made[i], &record);
+        }
+        rings[i] = made[i]->ring;
+    }
+    struct {
+        uint64_t last, count;
+    } order = {0};
+    perf_ring_merge(rings, RINGS, hw_reader_time, 700, note_time, &order);
+    assert_int_equal(order.count, early);
+    assert_true(order.last <= 700);
+    perf_ring_merge(rings, RINGS, hw_reader_time, UINT64_MAX, note_time, &order);
+    assert_int_equal(order.count, (RINGS - (RINGS + 4) / 5) * EACH);
+    for (unsigned i = 0; i < RINGS; i++) {
+        assert_int_equal(made[i]->header.data_tail, made[i]->head); /* given back */
+        unmake(made[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_pebs),     cmocka_unit_test(test_split),
                                        cmocka_unit_test(test_left_out), cmocka_unit_test(test_losses),
-                                       cmocka_unit_test(test_ibs),      cmocka_unit_test(test_spe)};
+                                       cmocka_unit_test(test_ibs),      cmocka_unit_test(test_spe),
+                                       cmocka_unit_test(test_merge)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
