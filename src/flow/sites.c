@@ -13,7 +13,8 @@
 
 enum {
     ROUNDS = 8,
-    USED_LOOKS = 32, /* below this, a difference in latency is chance */
+    USED_LOOKS = 32,   /* below this, a difference in latency is chance */
+    USED_LATENCY = 20, /* below this both are in caches, and it does not matter */
 };
 
 struct step { /* one logical frame of a chain */
@@ -185,7 +186,7 @@ static bool used_differently(const struct flow_totals *a, const struct flow_tota
         return true;
     double slow = share(a->latency_sum, a->latency_count), fast = share(b->latency_sum, b->latency_count);
     return looks_a >= USED_LOOKS && looks_b >= USED_LOOKS && slow > 0 && fast > 0 &&
-           (slow > 2 * fast || fast > 2 * slow);
+           ((slow > 2 * fast && slow > USED_LATENCY) || (fast > 2 * slow && fast > USED_LATENCY));
 }
 
 static int by_callee(const void *left, const void *right)

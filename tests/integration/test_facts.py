@@ -22,6 +22,10 @@ class Recording:
         self.trace, self.out, self.what = ended.trace, ended.out.decode(), "%s %s" % (program, mode)
         self.source = "patterns/%s.c" % program
 
+    def lost(self):
+        """Events that could not be kept; on a busy machine page faults may come faster than they are taken."""
+        return sum(nlens.report(self.trace)["dropped"].values())
+
     def rows(self, table, site, nodes):
         line = nlens.site_line(self.source, site)
         rows = nlens.report(self.trace, table, "--topology", verdicts.topology(nodes))[table]
@@ -140,15 +144,15 @@ def turns():
 def pages():
     for mode, recording, nodes in each("far_initialised", "bad", "good"):
         row, facts = recording.object("grid", nodes)
-        count = 8 * (1 << 20) * 8 // 4096
-        assert count <= facts["pages"] <= count + 1, facts["pages"]
+        count, lost = 8 * (1 << 20) * 8 // 4096, recording.lost()
+        assert count - lost <= facts["pages"] <= count + 1, "%d pages, %d events lost" % (facts["pages"], lost)
         same("moved", facts["pages_moved"], 0)
         same("nodes", sorted(row["homes"]), ["0"] if mode == "bad" else sorted(str(n) for n in range(nodes)))
         touched = sorted(user["touched"] for user in facts["users"] if user["touched"] > 2)
         if mode == "bad":
-            assert len(touched) == 1 and touched[0] >= count, touched
+            assert len(touched) == 1 and touched[0] >= count - lost, touched
         else:
-            assert len(touched) == 8 and touched[0] >= count // 8 - 2, touched
+            assert len(touched) == 8 and touched[0] >= count // 8 - 2 - lost, touched
 
 
 @check("pages with private objects of several nodes' threads on them")
