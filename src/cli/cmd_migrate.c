@@ -53,7 +53,7 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
-enum { INTERVALS_KEPT = 65536 }; /* for JSON */
+enum { INTERVALS_KEPT = 16384 }; /* for JSON */
 
 struct migrate_command {
     struct sampling_options sampling;

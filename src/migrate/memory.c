@@ -16,9 +16,9 @@
 
 /* --- the kernel --- */
 
-/* Large enough that entering the kernel costs nothing beside moving, small enough that a call soon ends: the target's
- * threads that fault meanwhile wait for its memory lock. */
-enum { BATCH = 2048, STUCK_MOST = 8, UNTOLD = INT32_MIN, BLOCK_SHIFT = 21 };
+/* Each call makes the kernel drain per-CPU lists on every CPU, which costs as much as moving hundreds of pages: few large
+ * calls. Inside, the kernel takes the target's memory lock for short stretches only. */
+enum { BATCH = 1 << 16, STUCK_MOST = 8, UNTOLD = INT32_MIN, BLOCK_SHIFT = 21 };
 
 static int kernel_locate(void *context, uint32_t pid, const uint64_t *pages, size_t count, int32_t *homes,
                          struct error *err)
@@ -35,6 +35,7 @@ static int explain(struct error *err, uint32_t pid, int cause)
 {
     switch (cause) {
     case ESRCH:
+    case EINVAL: /* it has no memory any more: it is just ending */
         return error_set(err, -ESRCH, "process %u is gone", pid);
     case EPERM:
         return error_set(err, -EPERM,
@@ -47,9 +48,9 @@ static int explain(struct error *err, uint32_t pid, int cause)
 }
 
 struct batch { /* what is left of one, put together at its front */
-    uint64_t pages[BATCH];
-    int nodes[BATCH], status[BATCH], now[BATCH];
-    uint32_t place[BATCH]; /* in the caller's arrays */
+    uint64_t *pages;
+    int *nodes, *status, *now;
+    size_t *place; /* in the caller's arrays */
     size_t count;
 };
 
@@ -65,7 +66,7 @@ static int call_kernel(struct batch *batch, uint32_t pid, int32_t *answers, stru
     int cause = left < 0 ? errno : left > 0 ? EBUSY : 0;
     if (cause && home_query((pid_t)pid, batch->pages, batch->count, batch->now, err) < 0)
         return err ? err->code : -cause;
-    if (cause == ESRCH || cause == EPERM)
+    if (cause == ESRCH || cause == EINVAL || cause == EPERM)
         return explain(err, pid, cause);
     size_t remain = 0;
     for (size_t i = 0; i < batch->count; i++) {
@@ -107,32 +108,48 @@ static int move_batch(struct batch *batch, uint32_t pid, int32_t *answers, struc
     return 0;
 }
 
+static void batch_start(struct batch *batch, size_t room)
+{
+    batch->pages = mem_alloc(room * sizeof *batch->pages);
+    batch->nodes = mem_alloc(room * sizeof *batch->nodes);
+    batch->status = mem_alloc(room * sizeof *batch->status);
+    batch->now = mem_alloc(room * sizeof *batch->now);
+    batch->place = mem_alloc(room * sizeof *batch->place);
+}
+
+static void batch_end(struct batch *batch)
+{
+    free(batch->pages);
+    free(batch->nodes);
+    free(batch->status);
+    free(batch->now);
+    free(batch->place);
+}
+
 static int kernel_move(void *context, uint32_t pid, const uint64_t *pages, const uint32_t *nodes, size_t count,
                        int32_t *answers, struct error *err)
 {
     const struct topology *topology = context;
     struct batch batch;
-    for (size_t i = 0; i < count; i++)
-        answers[i] = -ESRCH;
-    for (size_t done = 0; done < count;) {
+    int code = 0;
+    batch_start(&batch, count < BATCH ? count + 1 : BATCH);
+    for (size_t done = 0; done < count && code == 0;) {
         batch.count = count - done < BATCH ? count - done : BATCH;
         for (size_t i = 0; i < batch.count; i++) {
             batch.pages[i] = pages[done + i];
             batch.nodes[i] = topology->nodes[nodes[done + i]].os_index;
-            batch.place[i] = (uint32_t)(done + i);
+            batch.place[i] = done + i;
         }
         size_t ends = done + batch.count;
-        int code = move_batch(&batch, pid, answers, err);
-        if (code < 0) {
-            for (size_t i = done; i < count; i++)
-                answers[i] = code;
-            return code;
-        }
-        for (; done < ends; done++)
+        code = move_batch(&batch, pid, answers, err);
+        for (size_t i = done; code < 0 && i < count; i++)
+            answers[i] = code;
+        for (; code == 0 && done < ends; done++)
             if (answers[done] >= 0)
                 answers[done] = topology_node_index(topology, answers[done]);
     }
-    return 0;
+    batch_end(&batch);
+    return code;
 }
 
 static void kernel_close(void *context)

@@ -54,7 +54,10 @@ static void judge(struct moved *moved, struct plan_move *move, int32_t answer, s
         history_moved(history, move->pid, move->page, interval);
         return;
     }
-    moved->failed[answer < 0 ? failure_of(answer) : FAILED_BUSY]++;
+    enum move_failure why = answer < 0 ? failure_of(answer) : FAILED_BUSY;
+    moved->failed[why]++;
+    if (why == FAILED_NO_MEMORY)
+        moved->no_memory_on[move->to / 64] |= (uint64_t)1 << move->to % 64;
     history_failed(history, move->pid, move->page, interval);
     move->to = move->from;
 }

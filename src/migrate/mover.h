@@ -22,7 +22,8 @@ const char *move_failure_name(enum move_failure why);
 struct moved {
     uint64_t pages, bytes;
     uint64_t failed[MOVE_FAILURES];
-    struct error failure; /* the first call that failed as a whole, code 0 when none did */
+    uint64_t no_memory_on[TOPOLOGY_MAX_NODES / 64]; /* a bit for each node that had no room */
+    struct error failure;                           /* the first call that failed as a whole, code 0 when none did */
 };
 
 /* Moves what is in `plan`. Of moves that fail it tells `history`; moves[i].to of those becomes moves[i].from. */

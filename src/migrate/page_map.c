@@ -10,7 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PAGE_BITS = 45, PARTS = 64, NONE = -1 }; /* 57-bit addresses, pages of at least 4 KiB */
+enum { PAGE_BITS = 45, PARTS = 64, NONE = -1, AHEAD = 16 }; /* 57-bit addresses, pages of at least 4 KiB */
+
+#define PAGE_MASK (((uint64_t)1 << PAGE_BITS) - 1)
 
 struct entry {
     uint32_t thread, node;
@@ -77,7 +79,7 @@ static uint64_t key_of(struct page_map *map, uint32_t pid, uint64_t addr)
         *index = map->pids.count;
         array_push(&map->pids, pid);
     }
-    return *index << PAGE_BITS | (addr >> map->shift & (((uint64_t)1 << PAGE_BITS) - 1));
+    return *index << PAGE_BITS | (addr >> map->shift & PAGE_MASK);
 }
 
 static struct slot *slot_of(struct page_map *map, uint64_t key)
@@ -125,27 +127,54 @@ void page_map_add(struct page_map *map, const struct page_access *access)
     }
 }
 
+static int by_pid(const void *a, const void *b)
+{
+    uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
+    return one < other ? -1 : one > other;
+}
+
+/* Numbers processes by their pids, so that the order of pages is the same in every interval. */
+static void order_processes(struct page_map *map)
+{
+    if (map->pids.count < 2)
+        return;
+    uint32_t *rank = mem_alloc(map->pids.count * sizeof *rank), *former = mem_alloc(map->pids.count * sizeof *former);
+    memcpy(former, map->pids.items, map->pids.count * sizeof *former);
+    array_sort(&map->pids, by_pid);
+    for (size_t i = 0; i < map->pids.count; i++)
+        *map64_find(&map->index_of_pid, map->pids.items[i]) = i;
+    for (size_t i = 0; i < map->pids.count; i++)
+        rank[i] = (uint32_t)*map64_find(&map->index_of_pid, former[i]);
+    map64_free(&map->slot_of_key);
+    for (size_t i = 0; i < map->slots.count; i++) {
+        uint64_t key = map->slots.items[i].key;
+        map->slots.items[i].key = (uint64_t)rank[key >> PAGE_BITS] << PAGE_BITS | (key & PAGE_MASK);
+    }
+    free(rank);
+    free(former);
+}
+
 /* Bytes of the keys that are all alike need no pass: mostly three or four of eight remain. */
 static void sort_slots(struct page_map *map)
 {
-    size_t count = map->slots.count;
+    size_t count = map->slots.count, (*places)[257] = mem_zalloc(8 * sizeof *places);
+    for (size_t i = 0; i < count; i++)
+        for (unsigned byte = 0; byte < 8; byte++)
+            places[byte][(map->slots.items[i].key >> 8 * byte & 255) + 1]++;
     if (map->sorted_room < count) {
         map->sorted_room = map->slots.capacity;
         map->sorted = mem_resize(map->sorted, map->sorted_room * sizeof *map->sorted);
     }
-    for (unsigned shift = 0; shift < 64; shift += 8) {
-        size_t places[257] = {0};
-        for (size_t i = 0; i < count; i++)
-            places[(map->slots.items[i].key >> shift & 255) + 1]++;
+    for (unsigned byte = 0; byte < 8; byte++) {
         bool alike = false;
         for (unsigned value = 0; value < 256; value++) {
-            alike |= places[value + 1] == count;
-            places[value + 1] += places[value];
+            alike |= places[byte][value + 1] == count;
+            places[byte][value + 1] += places[byte][value];
         }
         if (alike)
             continue;
         for (size_t i = 0; i < count; i++)
-            map->sorted[places[map->slots.items[i].key >> shift & 255]++] = map->slots.items[i];
+            map->sorted[places[byte][map->slots.items[i].key >> 8 * byte & 255]++] = map->slots.items[i];
         struct slot *other = map->slots.items;
         map->slots.items = map->sorted;
         map->sorted = other;
@@ -153,18 +182,34 @@ static void sort_slots(struct page_map *map)
         map->slots.capacity = map->sorted_room;
         map->sorted_room = room;
     }
+    free(places);
+}
+
+/* Lists lie scattered: fetch those of the pages that come next. */
+static void fetch_ahead(const struct page_map *map, size_t page)
+{
+    if (page + AHEAD < map->slots.count && map->slots.items[page + AHEAD].first != NONE)
+        __builtin_prefetch(&map->entries.items[map->slots.items[page + AHEAD].first]);
+    if (page + AHEAD / 2 >= map->slots.count || map->slots.items[page + AHEAD / 2].first == NONE)
+        return;
+    int32_t next = map->entries.items[map->slots.items[page + AHEAD / 2].first].next;
+    if (next != NONE)
+        __builtin_prefetch(&map->entries.items[next]);
 }
 
 void page_map_survey(struct page_map *map, struct nlens_page **pages, size_t *page_count,
                      struct nlens_access **accesses)
 {
+    order_processes(map);
     sort_slots(map);
+    map64_free(&map->slot_of_key); /* slots have moved */
     map->pages.count = map->accesses.count = 0;
     array_reserve(&map->pages, map->slots.count);
     array_reserve(&map->accesses, map->entries.count);
     array_each (&map->slots, struct slot, slot) {
+        fetch_ahead(map, (size_t)(slot - map->slots.items));
         struct nlens_page page = {
-            .address = (slot->key & (((uint64_t)1 << PAGE_BITS) - 1)) << map->shift,
+            .address = (slot->key & PAGE_MASK) << map->shift,
             .bytes = (uint64_t)1 << map->shift,
             .pid = map->pids.items[slot->key >> PAGE_BITS],
             .home = NLENS_NOWHERE,

@@ -156,6 +156,8 @@ static bool has_room(struct making *making, uint32_t to, uint64_t bytes)
 static void weigh_wishes(struct making *making)
 {
     const struct survey *survey = making->survey;
+    array_reserve(making->plan,
+                  making->plan->wishes < survey->page_count ? making->plan->wishes + 1 : survey->page_count);
     for (size_t p = 0; p < survey->process_count; p++) {
         const struct survey_process *process = &survey->processes[p];
         for (size_t i = process->first; i < process->first + process->count; i++) {
@@ -182,11 +184,6 @@ static void weigh_wishes(struct making *making)
 
 /* --- neighbours --- */
 
-static bool holds(const struct nlens_page *page, uint64_t addr)
-{
-    return page->address <= addr && addr < page->address + page->bytes;
-}
-
 static int by_address(const void *a, const void *b)
 {
     const struct extra *one = a, *other = b;
@@ -195,39 +192,48 @@ static int by_address(const void *a, const void *b)
     return one->page < other->page ? -1 : one->page > other->page;
 }
 
-/* Neighbours that were not sampled themselves. Pages are in order: two cursors walk away from the page on both sides. */
-static void find_extras_of(struct making *making, const struct around *around)
+static void add_extra(struct making *making, uint64_t page, uint32_t pid, uint32_t to)
 {
-    const struct survey *survey = making->survey;
-    const struct nlens_page *page = &survey->pages[around->page];
-    const struct survey_process *process = survey_process_of(survey, page->pid);
+    if (making->extras.count < 4 * making->limits->pages)
+        array_push(&making->extras, (struct extra){page, pid, to});
+}
+
+/* Pages are in order, so those of the view that lie around one are its neighbours in the list. */
+static void find_around(struct making *making, const struct around *around, const struct survey_process *process)
+{
+    const struct nlens_page *pages = making->survey->pages, *page = &pages[around->page];
     const struct range *range = ranges_find(&process->ranges, page->address);
-    const struct nlens_page *below = page, *above = page, *first = &survey->pages[process->first],
-                            *last = first + process->count - 1;
     uint64_t low = range ? range->start : 0, high = range ? range->end : UINT64_MAX;
-    uint64_t step = making->machine->page_bytes;
-    for (uint32_t i = 1; i <= around->before && page->address - low >= i * step; i++) {
-        uint64_t addr = page->address - i * step;
-        while (below > first && below->address > addr)
-            below--;
-        if (!holds(below, addr))
-            array_push(&making->extras, (struct extra){addr, page->pid, making->wishes[around->page]});
-    }
-    for (uint32_t i = 1; i <= around->after && high - page->address > i * step; i++) {
+    uint64_t step = making->machine->page_bytes, end = process->first + process->count;
+    uint32_t to = making->wishes[around->page];
+    size_t known = around->page;
+    for (uint64_t i = 1; i <= around->after && high - page->address > i * step; i++) {
         uint64_t addr = page->address + i * step;
-        while (above < last && above->address + above->bytes <= addr)
-            above++;
-        if (!holds(above, addr))
-            array_push(&making->extras, (struct extra){addr, page->pid, making->wishes[around->page]});
+        while (known < end && pages[known].address + pages[known].bytes <= addr)
+            known++;
+        if (known == end || pages[known].address > addr)
+            add_extra(making, addr, page->pid, to);
+    }
+    known = around->page;
+    for (uint64_t i = 1; i <= around->before && page->address - low >= i * step; i++) {
+        uint64_t addr = page->address - i * step;
+        while (known > process->first && pages[known].address > addr)
+            known--;
+        if (pages[known].address > addr || pages[known].address + pages[known].bytes <= addr)
+            add_extra(making, addr, page->pid, to);
     }
 }
 
 static void find_extras(struct making *making)
 {
+    const struct survey *survey = making->survey;
+    const struct survey_process *process = survey->processes;
     array_each (&making->arounds, struct around, around) {
-        bool huge = making->survey->pages[around->page].flags & NLENS_PAGE_HUGE; /* its neighbours are in it */
-        if (!huge && making->extras.count < 4 * making->limits->pages)
-            find_extras_of(making, around);
+        const struct nlens_page *page = &survey->pages[around->page];
+        if (page->pid != process->pid)
+            process = survey_process_of(survey, page->pid);
+        if (!(page->flags & NLENS_PAGE_HUGE)) /* else its neighbours are in it */
+            find_around(making, around, process);
     }
     array_sort(&making->extras, by_address);
 }

@@ -133,8 +133,19 @@ static uint32_t best_group(const struct nlens_machine *machine, const uint64_t *
     return best;
 }
 
+static uint32_t most_of_all(const struct nlens_machine *machine, const uint64_t *counts, int32_t home)
+{
+    uint32_t best = home >= 0 && (uint32_t)home < machine->node_count ? (uint32_t)home : 0;
+    for (uint32_t node = 0; node < machine->node_count; node++)
+        if (counts[node] > counts[best])
+            best = node;
+    return best;
+}
+
 uint32_t policy_descend(const struct nlens_machine *machine, const uint64_t *counts, int32_t home)
 {
+    if (machine->level_count < 2)
+        return most_of_all(machine, counts, home);
     const uint32_t *outer = NULL;
     uint32_t inside = 0;
     for (uint32_t level = 0; level < machine->level_count; level++) {

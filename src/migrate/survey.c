@@ -52,6 +52,8 @@ static void merge_accesses(struct nlens_page *into, const struct nlens_page *fro
 static size_t merge_huge(struct survey *survey, struct survey_process *process, const bool *huge, size_t to)
 {
     size_t first = to;
+    if (process->ranges.count == 0 && first == process->first)
+        return to + process->count; /* nothing is known, nothing has moved up */
     for (size_t i = 0; i < process->count; i++) {
         struct nlens_page page = survey->pages[process->first + i];
         const struct range *range = ranges_find(&process->ranges, page.address);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+enum { CLOSED_FIRST = 4, CLOSED_MOST = 64 }; /* intervals */
 enum stage { STAGE_LOCATE, STAGE_POLICY, STAGE_MOVE };
 
 struct worker {
@@ -25,6 +26,10 @@ struct worker {
     struct worker_job *job, *done;
     bool stop;
     _Atomic int stage;
+    /* Nodes that had no room: closed for a while, twice as long each time. Asking a full node makes the kernel look for
+     * memory to free, which takes long. */
+    uint64_t closed_until[TOPOLOGY_MAX_NODES];
+    uint32_t closed_for[TOPOLOGY_MAX_NODES];
 };
 
 void worker_pin(int cpu)
@@ -42,11 +47,27 @@ void worker_pin(int cpu)
 }
 
 /* Nodes that the first process may use: what policies see as open. Moves are checked process by process. */
-static void look_at_machine(struct worker *worker, const struct survey *survey)
+static void look_at_machine(struct worker *worker, const struct survey *survey, uint64_t interval)
 {
     machine_refresh(worker->machine, worker->options->topology);
+    struct nlens_node *nodes = (struct nlens_node *)worker->machine->nodes;
+    for (uint32_t i = 0; i < worker->machine->node_count; i++)
+        if (interval <= worker->closed_until[i])
+            nodes[i].free = 0;
     if (survey->process_count && !survey->processes->gone)
         machine_open(worker->machine, survey->processes->open);
+}
+
+static void close_full_nodes(struct worker *worker, const struct loop_interval *interval)
+{
+    for (uint32_t i = 0; i < worker->machine->node_count; i++) {
+        if (!(interval->moved.no_memory_on[i / 64] >> i % 64 & 1))
+            continue;
+        bool again = worker->closed_for[i] && interval->number <= worker->closed_until[i] + CLOSED_FIRST;
+        uint32_t length = again ? worker->closed_for[i] * 2 : CLOSED_FIRST;
+        worker->closed_for[i] = length < CLOSED_MOST ? length : CLOSED_MOST;
+        worker->closed_until[i] = interval->number + worker->closed_for[i];
+    }
 }
 
 /* As if every move had been made, each page once. */
@@ -79,7 +100,7 @@ static void do_job(struct worker *worker, struct worker_job *job)
     interval->lost = page_map_lost(job->map);
     interval->threads = page_map_threads(job->map);
     survey_make(&survey, job->map, worker->memory, options->topology, !options->topology->pretended);
-    look_at_machine(worker, &survey);
+    look_at_machine(worker, &survey, interval->number);
     interval->pages = survey.page_count;
     interval->huge = survey.huge;
     interval->known = survey.known;
@@ -104,6 +125,7 @@ static void do_job(struct worker *worker, struct worker_job *job)
         pretend_moves(worker, job);
     else
         mover_run(&interval->moved, &job->plan, worker->memory, worker->history, interval->number);
+    close_full_nodes(worker, interval);
     survey_free(&survey);
     page_map_clear(job->map);
     interval->locate_ns = located - start;

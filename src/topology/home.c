@@ -18,6 +18,7 @@ static int explain(struct error *err, pid_t pid, int cause)
                          "a container with --cap-add SYS_PTRACE or a seccomp profile that allows move_pages",
                          pid, strerror(cause));
     case ESRCH:
+    case EINVAL: /* it has no memory any more: it is just ending */
         return error_set(err, -ESRCH, "process %d is gone", pid);
     case ENOSYS:
         return error_set(err, -ENOSYS,

@@ -149,7 +149,9 @@ static void test_interleave_shared(void **state)
     (void)state;
     enum { SHARED = 400 };
     struct bench bench;
+    struct policy policy;
     bench_start(&bench, machine_of("numa:4 core:1"));
+    assert_int_equal(policy_open(&policy, "interleave-shared", bench.machine, NULL), 0);
     for (uint64_t page = 1; page <= SHARED; page++) {
         lies(&bench.toy, page, 0);
         for (uint32_t node = 0; node < 4; node++)
@@ -157,7 +159,7 @@ static void test_interleave_shared(void **state)
     }
     touch(bench.map, 1000, 2, 2, 8); /* one node's own */
     lies(&bench.toy, 1000, 0);
-    bench_plan(&bench, &policy_interleave, NULL, 1);
+    bench_plan(&bench, policy.type, policy.self, 1);
     unsigned counts[4] = {SHARED};
     for (uint64_t page = 1; page <= SHARED; page++) {
         int to = goes_to(&bench.plan, page);
@@ -174,8 +176,40 @@ static void test_interleave_shared(void **state)
     /* Once spread, they stay. */
     for (size_t i = 0; i < bench.plan.count; i++)
         lies(&bench.toy, bench.plan.items[i].page >> page_shift(), bench.plan.items[i].to);
-    bench_plan(&bench, &policy_interleave, NULL, 50);
+    bench_plan(&bench, policy.type, policy.self, 50);
     assert_in_range(bench.plan.count, 0, 8);
+    policy_close(&policy);
+    bench_end(&bench);
+}
+
+/* Seen from one node at a time, but from two in the course of a few intervals: not moved to and fro. */
+static void test_interleave_remembers(void **state)
+{
+    (void)state;
+    struct bench bench;
+    struct policy policy;
+    bench_start(&bench, machine_of("numa:2 core:1"));
+    assert_int_equal(policy_open(&policy, "interleave-shared", bench.machine, NULL), 0);
+    lies(&bench.toy, 1, 0);
+    unsigned moves = 0;
+    for (uint64_t interval = 1; interval <= 40; interval++) {
+        page_map_clear(bench.map);
+        touch(bench.map, 1, 1, interval % 2, 2);
+        bench_plan(&bench, policy.type, policy.self, interval);
+        if (bench.plan.count)
+            lies(&bench.toy, 1, bench.plan.items[0].to);
+        moves += bench.plan.count > 0;
+    }
+    assert_in_range(moves, 0, 2);
+    for (uint64_t interval = 41; interval <= 80; interval++) { /* one node only, for long: its own */
+        page_map_clear(bench.map);
+        touch(bench.map, 1, 1, 1, 2);
+        bench_plan(&bench, policy.type, policy.self, interval);
+        if (bench.plan.count)
+            lies(&bench.toy, 1, bench.plan.items[0].to);
+    }
+    assert_int_equal(*map64_find(&bench.toy.homes, 1), 1);
+    policy_close(&policy);
     bench_end(&bench);
 }
 
@@ -237,11 +271,17 @@ static void test_plugin(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_access_takes_the_most), cmocka_unit_test(test_access_goes_by_groups),
-        cmocka_unit_test(test_access_deep_hierarchy), cmocka_unit_test(test_latency_weighs),
-        cmocka_unit_test(test_latency_without_times), cmocka_unit_test(test_neighbours_go_along),
-        cmocka_unit_test(test_interleave_shared),     cmocka_unit_test(test_none),
-        cmocka_unit_test(test_what_cannot_be_had),    cmocka_unit_test(test_plugin),
+        cmocka_unit_test(test_access_takes_the_most),
+        cmocka_unit_test(test_access_goes_by_groups),
+        cmocka_unit_test(test_access_deep_hierarchy),
+        cmocka_unit_test(test_latency_weighs),
+        cmocka_unit_test(test_latency_without_times),
+        cmocka_unit_test(test_neighbours_go_along),
+        cmocka_unit_test(test_interleave_shared),
+        cmocka_unit_test(test_interleave_remembers),
+        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_what_cannot_be_had),
+        cmocka_unit_test(test_plugin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

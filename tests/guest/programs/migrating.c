@@ -1,0 +1,315 @@
+/* migrating.c - arrays that a migrating tool should move, or leave alone; run where there are four nodes.
+ *     far          made on node 0, used from node 3
+ *     follow       likewise, and half-way the thread moves on to node 1
+ *     fight        one page, used by threads on nodes 1 and 2 in turn
+ *     shared       made on node 0, read by a thread on each node
+ *     bound        made on node 0 and bound there, used from node 3
+ *     twins        shared memory that a child process has too, made on node 0, used from node 3
+ *     huge         as far, in one huge page
+ *     full         as far, while node 3 is filled up
+ *     dies         as far; unmaps its array half-way, then kills itself
+ *     execs        as far, then begins itself anew as far
+ *     stops        as far; stops itself half-way, until a child wakes it
+ *     as UID COMMAND...   runs COMMAND as that user
+ * With LINGER in the environment it goes on reading, once its sum is known, until the pages have gone where they should, at
+ * most for 40 seconds. With READY, makes that file when the array is filled.
+ * Prints a sum that depends on nothing but its arguments, then on which nodes the pages are. */
+#include <errno.h>
+#include <linux/mempolicy.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, HUGE = 2 << 20, NODES = 4, TURNS = 40 };
+
+static size_t pages = 64;
+static long rounds = 3000;
+static long *array;
+static size_t words;
+
+static void need(int good, const char *what)
+{
+    if (!good) {
+        printf("%s: %s\n", what, strerror(errno));
+        exit(1);
+    }
+}
+
+/* CPUs and nodes are the same in the guest. */
+static void go_to(int node)
+{
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    CPU_SET(node, &cpus);
+    need(sched_setaffinity(0, sizeof cpus, &cpus) == 0, "sched_setaffinity");
+}
+
+static void make(int flags)
+{
+    size_t bytes = pages * PAGE;
+    char *memory = mmap(NULL, bytes + HUGE, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+    need(memory != MAP_FAILED, "mmap");
+    memory = (char *)(((unsigned long)memory + HUGE - 1) & ~(unsigned long)(HUGE - 1));
+    array = (long *)memory;
+    words = bytes / sizeof *array;
+}
+
+static void fill(void)
+{
+    go_to(0);
+    for (size_t i = 0; i < words; i++)
+        array[i] = (long)(i * 2654435761u);
+}
+
+/* Strides over lines, not words: emulation is slow, and a page is a page. */
+static long use(long first, long last)
+{
+    long total = 0;
+    for (long round = first; round < last; round++)
+        for (size_t i = (size_t)round % 8; i < words; i += 8) {
+            total += array[i] ^ round;
+            array[i] = total;
+        }
+    return total;
+}
+
+static long read_only(long first, long last)
+{
+    long total = 0;
+    for (long round = first; round < last; round++)
+        for (size_t i = (size_t)round % 8; i < words; i += 8)
+            total += ((volatile long *)array)[i] ^ round;
+    return total;
+}
+
+static void count_pages(unsigned *count)
+{
+    for (size_t i = 0; i < pages; i++) {
+        void *page = (char *)array + i * PAGE;
+        int status = -1;
+        need(syscall(SYS_move_pages, 0, 1ul, &page, NULL, &status, 0) == 0, "move_pages");
+        count[status >= 0 && status < NODES ? status : NODES]++;
+    }
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Reads on until all pages are on that node (-1: no node has more than half of them), and a moment longer. */
+static void linger(int node)
+{
+    double start = seconds(), done = 0;
+    while (getenv("LINGER") && seconds() - start < 40 && (done == 0 || seconds() - done < 2)) {
+        unsigned count[NODES + 1] = {0};
+        volatile long sum = read_only(0, 400);
+        (void)sum;
+        count_pages(count);
+        bool there = node >= 0 ? count[node] == pages : true;
+        for (int i = 0; i < NODES && node < 0; i++)
+            there &= count[i] <= pages / 2;
+        if (there && done == 0)
+            done = seconds();
+    }
+}
+
+static void tell(void)
+{
+    unsigned count[NODES + 1] = {0};
+    count_pages(count);
+    printf("pages %u %u %u %u\n", count[0], count[1], count[2], count[3]);
+}
+
+/* --- threads --- */
+
+struct worker {
+    pthread_t thread;
+    int node;
+    long total;
+};
+
+static _Atomic long turn;
+
+static void *fight(void *argument)
+{
+    struct worker *worker = argument;
+    go_to(worker->node);
+    for (long i = 0; i < TURNS; i++) {
+        while (atomic_load(&turn) % 2 != worker->node % 2)
+            sched_yield();
+        worker->total += use(rounds / TURNS * i, rounds / TURNS * (i + 1));
+        atomic_fetch_add(&turn, 1);
+    }
+    return NULL;
+}
+
+static void *look(void *argument)
+{
+    struct worker *worker = argument;
+    go_to(worker->node);
+    worker->total = read_only(0, rounds);
+    linger(-1);
+    return NULL;
+}
+
+static long run_threads(void *(*body)(void *), int first, int last)
+{
+    struct worker workers[NODES];
+    long total = 0;
+    for (int node = first; node <= last; node++) {
+        workers[node] = (struct worker){.node = node};
+        need(pthread_create(&workers[node].thread, NULL, body, &workers[node]) == 0, "pthread_create");
+    }
+    for (int node = first; node <= last; node++) {
+        pthread_join(workers[node].thread, NULL);
+        total += workers[node].total;
+    }
+    return total;
+}
+
+/* --- what else can happen --- */
+
+static void bind_to_node_0(void)
+{
+    unsigned long nodes = 1;
+    need(syscall(SYS_mbind, array, (unsigned long)(pages * PAGE), MPOL_BIND, &nodes, 8 * sizeof nodes, 0) == 0,
+         "mbind");
+}
+
+/* A child that has touched the same pages and waits for the end of its parent. */
+static pid_t twin(int *pipe_end)
+{
+    int ends[2], ready[2];
+    char byte = 0;
+    need(pipe(ends) == 0 && pipe(ready) == 0, "pipe");
+    pid_t child = fork();
+    need(child >= 0, "fork");
+    if (child == 0) {
+        close(ends[1]);
+        volatile long sum = read_only(0, 1) + read_only(1, 2);
+        (void)sum;
+        byte = write(ready[1], &byte, 1) == 1;
+        _exit(read(ends[0], &byte, 1) == 0 ? 0 : 1);
+    }
+    close(ends[0]);
+    need(read(ready[0], &byte, 1) == 1, "read");
+    *pipe_end = ends[1];
+    return child;
+}
+
+/* Takes node 3's memory until there is no more. */
+static void fill_node_3(void)
+{
+    unsigned long nodes = 1 << 3;
+    size_t step = 1 << 20;
+    for (unsigned i = 0; i < 1024; i++) {
+        char *memory = mmap(NULL, step, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        int status = -1;
+        need(memory != MAP_FAILED, "mmap");
+        /* preferred: what does not fit comes from elsewhere and says that it is full */
+        need(syscall(SYS_mbind, memory, step, MPOL_PREFERRED, &nodes, 8 * sizeof nodes, 0) == 0, "mbind");
+        memset(memory, 1, step);
+        void *last = memory + step - PAGE;
+        need(syscall(SYS_move_pages, 0, 1ul, &last, NULL, &status, 0) == 0, "move_pages");
+        if (status != 3)
+            return;
+    }
+}
+
+static void stop_for_a_while(void)
+{
+    pid_t parent = getpid(), child = fork();
+    need(child >= 0, "fork");
+    if (child == 0) {
+        usleep(1500000);
+        kill(parent, SIGCONT);
+        _exit(0);
+    }
+    raise(SIGSTOP);
+    waitpid(child, NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "far";
+    if (strcmp(how, "as") == 0 && argc > 3) {
+        need(setgid((gid_t)atol(argv[2])) == 0 && setuid((uid_t)atol(argv[2])) == 0, "setuid");
+        execv(argv[3], argv + 3);
+        need(0, argv[3]);
+    }
+    if (argc > 2)
+        rounds = atol(argv[2]);
+    if (argc > 3)
+        pages = (size_t)atol(argv[3]);
+    long total = 0;
+    if (strcmp(how, "fight") == 0)
+        pages = 1;
+    if (strcmp(how, "huge") == 0)
+        pages = HUGE / PAGE;
+    make(strcmp(how, "twins") == 0 ? MAP_SHARED : MAP_PRIVATE);
+    if (strcmp(how, "huge") == 0)
+        need(madvise(array, HUGE, MADV_HUGEPAGE) == 0, "madvise");
+    if (strcmp(how, "bound") == 0)
+        bind_to_node_0();
+    fill();
+    if (getenv("READY"))
+        fclose(fopen(getenv("READY"), "w"));
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (strcmp(how, "fight") == 0) {
+        total = run_threads(fight, 1, 2);
+    } else if (strcmp(how, "shared") == 0) {
+        total = run_threads(look, 0, 3);
+    } else if (strcmp(how, "twins") == 0) {
+        int end;
+        pid_t child = twin(&end);
+        go_to(3);
+        total = use(0, rounds);
+        tell();
+        close(end);
+        waitpid(child, NULL, 0);
+    } else {
+        if (strcmp(how, "full") == 0)
+            fill_node_3();
+        go_to(3);
+        total = use(0, rounds / 2);
+        if (strcmp(how, "follow") == 0) {
+            linger(3);
+            go_to(1);
+        }
+        if (strcmp(how, "stops") == 0)
+            stop_for_a_while();
+        if (strcmp(how, "dies") == 0) {
+            munmap(array, pages * PAGE);
+            make(MAP_PRIVATE);
+            fill();
+            go_to(3);
+            total = use(0, rounds / 4);
+            printf("total %ld\n", total);
+            raise(SIGKILL);
+        }
+        total += use(rounds / 2, rounds);
+        if (strcmp(how, "bound") != 0 && strcmp(how, "full") != 0)
+            linger(strcmp(how, "follow") == 0 ? 1 : 3);
+    }
+    printf("total %ld\n", total);
+    tell();
+    if (strcmp(how, "execs") == 0) {
+        execv("/proc/self/exe",
+              (char *[]){argv[0], "far", argc > 2 ? argv[2] : "3000", argc > 3 ? argv[3] : NULL, NULL});
+        need(0, "execv");
+    }
+    return 0;
+}

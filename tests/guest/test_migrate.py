@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+"""numalens migrate on four real nodes: pages follow their threads, what cannot move is counted with its reason, and the
+program's results are the same as without. One boot; judged here. Nothing is asked of time."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import guest_build
+import guest_machine
+from guest_build import quote
+from guest_tap import Tap
+
+RUN = pathlib.Path(__file__).parent / "run"
+# A signal is dear in the guest, and so is everything else: leave to spend more, and no rest because of it.
+OFTEN = ["--interval=400ms", "--frequency=1000", "--budget=100", "--keep-going"]
+# name, mode, rounds (and pages) of the program, options of migrate
+RUNS = [
+    ("far", "far", ["20000", "16"], ["-o", "far.data"]),
+    ("follow", "follow", ["10000"], ["--policy=neighbours:16"]),
+    ("fight", "fight", ["400000"], []),
+    ("shared", "shared", ["5000", "32"], ["--policy=interleave-shared"]),
+    ("neighbours", "far", ["600", "1024"], ["--policy=neighbours:64"]),
+    ("latency", "far", ["10000"], ["--policy=latency"]),
+    ("dry", "far", ["20000", "16"], ["--dry-run"]),
+    ("bound", "bound", ["15000"], []),
+    ("twins", "twins", ["15000"], []),
+    ("huge", "huge", ["1000"], []),
+    ("full", "full", ["200", "4096"], ["--policy=neighbours:512"]),
+    ("dies", "dies", ["30000"], []),
+    ("execs", "execs", ["10000", "16"], []),
+    ("stops", "stops", ["15000", "16"], []),
+]
+
+
+def script(build):
+    numalens, program = build / "src/cli/numalens", build / "tests/guest/migrating"
+    lines = ["cd /tmp", "chmod 777 /tmp"]
+
+    def run(name, *words):
+        lines.append(f"timeout 100 {' '.join(map(quote, words))} >/root/out/{name}.out 2>/root/out/{name}.err")
+        lines.append(f"echo $? >/root/out/{name}.status")
+
+    run("balanced", numalens, "migrate", "--interval=100ms", "--", program, "far", "100")
+    lines.append("echo 0 >/proc/sys/kernel/numa_balancing")
+    for name, mode, arguments, options in RUNS:
+        lines.append("unset LINGER")
+        run(f"{name}.plain", program, mode, *arguments)
+        lines.append("unset LINGER" if name in ("dry", "latency") else "export LINGER=1")
+        run(name, numalens, "migrate", *OFTEN, *options, f"--json=/root/out/{name}.json", "--", program, mode, *arguments)
+        lines.append("cut -d' ' -f1 /proc/uptime >>/root/out/uptime")
+    run("far.report", numalens, "report", "--json", "far.data")
+    lines.append("unset LINGER")
+    # A process that runs already. Then: one that is not there, one of somebody else, and being told to stop.
+    lines.append(f"{quote(program)} far 250000 >/root/out/attach.program & target=$!")
+    lines.append("sleep 1")
+    lines.append(f"timeout -s INT 8 {quote(numalens)} migrate --interval=400ms --keep-going --budget=50 "
+                 f"--json=/root/out/attach.json -p $target >/root/out/attach.out 2>/root/out/attach.err")
+    lines.append("echo $? >/root/out/attach.status")
+    lines.append("kill -0 $target && echo alive >/root/out/attach.after")
+    lines.append(f"{quote(program)} as 1000 {quote(numalens)} migrate -p $target >/root/out/other.out 2>/root/out/other.err")
+    lines.append("echo $? >/root/out/other.status")
+    # When numalens is killed the program goes on.
+    lines.append("export READY=/tmp/ready")
+    lines.append(f"{quote(numalens)} migrate --interval=400ms -- {quote(program)} far 20000 16 >/root/out/killed.program "
+                 "2>/dev/null & tool=$!")
+    lines.append("while [ ! -e /tmp/ready ]; do sleep 0.1; done")
+    lines.append("kill -9 $tool; wait $tool")
+    lines.append("for i in $(seq 60); do grep -q pages /root/out/killed.program && break; sleep 1; done")
+    lines.append("wait $target")
+    run("missing", numalens, "migrate", "-p", "99999")
+    lines.append("cut -d' ' -f1 /proc/uptime >>/root/out/uptime")
+    return "\n".join(lines) + "\nexit 0\n"
+
+
+class Results:
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+
+    def text(self, name):
+        path = self.folder / name
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def status(self, name):
+        return int(self.text(f"{name}.status") or -1)
+
+    def json(self, name):
+        try:
+            return json.loads(self.text(f"{name}.json"))
+        except ValueError:
+            return None
+
+    def pages(self, name):
+        """Pages on each node, as the program itself saw them at its end."""
+        told = [line for line in self.text(name).splitlines() if line.startswith("pages ")]
+        return list(map(int, told[-1].split()[1:])) if told else [0, 0, 0, 0]
+
+    def notes(self, name):
+        return [f"status {self.status(name)}", self.text(f"{name}.out")[-600:], self.text(f"{name}.err")[-2500:]]
+
+
+def totals(text):
+    return [line for line in text.splitlines() if line.startswith("total")]
+
+
+def ratio(intervals):
+    known = sum(i["home_known"] for i in intervals)
+    return sum(i["remote"] for i in intervals) / known if known else None
+
+
+class Judge:
+    def __init__(self, tap, results, name):
+        self.tap, self.results, self.name = tap, results, name
+        told = results.json(name)
+        self.good = tap.check(f"{name}: runs and tells what it did", told is not None, *results.notes(name))
+        self.told = told or {"total": {"moved": 0, "failed": {}, "left": {}, "huge_pages": 0}, "intervals": []}
+        self.intervals = [i for i in self.told["intervals"] if i["home_known"] >= 8]
+        self.same(f"{name}.plain")
+
+    def same(self, plain):
+        self.tap.check(f"{self.name}: the program's result and status are the same as without",
+                       totals(self.results.text(f"{plain}.out")) == totals(self.results.text(f"{self.name}.out"))
+                       and len(totals(self.results.text(f"{plain}.out"))) > 0
+                       and self.results.status(plain) == self.results.status(self.name),
+                       "plain:", *self.results.notes(plain), "migrated:", *self.results.notes(self.name))
+
+    def check(self, what, good, *notes):
+        self.tap.check(f"{self.name}: {what}", good, *notes, *self.results.notes(self.name))
+
+    def lies(self, what, node, least):
+        pages = self.results.pages(f"{self.name}.out")
+        self.check(what, sum(pages) > 0 and pages[node] >= least * sum(pages), f"pages {pages}")
+
+    def total(self, group, key):
+        return self.told["total"][group].get(key, 0)
+
+
+def judge_following(tap, results):
+    far = Judge(tap, results, "far")
+    far.lies("pages made on node 0 end on node 3", 3, 0.95)
+    if tap.check("far: there were intervals", len(far.intervals) >= 4, far.told["intervals"]):
+        first, last = max(ratio([i]) for i in far.intervals[:2]), ratio(far.intervals[-3:])
+        far.check("remote accesses fall from nearly all to under 5%", first > 0.8 and last < 0.05,
+                  f"first {first}, last {last}")
+        tap.note(f"far: {len(far.intervals)} intervals, remote {first:.3f} at first, {last:.3f} in the last three")
+    report = json.loads(results.text("far.report.out") or "{}")
+    tap.check("far: report reads the recording, and sees that part of the accesses became local",
+              0 < report.get("remote_ratio", 0) < 0.9, report.get("remote_ratio"), *results.notes("far.report"))
+
+    follow = Judge(tap, results, "follow")
+    follow.lies("pages follow the thread to node 1", 1, 0.9)
+
+    neighbours = Judge(tap, results, "neighbours")
+    neighbours.lies("pages end on node 3", 3, 0.95)
+    # The emulator's memory is nowhere far: what this policy should do here, nobody can say.
+    Judge(tap, results, "latency")
+
+    dry = Judge(tap, results, "dry")
+    dry.lies("nothing is moved", 0, 1.0)
+    dry.check("but it says what would be", dry.told["total"]["moved"] >= 8, dry.told["total"])
+
+
+def judge_sharing(tap, results):
+    fight = Judge(tap, results, "fight")
+    turns = 80
+    fight.check("a page that two nodes fight over does not bounce", fight.told["total"]["moved"] < turns / 2,
+                fight.told["total"])
+    shared = Judge(tap, results, "shared")
+    pages = results.pages("shared.out")
+    shared.check("a read-shared array is spread over all nodes", all(2 <= n <= 16 for n in pages), f"pages {pages}")
+
+
+def judge_staying(tap, results):
+    bound = Judge(tap, results, "bound")
+    bound.lies("pages that the program bound stay", 0, 1.0)
+    bound.check("and are counted so", bound.total("left", "bound") > 0, bound.told["total"])
+    twins = Judge(tap, results, "twins")
+    twins.lies("pages of two processes stay", 0, 1.0)
+    twins.check("and are counted so", twins.total("failed", "shared") > 0, twins.told["total"])
+    huge = Judge(tap, results, "huge")
+    huge.lies("a huge page moves as a whole", 3, 1.0)
+    huge.check("and is one page", huge.told["total"]["huge_pages"] > 0 and huge.told["total"]["moved"] < 30,
+               huge.told["total"])
+    full = Judge(tap, results, "full")
+    full.check("a node without room is told, and left alone",
+               full.total("failed", "no_memory") + full.total("left", "full") > 0, full.told["total"])
+
+
+def judge_faults(tap, results):
+    dies = Judge(tap, results, "dies")
+    dies.check("killed in the middle: its signal is passed on", results.status("dies") in (9, 137), "")
+    execs = Judge(tap, results, "execs")
+    pages = [line for line in results.text("execs.out").splitlines() if line.startswith("pages")]
+    execs.check("the new program's pages are moved too", len(pages) == 2 and int(pages[1].split()[4]) >= 15, pages)
+    stops = Judge(tap, results, "stops")
+    stops.lies("stopped for a while and moved all the same", 3, 0.9)
+
+    attach = results.json("attach")
+    tap.check("attach: a running process is migrated", attach is not None and attach["total"]["moved"] >= 60,
+              *results.notes("attach"))
+    tap.is_equal("attach: ends well when told to stop", results.status("attach"), 0)
+    tap.check("attach: the process goes on without numalens", results.text("attach.after") == "alive\n"
+              and "goes on without numalens" in results.text("attach.err"), *results.notes("attach"))
+    pages = results.pages("attach.program")
+    tap.check("attach: its pages lie on node 3", pages[3] >= 60, pages)
+    tap.check("no permission: said, with the remedy", results.status("other") == 1
+              and "same user" in results.text("other.err"), *results.notes("other"))
+    tap.check("no such process: said", results.status("missing") == 1 and "no process 99999" in
+              results.text("missing.err"), *results.notes("missing"))
+    tap.check("numalens is killed: the program goes on to its right end",
+              totals(results.text("killed.program")) == totals(results.text("dry.plain.out")) != [],
+              results.text("killed.program"))
+    tap.check("kernel.numa_balancing is on: said, with what it means",
+              "kernel.numa_balancing is on" in results.text("balanced.err"), *results.notes("balanced"))
+
+
+def main():
+    tap = Tap()
+    try:
+        guest_machine.kernel()
+        build = guest_build.build()
+        guest_machine.busybox()
+    except guest_machine.Unavailable as reason:
+        return tap.skip_all(reason)
+    with tempfile.TemporaryDirectory() as folder:
+        path = guest_build.scratch(script(build), folder)
+        puts = guest_build.puts(build, "src/agent", "src/cli", "tests/guest")
+        done = subprocess.run([RUN, "--timeout", "800", "--get", f"{folder}/out", *puts, "--put", f"{path}:script", "--",
+                               "sh", "script"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if not tap.is_equal("the guest runs to its end", done.returncode, 0):
+            tap.note(done.stdout)
+        results = Results(f"{folder}/out")
+        tap.note("uptime after each step: " + " ".join(results.text("uptime").split()))
+        judge_following(tap, results)
+        judge_sharing(tap, results)
+        judge_staying(tap, results)
+        judge_faults(tap, results)
+    return tap.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

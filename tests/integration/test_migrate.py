@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""numalens migrate over pretended nodes: the whole way from samples to moves, on any machine. Real nodes: tests/guest."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+import nlens
+from nlens import check
+
+TWO = ["--topology", "numa:2 core:2", "--deal", "round-robin", "--interval", "100ms"]
+HANDOVER = ["handover", "--rounds=4000"]
+
+
+def migrate(folder, options, program, **rest):
+    """Returns how it ended and the JSON."""
+    path = os.path.join(folder, "told.json")
+    ended = nlens.run([nlens.NUMALENS, "migrate", *options, "--json=" + path, "--", *program], folder=folder, **rest)
+    told = None
+    if os.path.exists(path):
+        with open(path) as stream:
+            told = json.load(stream)
+    return ended, told
+
+
+def handover(*more):
+    return [nlens.example(HANDOVER[0]), *HANDOVER[1:], *more]
+
+
+@check("pages go to the thread that uses them, and remote accesses fall")
+def _():
+    with nlens.Folder() as folder:
+        plain = nlens.run(handover())
+        ended, told = migrate(folder, [*TWO, "--policy=neighbours:64", "-v"], handover())
+        assert ended.status == 0, ended
+        assert ended.out == plain.out, ended
+        assert told["pretended"] and told["total"]["moved"] > 100, told["total"]
+        used = [i for i in told["intervals"] if i["home_known"] >= 20]
+        assert len(used) >= 2 and used[0]["remote_ratio"] > 0.9, used
+        assert min(i["remote_ratio"] for i in used[1:]) < 0.05, used
+        assert b"#1 " in ended.err and b"remote" in ended.err, ended
+        assert sum(i["moved"] for i in told["intervals"]) == told["total"]["moved"]
+        assert told["overhead"] > 0 and told["monitor_ns"] > 0
+
+
+@check("a recording kept beside it shows the pages' new homes")
+def _():
+    with nlens.Folder() as folder:
+        trace = os.path.join(folder, "kept.data")
+        ended, told = migrate(folder, [*TWO, "--policy=neighbours:64", "-o", trace], handover())
+        assert ended.status == 0, ended
+        still = nlens.report(trace)["remote_ratio"]
+        ended, _ = migrate(folder, [*TWO, "--policy=none", "--keep-going", "-o", trace], handover())
+        never = nlens.report(trace)["remote_ratio"]
+        assert never > 0.9 and still < never - 0.1, (still, never)
+
+
+@check("--dry-run moves nothing and says what it would")
+def _():
+    with nlens.Folder() as folder:
+        ended, told = migrate(folder, [*TWO, "--dry-run", "--keep-going"], handover())
+        assert ended.status == 0 and told["dry_run"], ended
+        assert told["total"]["moved"] > 10 and told["remote_ratio_last"] > 0.9, told["total"]
+        assert b"would have moved" in ended.err, ended
+
+
+@check("it stays out of the way when there is nothing to gain, and says so")
+def _():
+    with nlens.Folder() as folder:
+        ended, told = migrate(folder, [*TWO, "--interval=20ms"], [nlens.example("ratio"), "--rounds=3000"])
+        assert ended.status == 0, ended
+        assert told["intervals_rested"] > 0 and told["rests"].get("nothing_to_gain", 0) > 0, told
+        assert b"stayed out of the way" in ended.err and b"nothing to gain" in ended.err, ended
+
+
+@check("a policy of one's own is loaded, and what it has to say is said")
+def _():
+    library = os.path.join(nlens.BUILD, "examples", "policies", "quiet_writers.so")
+    with nlens.Folder() as folder:
+        ended, told = migrate(folder, [*TWO, "--policy", library + ":1"], handover())
+        assert ended.status == 0, ended
+        assert told["total"]["wishes"] > 0 and told["policy_says"], told
+        assert b"was not written" in ended.err, ended
+
+
+@check("a policy that asks for nonsense is caught, counted, said")
+def _():
+    library = os.path.join(nlens.BUILD, "tests", "migrate", "policy_nonsense.so")
+    with nlens.Folder() as folder:
+        ended, told = migrate(folder, [*TWO, "--policy", library], handover())
+        assert ended.status == 0 and told["total"]["nonsense"] > 0 and told["total"]["moved"] == 0, ended
+        assert b"nonsense" in ended.err and b"nodes that do not exist" in ended.err, ended
+
+
+@check("a policy that hangs does not keep the program waiting")
+def _():
+    library = os.path.join(nlens.BUILD, "tests", "migrate", "policy_hanging.so")
+    with nlens.Folder() as folder:
+        plain = nlens.run(handover())
+        ended, told = migrate(folder, [*TWO, "--policy", library], handover())
+        assert ended.status == 0 and ended.out == plain.out, ended
+        assert "policy" in told["hangs"] and b"did not return" in ended.err, ended
+
+
+@check("wrong usage is said in one line")
+def _():
+    ratio = nlens.example("ratio")
+    for options, words in (
+            (["--policy=best", *TWO, "--", ratio], "there is no policy 'best'"),
+            (["--policy=./none.so", *TWO, "--", ratio], "cannot be loaded"),
+            (["--interval=5", "--", ratio], "--interval"),
+            (["--max-bytes=lots", "--", ratio], "--max-bytes"),
+            (["--source=none", "--", ratio], "without samples"),
+            ([], "a program to run is missing"),
+            (["-p", "1", "--", ratio], "only one of both"),
+            (["-p", "1", "-o", "x"], "cannot be recorded"),
+            (["-p", "1", "--source=soft"], "nothing is put into a process"),
+            (["-p", "0"], "a process number"),
+    ):
+        ended = nlens.run([nlens.NUMALENS, "migrate", *options])
+        assert ended.status in (1, 2) and words.encode() in ended.err, (options, str(ended))
+        assert len(ended.err.splitlines()) == 1, (options, str(ended))
+
+
+@check("a machine with one node: the program runs, and it is said, with the remedy")
+def _():
+    if os.path.exists("/sys/devices/system/node/node1"):
+        raise nlens.Skip("this machine has several nodes")
+    ended = nlens.run([nlens.NUMALENS, "migrate", "--", nlens.example("ratio")])
+    assert ended.status == 0 and b"one memory node" in ended.err and b"--topology" in ended.err, ended
+
+
+@check("the program's status and signal are passed on, whatever it does")
+def _():
+    with nlens.Folder() as folder:
+        for word, status in (("exit 7", 7), ("kill -TERM $$", -signal.SIGTERM), ("exec false", 1)):
+            ended, _ = migrate(folder, TWO, ["sh", "-c", word])
+            assert ended.status == status, (word, str(ended))
+        ended, _ = migrate(folder, TWO, ["./not-there"])
+        assert ended.status == 127, ended
+
+
+@check("when numalens is killed the program goes on")
+def _():
+    with nlens.Folder() as folder:
+        plain = nlens.run(handover())
+        out = os.path.join(folder, "out")
+        with open(out, "wb") as stream:
+            tool = subprocess.Popen([nlens.NUMALENS, "migrate", *TWO, "--", *handover()], stdout=stream,
+                                    stderr=subprocess.PIPE, cwd=folder, env=nlens.ENVIRONMENT)
+        children = "/proc/%d/task/%d/children" % (tool.pid, tool.pid)
+        child, end = 0, time.monotonic() + nlens.PATIENCE
+        while time.monotonic() < end and not child:
+            with open(children) as stream:
+                for pid in stream.read().split():
+                    if os.path.basename(os.readlink("/proc/%s/exe" % pid)) == "handover":
+                        child = int(pid)
+        assert child, "the program did not start"
+        tool.kill()
+        tool.communicate()
+        while time.monotonic() < end and os.path.getsize(out) == 0:
+            time.sleep(0.05)
+        with open(out, "rb") as stream:
+            assert stream.read() == plain.out
+
+
+@check("a system without move_pages: said, nothing is lost")
+def _():
+    with nlens.Folder() as folder:
+        # A pretended machine needs none; a real one says so. This machine's own nodes are what they are.
+        ended, told = migrate(folder, TWO, handover(), prepare=nlens.refuse("move_pages"))
+        assert ended.status == 0 and told["total"]["moved"] > 0, ended
+
+
+nlens.main()
