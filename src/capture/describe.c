@@ -69,10 +69,12 @@ struct trace_session *describe_session(const struct capture_options *options, co
     set_machine(session);
     trace_session_set(session, "source", source);
     trace_session_set(session, "source_reason", hardware ? means->hardware : means->hardware_reason);
-    trace_session_set(session, "tick", hardware ? "hardware" : means->perf_tick ? "perf" : "timer");
-    trace_session_set(session, "tick_reason", hardware ? "" : means->tick_reason);
-    trace_session_setf(session, "period_ns", "%" PRIu64, options->tick_ns);
-    trace_session_setf(session, "burst", "%u", hardware ? 1 : options->burst);
+    if (!hardware) {
+        trace_session_set(session, "tick", means->perf_tick ? "perf" : "timer");
+        trace_session_set(session, "tick_reason", means->tick_reason);
+        trace_session_setf(session, "period_ns", "%" PRIu64, options->tick_ns);
+        trace_session_setf(session, "burst", "%u", options->burst);
+    }
     trace_session_set(session, "accesses", !options->stores ? "loads" : !options->loads ? "stores" : "all");
     trace_session_setf(session, "latency_threshold_ns", "%u", options->latency_threshold);
     trace_session_set(session, "latency_unit", hardware ? "cycles" : "ns");

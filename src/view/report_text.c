@@ -266,6 +266,9 @@ static void how_measured(const struct report *report)
         report->whole.tick, report->whole.period_ns ? ", a burst every " : "",
         report->whole.period_ns ? number_seconds((double)report->whole.period_ns * 1e-9) : "",
         report->whole.period_ns ? " of a thread's CPU time on average" : "", burst);
+    const char *hardware = session && !*report->whole.tick ? trace_session_get(session, "source_reason") : NULL;
+    if (hardware && *hardware)
+        say(report, "The processor itself took the samples, by %s.", hardware);
     if (topology->pretended)
         say(report, "The topology is pretended: threads are dealt %s onto its CPUs, pages have their homes by %s.",
             topology->deal == DEAL_PACKED ? "packed" : "round-robin", whole_homes(topology));
