@@ -50,6 +50,9 @@ static void block_signals(struct running *running, sigset_t *mask)
 static void unblock_signals(struct running *running, const sigset_t *mask)
 {
     struct timespec none = {0, 0};
+    /* The program's status is still to be passed on, whoever has stopped reading. */
+    if (running->run->command)
+        signal(SIGPIPE, SIG_IGN);
     while (sigtimedwait(&running->signals, NULL, &none) > 0)
         ;
     sigprocmask(SIG_SETMASK, mask, NULL);
