@@ -76,6 +76,10 @@ def script(build):
     for table in ("objects", "sites"):
         run(f"pool.{table}", numalens, "report", table, "--json", "pool.data")
     run("pool.report", numalens, "report", "--json", "pool.data")
+    run("stat", numalens, "stat", "--json", "-I", "200", "-s", "numastat", "-o", "/root/out/stat.json", "--",
+        build / "tests/guest/nodes", "1")
+    run("stat-auto", numalens, "stat", "--json", "-d", "0.1")
+    run("stat-table", numalens, "stat", "-s", "numastat", "-d", "0.1")
     hooked = [build / "examples/hooked", str(HOOKED_ROUNDS), build / "examples/hooked_plugin.so"]
     run("hooked-plain", *hooked)
     run("hooked", numalens, "record", *named_in(HOOKED), "-o", "hooked.data", "--", *hooked)
@@ -209,6 +213,27 @@ def judge_named(tap, results):
               results.text("hooked.count.out"), *results.notes("hooked.count"), *results.notes("hooked"))
 
 
+def judge_stat(tap, results):
+    """The program runs on node 0 and lays 256 pages on nodes 0 and 1 each, then 64 on each of the four."""
+    tap.check("stat: same status and output", results.status("stat") == 0 and "far 0 256 0 0\n" in results.text("stat.out"),
+              *results.notes("stat"))
+    told = json.loads(results.text("stat.json") or "{}")
+    rows = told.get("total", {}).get("nodes", [])
+    if tap.is_equal("stat: a row for each node", [row["nodes"] for row in rows], [[0], [1], [2], [3]]):
+        for row, least in zip(rows, (320, 320, 64, 64)):
+            tap.check(f"stat: node {row['nodes'][0]} hands out {least} pages at least", row["hit"] >= least, row)
+        for row, pages in zip(rows[1:], (320, 64, 64)):
+            tap.check(f"stat: node {row['nodes'][0]}: of them {pages} to the CPU of node 0, and hardly more",
+                      pages <= row["by_other_cpus"] < pages + 60, row)
+    automatic = results.json("stat-auto") or {}
+    tap.is_equal("stat: without counters of the hardware, the kernel's",
+                 [automatic.get("source"), [row["source"] for row in automatic.get("refused", [])]],
+                 ["numastat", ["uncore", "resctrl"]])
+    table = results.text("stat-table.out")
+    tap.check("stat: nodes and their sum in the table",
+              [line.split()[0] for line in table.splitlines()[-5:]] == ["0", "1", "2", "3", "all"], table)
+
+
 def judge_stores(tap, results):
     report = results.json("stores.report") or {}
     objects = results.json("stores.objects") or {}
@@ -247,6 +272,7 @@ def main():
         tap.check("doctor runs", results.status("doctor") == 0, *results.notes("doctor"))
         judge_answers(tap, results)
         judge_named(tap, results)
+        judge_stat(tap, results)
         judge_stores(tap, results)
         judge_harmless(tap, results)
     return tap.end()
