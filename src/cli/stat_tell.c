@@ -38,13 +38,13 @@ static const struct column {
     {"a second", NULL, CELL_RATE, COUNT_TOTAL, 0},
     {"local", NULL, CELL_AMOUNT, COUNT_LOCAL, 0},
     {"remote", NULL, CELL_AMOUNT, COUNT_REMOTE, 0},
-    {"remote", "remote_ratio", CELL_SHARE, COUNT_REMOTE, COUNT_LOCAL},
+    {"remote %", "remote_ratio", CELL_SHARE, COUNT_REMOTE, COUNT_LOCAL},
     {"hit", NULL, CELL_COUNT, COUNT_HIT, 0},
     {"miss", NULL, CELL_COUNT, COUNT_MISS, 0},
     {"foreign", NULL, CELL_COUNT, COUNT_FOREIGN, 0},
     {"own CPUs", NULL, CELL_COUNT, COUNT_NEAR, 0},
     {"other CPUs", NULL, CELL_COUNT, COUNT_FAR, 0},
-    {"remote", "remote_ratio", CELL_SHARE, COUNT_FAR, COUNT_NEAR},
+    {"remote %", "remote_ratio", CELL_SHARE, COUNT_FAR, COUNT_NEAR},
     {"in use", NULL, CELL_CHANGE, COUNT_NET, 0},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };

@@ -75,20 +75,27 @@ static bool take_file(struct count_reader *reader)
     char text[FILE_MOST];
     uint64_t value;
     ssize_t got = read_whole(reader->fd, text, sizeof text - 1, true);
-    /* A domain without CPUs has no files any more, but a "file" that is open says ENODEV. */
+    /* resctrl says ENODEV when the last CPU of a cache was taken away; other errors pass. */
     if (got <= 0)
-        return got == 0 || errno == EAGAIN || errno == EIO || errno == EINVAL;
+        return got == 0 || errno != ENODEV;
     text[got] = 0;
     if (count_reader_parse(text, reader->counter->field, &value))
         count_reader_take(reader, value, 0, 0);
     return true;
 }
 
+static void open_file(struct count_reader *reader)
+{
+    do
+        reader->fd = open(reader->counter->path, O_RDONLY | O_CLOEXEC);
+    while (reader->fd < 0 && errno == EINTR);
+}
+
 int count_reader_open(struct count_reader *reader, const struct count_counter *counter)
 {
     *reader = (struct count_reader){.counter = counter, .fd = -1};
     if (counter->path) {
-        reader->fd = open(counter->path, O_RDONLY | O_CLOEXEC);
+        open_file(reader);
     } else {
         struct perf_event_attr attr = counter->attr;
         reader->fd = (int)syscall(SYS_perf_event_open, &attr, -1, counter->cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -108,6 +115,8 @@ void count_reader_close(struct count_reader *reader)
 
 void count_reader_update(struct count_reader *reader)
 {
+    if (reader->fd < 0 && reader->counter->path)
+        open_file(reader);
     if (reader->fd < 0)
         return;
     if (!(reader->counter->path ? take_file(reader) : take_perf(reader)))

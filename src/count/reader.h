@@ -18,7 +18,8 @@ struct count_reader {
 int count_reader_open(struct count_reader *reader, const struct count_counter *counter);
 void count_reader_close(struct count_reader *reader);
 
-/* Brings `sum` up to date. A counter that is gone keeps its sum; one that is not told just now too. */
+/* Brings `sum` up to date. A counter that is gone keeps its sum; one that is not told just now too. A file that comes back,
+ * as those of resctrl do with their CPUs, goes on counting. */
 void count_reader_update(struct count_reader *reader);
 
 /* The arithmetic of it, for a raw value with the times that perf tells (equal for files). Times on the hardware that

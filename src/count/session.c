@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 struct count_session {
     struct count_plans plans;
@@ -53,10 +54,29 @@ static char *explain(const struct count_counter *counter, int code, const char *
     case ENFILE:
         return mem_format("too many open files for all its counters; raise the limit with ulimit -n");
     case EBUSY:
-        return mem_format("%s is in use by others: another profiler, or the firmware", name);
+        return mem_format("%s is in use by others: another profiler, or the firmware; end it and try again", name);
+    case ENOENT:
+    case ENODEV:
+    case ENXIO:
+    case EINVAL:
+    case EOPNOTSUPP:
+        return mem_format(
+            "the kernel lists %s and does not open it (%s): a virtual machine without these counters, or a "
+            "driver that lacks the event, which a newer kernel may have",
+            name, strerror(-code));
     default:
         return mem_format("%s cannot be opened: %s", name, strerror(-code));
     }
+}
+
+/* A large machine has more counters than a process may have files by default. What is open stays open when the limit is
+ * as before again, which the program that is started later must find so. */
+static struct rlimit raise_limit(void)
+{
+    struct rlimit before = {0, 0};
+    if (getrlimit(RLIMIT_NOFILE, &before) == 0)
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){before.rlim_max, before.rlim_max});
+    return before;
 }
 
 static void close_readers(struct count_session *session)
@@ -80,28 +100,43 @@ static void drop_optional(struct count_session *session)
     session->readers.count = kept;
 }
 
+/* Keeps `reason`; the same one twice in a row is told once. */
+static void refuse(struct count_session *session, enum count_source source, const char *devices, char *reason)
+{
+    size_t last = session->reasons.count;
+    if (last > 0 && strcmp(session->reasons.items[last - 1], reason) == 0) {
+        free(reason);
+        return;
+    }
+    array_push(&session->reasons, reason);
+    array_push(&session->refusals, (struct count_refusal){source, devices, reason});
+}
+
 /* NULL when the plan's counters run, else why not. */
 static char *open_plan(struct count_session *session, const struct count_plan *plan, const char *root)
 {
-    bool optional_good = true;
+    char *optional_reason = NULL;
     if (plan->lacks)
         return mem_strdup(plan->lacks);
     array_each (&plan->counters, struct count_counter, counter) {
         struct count_reader reader;
-        if (counter->optional && !optional_good)
+        if (counter->optional && optional_reason)
             continue;
         int code = count_reader_open(&reader, counter);
         if (code == 0) {
             array_push(&session->readers, reader);
         } else if (counter->optional) {
-            optional_good = false;
+            optional_reason = explain(counter, code, root);
         } else {
             close_readers(session);
+            free(optional_reason);
             return explain(counter, code, root);
         }
     }
-    if (!optional_good)
+    if (optional_reason) {
         drop_optional(session);
+        refuse(session, plan->source, "the counters of local and remote requests", optional_reason);
+    }
     session->whats = 0;
     array_each (&session->readers, struct count_reader, reader)
         session->whats |= 1u << reader->counter->what;
@@ -114,6 +149,7 @@ struct count_session *count_session_open(const struct count_wish *wish, struct e
 {
     struct count_session *session = mem_zalloc(sizeof *session);
     const char *root = wish->root ? wish->root : "";
+    struct rlimit limit = raise_limit();
     count_plans_make(&session->plans, root);
     array_each (&session->plans.list, struct count_plan *, at) {
         const struct count_plan *plan = *at;
@@ -121,15 +157,12 @@ struct count_session *count_session_open(const struct count_wish *wish, struct e
             continue;
         char *reason = open_plan(session, plan, root);
         if (!reason)
-            return session;
-        size_t last = session->reasons.count;
-        if (last > 0 && strcmp(session->reasons.items[last - 1], reason) == 0) {
-            free(reason);
-            continue;
-        }
-        array_push(&session->reasons, reason);
-        array_push(&session->refusals, (struct count_refusal){plan->source, plan->devices, reason});
+            break;
+        refuse(session, plan->source, plan->devices, reason);
     }
+    setrlimit(RLIMIT_NOFILE, &limit);
+    if (session->plan)
+        return session;
     /* The first that was tried is the one that was wanted most. */
     error_set(err, -ENODEV, "nothing can be counted here: %s",
               session->refusals.count ? session->refusals.items[0].reason : "there is no such source");

@@ -33,7 +33,7 @@ const struct count_plan *count_session_plan(const struct count_session *session)
 /* The columns that are really counted or computed, a bit for each: some of the plan's counters are optional. */
 uint32_t count_session_whats(const struct count_session *session);
 
-/* Better sources that could not be had, in order of preference. */
+/* Better sources that could not be had, in order of preference, and parts of the one that was taken. */
 struct count_refusal {
     enum count_source source;
     const char *devices, *reason;

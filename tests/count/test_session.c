@@ -117,6 +117,32 @@ static void resctrl_counts(void **state)
     tree_remove(&tree);
 }
 
+/* As when the CPUs of a cache are taken away and come back: a new file, which counts from zero. */
+static void a_file_that_comes_back(void **state)
+{
+    (void)state;
+    struct tree tree = tree_make("zen2");
+    struct count_counter counter = {.scale = 1};
+    struct count_reader reader;
+    char path[256];
+    snprintf(path, sizeof path, "%s/sys/fs/resctrl/mon_data/mon_L3_00/mbm_total_bytes", tree.root);
+    counter.path = path;
+    assert_int_equal(count_reader_open(&reader, &counter), 0);
+    tree_write(&tree, "sys/fs/resctrl/mon_data/mon_L3_00/mbm_total_bytes", "1500");
+    count_reader_update(&reader);
+    assert_amount(reader.sum, 500);
+    count_reader_close(&reader);
+    assert_int_equal(unlink(path), 0);
+    count_reader_update(&reader);
+    assert_int_equal(reader.fd, -1);
+    assert_amount(reader.sum, 500);
+    tree_write(&tree, "sys/fs/resctrl/mon_data/mon_L3_00/mbm_total_bytes", "40");
+    count_reader_update(&reader);
+    assert_amount(reader.sum, 540);
+    count_reader_close(&reader);
+    tree_remove(&tree);
+}
+
 /* Nobody has these PMUs here: what is next best is taken, and why is told. */
 static void the_next_best_is_taken(void **state)
 {
@@ -200,6 +226,7 @@ int main(void)
         cmocka_unit_test(texts),
         cmocka_unit_test(intervals_do_not_drift),
         cmocka_unit_test(resctrl_counts),
+        cmocka_unit_test(a_file_that_comes_back),
         cmocka_unit_test(the_next_best_is_taken),
         cmocka_unit_test(what_cannot_be_had_is_explained),
         cmocka_unit_test(a_real_counter),

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import nlens
-from nlens import Folder, check, refuse, run
+from nlens import Folder, Skip, check, refuse, run
 
 MACHINES = os.path.join(nlens.SOURCE, "tests", "count", "machines")
 ALLOCATIONS = {"hit", "miss", "foreign", "by_own_cpus", "by_other_cpus"}
@@ -252,6 +252,36 @@ def refused():
         assert ended.status == 1 and b"seccomp" in ended.err, ended
         ended = stat("--root", root, "-s", "uncore", "-d", "1", prepare=refuse("perf_event_open", error=24))
         assert ended.status == 1 and b"ulimit -n" in ended.err, ended
+
+
+@check("the way of hardware counters, with clocks of the kernel in their place")
+def clocks():
+    with Folder() as root:
+        for path, content in (("type", "1"), ("cpumask", "0"), ("format/event", "config:0-7"),
+                              ("format/umask", "config:8-15"), ("events/cas_count_read", "event=0x0"),
+                              ("events/cas_count_read.scale", "3"), ("events/cas_count_read.unit", "Bytes"),
+                              ("events/cas_count_write", "event=0x0")):
+            for device in ("uncore_imc_0", "uncore_cha_0"):
+                path_there = os.path.join(root, "sys/bus/event_source/devices", device, path)
+                os.makedirs(os.path.dirname(path_there), exist_ok=True)
+                with open(path_there, "w", encoding="utf-8") as file:
+                    file.write(content + "\n")
+        os.makedirs(os.path.join(root, "sys/devices/system/node/node0"))
+        with open(os.path.join(root, "sys/devices/system/node/node0/cpulist"), "w", encoding="utf-8") as file:
+            file.write("0\n")
+        ended = stat("--root", root, "-s", "uncore", "-d", "0.01")
+        if ended.status == 1 and b"refused" in ended.err:
+            raise Skip("only the administrator may count for the whole machine")
+        told = stat_json("--root", root, "-I", "20", "-d", "0.1")
+        assert told["source"] == "uncore" and told["counted_at"] == "memory" and told["unit"] == "bytes", told
+        # A clock of CPU 0 counts nanoseconds: three bytes each by the kernel's scale, a line each without one.
+        row, ns = told["total"]["nodes"][0], told["total"]["duration_s"] * 1e9
+        assert 0.8 < row["read"] / (3 * ns) < 1.2 and 0.8 < row["write"] / (64 * ns) < 1.2, told
+        assert abs(row["total"] - row["read"] - row["write"]) <= 1 and told["counters"] == 2, told
+        # There is no such event for local and remote: they are left out, and it is told.
+        assert "local" not in row and [r["devices"] for r in told["refused"]] == [
+            "the counters of local and remote requests"], told
+        assert told["running_ratio"] == 1 and told["counters_lost"] == 0
 
 
 @check("nodes that share their controllers are one row, and it is said")
