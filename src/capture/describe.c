@@ -87,6 +87,8 @@ struct trace_session *describe_session(const struct capture_options *options, co
                       : means->homes_refused       ? "unknown"
                                                    : "kernel");
     trace_session_set(session, "homes_reason", means->homes_reason);
+    if (options->calibration)
+        trace_session_set(session, "calibration", options->calibration);
     if (options->custom_count) {
         char *names = custom_spec_names(options->custom, options->custom_count);
         trace_session_set(session, "custom_functions", names);

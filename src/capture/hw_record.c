@@ -144,3 +144,8 @@ struct hw_totals hw_record_totals(const struct hw_record *record)
 {
     return hw_source_totals(record->source);
 }
+
+void hw_record_rest(struct hw_record *record, bool resting)
+{
+    hw_source_enable(record->source, !resting);
+}

@@ -42,6 +42,10 @@ struct capture_options {
     const struct topology *topology;
     const struct wire_custom *custom; /* functions named by the user: capture/custom_spec.h */
     uint32_t custom_count;
+    const char *calibration; /* kept with the trace: topology/calibration.h; or NULL */
+    uint32_t start_threads;  /* samples begin once the program has so many threads; 0: at once */
+    uint64_t start_ns;       /* after so much time; 0: at once */
+    uint64_t stop_ns;        /* and end after so much time; 0: with the program */
 };
 
 #endif

@@ -11,12 +11,14 @@
 #include "capture/launch.h"
 #include "capture/maps.h"
 #include "capture/observer.h"
+#include "capture/pause.h"
 #include "capture/perf_source.h"
 #include "capture/probe.h"
 #include "capture/program.h"
 #include "capture/signals.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +53,7 @@ struct recorder {
     struct pmu_choice choice;   /* what it could be */
     struct capture_means means; /* what is in force */
     struct heartbeat heartbeat;
+    struct pause pause;
     uint64_t started, tended, flushed, kernel_drained;
     double filled;  /* the fullest buffer of the kernel, of 1.0 */
     size_t drained; /* bytes since the writer's memory was looked at */
@@ -203,6 +206,7 @@ static int start(struct recorder *recorder, struct error *err)
         (code = open_sources(recorder, err)) < 0 || (code = open_trace(recorder, err)) < 0)
         goto cleanup;
     connect_sources(recorder);
+    pause_start(&recorder->pause, options, recorder->region.map);
     heartbeat_start(&recorder->heartbeat, recorder->region.map);
     signals_ready(recorder->agents, &mask);
     recorder->started = recorder->tended = recorder->flushed = clock_now_ns();
@@ -280,6 +284,15 @@ static void call_observer(struct recorder *recorder, uint64_t now)
         observer->round(observer->context, now, &live);
 }
 
+static void look_at_pause(struct recorder *recorder, uint64_t now)
+{
+    bool before = recorder->pause.begun && !recorder->pause.ended;
+    bool wanted = pause_round(&recorder->pause, recorder->options, recorder->region.map, (uint32_t)recorder->launch.pid,
+                              recorder->started, now);
+    if (recorder->hardware && (!wanted || !before) && recorder->pause.wanted)
+        hw_record_rest(recorder->hardware, !wanted);
+}
+
 static void drain_until_end(struct recorder *recorder)
 {
     for (bool ended = false; !ended;) {
@@ -291,6 +304,7 @@ static void drain_until_end(struct recorder *recorder)
         drain_kernel(recorder, now);
         tend(recorder, now);
         call_observer(recorder, now);
+        look_at_pause(recorder, now);
         signals_forward(recorder->launch.pid, now);
         if (!ended && bytes < LITTLE_BYTES)
             agent_source_sleep(recorder->agents, recorder->filled > HURRY_FILLED ? HURRY_NS : IDLE_NS);
@@ -325,6 +339,13 @@ static void finish(struct recorder *recorder)
     result->processes = recorder->processes.started;
     describe_means(result, recorder->options, &recorder->means);
     struct trace_session *ending = describe_ending(result, &recorder->sink, agent_source_totals(recorder->agents));
+    if (recorder->pause.wanted) {
+        uint64_t until = recorder->pause.stopped ? recorder->pause.stopped : now;
+        trace_session_setf(ending, "sampled_from_ns", "%" PRIu64,
+                           recorder->pause.began ? recorder->pause.began - recorder->started : result->duration_ns);
+        trace_session_setf(ending, "sampled_until_ns", "%" PRIu64, until - recorder->started);
+        result->never_sampled = !recorder->pause.began;
+    }
     agent_source_free(recorder->agents);
     recorder->agents = NULL;
     if (recorder->sink.writer)

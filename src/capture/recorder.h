@@ -5,10 +5,11 @@
 #include "capture/options.h"
 
 struct recorder_result {
-    int exit_status; /* what the command should end with when nothing failed: the program's */
-    int signal;      /* that the program died of, or 0 */
-    bool ran;        /* the program was started */
-    bool hardware;   /* the processor took the samples */
+    int exit_status;    /* what the command should end with when nothing failed: the program's */
+    int signal;         /* that the program died of, or 0 */
+    bool ran;           /* the program was started */
+    bool hardware;      /* the processor took the samples */
+    bool never_sampled; /* what samples should have begun with did not come */
     uint64_t samples, objects, threads, processes;
     uint64_t untracked; /* programs that no agent spoke for */
     uint64_t bytes;     /* of the file */

@@ -2,6 +2,8 @@
 #include "cli/command.h"
 
 #include "base/json.h"
+#include "calibrate/calibrate.h"
+#include "cli/calibration_table.h"
 #include "doctor/doctor.h"
 
 #include <argp.h>
@@ -186,10 +188,10 @@ static int write_json(const struct doctor *doctor, struct error *err)
 }
 
 struct wishes {
-    bool as_json, exercise;
+    bool as_json, exercise, calibrate;
 };
 
-enum { KEY_EXERCISE = 256 };
+enum { KEY_EXERCISE = 256, KEY_CALIBRATE };
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
@@ -199,6 +201,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
         wishes->as_json = true;
     else if (key == KEY_EXERCISE)
         wishes->exercise = true;
+    else if (key == KEY_CALIBRATE)
+        wishes->calibrate = true;
     else if (key == ARGP_KEY_ARG)
         argp_error(state, "takes no arguments");
     else
@@ -206,10 +210,30 @@ static error_t parse(int key, char *text, struct argp_state *state)
     return 0;
 }
 
+static int calibrate_here(bool as_json)
+{
+    struct error err = {0};
+    struct topology *topology = topology_load(&err);
+    struct calibration *calibration = topology ? calibrate(topology, &err) : NULL;
+    int failed = -1;
+    if (calibration) {
+        calibrate_keep(topology, calibration);
+        failed = as_json ? calibration_write_json(calibration, topology, &err) : 0;
+        if (!as_json)
+            calibration_print(calibration, topology);
+        if (!failed && fflush(stdout) != 0)
+            failed = error_set(&err, -1, "cannot write the answer");
+    }
+    calibration_free(calibration);
+    topology_free(topology);
+    return failed ? command_failed("doctor", &err) : EXIT_OK;
+}
+
 int cmd_doctor(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"json", 'j', 0, 0, "for programs to read", 0},
+        {"calibrate", KEY_CALIBRATE, 0, 0, "measure how long loads take, from each node to each node and cache", 0},
         {"exercise", KEY_EXERCISE, 0, OPTION_HIDDEN, 0, 0},
         {0},
     };
@@ -218,7 +242,7 @@ int cmd_doctor(int argc, char **argv)
         .parser = parse,
         .doc = "Says what works on this machine, why the rest does not, and what would enable it.\v"
                "Exit status: 0 when record works here, 1 when it cannot.\n"
-               "\nEXAMPLES\n  numalens doctor\n  numalens doctor --json",
+               "\nEXAMPLES\n  numalens doctor\n  numalens doctor --json\n  numalens doctor --calibrate",
     };
     struct wishes wishes = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &wishes);
@@ -226,6 +250,8 @@ int cmd_doctor(int argc, char **argv)
         doctor_exercise();
         return EXIT_OK;
     }
+    if (wishes.calibrate)
+        return calibrate_here(wishes.as_json);
     struct doctor *doctor = doctor_examine();
     struct error err = {0};
     int failed = 0;

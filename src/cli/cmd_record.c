@@ -1,6 +1,7 @@
 /* cli/cmd_record.c - numalens record: the options, then capture/recorder.h, then one or two lines on stderr. */
 #include "cli/command.h"
 
+#include "calibrate/calibrate.h"
 #include "capture/custom_spec.h"
 #include "capture/recorder.h"
 #include "capture/signals.h"
@@ -20,10 +21,19 @@ enum {
     KEY_ALLOC_FN,
     KEY_FREE_FN,
     KEY_POOL_FN,
+    KEY_THREADS,
+    KEY_START,
+    KEY_STOP,
+    KEY_NO_CALIBRATION,
 };
 
 static const struct argp_option option_table[] = {
     {"output", 'o', "FILE", 0, "write the recording to FILE (numalens.data)", 1},
+    {"threads", KEY_THREADS, "N", 0, "sample once the program has N threads; objects are followed from the start", 2},
+    {"start-after", KEY_START, "TIME", 0, "sample only after this time of the run, such as 2s or 500ms", 2},
+    {"stop-after", KEY_STOP, "TIME", 0, "sample no more after this time of the run", 2},
+    {"no-calibration", KEY_NO_CALIBRATION, 0, 0,
+     "do not keep what loads take without load (docs/calibration.md); the first recording since boot measures it", 3},
     {"frames", KEY_FRAMES, "N", 0, "call chains of at most N frames (32)", 3},
     {0, 0, 0, 0, "Allocators of the program's own (docs/custom-allocators.md):", 4},
     {"alloc-fn", KEY_ALLOC_FN, "NAME:HOW", 0, "a function that allocates, such as my_alloc:size=1", 4},
@@ -40,6 +50,7 @@ static const struct argp_option option_table[] = {
 struct wishes {
     struct sampling_options sampling;
     int verbosity;
+    bool no_calibration;
     struct custom_specs custom;
 };
 
@@ -66,6 +77,19 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case KEY_FRAMES:
         options->max_frames = (uint32_t)option_number(sampling, "--frames", text, 1, WIRE_MAX_FRAMES,
                                                       "between 1 and 64 frames are wanted");
+        break;
+    case KEY_THREADS:
+        options->start_threads = (uint32_t)option_number(sampling, "--threads", text, 1, 1e6,
+                                                         "a number of threads between 1 and 1000000 is wanted");
+        break;
+    case KEY_START:
+        options->start_ns = option_duration(sampling, "--start-after", text, 0, 1e15, "a time with its unit is wanted");
+        break;
+    case KEY_STOP:
+        options->stop_ns = option_duration(sampling, "--stop-after", text, 1, 1e15, "a time with its unit is wanted");
+        break;
+    case KEY_NO_CALIBRATION:
+        wishes->no_calibration = true;
         break;
     case KEY_ALLOC_FN:
         name_function(wishes, CUSTOM_ALLOC_FN, text);
@@ -151,6 +175,9 @@ static void summarise(const struct wishes *wishes, const struct recorder_result 
         fprintf(stderr, "; %" PRIu64 " events lost", result->drops);
     bool usual = strcmp(file, "numalens.data") == 0;
     fprintf(stderr, "; next: numalens report%s%s\n", usual ? "" : " ", usual ? "" : file);
+    if (result->never_sampled)
+        fprintf(stderr, "numalens record: no samples: the program never had the threads, or did not last as long, that "
+                        "they should begin with\n");
     if (*result->notes)
         fprintf(stderr, "numalens record: note: %s\n", result->notes);
     if (*result->custom_missing)
@@ -165,6 +192,20 @@ static void summarise(const struct wishes *wishes, const struct recorder_result 
                 (double)result->target_cpu_ns / 1e9, (double)result->recorder_cpu_ns / 1e9);
 }
 
+/* What loads take on this machine, as a text for the trace; NULL when that is not wanted or not known. */
+static char *know_latencies(const struct wishes *wishes, const struct topology *topology)
+{
+    struct error ignored = {0};
+    if (wishes->no_calibration || !wishes->sampling.capture.latency)
+        return NULL;
+    struct topology *real = topology->pretended ? topology_load(&ignored) : NULL;
+    struct calibration *calibration = real || !topology->pretended ? calibrate_cached(real ? real : topology) : NULL;
+    char *text = calibration ? calibration_to_text(calibration) : NULL;
+    calibration_free(calibration);
+    topology_free(real);
+    return text;
+}
+
 int cmd_record(int argc, char **argv)
 {
     struct wishes wishes = {0};
@@ -175,6 +216,8 @@ int cmd_record(int argc, char **argv)
     options->output = "numalens.data";
     argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &wishes);
     sampling_options_check(sampling);
+    if (options->stop_ns && options->stop_ns <= options->start_ns)
+        option_complain(sampling, "--stop-after", "not behind --start-after", "samples must begin before they end");
     if (!*sampling->complaint && (!options->command || !*options->command))
         snprintf(sampling->complaint, sizeof sampling->complaint,
                  "a program to run is missing: numalens record -- ./app");
@@ -186,8 +229,11 @@ int cmd_record(int argc, char **argv)
     options->topology = topology;
     options->custom = wishes.custom.items;
     options->custom_count = wishes.custom.count;
+    char *calibration = know_latencies(&wishes, topology);
+    options->calibration = calibration;
     struct recorder_result result;
     int code = recorder_run(options, &result, &err);
+    free(calibration);
     topology_free(topology);
     if (code < 0) {
         command_failed("record", &err);

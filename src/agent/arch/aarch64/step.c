@@ -2,6 +2,7 @@
  *
  * Runs in the tick's handler on the agent's own stack (entry.c): what the program pushes must not hit us. */
 #include "agent/step.h"
+#include "agent/probe.h"
 #include "agent/arch/aarch64/cpu.h"
 #include "agent/arch/aarch64/entry.h"
 #include "agent/arch/aarch64/slots.h"
@@ -184,12 +185,7 @@ bool step_fault(struct agent_thread *self, ucontext_t *context, int signal)
 
 bool step_probe(uint64_t addr, uint32_t *ticks)
 {
-    uint64_t measured[2];
-    if (access_probe(addr, addr ^ 0x800, measured) != 0)
-        return false;
-    uint64_t net = measured[0] > measured[1] ? measured[0] - measured[1] : 0;
-    *ticks = net > UINT32_MAX ? UINT32_MAX : (uint32_t)net;
-    return true;
+    return probe_ticks(addr, ticks);
 }
 
 ucontext_t *step_entered(const ucontext_t *context, uint64_t handler, int signal)

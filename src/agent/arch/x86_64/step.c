@@ -6,6 +6,7 @@
  * burst goes on: a nested burst may have ended before an outer context gets its trap. */
 #include "agent/step.h"
 
+#include "agent/probe.h"
 #include "agent/arch/x86_64/decode.h"
 #include "agent/arch/x86_64/frame.h"
 #include "agent/arch/x86_64/guard.h"
@@ -14,7 +15,6 @@
 enum {
     TRAP_FLAG = 1 << 8,
     STEP_LIMIT = 128, /* instructions in a burst: where nothing is accessed, it ends here */
-    PAGE = 4096,
 };
 
 #define VSYSCALL_PAGE 0xffffffffff600000u /* may be executed but not read */
@@ -129,13 +129,7 @@ bool step_guarded(struct agent_thread *self, void (*work)(void *argument), void 
 
 bool step_probe(uint64_t addr, uint32_t *ticks)
 {
-    /* Far from the line in question, lest a prefetch of neighbours brings it. */
-    uint64_t near = (addr & ~(uint64_t)(PAGE - 1)) | ((addr + PAGE / 2) & (PAGE - 1));
-    int64_t measured = guard_time((const void *)near, (const void *)addr);
-    if (measured < 0)
-        return false;
-    *ticks = measured > UINT32_MAX ? UINT32_MAX : (uint32_t)measured;
-    return true;
+    return probe_ticks(addr, ticks);
 }
 
 ucontext_t *step_entered(const ucontext_t *context, uint64_t handler, int signal)

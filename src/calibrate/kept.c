@@ -1,0 +1,98 @@
+/* calibrate/kept.c - a calibration for the next time, in a file of two lines: what it is of, and itself. */
+#include "calibrate/calibrate.h"
+
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* This boot of this machine. The caller frees it. */
+static char *identity(const struct topology *topology)
+{
+    char boot[64] = "";
+    char *machine = topology_to_text(topology);
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (file && fgets(boot, sizeof boot, file))
+        boot[strcspn(boot, "\n")] = '\0';
+    if (file)
+        fclose(file);
+    char *text = mem_format("%s %s %s", NUMALENS_VERSION, boot, machine);
+    free(machine);
+    return text;
+}
+
+/* NULL when there is no home for it. The caller frees it. */
+static char *folder(void)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (cache && cache[0] == '/')
+        return mem_format("%s/numalens", cache);
+    return home && home[0] == '/' ? mem_format("%s/.cache/numalens", home) : NULL;
+}
+
+static struct calibration *read_kept(const char *path, const char *wanted)
+{
+    FILE *file = fopen(path, "re");
+    char *line = NULL;
+    size_t size = 0;
+    struct calibration *calibration = NULL;
+    struct error ignored = {0};
+    if (file && getline(&line, &size, file) > 0) {
+        line[strcspn(line, "\n")] = '\0';
+        if (strcmp(line, wanted) == 0 && getline(&line, &size, file) > 0) {
+            line[strcspn(line, "\n")] = '\0';
+            calibration = calibration_from_text(line, &ignored);
+        }
+    }
+    free(line);
+    if (file)
+        fclose(file);
+    return calibration;
+}
+
+/* A new file in place of the old one: two that write at the same time do no harm. */
+void calibrate_keep(const struct topology *topology, const struct calibration *calibration)
+{
+    char *where = folder();
+    if (!where)
+        return;
+    char *path = mem_format("%s/calibration", where), *fresh = mem_format("%s/calibration.XXXXXX", where);
+    char *slash = strrchr(where, '/');
+    *slash = '\0';
+    mkdir(where, 0700);
+    *slash = '/';
+    mkdir(where, 0700);
+    int fd = mkostemp(fresh, 0);
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (file) {
+        char *identity_text = identity(topology), *text = calibration_to_text(calibration);
+        fprintf(file, "%s\n%s\n", identity_text, text);
+        free(text);
+        free(identity_text);
+        if (fclose(file) != 0 || rename(fresh, path) != 0)
+            unlink(fresh);
+    } else if (fd >= 0) {
+        close(fd);
+        unlink(fresh);
+    }
+    free(fresh);
+    free(path);
+    free(where);
+}
+
+struct calibration *calibrate_cached(const struct topology *topology)
+{
+    struct error ignored = {0};
+    char *where = folder();
+    char *path = where ? mem_format("%s/calibration", where) : NULL, *wanted = identity(topology);
+    struct calibration *calibration = path ? read_kept(path, wanted) : NULL;
+    if (!calibration && (calibration = calibrate(topology, &ignored)))
+        calibrate_keep(topology, calibration);
+    free(wanted);
+    free(path);
+    free(where);
+    return calibration;
+}

@@ -1,0 +1,23 @@
+/* capture/pause.h - when samples begin and end within a run (record --threads, --start-after, --stop-after).
+ *
+ * Objects are followed all the time: only bursts rest. A hardware source is started and stopped the same way. */
+#ifndef NUMALENS_CAPTURE_PAUSE_H
+#define NUMALENS_CAPTURE_PAUSE_H
+
+#include "capture/options.h"
+
+struct wire_region;
+
+struct pause {
+    bool wanted, begun, ended;
+    uint64_t began, stopped; /* times, once they came */
+};
+
+/* Before the target starts: rests when there is something to wait for. */
+void pause_start(struct pause *pause, const struct capture_options *options, struct wire_region *region);
+
+/* Every round: `pid` is the program's process, `started` the run's first moment. Returns whether samples are wanted. */
+bool pause_round(struct pause *pause, const struct capture_options *options, struct wire_region *region, uint32_t pid,
+                 uint64_t started, uint64_t now);
+
+#endif
