@@ -118,6 +118,7 @@ static void count_all(struct latency *latency, struct latency_pair **pairs, uint
         uint32_t thing = access_thing(accesses, access);
         struct latency_pair *pair = pair_of(accesses, pairs, access);
         tally_add(&latency->at.above[k], access);
+        tally_add(&latency->levels[access->level % LATENCY_LEVELS], access);
         if (thing != FLOW_NONE)
             tally_add(&latency->things.items[thing].at.above[k], access);
         if (access->thread != FLOW_NONE)

@@ -14,6 +14,7 @@ enum {
     LATENCY_THRESHOLDS = 8,
     LATENCY_BUCKETS = 240, /* eight for each power of two */
     LATENCY_ROWS = 10,     /* rows that get a histogram of their own */
+    LATENCY_LEVELS = 16,   /* enum sample_level */
     LATENCY_SLICES = 64,   /* of the run's time */
 };
 
@@ -59,6 +60,7 @@ struct latency {
     unsigned tail; /* the largest threshold that an access is above: what rows are sorted by */
     struct latency_at at;
     struct latency_histogram histogram;
+    struct tally levels[LATENCY_LEVELS];    /* where accesses were answered */
     array_of(struct latency_pair) pairs;    /* with accesses; most first */
     array_of(struct latency_row) things;    /* largest TL above the tail's threshold first */
     array_of(struct latency_row) threads;   /* likewise */

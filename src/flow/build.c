@@ -1,6 +1,8 @@
 /* flow/build.c - a flow from a trace, and its end. */
 #include "flow/state.h"
 
+#include "topology/calibration.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -23,6 +25,17 @@ static void name_custom(struct flow *flow, const char *names)
     while (copy && (name = strsep(&rest, " ")))
         array_push(&flow->custom, strtab_intern(flow->texts, name));
     free(copy);
+}
+
+/* A calibration that is damaged is as good as none: levels stay unknown. */
+static void load_calibration(struct flow *flow, const struct trace_session *session)
+{
+    static const uint8_t levels[] = {LEVEL_UNKNOWN, LEVEL_L1, LEVEL_L2, LEVEL_L3, LEVEL_RAM};
+    const char *text = session ? trace_session_get(session, "calibration") : NULL;
+    struct error ignored = {0};
+    flow->calibration = text ? calibration_from_text(text, &ignored) : NULL;
+    for (uint32_t ns = 0; flow->calibration && ns < FLOW_LEVELS; ns++)
+        flow->levels[ns] = levels[calibration_level(flow->calibration, ns)];
 }
 
 struct flow *flow_build(struct trace_reader *reader, struct symbols *symbols, const struct flow_options *options,
@@ -53,6 +66,7 @@ struct flow *flow_build(struct trace_reader *reader, struct symbols *symbols, co
     flow->order.items = mem_alloc((trusted + 1) * sizeof *flow->order.items);
     flow->order.capacity = trusted + 1;
 
+    load_calibration(flow, trace_reader_session(reader));
     name_custom(flow, trace_session_get(trace_reader_session(reader), "custom_functions"));
     trace_reader_only(reader, UINT64_MAX);
     int got;
@@ -115,6 +129,7 @@ void flow_free(struct flow *flow)
     free(flow->tef);
     free(flow->tef_first);
     topology_free(flow->own_topology);
+    calibration_free(flow->calibration);
     strtab_free(flow->texts);
     slab_free(&flow->slab);
     free(flow);

@@ -19,6 +19,7 @@
 #define FLOW_NONE UINT32_MAX
 
 struct flow;
+struct calibration;
 
 enum object_kind { OBJECT_HEAP, OBJECT_STATIC, OBJECT_MAP, OBJECT_FILE, OBJECT_SECTION, OBJECT_STACK, OBJECT_KINDS };
 
@@ -112,7 +113,7 @@ struct flow_access {
     uint32_t latency;        /* 0 without `has_latency` */
     int16_t from, home;      /* node indices, -1 when not known; an access can be known to be remote all the same */
     uint16_t cpu, size;
-    uint8_t source, level, flags;
+    uint8_t source, level, flags; /* level: where the source tells none, by latency and calibration */
     bool write, has_latency, remote;
 };
 
@@ -129,6 +130,8 @@ void flow_free(struct flow *flow);
 
 const struct topology *flow_topology(const struct flow *flow);
 const struct trace_session *flow_session(const struct flow *flow);
+const struct calibration *
+flow_calibration(const struct flow *flow); /* topology/calibration.h; NULL when none is kept */
 struct flow_totals flow_totals(const struct flow *flow);
 uint64_t flow_attributed(const struct flow *flow);
 uint64_t flow_start(const struct flow *flow), flow_end(const struct flow *flow);

@@ -10,6 +10,16 @@ struct flow_iter {
     const uint32_t *next, *end; /* ordinals */
 };
 
+/* Where a load was answered: as its source tells, or as its latency does by calibration. */
+static uint8_t level_of(const struct flow *flow, const struct event_sample *sample, bool remote)
+{
+    if (sample->level != LEVEL_UNKNOWN || !flow->calibration || sample->source != SOURCE_SOFT ||
+        !(sample->flags & SAMPLE_HAS_LATENCY))
+        return sample->level;
+    uint8_t level = flow->levels[sample->latency < FLOW_LEVELS ? sample->latency : FLOW_LEVELS - 1];
+    return level == LEVEL_RAM && remote ? LEVEL_REMOTE_RAM : level;
+}
+
 static void access_of(const struct flow *flow, const struct event *event, struct flow_access *access)
 {
     const struct event_sample *sample = &event->sample;
@@ -28,7 +38,7 @@ static void access_of(const struct flow *flow, const struct event *event, struct
                                    .cpu = sample->cpu,
                                    .size = sample->size,
                                    .source = sample->source,
-                                   .level = sample->level,
+                                   .level = level_of(flow, sample, live_sample_remote(mark)),
                                    .flags = sample->flags,
                                    .write = sample->flags & SAMPLE_WRITE,
                                    .has_latency = timed,

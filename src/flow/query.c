@@ -15,6 +15,11 @@ const struct topology *flow_topology(const struct flow *flow)
     return flow->topology;
 }
 
+const struct calibration *flow_calibration(const struct flow *flow)
+{
+    return flow->calibration;
+}
+
 const struct trace_session *flow_session(const struct flow *flow)
 {
     return flow->reader ? trace_reader_session(flow->reader) : NULL;

@@ -150,11 +150,15 @@ enum reason { REASON_NO_MAP, REASON_FREED, REASON_METADATA, REASON_KERNEL, REASO
 
 enum { LAST_THREADS = 64 };
 
+enum { FLOW_LEVELS = 512 };
+
 struct flow {
     struct trace_reader *reader; /* NULL when fed by hand */
     struct symbols *symbols;
     const struct topology *topology;
     struct topology *own_topology;
+    struct calibration *calibration; /* or NULL */
+    uint8_t levels[FLOW_LEVELS];     /* enum sample_level by ns; what is longer is memory */
     struct strtab *texts;
     struct slab slab;            /* of every pool and tree */
     struct addrtree_nodes nodes; /* of every tree */

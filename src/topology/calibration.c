@@ -144,15 +144,12 @@ uint32_t calibration_beyond_caches(const struct calibration *calibration)
     return (uint32_t)ceil(between(last_cache(calibration), nearest_memory(calibration)));
 }
 
-unsigned calibration_level(const struct calibration *calibration, int from, int to, uint32_t latency)
+unsigned calibration_level(const struct calibration *calibration, uint32_t latency)
 {
     enum { MEMORY = 4 };
     if (!calibration_tells(calibration))
         return 0;
-    double memory = calibration_memory(calibration, from, to);
-    if (memory <= 0)
-        memory = nearest_memory(calibration);
-    if (latency >= between(last_cache(calibration), memory))
+    if (latency >= calibration_beyond_caches(calibration))
         return MEMORY;
     for (uint32_t i = 0; i + 1 < calibration->cache_count; i++) {
         double own = calibration->caches[i].field.sampled, next = calibration->caches[i + 1].field.sampled;

@@ -45,7 +45,7 @@ double calibration_memory(const struct calibration *calibration, int from, int t
 bool calibration_tells(const struct calibration *calibration);
 
 /* Which level a sampled latency speaks for: 1 to 3 a cache, 4 memory; 0 when that cannot be told. */
-unsigned calibration_level(const struct calibration *calibration, int from, int to, uint32_t latency);
+unsigned calibration_level(const struct calibration *calibration, uint32_t latency);
 
 /* Latency from which an access has gone beyond the caches, as the sampler times it; 0 when not known. */
 uint32_t calibration_beyond_caches(const struct calibration *calibration);

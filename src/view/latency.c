@@ -160,6 +160,11 @@ static int latency_json(const struct latency *latency, const struct calibration 
     put_at(json, latency, &latency->at);
     put_quantiles(json, &latency->histogram);
     put_histogram(json, &latency->histogram);
+    json_object(json, "levels");
+    for (unsigned i = 0; i < LATENCY_LEVELS; i++)
+        if (latency->levels[i].accesses)
+            put_tally(json, sample_level_name(i), &latency->levels[i]);
+    json_end(json);
     json_array(json, "pairs");
     array_each (&latency->pairs, const struct latency_pair, pair)
         put_pair(json, latency, pair);
@@ -175,7 +180,7 @@ int view_latency(const struct flow *flow, const struct view_options *options, FI
     struct accesses *accesses = accesses_load(flow, err);
     if (!accesses)
         return -1;
-    struct calibration *calibration = view_calibration(flow);
+    const struct calibration *calibration = flow_calibration(flow);
     struct latency *latency = latency_make(accesses, thresholds, count, calibration);
     int failed = 0;
     if (options->json) {
@@ -185,7 +190,6 @@ int view_latency(const struct flow *flow, const struct view_options *options, FI
         failed = report_flush(out, err);
     }
     latency_free(latency);
-    calibration_free(calibration);
     accesses_free(accesses);
     return failed;
 }

@@ -102,6 +102,22 @@ static void put_thresholds(const struct latency *latency, const struct view_opti
     table_print(table, out, 2, options->width, options->color);
 }
 
+static void put_levels(const struct latency *latency, const struct view_options *options, FILE *out)
+{
+    struct table *table = table_new();
+    table_column(table, "answered by", TABLE_LEFT);
+    tally_columns(table, "TL", "TN", "AL");
+    table_column(table, "of the accesses", TABLE_RIGHT);
+    for (unsigned i = 0; i < LATENCY_LEVELS; i++) {
+        if (latency->levels[i].timed == 0)
+            continue;
+        table_cell(table, "%s", sample_level_name(i));
+        tally_cells(table, &latency->levels[i]);
+        table_cell(table, "%s", number_percent(latency->levels[i].timed, latency->histogram.number));
+    }
+    table_print(table, out, 2, options->width, options->color);
+}
+
 static void put_pairs(const struct latency *latency, const struct view_options *options, FILE *out)
 {
     const struct flow *flow = latency->accesses->flow;
@@ -205,6 +221,10 @@ void latency_text(const struct latency *latency, const struct calibration *calib
     put_histogram(latency, options, out);
     problem_heading(options, out, "Above thresholds (TL in all, TN accesses, AL on average)");
     put_thresholds(latency, options, out);
+    if (latency->levels[LEVEL_UNKNOWN].timed < latency->histogram.number) {
+        problem_heading(options, out, "Caches and memory");
+        put_levels(latency, options, out);
+    }
     problem_heading(options, out, "From node to node");
     put_pairs(latency, options, out);
     if (latency->tail < latency->threshold_count)

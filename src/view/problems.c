@@ -1,7 +1,6 @@
 #include "view/problems.h"
 
 #include "base/json.h"
-#include "topology/calibration.h"
 #include "view/number.h"
 #include "view/table.h"
 
@@ -83,14 +82,6 @@ void thread_cell(struct table *table, const struct flow *flow, uint32_t index)
 {
     const struct flow_thread *thread = flow_thread(flow, index);
     table_cell(table, "%s (%u)", *thread->name ? thread->name : "thread", thread->tid);
-}
-
-struct calibration *view_calibration(const struct flow *flow)
-{
-    const struct trace_session *session = flow_session(flow);
-    const char *text = session ? trace_session_get(session, "calibration") : NULL;
-    struct error ignored = {0};
-    return text ? calibration_from_text(text, &ignored) : NULL;
 }
 
 const uint32_t *view_thresholds(const struct view_options *options, unsigned *count)

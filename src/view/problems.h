@@ -7,7 +7,6 @@
 
 struct json;
 struct table;
-struct calibration;
 
 /* The row of a thing: of a site, of an object, of all stacks of a process. */
 struct row thing_row(const struct accesses *accesses, uint32_t thing);
@@ -28,9 +27,6 @@ void problem_heading(const struct view_options *options, FILE *out, const char *
 
 /* "worker one (101)" */
 void thread_cell(struct table *table, const struct flow *flow, uint32_t thread);
-
-/* The recording's, or NULL. The caller frees it. */
-struct calibration *view_calibration(const struct flow *flow);
 
 /* The user's, or 100, 300, 1000. */
 const uint32_t *view_thresholds(const struct view_options *options, unsigned *count);
