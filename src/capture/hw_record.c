@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { USUAL_MHZ = 2500, MEMORY_SHARE = 8 };
+enum { USUAL_MHZ = 2500, MEMORY_SHARE = 8, TRIAL_FREQUENCY = 5000 };
 
 struct hw_record {
     struct hw_source *source;
@@ -58,7 +58,16 @@ int hw_record_choose(const struct capture_options *options, struct pmu_choice *c
     if (wish.frequency == 0)
         wish.frequency = 1;
     pmu_cpuid(cpuid, sizeof cpuid);
-    return pmu_choose(choice, options->sysfs ? options->sysfs : "/sys", cpuid, kind, &wish, err);
+    const char *sysfs = options->sysfs ? options->sysfs : "/sys";
+    int code = pmu_choose(choice, sysfs, cpuid, kind, &wish, err);
+    if (code < 0 || hw_record_named(options))
+        return code;
+    /* Tried with wishes that are easy to fulfil: the program's may be for rare accesses. */
+    struct pmu_choice trial;
+    struct pmu_wish easy = {.loads = wish.loads, .stores = wish.stores, .frequency = TRIAL_FREQUENCY};
+    if ((code = pmu_choose(&trial, sysfs, cpuid, kind, &easy, err)) < 0 || (code = hw_source_try(&trial, err)) < 0)
+        choice->count = 0;
+    return code;
 }
 
 struct hw_record *hw_record_open(const struct pmu_choice *choice, pid_t child, const struct capture_options *options,

@@ -12,7 +12,7 @@
 bool hw_record_named(const struct capture_options *options);
 bool hw_record_possible(const struct capture_options *options);
 
-/* 0, or negative with `err`: there is none of the kind that is asked for. Opens nothing. */
+/* 0, or negative with `err`: there is none of the kind that is asked for, or, where any would do, none that works. */
 int hw_record_choose(const struct capture_options *options, struct pmu_choice *choice, struct error *err);
 
 struct hw_record;

@@ -8,11 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { AUX_SHARE = 4, DEFAULT_MLOCK_KB = 516, LEADERS_NONE = -1 };
+enum {
+    AUX_SHARE = 4,
+    DEFAULT_MLOCK_KB = 516,
+    LEADERS_NONE = -1,
+    TRIAL_NS = 50000000, /* of CPU time: then nothing will come any more */
+    TRIAL_BYTES = 1 << 18,
+    TRIAL_ROUNDS = 4,
+    TRIAL_STEP = 64,
+};
 
 struct hw_source {
     struct perf_ring *rings; /* those that are open; their event and reader have the same index */
@@ -284,6 +294,55 @@ double hw_source_drain(struct hw_source *source, uint64_t until, const struct hw
     }
     perf_ring_merge(source->rings, source->count, hw_reader_time, until, take, &(struct draining){source, listener});
     return fullest;
+}
+
+static void ignore_sample(void *context, const struct hw_sample *sample)
+{
+    (void)context, (void)sample;
+}
+
+static void ignore_loss(void *context, uint64_t time, enum loss_cause cause, uint64_t count)
+{
+    (void)context, (void)time, (void)cause, (void)count;
+}
+
+/* Loads and stores, in memory that is new each time. */
+static void work(void)
+{
+    volatile char *memory = mmap(NULL, TRIAL_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return;
+    for (size_t round = 0; round < TRIAL_ROUNDS; round++)
+        for (size_t i = 0; i < TRIAL_BYTES; i += TRIAL_STEP)
+            memory[i]++;
+    munmap((void *)memory, TRIAL_BYTES);
+}
+
+int hw_source_try(const struct pmu_choice *choice, struct error *err)
+{
+    struct error unwanted = {0};
+    err = err ? err : &unwanted;
+    struct hw_source *source = hw_source_open(choice, &(struct hw_target){.pages = 2, .memory = 1 << 20}, err);
+    struct hw_listener listener = {NULL, ignore_sample, ignore_loss, NULL};
+    struct timespec start, now;
+    if (!source)
+        return err->code;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &start);
+    int code = hw_source_enable(source, true);
+    do {
+        work();
+        hw_source_drain(source, UINT64_MAX, &listener);
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    } while (code == 0 && hw_source_totals(source).samples == 0 &&
+             (now.tv_sec - start.tv_sec) * 1000000000l + now.tv_nsec - start.tv_nsec < TRIAL_NS);
+    hw_source_enable(source, false);
+    hw_source_drain(source, UINT64_MAX, &listener); /* a buffer of packets is told of when it stops */
+    if (code == 0 && hw_source_totals(source).samples == 0)
+        code = -ENODATA;
+    if (code < 0)
+        error_set(err, code, "%s can be opened, but told of no access", choice->events[0].name);
+    hw_source_close(source);
+    return code;
 }
 
 struct hw_totals hw_source_totals(const struct hw_source *source)

@@ -21,6 +21,10 @@ struct hw_source;
 struct hw_source *hw_source_open(const struct pmu_choice *choice, const struct hw_target *target, struct error *err);
 void hw_source_close(struct hw_source *source);
 
+/* Opens it on the calling thread and makes that work for some milliseconds: 0 when a sample came. Some virtual machines
+ * let a PMU be opened that never tells anything. */
+int hw_source_try(const struct pmu_choice *choice, struct error *err);
+
 int hw_source_enable(struct hw_source *source, bool on); /* 0 or -errno */
 
 /* Tells what happened up to time `until`; returns how full the fullest ring was, of 1.0. */

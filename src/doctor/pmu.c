@@ -1,5 +1,5 @@
 /* doctor/pmu.c - hardware that samples memory accesses by itself: Intel PEBS, AMD IBS, Arm SPE. What `record` would take is
- * chosen and opened. */
+ * chosen and made to tell of an access. */
 #include "capture/hw_source.h"
 #include "doctor/probe.h"
 
@@ -7,10 +7,7 @@
 
 static struct probe_result try_open(void *argument)
 {
-    struct error err = {0};
-    struct hw_source *source = hw_source_open(argument, &(struct hw_target){.pages = 1, .memory = 1 << 20}, &err);
-    hw_source_close(source);
-    return (struct probe_result){.error = source ? 0 : -err.code};
+    return (struct probe_result){.error = -hw_source_try(argument, NULL)};
 }
 
 void doctor_check_pmu(struct doctor *doctor)
@@ -30,6 +27,9 @@ void doctor_check_pmu(struct doctor *doctor)
         probe_add(doctor, group, id, name, DOCTOR_WORKS, NULL, "%s", choice.how);
     else if (opened.error == EACCES || opened.error == EPERM || opened.error == ENOSYS)
         probe_add_perf_refusal(doctor, group, id, name, opened.error);
+    else if (opened.error == ENODATA)
+        probe_add(doctor, group, id, name, DOCTOR_MISSING, "record uses the soft sampler",
+                  "%s can be opened, but told of no access", choice.how);
     else
         probe_add(doctor, group, id, name, DOCTOR_MISSING,
                   "a kernel that knows this processor; record uses the soft sampler", "%s cannot be opened: %s",

@@ -142,6 +142,11 @@ static void test_recording(void **state)
     assert_int_equal(recorder_run(&options, &result, &err), 0);
     assert_non_null(strstr(result.source, "soft"));
     assert_non_null(strstr(result.source, "cpu/mem-loads/")); /* why not the better one */
+
+    write_file("events/mem-loads", "event=0x8\n"); /* emulation faults: can be opened, and never happen */
+    assert_int_equal(recorder_run(&options, &result, &err), 0);
+    assert_non_null(strstr(result.source, "soft"));
+    assert_non_null(strstr(result.source, "told of no access"));
     topology_free(topology);
 }
 

@@ -282,6 +282,24 @@ static void test_lowered(void **state)
     assert_null(strchr(err.text, '\n'));
 }
 
+static void test_try(void **state)
+{
+    (void)state;
+    struct pmu_choice choice = page_faults();
+    struct error err = {0};
+    int code = hw_source_try(&choice, &err);
+    if (code == -EACCES || code == -EPERM || code == -ENOSYS)
+        skip();
+    assert_int_equal(code, 0);
+    choice.events[0].attr.type = 0xfffffff;
+    assert_true(hw_source_try(&choice, NULL) == hw_source_try(&choice, &err) && err.code < 0);
+    choice.events[0].attr.type = PERF_TYPE_SOFTWARE;
+    choice.events[0].attr.config = PERF_COUNT_SW_EMULATION_FAULTS; /* opens, and never happens */
+    assert_int_equal(hw_source_try(&choice, &err), -ENODATA);
+    assert_non_null(strstr(err.text, "told of no access"));
+    assert_int_equal(hw_source_try(&choice, NULL), -ENODATA);
+}
+
 /* A ring on each CPU for everybody, where that is allowed. */
 static void test_system_wide(void **state)
 {
@@ -305,9 +323,10 @@ static void test_system_wide(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_thread),   cmocka_unit_test(test_inherited),
-                                       cmocka_unit_test(test_overflow), cmocka_unit_test(test_wrap),
-                                       cmocka_unit_test(test_lowered),  cmocka_unit_test(test_system_wide)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_thread),     cmocka_unit_test(test_inherited),
+                                       cmocka_unit_test(test_overflow),   cmocka_unit_test(test_wrap),
+                                       cmocka_unit_test(test_lowered),    cmocka_unit_test(test_try),
+                                       cmocka_unit_test(test_system_wide)};
     page_size = (size_t)sysconf(_SC_PAGESIZE);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
