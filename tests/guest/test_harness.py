@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """The guest itself: status, output and files come back, the nodes are there, and a broken guest is not taken for a
 good one."""
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import threading
 
 import guest_machine
 from guest_tap import Tap
@@ -14,6 +16,22 @@ RUN = pathlib.Path(__file__).parent / "run"
 
 def guest(*words):
     return subprocess.run([RUN, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+
+
+def type_into_shell(command, patience=180):
+    """What a user sees who types it at the shell's prompt, and leaves."""
+    shell = subprocess.Popen([RUN, "--shell"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    watchdog = threading.Timer(patience, shell.kill)
+    watchdog.start()
+    seen = b""
+    while b"# " not in seen and (data := os.read(shell.stdout.fileno(), 4096)):
+        seen += data
+    shell.stdin.write(f"{command}\nexit\n".encode())
+    shell.stdin.flush()
+    while data := os.read(shell.stdout.fileno(), 4096):
+        seen += data
+    watchdog.cancel()
+    return shell.wait(), seen
 
 
 def main():
@@ -49,6 +67,9 @@ def main():
 
         done = guest("--timeout", "0.5", "--", "true")
         tap.is_equal("a guest that takes too long is given up", done.returncode, 124)
+
+    status, seen = type_into_shell("echo nodes=$(cat /sys/devices/system/node/online)")
+    tap.check("a shell in a guest with four nodes", status == 0 and b"nodes=0-3" in seen, seen.decode(errors="replace"))
     return tap.end()
 
 
