@@ -6,8 +6,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { FILE_MOST = 16384 }; /* a node's vmstat has 4 KiB */
-
 bool count_reader_parse(const char *text, const char *field, uint64_t *value)
 {
     size_t length = field ? strlen(field) : 0;
@@ -70,16 +68,19 @@ static bool take_perf(struct count_reader *reader)
     return true;
 }
 
-static bool take_file(struct count_reader *reader)
+static bool take_file(struct count_reader *reader, struct count_file *last)
 {
-    char text[FILE_MOST];
     uint64_t value;
-    ssize_t got = read_whole(reader->fd, text, sizeof text - 1, true);
-    /* resctrl says ENODEV when the last CPU of a cache was taken away; other errors pass. */
-    if (got <= 0)
-        return got == 0 || errno != ENODEV;
-    text[got] = 0;
-    if (count_reader_parse(text, reader->counter->field, &value))
+    if (!last->path || strcmp(last->path, reader->counter->path) != 0) {
+        last->path = NULL;
+        ssize_t got = read_whole(reader->fd, last->text, sizeof last->text - 1, true);
+        /* resctrl says ENODEV when the last CPU of a cache was taken away; other errors pass. */
+        if (got <= 0)
+            return got == 0 || errno != ENODEV;
+        last->text[got] = 0;
+        last->path = reader->counter->path;
+    }
+    if (count_reader_parse(last->text, reader->counter->field, &value))
         count_reader_take(reader, value, 0, 0);
     return true;
 }
@@ -102,7 +103,8 @@ int count_reader_open(struct count_reader *reader, const struct count_counter *c
     }
     if (reader->fd < 0)
         return -errno;
-    count_reader_update(reader);
+    struct count_file file = {.path = NULL};
+    count_reader_update(reader, &file);
     return 0;
 }
 
@@ -113,12 +115,12 @@ void count_reader_close(struct count_reader *reader)
     reader->fd = -1;
 }
 
-void count_reader_update(struct count_reader *reader)
+void count_reader_update(struct count_reader *reader, struct count_file *last)
 {
     if (reader->fd < 0 && reader->counter->path)
         open_file(reader);
     if (reader->fd < 0)
         return;
-    if (!(reader->counter->path ? take_file(reader) : take_perf(reader)))
+    if (!(reader->counter->path ? take_file(reader, last) : take_perf(reader)))
         count_reader_close(reader);
 }

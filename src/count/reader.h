@@ -14,13 +14,20 @@ struct count_reader {
     double sum; /* in the column's unit, since the first value */
 };
 
+/* What a file held when it was read last: its counters, one after the other, are of the same moment. */
+struct count_file {
+    const char *path; /* NULL: nothing yet */
+    char text[16384]; /* a node's vmstat has 4 KiB */
+};
+
 /* 0 or -errno. The first value is read at once. */
 int count_reader_open(struct count_reader *reader, const struct count_counter *counter);
 void count_reader_close(struct count_reader *reader);
 
 /* Brings `sum` up to date. A counter that is gone keeps its sum; one that is not told just now too. A file that comes back,
- * as those of resctrl do with their CPUs, goes on counting. */
-void count_reader_update(struct count_reader *reader);
+ * as those of resctrl do with their CPUs, goes on counting. When `last` holds the reader's file it is not read again; else
+ * it does afterwards. */
+void count_reader_update(struct count_reader *reader, struct count_file *last);
 
 /* The arithmetic of it, for a raw value with the times that perf tells (equal for files). Times on the hardware that
  * are less than the whole scale the difference up; none at all waits for the next value. A value that fell was started

@@ -217,10 +217,11 @@ void count_session_read(struct count_session *session, struct count_reading *rea
     if (!reading->cells)
         reading->cells = mem_alloc((cells + 1) * sizeof *reading->cells);
     memset(reading->cells, 0, cells * sizeof *reading->cells);
+    struct count_file last = {.path = NULL};
     reading->time = clock_now_ns();
     array_each (&session->readers, struct count_reader, reader) {
         struct count_cell *cell = &reading->cells[reader->counter->row * COUNT_WHATS + reader->counter->what];
-        count_reader_update(reader);
+        count_reader_update(reader, &last);
         cell->amount += reader->sum;
         cell->known |= reader->had;
     }
