@@ -27,7 +27,7 @@ void hw_record_connect(struct hw_record *record, struct sink *sink, struct proce
                        const struct agent_listener *listener, const struct counter_clock *clock);
 
 double hw_record_drain(struct hw_record *record, uint64_t until); /* as hw_source_drain */
-void hw_record_rest(struct hw_record *record, bool resting); /* no samples for now */
+void hw_record_rest(struct hw_record *record, bool resting);      /* no samples for now */
 struct hw_totals hw_record_totals(const struct hw_record *record);
 
 #endif

@@ -240,14 +240,14 @@ int pmu_choose(struct pmu_choice *choice, const char *sysfs, const char *cpuid, 
                const struct pmu_wish *wish, struct error *err)
 {
     static void (*const choosers[])(struct choosing *) = {NULL, choose_pebs, choose_ibs, choose_spe};
-    struct choosing choosing = {choice, sysfs, cpuid, wish};
     *choice = (struct pmu_choice){0};
+    struct choosing choosing = {choice, sysfs, cpuid, wish};
     for (enum pmu_kind one = PMU_PEBS; one <= PMU_SPE && choice->count == 0; one++)
         if (kind == PMU_ANY || kind == one)
             choosers[one](&choosing);
     if (choice->count)
         return 0;
-    struct pmu_choice other = {0};
+    struct pmu_choice other;
     if (kind != PMU_ANY && pmu_choose(&other, sysfs, cpuid, PMU_ANY, wish, NULL) == 0)
         return error_set(err, -ENODEV, "there is no %s here, but %s: --source auto takes it", pmu_kind_name(kind),
                          pmu_kind_name(other.kind));
