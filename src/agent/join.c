@@ -54,7 +54,7 @@ void join_refresh(void)
     self->inside -= AGENT_CALLS_LIBC;
 }
 
-bool join_alive(void)
+bool join_keep(void)
 {
-    return sampler_is_active();
+    return sampler_is_active() || sampler_rejoin();
 }

@@ -1,7 +1,6 @@
 /* agent/join.h - the sampler in a program that asks for it: libnumalens links it, and nothing is preloaded.
  *
- * There are no hooks then: allocations are not seen, and a program that sets a handler for one of the sampler's signals
- * (agent/signals.h) after join_start ends the sampling. The recorder's region has WIRE_JOINED. */
+ * There are no hooks then, and allocations are not seen. The recorder's region has WIRE_JOINED. */
 #ifndef NUMALENS_AGENT_JOIN_H
 #define NUMALENS_AGENT_JOIN_H
 
@@ -30,7 +29,8 @@ bool join_is_armed(uint32_t tid);
 /* Tells of libraries that came and went since. Not in handlers. */
 void join_refresh(void);
 
-/* False once the program took one of the sampler's signals away. */
-bool join_alive(void);
+/* Without hooks the program's handlers are not seen coming: one that it sets for a signal of the sampler's ends the
+ * sampling. This begins it again, with that handler honoured like those that were there before. False when it cannot. */
+bool join_keep(void);
 
 #endif

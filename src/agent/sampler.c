@@ -104,6 +104,12 @@ bool sampler_join(void)
     return sampling;
 }
 
+bool sampler_rejoin(void)
+{
+    sampling = signals_retake();
+    return sampling;
+}
+
 void sampler_stop(void)
 {
     sampling = false;
@@ -134,9 +140,11 @@ void sampler_thread_start(struct agent_thread *self)
 /* Ends the tick and keeps the rest: it may soon be wanted again. */
 static void disarm(struct agent_thread *self)
 {
-    self->sampler.ready = false;
+    if (agent_region->config.flags & WIRE_JOINED) {
+        self->sampler.ready = false;
+        armed_remove(self->tid);
+    }
     tick_stop(self);
-    armed_remove(self->tid);
 }
 
 void sampler_arm(struct agent_thread *self)
@@ -402,7 +410,7 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
         count_loss(self, LOSS_TICK_MASKED);
     } else if (!attach_is_shy() && !signals_held()) {
         sampling = false; /* the program took a signal behind our back: faults would no longer come to us */
-        tick_stop(self);
+        disarm(self);
     } else if (!step_apart(self, info, context, run_burst)) {
         count_loss(self, LOSS_TICK_UNSTEPPED);
     }

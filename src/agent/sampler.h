@@ -15,6 +15,9 @@ void sampler_stop(void);
 /* Like sampler_start, but starts no thread: for a recorder in this process. */
 bool sampler_join(void);
 
+/* The same once more, when the program has taken one of the signals and sampling has ended. */
+bool sampler_rejoin(void);
+
 /* Then: gives the calling thread a ring and a tick of config.tick_ns, or changes its tick to that. Also in handlers; call
  * with inside > 0. */
 void sampler_arm(struct agent_thread *self);

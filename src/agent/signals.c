@@ -1,4 +1,4 @@
-/* agent/signals.c - see signals.h. All but signals_start, signals_exec_* and sampler_sigaction runs in handlers. */
+/* agent/signals.c - see signals.h. All but signals_start, signals_retake, signals_exec_* and sampler_sigaction runs in handlers. */
 #include "agent/signals.h"
 #include "agent/real.h"
 #include "agent/sampler.h"
@@ -156,6 +156,22 @@ bool signals_start(void)
         }
     }
     atomic_store(&holding_pid, good ? (int)sys_call(SYS_getpid) : 0);
+    unlock_wishes(mask);
+    return good;
+}
+
+bool signals_retake(void)
+{
+    bool good = true;
+    uint64_t mask = lock_wishes();
+    for (int i = 0; i < HELD_COUNT && good; i++) {
+        struct sigaction now;
+        good = real.sigaction(held_signals[i], NULL, &now) == 0;
+        if (good && now.sa_sigaction != on_signal) {
+            write_wish(i, &now);
+            good = tell_kernel(i) == 0;
+        }
+    }
     unlock_wishes(mask);
     return good;
 }

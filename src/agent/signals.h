@@ -13,6 +13,9 @@
 /* Takes the signals; what was set before is kept as the program's wish. False when that fails. */
 bool signals_start(void);
 
+/* Takes back those that the program has set meanwhile; what it set is its wish from now on. Not in handlers. */
+bool signals_retake(void);
+
 /* After a fork, before anything else: whoever held the lock is not in the child. */
 void signals_forked(void);
 

@@ -272,7 +272,7 @@ static void *pump(void *unused)
         bool running = is_running();
         uint64_t now = clock_now_ns();
         quiet = running ? 0 : quiet + 1;
-        if (running)
+        if (running && join_keep())
             arm_again();
         pthread_mutex_lock(&engine->pump_lock);
         drain();
@@ -313,10 +313,8 @@ static void configure(void)
 
 int engine_started(nlens_session *session, struct error *err)
 {
-    if (!join_alive())
-        return error_set(err, -EBUSY,
-                         "sampling has ended: the program set a handler for SIGSEGV, SIGBUS, SIGILL or SIGTRAP of its "
-                         "own; set it before the first session, then both work");
+    if (!join_keep())
+        return error_set(err, -EBUSY, "the sampler's signals (SIGSEGV, SIGBUS, SIGILL, SIGTRAP) cannot be taken back");
     struct wire_region *region = engine->region.map;
     engine->running++;
     configure();

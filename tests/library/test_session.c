@@ -1,0 +1,398 @@
+/* Sessions of numalens/capture.h in this very process, with the soft sampler. */
+#include "work.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void pull_gives_what_was_read(void **state)
+{
+    (void)state;
+    uint64_t *array = new_array();
+    nlens_session *session = make((nlens_session_options){.wanted = NLENS_READS});
+    assert_int_equal(nlens_session_add_thread(session, 0, NULL), 0);
+    assert_int_equal(nlens_session_start(session, NULL), 0);
+    read_until(session, array, 2000);
+    assert_int_equal(nlens_session_stop(session, NULL), 0);
+    nlens_sample samples[100];
+    uint64_t expected = 1, inside = 0, has_ip = 0, last = 0;
+    for (size_t count; (count = nlens_session_read(session, samples, 100)) > 0;) {
+        for (size_t i = 0; i < count; i++) {
+            assert_int_equal(samples[i].sequence, expected++);
+            assert_true(samples[i].read);
+            assert_int_equal(samples[i].tid, syscall(SYS_gettid));
+            assert_true(samples[i].time >= last);
+            last = samples[i].time;
+            inside += lies_in(array, samples[i].addr);
+            has_ip += samples[i].ip != 0;
+        }
+    }
+    nlens_session_stats stats;
+    nlens_session_get_stats(session, &stats);
+    assert_int_equal(stats.samples, expected - 1);
+    assert_int_equal(stats.lost, 0);
+    assert_int_equal(stats.threads, 1);
+    assert_true(inside * 10 > stats.samples * 9);
+    assert_int_equal(has_ip, stats.samples);
+    assert_non_null(strstr(nlens_session_source(session), "soft"));
+    assert_int_equal(nlens_session_close(session, NULL), 0);
+    free(array);
+}
+
+static void directions_are_told_apart(void **state)
+{
+    (void)state;
+    uint64_t *read_array = new_array(), *written = new_array();
+    nlens_session *reads = make((nlens_session_options){.wanted = NLENS_READS});
+    nlens_session *writes = make((nlens_session_options){.wanted = NLENS_WRITES});
+    nlens_session_add_thread(reads, 0, NULL);
+    nlens_session_add_thread(writes, 0, NULL);
+    nlens_session_start(reads, NULL);
+    nlens_session_start(writes, NULL);
+    while (samples_of(reads) < 500 || samples_of(writes) < 500) {
+        for (int i = 0; i < 10; i++) {
+            read_all(read_array);
+            write_all(written);
+        }
+    }
+    nlens_sample sample;
+    while (nlens_session_read(reads, &sample, 1)) {
+        assert_true(sample.read);
+        assert_false(lies_in(written, sample.addr));
+    }
+    while (nlens_session_read(writes, &sample, 1)) {
+        assert_true(sample.write);
+        assert_false(lies_in(read_array, sample.addr));
+    }
+    nlens_session_close(reads, NULL);
+    nlens_session_close(writes, NULL);
+    free(read_array);
+    free(written);
+}
+
+static void only_what_is_between_start_and_stop(void **state)
+{
+    (void)state;
+    uint64_t *inside = new_array(), *outside = new_array();
+    nlens_session *session = make((nlens_session_options){.wanted = NLENS_READS});
+    nlens_session_add_thread(session, 0, NULL);
+    uint64_t rounds = 0;
+    while (rounds < 1000 || samples_of(session) < 100) {
+        assert_int_equal(nlens_session_start(session, NULL), 0);
+        read_all(inside);
+        assert_int_equal(nlens_session_stop(session, NULL), 0);
+        read_all(outside);
+        rounds++;
+    }
+    nlens_sample sample;
+    uint64_t wrong = 0;
+    while (nlens_session_read(session, &sample, 1))
+        wrong += lies_in(outside, sample.addr);
+    assert_int_equal(wrong, 0);
+    nlens_session_close(session, NULL);
+    free(inside);
+    free(outside);
+}
+
+struct worker {
+    nlens_session *session;
+    uint64_t *array;
+    pid_t tid;
+    _Atomic uint64_t own, foreign;
+    _Atomic bool *stop;
+    pthread_barrier_t *ready;
+};
+
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+    worker->tid = (pid_t)syscall(SYS_gettid);
+    pthread_barrier_wait(worker->ready);
+    while (!*worker->stop)
+        read_all(worker->array);
+    return NULL;
+}
+
+enum { WORKERS = 24 };
+
+static void take_of_workers(void *context, const nlens_sample *samples, size_t count)
+{
+    struct worker *workers = context;
+    for (size_t i = 0; i < count; i++)
+        for (int w = 0; w < WORKERS; w++) {
+            if (!lies_in(workers[w].array, samples[i].addr))
+                continue;
+            if ((uint32_t)workers[w].tid == samples[i].tid)
+                workers[w].own++;
+            else
+                workers[w].foreign++;
+        }
+}
+
+static bool all_seen(const struct worker *workers)
+{
+    for (int w = 0; w < WORKERS; w++)
+        if (workers[w].own == 0)
+            return false;
+    return true;
+}
+
+/* `whole`: the process; else each thread by its number. */
+static void sample_workers(bool whole)
+{
+    struct worker workers[WORKERS] = {0};
+    pthread_t threads[WORKERS];
+    pthread_barrier_t ready;
+    _Atomic bool stop = false;
+    nlens_session *session = make((nlens_session_options){
+        .wanted = NLENS_READS, .whole_process = whole, .samples = take_of_workers, .context = workers});
+    pthread_barrier_init(&ready, NULL, WORKERS + 1);
+    for (int w = 0; w < WORKERS; w++) {
+        workers[w] = (struct worker){.array = new_array(), .stop = &stop, .ready = &ready};
+        pthread_create(&threads[w], NULL, work, &workers[w]);
+    }
+    pthread_barrier_wait(&ready);
+    for (int w = 0; w < WORKERS && !whole; w++)
+        assert_int_equal(nlens_session_add_thread(session, workers[w].tid, NULL), 0);
+    assert_int_equal(nlens_session_start(session, NULL), 0);
+    while (!all_seen(workers))
+        usleep(1000); /* the workers work; they would have the CPU longer without this thread */
+    nlens_session_stats stats;
+    nlens_session_get_stats(session, &stats);
+    assert_true(stats.threads >= WORKERS);
+    nlens_session_stop(session, NULL);
+    stop = true;
+    for (int w = 0; w < WORKERS; w++)
+        pthread_join(threads[w], NULL);
+    assert_int_equal(nlens_session_close(session, NULL), 0);
+    for (int w = 0; w < WORKERS; w++) {
+        assert_int_equal(workers[w].foreign, 0);
+        free(workers[w].array);
+    }
+    pthread_barrier_destroy(&ready);
+}
+
+static void many_threads_by_number(void **state)
+{
+    (void)state;
+    sample_workers(false);
+}
+
+static void all_threads_of_the_process(void **state)
+{
+    (void)state;
+    sample_workers(true);
+}
+
+static void *short_life(void *argument)
+{
+    nlens_session *session = argument;
+    uint64_t *array = calloc(WORDS, sizeof *array);
+    nlens_session_add_thread(session, 0, NULL);
+    for (int i = 0; i < 5; i++)
+        read_all(array);
+    free(array);
+    return NULL;
+}
+
+static void threads_may_end_while_sampled(void **state)
+{
+    (void)state;
+    uint64_t *array = new_array();
+    nlens_session *session = make((nlens_session_options){.wanted = NLENS_READS});
+    nlens_session_add_thread(session, 0, NULL);
+    nlens_session_start(session, NULL);
+    for (int i = 0; i < 200; i++) {
+        pthread_t threads[2];
+        for (int t = 0; t < 2; t++)
+            pthread_create(&threads[t], NULL, short_life, session);
+        for (int t = 0; t < 2; t++)
+            pthread_join(threads[t], NULL);
+    }
+    read_until(session, array, 100);
+    nlens_session_stats stats;
+    nlens_session_get_stats(session, &stats);
+    assert_int_equal(stats.overrun, 0);
+    nlens_session_close(session, NULL);
+    free(array);
+}
+
+struct pushed {
+    uint64_t count, next, gaps;
+};
+
+static void take_pushed(void *context, const nlens_sample *samples, size_t count)
+{
+    struct pushed *pushed = context;
+    for (size_t i = 0; i < count; i++) {
+        pushed->gaps += samples[i].sequence != pushed->next;
+        pushed->next = samples[i].sequence + 1;
+    }
+    pushed->count += count;
+}
+
+static void nothing_is_lost_on_a_long_run(void **state)
+{
+    (void)state;
+    uint64_t *array = new_array();
+    struct pushed pushed = {.next = 1};
+    nlens_session *push = make((nlens_session_options){.period_ns = 50000, .samples = take_pushed, .context = &pushed});
+    nlens_session *pull = make((nlens_session_options){.period_ns = 50000, .room = 1 << 14});
+    nlens_session_add_thread(push, 0, NULL);
+    nlens_session_add_thread(pull, 0, NULL);
+    nlens_session_start(push, NULL);
+    nlens_session_start(pull, NULL);
+    uint64_t pulled = 0;
+    nlens_sample samples[256];
+    while (pulled < 50000) { /* three times its room, and many times a thread's ring */
+        for (int i = 0; i < 20; i++)
+            read_all(array);
+        for (size_t count; (count = nlens_session_read(pull, samples, 256)) > 0;)
+            for (size_t i = 0; i < count; i++)
+                assert_int_equal(samples[i].sequence, ++pulled);
+    }
+    nlens_session_stop(push, NULL);
+    nlens_session_flush(push, NULL);
+    nlens_session_stats stats;
+    nlens_session_get_stats(push, &stats);
+    assert_int_equal(stats.overrun, 0);
+    assert_int_equal(stats.samples, pushed.count);
+    assert_int_equal(pushed.gaps, 0);
+    assert_true(pushed.count > 40000);
+    nlens_session_close(push, NULL);
+    nlens_session_close(pull, NULL);
+    free(array);
+}
+
+static void reading_too_late_is_counted(void **state)
+{
+    (void)state;
+    uint64_t *array = new_array();
+    nlens_session *session = make((nlens_session_options){.room = 100});
+    nlens_session_add_thread(session, 0, NULL);
+    nlens_session_start(session, NULL);
+    read_until(session, array, 1000);
+    nlens_session_stop(session, NULL);
+    nlens_sample samples[200];
+    assert_int_equal(nlens_session_read(session, samples, 200), 100);
+    nlens_session_stats stats;
+    nlens_session_get_stats(session, &stats);
+    assert_int_equal(stats.lost, stats.samples - 100);
+    nlens_session_start(session, NULL);
+    read_until(session, array, 1);
+    assert_true(nlens_session_read(session, samples, 1) == 1);
+    assert_int_equal(samples[0].sequence, stats.samples + 1); /* the gap shows */
+    nlens_session_close(session, NULL);
+    free(array);
+}
+
+static void file_is_a_trace(void **state)
+{
+    (void)state;
+    uint64_t *array = new_array();
+    char path[] = "/tmp/numalens-library-XXXXXX";
+    close(mkstemp(path));
+    nlens_session *session = make((nlens_session_options){.output = path});
+    nlens_session_add_thread(session, 0, NULL);
+    nlens_session_start(session, NULL);
+    read_until(session, array, 1000);
+    nlens_session_stop(session, NULL);
+    uint64_t samples = samples_of(session);
+    nlens_error err = {0};
+    assert_int_equal(nlens_session_close(session, &err), 0);
+    nlens_trace *trace = nlens_open(path, &err);
+    if (!trace)
+        fail_msg("%s", err.text);
+    assert_int_equal(nlens_trace_totals(trace)->samples, samples);
+    nlens_close(trace);
+    unlink(path);
+    free(array);
+}
+
+static void errors_have_cause_and_remedy(void **state)
+{
+    (void)state;
+    nlens_error err;
+    nlens_session_options options = {0};
+    assert_null(nlens_session_new(&options, &err));
+    assert_int_equal(err.code, -EINVAL);
+    assert_non_null(strstr(err.text, "sizeof"));
+    options = (nlens_session_options){.size = sizeof options, .wanted = 8};
+    assert_null(nlens_session_new(&options, &err));
+    assert_int_equal(err.code, -EINVAL);
+    options = (nlens_session_options){.size = sizeof options, .output = "/nonexistent/folder/x"};
+    assert_null(nlens_session_new(&options, &err));
+    assert_int_equal(err.code, -ENOENT);
+    assert_non_null(strstr(err.text, "/nonexistent/folder/x"));
+    nlens_session *session = make((nlens_session_options){0});
+    assert_int_equal(nlens_session_start(session, &err), -EINVAL);
+    assert_non_null(strstr(err.text, "nlens_session_add_thread"));
+    assert_int_equal(nlens_session_add_thread(session, 1 << 30, &err), -ESRCH);
+    assert_int_equal(nlens_session_stop(session, &err), -EALREADY);
+    nlens_session_add_thread(session, 0, NULL);
+    assert_int_equal(nlens_session_start(session, &err), 0);
+    assert_int_equal(nlens_session_start(session, &err), -EALREADY);
+    nlens_session_close(session, NULL);
+}
+
+static void hardware_or_one_line(void **state)
+{
+    (void)state;
+    nlens_error err = {0};
+    nlens_session_options options = {.size = sizeof options, .source = NLENS_SOURCE_HARDWARE};
+    nlens_session *session = nlens_session_new(&options, &err);
+    if (session) {
+        nlens_session_close(session, NULL);
+        return;
+    }
+    assert_non_null(strstr(err.text, "NLENS_SOURCE_SOFT"));
+    assert_null(strchr(err.text, '\n'));
+    assert_null(strstr(err.text, "--source"));
+    nlens_counting *counting = nlens_counting_new(&err);
+    assert_true(counting || strchr(err.text, '\n') == NULL);
+    nlens_counting_close(counting);
+}
+
+static void children_have_no_sessions(void **state)
+{
+    (void)state;
+    nlens_session *session = make((nlens_session_options){0});
+    nlens_session_add_thread(session, 0, NULL);
+    nlens_session_start(session, NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        nlens_error err;
+        uint64_t *array = calloc(WORDS, sizeof *array);
+        bool good = nlens_session_stop(session, &err) == -ECHILD && nlens_session_new(NULL, &err) == NULL &&
+                    err.code == -ECHILD && nlens_session_close(session, NULL) == 0;
+        for (int i = 0; i < 100; i++)
+            read_all(array);
+        _exit(good ? 0 : 1);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+    assert_int_equal(nlens_session_close(session, NULL), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pull_gives_what_was_read),
+        cmocka_unit_test(directions_are_told_apart),
+        cmocka_unit_test(only_what_is_between_start_and_stop),
+        cmocka_unit_test(many_threads_by_number),
+        cmocka_unit_test(all_threads_of_the_process),
+        cmocka_unit_test(threads_may_end_while_sampled),
+        cmocka_unit_test(nothing_is_lost_on_a_long_run),
+        cmocka_unit_test(reading_too_late_is_counted),
+        cmocka_unit_test(file_is_a_trace),
+        cmocka_unit_test(errors_have_cause_and_remedy),
+        cmocka_unit_test(hardware_or_one_line),
+        cmocka_unit_test(children_have_no_sessions),
+    };
+    return cmocka_run_group_tests_name("session", tests, NULL, NULL);
+}
