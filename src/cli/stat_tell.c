@@ -328,7 +328,10 @@ static void print_end(struct stat_tell *tell, const struct count_run_result *res
             tell->telling.interval_ns ? ", all:" : ":");
     print_head(tell, false);
     print_rows(tell, &result->first, &result->last, false);
-    if (quality.shared)
+    if (quality.never)
+        fprintf(out, "%zu of %zu counters never had a turn on the hardware, which others hold: figures are too low.\n",
+                quality.never, quality.counters);
+    else if (quality.shared)
         fprintf(out,
                 "%zu of %zu counters shared the hardware and ran %s of the time at least; figures are scaled up.\n",
                 quality.shared, quality.counters, number_percent(whole(quality.running * 1e6), 1000000));
@@ -354,6 +357,7 @@ static void json_finishing(struct stat_tell *tell, const struct count_run_result
     json_number(json, "counters", quality.counters);
     json_number(json, "counters_lost", quality.lost);
     json_number(json, "counters_shared", quality.shared);
+    json_number(json, "counters_starved", quality.never);
     json_real(json, "running_ratio", quality.running, 6);
     json_number(json, "intervals_joined", result->merged);
     if (tell->telling.command)

@@ -50,6 +50,11 @@ void count_reader_take(struct count_reader *reader, uint64_t value, uint64_t ena
     reader->running = running;
 }
 
+bool count_reader_known(const struct count_reader *reader)
+{
+    return reader->had && !(reader->starved && reader->running == reader->first_running);
+}
+
 static ssize_t read_whole(int fd, void *buffer, size_t size, bool from_start)
 {
     ssize_t got;

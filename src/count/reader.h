@@ -29,6 +29,9 @@ void count_reader_close(struct count_reader *reader);
  * it does afterwards. */
 void count_reader_update(struct count_reader *reader, struct count_file *last);
 
+/* Whether the sum means something: not before the first value, nor while others hold the hardware from the start on. */
+bool count_reader_known(const struct count_reader *reader);
+
 /* The arithmetic of it, for a raw value with the times that perf tells (equal for files). Times on the hardware that
  * are less than the whole scale the difference up; none at all waits for the next value. A value that fell was started
  * anew from zero, unless the counter is one that falls. */

@@ -223,7 +223,7 @@ void count_session_read(struct count_session *session, struct count_reading *rea
         struct count_cell *cell = &reading->cells[reader->counter->row * COUNT_WHATS + reader->counter->what];
         count_reader_update(reader, &last);
         cell->amount += reader->sum;
-        cell->known |= reader->had;
+        cell->known |= count_reader_known(reader);
     }
     for (size_t row = 0; row < session->plan->rows.count; row++)
         derive(reading->cells + row * COUNT_WHATS);
@@ -254,6 +254,7 @@ struct count_quality count_session_quality(const struct count_session *session)
         double share = all > 0 ? (double)(reader->running - reader->first_running) / all : reader->starved ? 0 : 1;
         quality.shared += share < 1;
         quality.running = share < quality.running ? share : quality.running;
+        quality.never += share == 0;
         quality.lost += reader->fd < 0;
         if (reader->fd < 0 && !quality.first_lost)
             quality.first_lost = reader->counter->name;

@@ -33,6 +33,24 @@ static void shared_hardware_is_scaled(void **state)
     assert_amount(reader.sum, 310 * 64);
 }
 
+static void no_turn_is_not_zero(void **state)
+{
+    (void)state;
+    struct count_counter counter = {.scale = 64};
+    struct count_reader reader = {.counter = &counter, .fd = -1};
+    assert_false(count_reader_known(&reader));
+    count_reader_take(&reader, 0, 10, 0);
+    assert_true(count_reader_known(&reader));
+    count_reader_take(&reader, 0, 1000, 0);
+    assert_false(count_reader_known(&reader));
+    count_reader_take(&reader, 5, 2010, 1000);
+    assert_true(count_reader_known(&reader));
+    assert_amount(reader.sum, 10 * 64);
+    count_reader_take(&reader, 5, 3010, 1000); /* what it had still stands */
+    assert_true(count_reader_known(&reader));
+    assert_amount(reader.sum, 10 * 64);
+}
+
 static void a_restart_counts_from_zero(void **state)
 {
     (void)state;
@@ -227,6 +245,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shared_hardware_is_scaled),
+        cmocka_unit_test(no_turn_is_not_zero),
         cmocka_unit_test(a_restart_counts_from_zero),
         cmocka_unit_test(what_falls_may_fall),
         cmocka_unit_test(texts),
