@@ -10,6 +10,7 @@ enum { MAX_COLUMNS = 16, GAP = 2, GOOD_FLEX = 40, LEAST_FLEX = 16 };
 
 struct cell {
     char *text;
+    char *shorter; /* or NULL */
     bool hot;
 };
 
@@ -38,17 +39,31 @@ void table_column(struct table *table, const char *title, unsigned align)
     table->columns[table->column_count++].align = align & ~(unsigned)TABLE_OPTIONAL;
 }
 
-void table_cell(struct table *table, const char *format, ...)
+static char *safe_text(const char *format, va_list args)
 {
     char *text = NULL;
-    va_list args;
-    va_start(args, format);
     int length = vasprintf(&text, format, args);
-    va_end(args);
     char *safe = text_safe(length < 0 ? "" : text);
     if (length >= 0)
         free(text);
-    array_push(&table->cells, (struct cell){.text = safe});
+    return safe;
+}
+
+void table_cell(struct table *table, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    array_push(&table->cells, (struct cell){.text = safe_text(format, args)});
+    va_end(args);
+}
+
+void table_shorter(struct table *table, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (table->cells.count)
+        table->cells.items[table->cells.count - 1].shorter = safe_text(format, args);
+    va_end(args);
 }
 
 void table_hot(struct table *table)
@@ -128,8 +143,10 @@ static void put_line(const struct table *table, const struct cell *cells, FILE *
         if (!table->columns[i].used)
             continue;
         const char *on = !cells ? "\033[2m" : cells[i].hot ? "\033[1;31m" : "";
-        put(table, i, cells ? cells[i].text : table->columns[i].title, i == last, out, color ? on : "",
-            color && *on ? "\033[0m" : "");
+        const char *text = cells ? cells[i].text : table->columns[i].title;
+        if (cells && cells[i].shorter && text_width(text) > table->columns[i].width)
+            text = cells[i].shorter;
+        put(table, i, text, i == last, out, color ? on : "", color && *on ? "\033[0m" : "");
     }
     fputc('\n', out);
 }
@@ -144,8 +161,10 @@ void table_print(struct table *table, FILE *out, unsigned indent, unsigned width
         put_line(table, NULL, out, indent, color);
     for (size_t i = 0; i + table->column_count <= table->cells.count; i += table->column_count)
         put_line(table, table->cells.items + i, out, indent, color);
-    array_each (&table->cells, struct cell, cell)
+    array_each (&table->cells, struct cell, cell) {
         free(cell->text);
+        free(cell->shorter);
+    }
     array_free(&table->cells);
     free(table);
 }

@@ -17,6 +17,8 @@ enum table_align {
 struct table *table_new(void);
 void table_column(struct table *table, const char *title, unsigned align);
 void table_cell(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* What stands in the last cell where its text would have to be cut. */
+void table_shorter(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void table_hot(struct table *table); /* the last cell stands out where there are colours */
 
 /* Prints with `indent` blanks before each line, and frees. A column without any text in its cells is left out. */

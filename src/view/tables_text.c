@@ -63,8 +63,10 @@ static void put_threads(struct table *table, const struct flow *flow, const stru
 static void put_variable(struct table *table, const struct flow *flow, const struct row *row)
 {
     const char *twin = strstr(row->name, ") #"); /* several sites on one line */
-    table_cell(table, "%s(%s:%u)%s in %s%s%s", row->variable, base_name(row->file), row->line, twin ? twin + 1 : "",
+    const char *number = twin ? twin + 1 : "";
+    table_cell(table, "%s(%s:%u)%s in %s%s%s", row->variable, base_name(row->file), row->line, number,
                flow_site(flow, row->site)->function, *row->via ? " via " : "", row->via);
+    table_shorter(table, "%s(%s:%u)%s", row->variable, base_name(row->file), row->line, number);
 }
 
 /* A static object has an owner when it is thread-local. */
