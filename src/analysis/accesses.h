@@ -47,20 +47,20 @@ static inline uint32_t access_thing(const struct accesses *accesses, const struc
     return access->object < accesses->object_count ? accesses->thing_of[access->object] : FLOW_NONE;
 }
 
-struct tally {
+struct access_tally {
     uint64_t latency;  /* TL */
     uint64_t timed;    /* TN */
     uint64_t accesses; /* with those that carry no latency, such as stores */
 };
 
-static inline void tally_add(struct tally *tally, const struct one_access *access)
+static inline void tally_add(struct access_tally *tally, const struct one_access *access)
 {
     tally->latency += access->latency;
     tally->timed += access->flags & ACCESS_TIMED;
     tally->accesses++;
 }
 
-static inline void tally_join(struct tally *tally, const struct tally *other)
+static inline void tally_join(struct access_tally *tally, const struct access_tally *other)
 {
     tally->latency += other->latency;
     tally->timed += other->timed;
@@ -68,7 +68,7 @@ static inline void tally_join(struct tally *tally, const struct tally *other)
 }
 
 /* AL. */
-static inline double tally_mean(const struct tally *tally)
+static inline double tally_mean(const struct access_tally *tally)
 {
     return tally->timed ? (double)tally->latency / (double)tally->timed : 0;
 }

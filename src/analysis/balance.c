@@ -8,7 +8,8 @@
 
 enum { SLICES_MOST = 32, BURSTS_A_SLICE = 8, FRAMES = 8 };
 
-const struct balance_bounds balance_bounds = {.counted = 0.1, .variation = 0.75, .remote = 0.1, .bursts = 8};
+const struct balance_bounds balance_bounds = {
+    .counted = 0.1, .variation = 0.75, .remote = 0.1, .heavy = 0.34, .bursts = 8};
 
 static bool is_remote(const struct balance *balance, const struct one_access *access)
 {
@@ -96,6 +97,7 @@ static struct balance_spread spread_of(const struct balance *balance, const uint
     for (size_t i = 0; i < balance->threads.count; i++) {
         double off = (double)remote[i] - spread.mean;
         squares += balance->threads.items[i].counted ? off * off : 0;
+        spread.heavy += balance->threads.items[i].counted && off > 0;
     }
     spread.stddev = spread.threads ? sqrt(squares / spread.threads) : 0;
     spread.variation = spread.mean > 0 ? spread.stddev / spread.mean : 0;
@@ -198,7 +200,8 @@ static void judge(struct balance *balance)
     const struct trace_session *session = flow_session(balance->accesses->flow);
     uint64_t burst = session ? trace_session_number(session, "burst", 1) : 1;
     balance->lost = part * (1 - spread->mean / (double)critical->remote.accesses);
-    balance->unbalanced = spread->variation >= balance_bounds.variation && part >= balance_bounds.remote &&
+    bool few = spread->heavy <= balance_bounds.heavy * spread->threads;
+    balance->unbalanced = few && spread->variation >= balance_bounds.variation && part >= balance_bounds.remote &&
                           critical->remote.accesses >= balance_bounds.bursts * (burst ? burst : 1);
     const struct flow_thread *thread = flow_thread(balance->accesses->flow, critical->thread);
     if (balance->unbalanced)
@@ -210,6 +213,11 @@ static void judge(struct balance *balance)
                  spread->variation, balance_bounds.variation,
                  balance->barriers ? "the others wait for it at barriers"
                                    : "where threads meet, the others wait for it");
+    else if (spread->variation >= balance_bounds.variation && !few)
+        snprintf(balance->why, sizeof balance->why,
+                 "Uneven, but not because of a few threads: %u of %u make more than the mean of %.0f %s accesses "
+                 "(standard deviation %.2f, variation %.2f). That is a matter of placement: numalens report patterns.",
+                 spread->heavy, spread->threads, spread->mean, what, spread->stddev, spread->variation);
     else
         snprintf(balance->why, sizeof balance->why,
                  "Balanced: %u threads make %.0f %s accesses each on average, with a standard deviation of %.2f "

@@ -13,6 +13,7 @@ struct balance_spread { /* of remote accesses over the counted threads */
     uint64_t remote;
     double mean, stddev; /* of all threads there are, not of a sample of them: divided by their number */
     double variation;    /* stddev / mean; 0 when nothing is remote */
+    uint32_t heavy;      /* threads above the mean */
     uint32_t critical;   /* thread, or FLOW_NONE when nothing is remote */
 };
 
@@ -20,7 +21,7 @@ struct balance_thread {
     uint32_t thread;
     int16_t node;
     bool counted;
-    struct tally all, remote;
+    struct access_tally all, remote;
     uint64_t bursts;
     uint64_t spun_bursts; /* in a barrier, waiting in a loop */
     bool at_barrier;      /* a barrier was seen on its call chains */
@@ -49,6 +50,7 @@ struct balance_bounds {
     double counted;   /* of the busiest thread's accesses */
     double variation; /* from which remote accesses are unevenly spread */
     double remote;    /* of the critical thread's accesses, at least */
+    double heavy;     /* of the threads, those above the mean: more is no matter of a few threads, but of placement */
     uint64_t bursts;  /* remote ones of the critical thread, at least */
 };
 extern const struct balance_bounds balance_bounds;

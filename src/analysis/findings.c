@@ -15,6 +15,9 @@ static const char *const pattern_names[PATTERNS][2] = {
     [PATTERN_FAR_INITIALISED] = {"far-initialised", "each thread uses a part, another thread touched it first"},
     [PATTERN_MIXED_PAGES] = {"mixed-pages", "private things of several nodes lie in the same pages"},
     [PATTERN_FALSE_SHARING] = {"false-sharing", "threads write different bytes of the same cache lines"},
+    [PATTERN_CROSS_NODE_SHARING] = {"cross-node-sharing", "threads of several nodes use and write the same bytes"},
+    [PATTERN_CONTENTION] = {"contention", "more accesses meet there than it can serve"},
+    [PATTERN_IMBALANCE] = {"imbalance", "few threads bear most of the remote accesses"},
 };
 
 static const char *const action_names[ACTIONS][2] = {
@@ -27,6 +30,7 @@ static const char *const action_names[ACTIONS][2] = {
     [ACTION_SPREAD] = {"spread", "put hot objects on different nodes"},
     [ACTION_SEPARATE_PAGES] = {"separate-pages", "give each thread pages of its own"},
     [ACTION_PAD] = {"pad", "give each thread a cache line of its own"},
+    [ACTION_SYMMETRIC] = {"symmetric", "spread threads and data evenly over the nodes"},
 };
 
 const char *pattern_name(enum pattern pattern)
@@ -82,10 +86,16 @@ static void add_finding(struct findings *findings, const struct facts_subject *s
     finding.share_of_remote = part_of(finding.remote_samples, facts->totals.remote);
     finding.lost_time_share = verdict->pattern == PATTERN_FALSE_SHARING
                                   ? subject->slow_time * part_of(subject->false_sharing, subject->totals.samples)
+                              : verdict->pattern == PATTERN_CROSS_NODE_SHARING
+                                  ? subject->slow_time * part_of(subject->true_sharing, subject->totals.samples)
                                   : placement_loss(subject);
     finding_name(findings, &finding, sources);
-    finding_explain(findings, &finding, verdict);
-    finding_advise(findings, &finding);
+    if (verdict->pattern == PATTERN_CROSS_NODE_SHARING) {
+        finding_on_sharing(findings, &finding);
+    } else {
+        finding_explain(findings, &finding, verdict);
+        finding_advise(findings, &finding);
+    }
     array_push(&findings->items, finding);
 }
 
@@ -93,9 +103,12 @@ static void judge_subject(struct findings *findings, const struct facts_subject 
                           struct sources *sources)
 {
     struct verdict verdict;
+    size_t before = findings->items.count;
     if (judge_placement(findings->facts, subject, &verdict))
         add_finding(findings, subject, is_site, &verdict, sources);
     if (judge_false_sharing(findings->facts, subject, &verdict))
+        add_finding(findings, subject, is_site, &verdict, sources);
+    if (findings->items.count == before && judge_shared(findings->facts, subject, &verdict))
         add_finding(findings, subject, is_site, &verdict, sources);
 }
 
@@ -147,7 +160,8 @@ static int by_weight(const void *left, const void *right)
 
 static bool lies_on(const struct finding *finding, int node)
 {
-    return finding->subject && finding->subject->main_home == node && finding->pattern != PATTERN_FALSE_SHARING;
+    return finding->subject && finding->subject->main_home == node && finding->pattern != PATTERN_FALSE_SHARING &&
+           finding->pattern != PATTERN_CROSS_NODE_SHARING;
 }
 
 /* A node whose traffic is mostly that of objects with findings of their own stands behind these: there the change is to be
@@ -156,7 +170,7 @@ static void put_nodes_behind(struct findings *findings)
 {
     struct finding *items = findings->items.items;
     for (size_t i = findings->items.count; i-- > 0;) {
-        if (items[i].subject)
+        if (items[i].pattern != PATTERN_SATURATED_NODE)
             continue;
         struct finding node = items[i];
         uint64_t covered = 0;
@@ -235,6 +249,7 @@ struct findings *findings_make(const struct facts *facts)
             judge_subject(findings, object, false, sources);
     array_sort(&findings->items, by_weight); /* a node names its hottest */
     judge_nodes(findings);
+    findings_add_problems(findings);
     array_sort(&findings->items, by_weight);
     put_nodes_behind(findings);
     judge_gate(findings);

@@ -17,6 +17,9 @@ enum pattern {
     PATTERN_FAR_INITIALISED,         /* parts private to threads of other nodes, all touched first by one thread */
     PATTERN_MIXED_PAGES,             /* small private objects of many threads share pages */
     PATTERN_FALSE_SHARING,
+    PATTERN_CROSS_NODE_SHARING, /* threads of several nodes use and write the same bytes */
+    PATTERN_CONTENTION,         /* a node's memory, or a way to it, has to serve more than it can */
+    PATTERN_IMBALANCE,          /* few threads bear most remote accesses */
     PATTERNS
 };
 
@@ -30,6 +33,7 @@ enum action {
     ACTION_SPREAD,         /* different hot objects on different nodes */
     ACTION_SEPARATE_PAGES, /* one arena a thread; page-aligned */
     ACTION_PAD,            /* one cache line a thread */
+    ACTION_SYMMETRIC,      /* threads and data evenly on all nodes */
     ACTIONS
 };
 
@@ -43,6 +47,7 @@ struct findings_bounds {
     double mostly;            /* part of the samples (or instances) from which something holds of a subject */
     double mixed;             /* part of the remote samples on mixed pages */
     double false_sharing;     /* part of the samples on falsely shared lines */
+    double true_sharing;      /* likewise on lines whose bytes threads share */
     double one_of_many;       /* part of a site's remote samples from which one object stands for it */
     double cached_bytes;      /* a subject of this size whose accesses hardly wait is answered by caches */
     double cached_time;       /* "hardly": part of the program's time */
@@ -64,9 +69,9 @@ struct advice {
 
 struct finding {
     enum pattern pattern;
-    const struct facts_subject *subject; /* NULL for a finding on a node */
+    const struct facts_subject *subject; /* NULL for a finding on a node or a thread */
     bool is_site;                        /* the subject is a site with more than one instance */
-    int node;                            /* PATTERN_SATURATED_NODE, else -1 */
+    int node;                            /* PATTERN_SATURATED_NODE, PATTERN_CONTENTION; else -1 */
     const char *name; /* left-hand side of the allocating line (`s->basis`), else symbol, else function */
     bool named;       /* the name is one of the source's, which code can use */
     const char *function, *file;

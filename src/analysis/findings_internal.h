@@ -54,6 +54,11 @@ struct by_process subject_by_process(const struct facts *facts, const struct fac
 void finding_explain(struct findings *findings, struct finding *finding, const struct verdict *verdict);
 void finding_advise(struct findings *findings, struct finding *finding);
 
+/* findings_problems.c: data that nodes share; its texts and advice; and what is no object's: contention, imbalance. */
+bool judge_shared(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict);
+void finding_on_sharing(struct findings *findings, struct finding *finding);
+void findings_add_problems(struct findings *findings);
+
 /* findings_name.c: name, function, file and line of what the finding is about. */
 void finding_name(struct findings *findings, struct finding *finding, struct sources *sources);
 

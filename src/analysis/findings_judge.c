@@ -13,6 +13,7 @@ const struct findings_bounds findings_bounds = {
     .mostly = 0.85,
     .mixed = 0.5,
     .false_sharing = 0.25,
+    .true_sharing = 0.25,
     .one_of_many = 0.8,
     .cached_bytes = 64 << 10,
     .cached_time = 0.005,

@@ -47,9 +47,9 @@ static void histogram_add(struct latency_histogram *histogram, uint32_t latency)
 /* While counting, [k] holds the accesses that are above exactly k thresholds. */
 static void finish_at(struct latency_at *at, unsigned count)
 {
-    struct tally above = {0};
+    struct access_tally above = {0};
     for (unsigned k = count + 1; k-- > 0;) {
-        struct tally own = at->above[k];
+        struct access_tally own = at->above[k];
         at->above[k] = above;
         tally_join(&above, &own);
     }
@@ -158,7 +158,7 @@ static int by_tail(const void *left, const void *right, void *context)
 {
     const struct latency_row *a = left, *b = right;
     unsigned at = *(const unsigned *)context;
-    const struct tally *x = &a->at.above[at], *y = &b->at.above[at];
+    const struct access_tally *x = &a->at.above[at], *y = &b->at.above[at];
     if (x->latency != y->latency)
         return x->latency > y->latency ? -1 : 1;
     if (x->accesses != y->accesses)
@@ -238,7 +238,8 @@ struct latency *latency_make(const struct accesses *accesses, const uint32_t *th
     unsigned unit = slow_unit_of(accesses->flow);
     latency->accesses = accesses;
     latency->threshold_count = count < LATENCY_THRESHOLDS ? count : LATENCY_THRESHOLDS;
-    memcpy(latency->thresholds, thresholds, latency->threshold_count * sizeof *thresholds);
+    for (unsigned i = 0; i < latency->threshold_count; i++)
+        latency->thresholds[i] = thresholds[i];
     begin_rows(latency);
     struct latency_pair **table = pair_table(accesses);
     count_all(latency, table, valley, unit);

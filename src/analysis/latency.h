@@ -30,7 +30,7 @@ uint32_t latency_bucket_start(unsigned bucket); /* the least latency that falls 
 uint32_t latency_quantile(const struct latency_histogram *histogram, double part);
 
 struct latency_at { /* of accesses above each threshold; the last one, [count], is of all */
-    struct tally above[LATENCY_THRESHOLDS + 1];
+    struct access_tally above[LATENCY_THRESHOLDS + 1];
 };
 
 struct latency_row { /* a thing, a thread, or a function */
@@ -60,12 +60,12 @@ struct latency {
     unsigned tail; /* the largest threshold that an access is above: what rows are sorted by */
     struct latency_at at;
     struct latency_histogram histogram;
-    struct tally levels[LATENCY_LEVELS];    /* where accesses were answered */
-    array_of(struct latency_pair) pairs;    /* with accesses; most first */
-    array_of(struct latency_row) things;    /* largest TL above the tail's threshold first */
-    array_of(struct latency_row) threads;   /* likewise */
-    array_of(struct latency_row) functions; /* likewise */
-    uint64_t slow;                          /* latency from which an access is taken to have gone beyond the caches */
+    struct access_tally levels[LATENCY_LEVELS]; /* where accesses were answered */
+    array_of(struct latency_pair) pairs;        /* with accesses; most first */
+    array_of(struct latency_row) things;        /* largest TL above the tail's threshold first */
+    array_of(struct latency_row) threads;       /* likewise */
+    array_of(struct latency_row) functions;     /* likewise */
+    uint64_t slow; /* latency from which an access is taken to have gone beyond the caches */
 
     enum contention contention;
     int16_t link_from, node; /* what is contended: node's memory, or the way from link_from to it */

@@ -13,9 +13,9 @@ const char *sharing_grain_name(enum sharing_grain grain)
     return grain < GRAINS ? names[grain] : "";
 }
 
-struct tally sharing_shared(const struct sharing_grain_totals *totals)
+struct access_tally sharing_shared(const struct sharing_grain_totals *totals)
 {
-    struct tally shared = totals->classes[CLASS_SAME_NODE];
+    struct access_tally shared = totals->classes[CLASS_SAME_NODE];
     tally_join(&shared, &totals->classes[CLASS_CROSS_NODE]);
     return shared;
 }

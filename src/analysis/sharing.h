@@ -18,16 +18,16 @@ enum sharing_class {
 };
 
 struct sharing_grain_totals {
-    struct tally classes[CLASSES];
-    uint64_t pieces[CLASSES]; /* distinct addresses, lines, ... that were sampled */
-    struct tally written;     /* of the shared ones, those that somebody wrote */
+    struct access_tally classes[CLASSES];
+    uint64_t pieces[CLASSES];    /* distinct addresses, lines, ... that were sampled */
+    struct access_tally written; /* of the shared ones, those that somebody wrote */
     uint64_t written_pieces;
 };
 
 struct sharing_user {
     uint32_t thread;
     int16_t node; /* where it runs, or -1 */
-    struct tally all;
+    struct access_tally all;
     uint64_t writes, remote;
 };
 
@@ -36,7 +36,7 @@ struct sharing_row { /* of one thing */
     struct sharing_grain_totals grains[GRAINS];
     array_of(struct sharing_user) users; /* most accesses first */
     uint32_t writers, nodes;
-    struct tally all, remote;
+    struct access_tally all, remote;
 };
 
 struct sharing {
@@ -49,7 +49,7 @@ struct sharing *sharing_make(const struct accesses *accesses);
 void sharing_free(struct sharing *sharing);
 
 /* All shared accesses: same-node and cross-node. */
-struct tally sharing_shared(const struct sharing_grain_totals *totals);
+struct access_tally sharing_shared(const struct sharing_grain_totals *totals);
 
 const char *sharing_grain_name(enum sharing_grain grain); /* "address", "line", "page", "object" */
 

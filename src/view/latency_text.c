@@ -83,14 +83,14 @@ static void spark_cell(struct table *table, const struct latency_histogram *hist
 static void put_thresholds(const struct latency *latency, const struct view_options *options, FILE *out)
 {
     struct table *table = table_new();
-    const struct tally *all = &latency->at.above[latency->threshold_count];
+    const struct access_tally *all = &latency->at.above[latency->threshold_count];
     table_column(table, "above", TABLE_RIGHT);
     tally_columns(table, "TL", "TN", "AL");
     table_column(table, "of the accesses", TABLE_RIGHT);
     table_column(table, "of the latency", TABLE_RIGHT);
     for (unsigned i = 0; i <= latency->threshold_count; i++) {
         unsigned at = i ? i - 1 : latency->threshold_count;
-        const struct tally *tally = &latency->at.above[at];
+        const struct access_tally *tally = &latency->at.above[at];
         if (i)
             table_cell(table, "%s", number_count(latency->thresholds[at]));
         else
@@ -162,7 +162,7 @@ static void row_columns(struct table *table, const char *name)
 /* Cells of what is in the tail. */
 static void row_cells(struct table *table, const struct latency *latency, const struct latency_row *row, bool ascii)
 {
-    const struct tally *tail = &row->at.above[latency->tail];
+    const struct access_tally *tail = &row->at.above[latency->tail];
     tally_cells(table, tail);
     table_cell(table, "%s", number_percent(tail->timed, latency->at.above[latency->tail].timed));
     spark_cell(table, row->histogram, ascii);

@@ -60,7 +60,7 @@ static void put_subject(struct json *json, const struct findings *findings, cons
         json_number(json, "line", finding->line);
     else
         json_null(json, "line");
-    json_text(json, "kind", object ? view_kind_name(object->kind) : "node");
+    json_text(json, "kind", object ? view_kind_name(object->kind) : finding->node >= 0 ? "node" : "thread");
     if (object && !finding->is_site)
         json_number(json, "object", object->id);
     else

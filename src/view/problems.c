@@ -23,7 +23,7 @@ bool thing_passes(const struct accesses *accesses, uint32_t thing, const struct 
     return row_passes(&options->filter, &row, flow_totals(accesses->flow).samples);
 }
 
-void put_tally(struct json *json, const char *key, const struct tally *tally)
+void put_tally(struct json *json, const char *key, const struct access_tally *tally)
 {
     json_object(json, key);
     json_number(json, "TL", tally->latency);
@@ -43,7 +43,7 @@ void tally_columns(struct table *table, const char *total, const char *number, c
     table_column(table, mean, TABLE_RIGHT);
 }
 
-void tally_cells(struct table *table, const struct tally *tally)
+void tally_cells(struct table *table, const struct access_tally *tally)
 {
     table_cell(table, "%s", number_count(tally->latency));
     table_cell(table, "%s", number_count(tally->timed));

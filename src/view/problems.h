@@ -13,11 +13,11 @@ struct row thing_row(const struct accesses *accesses, uint32_t thing);
 bool thing_passes(const struct accesses *accesses, uint32_t thing, const struct view_options *options);
 
 /* TL, TN, AL, and all accesses, into the open object or as one named `key`. */
-void put_tally(struct json *json, const char *key, const struct tally *tally);
+void put_tally(struct json *json, const char *key, const struct access_tally *tally);
 
 /* Cells TL, TN, AL; "-" without any. */
 void tally_columns(struct table *table, const char *total, const char *number, const char *mean);
-void tally_cells(struct table *table, const struct tally *tally);
+void tally_cells(struct table *table, const struct access_tally *tally);
 
 /* What a thing is, into the open object: kind, name, site, file, line, objects. */
 void put_thing(struct json *json, const struct accesses *accesses, uint32_t thing);

@@ -14,7 +14,7 @@ enum { NAMED_WRITERS = 3 };
 
 static void put_grain(struct json *json, const char *key, const struct sharing_grain_totals *totals)
 {
-    struct tally shared = sharing_shared(totals);
+    struct access_tally shared = sharing_shared(totals);
     json_object(json, key);
     put_tally(json, "private", &totals->classes[CLASS_PRIVATE]);
     put_tally(json, "shared", &shared);
@@ -73,7 +73,7 @@ static int by_shared(const void *left, const void *right)
 {
     const struct sharing_row *a = *(const struct sharing_row *const *)left,
                              *b = *(const struct sharing_row *const *)right;
-    struct tally x = sharing_shared(&a->grains[GRAIN_LINE]), y = sharing_shared(&b->grains[GRAIN_LINE]);
+    struct access_tally x = sharing_shared(&a->grains[GRAIN_LINE]), y = sharing_shared(&b->grains[GRAIN_LINE]);
     if (x.latency != y.latency)
         return x.latency > y.latency ? -1 : 1;
     if (x.accesses != y.accesses)
@@ -138,8 +138,8 @@ static void writers_cell(struct table *table, const struct flow *flow, const str
 static void answer(const struct sharing *sharing, const struct view_options *options, FILE *out)
 {
     const struct sharing_grain_totals *lines = &sharing->grains[GRAIN_LINE];
-    struct tally shared = sharing_shared(lines), all = shared;
-    const struct tally *alone = &lines->classes[CLASS_PRIVATE], *cross = &lines->classes[CLASS_CROSS_NODE];
+    struct access_tally shared = sharing_shared(lines), all = shared;
+    const struct access_tally *alone = &lines->classes[CLASS_PRIVATE], *cross = &lines->classes[CLASS_CROSS_NODE];
     const char *unit = accesses_unit(sharing->accesses->flow);
     tally_join(&all, alone);
     if (all.accesses == 0) {
@@ -175,7 +175,7 @@ static void put_grains(const struct sharing *sharing, const struct view_options 
         const struct sharing_grain_totals *totals = &sharing->grains[grain];
         for (unsigned i = 0; i < sizeof classes / sizeof *classes; i++) {
             int class = classes[i].class;
-            struct tally tally = class < 0 ? sharing_shared(totals) : totals->classes[class];
+            struct access_tally tally = class < 0 ? sharing_shared(totals) : totals->classes[class];
             uint64_t pieces =
                 class < 0 ? totals->pieces[CLASS_SAME_NODE] + totals->pieces[CLASS_CROSS_NODE] : totals->pieces[class];
             table_cell(table, "%s", i ? "" : sharing_grain_name(grain));
@@ -205,7 +205,7 @@ static void put_objects(const struct sharing *sharing, const struct shown *shown
     array_each (&shown->rows, const struct sharing_row *const, place) {
         const struct sharing_row *row = *place;
         const struct sharing_grain_totals *lines = &row->grains[GRAIN_LINE];
-        struct tally shared = sharing_shared(lines);
+        struct access_tally shared = sharing_shared(lines);
         struct row named = thing_row(accesses, row->thing);
         tally_cells(table, &shared);
         if (lines->classes[CLASS_PRIVATE].timed)

@@ -56,7 +56,7 @@ def wrong(program, mode, rows):
     if mode == "good":
         return "the twin is found guilty" if rows else None
     if mode == "same":
-        others = [row["pattern"] for row in on_objects if row["pattern"] != "concurrent-remote"]
+        others = [row["pattern"] for row in on_objects if row["pattern"] not in ("concurrent-remote", "cross-node-sharing")]
         return "called " + others[0] if others else None
     if len(on_objects) != 1:
         return "%d findings on objects" % len(on_objects)
