@@ -27,10 +27,15 @@ enum join_result join_start(struct wire_region *region)
     return good ? JOIN_OK : JOIN_REFUSED;
 }
 
+bool join_is_armed(uint32_t tid)
+{
+    return armed_tick(tid) == agent_region->config.tick_ns;
+}
+
 int join_arm(uint32_t tid)
 {
     struct agent_thread *self = &agent_self;
-    if (armed_tick(tid) == agent_region->config.tick_ns)
+    if (join_is_armed(tid))
         return 0;
     if ((uint32_t)sys_call(SYS_gettid) != tid)
         return armed_call(tid, signals_timer_signal()) < 0 ? -ESRCH : 1;
@@ -38,11 +43,6 @@ int join_arm(uint32_t tid)
     sampler_arm(self);
     self->inside -= AGENT_BUSY;
     return armed_tick(tid) ? 0 : 1;
-}
-
-bool join_is_armed(uint32_t tid)
-{
-    return armed_tick(tid) != 0;
 }
 
 void join_refresh(void)

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "capture/agent_source.h"
 #include "capture/probe.h"
+#include "library/data_src.h"
 #include "library/kept.h"
 
 #include <dirent.h>
@@ -70,7 +71,7 @@ static void take_sample(const struct event *event)
         .locked = (sample->flags & SAMPLE_LOCKED) != 0,
         .has_latency = (sample->flags & SAMPLE_HAS_LATENCY) != 0,
     };
-    taken.sample.data_src = hardware_data_src(&taken.sample);
+    taken.sample.data_src = data_src_of(&taken.sample);
     array_push(&engine->taken, taken);
 }
 
@@ -124,8 +125,6 @@ static void drain(void)
     agent_source_drain(engine->agents, now);
     engine_lock();
     for (nlens_session *session = engine->sessions; session; session = session->next) {
-        if (session->hardware)
-            continue;
         array_each (&engine->taken, struct taken, taken)
             session_offer(session, taken);
         session_forget_windows(session, now - LATE_NS);
@@ -204,7 +203,7 @@ static void arm_again(void)
     array_of(uint32_t) tids = {0};
     engine_lock();
     for (nlens_session *session = engine->sessions; session; session = session->next) {
-        if (!session->running || session->hardware)
+        if (!session->running)
             continue;
         all |= session->options.whole_process;
         for (size_t i = 0; i < session->tids.capacity; i++)
@@ -297,7 +296,7 @@ static void configure(void)
     uint64_t tick = UINT64_MAX;
     uint32_t budget = 0, flags = 0;
     for (nlens_session *session = engine->sessions; session; session = session->next) {
-        if (!session->running || session->hardware)
+        if (!session->running)
             continue;
         tick = session->options.period_ns < tick ? session->options.period_ns : tick;
         budget = session->options.budget > budget ? session->options.budget : budget;
@@ -320,12 +319,11 @@ int engine_started(nlens_session *session, struct error *err)
     configure();
     atomic_store_explicit(&region->heartbeat_ns, clock_now_ns(), memory_order_relaxed);
     atomic_store(&region->resting, 0);
-    for (size_t i = 0; i < session->tids.capacity; i++)
-        if (session->tids.keys[i] != MAP64_EMPTY)
-            join_arm((uint32_t)session->tids.keys[i]);
-    if (session->options.whole_process)
-        join_arm((uint32_t)syscall(SYS_gettid));
-    if (session->options.whole_process || atomic_load(&engine->asleep))
+    /* Arming takes the kernel tens of microseconds: the library's thread sees to it. */
+    bool armed = !session->options.whole_process && !atomic_load(&engine->asleep);
+    for (size_t i = 0; i < session->tids.capacity && armed; i++)
+        armed = session->tids.keys[i] == MAP64_EMPTY || join_is_armed((uint32_t)session->tids.keys[i]);
+    if (!armed)
         wake();
     return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "api/api.h"
 #include "base/clock.h"
+#include "library/data_src.h"
 #include "library/engine.h"
 
 #include <errno.h>
@@ -60,7 +61,8 @@ int session_choose_source(nlens_session *session, struct error *err)
         snprintf(session->source, sizeof session->source, "soft sampler, as wished");
         return 0;
     }
-    hardware_find(&why);
+    if (data_src_find_pmu(&why) == 0)
+        error_set(&why, -ENOTSUP, "sessions do not use this processor's PMU yet: numalens record does");
     char *remedy = strstr(why.text, "; --source"); /* the command's; ours follows */
     if (remedy)
         *remedy = 0;

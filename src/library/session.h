@@ -8,7 +8,6 @@
 #include "base/array.h"
 #include "base/map64.h"
 #include "library/dump.h"
-#include "library/hardware.h"
 #include "numalens/capture.h"
 #include "wire/event.h"
 
@@ -43,14 +42,13 @@ struct nlens_session {
     pthread_mutex_t delivery;
     struct dump *dump; /* NULL: no file */
 
-    struct hardware *hardware; /* NULL: the soft sampler */
     char source[640];
 
     nlens_session_stats stats;
     uint64_t overrun_before, skipped_before; /* the engine's counts when the session was made */
 };
 
-/* Fills `hardware` and `source`; an error when the hardware was asked for and cannot be had. */
+/* Fills `source`; an error when the hardware was asked for and cannot be had. */
 int session_choose_source(nlens_session *session, struct error *err);
 
 /* Takes a sample if it is one of this session's. Call with the engine's lock held. */

@@ -1,4 +1,4 @@
-#include "library/hardware.h"
+#include "library/data_src.h"
 
 #include "capture/pmu/choose.h"
 
@@ -30,7 +30,7 @@ static uint64_t level_bits(uint32_t level)
     }
 }
 
-uint64_t hardware_data_src(const nlens_sample *sample)
+uint64_t data_src_of(const nlens_sample *sample)
 {
     union perf_mem_data_src source = {0};
     source.mem_op = (sample->read ? PERF_MEM_OP_LOAD : 0) | (sample->write ? PERF_MEM_OP_STORE : 0);
@@ -41,7 +41,7 @@ uint64_t hardware_data_src(const nlens_sample *sample)
     return source.val;
 }
 
-int hardware_find(struct error *err)
+int data_src_find_pmu(struct error *err)
 {
     struct pmu_choice choice;
     struct pmu_wish wish = {.loads = true, .stores = true, .period = 10007};
