@@ -9,6 +9,7 @@ import tempfile
 
 import guest_build
 import guest_machine
+import guest_results
 from guest_build import quote
 from guest_tap import Tap
 
@@ -74,30 +75,15 @@ def script(build):
     return "\n".join(lines) + "\nexit 0\n"
 
 
-class Results:
-    def __init__(self, folder):
-        self.folder = pathlib.Path(folder)
-
-    def text(self, name):
-        path = self.folder / name
-        return path.read_text(errors="replace") if path.exists() else ""
-
-    def status(self, name):
-        return int(self.text(f"{name}.status") or -1)
-
-    def json(self, name):
-        try:
-            return json.loads(self.text(f"{name}.json"))
-        except ValueError:
-            return None
+class Results(guest_results.Results):
+    def told(self, name):
+        """What migrate told in JSON."""
+        return self.json(name, "json")
 
     def pages(self, name):
         """Pages on each node, as the program itself saw them at its end."""
         told = [line for line in self.text(name).splitlines() if line.startswith("pages ")]
         return list(map(int, told[-1].split()[1:])) if told else [0, 0, 0, 0]
-
-    def notes(self, name):
-        return [f"status {self.status(name)}", self.text(f"{name}.out")[-600:], self.text(f"{name}.err")[-2500:]]
 
 
 def totals(text):
@@ -112,7 +98,7 @@ def ratio(intervals):
 class Judge:
     def __init__(self, tap, results, name):
         self.tap, self.results, self.name = tap, results, name
-        told = results.json(name)
+        told = results.told(name)
         self.good = tap.check(f"{name}: runs and tells what it did", told is not None, *results.notes(name))
         self.told = told or {"total": {"moved": 0, "failed": {}, "left": {}, "huge_pages": 0}, "intervals": []}
         self.intervals = [i for i in self.told["intervals"] if i["home_known"] >= 8]
@@ -196,7 +182,7 @@ def judge_faults(tap, results):
     stops = Judge(tap, results, "stops")
     stops.lies("stopped for a while and moved all the same", 3, 0.9)
 
-    attach = results.json("attach")
+    attach = results.told("attach")
     tap.check("attach: a running process is migrated", attach is not None and attach["total"]["moved"] >= 60,
               *results.notes("attach"))
     tap.is_equal("attach: ends well when told to stop", results.status("attach"), 0)

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Patterns and facts on four real nodes: verdicts on programs with a pattern and on their twins, threads pinned to CPUs;
 pages that a program moves. The kernel's own balancing is off: it moves pages to their users, and then nothing is wrong."""
-import json
 import pathlib
 import subprocess
 import sys
@@ -10,6 +9,7 @@ import tempfile
 import guest_build
 import guest_machine
 from guest_build import quote
+from guest_results import Results
 from guest_tap import Tap
 
 sys.path.insert(0, str(guest_machine.PROJECT / "tests/integration"))
@@ -45,27 +45,10 @@ def script(build):
     return "\n".join(lines) + "\nexit 0\n"
 
 
-class Results:
-    def __init__(self, folder):
-        self.folder = pathlib.Path(folder)
-
-    def text(self, name):
-        path = self.folder / name
-        return path.read_text(errors="replace") if path.exists() else ""
-
-    def json(self, name):
-        try:
-            return json.loads(self.text(f"{name}.out"))
-        except ValueError:
-            return {}
-
-    def notes(self, *names):
-        return [self.text(f"{name}.{kind}")[-1500:] for name in names for kind in ("status", "out", "err")]
-
 
 def judge_pattern(tap, results, program, mode):
     name = f"{program}-{mode}"
-    report = results.json(f"{name}.patterns")
+    report = results.json(f"{name}.patterns") or {}
     if not tap.check(f"{program} {mode}: is recorded on real nodes",
                      results.text(f"{name}.status").strip() == "0" and "patterns" in report
                      and not report["topology"]["pretended"] and report["topology"]["nodes"] == 4,
@@ -78,7 +61,7 @@ def judge_pattern(tap, results, program, mode):
 
 def judge_moved(tap, results, mode):
     name = f"moved_pages-{mode}"
-    rows = [row for row in results.json(f"{name}.objects").get("objects", [])
+    rows = [row for row in (results.json(f"{name}.objects") or {}).get("objects", [])
             if row["line"] == verdicts.nlens.site_line("patterns/moved_pages.c", "array")]
     if not tap.check(f"moved_pages {mode}: is recorded", len(rows) == 1, *results.notes(name, f"{name}.objects")):
         return

@@ -12,6 +12,7 @@ import tempfile
 import guest_build
 import guest_machine
 from guest_build import quote
+from guest_results import Results
 from guest_tap import Tap
 
 RUN = pathlib.Path(__file__).parent / "run"
@@ -91,26 +92,6 @@ def script(build):
         lines.append("cut -d' ' -f1 /proc/uptime >>/root/out/uptime")
     return "\n".join(lines) + "\nexit 0\n"
 
-
-class Results:
-    def __init__(self, folder):
-        self.folder = pathlib.Path(folder)
-
-    def text(self, name):
-        path = self.folder / name
-        return path.read_text(errors="replace") if path.exists() else ""
-
-    def status(self, name):
-        return int(self.text(f"{name}.status") or -1)
-
-    def json(self, name):
-        try:
-            return json.loads(self.text(f"{name}.out"))
-        except ValueError:
-            return None
-
-    def notes(self, name):
-        return [f"status {self.status(name)}", self.text(f"{name}.out")[-1500:], self.text(f"{name}.err")[-1500:]]
 
 
 def site_line(source, name):
