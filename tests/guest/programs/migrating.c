@@ -12,7 +12,8 @@
  *     stops        as far; stops itself half-way, until a child wakes it
  *     as UID COMMAND...   runs COMMAND as that user
  * With LINGER in the environment it goes on reading, once its sum is known, until the pages have gone where they should, at
- * most for 40 seconds. With READY, makes that file when the array is filled.
+ * most for 40 seconds. With READY it makes that file when the array is filled; with UNTIL it goes on writing
+ * until that file is there.
  * Prints a sum that depends on nothing but its arguments, then on which nodes the pages are. */
 #include <errno.h>
 #include <linux/mempolicy.h>
@@ -115,7 +116,7 @@ static void linger(int node)
     double start = seconds(), done = 0;
     while (getenv("LINGER") && seconds() - start < 40 && (done == 0 || seconds() - done < 2)) {
         unsigned count[NODES + 1] = {0};
-        volatile long sum = read_only(0, 400);
+        volatile long sum = read_only(0, 2000);
         (void)sum;
         count_pages(count);
         bool there = node >= 0 ? count[node] == pages : true;
@@ -304,6 +305,8 @@ int main(int argc, char **argv)
         if (strcmp(how, "bound") != 0 && strcmp(how, "full") != 0)
             linger(strcmp(how, "follow") == 0 ? 1 : 3);
     }
+    while (getenv("UNTIL") && access(getenv("UNTIL"), F_OK) != 0)
+        use(0, 100);
     printf("total %ld\n", total);
     tell();
     if (strcmp(how, "execs") == 0) {
