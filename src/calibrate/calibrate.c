@@ -106,6 +106,7 @@ static void measure_cache(struct work *work, uint32_t cache, double memory)
     chase_free(&chase);
 }
 
+/* The faster quarter: others' work makes memory slower, and a line that a prefetcher guessed is rare. */
 static void measure_memory(struct work *work, uint32_t from, uint32_t to)
 {
     struct calibration *calibration = work->calibration;
@@ -121,7 +122,7 @@ static void measure_memory(struct work *work, uint32_t from, uint32_t to)
         chase_probe(&chase, CHASE_FLUSHED, round, work->ns_per_tick, &sampled);
     }
     if (chased.count && sampled.count)
-        *field = (struct calibration_field){chase_quantile(&chased, 0.5), chase_quantile(&sampled, 0.5)};
+        *field = (struct calibration_field){chase_quantile(&chased, 0.25), chase_quantile(&sampled, 0.25)};
     array_free(&chased);
     array_free(&sampled);
     chase_free(&chase);

