@@ -1,11 +1,10 @@
 #include "migrate/procfs.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static FILE *open_of(uint32_t pid, const char *name)
+FILE *procfs_open(uint32_t pid, const char *name)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%u/%s", pid, name);
@@ -15,7 +14,7 @@ static FILE *open_of(uint32_t pid, const char *name)
 /* The fields behind the name, which may hold anything; "" when there are none. */
 static const char *read_stat(uint32_t pid, char *line, size_t room)
 {
-    FILE *file = open_of(pid, "stat");
+    FILE *file = procfs_open(pid, "stat");
     if (!file)
         return "";
     size_t length = fread(line, 1, room - 1, file);
@@ -63,7 +62,7 @@ void procfs_open_nodes(uint32_t pid, const struct topology *topology, bool *open
     static const char label[] = "Mems_allowed_list:";
     char line[4096];
     memset(open, true, topology->node_count * sizeof *open);
-    FILE *file = open_of(pid, "status");
+    FILE *file = procfs_open(pid, "status");
     while (file && fgets(line, sizeof line, file)) {
         if (strncmp(line, label, sizeof label - 1) == 0) {
             parse_list(line + sizeof label - 1 + strspn(line + sizeof label - 1, " \t"), topology, open);

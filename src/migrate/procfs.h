@@ -6,6 +6,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+
+/* /proc/PID/NAME for reading, or NULL. */
+FILE *procfs_open(uint32_t pid, const char *name);
 
 /* CPU time of all its threads so far, in ns; 0 when it is gone. */
 uint64_t procfs_cpu_ns(uint32_t pid);

@@ -3,18 +3,12 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "migrate/page_map.h"
+#include "migrate/procfs.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-static FILE *open_of(uint32_t pid, const char *name)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%u/%s", pid, name);
-    return fopen(path, "re");
-}
 
 static void parse_maps(struct ranges *ranges, FILE *maps)
 {
@@ -89,7 +83,7 @@ static uint64_t read_huge_bytes(void)
 int ranges_read(struct ranges *ranges, uint32_t pid)
 {
     *ranges = (struct ranges){.huge_bytes = read_huge_bytes()};
-    FILE *maps = open_of(pid, "maps"), *numa_maps = open_of(pid, "numa_maps");
+    FILE *maps = procfs_open(pid, "maps"), *numa_maps = procfs_open(pid, "numa_maps");
     int code = maps ? 0 : errno == ENOENT ? -ESRCH : -errno;
     if (maps)
         ranges_parse(ranges, maps, numa_maps);
