@@ -162,7 +162,9 @@ def look_at_everything(trace, files, debug):
         harmless(COLORS.sub(b"", shown(trace, table, "--color", "always", "--width", "100")), table + " in colour", 100)
     for width in (80, 200):
         harmless(shown(trace, "--width", str(width)), "report")
-        harmless(shown(trace, "patterns", "--width", str(width)), "patterns")
+        for problem in ("patterns", "sharing", "latency", "balance"):
+            harmless(shown(trace, problem, "--width", str(width)), problem)
+            json.loads(shown(trace, problem, "--json"))
 
     objects = json.loads(shown(trace, "objects", "--json"))["objects"]
     for row in objects:
@@ -174,7 +176,6 @@ def look_at_everything(trace, files, debug):
     names = {row["name"] for row in objects}
     sources = {row["file"] for row in objects}
     whole = json.loads(shown(trace, "--json"))
-    json.loads(shown(trace, "patterns", "--json"))
     for i, text in enumerate(TEXTS):
         if debug or not text.startswith(b"_Z"):
             assert readable(text) in functions, "function %d is not in %s" % (i, sorted(functions)[:5])
