@@ -51,6 +51,16 @@ static void find_things(struct accesses *accesses)
     map64_free(&known);
 }
 
+/* A hardware source takes single accesses and marks none: each is a look of its own. */
+static void mark_single(struct accesses *accesses)
+{
+    array_each (&accesses->items, const struct one_access, access)
+        if (access->flags & ACCESS_FIRST)
+            return;
+    array_each (&accesses->items, struct one_access, access)
+        access->flags |= ACCESS_FIRST;
+}
+
 struct accesses *accesses_load(const struct flow *flow, struct error *err)
 {
     struct accesses *accesses = mem_zalloc(sizeof *accesses);
@@ -61,6 +71,7 @@ struct accesses *accesses_load(const struct flow *flow, struct error *err)
         accesses_free(accesses);
         return NULL;
     }
+    mark_single(accesses);
     find_things(accesses);
     return accesses;
 }

@@ -9,7 +9,13 @@
 #include "base/array.h"
 #include "flow/flow.h"
 
-enum access_flag { ACCESS_TIMED = 1, ACCESS_WRITE = 2, ACCESS_REMOTE = 4, ACCESS_HOME_KNOWN = 8, ACCESS_FIRST = 16 };
+enum access_flag {
+    ACCESS_TIMED = 1,
+    ACCESS_WRITE = 2,
+    ACCESS_REMOTE = 4,
+    ACCESS_HOME_KNOWN = 8,
+    ACCESS_FIRST = 16 /* of a burst */
+};
 
 struct one_access {
     uint64_t time, addr;
