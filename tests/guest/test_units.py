@@ -14,7 +14,8 @@ from guest_tap import Tap
 
 RUN = pathlib.Path(__file__).parent / "run"
 # Long ones that damage files at random and read them: the same on every machine.
-NOT_HERE = {"damage"}
+# And sessions, which stop sampling there once the test frame sets its signal handlers (docs/library.md, known faults).
+NOT_HERE = {"damage", "sessions"}
 
 
 def script(tests):
