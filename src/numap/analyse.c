@@ -59,13 +59,8 @@ int is_served_by_local_NA_miss(union perf_mem_data_src data_src)
 
 char *concat(const char *s1, const char *s2)
 {
-    size_t first = strlen(s1), second = strlen(s2);
-    char *text = malloc(first + second + 1);
-    if (!text)
-        return NULL;
-    memcpy(text, s1, first);
-    memcpy(text + first, s2, second + 1);
-    return text;
+    char *text = NULL;
+    return asprintf(&text, "%s%s", s1, s2) < 0 ? NULL : text;
 }
 
 struct named {
