@@ -380,8 +380,11 @@ static bool on_alternate_stack(const ucontext_t *context, uint64_t sp)
 
 static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucontext_t *context)
 {
-    if (!sampling || !self->sampler.ready)
+    if (!sampling || !self->sampler.ready) {
+        if (self->sampler.ready && agent_region->config.flags & WIRE_JOINED)
+            disarm(self); /* a timer's tick that is not set again is the last: let it be asked for anew */
         return;
+    }
     if (!agent_switch.live) {
         tick_stop(self);
         return;
