@@ -1,8 +1,8 @@
 /* numap.h - numalens behind the interface of numap, the library for memory profiling by Selva, Morel and Marquet, as its
  * clients know it. A program written for numap builds and runs unchanged; see docs/numap.md.
  *
- * Where the processor samples memory accesses it does so here; elsewhere the soft sampler of libnumalens fills the same
- * pages, so that clients work in any virtual machine and without privileges. New programs use numalens/capture.h. */
+ * The soft sampler of libnumalens fills the pages that clients walk, so that they work in any virtual machine and
+ * without privileges. New programs use numalens/capture.h. */
 #ifndef NUMAP_H
 #define NUMAP_H
 
