@@ -49,7 +49,7 @@ static void a_map_is_told_once_when_it_is_sampled(void **state)
     assert_string_equal(told[0].path, "/dev/zero (deleted)");
 
     /* The stack is its thread's to tell; nothing lies at 16. */
-    capture_maps_sample(maps, pid, (uint64_t)&page, SECOND + 2);
+    capture_maps_sample(maps, pid, (uint64_t)__builtin_frame_address(0), SECOND + 2);
     capture_maps_sample(maps, pid, 16, SECOND + 3);
     assert_int_equal(count, 1);
 
