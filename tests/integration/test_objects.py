@@ -277,6 +277,7 @@ def bundled():
     skipped = {
         "ratio_static": "cannot carry the agent",
         "endings": "wants to be told how to end",
+        "nas_noise": "ends when it is killed",
         "libstatics_plugin.so": "no program", "libstatics_library.so": "no program", "libsections_library.so": "no program",
     }
     found = []

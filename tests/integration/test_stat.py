@@ -211,8 +211,8 @@ def as_text():
     assert "\033" not in text and max(map(len, lines)) <= 112, text
     heads = [line for line in lines if line.lstrip().startswith(("time", "node"))]
     assert len(heads) == 2 and heads[0].endswith("in use"), text
-    rows = [line for line in lines if re.match(r" +(\d+\.\d{3} s  )? *\d+ .*%", line)]
-    assert {len(line) for line in rows if " s  " in line} == {len(heads[0])}, text
+    rows = [line for line in lines if re.match(r" +\d+\.\d{3} s  +\d+ ", line)]
+    assert {len(line) for line in rows} == {len(heads[0])}, text
     quiet = stat("-q", "-d", "0.01").out.decode().splitlines()
     assert quiet[0].startswith("In "), quiet
 
