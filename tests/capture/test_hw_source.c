@@ -76,7 +76,7 @@ static void forget(struct seen *seen)
     free(seen->of_page);
 }
 
-static void touch(const struct seen *seen, size_t first, size_t count)
+static __attribute__((noinline)) void touch(const struct seen *seen, size_t first, size_t count)
 {
     for (size_t i = first; i < first + count; i++)
         ((volatile char *)seen->start)[i * page_size] = 1;
