@@ -21,5 +21,6 @@ class Results:
         except ValueError:
             return None
 
-    def notes(self, name):
-        return [f"status {self.status(name)}", self.text(f"{name}.out")[-1500:], self.text(f"{name}.err")[-2500:]]
+    def notes(self, *names):
+        return [note for name in names for note in
+                (f"{name}: status {self.status(name)}", self.text(f"{name}.out")[-1500:], self.text(f"{name}.err")[-2500:])]

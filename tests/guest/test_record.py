@@ -32,6 +32,7 @@ ANSWERS = [
 ]
 # Functions that the user names, as the programs' first comments say.
 NAMED = re.compile(r"(--\w+-fn) (\S+)")
+POOL_ROUNDS = 120
 POOL, HOOKED = "examples/pool.c", "examples/harmless/hooked.cc"
 HOOKED_ROUNDS = 100
 # Sampled far more often than by default: these are to break if anything can.
@@ -72,7 +73,7 @@ def script(build):
             run(f"{name}.{table}", numalens, "report", table, "--json", f"{name}.data")
         run(f"{name}.report", numalens, "report", "--json", f"{name}.data")
         lines.append("cut -d' ' -f1 /proc/uptime >>/root/out/uptime")
-    run("pool", numalens, "record", *OFTEN, *named_in(POOL), "-o", "pool.data", "--", build / "examples/pool", "--rounds=40",
+    run("pool", numalens, "record", *OFTEN, *named_in(POOL), "-o", "pool.data", "--", build / "examples/pool", f"--rounds={POOL_ROUNDS}",
         "--passes=40")
     for table in ("objects", "sites"):
         run(f"pool.{table}", numalens, "report", table, "--json", "pool.data")
@@ -179,8 +180,8 @@ def judge_named(tap, results):
     judge = Judge(tap, results, "pool", POOL)
     if judge.good:
         rows = (results.json("pool.sites") or {}).get("sites", [])
-        for site, share, via, count in (("table", 0.4, "pool_zero", 1), ("header", 0.3, "pool_alloc", 40),
-                                        ("body", 0.2, "pool_zero", 40), ("trailer", 0.1, "pool_zero", 40)):
+        for site, share, via, count in (("table", 0.4, "pool_zero", 1), ("header", 0.3, "pool_alloc", POOL_ROUNDS),
+                                        ("body", 0.2, "pool_zero", POOL_ROUNDS), ("trailer", 0.1, "pool_zero", POOL_ROUNDS)):
             line = site_line(judge.source, site)
             row = next((row for row in rows if row["line"] == line), {"share": -1, "via": None, "count": 0})
             # A burst lies in one loop: only bursts are independent of each other.
