@@ -45,7 +45,6 @@ def script(build):
     return "\n".join(lines) + "\nexit 0\n"
 
 
-
 def judge_pattern(tap, results, program, mode):
     name = f"{program}-{mode}"
     report = results.json(f"{name}.patterns") or {}
@@ -62,8 +61,9 @@ def judge_pattern(tap, results, program, mode):
 def judge_moved(tap, results, mode):
     name = f"moved_pages-{mode}"
     rows = [row for row in (results.json(f"{name}.objects") or {}).get("objects", [])
-            if row["line"] == verdicts.nlens.site_line("patterns/moved_pages.c", "array")]
-    if not tap.check(f"moved_pages {mode}: is recorded", len(rows) == 1, *results.notes(name, f"{name}.objects")):
+            if (row["file"] or "").endswith("moved_pages.c")
+            and row["line"] == verdicts.nlens.site_line("patterns/moved_pages.c", "array")]
+    if not tap.check(f"moved_pages {mode}: is recorded", len(rows) == 1, rows, *results.notes(name)):
         return
     moved, homes = rows[0]["facts"]["pages_moved"], rows[0]["homes"]
     tap.note(f"{rows[0]['samples']} samples, {moved} pages moved, homes {homes}")
