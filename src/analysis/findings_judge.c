@@ -14,6 +14,7 @@ const struct findings_bounds findings_bounds = {
     .mixed = 0.5,
     .false_sharing = 0.25,
     .true_sharing = 0.25,
+    .unbalanced_remote = 0.10,
     .one_of_many = 0.8,
     .cached_bytes = 64 << 10,
     .cached_time = 0.005,

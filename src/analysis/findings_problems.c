@@ -143,7 +143,9 @@ static void add_imbalance(struct findings *findings, const struct accesses *acce
 {
     const struct facts *facts = findings->facts;
     struct balance *balance = balance_make(accesses, 0);
-    if (balance->unbalanced) {
+    /* Where little is remote, its spread over the threads says nothing. */
+    bool matters = part_of(facts->totals.remote, facts->totals.samples) >= findings_bounds.unbalanced_remote;
+    if (balance->unbalanced && matters) {
         const struct flow_thread *thread = flow_thread(facts->flow, balance->spread.critical);
         uint64_t remote = 0, *homes = facts->threads[balance->spread.critical].homes;
         int own = flow_thread_node(facts->flow, balance->spread.critical);
