@@ -186,6 +186,39 @@ static bool get_home(struct run_cursor *cursor, struct event_home *home)
     return true;
 }
 
+static bool get_cpus(struct run_cursor *cursor, struct event_page *page)
+{
+    uint64_t words;
+    if (!get(cursor, 7, &words) || words > TRACE_MAX_FRAMES + 1)
+        return false;
+    if (words > 0) {
+        cursor->state.depth = (uint16_t)(words - 1);
+        for (unsigned i = 0; i < words - 1; i++)
+            if (!get(cursor, 7, &cursor->frames[i]))
+                return false;
+    }
+    page->cpu_words = cursor->state.depth;
+    page->cpus = cursor->frames;
+    return true;
+}
+
+static bool get_page(struct run_cursor *cursor, struct event_page *page)
+{
+    uint64_t addr, physical, reads, writes, unknown;
+    if (!get_difference(cursor, 1, 0, &addr) || !get_repeat(cursor, 2, 0, &page->size) ||
+        !get_difference(cursor, 3, 1, &page->until) || !get_difference(cursor, 4, 2, &page->ip) ||
+        !get(cursor, 5, &reads) || !get(cursor, 5, &writes) || !get(cursor, 5, &unknown) ||
+        !get_difference(cursor, 6, 3, &physical))
+        return false;
+    page->page = rotate_left(addr, 12);
+    page->physical = rotate_left(physical, 12);
+    page->reads = (uint32_t)reads;
+    page->writes = (uint32_t)writes;
+    page->unknown = (uint32_t)(unknown >> 8);
+    page->mechanism = (uint8_t)unknown;
+    return get_cpus(cursor, page);
+}
+
 static bool get_pool(struct run_cursor *cursor, struct event_pool *pool)
 {
     uint64_t handle, shape;
@@ -219,6 +252,8 @@ bool run_cursor_event(struct run_cursor *cursor, struct event *event)
         return get_touch(cursor, &event->touch);
     case EVENT_HOME:
         return get_home(cursor, &event->home);
+    case EVENT_PAGE:
+        return get_page(cursor, &event->page);
     case EVENT_LOSS:
         if (!get(cursor, 1, &number) || !get(cursor, 2, &event->loss.count))
             return false;

@@ -176,7 +176,7 @@ static struct source *source_new(struct trace_reader *reader, uint8_t kind)
         source = reader->spare.items[--reader->spare.count];
     else
         source = mem_zalloc(sizeof *source);
-    if (kind == EVENT_STACK && !source->cursor.frames)
+    if ((kind == EVENT_STACK || kind == EVENT_PAGE) && !source->cursor.frames)
         source->cursor.frames = mem_alloc(TRACE_MAX_FRAMES * sizeof *source->cursor.frames);
     return source;
 }

@@ -20,7 +20,7 @@ unsigned run_columns(unsigned kind)
         [EVENT_THREAD_EXIT] = 5,   [EVENT_MODULE_LOAD] = 5,  [EVENT_MODULE_UNLOAD] = 5, [EVENT_MAP] = 7,
         [EVENT_UNMAP] = 7,         [EVENT_STACK] = 4,        [EVENT_ALLOC] = 5,         [EVENT_FREE] = 3,
         [EVENT_SAMPLE] = 7,        [EVENT_TOUCH] = 4,        [EVENT_HOME] = 4,          [EVENT_LOSS] = 3,
-        [EVENT_POOL] = 4,          [EVENT_POOL_ALLOC] = 6,
+        [EVENT_POOL] = 4,          [EVENT_POOL_ALLOC] = 6,   [EVENT_PAGE] = 8,
     };
     return kind < EVENT_KINDS ? columns[kind] : 0;
 }
@@ -66,7 +66,7 @@ void run_begin(struct trace_run *run, uint8_t kind, uint32_t tid, uint64_t first
         run->columns[i].at = run->columns[i].bytes;
     memset(&run->state, 0, sizeof run->state);
     run->state.time = first_time;
-    if (kind == EVENT_STACK && !run->frames)
+    if ((kind == EVENT_STACK || kind == EVENT_PAGE) && !run->frames)
         run->frames = mem_alloc(TRACE_MAX_FRAMES * sizeof *run->frames);
 }
 
@@ -98,6 +98,31 @@ static void put_stack(struct trace_run *run, const struct event_stack *stack)
         put_difference(run, 3, 1, stack->frames[i]);
     memcpy(run->frames, stack->frames, depth * sizeof *run->frames);
     run->state.depth = depth;
+}
+
+static void put_page(struct trace_run *run, const struct event_page *page)
+{
+    uint16_t words = page->cpu_words < TRACE_MAX_FRAMES ? page->cpu_words : TRACE_MAX_FRAMES;
+    put_difference(run, 1, 0, rotate_right(page->page, 12));
+    put_repeat(run, 2, 0, page->size);
+    put_difference(run, 3, 1, page->until);
+    put_difference(run, 4, 2, page->ip);
+    put(run, 5, page->reads);
+    put(run, 5, page->writes);
+    put(run, 5, (uint64_t)page->unknown << 8 | page->mechanism);
+    put_difference(run, 6, 3, rotate_right(page->physical, 12));
+    /* Most masks are the one before: 0 says so, else the count of words plus one and the words. */
+    if (words == run->state.depth &&
+        (words == 0 || memcmp(page->cpus, run->frames, words * sizeof *run->frames) == 0)) {
+        put(run, 7, 0);
+        return;
+    }
+    column_reserve(&run->columns[7], (size_t)(words + 1) * VARINT_MAX + FIRST_CAPACITY / 2);
+    put(run, 7, words + 1u);
+    for (unsigned i = 0; i < words; i++)
+        put(run, 7, run->frames[i] = page->cpus[i]);
+    run->state.depth = words;
+    run->room = 0;
 }
 
 static void put_module(struct trace_run *run, const struct event_module *module)
@@ -156,6 +181,9 @@ void run_append_other(struct trace_run *run, const struct event *event)
         put_alloc(run, &event->alloc);
         put_difference(run, 5, 2, event->alloc.pool);
         return;
+    case EVENT_PAGE:
+        put_page(run, &event->page);
+        return;
     case EVENT_PROCESS_START:
         put(run, 1, event->process.forked | (uint64_t)event->process.parent << 1);
         put_text(run, 2, event->process.exe);
@@ -188,7 +216,7 @@ void run_finish(struct trace_run *run)
 {
     static const uint8_t repeat_column[EVENT_KINDS][RUN_REPEATS] = {
         [EVENT_ALLOC] = {4},   [EVENT_FREE] = {2}, [EVENT_SAMPLE] = {4},     [EVENT_TOUCH] = {3},
-        [EVENT_HOME] = {2, 3}, [EVENT_POOL] = {3}, [EVENT_POOL_ALLOC] = {4},
+        [EVENT_HOME] = {2, 3}, [EVENT_POOL] = {3}, [EVENT_POOL_ALLOC] = {4}, [EVENT_PAGE] = {2},
     };
     for (unsigned i = 0; i < RUN_REPEATS; i++) {
         unsigned column = repeat_column[run->kind][i];

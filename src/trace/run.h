@@ -31,7 +31,7 @@ struct run_state {
     uint64_t last[4];
     struct run_repeat repeats[RUN_REPEATS];
     struct run_guess guesses[RUN_GUESSES];
-    uint16_t depth; /* of the last chain, in `frames` */
+    uint16_t depth; /* of what is in `frames` */
 };
 
 struct run_column {
@@ -50,7 +50,7 @@ struct trace_run {
     struct trace_run *next;    /* in its block, or in the free list */
     struct run_column columns[TRACE_MAX_COLUMNS];
     struct run_state state;
-    uint64_t *frames; /* EVENT_STACK only: the last chain */
+    uint64_t *frames; /* EVENT_STACK: the last chain; EVENT_PAGE: the last mask of CPUs; else NULL */
 };
 
 /* How many columns events of this kind have; 0 for no event. */
@@ -79,7 +79,7 @@ struct run_cursor {
     uint64_t time; /* of the current event */
     const uint8_t *at[TRACE_MAX_COLUMNS], *end[TRACE_MAX_COLUMNS];
     struct run_state state;
-    uint64_t *frames; /* TRACE_MAX_FRAMES of them; EVENT_STACK only */
+    uint64_t *frames; /* TRACE_MAX_FRAMES of them; EVENT_STACK and EVENT_PAGE only */
 };
 
 /* Stands on the first of `count` (> 0) events. False when the bytes cannot be that. */

@@ -101,6 +101,11 @@ static const char *const level_names[] = {
     [LEVEL_UNCACHED] = "uncached",
 };
 
+static const char *const mechanism_names[PAGE_MECHANISMS] = {
+    [PAGE_FIRST_TOUCH] = "first-touch", [PAGE_NUMA_HINT] = "numa-hint", [PAGE_SOFT_DIRTY] = "soft-dirty",
+    [PAGE_UFFD_WP] = "uffd-wp",         [PAGE_IMPORTED] = "imported",
+};
+
 const char *loss_name(unsigned cause)
 {
     return NAME_OF(loss_names, cause);
@@ -124,6 +129,11 @@ const char *sample_source_name(unsigned source)
 const char *sample_level_name(unsigned level)
 {
     return NAME_OF(level_names, level);
+}
+
+const char *page_mechanism_name(unsigned mechanism)
+{
+    return NAME_OF(mechanism_names, mechanism);
 }
 
 const char *custom_refusal_text(unsigned refusal)

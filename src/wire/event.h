@@ -27,6 +27,7 @@ enum event_kind {
     EVENT_LOSS,       /* `count` things were lost since the last such event, for `cause` */
     EVENT_POOL,       /* a pool, or one of the objects that a function named by the user gave, begins or ends */
     EVENT_POOL_ALLOC, /* such a function gave an object: `alloc`, with the pool it is from */
+    EVENT_PAGE,       /* a page was used during an interval, by one thread where that is known (else tid is 0) */
     EVENT_KINDS
 };
 
@@ -112,6 +113,16 @@ enum sample_flag {
     SAMPLE_FIRST = 64, /* first access of a burst */
 };
 
+/* How it came to be known that a page was used. Each has a name for reports: page_mechanism_name(). */
+enum page_mechanism {
+    PAGE_FIRST_TOUCH, /* the fault that every page begins with */
+    PAGE_NUMA_HINT,   /* the kernel's NUMA balancing made it fault again */
+    PAGE_SOFT_DIRTY,  /* the kernel's mark of written pages: tells no thread */
+    PAGE_UFFD_WP,     /* write protection through userfaultfd */
+    PAGE_IMPORTED,    /* another program's recording says so */
+    PAGE_MECHANISMS
+};
+
 struct event_process {
     uint32_t parent;
     bool forked; /* begins as a copy of `parent`: its objects, modules and stacks are the parent's */
@@ -195,6 +206,19 @@ struct event_home {
     int32_t node;        /* negative: -errno from the kernel */
 };
 
+/* Used from the event's time to `until`. Counts are of what was seen: a page may have been used more often. */
+struct event_page {
+    uint64_t page, size;    /* its address; 4096, or a huge page's size */
+    uint64_t physical;      /* address of its frame, 0 when not known */
+    uint64_t until;         /* end of the interval; the event's time is its start */
+    uint64_t ip;            /* of one of the accesses, 0 when not known */
+    uint32_t reads, writes; /* faults of each kind */
+    uint32_t unknown;       /* accesses whose direction the mechanism does not tell */
+    uint8_t mechanism;
+    uint16_t cpu_words;   /* 0 when not known; a trace keeps at most 1024 */
+    const uint64_t *cpus; /* mask of the CPUs that used it: CPU n is bit n % 64 of word n / 64 */
+};
+
 struct event_loss {
     uint8_t cause;
     uint64_t count;
@@ -218,6 +242,7 @@ struct event {
         struct event_touch touch;
         struct event_home home;
         struct event_loss loss;
+        struct event_page page;
     };
 };
 
@@ -227,5 +252,6 @@ const char *loss_text(unsigned cause); /* a phrase for people */
 const char *alloc_fn_name(unsigned fn);
 const char *sample_source_name(unsigned source);
 const char *sample_level_name(unsigned level);
+const char *page_mechanism_name(unsigned mechanism);
 
 #endif

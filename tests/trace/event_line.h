@@ -73,6 +73,13 @@ static inline void event_line(const struct event *event, char *line, size_t size
     case EVENT_HOME:
         LINE("%llx %llu %d", NUMBER(event->home.page), NUMBER(event->home.size), event->home.node);
         break;
+    case EVENT_PAGE:
+        used = LINE("%llx %llu %llx %llu %llx %u %u %u %u", NUMBER(event->page.page), NUMBER(event->page.size),
+                    NUMBER(event->page.physical), NUMBER(event->page.until), NUMBER(event->page.ip), event->page.reads,
+                    event->page.writes, event->page.unknown, event->page.mechanism);
+        for (unsigned i = 0; i < event->page.cpu_words; i++)
+            used += snprintf(line + used, size - (size_t)used, " %llx", NUMBER(event->page.cpus[i]));
+        break;
     case EVENT_LOSS:
         LINE("%u %llu", event->loss.cause, NUMBER(event->loss.count));
         break;

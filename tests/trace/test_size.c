@@ -1,4 +1,4 @@
-/* Bytes on disk: at most 12 a sample and 10 an allocation or release, on streams as real programs make them. */
+/* Bytes on disk: at most 12 a sample, 10 an allocation or release and 8 a page of an interval, on streams as real programs make them. */
 #include "trace/writer.h"
 
 #include <setjmp.h>
@@ -137,6 +137,45 @@ static void samples(void **unused)
     trace_writer_close(writer, NULL, NULL);
 }
 
+/* Intervals of 50 ms: each thread sweeps on through its array and comes back to a few pages that it always uses. */
+static void pages(void **unused)
+{
+    (void)unused;
+    enum { PAGES = 500, COMMON = 40 };
+    struct error err;
+    struct trace_writer *writer = open_writer();
+    uint64_t base = trace_writer_bytes(writer), events = 0;
+    for (uint64_t interval = 0; events < EVENTS; interval++) {
+        for (uint32_t thread = 0; thread < THREADS; thread++) {
+            uint64_t array = 0x7f0000000000 + ((uint64_t)thread << 32), cpus[] = {1u << thread};
+            for (uint64_t i = 0; i < PAGES + COMMON; i++) {
+                struct event event = {.time = interval * 50000000, .pid = 1000, .tid = 1000 + thread};
+                uint64_t number = i < COMMON ? i * 7 : 1000 + (interval * PAGES + i) % 100000;
+                event.kind = EVENT_PAGE;
+                event.page = (struct event_page){
+                    .page = array + number * 4096,
+                    .size = 4096,
+                    .physical = next() % ((uint64_t)1 << 24) << 12, /* frames have no order */
+                    .until = (interval + 1) * 50000000,
+                    .ip = 0x555555550000 + next() % 8 * 36,
+                    .reads = next() % 4 != 0,
+                    .writes = next() % 4 == 0,
+                    .mechanism = PAGE_NUMA_HINT,
+                    .cpu_words = 1,
+                    .cpus = cpus,
+                };
+                assert_int_equal(trace_writer_append(writer, &event, &err), 0);
+                events++;
+            }
+        }
+    }
+    assert_int_equal(trace_writer_flush(writer, &err), 0);
+    double bytes = (double)(trace_writer_bytes(writer) - base) / (double)events;
+    print_message("# %.2f bytes a page of an interval\n", bytes);
+    assert_true(bytes <= 8);
+    trace_writer_close(writer, NULL, NULL);
+}
+
 static int make_path(void **state)
 {
     (void)state;
@@ -155,6 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(allocations),
         cmocka_unit_test(samples),
+        cmocka_unit_test(pages),
     };
     return cmocka_run_group_tests_name("size", tests, make_path, remove_path);
 }

@@ -102,6 +102,21 @@ static inline struct event wild_event(struct wild *wild, unsigned kind)
     case EVENT_HOME:
         event.home = (struct event_home){wild_value(wild), wild_value(wild), (int32_t)wild_value(wild)};
         break;
+    case EVENT_PAGE:
+        event.page.page = wild_value(wild);
+        event.page.size = wild_number(wild) % 4 ? 4096 : wild_value(wild);
+        event.page.physical = wild_number(wild) & 1 ? wild_value(wild) : 0;
+        event.page.until = wild_value(wild);
+        event.page.ip = wild_value(wild);
+        event.page.reads = (uint32_t)wild_value(wild);
+        event.page.writes = (uint32_t)wild_value(wild);
+        event.page.unknown = (uint32_t)wild_value(wild);
+        event.page.mechanism = (uint8_t)wild_value(wild);
+        event.page.cpus = wild->frames;
+        event.page.cpu_words = (uint16_t)(wild_number(wild) % 2 ? 2 : wild_number(wild) % 65);
+        if (wild_number(wild) % 3 == 0)
+            wild->frames[wild_number(wild) % 64] = wild_value(wild);
+        break;
     case EVENT_LOSS:
         event.loss = (struct event_loss){(uint8_t)(wild_value(wild) % LOSS_CAUSES), wild_value(wild)};
         break;
