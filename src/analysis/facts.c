@@ -388,6 +388,7 @@ void facts_free(struct facts *facts)
         free(facts->threads[i].homes);
     free(facts->threads);
     free(facts->nodes);
+    array_free(&facts->lines);
     free(facts->matrix);
     free(facts->node_counts);
     free(facts);

@@ -103,6 +103,17 @@ struct facts_node {                      /* of one node's memory */
     double remote_time;                  /* as of a subject */
 };
 
+/* One thread's use of one object on a cache line that several threads use, at least one of them writing. */
+struct facts_line {
+    uint64_t addr;           /* of the line */
+    uint32_t object, thread; /* object: of a stack, the one that stands for all of its process */
+    uint32_t reads, writes;  /* samples */
+    uint64_t bytes;          /* of the line, a bit for each that it used */
+    bool truly, falsely;     /* how the line is shared, where that could be judged */
+};
+
+enum { FACTS_LINES = 2000 };
+
 struct facts_thread {
     uint64_t *homes; /* samples by home node */
 };
@@ -115,8 +126,9 @@ struct facts {
     array_of(struct facts_subject) sites; /* by site index; those without samples have totals of 0 */
     struct facts_node *nodes;
     struct facts_thread *threads;
-    uint64_t *matrix;      /* node_count * node_count samples: from, home */
-    uint64_t *node_counts; /* of every subject, where `from` and `home` point to */
+    array_of(struct facts_line) lines; /* of the FACTS_LINES shared lines with the most samples, those first */
+    uint64_t *matrix;                  /* node_count * node_count samples: from, home */
+    uint64_t *node_counts;             /* of every subject, where `from` and `home` point to */
     struct flow_totals totals;
     uint64_t slow_ns; /* latency above which an access is taken to have gone beyond the caches */
     uint64_t slow_local_sum, slow_local_count, slow_remote_sum, slow_remote_count; /* latencies above it */

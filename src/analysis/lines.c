@@ -35,6 +35,7 @@ struct line {
 struct line_user { /* one thread's use of one object on a line */
     uint32_t next, thread, object;
     uint32_t samples, bursts, last_burst;
+    uint32_t read_samples, write_samples;
     uint64_t reads, writes; /* bytes of the line, a bit each */
 };
 
@@ -114,6 +115,8 @@ void lines_add(struct gathering *gathering, const struct flow_access *access, ui
     unsigned offset = access->addr & ((1 << LINE_SHIFT) - 1), size = access->size ? access->size : 1;
     uint64_t bytes = (size >= 64 ? UINT64_MAX : (1ul << size) - 1) << offset;
     user->samples++;
+    user->read_samples += (access->flags & SAMPLE_READ) != 0;
+    user->write_samples += access->write;
     user->reads |= access->flags & SAMPLE_READ ? bytes : 0;
     user->writes |= access->write ? bytes : 0;
     if (user->last_burst == burst)
@@ -236,16 +239,59 @@ static void give(struct gathering *gathering, const struct line *line, enum verd
     }
 }
 
+struct hot_line {
+    uint64_t samples;
+    uint32_t line;
+    enum verdict verdict;
+};
+
+static int hottest_first(const void *left, const void *right)
+{
+    const struct hot_line *a = left, *b = right;
+    if (a->samples != b->samples)
+        return a->samples > b->samples ? -1 : 1;
+    return a->line < b->line ? -1 : a->line > b->line;
+}
+
+static void keep(struct gathering *gathering, const struct hot_line *hot)
+{
+    const struct lines *lines = gathering->lines;
+    const struct line *line = &lines->items.items[hot->line];
+    for (uint32_t i = line->first; i != FLOW_NONE; i = lines->users.items[i].next) {
+        const struct line_user *user = &lines->users.items[i];
+        array_push(&gathering->facts->lines, (struct facts_line){.addr = line->addr,
+                                                                 .object = user->object,
+                                                                 .thread = user->thread,
+                                                                 .reads = user->read_samples,
+                                                                 .writes = user->write_samples,
+                                                                 .bytes = user->reads | user->writes,
+                                                                 .truly = hot->verdict == SHARED_TRULY,
+                                                                 .falsely = hot->verdict == SHARED_FALSELY});
+    }
+}
+
 void lines_finish(struct gathering *gathering)
 {
     enum { MOST_SHARERS = 256 };
     struct lines *lines = gathering->lines;
     struct sharer *sharers = mem_alloc(MOST_SHARERS * sizeof *sharers);
+    array_of(struct hot_line) hot = {0};
     array_each (&lines->items, const struct line, line) {
-        enum verdict verdict = judge(line, sharers, find_sharers(lines, line, sharers, MOST_SHARERS));
+        size_t count = find_sharers(lines, line, sharers, MOST_SHARERS);
+        enum verdict verdict = judge(line, sharers, count);
         if (verdict != NOT_SHARED)
             give(gathering, line, verdict);
+        if (count < 2)
+            continue;
+        struct hot_line one = {.line = (uint32_t)(line - lines->items.items), .verdict = verdict};
+        for (size_t i = 0; i < count; i++)
+            one.samples += sharers[i].samples;
+        array_push(&hot, one);
     }
+    array_sort(&hot, hottest_first);
+    for (size_t i = 0; i < hot.count && i < FACTS_LINES; i++)
+        keep(gathering, &hot.items[i]);
+    array_free(&hot);
     free(sharers);
 }
 

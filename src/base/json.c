@@ -14,6 +14,7 @@ enum { MAX_DEPTH = 32 };
 struct json {
     FILE *out;
     unsigned depth;
+    bool compact;
     bool any[MAX_DEPTH + 1]; /* something was written at that depth */
     char close[MAX_DEPTH + 1];
 };
@@ -23,6 +24,19 @@ struct json *json_new(FILE *out)
     struct json *json = mem_zalloc(sizeof *json);
     json->out = out;
     return json;
+}
+
+struct json *json_new_compact(FILE *out)
+{
+    struct json *json = json_new(out);
+    json->compact = true;
+    return json;
+}
+
+static void new_line(struct json *json)
+{
+    if (!json->compact)
+        fprintf(json->out, "\n%*s", (int)json->depth * 2, "");
 }
 
 static void write_text(struct json *json, const char *text)
@@ -52,10 +66,10 @@ static void lead(struct json *json, const char *key)
         fputc(',', json->out);
     json->any[json->depth] = true;
     if (json->depth)
-        fprintf(json->out, "\n%*s", (int)json->depth * 2, "");
+        new_line(json);
     if (key) {
         write_text(json, key);
-        fputs(": ", json->out);
+        fputs(json->compact ? ":" : ": ", json->out);
     }
 }
 
@@ -86,7 +100,7 @@ void json_end(struct json *json)
     bool any = json->any[json->depth];
     json->depth--;
     if (any)
-        fprintf(json->out, "\n%*s", (int)json->depth * 2, "");
+        new_line(json);
     fputc(close, json->out);
 }
 

@@ -21,6 +21,7 @@
 struct json;
 
 struct json *json_new(FILE *out);
+struct json *json_new_compact(FILE *out); /* without blanks and lines: for what only programs read */
 
 void json_object(struct json *json, const char *key);
 void json_array(struct json *json, const char *key);

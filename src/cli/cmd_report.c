@@ -2,6 +2,8 @@
 #include "cli/command.h"
 
 #include "analysis/latency.h"
+#include "cli/recording.h"
+#include "cli/report_html.h"
 #include "view/view.h"
 
 #include <argp.h>
@@ -28,7 +30,9 @@ static const char description[] =
     "  numalens report object 12\n"
     "  numalens report latency --thresholds 100,300,1000\n"
     "  numalens report --topology \"numa:4 core:2\" --homes interleave\n"
-    "  numalens report --json other.data\n";
+    "  numalens report --json other.data\n"
+    "  numalens report --html page.html\n"
+    "  numalens report --html both.html -i before.data --against after.data\n";
 
 enum {
     OPTION_JSON = 1,
@@ -38,11 +42,17 @@ enum {
     OPTION_COLOR,
     OPTION_WIDTH,
     OPTION_THRESHOLDS,
+    OPTION_HTML,
+    OPTION_AGAINST,
     DEFAULT_LIMIT = 20
 };
 
 static const struct argp_option option_table[] = {
     {"json", OPTION_JSON, NULL, 0, "For programs; docs/json.md names the fields", 0},
+    {"html", OPTION_HTML, "PAGE", 0, "Write everything into one HTML page instead; docs/html.md shows what is in it",
+     0},
+    {"against", OPTION_AGAINST, "FILE", 0, "With --html: another recording, side by side in the same page", 0},
+    {"input", 'i', "FILE", 0, "The recording, instead of naming it last", 0},
     {"sort", 's', "KEY", 0, "samples, remote, remote-share, reads, writes, latency, size, count, born or name", 0},
     {"filter", 'f', "WHAT", 0,
      "A text in the name, or kind=heap, min-share=2%, min-remote=50%, min-samples=10, pid=12; may be given again", 0},
@@ -82,6 +92,8 @@ struct arguments {
     bool has_limit, has_width;
     struct view_options view;
     uint32_t thresholds[LATENCY_THRESHOLDS];
+
+    const char *html, *against, *input;
 
     /* what the words mean */
     const char *path;
@@ -131,6 +143,15 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     switch (key) {
     case OPTION_JSON:
         arguments->view.json = true;
+        break;
+    case OPTION_HTML:
+        arguments->html = value;
+        break;
+    case OPTION_AGAINST:
+        arguments->against = value;
+        break;
+    case 'i':
+        arguments->input = value;
         break;
     case 's':
         arguments->view.sort = value;
@@ -194,13 +215,20 @@ static int understand(struct arguments *arguments, struct error *err)
     } else if (at < arguments->word_count && view_table_named(arguments->words[at]) != VIEW_TABLES) {
         arguments->table = view_table_named(arguments->words[at++]);
     }
-    arguments->path = at < arguments->word_count ? arguments->words[at++] : "numalens.data";
+    arguments->path = arguments->input             ? arguments->input
+                      : at < arguments->word_count ? arguments->words[at++]
+                                                   : "numalens.data";
     if (at < arguments->word_count)
         return error_set(
             err, -EINVAL,
             "'%s' is no table; there are patterns, sharing, latency, balance, objects, sites, threads, functions, "
             "processes, and object ID",
             arguments->words[0]);
+    if (arguments->against && !arguments->html)
+        return error_set(err, -EINVAL, "--against is for --html");
+    if (arguments->html && (arguments->problem || arguments->one_object || arguments->table != VIEW_TABLES ||
+                            arguments->view.json || arguments->view.sort || arguments->has_limit))
+        return error_set(err, -EINVAL, "--html writes everything: leave out tables, --json, --sort and --limit");
     enum view_table sorted = arguments->table == VIEW_TABLES ? VIEW_SITES : arguments->table;
     if (arguments->view.sort && arguments->problem)
         return error_set(err, -EINVAL, "this report is in order already: worst first");
@@ -266,28 +294,17 @@ static int show(const struct arguments *arguments, const struct flow *flow, stru
 
 static int report(struct arguments *arguments, const struct topology *topology, struct error *err)
 {
-    struct symbols *symbols = NULL;
-    struct flow *flow = NULL;
-    int failed = -1;
-    struct trace_reader *reader = trace_reader_open(arguments->path, err);
-    if (!reader)
-        return -1;
-    arguments->view.ending = trace_reader_ending(reader);
-    symbols = symbols_new();
     struct flow_options options = {.topology = topology, .pid = arguments->view.filter.pid};
-    flow = flow_build(reader, symbols, &options, err);
-    if (!flow) {
-        error_prefix(err, "%s", arguments->path);
-        goto cleanup;
-    }
-    arguments->view.damage = trace_reader_damage(reader);
-    if (arguments->view.damage)
-        fprintf(stderr, "numalens report: %s: %s\n", arguments->path, arguments->view.damage);
-    failed = show(arguments, flow, err);
-cleanup:
-    flow_free(flow);
-    symbols_free(symbols);
-    trace_reader_close(reader);
+    if (arguments->html)
+        return report_html(&(struct report_html){arguments->html, arguments->path, arguments->against, options}, err);
+    struct recording recording;
+    int failed = recording_open(&recording, "report", arguments->path, &options, err);
+    if (failed)
+        return failed;
+    arguments->view.ending = recording.ending;
+    arguments->view.damage = recording.damage;
+    failed = show(arguments, recording.flow, err);
+    recording_close(&recording);
     return failed;
 }
 

@@ -212,4 +212,13 @@ size_t flow_stack(const struct flow *flow, uint32_t process, uint32_t stack, con
 size_t flow_stack_frames(const struct flow *flow, uint32_t process, uint32_t stack, struct symbol_frame *frames,
                          size_t max);
 
+/* Likewise with the file that holds the code. */
+struct flow_frame {
+    struct symbol_frame symbol;
+    const char *module; /* its name without folders; "" when not known */
+    uint64_t addr;      /* in the module */
+};
+size_t flow_stack_places(const struct flow *flow, uint32_t process, uint32_t stack, struct flow_frame *frames,
+                         size_t max);
+
 #endif

@@ -124,7 +124,7 @@ size_t flow_stack(const struct flow *flow, uint32_t process, uint32_t stack, con
     return flow->stacks.items[index].depth;
 }
 
-size_t flow_stack_frames(const struct flow *const_flow, uint32_t process, uint32_t stack, struct symbol_frame *frames,
+size_t flow_stack_places(const struct flow *const_flow, uint32_t process, uint32_t stack, struct flow_frame *frames,
                          size_t max)
 {
     struct flow *flow = (struct flow *)const_flow; /* names are a cache */
@@ -139,7 +139,20 @@ size_t flow_stack_frames(const struct flow *const_flow, uint32_t process, uint32
         live_frame_names(flow, number);
         const struct frame *frame = &flow->frames.items[number];
         for (uint32_t name = 0; name < frame->name_count && count < max; name++)
-            frames[count++] = flow->names.items[frame->first_name + name];
+            frames[count++] = (struct flow_frame){.symbol = flow->names.items[frame->first_name + name],
+                                                  .module = flow->modules.items[frame->module].name,
+                                                  .addr = frame->addr};
     }
+    return count;
+}
+
+size_t flow_stack_frames(const struct flow *flow, uint32_t process, uint32_t stack, struct symbol_frame *frames,
+                         size_t max)
+{
+    struct flow_frame *places = mem_alloc((max + 1) * sizeof *places);
+    size_t count = flow_stack_places(flow, process, stack, places, max);
+    for (size_t i = 0; i < count; i++)
+        frames[i] = places[i].symbol;
+    free(places);
     return count;
 }

@@ -1,0 +1,32 @@
+#include "cli/recording.h"
+
+#include <stdio.h>
+
+int recording_open(struct recording *recording, const char *command, const char *path,
+                   const struct flow_options *options, struct error *err)
+{
+    *recording = (struct recording){.path = path, .reader = trace_reader_open(path, err)};
+    if (!recording->reader)
+        return -1;
+    recording->ending = trace_reader_ending(recording->reader);
+    recording->symbols = symbols_new();
+    recording->flow = flow_build(recording->reader, recording->symbols, options, err);
+    if (!recording->flow) {
+        error_prefix(err, "%s", path);
+        recording_close(recording);
+        return -1;
+    }
+    recording->damage = trace_reader_damage(recording->reader);
+    if (recording->damage)
+        fprintf(stderr, "numalens %s: %s: %s\n", command, path, recording->damage);
+    return 0;
+}
+
+void recording_close(struct recording *recording)
+{
+    flow_free(recording->flow);
+    if (recording->symbols)
+        symbols_free(recording->symbols);
+    trace_reader_close(recording->reader);
+    *recording = (struct recording){0};
+}

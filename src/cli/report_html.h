@@ -1,0 +1,18 @@
+/* cli/report_html.h - report --html: one page of a recording, or of two. */
+#ifndef NUMALENS_CLI_REPORT_HTML_H
+#define NUMALENS_CLI_REPORT_HTML_H
+
+#include "base/error.h"
+#include "flow/flow.h"
+
+struct report_html {
+    const char *out;
+    const char *path;    /* of the recording */
+    const char *against; /* another one to compare with, or NULL */
+    struct flow_options flow;
+};
+
+/* Says on stdout where the page is. */
+int report_html(const struct report_html *html, struct error *err);
+
+#endif

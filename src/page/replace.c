@@ -1,0 +1,69 @@
+#include "page/replace.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int explain(const char *path, int code, struct error *err)
+{
+    const char *remedy = code == ENOSPC || code == EDQUOT                    ? "; nothing was written"
+                         : code == EACCES || code == EROFS || code == ENOENT ? "; name another file"
+                                                                             : "";
+    return error_set(err, code ? -code : -EIO, "cannot write %s: %s%s", path, strerror(code ? code : EIO), remedy);
+}
+
+/* 0 or the cause. Closes the descriptor. */
+static int fill_and_close(int file, bool regular, void (*fill)(FILE *out, const void *context), const void *context)
+{
+    FILE *out = fdopen(file, "w");
+    if (!out) {
+        int why = errno;
+        close(file);
+        return why;
+    }
+    errno = 0;
+    fill(out, context);
+    int why = fflush(out) != 0 || ferror(out) ? (errno ? errno : EIO) : 0;
+    if (why == 0 && regular && fsync(file) != 0)
+        why = errno;
+    if (fclose(out) != 0 && why == 0)
+        why = errno;
+    return why;
+}
+
+static int write_into(const char *path, void (*fill)(FILE *out, const void *context), const void *context,
+                      struct error *err)
+{
+    int file = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    int why = file < 0 ? errno : fill_and_close(file, false, fill, context);
+    return why ? explain(path, why, err) : 0;
+}
+
+int replace_file(const char *path, void (*fill)(FILE *out, const void *context), const void *context, struct error *err)
+{
+    struct stat old;
+    bool exists = stat(path, &old) == 0;
+    if (exists && S_ISDIR(old.st_mode))
+        return error_set(err, -EISDIR, "cannot write %s: it is a folder; name a file in it", path);
+    if (exists && !S_ISREG(old.st_mode))
+        return write_into(path, fill, context, err);
+    /* The file that a symbolic link leads to is meant, not the link. */
+    char *target = exists ? realpath(path, NULL) : NULL;
+    target = target ? target : mem_strdup(path);
+    char *fresh = mem_format("%s.%d.new", target, (int)getpid());
+    int file = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int why = file < 0 ? errno : fill_and_close(file, true, fill, context);
+    if (why == 0 && rename(fresh, target) != 0)
+        why = errno;
+    if (why && file >= 0)
+        unlink(fresh);
+    free(fresh);
+    free(target);
+    return why ? explain(path, why, err) : 0;
+}
