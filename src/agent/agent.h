@@ -38,6 +38,8 @@ struct sampler_thread {
     uint64_t guard_sp;  /* agent/arch: stack pointer to go back to when guarded work faults; 0: nothing is guarded */
     uint64_t spare[3];  /* for agent/arch */
     uint32_t idle;      /* ticks in a row that came while the recorder rested */
+    uint32_t crowded;   /* ticks in a row that waited for the handler of the one before */
+    uint64_t returned;  /* wire_counter() when a handler of the sampler's last returned */
 };
 
 struct agent_thread {

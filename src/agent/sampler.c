@@ -20,7 +20,8 @@ enum {
     DELIVERY_NS = 4000,       /* a tick's way through the kernel and back */
     COST_FIRST_NS = 20000,    /* the first burst of a thread is not taken to cost more */
     COST_SMOOTHING = 8,
-    IDLE_TICKS = 64, /* in vain, before a tick ends that can be asked for again */
+    IDLE_TICKS = 64,    /* in vain, before a tick ends that can be asked for again */
+    CROWDED_TICKS = 16, /* in a row, before they come more slowly */
 };
 
 volatile bool agent_device_mapped;
@@ -378,6 +379,22 @@ static bool on_alternate_stack(const ucontext_t *context, uint64_t sp)
     return !(stack->ss_flags & SS_DISABLE) && sp - (uint64_t)stack->ss_sp < stack->ss_size;
 }
 
+/* Where a signal takes longer than a tick, as in an emulator, the next tick waits when the handler returns, and the thread
+ * does nothing any more but take ticks. Then they are to come more slowly, until it gets on. */
+static void space_out(struct agent_thread *self, bool late)
+{
+    struct sampler_thread *sampler = &self->sampler;
+    if (!late || to_ns(wire_counter() - sampler->returned) >= sampler->tick_ns) {
+        sampler->crowded = 0;
+    } else if (++sampler->crowded >= CROWDED_TICKS) {
+        sampler->crowded = 0;
+        uint64_t spacing = 2 * sampler->tick_ns;
+        tick_stop(self);
+        if (!tick_start(self, spacing + spacing / 2, false, signals_timer_signal())) /* it takes two thirds of that */
+            disarm(self);
+    }
+}
+
 static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucontext_t *context)
 {
     if (!sampling || !self->sampler.ready) {
@@ -394,6 +411,7 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
         self->sampler.began = wire_counter();
     count(&counters_of(self)->ticks, 1);
     count(&counters_of(self)->handler_ns, DELIVERY_NS);
+    space_out(self, tick_is_late(signal, info));
     struct unwind_regs regs;
     step_unwind_regs(context, &regs);
     bool chosen = is_chosen(self);
@@ -438,6 +456,7 @@ bool sampler_signal(int signal, siginfo_t *info, ucontext_t *context)
     int saved = errno;
     if (tick_is(signal, info)) {
         on_tick(self, signal, info, context);
+        self->sampler.returned = wire_counter();
         errno = saved;
         return true;
     }
@@ -465,6 +484,7 @@ bool sampler_signal(int signal, siginfo_t *info, ucontext_t *context)
         if (step_trap(self, context) == STEP_DONE && self->sampler.bursting)
             end_burst(self);
         self->inside--;
+        self->sampler.returned = wire_counter();
         errno = saved;
         return true;
     }
