@@ -94,6 +94,7 @@ static void take_sample(struct hw_reader *reader, const struct perf_event_header
         reader->other++;
         return;
     }
+    told.data_src = sample.data_src;
     take_frames(&told, frames, &sample, &reader->layout);
     tell(reader, &told, listener);
 }
@@ -167,6 +168,8 @@ void hw_reader_take(struct hw_reader *reader, struct perf_ring *ring, const stru
         listener->loss(listener->context, hw_reader_time(record), LOSS_THROTTLED, 1);
         break;
     default:
+        if (listener->other)
+            listener->other(listener->context, record, hw_reader_time(record));
         break;
     }
 }

@@ -18,6 +18,7 @@ struct hw_sample {
     bool cut;       /* the chain goes on */
     uint16_t depth;
     const uint64_t *frames; /* frames[0] is the instruction itself */
+    uint64_t data_src;      /* as the kernel wrote it, 0 when it did not */
 };
 
 struct hw_listener {
@@ -25,6 +26,7 @@ struct hw_listener {
     void (*sample)(void *context, const struct hw_sample *sample);
     void (*loss)(void *context, uint64_t time, enum loss_cause cause, uint64_t count);
     const struct counter_clock *clock; /* for SPE's ticks; NULL: a stretch gets the time at which it ended */
+    void (*other)(void *context, const struct perf_event_header *record, uint64_t time); /* what is neither; or NULL */
 };
 
 struct hw_reader {

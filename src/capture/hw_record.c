@@ -11,6 +11,7 @@ struct hw_record {
     struct hw_source *source;
     struct sink *sink;
     struct process_table *processes;
+    struct running *running; /* NULL: agents tell of processes */
     struct agent_listener listener;
     const struct counter_clock *clock;
     uint32_t first; /* the target */
@@ -73,9 +74,12 @@ int hw_record_choose(const struct capture_options *options, struct pmu_choice *c
 struct hw_record *hw_record_open(const struct pmu_choice *choice, pid_t child, const struct capture_options *options,
                                  struct error *err)
 {
+    bool all = child == -1;
     struct hw_target target = {.pid = child,
-                               .inherit = true,
-                               .enable_on_exec = true,
+                               .inherit = !all,
+                               .enable_on_exec = !all,
+                               .tasks = all,
+                               .cpus = all ? options->cpus : NULL,
                                .max_frames = options->max_frames,
                                .memory = options->memory / MEMORY_SHARE};
     struct hw_source *source = hw_source_open(choice, &target, err);
@@ -83,8 +87,8 @@ struct hw_record *hw_record_open(const struct pmu_choice *choice, pid_t child, c
         return NULL;
     struct hw_record *record = mem_zalloc(sizeof *record);
     *record = (struct hw_record){.source = source,
-                                 .first = (uint32_t)child,
-                                 .follow = options->follow,
+                                 .first = all ? 0 : (uint32_t)child,
+                                 .follow = all || options->follow,
                                  .latency = options->latency,
                                  .threshold = cycles_of(options->latency_threshold)};
     return record;
@@ -107,6 +111,11 @@ void hw_record_connect(struct hw_record *record, struct sink *sink, struct proce
     record->clock = clock;
 }
 
+void hw_record_follow(struct hw_record *record, struct running *running)
+{
+    record->running = running;
+}
+
 static void put_sample(void *context, const struct hw_sample *sample)
 {
     struct hw_record *record = context;
@@ -115,7 +124,9 @@ static void put_sample(void *context, const struct hw_sample *sample)
         return;
     if (record->threshold && access->latency < record->threshold)
         return; /* not all of the hardware can be told */
-    struct capture_process *process = process_find(record->processes, access->pid);
+    struct capture_process *process = record->running
+                                          ? running_process(record->running, access->pid, access->tid, access->time)
+                                          : process_find(record->processes, access->pid);
     struct event event = {.time = access->time, .pid = access->pid, .tid = access->tid, .kind = EVENT_SAMPLE};
     event.sample = (struct event_sample){
         .addr = access->addr,
@@ -143,9 +154,16 @@ static void put_loss(void *context, uint64_t time, enum loss_cause cause, uint64
     sink_loss(record->sink, time, record->first, 0, cause, count);
 }
 
+static void put_other(void *context, const struct perf_event_header *other, uint64_t time)
+{
+    struct hw_record *record = context;
+    if (record->running)
+        running_record(record->running, other, time);
+}
+
 double hw_record_drain(struct hw_record *record, uint64_t until)
 {
-    struct hw_listener listener = {record, put_sample, put_loss, record->clock};
+    struct hw_listener listener = {record, put_sample, put_loss, record->clock, put_other};
     return hw_source_drain(record->source, until, &listener);
 }
 

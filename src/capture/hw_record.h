@@ -7,6 +7,7 @@
 #include "capture/hw_source.h"
 #include "capture/options.h"
 #include "capture/process.h"
+#include "capture/running.h"
 
 /* Whether these options want a hardware source: by name, or when there is one. */
 bool hw_record_named(const struct capture_options *options);
@@ -17,7 +18,8 @@ int hw_record_choose(const struct capture_options *options, struct pmu_choice *c
 
 struct hw_record;
 
-/* On the held child: samples from its exec on. NULL with `err`. */
+/* On the held child: samples from its exec on. With -1 for everything on options->cpus, once hw_record_rest lets it. NULL
+ * with `err`. */
 struct hw_record *hw_record_open(const struct pmu_choice *choice, pid_t child, const struct capture_options *options,
                                  struct error *err);
 void hw_record_close(struct hw_record *record);
@@ -25,6 +27,9 @@ void hw_record_close(struct hw_record *record);
 /* Where events go, and who else hears of samples; before the first drain. */
 void hw_record_connect(struct hw_record *record, struct sink *sink, struct process_table *processes,
                        const struct agent_listener *listener, const struct counter_clock *clock);
+
+/* Processes without an agent: `running` is told of them, and tells which they are. */
+void hw_record_follow(struct hw_record *record, struct running *running);
 
 double hw_record_drain(struct hw_record *record, uint64_t until); /* as hw_source_drain */
 void hw_record_rest(struct hw_record *record, bool resting);      /* no samples for now */

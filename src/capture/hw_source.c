@@ -170,6 +170,22 @@ static int open_ring(struct hw_source *source, struct pmu_event *event, pid_t pi
     return 0;
 }
 
+/* Each kind of core needs one event that tells of tasks, and two would tell everything twice. */
+static bool tells_tasks(const struct pmu_choice *choice, size_t index)
+{
+    for (size_t i = 0; i < index; i++)
+        if (choice->events[i].attr.type == choice->events[index].attr.type)
+            return false;
+    return true;
+}
+
+static void tell_tasks(struct perf_event_attr *attr)
+{
+    attr->mmap = attr->mmap_data = attr->mmap2 = 1;
+    attr->comm = attr->comm_exec = 1;
+    attr->task = 1;
+}
+
 static void prepare(struct pmu_event *event, const struct hw_target *target)
 {
     struct perf_event_attr *attr = &event->attr;
@@ -192,7 +208,7 @@ static int open_event(struct hw_source *source, struct pmu_event *event, const s
         return open_ring(source, event, target->pid, -1, pages);
     int code = -ENODEV;
     for (unsigned cpu = 0; cpu < cpus; cpu++) {
-        if (*event->cpus && !in_list(event->cpus, cpu))
+        if ((*event->cpus && !in_list(event->cpus, cpu)) || (target->cpus && !in_list(target->cpus, cpu)))
             continue;
         int result = open_ring(source, event, target->pid, (int)cpu, pages);
         if (result == -ENODEV)
@@ -204,7 +220,8 @@ static int open_event(struct hw_source *source, struct pmu_event *event, const s
     return code;
 }
 
-/* A ring takes a descriptor or two on each CPU; the target is a process of its own and does not see this. */
+/* A ring takes a descriptor or two on each CPU. Only for a recorder, whose target is a process of its own and does not see
+ * this. */
 static void allow_descriptors(void)
 {
     struct rlimit limit;
@@ -219,17 +236,21 @@ struct hw_source *hw_source_open(const struct pmu_choice *choice, const struct h
     long configured = sysconf(_SC_NPROCESSORS_CONF);
     unsigned cpus = configured > 0 ? (unsigned)configured : 1;
     struct hw_source *source = mem_zalloc(sizeof *source);
-    source->most = cpus * (unsigned)choice->count;
+    bool one = target->pid != -1 && !target->inherit; /* ring for each event */
+    source->most = (one ? 1 : cpus) * (unsigned)choice->count;
     source->rings = mem_zalloc(source->most * sizeof *source->rings);
     source->readers = mem_zalloc(source->most * sizeof *source->readers);
     source->leaders = mem_zalloc(source->most * sizeof *source->leaders);
     source->event_count = choice->count;
     memcpy(source->events, choice->events, sizeof source->events);
     size_t pages = ring_pages(target, cpus, choice->count);
-    allow_descriptors();
+    if (!one)
+        allow_descriptors();
     for (size_t i = 0; i < choice->count; i++) {
         struct pmu_event *event = &source->events[i];
         prepare(event, target);
+        if (target->tasks && tells_tasks(choice, i))
+            tell_tasks(&event->attr);
         int code = open_event(source, event, target, cpus, pages);
         if (code < 0) {
             explain(event, code, err);

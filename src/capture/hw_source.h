@@ -10,6 +10,8 @@ struct hw_target {
     pid_t pid;           /* of the first thread; 0: the caller; -1: everything on each CPU */
     bool inherit;        /* and all it starts. Then, as for -1, a ring per CPU, else one for the thread */
     bool enable_on_exec; /* else hw_source_enable does */
+    bool tasks;          /* hw_listener.other hears of processes, threads and mappings too */
+    const char *cpus;    /* "0-3,8": rings on these only; NULL: on all */
     uint32_t max_frames; /* of call chains, 0: none */
     size_t memory;       /* that all rings may take */
     size_t pages;        /* of a ring, a power of two; 0: as perf_event_mlock_kb allows, with half left for others */

@@ -2,8 +2,8 @@
 
 #include "base/array.h"
 #include "base/mem.h"
+#include "capture/proc.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,20 +72,6 @@ void capture_maps_free(struct capture_maps *maps)
     free(maps);
 }
 
-/* "start-end perms offset device inode   path" */
-static bool parse(const char *text, struct line *line)
-{
-    int path = 0;
-    *line = (struct line){0};
-    if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %*4s %" SCNx64 " %*s %*s %n", &line->start, &line->end, &line->offset,
-               &path) < 3 ||
-        path == 0)
-        return false;
-    line->path = mem_strdup(text + path);
-    line->path[strcspn(line->path, "\n")] = '\0';
-    return true;
-}
-
 static void look(struct capture_maps *maps, struct asked *asked)
 {
     char name[32], *text = NULL;
@@ -95,11 +81,11 @@ static void look(struct capture_maps *maps, struct asked *asked)
     if (!file)
         return; /* gone, or not ours to look at: what is known stays */
     forget_lines(maps, asked);
-    struct line line;
+    struct proc_map map;
     while (maps->lines < maps->most && getline(&text, &room, file) > 0) {
-        if (!parse(text, &line))
+        if (!proc_map_parse(text, &map))
             continue;
-        array_push(&asked->lines, line);
+        array_push(&asked->lines, (struct line){map.start, map.end, map.offset, false, mem_strdup(map.path)});
         maps->lines++;
     }
     free(text);

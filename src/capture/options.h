@@ -46,6 +46,8 @@ struct capture_options {
     uint32_t start_threads;  /* samples begin once the program has so many threads; 0: at once */
     uint64_t start_ns;       /* after so much time; 0: at once */
     uint64_t stop_ns;        /* and end after so much time; 0: with the program */
+    bool system;             /* everything that runs: capture/system_recorder.h; the command may be missing then */
+    const char *cpus;        /* with it: on these CPUs only, "0-3,8"; NULL: on all */
 };
 
 #endif

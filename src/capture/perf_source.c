@@ -1,8 +1,10 @@
 #include "capture/perf_source.h"
 
 #include "base/mem.h"
+#include "capture/perf_records.h"
 #include "capture/perf_ring.h"
 #include "capture/probe.h"
+#include "capture/proc.h"
 #include "capture/tasks.h"
 #include "capture/touched.h"
 
@@ -27,43 +29,13 @@ struct perf_source {
     bool as_samples; /* faults are the samples */
 };
 
-/* The records below, as they lie in the buffer with our sample_type. */
-struct fault_record {
+struct fault_record { /* as it lies in the buffer with our sample_type */
     struct perf_event_header header;
     uint64_t ip;
     uint32_t pid, tid;
     uint64_t time, addr;
     uint32_t cpu, reserved;
 };
-
-struct task_record { /* FORK and EXIT */
-    struct perf_event_header header;
-    uint32_t pid, parent_pid, tid, parent_tid;
-    uint64_t time;
-};
-
-struct comm_record {
-    struct perf_event_header header;
-    uint32_t pid, tid;
-    char name[];
-};
-
-struct map_record {
-    struct perf_event_header header;
-    uint32_t pid, tid;
-    uint64_t addr, size, offset;
-    uint32_t device[2];
-    uint64_t inode, generation;
-    uint32_t prot, flags;
-    char path[];
-};
-
-struct lost_record {
-    struct perf_event_header header;
-    uint64_t id, lost;
-};
-
-enum { TRAILER_BYTES = 24 }; /* of all but samples: pid, tid; time; CPU */
 
 static int open_ring(struct perf_ring *ring, struct perf_event_attr *attr, pid_t child, int cpu, size_t pages)
 {
@@ -182,17 +154,6 @@ static void take_fault(struct perf_source *source, const struct fault_record *fa
     sink_put(source->sink, &event);
 }
 
-static enum map_kind kind_of(const struct map_record *map)
-{
-    if (strncmp(map->path, "[stack", 6) == 0)
-        return MAP_KIND_STACK;
-    if (strncmp(map->path, "[heap", 5) == 0)
-        return MAP_KIND_BRK;
-    if (strncmp(map->path, "//anon", 6) == 0)
-        return map->flags & MAP_SHARED ? MAP_KIND_SHARED : MAP_KIND_ANONYMOUS;
-    return map->path[0] == '/' ? MAP_KIND_FILE : MAP_KIND_OTHER;
-}
-
 static void take_map(struct perf_source *source, const struct map_record *map, uint64_t time)
 {
     struct event_map kept = {
@@ -201,7 +162,7 @@ static void take_map(struct perf_source *source, const struct map_record *map, u
         .offset = map->offset,
         .prot = map->prot,
         .flags = map->flags,
-        .map_kind = (uint8_t)kind_of(map),
+        .map_kind = (uint8_t)proc_map_kind(map->path, map->flags),
         .path = strncmp(map->path, "//anon", 6) == 0 ? "" : map->path,
     };
     touched_forget(&source->touched, map->pid, map->addr, map->size);

@@ -5,6 +5,7 @@
 #include "capture/custom_spec.h"
 #include "capture/recorder.h"
 #include "capture/signals.h"
+#include "capture/system_recorder.h"
 #include "cli/sampling_options.h"
 #include "wire/record.h"
 
@@ -29,6 +30,8 @@ enum {
 
 static const struct argp_option option_table[] = {
     {"output", 'o', "FILE", 0, "write the recording to FILE (numalens.data)", 1},
+    {"all-cpus", 'a', 0, 0, "everything that runs on this machine, by its hardware; no heap objects are known then", 1},
+    {"cpu", 'C', "LIST", 0, "with -a: on these CPUs only, such as 0-3,8", 1},
     {"threads", KEY_THREADS, "N", 0, "sample once the program has N threads; objects are followed from the start", 2},
     {"start-after", KEY_START, "TIME", 0, "sample only after this time of the run, such as 2s or 500ms", 2},
     {"stop-after", KEY_STOP, "TIME", 0, "sample no more after this time of the run", 2},
@@ -73,6 +76,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
         options->output = text;
         if (!*text)
             option_complain(sampling, "--output", text, "a file name is wanted");
+        break;
+    case 'a':
+        options->system = true;
+        break;
+    case 'C':
+        options->cpus = text;
+        if (!*text || text[strspn(text, "0123456789,-")])
+            option_complain(sampling, "--cpu", text, "numbers of CPUs are wanted, such as 0-3,8");
         break;
     case KEY_FRAMES:
         options->max_frames = (uint32_t)option_number(sampling, "--frames", text, 1, WIRE_MAX_FRAMES,
@@ -134,12 +145,13 @@ static const struct argp_child children[] = {{&sampling_argp, 0, NULL, 0}, {0}};
 static const struct argp parser = {
     option_table,
     parse,
-    "[--] PROGRAM [ARGUMENT...]",
+    "[--] PROGRAM [ARGUMENT...]\n-a [-- PROGRAM [ARGUMENT...]]",
     "Runs PROGRAM, samples its memory accesses, follows its objects, and writes numalens.data.\v"
     "Examples:\n"
     "  numalens record -- ./app args\n"
     "  numalens record --topology \"numa:4 core:2\" -- ./app     pretend four nodes\n"
-    "  numalens record --stores -F 500 -o stores.data -- ./app\n\n"
+    "  numalens record --stores -F 500 -o stores.data -- ./app\n"
+    "  numalens record -a -- sleep 10                          everything for ten seconds, on a machine with a PMU\n\n"
     "The exit status is the program's; 127 and 126 when it cannot be found or run, 1 when it cannot be "
     "recorded, 2 for wrong usage.",
     children,
@@ -206,6 +218,26 @@ static char *know_latencies(const struct wishes *wishes, const struct topology *
     return text;
 }
 
+/* What goes with -a, and what does not. */
+static void check_system(struct wishes *wishes)
+{
+    struct sampling_options *sampling = &wishes->sampling;
+    struct capture_options *options = &sampling->capture;
+    if (!options->system) {
+        if (options->cpus)
+            option_complain(sampling, "--cpu", options->cpus, "this is for -a");
+        return;
+    }
+    if (options->command && !*options->command)
+        options->command = NULL;
+    if (options->samples != SAMPLES_AUTO && options->samples < SAMPLES_PEBS)
+        option_complain(sampling, "-a", "with this --source", "only hardware can sample all programs: pebs, ibs, spe");
+    if (sampling->spec)
+        option_complain(sampling, "-a", "with --topology", "a pretended machine runs one program");
+    if (wishes->custom.count || options->start_threads || options->start_ns)
+        option_complain(sampling, "-a", "with options for one program", "programs run without the agent then");
+}
+
 int cmd_record(int argc, char **argv)
 {
     struct wishes wishes = {0};
@@ -218,7 +250,8 @@ int cmd_record(int argc, char **argv)
     sampling_options_check(sampling);
     if (options->stop_ns && options->stop_ns <= options->start_ns)
         option_complain(sampling, "--stop-after", "not behind --start-after", "samples must begin before they end");
-    if (!*sampling->complaint && (!options->command || !*options->command))
+    check_system(&wishes);
+    if (!*sampling->complaint && !options->system && (!options->command || !*options->command))
         snprintf(sampling->complaint, sizeof sampling->complaint,
                  "a program to run is missing: numalens record -- ./app");
     struct topology *topology = *sampling->complaint ? NULL : sampling_options_topology(sampling, &err);
@@ -232,7 +265,7 @@ int cmd_record(int argc, char **argv)
     char *calibration = know_latencies(&wishes, topology);
     options->calibration = calibration;
     struct recorder_result result;
-    int code = recorder_run(options, &result, &err);
+    int code = options->system ? system_recorder_run(options, &result, &err) : recorder_run(options, &result, &err);
     free(calibration);
     topology_free(topology);
     if (code < 0) {

@@ -1,5 +1,6 @@
 #include "exchange/perf_tasks.h"
 
+#include "capture/proc.h"
 #include "perf/input.h"
 
 #include <string.h>
@@ -191,40 +192,11 @@ static void tell_exit(struct telling *telling, const struct perf_task *task)
         process_end(telling->processes, process, task->time, -1);
 }
 
-static uint8_t map_kind_of(const char *path)
-{
-    if (strcmp(path, "[heap]") == 0)
-        return MAP_KIND_BRK;
-    if (strncmp(path, "[stack", 6) == 0)
-        return MAP_KIND_STACK;
-    if (path[0] == '/' && strncmp(path, "//anon", 6) != 0 && strncmp(path, "/anon_hugepage", 14) != 0 &&
-        strncmp(path, "/dev/zero", 9) != 0)
-        return MAP_KIND_FILE;
-    return path[0] == '[' ? MAP_KIND_OTHER : MAP_KIND_ANONYMOUS;
-}
-
-/* Where the whole binary lies, when one mapping of it is known. Without the binary at hand: what is mapped here. */
-static void place_module(struct telling *telling, const struct perf_task *task, struct event_module *module)
-{
-    module->bias = task->addr - task->offset;
-    module->start = task->addr;
-    module->end = task->addr + task->size;
-    struct symbols_module *binary =
-        symbols_module(telling->symbols, module->path, module->build_id, module->build_id_size);
-    uint64_t addr, low, high;
-    if (symbols_module_trouble(binary) || !symbols_address_of_offset(binary, task->offset, &addr) ||
-        !symbols_extent(binary, &low, &high))
-        return;
-    module->bias = task->addr - addr;
-    module->start = module->bias + low;
-    module->end = module->bias + high;
-}
-
 static void tell_map(struct telling *telling, const struct perf_task *task)
 {
     const char *path = strtab_text(telling->tasks->texts, task->text);
     perf_tasks_process(telling->tasks, telling->processes, task->time, task->pid, task->pid);
-    uint8_t kind = map_kind_of(path);
+    uint8_t kind = (uint8_t)proc_map_kind(path, task->flags);
     struct event event = {.time = task->time, .pid = task->pid, .tid = task->tid, .kind = EVENT_MAP};
     event.map = (struct event_map){
         .addr = task->addr,
@@ -233,7 +205,7 @@ static void tell_map(struct telling *telling, const struct perf_task *task)
         .prot = task->prot,
         .flags = task->flags,
         .map_kind = kind,
-        .path = kind == MAP_KIND_ANONYMOUS ? "" : path,
+        .path = kind == MAP_KIND_ANONYMOUS || kind == MAP_KIND_SHARED ? "" : path,
     };
     sink_put(telling->processes->sink, &event);
     if (kind != MAP_KIND_FILE || !(task->prot & PROT_EXEC))
@@ -242,7 +214,7 @@ static void tell_map(struct telling *telling, const struct perf_task *task)
     memcpy(module.build_id, task->build_id, task->build_id_size);
     if (module.build_id_size == 0)
         module.build_id_size = (uint8_t)perf_file_build_id(telling->file, path, module.build_id);
-    place_module(telling, task, &module);
+    proc_place_module(telling->symbols, &module, &event.map);
     event.kind = EVENT_MODULE_LOAD;
     event.module = module;
     sink_put(telling->processes->sink, &event);

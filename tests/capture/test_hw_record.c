@@ -1,6 +1,8 @@
 /* test_hw_record.c - a whole recording with "hardware" samples: events chosen from a sysfs tree, opened on the target by a
  * real kernel, told to the trace beside what the agent tells. The tree's PMU is the kernel's own software one, and its
  * memory event the page fault. */
+#include "soft_pmu.h"
+
 #include "capture/recorder.h"
 #include "trace/reader.h"
 
@@ -25,20 +27,6 @@ static int exercise(void)
         ((volatile char *)block)[i * PAGE] = 1;
     free(block);
     return 7;
-}
-
-static void write_file(const char *name, const char *text)
-{
-    char path[256];
-    snprintf(path, sizeof path, "%s/sys/bus/event_source/devices/cpu/%s", folder, name);
-    for (char *slash = path + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
-        *slash = 0;
-        mkdir(path, 0700);
-    }
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
 }
 
 struct found {
@@ -73,9 +61,7 @@ static struct found look_through(struct trace_reader *reader)
 static void test_recording(void **state)
 {
     (void)state;
-    write_file("type", "1\n");
-    write_file("format/event", "config:0-7\n");
-    write_file("events/mem-loads", "event=0x2\n"); /* PERF_COUNT_SW_PAGE_FAULTS */
+    assert_int_equal(soft_pmu_make(folder, 2), 0); /* PERF_COUNT_SW_PAGE_FAULTS */
     char sysfs[64], output[64], program[64];
     snprintf(sysfs, sizeof sysfs, "%s/sys", folder);
     snprintf(output, sizeof output, "%s/out.data", folder);
@@ -128,7 +114,7 @@ static void test_recording(void **state)
         fail_msg("%lu of %zu pages", (unsigned long)found.in_block, pages);
     assert_true(found.stacks > 0 && found.touches >= pages - 2);
 
-    write_file("events/mem-loads", "event=0xee\n"); /* which the kernel does not have */
+    soft_pmu_make(folder, 0xee); /* which the kernel does not have */
     options.topology = topology = topology_load(&err);
     unlink(output);
     options.samples = SAMPLES_PEBS;
@@ -143,7 +129,7 @@ static void test_recording(void **state)
     assert_non_null(strstr(result.source, "soft"));
     assert_non_null(strstr(result.source, "cpu/mem-loads/")); /* why not the better one */
 
-    write_file("events/mem-loads", "event=0x8\n"); /* emulation faults: can be opened, and never happen */
+    soft_pmu_make(folder, 8); /* emulation faults: can be opened, and never happen */
     assert_int_equal(recorder_run(&options, &result, &err), 0);
     assert_non_null(strstr(result.source, "soft"));
     assert_non_null(strstr(result.source, "told of no access"));

@@ -1,0 +1,234 @@
+#include "capture/system_recorder.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "capture/describe.h"
+#include "capture/homes.h"
+#include "capture/hw_record.h"
+#include "capture/launch.h"
+#include "capture/program.h"
+#include "capture/running.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    IDLE_NS = 10000000,
+    HURRY_NS = 1000000, /* when rings fill up */
+    FLUSH_NS = 1000000000,
+};
+
+#define HURRY_FILLED 0.1
+
+struct system_recorder {
+    const struct capture_options *options;
+    struct recorder_result *result;
+    struct pmu_choice choice;
+    struct capture_means means;
+    struct counter_clock clock;
+    struct sink sink;
+    struct process_table processes;
+    struct running running;
+    struct hw_record *hardware;
+    struct homes *homes; /* NULL: nothing to ask, or no answer */
+    struct launch launch;
+    sigset_t waited, before; /* signals that are waited for; the mask that was in force */
+    uint64_t started, flushed;
+    bool ended;
+    int wait_status;
+    struct rusage usage; /* of the program */
+};
+
+static void listen_sample(void *context, uint32_t pid, uint64_t addr, uint64_t time)
+{
+    struct system_recorder *recorder = context;
+    homes_sample(recorder->homes, pid, addr, time);
+}
+
+/* They are waited for between two looks at the rings: nothing is interrupted. */
+static void take_signals(struct system_recorder *recorder)
+{
+    static const int numbers[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    sigset_t blocked;
+    sigemptyset(&recorder->waited);
+    for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        sigaddset(&recorder->waited, numbers[i]);
+    blocked = recorder->waited;
+    sigaddset(&blocked, SIGPIPE); /* the write that failed says so by itself */
+    sigaddset(&blocked, SIGXFSZ);
+    sigprocmask(SIG_BLOCK, &blocked, &recorder->before);
+}
+
+static int find_means(struct system_recorder *recorder, struct error *err)
+{
+    const struct capture_options *options = recorder->options;
+    struct error why = {0};
+    int code = hw_record_choose(options, &recorder->choice, &why);
+    if (code < 0) {
+        char *remedy = strstr(why.text, "; --source"); /* ours is another */
+        if (remedy)
+            *remedy = '\0';
+        return error_set(err, code, "%s; without one, 'numalens record -- PROGRAM' samples a program in software",
+                         why.text);
+    }
+    recorder->means.homes = homes_wanted(options->topology, &why);
+    recorder->means.homes_refused = why.code != 0;
+    snprintf(recorder->means.homes_reason, sizeof recorder->means.homes_reason, "%.255s", why.text);
+    return 0;
+}
+
+static int open_hardware(struct system_recorder *recorder, struct error *err)
+{
+    struct capture_means *means = &recorder->means;
+    recorder->hardware = hw_record_open(&recorder->choice, -1, recorder->options, err);
+    if (!recorder->hardware) {
+        if (err->code == -EACCES || err->code == -EPERM)
+            error_set(err, err->code,
+                      "the whole machine may be sampled by root, with CAP_PERFMON, or with sysctl "
+                      "kernel.perf_event_paranoid=0");
+        return err->code;
+    }
+    means->source = (enum sample_source)recorder->choice.events[0].source;
+    struct hw_totals totals = hw_record_totals(recorder->hardware);
+    snprintf(means->hardware, sizeof means->hardware, "%s, precise_ip %u, %s physical addresses", recorder->choice.how,
+             totals.precise, totals.physical ? "with" : "without");
+    return 0;
+}
+
+static int open_trace(struct system_recorder *recorder, struct error *err)
+{
+    char *nothing[] = {"(the whole machine)", NULL};
+    struct capture_options described = *recorder->options;
+    if (!described.command)
+        described.command = nothing;
+    struct trace_session *session = describe_session(&described, &recorder->means);
+    recorder->sink.writer = trace_writer_open(described.output, session, err);
+    trace_session_free(session);
+    return recorder->sink.writer ? 0 : err->code;
+}
+
+static void connect_sources(struct system_recorder *recorder)
+{
+    size_t memory = recorder->options->memory;
+    struct agent_listener listener = {.context = recorder};
+    counter_clock_start(&recorder->clock, !counter_trusted());
+    process_table_init(&recorder->processes, &recorder->sink, memory / 16);
+    running_init(&recorder->running, &recorder->processes);
+    if (recorder->means.homes) {
+        recorder->homes = homes_new(&recorder->sink, memory / 32);
+        listener.sample = listen_sample;
+    }
+    hw_record_connect(recorder->hardware, &recorder->sink, &recorder->processes, &listener, &recorder->clock);
+    hw_record_follow(recorder->hardware, &recorder->running);
+}
+
+static int start(struct system_recorder *recorder, struct error *err)
+{
+    const struct capture_options *options = recorder->options;
+    struct recorder_result *result = recorder->result;
+    int code;
+    result->exit_status = PROGRAM_REFUSED;
+    take_signals(recorder);
+    if ((code = find_means(recorder, err)) < 0 ||
+        (options->command &&
+         (code = launch_prepare(&recorder->launch, options->command, NULL, NULL, &recorder->before, err)) < 0) ||
+        (code = open_hardware(recorder, err)) < 0 || (code = open_trace(recorder, err)) < 0)
+        return code;
+    connect_sources(recorder);
+    hw_record_rest(recorder->hardware, false);
+    recorder->started = recorder->flushed = clock_now_ns();
+    if (options->command)
+        code = launch_go(&recorder->launch, options->command[0], &result->exit_status, err);
+    if (code < 0) {
+        trace_writer_close(recorder->sink.writer, NULL, NULL);
+        recorder->sink.writer = NULL;
+        unlink(options->output);
+    }
+    result->ran = code == 0;
+    return code;
+}
+
+static double drain(struct system_recorder *recorder, uint64_t until)
+{
+    double filled = hw_record_drain(recorder->hardware, until);
+    if (recorder->homes)
+        homes_ask(recorder->homes, clock_now_ns());
+    return filled;
+}
+
+/* Ctrl-C at a terminal reaches the program by itself; what was sent to us alone is passed on. */
+static void take_signal(struct system_recorder *recorder, int number, const siginfo_t *info)
+{
+    if (number == SIGCHLD)
+        recorder->ended |= recorder->launch.pid > 0 &&
+                           wait4(recorder->launch.pid, &recorder->wait_status, WNOHANG, &recorder->usage) > 0;
+    else if (recorder->launch.pid <= 0)
+        recorder->ended = true;
+    else if (info->si_code <= 0)
+        kill(recorder->launch.pid, number);
+}
+
+static void record(struct system_recorder *recorder)
+{
+    while (!recorder->ended) {
+        uint64_t now = clock_now_ns(), stop = recorder->options->stop_ns;
+        counter_clock_renew(&recorder->clock, now);
+        double filled = drain(recorder, now);
+        if (now - recorder->flushed >= FLUSH_NS) {
+            recorder->flushed = now;
+            trace_writer_flush(recorder->sink.writer, recorder->sink.failure.code ? NULL : &recorder->sink.failure);
+        }
+        if (!recorder->options->command && stop && now - recorder->started >= stop)
+            break;
+        siginfo_t info;
+        struct timespec wait = {0, filled > HURRY_FILLED ? HURRY_NS : IDLE_NS};
+        int number = sigtimedwait(&recorder->waited, &info, &wait);
+        if (number > 0)
+            take_signal(recorder, number, &info);
+    }
+    hw_record_rest(recorder->hardware, true);
+    drain(recorder, UINT64_MAX);
+}
+
+static void finish(struct system_recorder *recorder)
+{
+    struct recorder_result *result = recorder->result;
+    struct agent_totals totals = {0};
+    bool ran = recorder->launch.pid > 0;
+    result->duration_ns = clock_now_ns() - recorder->started;
+    result->signal = ran && WIFSIGNALED(recorder->wait_status) ? WTERMSIG(recorder->wait_status) : 0;
+    result->exit_status = result->signal ? 128 + result->signal : ran ? WEXITSTATUS(recorder->wait_status) : 0;
+    trace_writer_flush(recorder->sink.writer, recorder->sink.failure.code ? NULL : &recorder->sink.failure);
+    describe_result(result, &recorder->sink, &totals, &recorder->usage);
+    result->threads = recorder->sink.counts[EVENT_THREAD_START];
+    result->processes = recorder->processes.started;
+    describe_means(result, recorder->options, &recorder->means);
+    struct trace_session *ending = describe_ending(result, &recorder->sink, &totals);
+    trace_writer_close(recorder->sink.writer, ending, recorder->sink.failure.code ? NULL : &recorder->sink.failure);
+    trace_session_free(ending);
+    result->write_failure = recorder->sink.failure;
+}
+
+int system_recorder_run(const struct capture_options *options, struct recorder_result *result, struct error *err)
+{
+    struct system_recorder recorder = {.options = options, .result = result, .launch = {-1, -1, -1}};
+    *result = (struct recorder_result){0};
+    int code = start(&recorder, err);
+    if (code == 0) {
+        record(&recorder);
+        finish(&recorder);
+    } else {
+        launch_cancel(&recorder.launch);
+    }
+    hw_record_close(recorder.hardware);
+    homes_free(recorder.homes);
+    running_free(&recorder.running);
+    process_table_free(&recorder.processes);
+    sigprocmask(SIG_SETMASK, &recorder.before, NULL);
+    return code;
+}

@@ -1,0 +1,242 @@
+/* test_system.c - recordings of the whole machine, through a real kernel: an event on each CPU whose memory accesses are
+ * page faults. */
+#include "soft_pmu.h"
+
+#include "capture/system_recorder.h"
+#include "trace/reader.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { PAGES = 1000, ROUNDS = 4000, ROUND_PAGES = 16 };
+
+static char folder[] = "/tmp/numalens-system-XXXXXX";
+static char output[64], sysfs[64], self[256];
+static size_t page_size;
+static char *block;
+
+/* What is run by the recorder: faults for long enough to be looked at while it lives. */
+static int exercise(void)
+{
+    size_t size = ROUND_PAGES * (size_t)sysconf(_SC_PAGESIZE);
+    for (int i = 0; i < ROUNDS; i++) {
+        char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED)
+            return 1;
+        memset(memory, 1, size);
+        munmap(memory, size);
+    }
+    return 5;
+}
+
+static struct capture_options options_for(const struct topology *topology, char **command)
+{
+    return (struct capture_options){.output = output,
+                                    .command = command,
+                                    .max_frames = 4,
+                                    .loads = true,
+                                    .stores = true,
+                                    .latency = true,
+                                    .memory = 32 << 20,
+                                    .period = 1,
+                                    .samples = SAMPLES_PEBS,
+                                    .system = true,
+                                    .sysfs = sysfs,
+                                    .topology = topology};
+}
+
+static void record(struct capture_options options, struct recorder_result *result)
+{
+    struct error err = {0};
+    struct topology *topology = topology_load(&err);
+    assert_non_null(topology);
+    options.topology = topology;
+    int code = system_recorder_run(&options, result, &err);
+    topology_free(topology);
+    if (code == -EACCES || code == -EPERM || code == -ENOSYS) {
+        assert_non_null(strstr(err.text, "perf_event"));
+        print_message("%s\n", err.text);
+        skip();
+    }
+    if (code < 0)
+        fail_msg("%s", err.text);
+}
+
+/* What the trace has of one process. */
+struct found {
+    uint64_t samples, with_stack, lost, modules, threads, in_block;
+    unsigned of_page[PAGES];
+    uint32_t tid, cpus;
+    bool exe, text_placed, wrong_cpu;
+};
+
+static struct found look_through(uint32_t pid, const char *exe, unsigned cpu)
+{
+    struct found found = {0};
+    struct event event;
+    struct error err = {0};
+    struct trace_reader *reader = trace_reader_open(output, &err);
+    assert_non_null(reader);
+    while (trace_reader_next(reader, &event, &err) > 0) {
+        if (event.kind == EVENT_LOSS && event.loss.cause == LOSS_PERF)
+            found.lost += event.loss.count;
+        if (event.kind == EVENT_PROCESS_START && pid == 0 && strstr(event.process.command, "--exercise"))
+            pid = event.pid;
+        if (event.kind == EVENT_SAMPLE && cpu != UINT32_MAX)
+            found.wrong_cpu |= event.sample.cpu != cpu;
+        if (event.pid != pid || pid == 0)
+            continue;
+        found.exe |= event.kind == EVENT_PROCESS_START && strcmp(event.process.exe, exe) == 0;
+        found.threads += event.kind == EVENT_THREAD_START;
+        if (event.kind == EVENT_MODULE_LOAD) {
+            found.modules++;
+            /* Static data belongs to it too, not just the code that was mapped. */
+            uint64_t data = (uintptr_t)&page_size;
+            found.text_placed |=
+                strcmp(event.module.path, exe) == 0 && data >= event.module.start && data < event.module.end;
+        }
+        if (event.kind != EVENT_SAMPLE)
+            continue;
+        found.samples++;
+        found.with_stack += event.sample.stack != 0;
+        uint64_t page = (event.sample.addr - (uintptr_t)block) / page_size;
+        if (event.sample.addr < (uintptr_t)block || page >= PAGES)
+            continue;
+        found.in_block++;
+        found.of_page[page]++;
+        found.tid = event.tid;
+    }
+    assert_string_equal(err.text, "");
+    trace_reader_close(reader);
+    return found;
+}
+
+static void *touch_and_stop(void *argument)
+{
+    pid_t *tid = argument;
+    *tid = (pid_t)syscall(SYS_gettid);
+    while (access(output, F_OK) != 0) /* it is there once events are open */
+        sched_yield();
+    for (size_t i = 0; i < PAGES; i++) {
+        ((volatile char *)block)[i * page_size] = 1;
+        sched_yield();
+    }
+    kill(getpid(), SIGTERM);
+    return NULL;
+}
+
+static void everything_until_a_signal(void **state)
+{
+    (void)state;
+    unlink(output);
+    block = mmap(NULL, PAGES * page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(block != MAP_FAILED);
+    madvise(block, PAGES * page_size, MADV_NOHUGEPAGE);
+    sigset_t term, before;
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &term, &before);
+    pthread_t thread;
+    pid_t tid;
+    pthread_create(&thread, NULL, touch_and_stop, &tid);
+    struct recorder_result result;
+    record(options_for(NULL, NULL), &result);
+    pthread_join(thread, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    assert_true(result.hardware);
+    assert_int_equal(result.exit_status, 0);
+    struct found found = look_through((uint32_t)getpid(), self, UINT32_MAX);
+    assert_true(found.exe && found.text_placed && found.modules >= 2); /* it and its libraries */
+    assert_true(found.in_block > 0);
+    assert_int_equal(found.tid, tid);
+    assert_true(found.threads >= 1);
+    assert_int_equal(found.with_stack, found.samples);
+    size_t first = 0, missing = 0;
+    while (first < PAGES && found.of_page[first] == 0)
+        first++; /* before the events were enabled */
+    for (size_t i = first; i < PAGES; i++) {
+        assert_true(found.of_page[i] <= 1);
+        missing += found.of_page[i] == 0;
+    }
+    assert_true(missing <= found.lost);
+    munmap(block, PAGES * page_size);
+}
+
+static void a_program_and_one_cpu(void **state)
+{
+    (void)state;
+    char *command[] = {self, "--exercise", NULL};
+    struct recorder_result result;
+    struct capture_options options = options_for(NULL, command);
+    unlink(output);
+    record(options, &result);
+    assert_int_equal(result.exit_status, 5); /* the program's */
+    struct found found = look_through(0, self, UINT32_MAX);
+    assert_true(found.exe && found.samples > 0 && found.threads == 1);
+    assert_true(found.samples + found.lost >= ROUNDS * ROUND_PAGES);
+
+    cpu_set_t own;
+    assert_int_equal(sched_getaffinity(0, sizeof own, &own), 0);
+    unsigned cpu = 0;
+    while (!CPU_ISSET(cpu, &own))
+        cpu++;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one); /* the program inherits it */
+    char list[16];
+    snprintf(list, sizeof list, "%u", cpu);
+    options.cpus = list;
+    record(options, &result);
+    sched_setaffinity(0, sizeof own, &own);
+    found = look_through(0, self, cpu);
+    assert_true(found.samples > 0);
+    assert_false(found.wrong_cpu);
+}
+
+static void no_pmu_is_said_in_one_line(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct recorder_result result;
+    struct topology *topology = topology_load(&err);
+    struct capture_options options = options_for(topology, NULL);
+    options.sysfs = folder; /* nothing is described there */
+    options.samples = SAMPLES_AUTO;
+    unlink(output);
+    assert_true(system_recorder_run(&options, &result, &err) < 0);
+    topology_free(topology);
+    assert_int_equal(result.exit_status, 1);
+    assert_non_null(strstr(err.text, "no PMU"));
+    assert_non_null(strstr(err.text, "numalens record -- PROGRAM"));
+    assert_null(strstr(err.text, "--source"));
+    assert_null(strchr(err.text, '\n'));
+    assert_int_equal(access(output, F_OK), -1);
+}
+
+int main(int argc, char **argv)
+{
+    page_size = (size_t)sysconf(_SC_PAGESIZE);
+    if (argc > 1 && strcmp(argv[1], "--exercise") == 0)
+        return exercise();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(everything_until_a_signal),
+                                       cmocka_unit_test(a_program_and_one_cpu),
+                                       cmocka_unit_test(no_pmu_is_said_in_one_line)};
+    if (!mkdtemp(folder) || soft_pmu_make(folder, 2) != 0 || readlink("/proc/self/exe", self, sizeof self - 1) <= 0)
+        return 1;
+    snprintf(output, sizeof output, "%s/out.data", folder);
+    snprintf(sysfs, sizeof sysfs, "%s/sys", folder);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command) || failed;
+}
