@@ -78,7 +78,7 @@ NLENS_API nlens_trace *nlens_open(const char *path, nlens_error *err);
 typedef struct nlens_options {
     size_t size;          /* sizeof(nlens_options): tells the library which fields there are */
     const char *topology; /* pretend this machine after the fact ("numa:4 core:2", or a file from lstopo); or NULL */
-    const char *deal;     /* threads onto its CPUs: "packed", "round-robin"; or NULL */
+    const char *deal;     /* threads onto its CPUs: "packed", "round-robin", "node:1"; or NULL */
     const char *homes;    /* homes of its pages: "first-touch", "interleave", "bind:2"; or NULL */
     const char *debug_directory; /* where separate debug files lie, before /usr/lib/debug; or NULL */
 } nlens_options;

@@ -2,16 +2,24 @@
  * see it on kernels that cannot wipe a page. vfork and posix_spawn need nothing: their child runs on its parent's
  * thread, in its parent's memory, until it becomes another program. */
 #include "agent/attach.h"
+#include "agent/deal.h"
 #include "agent/real.h"
 
 #include <unistd.h>
+
+static void begin_child(void)
+{
+    attach_forked();
+    if (attach_live())
+        deal_go(deal_turn());
+}
 
 AGENT_EXPORT pid_t fork(void)
 {
     real_need();
     pid_t child = real.fork();
     if (child == 0)
-        attach_forked();
+        begin_child();
     return child;
 }
 
@@ -20,6 +28,6 @@ AGENT_EXPORT pid_t _Fork(void)
     real_need();
     pid_t child = real.fork_bare ? real.fork_bare() : real.fork();
     if (child == 0)
-        attach_forked();
+        begin_child();
     return child;
 }

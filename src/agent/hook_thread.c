@@ -1,5 +1,6 @@
 /* Threads: their start, and their names. */
 #include "agent/attach.h"
+#include "agent/deal.h"
 #include "agent/mask.h"
 #include "agent/real.h"
 #include "agent/record.h"
@@ -15,6 +16,7 @@ struct start {
     void *argument;
     uint64_t hidden; /* of its creator's signal mask */
     uint64_t created;
+    uint32_t turn; /* agent/deal.h */
 };
 enum { STARTS = 256 };
 static struct start starts[STARTS];
@@ -29,6 +31,7 @@ static struct start *start_take(void *(*routine)(void *), void *argument)
             start->argument = argument;
             start->hidden = mask_hidden(&agent_self);
             start->created = agent_time();
+            start->turn = deal_turn();
             return start;
         }
     }
@@ -46,6 +49,7 @@ static void *run(void *argument)
     void *(*routine)(void *) = start->routine;
     void *routine_argument = start->argument;
     uint64_t created = start->created;
+    deal_go(start->turn);
     mask_inherit(&agent_self, start->hidden);
     start_release(start);
     if (attach_live())

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "capture/custom_spec.h"
+#include "topology/placement.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -87,6 +88,8 @@ struct trace_session *describe_session(const struct capture_options *options, co
                       : means->homes_refused       ? "unknown"
                                                    : "kernel");
     trace_session_set(session, "homes_reason", means->homes_reason);
+    if (options->placement)
+        trace_session_set(session, "placement", placement_name(options->placement->kind));
     if (options->calibration)
         trace_session_set(session, "calibration", options->calibration);
     if (options->custom_count) {

@@ -2,17 +2,25 @@
 
 #include "base/mem.h"
 #include "capture/program.h"
+#include "topology/placement.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+struct trouble { /* what kept the program from running */
+    int cause;
+    bool placing;
+};
+
 static void child(struct launch *launch, int held, int trouble, char **command, const char *region, const char *preload,
-                  const sigset_t *mask)
+                  const sigset_t *mask, const struct placement *placement)
 {
+    struct trouble told = {0};
     close(launch->go);
     char byte;
     ssize_t got;
@@ -28,15 +36,25 @@ static void child(struct launch *launch, int held, int trouble, char **command, 
         setenv("LD_PRELOAD", preload, 1);
     }
     sigprocmask(SIG_SETMASK, mask, NULL);
-    execvp(command[0], command);
-    int cause = errno;
-    while (write(trouble, &cause, sizeof cause) < 0 && errno == EINTR)
+    told.cause = placement ? placement_apply(placement) : 0;
+    told.placing = told.cause != 0;
+    if (told.cause == 0) {
+        execvp(command[0], command);
+        told.cause = errno;
+    }
+    while (write(trouble, &told, sizeof told) < 0 && errno == EINTR)
         ;
     _exit(PROGRAM_NOT_FOUND);
 }
 
 int launch_prepare(struct launch *launch, char **command, const char *region, const char *agent, const sigset_t *mask,
                    struct error *err)
+{
+    return launch_prepare_placed(launch, command, region, agent, mask, NULL, err);
+}
+
+int launch_prepare_placed(struct launch *launch, char **command, const char *region, const char *agent,
+                          const sigset_t *mask, const struct placement *placement, struct error *err)
 {
     int held[2], trouble[2];
     *launch = (struct launch){-1, -1, -1};
@@ -53,7 +71,7 @@ int launch_prepare(struct launch *launch, char **command, const char *region, co
     launch->trouble = trouble[0];
     launch->pid = fork();
     if (launch->pid == 0)
-        child(launch, held[0], trouble[1], command, region, preload, mask);
+        child(launch, held[0], trouble[1], command, region, preload, mask, placement);
     int cause = errno;
     free(preload);
     close(held[0]);
@@ -73,22 +91,26 @@ static void reap(struct launch *launch)
 
 int launch_go(struct launch *launch, const char *name, int *exit_status, struct error *err)
 {
-    int cause = 0;
+    struct trouble told = {0};
     char byte = 1;
     while (write(launch->go, &byte, 1) < 0 && errno == EINTR)
         ;
     close(launch->go);
     ssize_t got;
     do
-        got = read(launch->trouble, &cause, sizeof cause);
+        got = read(launch->trouble, &told, sizeof told);
     while (got < 0 && errno == EINTR);
     close(launch->trouble);
     launch->go = launch->trouble = -1;
-    if (got != sizeof cause)
+    if (got != sizeof told)
         return 0;
     reap(launch);
-    *exit_status = cause == ENOENT ? PROGRAM_NOT_FOUND : PROGRAM_NOT_EXECUTABLE;
-    return error_set(err, -cause, "%s cannot be run: %s", name, strerror(cause));
+    if (told.placing) {
+        *exit_status = PROGRAM_REFUSED;
+        return error_set(err, -told.cause, "%s cannot be placed as wished: %s", name, strerror(told.cause));
+    }
+    *exit_status = told.cause == ENOENT ? PROGRAM_NOT_FOUND : PROGRAM_NOT_EXECUTABLE;
+    return error_set(err, -told.cause, "%s cannot be run: %s", name, strerror(told.cause));
 }
 
 void launch_cancel(struct launch *launch)

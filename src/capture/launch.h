@@ -7,6 +7,8 @@
 #include <signal.h>
 #include <sys/types.h>
 
+struct placement;
+
 struct launch {
     pid_t pid;
     int go;      /* written to: exec now; closed without: leave */
@@ -17,6 +19,11 @@ struct launch {
  * were when the caller started: `mask` is the signal mask to give it. */
 int launch_prepare(struct launch *launch, char **command, const char *region, const char *agent, const sigset_t *mask,
                    struct error *err);
+
+/* Likewise, with threads and memory where `placement` (topology/placement.h) says; it may be NULL. A placement that the
+ * kernel refuses is told by launch_go. */
+int launch_prepare_placed(struct launch *launch, char **command, const char *region, const char *agent,
+                          const sigset_t *mask, const struct placement *placement, struct error *err);
 
 /* Lets it go; 0 once the program runs. On failure `*exit_status` is what a shell would say, and the child is gone. */
 int launch_go(struct launch *launch, const char *name, int *exit_status, struct error *err);

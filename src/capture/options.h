@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct capture_observer;
+struct placement;
 
 enum capture_samples {
     SAMPLES_AUTO,
@@ -48,6 +49,7 @@ struct capture_options {
     uint64_t stop_ns;        /* and end after so much time; 0: with the program */
     bool system;             /* everything that runs: capture/system_recorder.h; the command may be missing then */
     const char *cpus;        /* with it: on these CPUs only, "0-3,8"; NULL: on all */
+    const struct placement *placement; /* of its threads and memory on this machine: topology/placement.h; or NULL */
 };
 
 #endif

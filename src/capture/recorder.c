@@ -201,8 +201,8 @@ static int start(struct recorder *recorder, struct error *err)
     signals_take(&mask);
     if ((code = find_means(recorder, err)) < 0 ||
         (code = capture_region_make(&recorder->region, options, recorder->means.perf_tick, err)) < 0 ||
-        (code = launch_prepare(&recorder->launch, options->command, recorder->region.environment, agent, &mask, err)) <
-            0 ||
+        (code = launch_prepare_placed(&recorder->launch, options->command, recorder->region.environment, agent, &mask,
+                                      options->placement, err)) < 0 ||
         (code = open_sources(recorder, err)) < 0 || (code = open_trace(recorder, err)) < 0)
         goto cleanup;
     connect_sources(recorder);

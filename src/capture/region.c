@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "capture/counter.h"
+#include "topology/placement.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,15 @@
 #include <unistd.h>
 
 enum { RING_BYTES = 128 << 10, FEWEST_RINGS = 16, MOST_RINGS = 4096 };
+
+/* Nobody but a thread itself can be in time: what it touches first lies where it runs then. */
+static void configure_deal(struct wire_config *config, const struct placement *placement)
+{
+    _Static_assert(sizeof config->deal_cpus == sizeof placement->deal, "sets of CPUs");
+    config->deal_nodes = placement->dealt;
+    for (uint32_t i = 0; i < placement->dealt; i++)
+        memcpy(config->deal_cpus[i], placement->deal[i].words, sizeof config->deal_cpus[i]);
+}
 
 static void configure(struct wire_config *config, const struct capture_options *options, bool perf_tick)
 {
@@ -29,6 +39,8 @@ static void configure(struct wire_config *config, const struct capture_options *
         config->flags |= WIRE_FOLLOW_CHILDREN;
     if (!perf_tick)
         config->flags |= WIRE_TICK_TIMER_ONLY;
+    if (options->placement)
+        configure_deal(config, options->placement);
     config->burst = options->burst;
     config->tick_ns = options->tick_ns;
     config->latency_threshold = options->latency_threshold;

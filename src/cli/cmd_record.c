@@ -7,6 +7,7 @@
 #include "capture/signals.h"
 #include "capture/system_recorder.h"
 #include "cli/sampling_options.h"
+#include "topology/placement.h"
 #include "wire/record.h"
 
 #include <argp.h>
@@ -26,6 +27,7 @@ enum {
     KEY_START,
     KEY_STOP,
     KEY_NO_CALIBRATION,
+    KEY_PLACEMENT,
 };
 
 static const struct argp_option option_table[] = {
@@ -35,6 +37,8 @@ static const struct argp_option option_table[] = {
     {"threads", KEY_THREADS, "N", 0, "sample once the program has N threads; objects are followed from the start", 2},
     {"start-after", KEY_START, "TIME", 0, "sample only after this time of the run, such as 2s or 500ms", 2},
     {"stop-after", KEY_STOP, "TIME", 0, "sample no more after this time of the run", 2},
+    {"placement", KEY_PLACEMENT, "HOW", 0,
+     "of threads and memory: cluster, distributed, mem0-cpu0, mem0-cpu1, interleave, local (docs/compare.md)", 3},
     {"no-calibration", KEY_NO_CALIBRATION, 0, 0,
      "do not keep what loads take without load (docs/calibration.md); the first recording since boot measures it", 3},
     {"frames", KEY_FRAMES, "N", 0, "call chains of at most N frames (32)", 3},
@@ -54,6 +58,7 @@ struct wishes {
     struct sampling_options sampling;
     int verbosity;
     bool no_calibration;
+    const char *placement;
     struct custom_specs custom;
 };
 
@@ -98,6 +103,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
         break;
     case KEY_STOP:
         options->stop_ns = option_duration(sampling, "--stop-after", text, 1, 1e15, "a time with its unit is wanted");
+        break;
+    case KEY_PLACEMENT:
+        wishes->placement = text;
+        if (placement_named(text) == PLACEMENTS)
+            option_complain(sampling, "--placement", text,
+                            "there are cluster, distributed, mem0-cpu0, mem0-cpu1, interleave, local");
         break;
     case KEY_NO_CALIBRATION:
         wishes->no_calibration = true;
@@ -234,8 +245,19 @@ static void check_system(struct wishes *wishes)
         option_complain(sampling, "-a", "with this --source", "only hardware can sample all programs: pebs, ibs, spe");
     if (sampling->spec)
         option_complain(sampling, "-a", "with --topology", "a pretended machine runs one program");
-    if (wishes->custom.count || options->start_threads || options->start_ns)
+    if (wishes->custom.count || options->start_threads || options->start_ns || wishes->placement)
         option_complain(sampling, "-a", "with options for one program", "programs run without the agent then");
+}
+
+/* Fills `placement` for this machine, or deals on the pretended one. */
+static int place(const struct wishes *wishes, struct topology *topology, struct placement *placement, struct error *err)
+{
+    struct placement_limits limits;
+    placement_limits_here(&limits);
+    placement_work_out(placement, placement_named(wishes->placement), topology, &limits);
+    if (!placement->possible)
+        return error_set(err, -ENODEV, "--placement %s: %s", wishes->placement, placement->text);
+    return topology->pretended ? placement_pretend(placement, topology, err) : 0;
 }
 
 int cmd_record(int argc, char **argv)
@@ -248,6 +270,8 @@ int cmd_record(int argc, char **argv)
     options->output = "numalens.data";
     argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &wishes);
     sampling_options_check(sampling);
+    if (wishes.placement && (sampling->deal || sampling->homes))
+        option_complain(sampling, "--placement", "together with --deal or --homes", "it says both already");
     if (options->stop_ns && options->stop_ns <= options->start_ns)
         option_complain(sampling, "--stop-after", "not behind --start-after", "samples must begin before they end");
     check_system(&wishes);
@@ -258,6 +282,14 @@ int cmd_record(int argc, char **argv)
     if (!topology) {
         fprintf(stderr, "numalens record: %s\n", *sampling->complaint ? sampling->complaint : err.text);
         return *sampling->complaint || sampling->spec ? EXIT_USAGE : EXIT_FAILED;
+    }
+    struct placement placement;
+    if (wishes.placement) {
+        if (place(&wishes, topology, &placement, &err) < 0) {
+            topology_free(topology);
+            return command_failed("record", &err);
+        }
+        options->placement = topology->pretended ? NULL : &placement;
     }
     options->topology = topology;
     options->custom = wishes.custom.items;

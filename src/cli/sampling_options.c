@@ -38,7 +38,7 @@ static const struct argp_option option_table[] = {
     {"no-follow", KEY_NO_FOLLOW, 0, 0, "leave child processes alone", 3},
     {0, 0, 0, 0, "Pretend another machine:", SAMPLING_LAST_GROUP},
     {"topology", KEY_TOPOLOGY, "SPEC", 0, "in hwloc's words, such as \"numa:4 core:2\"", SAMPLING_LAST_GROUP},
-    {"deal", KEY_DEAL, "HOW", 0, "threads onto its CPUs: packed, round-robin", SAMPLING_LAST_GROUP},
+    {"deal", KEY_DEAL, "HOW", 0, "threads onto its CPUs: packed, round-robin, node:N", SAMPLING_LAST_GROUP},
     {"homes", KEY_HOMES, "HOW", 0, "of pages: first-touch, bind:N, interleave", SAMPLING_LAST_GROUP},
     {0},
 };
@@ -191,13 +191,5 @@ struct topology *sampling_options_topology(const struct sampling_options *option
 {
     if (!options->spec)
         return topology_load(err);
-    enum topology_deal deal = DEAL_PACKED;
-    if (options->deal && topology_parse_deal(options->deal, &deal, err) < 0)
-        return NULL;
-    struct topology *topology = topology_pretend(options->spec, deal, err);
-    if (topology && options->homes && topology_parse_home(topology, options->homes, err) < 0) {
-        topology_free(topology);
-        return NULL;
-    }
-    return topology;
+    return topology_pretend_text(options->spec, options->deal, options->homes, err);
 }

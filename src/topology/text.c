@@ -42,8 +42,9 @@ char *topology_to_text(const struct topology *topology)
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return mem_strdup("");
+    char deal[TOPOLOGY_DEAL_TEXT];
     fprintf(out, "v1 %s deal=%s home=", topology->pretended ? "pretended" : "real",
-            topology->deal == DEAL_PACKED ? "packed" : "round-robin");
+            topology_deal_text(topology, deal));
     if (topology->home == HOME_BIND)
         fprintf(out, "bind:%d", topology->nodes[topology->home_node].os_index);
     else
@@ -139,11 +140,22 @@ static bool os_indices_differ(const struct topology *topology)
 
 struct head {
     bool pretended;
-    enum topology_deal deal;
-    char home[32];
+    char deal[32], home[32];
     struct topology_node nodes[TOPOLOGY_MAX_NODES];
     uint32_t node_count;
 };
+
+/* A word that is judged later, up to the next blank. */
+static bool eat_word(struct text *text, char word[32])
+{
+    size_t length = strcspn(text->at, " ");
+    if (length >= 32)
+        return false;
+    memcpy(word, text->at, length);
+    word[length] = '\0';
+    text->at += length;
+    return true;
+}
 
 static bool eat_head(struct text *text, struct head *head)
 {
@@ -152,17 +164,8 @@ static bool eat_head(struct text *text, struct head *head)
     head->pretended = eat(text, "pretended ");
     if (!head->pretended && !eat(text, "real "))
         return false;
-    head->deal = eat(text, "deal=packed ") ? DEAL_PACKED : DEAL_ROUND_ROBIN;
-    if (head->deal == DEAL_ROUND_ROBIN && !eat(text, "deal=round-robin "))
+    if (!eat(text, "deal=") || !eat_word(text, head->deal) || !eat(text, " home=") || !eat_word(text, head->home))
         return false;
-    if (!eat(text, "home="))
-        return false;
-    size_t length = strcspn(text->at, " ");
-    if (length >= sizeof head->home)
-        return false;
-    memcpy(head->home, text->at, length);
-    head->home[length] = '\0';
-    text->at += length;
     return eat(text, " nodes=") && eat_nodes(text, head->nodes, &head->node_count) && eat(text, "cpus=");
 }
 
@@ -201,11 +204,11 @@ struct topology *topology_from_text(const char *text, struct error *err)
     struct topology *topology = eat_head(&rest, head) ? eat_lists(&rest, head) : NULL;
     if (topology) {
         topology->pretended = head->pretended;
-        topology->deal = head->deal;
         free(topology->spec);
         topology->spec = mem_strdup(rest.at);
     }
-    if (topology && topology_parse_home(topology, head->home, NULL) != 0) {
+    if (topology && (topology_set_deal(topology, head->deal, NULL) != 0 ||
+                     topology_parse_home(topology, head->home, NULL) != 0)) {
         topology_free(topology);
         topology = NULL;
     }

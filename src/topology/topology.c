@@ -3,6 +3,7 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -77,6 +78,9 @@ uint32_t topology_deal_cpu(const struct topology *topology, uint32_t thread_ordi
     uint32_t usable = usable_cpus(topology);
     if (usable == 0)
         return 0;
+    if (topology->deal == DEAL_NODE)
+        return cpu_of_node(topology, (uint32_t)topology->deal_node,
+                           thread_ordinal % topology->nodes[topology->deal_node].cpu_count);
     uint32_t turn = thread_ordinal % usable;
     if (topology->deal == DEAL_PACKED) {
         for (uint32_t node = 0; node < topology->node_count; node++) {
@@ -105,6 +109,16 @@ int topology_home_of_page(const struct topology *topology, uint64_t page, int to
     return toucher;
 }
 
+/* The node with the kernel's number in `text`, or -1. */
+static int node_named(const struct topology *topology, const char *text)
+{
+    char *end;
+    errno = 0;
+    long os_index = strtol(text, &end, 10);
+    bool good = *text >= '0' && *text <= '9' && *end == '\0' && errno == 0 && os_index <= INT32_MAX;
+    return good ? topology_node_index(topology, (int32_t)os_index) : -1;
+}
+
 int topology_parse_home(struct topology *topology, const char *text, struct error *err)
 {
     if (strcmp(text, "first-touch") == 0) {
@@ -117,12 +131,7 @@ int topology_parse_home(struct topology *topology, const char *text, struct erro
     }
     if (strncmp(text, "bind:", 5) != 0)
         return error_set(err, -EINVAL, "'%.60s' is no home for pages; use first-touch, interleave or bind:NODE", text);
-    char *end;
-    errno = 0;
-    long os_index = strtol(text + 5, &end, 10);
-    int node = -1;
-    if (text[5] >= '0' && text[5] <= '9' && *end == '\0' && errno == 0 && os_index <= INT32_MAX)
-        node = topology_node_index(topology, (int32_t)os_index);
+    int node = node_named(topology, text + 5);
     if (node < 0)
         return error_set(err, -EINVAL, "'%.60s' names no node of this topology, which has %u of them", text,
                          topology->node_count);
@@ -138,17 +147,37 @@ int topology_parse_deal(const char *text, enum topology_deal *deal, struct error
     else if (strcmp(text, "round-robin") == 0)
         *deal = DEAL_ROUND_ROBIN;
     else
-        return error_set(err, -EINVAL, "'%.60s' is no way to deal threads; use packed or round-robin", text);
+        return error_set(err, -EINVAL, "'%.60s' is no way to deal threads; use packed, round-robin or node:NODE", text);
     return 0;
 }
 
-struct topology *topology_pretend_text(const char *spec, const char *deal_text, const char *homes, struct error *err)
+int topology_set_deal(struct topology *topology, const char *text, struct error *err)
 {
-    enum topology_deal deal = DEAL_PACKED;
-    if (deal_text && topology_parse_deal(deal_text, &deal, err) < 0)
-        return NULL;
-    struct topology *topology = topology_pretend(spec, deal, err);
-    if (topology && homes && topology_parse_home(topology, homes, err) < 0) {
+    if (strncmp(text, "node:", 5) != 0)
+        return topology_parse_deal(text, &topology->deal, err);
+    int node = node_named(topology, text + 5);
+    if (node < 0 || topology->nodes[node].cpu_count == 0)
+        return error_set(err, -EINVAL, "'%.60s' names no node with CPUs of this topology, which has %u nodes", text,
+                         topology->node_count);
+    topology->deal = DEAL_NODE;
+    topology->deal_node = node;
+    return 0;
+}
+
+const char *topology_deal_text(const struct topology *topology, char text[TOPOLOGY_DEAL_TEXT])
+{
+    if (topology->deal == DEAL_NODE)
+        snprintf(text, TOPOLOGY_DEAL_TEXT, "node:%d", topology->nodes[topology->deal_node].os_index);
+    else
+        snprintf(text, TOPOLOGY_DEAL_TEXT, "%s", topology->deal == DEAL_PACKED ? "packed" : "round-robin");
+    return text;
+}
+
+struct topology *topology_pretend_text(const char *spec, const char *deal, const char *homes, struct error *err)
+{
+    struct topology *topology = topology_pretend(spec, DEAL_PACKED, err);
+    if (topology && ((deal && topology_set_deal(topology, deal, err) < 0) ||
+                     (homes && topology_parse_home(topology, homes, err) < 0))) {
         topology_free(topology);
         return NULL;
     }

@@ -13,7 +13,7 @@
 
 enum { TOPOLOGY_MAX_NODES = 1024 };
 
-enum topology_deal { DEAL_PACKED, DEAL_ROUND_ROBIN };
+enum topology_deal { DEAL_PACKED, DEAL_ROUND_ROBIN, DEAL_NODE /* all on one node's CPUs */ };
 
 enum topology_home { HOME_FIRST_TOUCH, HOME_BIND, HOME_INTERLEAVE };
 
@@ -33,6 +33,7 @@ struct topology {
 
     /* Pretended ones only: how threads and pages are placed. */
     enum topology_deal deal;
+    int32_t deal_node; /* DEAL_NODE */
     enum topology_home home;
     int32_t home_node; /* HOME_BIND */
 };
@@ -67,7 +68,7 @@ int topology_node_index(const struct topology *topology, int32_t os_index);
 uint16_t topology_distance(const struct topology *topology, uint32_t from, uint32_t to);
 
 /* The pretended CPU of the n-th thread (from 0, in order of creation). Packed fills a node's CPUs before the next
- * node; round-robin deals one to each node in turn. */
+ * node; round-robin deals one to each node in turn; DEAL_NODE takes that node's CPUs in turn. */
 uint32_t topology_deal_cpu(const struct topology *topology, uint32_t thread_ordinal);
 
 /* The pretended home (index of a node) of the page at address `page`, first touched from node `toucher`. */
@@ -76,5 +77,11 @@ int topology_home_of_page(const struct topology *topology, uint64_t page, int to
 /* "first-touch", "bind:2", "interleave": sets home and home_node. "packed", "round-robin": sets deal. */
 int topology_parse_home(struct topology *topology, const char *text, struct error *err);
 int topology_parse_deal(const char *text, enum topology_deal *deal, struct error *err);
+
+/* Likewise with "node:1" too: sets deal and deal_node. */
+int topology_set_deal(struct topology *topology, const char *text, struct error *err);
+
+enum { TOPOLOGY_DEAL_TEXT = 32 };
+const char *topology_deal_text(const struct topology *topology, char text[TOPOLOGY_DEAL_TEXT]);
 
 #endif

@@ -247,7 +247,7 @@ static void put_topology(struct json *json, const struct topology *topology)
     json_bool(json, "pretended", topology->pretended);
     if (topology->pretended) {
         json_text(json, "spec", topology->spec);
-        json_text(json, "deal", topology->deal == DEAL_PACKED ? "packed" : "round-robin");
+        json_text(json, "deal", whole_deal(topology));
         json_text(json, "homes", whole_homes(topology));
     }
     json_end(json);

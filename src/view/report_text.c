@@ -271,7 +271,7 @@ static void how_measured(const struct report *report)
         say(report, "The processor itself took the samples, by %s.", hardware);
     if (topology->pretended)
         say(report, "The topology is pretended: threads are dealt %s onto its CPUs, pages have their homes by %s.",
-            topology->deal == DEAL_PACKED ? "packed" : "round-robin", whole_homes(topology));
+            whole_deal(topology), whole_homes(topology));
     if (topology->node_count > 1 && report->totals.home_known < report->totals.samples)
         say(report, "The home of the page is known for %s of the samples.",
             number_percent(report->totals.home_known, report->totals.samples));

@@ -63,6 +63,12 @@ struct whole whole_of(const struct flow *flow, const struct view_options *option
     return whole;
 }
 
+const char *whole_deal(const struct topology *topology)
+{
+    static _Thread_local char text[TOPOLOGY_DEAL_TEXT];
+    return topology_deal_text(topology, text);
+}
+
 const char *whole_homes(const struct topology *topology)
 {
     static _Thread_local char text[32];

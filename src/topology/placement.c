@@ -1,0 +1,188 @@
+#include "topology/placement.h"
+
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[PLACEMENTS] = {"cluster",   "distributed", "mem0-cpu0",
+                                              "mem0-cpu1", "interleave",  "local"};
+
+const char *placement_name(enum placement_kind kind)
+{
+    return kind < PLACEMENTS ? names[kind] : "?";
+}
+
+enum placement_kind placement_named(const char *name)
+{
+    unsigned kind = 0;
+    while (kind < PLACEMENTS && strcmp(names[kind], name) != 0)
+        kind++;
+    return (enum placement_kind)kind;
+}
+
+/* The nodes that have CPUs and memory to use, by their place in the topology. */
+struct usable {
+    uint32_t *nodes, *cpus; /* cpus: how many of each */
+    uint32_t count;
+};
+
+static bool may_use(const struct topology *topology, const struct placement_limits *limits, uint32_t cpu)
+{
+    return cpu < topology->cpu_count && (topology->pretended || placement_set_has(&limits->cpus, cpu));
+}
+
+/* A pretended node has memory whatever its description says of it. */
+static bool has_memory(const struct topology *topology, const struct placement_limits *limits, uint32_t node)
+{
+    int32_t number = topology->nodes[node].os_index;
+    return topology->pretended ||
+           (topology->nodes[node].memory && number >= 0 && placement_set_has(&limits->nodes, (uint32_t)number));
+}
+
+static struct usable find_usable(const struct topology *topology, const struct placement_limits *limits)
+{
+    struct usable usable = {.nodes = mem_alloc(topology->node_count * sizeof *usable.nodes),
+                            .cpus = mem_alloc(topology->node_count * sizeof *usable.cpus)};
+    for (uint32_t node = 0; node < topology->node_count; node++) {
+        uint32_t cpus = 0;
+        for (uint32_t cpu = 0; cpu < topology->cpu_count; cpu++)
+            cpus += topology->node_of_cpu[cpu] == (int32_t)node && may_use(topology, limits, cpu);
+        if (cpus == 0 || !has_memory(topology, limits, node))
+            continue;
+        usable.nodes[usable.count] = node;
+        usable.cpus[usable.count++] = cpus;
+    }
+    return usable;
+}
+
+/* The first `most` CPUs of a node that may be used. Returns how many they are. */
+static uint32_t add_cpus(struct placement_set *set, const struct topology *topology,
+                         const struct placement_limits *limits, uint32_t node, uint32_t most)
+{
+    uint32_t added = 0;
+    for (uint32_t cpu = 0; cpu < topology->cpu_count && added < most; cpu++) {
+        if (topology->node_of_cpu[cpu] != (int32_t)node || !may_use(topology, limits, cpu))
+            continue;
+        placement_set_add(set, cpu);
+        added++;
+    }
+    return added;
+}
+
+static int number_of(const struct topology *topology, const struct usable *usable, uint32_t rank)
+{
+    return topology->nodes[usable->nodes[rank]].os_index;
+}
+
+static void refuse(struct placement *placement, const char *why)
+{
+    placement->possible = false;
+    snprintf(placement->text, sizeof placement->text, "%s", why);
+}
+
+static void on_one_node(struct placement *placement, const struct topology *topology,
+                        const struct placement_limits *limits, const struct usable *usable, uint32_t rank, bool bound)
+{
+    int threads = number_of(topology, usable, rank), memory = number_of(topology, usable, 0);
+    placement->cpu_count = add_cpus(&placement->cpus, topology, limits, usable->nodes[rank], UINT32_MAX);
+    if (bound) {
+        placement->memory = PLACEMENT_BOUND;
+        placement_set_add(&placement->nodes, (uint32_t)memory);
+        snprintf(placement->text, sizeof placement->text, "threads on the %u CPUs of node %d, memory on node %d",
+                 placement->cpu_count, threads, memory);
+        snprintf(placement->pretend_homes, sizeof placement->pretend_homes, "bind:%d", memory);
+    } else {
+        snprintf(placement->text, sizeof placement->text,
+                 "threads on the %u CPUs of node %d, memory where it is touched: there too", placement->cpu_count,
+                 threads);
+    }
+    snprintf(placement->pretend_deal, sizeof placement->pretend_deal, "node:%d", threads);
+}
+
+/* As many CPUs as the first node has, dealt out over all; at least one of each. */
+static void over_nodes(struct placement *placement, const struct topology *topology,
+                       const struct placement_limits *limits, const struct usable *usable)
+{
+    uint32_t nodes = usable->count < PLACEMENT_DEALT ? usable->count : PLACEMENT_DEALT;
+    uint32_t each = (usable->cpus[0] + nodes - 1) / nodes;
+    for (uint32_t rank = 0; rank < nodes; rank++) {
+        add_cpus(&placement->deal[rank], topology, limits, usable->nodes[rank], each);
+        placement->cpu_count += add_cpus(&placement->cpus, topology, limits, usable->nodes[rank], each);
+    }
+    placement->dealt = nodes;
+    strcpy(placement->pretend_deal, "round-robin");
+    if (topology->pretended)
+        snprintf(placement->text, sizeof placement->text,
+                 "threads dealt over %u nodes in turn, memory where it is touched", nodes);
+    else
+        snprintf(placement->text, sizeof placement->text,
+                 "threads dealt over %u nodes in turn, on %u CPU%s of each; memory where it is touched", nodes, each,
+                 each == 1 ? "" : "s");
+}
+
+static void everywhere(struct placement *placement, const struct topology *topology,
+                       const struct placement_limits *limits, bool interleaved)
+{
+    for (uint32_t node = 0; node < topology->node_count; node++) {
+        placement->cpu_count += add_cpus(&placement->cpus, topology, limits, node, UINT32_MAX);
+        if (has_memory(topology, limits, node))
+            placement_set_add(&placement->nodes, (uint32_t)topology->nodes[node].os_index);
+    }
+    if (interleaved) {
+        placement->memory = PLACEMENT_INTERLEAVED;
+        strcpy(placement->pretend_homes, "interleave");
+        strcpy(placement->pretend_deal, "round-robin");
+    }
+    snprintf(placement->text, sizeof placement->text, "%s, %s",
+             interleaved ? "pages on all nodes in turn" : "memory where it is touched",
+             !topology->pretended ? "threads where the kernel puts them"
+             : interleaved        ? "threads dealt over the nodes in turn"
+                                  : "threads fill one node's CPUs before the next one's");
+}
+
+void placement_work_out(struct placement *placement, enum placement_kind kind, const struct topology *topology,
+                        const struct placement_limits *limits)
+{
+    *placement = (struct placement){.kind = kind, .possible = true};
+    strcpy(placement->pretend_deal, "packed");
+    strcpy(placement->pretend_homes, "first-touch");
+    struct usable usable = find_usable(topology, limits);
+    bool places_memory = kind != PLACEMENT_CLUSTER && kind != PLACEMENT_DISTRIBUTED && kind != PLACEMENT_LOCAL;
+    if (usable.count == 0) {
+        refuse(placement, "there is no node that has both CPUs and memory that may be used here");
+    } else if (usable.count == 1 && kind != PLACEMENT_LOCAL) {
+        refuse(placement, topology->node_count == 1
+                              ? "there is one node: threads and memory have no choice"
+                              : "of several nodes only one has both CPUs and memory that may be used here");
+    } else if (places_memory && !topology->pretended && *limits->refused) {
+        refuse(placement, limits->refused);
+    } else {
+        switch (kind) {
+        case PLACEMENT_CLUSTER:
+            on_one_node(placement, topology, limits, &usable, 0, false);
+            break;
+        case PLACEMENT_MEM0_CPU0:
+            on_one_node(placement, topology, limits, &usable, 0, true);
+            break;
+        case PLACEMENT_MEM0_CPU1:
+            on_one_node(placement, topology, limits, &usable, 1, true);
+            break;
+        case PLACEMENT_DISTRIBUTED:
+            over_nodes(placement, topology, limits, &usable);
+            break;
+        default:
+            everywhere(placement, topology, limits, kind == PLACEMENT_INTERLEAVE);
+            break;
+        }
+    }
+    free(usable.nodes);
+    free(usable.cpus);
+}
+
+int placement_pretend(const struct placement *placement, struct topology *topology, struct error *err)
+{
+    int code = topology_set_deal(topology, placement->pretend_deal, err);
+    return code < 0 ? code : topology_parse_home(topology, placement->pretend_homes, err);
+}
