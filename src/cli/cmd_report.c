@@ -4,16 +4,14 @@
 #include "analysis/latency.h"
 #include "cli/recording.h"
 #include "cli/report_html.h"
+#include "cli/terminal.h"
+#include "cli/thresholds.h"
 #include "view/view.h"
 
 #include <argp.h>
 #include <errno.h>
-#include <langinfo.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 static const char description[] =
     "Says how much memory traffic is remote, which objects and threads cause it, and how slow it is.\v"
@@ -113,29 +111,6 @@ static unsigned long parse_number(struct argp_state *state, const char *name, co
     return number;
 }
 
-/* "100,300,1000", rising. */
-static void parse_thresholds(struct argp_state *state, struct arguments *arguments, const char *text)
-{
-    unsigned count = 0;
-    for (const char *at = text; count < LATENCY_THRESHOLDS; at++) {
-        char *end;
-        errno = 0;
-        unsigned long number = strtoul(at, &end, 10);
-        if (end == at || *at < '0' || *at > '9' || errno || number > 1000000000 || (*end && *end != ',') ||
-            (count && number <= arguments->thresholds[count - 1]))
-            break;
-        arguments->thresholds[count++] = (uint32_t)number;
-        if (!*end) {
-            arguments->view.thresholds = arguments->thresholds;
-            arguments->view.threshold_count = count;
-            return;
-        }
-        at = end;
-    }
-    argp_error(state, "--thresholds: '%s' is no list of up to %d rising numbers such as 100,300,1000", text,
-               LATENCY_THRESHOLDS);
-}
-
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
@@ -174,7 +149,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         arguments->homes = value;
         break;
     case OPTION_THRESHOLDS:
-        parse_thresholds(state, arguments, value);
+        arguments->view.threshold_count = thresholds_parse(state, value, arguments->thresholds);
+        arguments->view.thresholds = arguments->thresholds;
         break;
     case OPTION_COLOR:
         if (strcmp(value, "auto") != 0 && strcmp(value, "always") != 0 && strcmp(value, "never") != 0)
@@ -242,25 +218,6 @@ static int understand(struct arguments *arguments, struct error *err)
     return 0;
 }
 
-static void look_at_terminal(struct arguments *arguments)
-{
-    bool terminal = isatty(STDOUT_FILENO);
-    const char *term = getenv("TERM");
-    bool dumb = !term || strcmp(term, "dumb") == 0 || getenv("NO_COLOR");
-    arguments->view.color = terminal && !dumb;
-    if (arguments->color && strcmp(arguments->color, "auto") != 0)
-        arguments->view.color = strcmp(arguments->color, "always") == 0;
-    setlocale(LC_CTYPE, "");
-    arguments->view.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
-    if (arguments->has_width)
-        return;
-    struct winsize size;
-    const char *columns = getenv("COLUMNS");
-    arguments->view.width = terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col
-                            : columns && atoi(columns) > 0 ? (unsigned)atoi(columns)
-                                                           : 120;
-}
-
 static int pretend(const struct arguments *arguments, struct topology **topology, struct error *err)
 {
     if (!arguments->topology)
@@ -320,7 +277,7 @@ int cmd_report(int argc, char **argv)
         command_failed("report", &err);
         return EXIT_USAGE;
     }
-    look_at_terminal(&arguments);
+    terminal_look(&arguments.view, arguments.color, arguments.has_width);
     bool has_rows = arguments.table != VIEW_TABLES || (arguments.problem && arguments.problem != view_patterns);
     if (!arguments.has_limit && !arguments.view.json && has_rows)
         arguments.view.limit = DEFAULT_LIMIT;

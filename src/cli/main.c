@@ -13,6 +13,7 @@ static const struct {
 } commands[] = {
     {"record", cmd_record, "run a program and write down which thread touches which memory"},
     {"report", cmd_report, "say what is remote, which objects and threads cause it, how slow it is"},
+    {"compare", cmd_compare, "what changed between two recordings; a program under every placement"},
     {"script", cmd_script, "run an analysis of your own, written in C, or a ready one"},
     {"import", cmd_import, "turn a recording of perf mem or perf c2c into a trace"},
     {"migrate", cmd_migrate, "run a program and keep its pages near the threads that use them"},

@@ -43,8 +43,7 @@ char *topology_to_text(const struct topology *topology)
     if (!out)
         return mem_strdup("");
     char deal[TOPOLOGY_DEAL_TEXT];
-    fprintf(out, "v1 %s deal=%s home=", topology->pretended ? "pretended" : "real",
-            topology_deal_text(topology, deal));
+    fprintf(out, "v1 %s deal=%s home=", topology->pretended ? "pretended" : "real", topology_deal_text(topology, deal));
     if (topology->home == HOME_BIND)
         fprintf(out, "bind:%d", topology->nodes[topology->home_node].os_index);
     else
@@ -207,8 +206,8 @@ struct topology *topology_from_text(const char *text, struct error *err)
         free(topology->spec);
         topology->spec = mem_strdup(rest.at);
     }
-    if (topology && (topology_set_deal(topology, head->deal, NULL) != 0 ||
-                     topology_parse_home(topology, head->home, NULL) != 0)) {
+    if (topology &&
+        (topology_set_deal(topology, head->deal, NULL) != 0 || topology_parse_home(topology, head->home, NULL) != 0)) {
         topology_free(topology);
         topology = NULL;
     }

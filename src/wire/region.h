@@ -45,9 +45,10 @@ struct wire_config { /* written by the recorder before the target starts, then r
     uint32_t budget_ppm;        /* of a thread's CPU time that sampling may cost, in millionths */
     uint32_t max_frames;        /* of a call chain, at most WIRE_MAX_FRAMES */
     uint32_t ticks_per_us;      /* of wire_counter(), for converting latencies; 0 when not CPU counter */
-    uint32_t deal_nodes; /* new threads (and forked processes) are dealt over so many sets of CPUs in turn; 0: nowhere */
+    uint32_t
+        deal_nodes; /* new threads (and forked processes) are dealt over so many sets of CPUs in turn; 0: nowhere */
     uint64_t deal_cpus[WIRE_DEAL_NODES][WIRE_DEAL_WORDS];
-    uint32_t custom_count;      /* functions named by the user: struct wire_custom, right behind struct wire_region */
+    uint32_t custom_count; /* functions named by the user: struct wire_custom, right behind struct wire_region */
 };
 
 enum wire_ring_state {
@@ -91,7 +92,7 @@ struct wire_region {
     _Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC_RAW, renewed at least every 100 ms */
     _Atomic uint32_t images;       /* program images started so far */
     _Atomic uint32_t claim_hint;
-    _Atomic uint32_t dealt; /* threads and processes that have got their turn */
+    _Atomic uint32_t dealt;                  /* threads and processes that have got their turn */
     alignas(64) struct wire_counters shared; /* losses that no ring can tell (atomic adds) */
 };
 

@@ -1,0 +1,355 @@
+#include "compare/difference.h"
+
+#include "base/map64.h"
+#include "base/strtab.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct difference_bounds difference_bounds = {
+    .chance = 0.001, .bursts = 30, .share = 0.03, .remote = 0.05, .latency = 2, .latency_least = 50};
+
+/* --- which entry is which --- */
+
+struct candidate {
+    const struct profile_entry *entry;
+    uint32_t loose; /* in texts of both */
+    bool taken;
+};
+
+struct candidates {
+    array_of(struct candidate) items; /* by loose key, then order */
+};
+
+static int by_key(const void *left, const void *right)
+{
+    const struct candidate *a = left, *b = right;
+    if (a->loose != b->loose)
+        return a->loose < b->loose ? -1 : 1;
+    return a->entry->order < b->entry->order ? -1 : a->entry->order > b->entry->order;
+}
+
+static struct candidates candidates_of(const struct profile *profile, enum profile_table table, struct strtab *texts)
+{
+    struct candidates candidates = {0};
+    array_each (&profile->tables[table], const struct profile_entry, entry) {
+        uint32_t loose = strtab_add(texts, profile_loose(profile, entry));
+        if (entry->samples)
+            array_push(&candidates.items, (struct candidate){.entry = entry, .loose = loose});
+    }
+    array_sort(&candidates.items, by_key);
+    return candidates;
+}
+
+static void pair_up(struct difference *difference, enum profile_table table, struct candidate *left,
+                    struct candidate *right)
+{
+    array_push(&difference->tables[table],
+               (struct difference_row){.sides = {left ? left->entry : NULL, right ? right->entry : NULL}});
+    if (left)
+        left->taken = true;
+    if (right)
+        right->taken = true;
+}
+
+/* Entries of one loose key in both runs: equal order first; then, since lines move, the rest one after the other. */
+static void pair_group(struct difference *difference, enum profile_table table, struct candidate *left, size_t lefts,
+                       struct candidate *right, size_t rights)
+{
+    for (size_t i = 0, k = 0; i < lefts && k < rights;) {
+        if (left[i].entry->order == right[k].entry->order)
+            pair_up(difference, table, &left[i++], &right[k++]);
+        else if (left[i].entry->order < right[k].entry->order)
+            i++;
+        else
+            k++;
+    }
+    bool by_line = table != PROFILE_THREADS; /* of threads the order is the name */
+    size_t k = 0;
+    for (size_t i = 0; i < lefts; i++) {
+        if (left[i].taken)
+            continue;
+        while (k < rights && right[k].taken)
+            k++;
+        pair_up(difference, table, &left[i], by_line && k < rights ? &right[k] : NULL);
+    }
+    for (k = 0; k < rights; k++)
+        if (!right[k].taken)
+            pair_up(difference, table, NULL, &right[k]);
+}
+
+static size_t group_end(const struct candidates *candidates, size_t at, uint32_t loose)
+{
+    while (at < candidates->items.count && candidates->items.items[at].loose == loose)
+        at++;
+    return at;
+}
+
+static void match_table(struct difference *difference, enum profile_table table)
+{
+    struct strtab *texts = strtab_new();
+    struct candidates sides[2] = {candidates_of(difference->sides[0], table, texts),
+                                  candidates_of(difference->sides[1], table, texts)};
+    size_t at[2] = {0, 0};
+    for (uint32_t loose = 0; loose < strtab_count(texts); loose++) {
+        size_t end[2] = {group_end(&sides[0], at[0], loose), group_end(&sides[1], at[1], loose)};
+        pair_group(difference, table, sides[0].items.items + at[0], end[0] - at[0], sides[1].items.items + at[1],
+                   end[1] - at[1]);
+        at[0] = end[0];
+        at[1] = end[1];
+    }
+    array_free(&sides[0].items);
+    array_free(&sides[1].items);
+    strtab_free(texts);
+}
+
+/* --- what is more than chance --- */
+
+static bool latency_differs(double before, double after)
+{
+    double more = fmax(before, after), less = fmin(before, after);
+    return more - less >= difference_bounds.latency_least && more >= difference_bounds.latency * less;
+}
+
+static bool same_unit(const struct difference *difference)
+{
+    return strcmp(difference->sides[0]->unit, difference->sides[1]->unit) == 0;
+}
+
+static uint64_t bursts_with(const struct profile_entry *entry)
+{
+    return entry ? entry->far.bursts > entry->latency.bursts ? entry->far.bursts : entry->latency.bursts : 0;
+}
+
+static void chances_of(const struct difference *difference, struct difference_row *row)
+{
+    /* A run without the thing has looked for it in every burst, and not found it. */
+    struct ratio none[2];
+    const struct ratio *shares[2];
+    for (unsigned side = 0; side < 2; side++) {
+        none[side] = difference->sides[side]->all;
+        none[side].x = none[side].xx = none[side].xn = 0;
+        shares[side] = row->sides[side] ? &row->sides[side]->share : &none[side];
+    }
+    const struct profile_entry *a = row->sides[0], *b = row->sides[1];
+    bool timed = same_unit(difference);
+    uint64_t bursts[2] = {bursts_with(a), bursts_with(b)};
+    row->judged = bursts[0] >= difference_bounds.bursts || bursts[1] >= difference_bounds.bursts;
+    row->chances[DIFFERENCE_SHARE] = ratio_chance(shares[0], shares[1], true);
+    row->chances[DIFFERENCE_REMOTE] = row->chances[DIFFERENCE_LATENCY] = 1;
+    double share = ratio_value(shares[1]) - ratio_value(shares[0]), remote = 0;
+    row->real[DIFFERENCE_SHARE] = fabs(share) >= difference_bounds.share;
+    if (a && b && a->far.bursts >= difference_bounds.bursts && b->far.bursts >= difference_bounds.bursts) {
+        row->chances[DIFFERENCE_REMOTE] = ratio_chance(&a->far, &b->far, true);
+        row->real[DIFFERENCE_REMOTE] = fabs(ratio_value(&a->far) - ratio_value(&b->far)) >= difference_bounds.remote;
+    }
+    if (timed && a && b && a->latency.bursts >= difference_bounds.bursts &&
+        b->latency.bursts >= difference_bounds.bursts) {
+        row->chances[DIFFERENCE_LATENCY] = ratio_chance(&a->latency, &b->latency, false);
+        row->real[DIFFERENCE_LATENCY] = latency_differs(ratio_value(&a->latency), ratio_value(&b->latency));
+    }
+    remote = (b ? ratio_value(&b->of_all) : 0) - (a ? ratio_value(&a->of_all) : 0);
+    row->weight = fmax(fabs(share), fabs(remote));
+}
+
+static int by_weight(const void *left, const void *right)
+{
+    const struct difference_row *a = left, *b = right;
+    bool a_real = a->real[0] || a->real[1] || a->real[2], b_real = b->real[0] || b->real[1] || b->real[2];
+    if (a_real != b_real)
+        return a_real ? -1 : 1;
+    if (a->weight != b->weight)
+        return a->weight > b->weight ? -1 : 1;
+    const struct profile_entry *x = a->sides[0] ? a->sides[0] : a->sides[1];
+    const struct profile_entry *y = b->sides[0] ? b->sides[0] : b->sides[1];
+    int names = strcmp(x->name, y->name);
+    return names ? names : x->order < y->order ? -1 : x->order > y->order;
+}
+
+static void judge_table(struct difference *difference, enum profile_table table)
+{
+    double tests = 0;
+    array_each (&difference->tables[table], struct difference_row, row) {
+        chances_of(difference, row);
+        tests += row->judged ? DIFFERENCES : 0;
+    }
+    array_each (&difference->tables[table], struct difference_row, row)
+        for (unsigned kind = 0; kind < DIFFERENCES; kind++)
+            row->real[kind] &= row->judged && row->chances[kind] * tests < difference_bounds.chance;
+    array_sort(&difference->tables[table], by_weight);
+}
+
+static void judge_whole(struct difference *difference)
+{
+    const struct profile *a = difference->sides[0], *b = difference->sides[1];
+    struct difference_row *whole = &difference->whole;
+    whole->judged = a->bursts >= difference_bounds.bursts && b->bursts >= difference_bounds.bursts;
+    whole->chances[DIFFERENCE_SHARE] = 1;
+    whole->chances[DIFFERENCE_REMOTE] = ratio_chance(&a->far, &b->far, true);
+    whole->chances[DIFFERENCE_LATENCY] = ratio_chance(&a->latency, &b->latency, false);
+    whole->real[DIFFERENCE_REMOTE] = whole->judged && whole->chances[DIFFERENCE_REMOTE] < difference_bounds.chance &&
+                                     fabs(ratio_value(&a->far) - ratio_value(&b->far)) >= difference_bounds.remote;
+    whole->real[DIFFERENCE_LATENCY] = whole->judged && same_unit(difference) &&
+                                      whole->chances[DIFFERENCE_LATENCY] < difference_bounds.chance &&
+                                      latency_differs(ratio_value(&a->latency), ratio_value(&b->latency));
+    for (unsigned side = 0; side < 2; side++) {
+        difference->latencies[side][0] = difference->sides[side]->near_latency;
+        difference->latencies[side][1] = difference->sides[side]->far_latency;
+    }
+    for (unsigned far = 0; far < 2; far++) {
+        const struct ratio *x = &difference->latencies[0][far], *y = &difference->latencies[1][far];
+        difference->latency_real[far] =
+            same_unit(difference) && x->bursts >= difference_bounds.bursts && y->bursts >= difference_bounds.bursts &&
+            ratio_chance(x, y, false) < difference_bounds.chance && latency_differs(ratio_value(x), ratio_value(y));
+    }
+}
+
+static void judge_homes(struct difference *difference)
+{
+    const struct profile *a = difference->sides[0], *b = difference->sides[1];
+    difference->nodes = a->nodes == b->nodes && a->pretended == b->pretended ? a->nodes : 0;
+    difference->home_real = mem_zalloc(difference->nodes + 1ul);
+    for (uint32_t node = 0; node < difference->nodes; node++) {
+        double change = ratio_value(&a->homes[node]) - ratio_value(&b->homes[node]);
+        difference->home_real[node] =
+            difference->whole.judged && fabs(change) >= difference_bounds.remote &&
+            ratio_chance(&a->homes[node], &b->homes[node], true) * difference->nodes < difference_bounds.chance;
+    }
+}
+
+/* --- what became of the findings --- */
+
+static const struct difference_row *row_of(const struct difference *difference, unsigned side, uint32_t entry)
+{
+    if (entry == FLOW_NONE)
+        return NULL;
+    const struct profile_entry *wanted = &difference->sides[side]->tables[PROFILE_OBJECTS].items[entry];
+    array_each (&difference->tables[PROFILE_OBJECTS], const struct difference_row, row)
+        if (row->sides[side] == wanted)
+            return row;
+    return NULL;
+}
+
+static bool same_subject(const struct difference *difference, const struct profile_finding *before,
+                         const struct profile_finding *after)
+{
+    if (before->pattern != after->pattern)
+        return false;
+    const struct difference_row *row = row_of(difference, 0, before->entry);
+    if (!row)
+        return after->entry == FLOW_NONE && strcmp(before->name, after->name) == 0;
+    return after->entry != FLOW_NONE &&
+           row->sides[1] == &difference->sides[1]->tables[PROFILE_OBJECTS].items[after->entry];
+}
+
+static double shared_part(const struct profile_entry *entry, enum pattern pattern)
+{
+    return entry && entry->samples
+               ? (double)entry->shared[pattern == PATTERN_CROSS_NODE_SHARING] / (double)entry->samples
+               : 0;
+}
+
+/* A finding that is not made again is gone only when something that it is made of has changed for real. */
+static void judge_absence(const struct difference *difference, struct difference_finding *fate)
+{
+    const struct profile_finding *before = fate->before;
+    const struct difference_row *row = row_of(difference, 0, before->entry);
+    const struct profile *after = difference->sides[1];
+    fate->fate = FATE_UNSURE;
+    if (after->bursts < findings_bounds.bursts) {
+        snprintf(fate->why, sizeof fate->why, "the second run has hardly any samples");
+        return;
+    }
+    bool lines = before->pattern == PATTERN_FALSE_SHARING || before->pattern == PATTERN_CROSS_NODE_SHARING;
+    const struct profile_entry *x = row ? row->sides[0] : NULL, *y = row ? row->sides[1] : NULL;
+    if (row && (!y || bursts_with(y) < difference_bounds.bursts) && row->real[DIFFERENCE_SHARE]) {
+        fate->fate = FATE_GONE;
+        snprintf(fate->why, sizeof fate->why,
+                 "the second run hardly uses it any more: %.1f%% of all accesses were its, %.1f%% are",
+                 100 * ratio_value(&x->share), y ? 100 * ratio_value(&y->share) : 0.0);
+    } else if (lines && y && shared_part(x, before->pattern) >= 2 * shared_part(y, before->pattern)) {
+        fate->fate = FATE_GONE;
+        snprintf(fate->why, sizeof fate->why, "%.0f%% of its accesses were on lines shared like that, %.0f%% are",
+                 100 * shared_part(x, before->pattern), 100 * shared_part(y, before->pattern));
+    } else if (row && row->real[DIFFERENCE_REMOTE]) {
+        fate->fate = FATE_GONE;
+        snprintf(fate->why, sizeof fate->why, "%.1f%% of its accesses were remote, %.1f%% are",
+                 100 * ratio_value(&x->far), 100 * ratio_value(&y->far));
+    } else if (before->node >= 0 && (uint32_t)before->node < difference->nodes && difference->home_real[before->node]) {
+        fate->fate = FATE_GONE;
+        snprintf(fate->why, sizeof fate->why, "%.0f%% of all accesses went to its memory, %.0f%% do",
+                 100 * ratio_value(&difference->sides[0]->homes[before->node]),
+                 100 * ratio_value(&after->homes[before->node]));
+    } else if (!row && (difference->whole.real[DIFFERENCE_REMOTE] || difference->whole.real[DIFFERENCE_LATENCY] ||
+                        difference->latency_real[0] || difference->latency_real[1])) {
+        fate->fate = FATE_GONE;
+        snprintf(fate->why, sizeof fate->why,
+                 "%.1f%% of all accesses were remote, %.1f%% are; mean latency %.0f and %.0f %s",
+                 100 * ratio_value(&difference->sides[0]->far), 100 * ratio_value(&after->far),
+                 ratio_value(&difference->sides[0]->latency), ratio_value(&after->latency), after->unit);
+    } else {
+        snprintf(fate->why, sizeof fate->why,
+                 "not found in the second run, but nothing about it changed by more than chance");
+    }
+}
+
+static void judge_findings(struct difference *difference)
+{
+    const struct profile *a = difference->sides[0], *b = difference->sides[1];
+    bool *known = mem_zalloc(b->findings.count + 1);
+    array_each (&a->findings, const struct profile_finding, before) {
+        struct difference_finding fate = {.before = before};
+        for (size_t i = 0; i < b->findings.count && !fate.after; i++) {
+            if (!known[i] && same_subject(difference, before, &b->findings.items[i])) {
+                fate.after = &b->findings.items[i];
+                fate.fate = FATE_REMAINS;
+                known[i] = true;
+                snprintf(fate.why, sizeof fate.why, "%.1f%% of all remote accesses were its, %.1f%% are",
+                         100 * before->share_of_remote, 100 * fate.after->share_of_remote);
+            }
+        }
+        if (!fate.after)
+            judge_absence(difference, &fate);
+        array_push(&difference->findings, fate);
+    }
+    for (size_t i = 0; i < b->findings.count; i++) {
+        if (!known[i])
+            array_push(&difference->findings,
+                       (struct difference_finding){.after = &b->findings.items[i], .fate = FATE_NEW});
+    }
+    free(known);
+}
+
+struct difference *difference_make(const struct profile *before, const struct profile *after)
+{
+    struct difference *difference = mem_zalloc(sizeof *difference);
+    difference->sides[0] = before;
+    difference->sides[1] = after;
+    for (unsigned table = 0; table < PROFILE_TABLES; table++) {
+        match_table(difference, (enum profile_table)table);
+        judge_table(difference, (enum profile_table)table);
+    }
+    judge_whole(difference);
+    judge_homes(difference);
+    judge_findings(difference);
+    difference_tell(difference);
+    return difference;
+}
+
+void difference_free(struct difference *difference)
+{
+    if (!difference)
+        return;
+    for (unsigned table = 0; table < PROFILE_TABLES; table++)
+        array_free(&difference->tables[table]);
+    array_free(&difference->findings);
+    free(difference->home_real);
+    free(difference);
+}
+
+const char *finding_fate_name(enum finding_fate fate)
+{
+    static const char *const names[] = {"gone", "remains", "new", "unsure"};
+    return fate <= FATE_UNSURE ? names[fate] : "?";
+}
