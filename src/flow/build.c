@@ -54,8 +54,12 @@ struct flow *flow_build(struct trace_reader *reader, struct symbols *symbols, co
     flow->reader = reader;
     flow->only_pid = options ? options->pid : 0;
     uint64_t samples = trace_reader_count(reader, EVENT_SAMPLE);
-    if (samples >= FLOW_NONE) {
-        error_set(err, -E2BIG, "the trace holds %lu samples, more than a report can take", (unsigned long)samples);
+    uint64_t pages = trace_reader_count(reader, EVENT_PAGE);
+    flow->page_base = samples;
+    flow->pages_count = samples == 0;
+    if (samples >= FLOW_NONE || (flow->pages_count && pages >= FLOW_NONE / 2)) {
+        error_set(err, -E2BIG, "the trace holds %lu samples and %lu pages, more than a report can take",
+                  (unsigned long)samples, (unsigned long)pages);
         flow_free(flow);
         return NULL;
     }
@@ -109,6 +113,8 @@ void flow_free(struct flow *flow)
     pool_free(&flow->local_blocks);
     array_free(&flow->marks);
     array_free(&flow->order);
+    array_free(&flow->waiting_pages);
+    array_free(&flow->page_order);
     pool_free(&flow->waiting);
     array_free(&flow->custom);
     array_free(&flow->modules);

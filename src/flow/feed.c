@@ -12,7 +12,7 @@ struct flow *flow_new(struct symbols *symbols, const struct topology *topology)
     flow->frame_keys = strtab_new();
     flow->trail_keys = strtab_new();
     flow->free_record = flow->free_waiting = FLOW_NONE;
-    flow->start = UINT64_MAX;
+    flow->start = flow->pages_due = UINT64_MAX;
     array_push(&flow->modules, (struct module_info){.path = "", .name = ""});
     array_push(&flow->frames, (struct frame){0});
     array_push(&flow->trails, (struct trail){.frame = FLOW_NONE, .site = FLOW_NONE});
@@ -32,6 +32,8 @@ void flow_feed(struct flow *flow, const struct event *event)
         if (event->time > flow->end)
             flow->end = event->time;
     }
+    if (event->time >= flow->pages_due)
+        live_pages_pass(flow, event->time);
     switch (event->kind) {
     case EVENT_PROCESS_START:
         live_process_start(flow, event);
@@ -87,6 +89,9 @@ void flow_feed(struct flow *flow, const struct event *event)
     case EVENT_HOME:
         live_sample_home(flow, process, event);
         break;
+    case EVENT_PAGE:
+        live_page_add(flow, process, event);
+        break;
     }
 }
 
@@ -98,6 +103,7 @@ void flow_finish(struct flow *flow)
         [REASON_METADATA] = "allocator's own data beside a block",
         [REASON_KERNEL] = "kernel or vdso address",
     };
+    live_pages_finish(flow);
     unsigned used = 0;
     for (unsigned i = 0; i < REASONS; i++) {
         if (flow->reasons[i] == 0)

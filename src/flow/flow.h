@@ -207,6 +207,28 @@ int flow_each_access(const struct flow *flow, void (*visit)(void *context, const
 int flow_each_access_in_time(const struct flow *flow, void (*visit)(void *context, const struct flow_access *access),
                              void *context, struct error *err);
 
+/* A page and its use during one interval, by one thread where that is known. */
+struct flow_page {
+    uint64_t time, until;          /* the interval */
+    uint64_t page, size, physical; /* physical: 0 when not known */
+    uint64_t ip;                   /* of one of the accesses, or 0 */
+    uint32_t process;              /* index; FLOW_NONE when it was never seen */
+    uint32_t thread;               /* index; FLOW_NONE: not told by the mechanism */
+    uint32_t object;               /* index, or FLOW_NONE */
+    int16_t home;                  /* node index, -1 when not known */
+    uint32_t reads, writes, unknown;
+    uint8_t mechanism; /* enum page_mechanism */
+    uint16_t cpu_words;
+    const uint64_t *cpus; /* good while it is visited */
+};
+
+/* Every page of every interval in order of time (of the interval's start). Without samples in the trace, each is an
+ * access too (two when it was read and written), but for those whose thread is not known. */
+int flow_each_page(const struct flow *flow, void (*visit)(void *context, const struct flow_page *page), void *context,
+                   struct error *err);
+uint64_t flow_page_count(const struct flow *flow);
+uint64_t flow_pages_without_thread(const struct flow *flow); /* of those */
+
 /* The raw chain of a stack, and its frames with names (inlines expanded), innermost first. */
 size_t flow_stack(const struct flow *flow, uint32_t process, uint32_t stack, const uint64_t **frames);
 size_t flow_stack_frames(const struct flow *flow, uint32_t process, uint32_t stack, struct symbol_frame *frames,

@@ -3,6 +3,7 @@
  * What a flow keeps of a sample is 12 bytes; the rest is read again from the trace, block by block. */
 #include "flow/state.h"
 
+#include <errno.h>
 #include <string.h>
 
 struct flow_iter {
@@ -57,14 +58,30 @@ struct flow_iter *flow_accesses(const struct flow *flow)
     return iter_new(flow, flow->order.items, flow->order.count);
 }
 
+/* 1; 0 when no access has that ordinal: a page that was only read has none for writing; or negative. */
+static int fetch(const struct flow *flow, uint32_t ordinal, struct event *event, struct error *err)
+{
+    int code;
+    if (ordinal < flow->page_base) {
+        code = trace_reader_sample(flow->reader, ordinal, event, err);
+    } else {
+        code = trace_reader_page_access(flow->reader, ordinal - flow->page_base, event, NULL);
+        if (code == -ERANGE || (code == 0 && event->tid == 0))
+            return 0;
+        if (code < 0)
+            error_set(err, code, "a block of pages cannot be read");
+    }
+    event->sample.ordinal = ordinal;
+    return code < 0 ? code : 1;
+}
+
 bool flow_next(struct flow_iter *iter, struct flow_access *access)
 {
     struct event event;
     while (iter->next < iter->end && iter->flow->reader) {
         uint32_t ordinal = *iter->next++;
-        if (trace_reader_sample(iter->flow->reader, ordinal, &event, NULL) < 0)
+        if (fetch(iter->flow, ordinal, &event, NULL) <= 0)
             continue;
-        event.sample.ordinal = ordinal;
         access_of(iter->flow, &event, access);
         return true;
     }
@@ -81,12 +98,11 @@ static int visit_one(const struct flow *flow, uint32_t ordinal,
 {
     struct event event;
     struct flow_access access;
-    int failed = trace_reader_sample(flow->reader, ordinal, &event, err);
-    if (failed < 0)
-        return failed;
+    int got = fetch(flow, ordinal, &event, err);
+    if (got <= 0)
+        return got;
     if (flow->only_pid && event.pid != flow->only_pid)
         return 0;
-    event.sample.ordinal = ordinal;
     access_of(flow, &event, &access);
     visit(context, &access);
     return 0;

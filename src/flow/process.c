@@ -132,6 +132,7 @@ static void end_map(void *context, uint32_t range)
 static void end_lives(struct flow *flow, struct process *process)
 {
     struct ending ending = {flow, process};
+    live_pages_end_process(flow, process);
     addrtree_each_own(&process->heap, end_block, &ending);
     addrtree_each_own(&process->pooled, end_block, &ending);
     addrtree_each_own(&process->maps, end_map, &ending);

@@ -154,13 +154,20 @@ static void seen_on(struct flow *flow, uint32_t thread, int node)
 
 void live_sample_add(struct flow *flow, struct process *process, const struct event *event)
 {
-    const struct event_sample *sample = &event->sample;
-    if (sample->ordinal >= FLOW_NONE)
+    if (event->sample.ordinal >= FLOW_NONE)
         return;
-    uint32_t thread = live_thread_of(flow, process, event->tid, event->time);
     enum reason reason = REASON_NO_MAP;
+    live_thread_of(flow, process, event->tid, event->time);
+    uint32_t object = live_attribute(flow, process, event->sample.addr, &reason);
+    live_sample_put(flow, process, event, object, reason);
+}
+
+void live_sample_put(struct flow *flow, struct process *process, const struct event *event, uint32_t object,
+                     enum reason reason)
+{
+    const struct event_sample *sample = &event->sample;
+    uint32_t thread = live_thread_of(flow, process, event->tid, event->time);
     bool counts = live_counts(flow, process);
-    uint32_t object = live_attribute(flow, process, sample->addr, &reason);
     uint32_t stack = live_stack_of(process, sample->stack);
     if (object != FLOW_NONE)
         tally_add(live_record_tally(flow, object), sample);

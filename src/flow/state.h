@@ -146,6 +146,18 @@ struct waiting { /* a sample whose page's home comes later in the trace */
     uint32_t thread, stack;
 };
 
+struct waiting_page { /* whose interval is not over yet */
+    struct event event;
+    struct process *process;
+    uint32_t record; /* or FLOW_NONE: look again */
+    uint16_t cpu;
+};
+
+struct page_order {
+    uint64_t time;
+    uint32_t ordinal;
+};
+
 enum reason { REASON_NO_MAP, REASON_FREED, REASON_METADATA, REASON_KERNEL, REASONS };
 
 enum { LAST_THREADS = 64 };
@@ -200,6 +212,12 @@ struct flow {
 
     array_of(struct mark) marks;
     array_of(uint32_t) order; /* ordinals in order of time */
+    uint64_t page_base;       /* ordinals from here on are of accesses that pages stand for */
+    bool pages_count;         /* pages make accesses: there are no samples */
+    uint64_t pages, pages_no_thread;
+    uint64_t pages_due; /* when the first of waiting_pages is over */
+    array_of(struct waiting_page) waiting_pages;
+    array_of(struct page_order) page_order;
     pool_of(struct waiting) waiting;
     uint32_t free_waiting;
 
@@ -294,8 +312,16 @@ uint32_t live_attribute(struct flow *flow, struct process *process, uint64_t add
 /* sample.c: samples, and where pages lie */
 bool live_sample_remote(const struct mark *mark);
 void live_sample_add(struct flow *flow, struct process *process, const struct event *event);
+void live_sample_put(struct flow *flow, struct process *process, const struct event *event, uint32_t object,
+                     enum reason reason); /* with its object, or FLOW_NONE and why */
 void live_sample_touch(struct flow *flow, struct process *process, const struct event *event);
 void live_sample_home(struct flow *flow, struct process *process, const struct event *event);
+
+/* page_use.c: pages used during an interval */
+void live_page_add(struct flow *flow, struct process *process, const struct event *event);
+void live_pages_pass(struct flow *flow, uint64_t time); /* intervals that are over by then count */
+void live_pages_end_process(struct flow *flow, const struct process *process);
+void live_pages_finish(struct flow *flow);
 
 /* whether what happens in this process counts */
 static inline bool live_counts(const struct flow *flow, const struct process *process)

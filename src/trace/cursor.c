@@ -216,6 +216,7 @@ static bool get_page(struct run_cursor *cursor, struct event_page *page)
     page->writes = (uint32_t)writes;
     page->unknown = (uint32_t)(unknown >> 8);
     page->mechanism = (uint8_t)unknown;
+    page->ordinal = 0;
     return get_cpus(cursor, page);
 }
 

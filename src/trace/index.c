@@ -103,7 +103,7 @@ static void add_block(struct scan *scan, uint64_t at, const struct trace_block_h
         index->first_time = header->first_time;
     if (header->last_time > index->last_time)
         index->last_time = header->last_time;
-    array_push(&index->blocks, (struct index_block){at + sizeof *header, index->counts[EVENT_SAMPLE], *header});
+    array_push(&index->blocks, (struct index_block){at + sizeof *header, index->counts[header->kind], *header});
     index->counts[header->kind] += header->count;
 }
 

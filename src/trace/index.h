@@ -10,8 +10,8 @@
 #include <stdbool.h>
 
 struct index_block {
-    uint64_t payload;      /* offset in the file */
-    uint64_t first_sample; /* EVENT_SAMPLE: ordinal of its first one */
+    uint64_t payload;       /* offset in the file */
+    uint64_t first_ordinal; /* ordinal of its first event among those of its kind */
     struct trace_block_header header;
 };
 

@@ -41,7 +41,7 @@ struct trace_reader {
     array_of(struct heap_entry) heap;
     array_of(struct source *) spare;
     struct source *finished; /* gave its last event; texts in it are good until the next call */
-    struct sample_cache *samples;
+    struct sample_cache *samples, *pages;
 };
 
 static int compare_blocks(const void *left, const void *right, void *context)
@@ -77,7 +77,8 @@ struct trace_reader *trace_reader_open(const char *path, struct error *err)
     for (uint32_t i = 0; i < count; i++)
         reader->order[i] = i;
     qsort_r(reader->order, count, sizeof *reader->order, compare_blocks, reader->index.blocks.items);
-    reader->samples = sample_cache_new(fd, &reader->index);
+    reader->samples = sample_cache_new(fd, &reader->index, EVENT_SAMPLE);
+    reader->pages = sample_cache_new(fd, &reader->index, EVENT_PAGE);
     return reader;
 }
 
@@ -123,6 +124,7 @@ void trace_reader_close(struct trace_reader *reader)
     array_free(&reader->spare);
     array_free(&reader->heap);
     sample_cache_free(reader->samples);
+    sample_cache_free(reader->pages);
     trace_index_free(&reader->index);
     close(reader->fd);
     free(reader->order);
@@ -185,7 +187,7 @@ static struct source *source_new(struct trace_reader *reader, uint8_t kind)
 static int open_block(struct trace_reader *reader, const struct index_block *from, struct error *err)
 {
     const struct trace_block_header *header = &from->header;
-    uint64_t ordinal = from->first_sample;
+    uint64_t ordinal = from->first_ordinal;
     struct open_block *block = mem_zalloc(sizeof *block);
     uint8_t *packed = mem_alloc(header->packed_bytes + 1);
     block->raw = mem_alloc(header->raw_bytes + 1);
@@ -269,6 +271,8 @@ int trace_reader_next(struct trace_reader *reader, struct event *event, struct e
     bool good = run_cursor_event(cursor, event);
     if (event->kind == EVENT_SAMPLE)
         event->sample.ordinal = source->ordinal++;
+    else if (event->kind == EVENT_PAGE)
+        event->page.ordinal = source->ordinal++;
     if (good && cursor->left == 0) {
         finish_first(reader);
         return 1;
@@ -290,6 +294,15 @@ int trace_reader_sample(struct trace_reader *reader, uint64_t ordinal, struct ev
         return error_set(err, code, "%s has no sample number %llu", reader->name, (unsigned long long)ordinal);
     if (code < 0)
         return error_set(err, code, "%s: the block of sample number %llu cannot be read", reader->name,
+                         (unsigned long long)ordinal);
+    return 0;
+}
+
+int trace_reader_page_access(struct trace_reader *reader, uint64_t ordinal, struct event *event, struct error *err)
+{
+    int code = sample_cache_get(reader->pages, ordinal, event);
+    if (code < 0)
+        return error_set(err, code, "%s: access %llu of a page cannot be read", reader->name,
                          (unsigned long long)ordinal);
     return 0;
 }

@@ -28,6 +28,10 @@ void trace_reader_only(struct trace_reader *reader, uint64_t kinds);
 /* The sample with that ordinal (0 .. trace_reader_count(EVENT_SAMPLE)-1), from a cache of decoded blocks. */
 int trace_reader_sample(struct trace_reader *reader, uint64_t ordinal, struct event *event, struct error *err);
 
+/* Likewise the accesses that pages stand for (trace/page_access.h): ordinal 2n is what is not writing of page number n,
+ * 2n + 1 its writes. -ERANGE when it has no such access. */
+int trace_reader_page_access(struct trace_reader *reader, uint64_t ordinal, struct event *event, struct error *err);
+
 uint64_t trace_reader_count(const struct trace_reader *reader, enum event_kind kind); /* from the block index: free */
 uint64_t trace_reader_first_time(const struct trace_reader *reader);
 uint64_t trace_reader_last_time(const struct trace_reader *reader);

@@ -2,11 +2,12 @@
 
 #include "base/mem.h"
 #include "trace/pack.h"
+#include "trace/page_access.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-enum { SLOTS = 12 };
+enum { SLOTS = 12, NO_ACCESS = UINT8_MAX /* as a source */ };
 
 /* As much of an event as a sample has: a third smaller than struct event. */
 struct kept_sample {
@@ -23,20 +24,24 @@ struct slot {
 
 struct sample_cache {
     int fd;
+    enum event_kind kind;
+    unsigned accesses; /* of one event */
     const struct trace_index *index;
-    array_of(uint32_t) blocks; /* index numbers of the blocks with samples, by first ordinal */
+    array_of(uint32_t) blocks; /* index numbers of the blocks of its kind, by first ordinal */
     struct slot slots[SLOTS];
     struct slot *last;
     uint64_t clock;
 };
 
-struct sample_cache *sample_cache_new(int fd, const struct trace_index *index)
+struct sample_cache *sample_cache_new(int fd, const struct trace_index *index, enum event_kind kind)
 {
     struct sample_cache *cache = mem_zalloc(sizeof *cache);
     cache->fd = fd;
     cache->index = index;
+    cache->kind = kind;
+    cache->accesses = kind == EVENT_PAGE ? 2 : 1;
     for (uint32_t i = 0; i < index->blocks.count; i++)
-        if (index->blocks.items[i].header.kind == EVENT_SAMPLE)
+        if (index->blocks.items[i].header.kind == kind)
             array_push(&cache->blocks, i);
     for (unsigned i = 0; i < SLOTS; i++)
         cache->slots[i].block = UINT32_MAX;
@@ -58,21 +63,38 @@ static const struct index_block *block_at(const struct sample_cache *cache, uint
     return &cache->index->blocks.items[cache->blocks.items[number]];
 }
 
-static bool decode_runs(const struct index_block *from, const struct block_run *runs, struct kept_sample *samples)
+static struct kept_sample *keep(struct kept_sample *to, const struct event *event)
+{
+    if (event->kind == EVENT_SAMPLE) {
+        *to++ = (struct kept_sample){event->time, event->tid, event->sample};
+        return to;
+    }
+    for (unsigned write = 0; write < 2; write++) {
+        *to = (struct kept_sample){event->time, event->tid, {.source = NO_ACCESS}};
+        page_access(&event->page, write, &to->sample);
+        to++;
+    }
+    return to;
+}
+
+static bool decode_runs(const struct index_block *from, const struct block_run *runs, struct kept_sample *samples,
+                        uint64_t *frames)
 {
     for (uint32_t i = 0; i < from->header.runs; i++) {
         struct run_cursor cursor;
+        cursor.frames = frames;
         for (unsigned column = 0; column < TRACE_MAX_COLUMNS; column++) {
             cursor.at[column] = runs[i].at[column];
             cursor.end[column] = runs[i].end[column];
         }
-        if (!run_cursor_begin(&cursor, EVENT_SAMPLE, from->header.pid, runs[i].tid, runs[i].count, runs[i].first_time))
+        if (!run_cursor_begin(&cursor, (uint8_t)from->header.kind, from->header.pid, runs[i].tid, runs[i].count,
+                              runs[i].first_time))
             return false;
         for (uint32_t left = runs[i].count; left; left--) {
             struct event event;
             if (!run_cursor_event(&cursor, &event) || (left > 1 && !run_cursor_step(&cursor)))
                 return false;
-            *samples++ = (struct kept_sample){event.time, event.tid, event.sample};
+            samples = keep(samples, &event);
         }
     }
     return true;
@@ -91,8 +113,10 @@ static bool load(struct sample_cache *cache, struct slot *slot, uint32_t number)
     slot->block = UINT32_MAX;
     /* A sample takes at least one byte, so the count is bounded by what was really read. */
     if (good && header->count <= header->raw_bytes) {
-        slot->samples = mem_alloc(header->count * sizeof *slot->samples);
-        good = decode_runs(from, runs, slot->samples);
+        uint64_t *frames = cache->kind == EVENT_PAGE ? mem_alloc(TRACE_MAX_FRAMES * sizeof *frames) : NULL;
+        slot->samples = mem_alloc((size_t)header->count * cache->accesses * sizeof *slot->samples);
+        good = decode_runs(from, runs, slot->samples, frames);
+        free(frames);
     } else {
         good = false;
     }
@@ -109,7 +133,7 @@ static uint32_t find_block(const struct sample_cache *cache, uint64_t ordinal)
     uint32_t low = 0, high = (uint32_t)cache->blocks.count;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
-        if (block_at(cache, middle)->first_sample <= ordinal)
+        if (block_at(cache, middle)->first_ordinal <= ordinal)
             low = middle;
         else
             high = middle;
@@ -131,18 +155,21 @@ static struct slot *slot_of(struct sample_cache *cache, uint32_t number)
 
 int sample_cache_get(struct sample_cache *cache, uint64_t ordinal, struct event *event)
 {
-    if (ordinal >= cache->index->counts[EVENT_SAMPLE])
+    uint64_t number = ordinal / cache->accesses;
+    if (number >= cache->index->counts[cache->kind])
         return -ERANGE;
     const struct index_block *block = cache->last ? block_at(cache, cache->last->block) : NULL;
-    if (!block || ordinal < block->first_sample || ordinal - block->first_sample >= block->header.count) {
-        uint32_t number = find_block(cache, ordinal);
-        cache->last = slot_of(cache, number);
+    if (!block || number < block->first_ordinal || number - block->first_ordinal >= block->header.count) {
+        uint32_t found = find_block(cache, number);
+        cache->last = slot_of(cache, found);
         if (!cache->last)
             return -EILSEQ;
         cache->last->used = ++cache->clock;
-        block = block_at(cache, number);
+        block = block_at(cache, found);
     }
-    const struct kept_sample *kept = &cache->last->samples[ordinal - block->first_sample];
+    const struct kept_sample *kept = &cache->last->samples[ordinal - block->first_ordinal * cache->accesses];
+    if (kept->sample.source == NO_ACCESS)
+        return -ERANGE;
     event->time = kept->time;
     event->pid = block->header.pid;
     event->tid = kept->tid;

@@ -1,4 +1,6 @@
-/* trace/sample_cache.h - single samples by their number, from the few blocks unpacked last. Private to src/trace. */
+/* trace/sample_cache.h - single samples by their number, from the few blocks unpacked last. Private to src/trace.
+ *
+ * Pages are handed out as samples too: trace/page_access.h. */
 #ifndef NUMALENS_TRACE_SAMPLE_CACHE_H
 #define NUMALENS_TRACE_SAMPLE_CACHE_H
 
@@ -6,11 +8,12 @@
 
 struct sample_cache;
 
-/* Keeps using both. */
-struct sample_cache *sample_cache_new(int fd, const struct trace_index *index);
+/* Keeps using both. Of one kind: EVENT_SAMPLE; or EVENT_PAGE, where ordinal 2n is what is not writing of page number n,
+ * and 2n + 1 its writes. */
+struct sample_cache *sample_cache_new(int fd, const struct trace_index *index, enum event_kind kind);
 void sample_cache_free(struct sample_cache *cache);
 
-/* 0, -ERANGE when there is no such sample, -EILSEQ when its block is damaged. */
+/* 0, -ERANGE when there is no such sample (also: when the page has no such accesses), -EILSEQ when its block is damaged. */
 int sample_cache_get(struct sample_cache *cache, uint64_t ordinal, struct event *event);
 
 #endif

@@ -213,6 +213,7 @@ struct event_page {
     uint64_t until;         /* end of the interval; the event's time is its start */
     uint64_t ip;            /* of one of the accesses, 0 when not known */
     uint32_t reads, writes; /* faults of each kind */
+    uint64_t ordinal;       /* set by the trace reader: its number in file order */
     uint32_t unknown;       /* accesses whose direction the mechanism does not tell */
     uint8_t mechanism;
     uint16_t cpu_words;   /* 0 when not known; a trace keeps at most 1024 */

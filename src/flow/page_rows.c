@@ -1,0 +1,109 @@
+/* flow/page_rows.c - pages with everything that is known of them, read again from the trace. */
+#include "flow/state.h"
+
+#include <errno.h>
+
+/* Whoever had that number then; FLOW_NONE when nobody did. */
+static uint32_t process_at(const struct flow *flow, uint32_t pid, uint64_t time)
+{
+    uint64_t *place = map64_find(&flow->process_of_pid, pid);
+    uint32_t index = place ? (uint32_t)*place : FLOW_NONE;
+    while (index != FLOW_NONE && flow->processes.items[index]->row.born > time) {
+        uint32_t before = index;
+        while (before > 0 && flow->processes.items[before - 1]->row.pid != pid)
+            before--;
+        if (before == 0)
+            break;
+        index = before - 1;
+    }
+    return index;
+}
+
+static uint32_t object_of(const struct flow *flow, const struct flow_page *page, uint64_t ordinal)
+{
+    if (flow->pages_count) {
+        for (uint64_t at = flow->page_base + ordinal * 2; at < flow->page_base + ordinal * 2 + 2; at++) {
+            if (at < flow->marks.count && flow->marks.items[at].object != FLOW_NONE)
+                return flow->marks.items[at].object;
+        }
+        if (page->thread != FLOW_NONE)
+            return FLOW_NONE;
+    }
+    /* Its accesses were not counted: whatever else is known to lie there. */
+    const uint64_t looks[] = {page->size / 2, 0, page->size ? page->size - 1 : 0};
+    const uint64_t times[] = {page->until ? page->until - 1 : 0, page->time};
+    for (unsigned time = 0; time < 2; time++) {
+        for (unsigned i = 0; page->process != FLOW_NONE && i < 3; i++) {
+            const struct flow_object *object = flow_object_at(flow, page->process, page->page + looks[i], times[time]);
+            if (object)
+                return object->id;
+        }
+    }
+    return FLOW_NONE;
+}
+
+static int16_t home_of(const struct flow *flow, const struct flow_page *page, uint64_t ordinal)
+{
+    if (flow->topology->node_count == 1)
+        return 0;
+    for (uint64_t at = flow->page_base + ordinal * 2; flow->pages_count && at <= flow->page_base + ordinal * 2 + 1;
+         at++) {
+        if (at < flow->marks.count && flow->marks.items[at].home >= 0)
+            return flow->marks.items[at].home;
+    }
+    if (page->process == FLOW_NONE)
+        return -1;
+    return (int16_t)pages_home(&flow->processes.items[page->process]->pages, page->page, false);
+}
+
+static void row_of(const struct flow *flow, const struct event *event, struct flow_page *row)
+{
+    const struct event_page *page = &event->page;
+    *row = (struct flow_page){.time = event->time,
+                              .until = page->until,
+                              .page = page->page,
+                              .size = page->size,
+                              .physical = page->physical,
+                              .ip = page->ip,
+                              .thread = FLOW_NONE,
+                              .reads = page->reads,
+                              .writes = page->writes,
+                              .unknown = page->unknown,
+                              .mechanism = page->mechanism,
+                              .cpu_words = page->cpu_words,
+                              .cpus = page->cpus};
+    if (event->tid)
+        row->thread = live_thread_at(flow, event->pid, event->tid, page->until);
+    row->process =
+        row->thread != FLOW_NONE ? flow->threads.items[row->thread].process : process_at(flow, event->pid, page->until);
+    row->object = object_of(flow, row, page->ordinal);
+    row->home = home_of(flow, row, page->ordinal);
+}
+
+int flow_each_page(const struct flow *flow, void (*visit)(void *context, const struct flow_page *page), void *context,
+                   struct error *err)
+{
+    struct event event;
+    int got = 0;
+    if (!flow->reader || flow->pages == 0)
+        return 0;
+    trace_reader_only(flow->reader, UINT64_C(1) << EVENT_PAGE);
+    while ((got = trace_reader_next(flow->reader, &event, err)) > 0) {
+        if (flow->only_pid && event.pid != flow->only_pid)
+            continue;
+        struct flow_page page;
+        row_of(flow, &event, &page);
+        visit(context, &page);
+    }
+    return got;
+}
+
+uint64_t flow_page_count(const struct flow *flow)
+{
+    return flow->pages;
+}
+
+uint64_t flow_pages_without_thread(const struct flow *flow)
+{
+    return flow->pages_no_thread;
+}

@@ -1,0 +1,127 @@
+/* flow/page_use.c - pages that were used during an interval, and the accesses that they stand for.
+ *
+ * A page's event comes at the start of its interval, but what it was used for may be allocated, and its thread may start,
+ * within it. So an event waits until its interval is over (or its process is); only an object that is there at the start
+ * is noted at once, since it may be gone by then.
+ *
+ * Where a trace has samples too, pages make no accesses: how often something is used is the samples' to say, and the
+ * two are not counted in the same unit. */
+#include "flow/state.h"
+
+#include "trace/page_access.h"
+
+#include <stdlib.h>
+
+/* The record that most of the page belongs to, by three looks at it. */
+static uint32_t record_of(struct flow *flow, struct process *process, const struct event_page *page,
+                          enum reason *reason)
+{
+    uint64_t last = page->size ? page->size - 1 : 0;
+    uint32_t middle = live_attribute(flow, process, page->page + page->size / 2, reason);
+    uint32_t start = live_attribute(flow, process, page->page, reason);
+    if (start == middle && start != FLOW_NONE)
+        return start;
+    uint32_t end = live_attribute(flow, process, page->page + last, reason);
+    if (start == end && start != FLOW_NONE)
+        return start;
+    return middle != FLOW_NONE ? middle : start != FLOW_NONE ? start : end;
+}
+
+/* What lies under everything else may only be there until something better comes. */
+static bool is_leftover(struct flow *flow, uint32_t record)
+{
+    return record == FLOW_NONE || (pool_at(&flow->records, record)->flags & RECORD_LEFTOVER);
+}
+
+void live_page_add(struct flow *flow, struct process *process, const struct event *event)
+{
+    if (event->page.until > flow->end)
+        flow->end = event->page.until;
+    flow->pages++;
+    if (event->tid == 0)
+        flow->pages_no_thread++;
+    if (!flow->pages_count || event->page.ordinal >= (FLOW_NONE - flow->page_base) / 2)
+        return;
+    struct waiting_page waiting = {.event = *event, .process = process, .cpu = page_cpu(&event->page)};
+    enum reason reason;
+    uint32_t record = record_of(flow, process, &event->page, &reason);
+    waiting.record = is_leftover(flow, record) ? FLOW_NONE : record;
+    if (waiting.record != FLOW_NONE && event->tid != 0)
+        live_record_tally(flow, waiting.record); /* so that it is kept when it dies */
+    waiting.event.page.cpu_words = 0;            /* the mask is the reader's */
+    if (event->page.until < flow->pages_due)
+        flow->pages_due = event->page.until;
+    array_push(&flow->waiting_pages, waiting);
+}
+
+static void put(struct flow *flow, const struct waiting_page *waiting)
+{
+    const struct event_page *page = &waiting->event.page;
+    enum reason reason = REASON_NO_MAP;
+    uint32_t record = waiting->record;
+    if (waiting->event.tid == 0)
+        return;
+    if (record == FLOW_NONE && !waiting->process->ended)
+        record = record_of(flow, waiting->process, page, &reason);
+    for (unsigned write = 0; write < 2; write++) {
+        struct event access = {
+            .time = waiting->event.time, .pid = waiting->event.pid, .tid = waiting->event.tid, .kind = EVENT_SAMPLE};
+        if (!page_access(page, write, &access.sample))
+            continue;
+        access.sample.cpu = waiting->cpu;
+        access.sample.ordinal = flow->page_base + page->ordinal * 2 + write;
+        live_sample_put(flow, waiting->process, &access, record, reason);
+        if (live_counts(flow, waiting->process))
+            array_push(&flow->page_order, (struct page_order){access.time, (uint32_t)access.sample.ordinal});
+    }
+}
+
+static void settle(struct flow *flow, const struct process *process, uint64_t time)
+{
+    size_t kept = 0;
+    flow->pages_due = UINT64_MAX;
+    for (size_t i = 0; i < flow->waiting_pages.count; i++) {
+        struct waiting_page *waiting = &flow->waiting_pages.items[i];
+        if (waiting->event.page.until <= time || waiting->process == process) {
+            put(flow, waiting);
+            continue;
+        }
+        if (waiting->event.page.until < flow->pages_due)
+            flow->pages_due = waiting->event.page.until;
+        flow->waiting_pages.items[kept++] = *waiting;
+    }
+    flow->waiting_pages.count = kept;
+}
+
+void live_pages_pass(struct flow *flow, uint64_t time)
+{
+    settle(flow, NULL, time);
+}
+
+void live_pages_end_process(struct flow *flow, const struct process *process)
+{
+    if (flow->waiting_pages.count)
+        settle(flow, process, 0);
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct page_order *a = left, *b = right;
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    return a->ordinal < b->ordinal ? -1 : a->ordinal > b->ordinal;
+}
+
+void live_pages_finish(struct flow *flow)
+{
+    if (flow->waiting_pages.count)
+        settle(flow, NULL, UINT64_MAX);
+    array_free(&flow->waiting_pages);
+    if (flow->page_order.count == 0)
+        return;
+    array_sort(&flow->page_order, by_time); /* they were counted in the order of their intervals' ends */
+    flow->order.count = 0;
+    array_each (&flow->page_order, struct page_order, at)
+        array_push(&flow->order, at->ordinal);
+    array_free(&flow->page_order);
+}
