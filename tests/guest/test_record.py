@@ -18,8 +18,10 @@ from guest_tap import Tap
 RUN = pathlib.Path(__file__).parent / "run"
 WITHIN = 0.05
 
-# A signal is dear in the guest; without leave to spend more there would be too few samples to judge.
-OFTEN = ["--frequency=1000", "--budget=90"]
+# A signal is dear in the guest; without leave to spend more there would be too few samples to judge. A burst lies in one
+# loop: it is the number of bursts by which shares are known, so they are short.
+BURST = 4
+OFTEN = ["--frequency=1000", f"--burst={BURST}", "--budget=90"]
 # name, program, arguments, options of record
 ANSWERS = [
     ("nodes", "tests/guest/nodes", ["500"], OFTEN),
@@ -121,8 +123,8 @@ class Judge:
         return rows[0] if rows else {"share": -1, "remote_share": -1, "homes": {}, "kind": None, "reads": 0, "writes": 0}
 
     def near(self, what, got, wanted, within=WITHIN):
-        """Emulation is slow and may leave few samples: three standard deviations of a share of so many are allowed."""
-        chance = 3 * math.sqrt(wanted * (1 - wanted) / self.report["samples"])
+        """Emulation is slow and may leave few bursts: four standard deviations of a share of so many are allowed."""
+        chance = 4 * math.sqrt(wanted * (1 - wanted) * BURST / self.report["samples"])
         within = max(within, chance)
         self.tap.check(f"{self.name}: {what} is {wanted:g}", got is not None and abs(got - wanted) <= within, f"got {got}")
 
