@@ -34,12 +34,10 @@ static struct open_row *row_for(struct gathering *gathering, uint32_t process, u
     uint64_t *place = map64_insert(&gathering->row_of, (uint64_t)(process + 1) << PAGE_BITS | number, &is_new);
     if (is_new) {
         *place = gathering->rows.count;
-        array_push(&gathering->rows, (struct open_row){.row = {.process = process,
-                                                               .object = FLOW_NONE,
-                                                               .page = page,
-                                                               .home = -1,
-                                                               .first = UINT64_MAX},
-                                                       .chain = NO_USER});
+        array_push(&gathering->rows,
+                   (struct open_row){
+                       .row = {.process = process, .object = FLOW_NONE, .page = page, .home = -1, .first = UINT64_MAX},
+                       .chain = NO_USER});
     }
     return &gathering->rows.items[*place];
 }
@@ -74,10 +72,10 @@ static void use(struct gathering *gathering, struct open_row *open, uint32_t thr
 
 static void during(struct open_row *open, uint64_t from, uint64_t until)
 {
-    if (open->row.intervals == 0 || from >= open->covered)
-        open->row.intervals++;
-    if (until > open->covered)
-        open->covered = until;
+    if (open->row.intervals && from < open->covered)
+        return; /* of another thread at the same time */
+    open->row.intervals++;
+    open->covered = until > from ? until : from + 1;
 }
 
 static void place(struct page_row *row, uint32_t object, int16_t home, uint64_t physical)
@@ -194,8 +192,7 @@ bool page_rows_alike(const struct page_list *list, const struct page_row *one, c
     for (uint32_t i = 0; i < one->user_count; i++) {
         const struct page_user *a = &list->users.items[one->first_user + i];
         const struct page_user *b = &list->users.items[other->first_user + i];
-        if (a->thread != b->thread || !a->reads != !b->reads || !a->writes != !b->writes ||
-            !a->unknown != !b->unknown)
+        if (a->thread != b->thread || !a->reads != !b->reads || !a->writes != !b->writes || !a->unknown != !b->unknown)
             return false;
     }
     return true;

@@ -20,8 +20,8 @@ struct page_row {
     uint8_t mechanisms;            /* 1 << enum page_mechanism; 0 from samples */
     uint32_t intervals;            /* in which it was used */
     uint32_t first_user, user_count;
-    uint64_t first, last;           /* when its use began and ended, as far as intervals tell */
-    uint64_t remote;                /* uses from threads of other nodes, where both are known */
+    uint64_t first, last;            /* when its use began and ended, as far as intervals tell */
+    uint64_t remote;                 /* uses from threads of other nodes, where both are known */
     uint64_t reads, writes, unknown; /* of all its users */
 };
 

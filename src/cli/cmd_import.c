@@ -1,32 +1,40 @@
 /* cli/cmd_import.c - numalens import: what another tool recorded becomes a trace that every report works on. */
 #include "cli/command.h"
 
+#include "base/mem.h"
+#include "exchange/moca_import.h"
 #include "exchange/perf_import.h"
 #include "view/number.h"
 
 #include <argp.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char description[] =
-    "Turns a recording of 'perf mem record' or 'perf c2c record' into numalens.data.\v"
+    "Turns a recording of 'perf mem record', 'perf c2c record' or MOCA into numalens.data.\v"
     "FILE is perf.data unless named; '-' is standard input. File and pipe mode, compressed or not, of any machine.\n"
-    "Static objects, mapped files and sections get their names where the binaries are at hand.\n\n"
+    "Static objects, mapped files and sections get their names where the binaries are at hand.\n"
+    "With --format moca: MOCA's lines T, C, A, of all tasks in one file or one for each; or its CSV.\n\n"
     "EXAMPLES\n"
     "  perf mem record ./app && numalens import && numalens report\n"
     "  numalens import -o server.data /tmp/perf.data.server\n"
-    "  ssh server perf mem record -o - ./app | numalens import -\n";
+    "  ssh server perf mem record -o - ./app | numalens import -\n"
+    "  numalens import --format moca Moca-task*\n";
 
 static const struct argp_option option_table[] = {
+    {"format", 'f', "NAME", 0, "perf (the default) or moca", 0},
     {"output", 'o', "FILE", 0, "Write this file instead of numalens.data", 0},
     {"quiet", 'q', NULL, 0, "Say nothing but errors", 0},
     {0},
 };
 
 struct arguments {
-    const char *path, *output;
-    bool quiet;
+    const char **paths;
+    size_t path_count;
+    const char *output;
+    bool quiet, moca;
 };
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
@@ -40,9 +48,18 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         arguments->quiet = true;
         break;
     case ARGP_KEY_ARG:
-        if (arguments->path)
-            argp_error(state, "one recording at a time: '%s' is a second one", value);
-        arguments->path = value;
+        arguments->paths[arguments->path_count++] = value;
+        break;
+    case 'f':
+        if (strcmp(value, "perf") != 0 && strcmp(value, "moca") != 0 && strcmp(value, "moca-csv") != 0)
+            argp_error(state, "--format: '%s' is none of perf, moca, moca-csv", value);
+        arguments->moca = strcmp(value, "perf") != 0;
+        break;
+    case ARGP_KEY_END:
+        if (arguments->path_count > 1 && !arguments->moca)
+            argp_error(state, "one recording at a time: '%s' is a second one", arguments->paths[1]);
+        if (arguments->path_count == 0 && arguments->moca)
+            argp_error(state, "which file? MOCA's are called Moca-task0 and so on");
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -68,18 +85,42 @@ static void say(const struct perf_import *result, const char *output)
         printf("Damaged: %s.\n", result->damage);
 }
 
+static int import_moca(const struct arguments *arguments, struct error *err)
+{
+    struct moca_import result;
+    if (moca_import(arguments->paths, arguments->path_count, arguments->output, &result, err) < 0)
+        return -1;
+    if (arguments->quiet)
+        return 0;
+    printf("%s page uses of %s task%s, over %s, into %s\n", number_count(result.accesses), number_count(result.tasks),
+           result.tasks == 1 ? "" : "s", number_seconds((double)result.span / 1e9), arguments->output);
+    if (result.renumbered)
+        puts("Chunks will be numbered anew when this is exported again: there are too many to keep their numbers.");
+    return 0;
+}
+
+static int import_perf(const struct arguments *arguments, struct error *err)
+{
+    struct perf_import result;
+    if (perf_import(arguments->path_count ? arguments->paths[0] : "perf.data", arguments->output, &result, err) < 0)
+        return -1;
+    if (!arguments->quiet)
+        say(&result, arguments->output);
+    return 0;
+}
+
 int cmd_import(int argc, char **argv)
 {
     struct arguments arguments = {.output = "numalens.data"};
     const struct argp parser = {
-        .options = option_table, .parser = parse_option, .args_doc = "[FILE]", .doc = description};
-    struct perf_import result;
+        .options = option_table, .parser = parse_option, .args_doc = "[FILE...]", .doc = description};
     struct error err = {0};
-    if (argp_parse(&parser, argc, argv, 0, NULL, &arguments))
+    arguments.paths = mem_zalloc(((size_t)argc + 1) * sizeof *arguments.paths);
+    if (argp_parse(&parser, argc, argv, 0, NULL, &arguments)) {
+        free(arguments.paths);
         return EXIT_USAGE;
-    if (perf_import(arguments.path ? arguments.path : "perf.data", arguments.output, &result, &err) < 0)
-        return command_failed("import", &err);
-    if (!arguments.quiet)
-        say(&result, arguments.output);
-    return EXIT_OK;
+    }
+    int failed = arguments.moca ? import_moca(&arguments, &err) : import_perf(&arguments, &err);
+    free(arguments.paths);
+    return failed < 0 ? command_failed("import", &err) : EXIT_OK;
 }

@@ -18,7 +18,7 @@ static const char description[] =
     "Without a table: the whole report. Tables: patterns (what is wrong and what to do), objects, sites, threads,\n"
     "functions, processes; sharing (private and shared data), latency (distribution, tail, contention), balance "
     "(remote\n"
-    "accesses of each thread); or 'object ID' for one object.\n"
+    "accesses of each thread), pages (by thread and time); or 'object ID' for one object.\n"
     "FILE is numalens.data unless named.\n\n"
     "EXAMPLES\n"
     "  numalens report\n"
@@ -40,6 +40,7 @@ enum {
     OPTION_COLOR,
     OPTION_WIDTH,
     OPTION_THRESHOLDS,
+    OPTION_PHYSICAL,
     OPTION_HTML,
     OPTION_AGAINST,
     DEFAULT_LIMIT = 20
@@ -59,6 +60,7 @@ static const struct argp_option option_table[] = {
      "Latencies above which accesses are counted (latency: 100,300,1000); balance: count slow ones instead of remote "
      "ones",
      0},
+    {"physical", OPTION_PHYSICAL, NULL, 0, "Pages: where they lie in physical memory, by node and frame", 0},
     {"topology", OPTION_TOPOLOGY, "SPEC", 0, "Pretend this machine after the fact: \"numa:4 core:2\"", 0},
     {"deal", OPTION_DEAL, "HOW", 0, "Threads onto pretended CPUs: packed, round-robin or node:NODE", 0},
     {"homes", OPTION_HOMES, "HOW", 0, "Homes of pretended pages: first-touch, interleave or bind:NODE", 0},
@@ -72,8 +74,11 @@ typedef int view_problem(const struct flow *flow, const struct view_options *opt
 static const struct {
     const char *name;
     view_problem *show;
-} problems[] = {
-    {"patterns", view_patterns}, {"sharing", view_sharing}, {"latency", view_latency}, {"balance", view_balance}};
+} problems[] = {{"patterns", view_patterns},
+                {"sharing", view_sharing},
+                {"latency", view_latency},
+                {"balance", view_balance},
+                {"pages", view_pages}};
 
 static view_problem *problem_named(const char *name)
 {
@@ -148,6 +153,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case OPTION_HOMES:
         arguments->homes = value;
         break;
+    case OPTION_PHYSICAL:
+        arguments->view.physical = true;
+        break;
     case OPTION_THRESHOLDS:
         arguments->view.threshold_count = thresholds_parse(state, value, arguments->thresholds);
         arguments->view.thresholds = arguments->thresholds;
@@ -195,17 +203,25 @@ static int understand(struct arguments *arguments, struct error *err)
                       : at < arguments->word_count ? arguments->words[at++]
                                                    : "numalens.data";
     if (at < arguments->word_count)
-        return error_set(
-            err, -EINVAL,
-            "'%s' is no table; there are patterns, sharing, latency, balance, objects, sites, threads, functions, "
-            "processes, and object ID",
-            arguments->words[0]);
+        return error_set(err, -EINVAL,
+                         "'%s' is no table; there are patterns, sharing, latency, balance, pages, objects, sites, "
+                         "threads, functions, "
+                         "processes, and object ID",
+                         arguments->words[0]);
     if (arguments->against && !arguments->html)
         return error_set(err, -EINVAL, "--against is for --html");
     if (arguments->html && (arguments->problem || arguments->one_object || arguments->table != VIEW_TABLES ||
                             arguments->view.json || arguments->view.sort || arguments->has_limit))
         return error_set(err, -EINVAL, "--html writes everything: leave out tables, --json, --sort and --limit");
     enum view_table sorted = arguments->table == VIEW_TABLES ? VIEW_SITES : arguments->table;
+    if (arguments->problem == view_pages && arguments->view.sort) {
+        if (!view_key_among(view_page_sort_keys(), arguments->view.sort))
+            return error_set(err, -EINVAL, "cannot sort pages by '%s'; the keys are %s", arguments->view.sort,
+                             view_page_sort_keys());
+        return 0;
+    }
+    if (arguments->view.physical && arguments->problem != view_pages)
+        return error_set(err, -EINVAL, "--physical is for 'report pages'");
     if (arguments->view.sort && arguments->problem)
         return error_set(err, -EINVAL, "this report is in order already: worst first");
     if (arguments->view.thresholds && arguments->problem != view_latency && arguments->problem != view_balance)

@@ -17,6 +17,7 @@ int cmd_script(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_import(int argc, char **argv);
+int cmd_export(int argc, char **argv);
 
 /* Prints "numalens NAME: text" and returns EXIT_FAILED. */
 int command_failed(const char *name, const struct error *err);

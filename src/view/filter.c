@@ -37,9 +37,8 @@ const char *view_sort_keys(enum view_table table)
     }
 }
 
-bool view_sort_key(enum view_table table, const char *key)
+bool view_key_among(const char *keys, const char *key)
 {
-    const char *keys = view_sort_keys(table);
     size_t length = strlen(key);
     for (const char *at = keys; at; at = strchr(at, ',')) {
         at += strspn(at, ", ");
@@ -47,6 +46,11 @@ bool view_sort_key(enum view_table table, const char *key)
             return length > 0;
     }
     return false;
+}
+
+bool view_sort_key(enum view_table table, const char *key)
+{
+    return view_key_among(view_sort_keys(table), key);
 }
 
 static int parse_share(const char *text, double *share, struct error *err)

@@ -156,11 +156,17 @@ static double seconds(const struct flow *flow, uint64_t time)
     return time > flow_start(flow) ? (double)(time - flow_start(flow)) / 1e9 : 0;
 }
 
-static void put_hex(struct json *json, const char *key, uint64_t number)
+static void put_object(struct json *json, const struct flow *flow, const struct page_row *row)
 {
-    char text[24];
-    snprintf(text, sizeof text, "0x%llx", (unsigned long long)number);
-    json_text(json, key, number ? text : NULL);
+    bool known = row->object != FLOW_NONE;
+    struct row named = as_row(flow, row);
+    if (known)
+        json_number(json, "object", row->object);
+    else
+        json_null(json, "object");
+    json_text(json, "kind", known ? view_kind_name(named.kind) : NULL);
+    json_text(json, "name", known ? named.name : NULL);
+    json_text(json, "site", known ? named.label : NULL);
 }
 
 static void put_row(struct json *json, const struct page_list *list, const struct page_row *row)
@@ -168,20 +174,13 @@ static void put_row(struct json *json, const struct page_list *list, const struc
     const struct flow *flow = list->flow;
     json_object(json, NULL);
     json_number(json, "pid", pid_of(flow, row));
-    put_hex(json, "page", row->page);
+    json_number(json, "page", row->page);
     json_number(json, "size", row->size);
-    put_hex(json, "physical", row->physical);
-    if (row->object != FLOW_NONE) {
-        struct row named = as_row(flow, row);
-        json_object(json, "object");
-        json_number(json, "id", row->object);
-        json_text(json, "kind", view_kind_name(named.kind));
-        json_text(json, "name", named.name);
-        json_text(json, "site", named.label);
-        json_end(json);
-    } else {
-        json_null(json, "object");
-    }
+    if (row->physical)
+        json_number(json, "physical", row->physical);
+    else
+        json_null(json, "physical");
+    put_object(json, flow, row);
     if (row->home >= 0)
         json_integer(json, "node", node_os(flow, row->home));
     else
@@ -319,8 +318,9 @@ static void answer(const struct shown *shown, FILE *out)
     unsigned width = shown->options->width;
     paragraph(out, 2, width, "", "%s page%s (%s) in use, as %s.", number_count(shown->pages),
               shown->pages == 1 ? "" : "s", number_bytes(shown->bytes),
-              list->from_samples ? "samples touched them: a page that no sample hit is not here, and intervals are of 50 ms"
-                                 : "page faults told, interval by interval");
+              list->from_samples
+                  ? "samples touched them: a page that no sample hit is not here, and intervals are of 50 ms"
+                  : "page faults told, interval by interval");
     uint64_t nobody = flow_pages_without_thread(list->flow);
     if (nobody)
         paragraph(out, 2, width, "", "Of %s uses it is not known which thread it was: the mechanism does not tell.",
@@ -333,9 +333,10 @@ static void frames_missing(const struct shown *shown, FILE *out)
     const char *why = session ? trace_session_get(session, "frames_reason") : NULL;
     if (shown->frames)
         return;
-    paragraph(out, 2, shown->options->width, "", "No page frame was recorded%s%s. Frames need the privilege to read "
-              "them from /proc/PID/pagemap: run numalens record as root or with CAP_SYS_ADMIN.", why ? ": " : "",
-              why ? why : "");
+    paragraph(out, 2, shown->options->width, "",
+              "No page frame was recorded%s%s. Frames need the privilege to read "
+              "them from /proc/PID/pagemap: run numalens record as root or with CAP_SYS_ADMIN.",
+              why ? ": " : "", why ? why : "");
 }
 
 /* How many of the frames lie on each node. */
@@ -379,8 +380,9 @@ static void pages_text(const struct shown *shown, FILE *out)
         problem_heading(options, out, "Frames by node");
         put_nodes(shown, out);
     }
-    problem_heading(options, out, options->physical ? "Frames by node and address (neighbours used alike are one line)"
-                                                    : "Pages (neighbours used alike are one line)");
+    problem_heading(options, out,
+                    options->physical ? "Frames by node and address (neighbours used alike are one line)"
+                                      : "Pages (neighbours used alike are one line)");
     put_lines(shown, out);
 }
 

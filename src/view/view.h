@@ -32,6 +32,7 @@ struct view_options {
     struct view_filter filter;
     const uint32_t *thresholds; /* of latencies, rising; or NULL for the usual ones */
     unsigned threshold_count;
+    bool physical;                      /* pages: in order of their frames */
     const char *path;                   /* of the trace, for the commands that are suggested */
     const char *damage;                 /* what is missing in the file, or NULL */
     const struct trace_session *ending; /* or NULL */
@@ -52,6 +53,10 @@ int view_sharing(const struct flow *flow, const struct view_options *options, FI
 int view_latency(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
 int view_balance(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
 
+/* Pages by thread and time (docs/pages.md). Sorts by its own keys. */
+int view_pages(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
+const char *view_page_sort_keys(void);
+
 /* One object: its life, where it was allocated, who uses it when. -ENOENT when there is no such one. */
 int view_object(const struct flow *flow, uint32_t object, const struct view_options *options, FILE *out,
                 struct error *err);
@@ -59,9 +64,10 @@ int view_object(const struct flow *flow, uint32_t object, const struct view_opti
 /* "objects" and so on; VIEW_TABLES when it is none of them. */
 enum view_table view_table_named(const char *name);
 
-/* Whether a table can be sorted by `key`; and all the keys, for messages. */
+/* Whether a table can be sorted by `key`; and all the keys, for messages; whether `key` is one of a list of keys. */
 bool view_sort_key(enum view_table table, const char *key);
 const char *view_sort_keys(enum view_table table);
+bool view_key_among(const char *keys, const char *key);
 
 /* "kind=heap", "min-share=2%", "pid=12" or a text: into `filter`. `text` must outlive it. */
 int view_filter_parse(struct view_filter *filter, const char *text, struct error *err);

@@ -1,0 +1,22 @@
+/* exchange/moca_export.h - the pages of a trace as MOCA writes them: lines T, C, A, or its single CSV.
+ *
+ * A chunk is one interval of one thread. What came from MOCA is written as it was (exchange/moca_notes.h). */
+#ifndef NUMALENS_EXCHANGE_MOCA_EXPORT_H
+#define NUMALENS_EXCHANGE_MOCA_EXPORT_H
+
+#include "base/error.h"
+#include "trace/reader.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct moca_export {
+    uint64_t tasks, chunks, accesses;
+    uint64_t without_thread; /* accesses whose thread is not known: of a task with process id 0 */
+};
+
+/* Negative with `err` when the trace has no pages, cannot be read, or `out` cannot be written. */
+int moca_export(struct trace_reader *reader, bool csv, FILE *out, struct moca_export *result, struct error *err);
+
+#endif
