@@ -168,7 +168,7 @@ int sample_cache_get(struct sample_cache *cache, uint64_t ordinal, struct event 
         block = block_at(cache, found);
     }
     const struct kept_sample *kept = &cache->last->samples[ordinal - block->first_ordinal * cache->accesses];
-    if (kept->sample.source == NO_ACCESS)
+    if (cache->kind == EVENT_PAGE && kept->sample.source == NO_ACCESS)
         return -ERANGE;
     event->time = kept->time;
     event->pid = block->header.pid;
