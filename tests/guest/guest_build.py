@@ -1,23 +1,23 @@
-"""The x86-64 build and how it gets into the guest: at the paths it has here, because tests have them compiled in."""
+"""The build for the guest and how it gets into the guest: at the paths it has here, because tests have them compiled in."""
 import json
 import pathlib
 import re
 import subprocess
 
 from guest_image import is_elf
-from guest_machine import PROJECT, Unavailable
+from guest_machine import PROJECT, X86_64, Unavailable
 
 NOT_NEEDED = re.compile(r".*\.(a|o|d|p|h|ninja|json|log|dat)$|.*/meson-(private|logs|info)/")
 
 
-def build():
+def build(kind=X86_64):
     """The build folder, brought up to date on a machine that must cross-build."""
-    done = subprocess.run([PROJECT / "scripts" / "cross-x86_64"], text=True, stdout=subprocess.PIPE,
+    done = subprocess.run([PROJECT / "scripts" / "cross", kind.arch], text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE)
     if done.returncode == 77:
         raise Unavailable(done.stderr.strip().splitlines()[-1])
     if done.returncode:
-        raise RuntimeError("the x86-64 build failed:\n" + done.stderr[-4000:])
+        raise RuntimeError(f"the {kind.arch} build failed:\n" + done.stderr[-4000:])
     return pathlib.Path(done.stdout.strip().splitlines()[-1])
 
 

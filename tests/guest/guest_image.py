@@ -4,7 +4,7 @@ import pathlib
 import re
 import subprocess
 
-LIBRARY_FOLDERS = ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu", "lib64", "usr/lib64", "lib", "usr/lib"]
+LIBRARY_FOLDERS = ["lib/{}-linux-gnu", "usr/lib/{}-linux-gnu", "lib64", "usr/lib64", "lib", "usr/lib"]
 
 
 def is_elf(path):
@@ -25,8 +25,8 @@ def elf_needs(path):
 class Image:
     """`library_roots`: folders that look like a root folder, in which libraries are sought."""
 
-    def __init__(self, library_roots):
-        self.library_roots = library_roots
+    def __init__(self, library_roots, machine):
+        self.library_roots, self.machine = library_roots, machine
         self.entries = {}  # guest path without leading slash -> (mode, bytes)
         self.inspected = set()
         for folder in ("bin", "dev", "etc", "lib", "proc", "root", "sys", "tmp", "root/out", "var", "run"):
@@ -85,7 +85,7 @@ class Image:
                 return path
         for root in self.library_roots:
             for folder in LIBRARY_FOLDERS:
-                path = root / folder / name
+                path = root / folder.format(self.machine) / name
                 if path.is_file():
                     return path
         return None

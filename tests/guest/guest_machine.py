@@ -11,8 +11,7 @@ import threading
 import time
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
-FETCH = PROJECT / "scripts" / "cross-x86_64-fetch"
-QEMU = "qemu-system-x86_64"
+FETCH = PROJECT / "scripts" / "cross-fetch"
 
 Outcome = collections.namedtuple("Outcome", "status files reason timed_out")
 
@@ -21,50 +20,70 @@ class Unavailable(Exception):
     pass
 
 
+class Kind:
+    """Of machine: what it is called by whom, and where its files are kept."""
+
+    def __init__(self, arch):
+        self.arch = arch
+        self.machine, self.debian, self.package = {"x86_64": ("x86_64", "amd64", "qemu-system-x86"),
+                                                   "arm64": ("aarch64", "arm64", "qemu-system-arm")}[arch]
+        self.qemu = f"qemu-system-{self.machine}"
+        self.folder = "guest" if arch == "x86_64" else f"guest-{arch}"
+
+
+X86_64 = Kind("x86_64")
+
+
 def cache():
     shared = os.environ.get("XDG_CACHE_HOME")
     return pathlib.Path(shared) / "numalens" if shared else PROJECT / ".cache"
 
 
-def fetch(folder, *words):
-    into = cache() / folder
-    done = subprocess.run([FETCH, "--cache", cache() / "packages", "--into", into, *words], text=True,
+def fetch(kind, folder, *words):
+    into = cache() / kind.folder / folder
+    done = subprocess.run([FETCH, "--arch", kind.debian, "--cache", cache() / "packages", "--into", into, *words], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode:
         raise Unavailable(f"cannot get {words[-1]}: {done.stdout.strip()}")
     return into
 
 
-def library_roots():
-    """Where x86-64 libraries lie: the machine itself, or the sysroot of the cross build."""
-    if platform.machine() == "x86_64":
+def library_roots(kind=X86_64):
+    """Where its libraries lie: this machine itself, or the sysroot of the cross build."""
+    if platform.machine() == kind.machine:
         return [pathlib.Path("/")]
-    return [cache() / "x86_64" / "sysroot"]
+    return [cache() / kind.arch / "sysroot"]
 
 
-def userland(packages):
+def userland(packages, kind=X86_64):
     """A root folder with these Debian packages, a shell, and all they need, unpacked and not configured."""
-    return fetch("guest/with-" + "-".join(packages), "--closure", "dash", *packages)
+    return fetch(kind, "with-" + "-".join(packages), "--closure", "dash", *packages)
 
 
-def busybox():
-    return fetch("guest/busybox", "busybox-static") / "bin" / "busybox"
+def busybox(kind=X86_64):
+    return fetch(kind, "busybox", "busybox-static") / "bin" / "busybox"
 
 
 def _unpack_kernel(image, target):
-    """Takes the ELF kernel out of a bzImage: it boots by PVH, without the slow decompression inside the guest."""
+    """Takes the kernel out of a bzImage (an ELF file, which boots by PVH, without the slow decompression inside the
+    guest), or out of an Arm kernel that would unpack itself with a firmware's help."""
     data = image.read_bytes()
-    setup_sectors = data[0x1F1] or 4
-    offset, length = struct.unpack_from("<II", data, 0x248)
-    start = (setup_sectors + 1) * 512 + offset
+    if data[4:8] == b"zimg":
+        start, length = struct.unpack_from("<II", data, 8)
+        trailer = 4
+    elif data[0x202:0x206] == b"HdrS":
+        offset, length = struct.unpack_from("<II", data, 0x248)
+        start, trailer = ((data[0x1F1] or 4) + 1) * 512 + offset, 4
+    else:
+        return image
     payload = data[start:start + length]
     tools = {b"\x28\xb5\x2f\xfd": ["zstd", "-dcq"], b"\xfd7zX": ["xz", "-dcq", "--single-stream"],
              b"\x1f\x8b": ["gzip", "-dcq"]}
     for magic, tool in tools.items():
         if payload.startswith(magic) and shutil.which(tool[0]):
             # The four bytes behind the payload are its size; tools complain about them after writing everything.
-            done = subprocess.run(tool, input=payload[:-4], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-            if done.stdout.startswith(b"\x7fELF"):
+            done = subprocess.run(tool, input=payload[:-trailer], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            if done.stdout.startswith(b"\x7fELF") or done.stdout[56:60] == b"ARMd":
                 fresh = target.with_name(f"{target.name}.{os.getpid()}")
                 fresh.write_bytes(done.stdout)
                 os.rename(fresh, target)
@@ -72,11 +91,11 @@ def _unpack_kernel(image, target):
     return image
 
 
-def kernel():
+def kernel(kind=X86_64):
     """A kernel that QEMU can boot: the backports suite's where there is one, else the release's own."""
-    if not shutil.which(QEMU):
-        raise Unavailable(f"{QEMU} is not installed (Debian: qemu-system-x86)")
-    root = fetch("guest/kernel", "--backports", "linux-image-cloud-amd64")
+    if not shutil.which(kind.qemu):
+        raise Unavailable(f"{kind.qemu} is not installed (Debian: {kind.package})")
+    root = fetch(kind, "kernel", "--backports", f"linux-image-cloud-{kind.debian}")
     images = sorted((root / "boot").glob("vmlinuz-*"))
     if not images:
         raise Unavailable(f"no kernel in {root}")
@@ -96,15 +115,24 @@ def modules(kernel_image):
     return found
 
 
+def processor(kind):
+    """Machine, processor and console. Not to be tidied: on x86-64 thread=multi oopses the guest as soon as perf is used,
+    and with cx16 the 6.12 kernel fails to boot in most tries."""
+    if kind.arch == "x86_64":
+        return ["-M", "q35", "-accel", "tcg,thread=single", "-cpu", "max,-cx16"], "ttyS0"
+    return ["-M", "virt,gic-version=3", "-accel", "tcg", "-cpu", "neoverse-n1"], "ttyAMA0"
+
+
 def arguments(kernel_image, initrd, wanted):
-    """QEMU's command line but for its ports. Not to be tidied: thread=multi oopses the guest as soon as perf is used,
-    and with cx16 the 6.12 kernel fails to boot in most tries. All nodes must come before any distance."""
-    nodes, cpus = wanted.nodes, wanted.cpus
+    """QEMU's command line but for its ports. All nodes must come before any distance."""
+    nodes, cpus, kind = wanted.nodes, wanted.cpus, Kind(wanted.arch)
     with_cpus = [node for node in range(nodes) if node not in wanted.memory_only]
-    words = [QEMU, "-M", "q35", "-accel", "tcg,thread=single", "-cpu", "max,-cx16",
+    machine, console = processor(kind)
+    words = [kind.qemu, *machine,
              "-smp", f"{len(with_cpus) * cpus},sockets={len(with_cpus)},cores={cpus}", "-m", f"{nodes * wanted.memory}M",
              "-nodefaults", "-no-reboot", "-display", "none", "-kernel", str(kernel_image), "-initrd", str(initrd),
-             "-append", f"console=ttyS0 quiet oops=panic panic=-1 nokaslr transparent_hugepage=madvise {wanted.kernel}"]
+             "-append",
+             f"console={console} quiet oops=panic panic=-1 nokaslr transparent_hugepage=madvise {wanted.kernel}"]
     if wanted.count is not None:
         words += ["-icount", f"shift={wanted.count},sleep=off"]
     for node in range(nodes):
