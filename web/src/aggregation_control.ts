@@ -1,0 +1,55 @@
+/* The slider between precise and simple (C18), with the curve of what is gained and lost. */
+import { partitionAt } from "./blocks";
+import type { Context } from "./context";
+import { clear, h, svg } from "./dom";
+import { count, percent } from "./format";
+import type { Aggregation } from "./memory_map";
+
+const WIDTH = 168;
+const HEIGHT = 34;
+
+export class AggregationControl {
+  readonly slider = h("input", { type: "range", min: 0, max: 1, step: 0.005, "aria-label": "Aggregation, from precise to simple", "data-aggregation": true,
+    oninput: () => this.context.store.set({ p: Number(this.slider.value) }) });
+  private readonly curve = h("div", { class: "curve" });
+  private readonly text = h("output", { class: "aggregation-text" });
+  readonly element = h("div", { class: "aggregation" }, h("div", { class: "aggregation-row" }, h("span", { class: "label" }, "precise"), h("div", { class: "aggregation-stack" }, this.curve, this.slider), h("span", { class: "label" }, "simple")), this.text);
+  private aggregation: Aggregation | null = null;
+  private marker: SVGElement | null = null;
+
+  constructor(private readonly context: Context) {}
+
+  show(aggregation: Aggregation | null): void {
+    const { p } = this.context.store.state;
+    this.element.hidden = !aggregation;
+    if (!aggregation) return;
+    if (this.aggregation !== aggregation) {
+      this.aggregation = aggregation;
+      this.drawCurve(aggregation);
+    }
+    if (Number(this.slider.value) !== p) this.slider.value = String(p);
+    const index = partitionAt(aggregation, p), partition = aggregation.partitions[index]!;
+    this.marker?.setAttribute("x1", String(p * WIDTH));
+    this.marker?.setAttribute("x2", String(p * WIDTH));
+    this.text.textContent = index === 0 ? "every cell" : `${count(partition.blocks)} blocks · ${percent(partition.gain)} simpler · ${percent(partition.loss)} lost`;
+    this.slider.setAttribute("aria-valuetext", this.text.textContent);
+  }
+
+  /* To the next partition that is another picture. */
+  step(way: number): void {
+    if (!this.aggregation) return;
+    const { partitions } = this.aggregation;
+    const next = Math.max(0, Math.min(partitions.length - 1, partitionAt(this.aggregation, this.context.store.state.p) + way));
+    this.context.store.set({ p: partitions[next]!.p });
+  }
+
+  private drawCurve(aggregation: Aggregation): void {
+    const path = (value: (i: number) => number): string => aggregation.partitions.map((partition, i) => {
+      const x = (partition.p * WIDTH).toFixed(1), y = (HEIGHT - 2 - value(i) * (HEIGHT - 4)).toFixed(1);
+      return i === 0 ? `M${x} ${y}` : `H${x}V${y}`;
+    }).join("") + `H${WIDTH}`;
+    this.marker = svg("line", { y1: 0, y2: HEIGHT, class: "curve-marker" });
+    clear(this.curve, svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": "What each degree of aggregation gains in simplicity (solid) and loses in information (dashed)" },
+      svg("path", { d: path((i) => aggregation.partitions[i]!.gain), class: "curve-gain" }), svg("path", { d: path((i) => aggregation.partitions[i]!.loss), class: "curve-loss" }), this.marker));
+  }
+}

@@ -1,0 +1,181 @@
+/* One run as the page sees it: the tables of the container's head, typed, with safe defaults for what is absent. */
+import type { Container } from "./container";
+import { place } from "./format";
+import { MemoryMap, type MapHead } from "./memory_map";
+
+export const NONE = 0xffffffff;
+
+export interface Totals {
+  samples: number;
+  reads: number;
+  writes: number;
+  remote: number;
+  home_known: number;
+  latency_sum?: number;
+  latency_count?: number;
+}
+
+export interface Advice { action: string; text?: string; why?: string; code?: string | null }
+
+export interface Finding {
+  pattern: string; text?: string; name: string; function?: string | null; file?: string | null; line?: number | null;
+  object: number; site?: number | string | null; node?: number | null;
+  remote_samples?: number; share_of_remote?: number; lost_time_share?: number; confidence?: number;
+  evidence?: string; gain?: string; advice?: Advice[]; against?: Advice[]; from_s?: number | null; to_s?: number | null;
+}
+
+export interface Thread extends Totals {
+  tid: number; pid: number; process: number; name: string; node: number; born_s: number; died_s: number | null;
+}
+
+export interface MemObject extends Totals {
+  id: number; kind: string; name: string; label?: string; site: number; process: number; alloc_thread: number; alloc_fn?: string | null;
+  addr: number; size: number; born_s: number; died_s: number | null; file?: string | null; line?: number | null; module?: string | null;
+  stack: number; leaf_first: number; leaf_count: number; homes?: number[];
+}
+
+export interface Site extends Totals {
+  id: number; label: string; function?: string | null; file?: string | null; line?: number | null; kind: string; count: number;
+  bytes: number; peak_bytes: number; born_s: number; died_s: number | null; stack: number;
+}
+
+export interface Func extends Totals { id: number; function: string; file?: string | null; line?: number | null; module?: string | null }
+export interface Frame { function: string; file?: string | null; line?: number | null; module?: string | null; inlined?: boolean }
+export interface Phase { start_s: number; end_s: number; name: string }
+export interface NumaNode { id: number; os_index: number; cpus: string | number; memory: number }
+
+export interface LatencyHead {
+  unit: string; bounds: number[]; local: number[]; remote: number[]; unknown?: number[];
+  unloaded?: number[][] | null; p50?: number | null; p95?: number | null; p99?: number | null;
+}
+
+export interface RunHead {
+  command: string; host?: string; start_time?: string | number | null; source: string; source_reason?: string | null; latency_unit?: string;
+  duration_s: number; exit_status?: number | null; pretended: boolean; homes?: string | null; label?: string; live?: boolean;
+  damage?: string | null; losses?: { name: string; text: string; count: number }[]; unattributed?: { reason: string; count: number }[];
+}
+
+/* Accesses to objects over coarse slices of time: for an object's own page and for filtering tables by time. */
+export interface Series {
+  slices: number;
+  object: Uint32Array; slice: Uint16Array; thread: Uint16Array; home: Uint8Array;
+  reads: Uint32Array; writes: Uint32Array; remote: Uint32Array;
+}
+
+export interface Lines { object: Uint32Array; line: Float64Array; thread: Uint16Array; reads: Uint32Array; writes: Uint32Array }
+export interface FlameColumns { parent: Uint32Array; frame: Uint32Array; samples: Uint32Array; remote: Uint32Array; latency: Float64Array }
+
+export class Run {
+  readonly head: RunHead;
+  readonly totals: Totals;
+  readonly nodes: NumaNode[];
+  readonly distances: number[][];
+  readonly matrix: number[][];
+  readonly latency: LatencyHead | null;
+  readonly gate: { numa_bound: boolean; text: string } | null;
+  readonly findings: Finding[];
+  readonly processes: (Totals & { pid: number; exe?: string; command?: string })[];
+  readonly threads: Thread[];
+  readonly objects: MemObject[];
+  readonly objectsLeftOut: number;
+  readonly sites: Site[];
+  readonly functions: Func[];
+  readonly stacks: number[][];
+  readonly frames: Frame[];
+  readonly phases: Phase[];
+  readonly maps: MemoryMap[];
+  readonly series: Series | null;
+  readonly lines: Lines | null;
+  readonly flame: FlameColumns | null;
+  private readonly objectById: Map<number, MemObject>;
+
+  constructor(container: Container, readonly index: number) {
+    const head = container.head as Record<string, any>;
+    const list = <T>(name: string): T[] => (Array.isArray(head[name]) ? head[name] : []);
+    this.head = { command: "", source: "", duration_s: 0, pretended: false, ...head["run"] };
+    this.totals = { samples: 0, reads: 0, writes: 0, remote: 0, home_known: 0, ...head["totals"] };
+    this.nodes = list("nodes");
+    this.distances = list("distances");
+    this.matrix = list("matrix");
+    this.latency = head["latency"]?.bounds?.length ? head["latency"] : null;
+    this.gate = head["gate"] ?? null;
+    this.findings = list("findings");
+    this.processes = list("processes");
+    this.threads = list("threads");
+    this.objects = list("objects");
+    this.objectsLeftOut = head["objects_left_out"] ?? 0;
+    this.sites = list("sites");
+    this.functions = list("functions");
+    this.stacks = list("stacks");
+    this.frames = list("frames");
+    this.phases = list("phases");
+    this.maps = list<MapHead>("maps").map((map) => new MemoryMap(container, map));
+    this.series = readColumns(container, "s", ["object", "slice", "thread", "home", "reads", "writes", "remote"], {
+      slices: head["series_slices"] ?? 100,
+    });
+    this.lines = readColumns(container, "l", ["object", "line", "thread", "reads", "writes"], {});
+    this.flame = readColumns(container, "f", ["parent", "frame", "samples", "remote", "latency"], {});
+    this.objectById = new Map(this.objects.map((object) => [object.id, object]));
+  }
+
+  /* The row of the objects table with this id; ids in columns are positions in that table. */
+  object(index: number): MemObject | null {
+    return this.objects[index] ?? null;
+  }
+
+  objectWithId(id: number): MemObject | null {
+    return this.objectById.get(id) ?? null;
+  }
+
+  objectName(index: number): string {
+    const object = this.object(index);
+    return object ? objectTitle(object) : "no object";
+  }
+
+  /* Without its place in the source: for axes and lists. */
+  shortName(index: number): string {
+    return this.objectName(index).replace(/ \([^()]*:\d+\)$/, "");
+  }
+
+  threadName(index: number): string {
+    const thread = this.threads[index];
+    return thread ? `${thread.name} ${thread.tid}` : "thread ?";
+  }
+
+  get duration(): number {
+    return this.head.duration_s || this.maps[0]?.end || 1;
+  }
+
+  get label(): string {
+    const label = this.head.label ?? "";
+    return label.slice(label.lastIndexOf("/") + 1) || (this.index === 0 ? "A" : "B");
+  }
+}
+
+export function objectTitle(object: MemObject): string {
+  return object.label || object.name || `${object.kind} object`;
+}
+
+/* file:line, unless the title says it already. */
+export function placeBeside(title: string, file?: string | null, line?: number | null): string {
+  const where = place(file, line);
+  return title.includes(where) ? "" : where;
+}
+
+export function remoteShare(row: Totals): number {
+  return row.home_known > 0 ? row.remote / row.home_known : 0;
+}
+
+export function meanLatency(row: Totals): number {
+  return row.latency_count ? (row.latency_sum ?? 0) / row.latency_count : 0;
+}
+
+function readColumns<T>(container: Container, prefix: string, names: string[], extra: object): T | null {
+  const all: Record<string, unknown> = { ...extra };
+  for (const name of names) {
+    const column = container.column(`${prefix}.${name}`);
+    if (!column) return null;
+    all[name] = column;
+  }
+  return (all[names[0]!] as { length: number }).length > 0 ? (all as T) : null;
+}

@@ -1,0 +1,144 @@
+/* An object's own page: its life, where it was made, on which nodes it lies, who uses it when, its lines, its neighbours. */
+import type { Context, View } from "./context";
+import { clear, h } from "./dom";
+import { address, bytes, count, latency, percent, place, plural, seconds } from "./format";
+import { linesTable } from "./lines_table";
+import { meanLatency, objectTitle, placeBeside, remoteShare, type MemObject, type Run } from "./model";
+import { stackList } from "./stack_list";
+import { StripChart, type Strip } from "./strip_chart";
+import type { State } from "./state";
+
+export class ObjectPage implements View {
+  readonly element = h("section", { class: "view own" });
+  private charts: StripChart[] = [];
+  private shown = "";
+
+  constructor(private readonly context: Context) {}
+
+  update(state: State, changed: Set<keyof State>): void {
+    const run = this.context.run();
+    const object = run.object(state.item);
+    const key = `${run.index} ${state.item}`;
+    if (this.shown !== key) {
+      this.shown = key;
+      this.charts = [];
+      clear(this.element, object ? this.build(run, object, state.item) : h("p", { class: "empty" }, "There is no such object in this run."));
+      this.resize();
+    } else if (changed.has("time") || changed.has("theme")) this.charts.forEach((chart) => chart.draw());
+    this.relink();
+  }
+
+  /* Links keep the reader's selection, which changes under them. */
+  private relink(): void {
+    for (const link of this.element.querySelectorAll<HTMLAnchorElement>("a[data-patch]")) link.href = this.context.store.link(JSON.parse(link.dataset["patch"]!) as Partial<State>);
+  }
+
+  private link(text: string, patch: Partial<State>, button = true): HTMLElement {
+    return h("a", { class: button ? "button small" : null, href: "#", "data-patch": JSON.stringify(patch) }, text);
+  }
+
+  private build(run: Run, object: MemObject, index: number): HTMLElement[] {
+    const title = objectTitle(object);
+    const where = placeBeside(title, object.file, object.line);
+    const alone = { view: "map", object: index, x: null, y: null } as Partial<State>;
+    return [
+      h("div", { class: "own-head" }, this.link("← Objects", { view: "objects", item: -1 }, false), h("h2", null, title), h("span", { class: "pattern-kind" }, object.kind), where ? h("code", { class: "where" }, where) : null,
+        h("span", { class: "grow" }), this.link("In the map", { ...alone, colour: "remote" }), this.link("Filter by it", { view: "objects", object: index }), this.siteLink(run, object)),
+      this.sentence(run, object),
+      h("div", { class: "own-grid" },
+        h("div", { class: "own-main" },
+          this.chart("Who reads and writes it", this.threadStrips(run, index), "access", run, "Colour: reads and writes. Strength: how many."),
+          this.chart("Where it lies: accesses by the node that holds the page", this.homeStrips(run, index), "remote", run, "Colour: local and remote accesses. Strength: how many."),
+          linesTable(run, index),
+          this.neighbours(run, object, index)),
+        h("div", { class: "own-side" }, this.facts(run, object), this.homes(run, object),
+          h("article", { class: "card" }, h("h3", null, "Where it was made"), object.stack >= 0 ? stackList(run, object.stack) : h("p", { class: "hint" }, object.kind === "static" ? `Declared ${place(object.file, object.line) ? `at ${place(object.file, object.line)}` : "in the program"}; nobody allocates it.` : "No call chain was recorded for it."))))];
+  }
+
+  private siteLink(run: Run, object: MemObject): HTMLElement | null {
+    const site = run.sites.findIndex((candidate) => candidate.id === object.site);
+    return site >= 0 && run.sites[site]!.count > 1 ? this.link(`Its site: ${plural(run.sites[site]!.count, "object")}`, { view: "site", item: site }) : null;
+  }
+
+  private sentence(run: Run, object: MemObject): HTMLElement {
+    const maker = run.threads[object.alloc_thread];
+    const life = object.kind === "static" ? "lives as long as the program" : `lives from ${seconds(object.born_s, run.duration)} ${object.died_s === null ? "to the end" : `to ${seconds(object.died_s, run.duration)}`}`;
+    const extra = object as unknown as { use?: string; sharing?: string; shape?: string };
+    const nature = [extra.use, extra.sharing === "thread" ? "private to one thread" : extra.sharing === "node" ? "shared within a node" : extra.sharing ? "shared between nodes" : "", extra.shape && extra.shape !== "unknown" ? `${extra.shape} accesses` : ""].filter(Boolean).join(", ");
+    return h("p", { class: "own-sentence" }, `${bytes(object.size)} that ${life}${maker && object.kind !== "static" ? `, made by ${maker.name} ${maker.tid}` : ""}. `,
+      `${count(object.samples)} sampled accesses, `, h("b", null, percent(remoteShare(object))), ` of them remote${nature ? `; ${nature}` : ""}.`);
+  }
+
+  private facts(run: Run, object: MemObject): HTMLElement {
+    const unit = run.head.latency_unit ?? "ns";
+    const rows: [string, string][] = [
+      ["address", address(object.addr)], ["size", bytes(object.size)], ["born", seconds(object.born_s, run.duration)], ["freed", object.died_s === null ? "never" : seconds(object.died_s, run.duration)],
+      ["reads", count(object.reads)], ["writes", count(object.writes)], ["remote", `${count(object.remote)} (${percent(object.remote / Math.max(1, run.totals.remote))} of all)`], ["mean latency", latency(meanLatency(object), unit)],
+      ...(object.alloc_fn ? [["allocated by", object.alloc_fn] as [string, string]] : []), ...(object.module ? [["module", place(object.module)] as [string, string]] : [])];
+    return h("article", { class: "card" }, h("h3", null, "Facts"), h("dl", { class: "facts" }, rows.map(([label, text]) => h("div", { class: "fact" }, h("dt", null, label), h("dd", null, text)))));
+  }
+
+  private homes(run: Run, object: MemObject): HTMLElement | null {
+    const homes = object.homes ?? [];
+    const most = Math.max(1, ...homes);
+    if (homes.every((value) => value === 0)) return null;
+    return h("article", { class: "card" }, h("h3", null, "Nodes that hold it"), h("ul", { class: "side-list" }, homes.map((value, node) => {
+      const bar = h("span", { class: "bar", "aria-hidden": true });
+      bar.style.width = `${(value / most) * 100}%`;
+      return h("li", { class: "side-row" }, bar, h("span", { class: "side-name" }, `node ${run.nodes[node]?.os_index ?? node}`), h("span", { class: "side-share" }, `${count(value)} accesses`));
+    })));
+  }
+
+  private chart(title: string, strips: Strip[], colour: "access" | "remote", run: Run, hint: string): HTMLElement {
+    if (strips.length === 0) return h("article", { class: "card" }, h("h3", null, title), h("p", { class: "empty" }, "No accesses over time are in this page for it."));
+    const chart = new StripChart(this.context, run, strips, colour, title);
+    this.charts.push(chart);
+    return h("article", { class: "card" }, h("h3", null, title), chart.element, h("p", { class: "hint" }, hint));
+  }
+
+  private threadStrips(run: Run, index: number): Strip[] {
+    return stripsOf(run, index, (i) => run.series!.thread[i]!, (thread) => run.threadName(thread));
+  }
+
+  private homeStrips(run: Run, index: number): Strip[] {
+    return stripsOf(run, index, (i) => run.series!.home[i]!, (home) => (home === 255 ? "home not known" : `node ${run.nodes[home]?.os_index ?? home}`)).sort((a, b) => a.id - b.id);
+  }
+
+  /* What lies before and after it in memory, as it may share pages with it. */
+  private neighbours(run: Run, object: MemObject, index: number): HTMLElement {
+    const near = run.objects.map((other, i) => ({ other, i })).filter(({ other }) => other.process === object.process).sort((a, b) => a.other.addr - b.other.addr);
+    const at = near.findIndex(({ i }) => i === index);
+    const rows = near.slice(Math.max(0, at - 3), at + 4);
+    return h("article", { class: "card" }, h("h3", null, "Neighbours in memory"), h("div", { class: "scroll-x" }, h("table", { class: "list" },
+      h("thead", null, h("tr", null, ["Address", "Size", "Object", "Accesses", "Remote %", "Distance"].map((text) => h("th", { scope: "col" }, text)))),
+      h("tbody", null, rows.map(({ other, i }) => {
+        const gap = other.addr > object.addr ? other.addr - object.addr - object.size : object.addr - other.addr - other.size;
+        return h("tr", { class: i === index ? "chosen" : null }, h("td", { class: "mono" }, address(other.addr)), h("td", { class: "num" }, bytes(other.size)),
+          h("td", null, i === index ? h("b", null, "this one") : this.link(objectTitle(other), { view: "object", item: i }, false)), h("td", { class: "num" }, count(other.samples)), h("td", { class: "num" }, percent(remoteShare(other))),
+          h("td", { class: "num" }, i === index ? "" : gap < 0 ? "same place, another time" : bytes(gap)));
+      })))), h("p", { class: "hint" }, "Among the objects that were accessed."));
+  }
+
+  resize(): void {
+    this.charts.forEach((chart) => chart.resize());
+  }
+}
+
+/* The series of one object, summed by a key. */
+export function stripsOf(run: Run, object: number, keyOf: (i: number) => number, nameOf: (key: number) => string): Strip[] {
+  const { series } = run;
+  const strips = new Map<number, Strip>();
+  if (!series) return [];
+  for (let i = 0; i < series.object.length; i++) {
+    if (series.object[i] !== object) continue;
+    const key = keyOf(i);
+    let strip = strips.get(key);
+    if (!strip) strips.set(key, (strip = { id: key, name: nameOf(key), reads: new Float64Array(series.slices), writes: new Float64Array(series.slices), remote: new Float64Array(series.slices) }));
+    const slice = Math.min(series.slices - 1, series.slice[i]!);
+    strip.reads[slice]! += series.reads[i]!;
+    strip.writes[slice]! += series.writes[i]!;
+    strip.remote[slice]! += series.remote[i]!;
+  }
+  const total = (strip: Strip): number => strip.reads.reduce((a, b) => a + b, 0) + strip.writes.reduce((a, b) => a + b, 0);
+  return [...strips.values()].sort((a, b) => total(b) - total(a));
+}

@@ -1,0 +1,106 @@
+/* The first look: how remote, between which nodes, how slow, what is wrong and what to do about it. */
+import { latencyHistogram, ring, swatch, trafficMatrix } from "./charts";
+import type { Context, View } from "./context";
+import { clear, h } from "./dom";
+import { count, latency, percent, place, plural, seconds } from "./format";
+import { meanLatency, remoteShare, type Advice, type Finding, type Run } from "./model";
+import type { State } from "./state";
+
+export class Overview implements View {
+  readonly element = h("section", { class: "view overview" });
+  private shown = "";
+
+  constructor(private readonly context: Context) {}
+
+  update(state: State): void {
+    const run = this.context.run();
+    const key = `${run.index}${state.theme}${matchMedia("(prefers-color-scheme: dark)").matches}`;
+    if (this.shown === key) return this.relink(run);
+    this.shown = key;
+    clear(this.element,
+      h("h2", { class: "sr" }, "Overview"),
+      h("div", { class: "cards" }, this.remoteCard(run), this.trafficCard(run), this.latencyCard(run)),
+      run.gate ? h("p", { class: `gate ${run.gate.numa_bound ? "bad" : "good"}` }, h("span", { class: "gate-mark", "aria-hidden": true }, run.gate.numa_bound ? "▲" : "✓"), run.gate.text) : null,
+      h("div", { class: "findings-head" }, h("h3", null, run.findings.length ? plural(run.findings.length, "finding") : "Findings"), run.findings.length ? h("p", { class: "hint" }, "Worst first.") : null),
+      run.findings.length
+        ? h("ol", { class: "findings" }, run.findings.map((finding, i) => this.finding(run, finding, i)))
+        : h("p", { class: "empty" }, "Nothing was found that is worth a change of the program."));
+  }
+
+  /* Links carry the whole state, which changes under them. */
+  private relink(run: Run): void {
+    for (const link of this.element.querySelectorAll<HTMLAnchorElement>("a[data-finding]")) {
+      const finding = run.findings[Number(link.dataset["finding"])];
+      if (finding) link.href = link.dataset["to"] === "object" ? this.objectLink(finding) : this.timeLink(finding);
+    }
+  }
+
+  private remoteCard(run: Run): HTMLElement {
+    const { totals } = run;
+    const share = remoteShare(totals);
+    const unit = run.head.latency_unit ?? "ns";
+    const fact = (label: string, text: string): HTMLElement => h("div", { class: "fact" }, h("dt", null, label), h("dd", null, text));
+    return h("article", { class: "card" }, h("h3", null, "Remote accesses"),
+      h("div", { class: "remote-card" }, ring(share, `${percent(share)} of the accesses whose home is known went to another node`),
+        h("dl", { class: "facts" },
+          fact("sampled accesses", count(totals.samples)), fact("remote", count(totals.remote)),
+          fact("reads / writes", `${percent(totals.reads / Math.max(1, totals.reads + totals.writes))} / ${percent(totals.writes / Math.max(1, totals.reads + totals.writes))}`),
+          fact("mean latency", latency(meanLatency(totals), unit)),
+          fact("threads, objects", `${count(run.threads.length)}, ${count(run.objects.length + run.objectsLeftOut)}`),
+          fact("home not known", percent(1 - totals.home_known / Math.max(1, totals.samples))))));
+  }
+
+  private trafficCard(run: Run): HTMLElement {
+    return h("article", { class: "card" }, h("h3", null, "Traffic between nodes"), trafficMatrix(run), h("p", { class: "legend" }, swatch("local"), "own node", swatch("remote"), "another node"));
+  }
+
+  private latencyCard(run: Run): HTMLElement {
+    return h("article", { class: "card" }, h("h3", null, "Latency"),
+      run.latency ? latencyHistogram(run.latency) : h("p", { class: "empty" }, "No sample carries a latency: this source does not measure it."));
+  }
+
+  private objectLink(finding: Finding): string {
+    return this.context.store.link({ view: "object", item: finding.object });
+  }
+
+  private timeLink(finding: Finding): string {
+    return this.context.store.link({ view: "map", time: [finding.from_s ?? 0, finding.to_s ?? 1], object: finding.object, colour: "remote", x: null, y: null });
+  }
+
+  private finding(run: Run, finding: Finding, index: number): HTMLElement {
+    const where = place(finding.file, finding.line);
+    const link = (to: "object" | "time", text: string): HTMLElement => h("a", { class: "button small", href: to === "object" ? this.objectLink(finding) : this.timeLink(finding), "data-finding": index, "data-to": to }, text);
+    const hasTime = finding.from_s !== null && finding.from_s !== undefined && finding.to_s !== null && finding.to_s !== undefined && finding.to_s > finding.from_s;
+    return h("li", { class: "finding" },
+      h("div", { class: "finding-head" },
+        h("span", { class: "pattern" }, finding.pattern.replaceAll("-", " ")),
+        h("strong", null, finding.name), where ? h("code", { class: "where" }, where) : null,
+        h("span", { class: "grow" }),
+        finding.share_of_remote !== undefined ? h("span", { class: "measure" }, h("b", null, percent(finding.share_of_remote)), " of remote") : null,
+        finding.lost_time_share !== undefined && finding.lost_time_share > 0 ? h("span", { class: "measure" }, "≤ ", h("b", null, percent(finding.lost_time_share)), " of time") : null,
+        finding.confidence !== undefined ? h("span", { class: "measure", title: "By the number of bursts of samples behind it" }, percent(finding.confidence), " sure") : null),
+      finding.text ? h("p", null, `${sentence(finding.text)}${/[.!?]$/.test(finding.text) ? "" : "."}`) : null,
+      finding.evidence && finding.evidence !== finding.text ? h("p", { class: "evidence" }, finding.evidence) : null,
+      finding.advice?.[0] ? adviceOf(finding.advice[0], true) : null,
+      (finding.advice?.length ?? 0) > 1 ? h("details", null, h("summary", null, `Other ways: ${finding.advice!.slice(1).map((advice) => words(advice.action)).join(", ")}`), finding.advice!.slice(1).map((advice) => adviceOf(advice, false))) : null,
+      finding.gain ? h("p", { class: "hint" }, finding.gain) : null,
+      finding.against?.length ? h("details", null, h("summary", null, "What would not help, and why"), finding.against.map((advice) => h("p", { class: "against" }, h("b", null, words(advice.action)), " – ", advice.why ?? advice.text ?? ""))) : null,
+      h("div", { class: "links" },
+        finding.object >= 0 && run.object(finding.object) ? link("object", "Its object") : null,
+        hasTime ? link("time", `In the map, ${seconds(finding.from_s!, run.duration)} – ${seconds(finding.to_s!, run.duration)}`) : null));
+  }
+}
+
+function words(action: string): string {
+  return action.replaceAll("-", " ");
+}
+
+function sentence(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
+function adviceOf(advice: Advice, best: boolean): HTMLElement {
+  return h("div", { class: `advice${best ? " best" : ""}` },
+    h("p", null, h("b", null, advice.text ? sentence(advice.text) : sentence(words(advice.action))), advice.why ? h("span", { class: "hint" }, ` ${sentence(advice.why)}.`) : null),
+    advice.code ? h("pre", null, h("code", null, advice.code)) : null);
+}
