@@ -7,7 +7,7 @@ import { cssOf } from "./palette";
 
 /* Accesses from each node (rows) to each home (columns). `most`: what is drawn strongest, shared by two runs that are compared. */
 export function trafficMatrix(run: Run, most = largest(run.matrix)): HTMLElement {
-  const name = (i: number): string => (run.nodes[i] ? `node ${run.nodes[i]!.os_index ?? i}` : `node ${i}`);
+  const name = (i: number): string => run.nodeName(i);
   const columns = Math.max(0, ...run.matrix.map((row) => row.length));
   if (columns === 0) return h("p", { class: "empty" }, "No access has a known home.");
   const total = run.matrix.flat().reduce((a, b) => a + b, 0) || 1;

@@ -38,6 +38,11 @@ function append(element: Element, children: (Child | Child[])[]): void {
   }
 }
 
+/* The head of a small table; titles that begin with ">" stand over numbers, flush right. */
+export function tableHead(...titles: string[]): HTMLElement {
+  return h("thead", null, h("tr", null, titles.map((title) => h("th", { scope: "col", class: title.startsWith(">") ? "num" : null }, title.replace(/^>/, "")))));
+}
+
 export function clear(element: Element, ...children: (Child | Child[])[]): void {
   element.replaceChildren();
   append(element, children);

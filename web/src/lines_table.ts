@@ -1,5 +1,5 @@
 /* Cache lines of an object that several threads use: where false sharing would be. */
-import { h } from "./dom";
+import { h, tableHead } from "./dom";
 import { count } from "./format";
 import type { Run } from "./model";
 
@@ -26,7 +26,7 @@ export function linesTable(run: Run, object: number): HTMLElement {
   const written = shared.filter((line) => line.writers > 1 || (line.writers === 1 && line.users.length > 1)).length;
   return card(
     h("p", { class: "hint" }, written ? `${written} of ${shared.length} shared lines are written by one thread while another uses them: each write takes the line from the others.` : `${shared.length} lines are shared, none is written: sharing costs nothing here.`),
-    h("div", { class: "scroll-x" }, h("table", { class: "list" }, h("thead", null, h("tr", null, ["Byte", "Threads", "Writers", "Who (reads / writes)"].map((text) => h("th", { scope: "col" }, text)))),
+    h("div", { class: "scroll-x" }, h("table", { class: "list" }, tableHead("Byte", ">Threads", ">Writers", "Who (reads / writes)"),
       h("tbody", null, shared.slice(0, SHOWN).map((line) => h("tr", { class: line.writers > 1 ? "hot" : null }, h("td", { class: "mono" }, `+${line.line}`), h("td", { class: "num" }, String(line.users.length)), h("td", { class: "num" }, String(line.writers)),
         h("td", null, line.users.slice(0, 6).map((user) => h("span", { class: "user" }, `${run.threadName(user.thread)} `, h("span", { class: "hint" }, `${count(user.reads)} / ${count(user.writes)}`))), line.users.length > 6 ? h("span", { class: "hint" }, ` and ${line.users.length - 6} more`) : null)))))),
     ...(shared.length > SHOWN ? [h("p", { class: "hint" }, `The ${SHOWN} worst of ${shared.length}.`)] : []));

@@ -142,6 +142,11 @@ export class Run {
     return thread ? `${thread.name} ${thread.tid}` : "thread ?";
   }
 
+  /* As the kernel numbers it. */
+  nodeName(index: number): string {
+    return `node ${this.nodes[index]?.os_index ?? index}`;
+  }
+
   get duration(): number {
     return this.head.duration_s || this.maps[0]?.end || 1;
   }

@@ -1,11 +1,12 @@
 /* An object's own page: its life, where it was made, on which nodes it lies, who uses it when, its lines, its neighbours. */
 import type { Context, View } from "./context";
-import { clear, h } from "./dom";
+import { clear, h, tableHead } from "./dom";
 import { address, bytes, count, latency, percent, place, plural, seconds } from "./format";
 import { linesTable } from "./lines_table";
 import { meanLatency, objectTitle, placeBeside, remoteShare, type MemObject, type Run } from "./model";
 import { stackList } from "./stack_list";
-import { StripChart, type Strip } from "./strip_chart";
+import { StripChart } from "./strip_chart";
+import { stripsOf, type Strip } from "./strips";
 import type { State } from "./state";
 
 export class ObjectPage implements View {
@@ -85,7 +86,7 @@ export class ObjectPage implements View {
     return h("article", { class: "card" }, h("h3", null, "Nodes that hold it"), h("ul", { class: "side-list" }, homes.map((value, node) => {
       const bar = h("span", { class: "bar", "aria-hidden": true });
       bar.style.width = `${(value / most) * 100}%`;
-      return h("li", { class: "side-row" }, bar, h("span", { class: "side-name" }, `node ${run.nodes[node]?.os_index ?? node}`), h("span", { class: "side-share" }, `${count(value)} accesses`));
+      return h("li", { class: "side-row" }, bar, h("span", { class: "side-name" }, run.nodeName(node)), h("span", { class: "side-share" }, `${count(value)} accesses`));
     })));
   }
 
@@ -97,11 +98,11 @@ export class ObjectPage implements View {
   }
 
   private threadStrips(run: Run, index: number): Strip[] {
-    return stripsOf(run, index, (i) => run.series!.thread[i]!, (thread) => run.threadName(thread));
+    return stripsOf(run, "object", index, "thread");
   }
 
   private homeStrips(run: Run, index: number): Strip[] {
-    return stripsOf(run, index, (i) => run.series!.home[i]!, (home) => (home === 255 ? "home not known" : `node ${run.nodes[home]?.os_index ?? home}`)).sort((a, b) => a.id - b.id);
+    return stripsOf(run, "object", index, "home").sort((a, b) => a.id - b.id);
   }
 
   /* What lies before and after it in memory, as it may share pages with it. */
@@ -110,7 +111,7 @@ export class ObjectPage implements View {
     const at = near.findIndex(({ i }) => i === index);
     const rows = near.slice(Math.max(0, at - 3), at + 4);
     return h("article", { class: "card" }, h("h3", null, "Neighbours in memory"), h("div", { class: "scroll-x" }, h("table", { class: "list" },
-      h("thead", null, h("tr", null, ["Address", "Size", "Object", "Accesses", "Remote %", "Distance"].map((text) => h("th", { scope: "col" }, text)))),
+      tableHead("Address", ">Size", "Object", ">Accesses", ">Remote %", ">Distance"),
       h("tbody", null, rows.map(({ other, i }) => {
         const gap = other.addr > object.addr ? other.addr - object.addr - object.size : object.addr - other.addr - other.size;
         return h("tr", { class: i === index ? "chosen" : null }, h("td", { class: "mono" }, address(other.addr)), h("td", { class: "num" }, bytes(other.size)),
@@ -122,23 +123,4 @@ export class ObjectPage implements View {
   resize(): void {
     this.charts.forEach((chart) => chart.resize());
   }
-}
-
-/* The series of one object, summed by a key. */
-export function stripsOf(run: Run, object: number, keyOf: (i: number) => number, nameOf: (key: number) => string): Strip[] {
-  const { series } = run;
-  const strips = new Map<number, Strip>();
-  if (!series) return [];
-  for (let i = 0; i < series.object.length; i++) {
-    if (series.object[i] !== object) continue;
-    const key = keyOf(i);
-    let strip = strips.get(key);
-    if (!strip) strips.set(key, (strip = { id: key, name: nameOf(key), reads: new Float64Array(series.slices), writes: new Float64Array(series.slices), remote: new Float64Array(series.slices) }));
-    const slice = Math.min(series.slices - 1, series.slice[i]!);
-    strip.reads[slice]! += series.reads[i]!;
-    strip.writes[slice]! += series.writes[i]!;
-    strip.remote[slice]! += series.remote[i]!;
-  }
-  const total = (strip: Strip): number => strip.reads.reduce((a, b) => a + b, 0) + strip.writes.reduce((a, b) => a + b, 0);
-  return [...strips.values()].sort((a, b) => total(b) - total(a));
 }

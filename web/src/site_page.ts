@@ -1,6 +1,6 @@
 /* An allocation site's own page: how it is reached, and what came of it. */
 import type { Context, View } from "./context";
-import { clear, h } from "./dom";
+import { clear, h, tableHead } from "./dom";
 import { bytes, count, percent, plural, seconds } from "./format";
 import { objectTitle, placeBeside, remoteShare, type Run, type Site } from "./model";
 import { stackList } from "./stack_list";
@@ -31,7 +31,7 @@ export class SitePage implements View {
       h("p", { class: "own-sentence" }, `${plural(site.count, "object")}, ${bytes(site.bytes)} in all, at most ${bytes(site.peak_bytes)} at once. ${count(site.samples)} sampled accesses, `, h("b", null, percent(remoteShare(site))), " of them remote."),
       h("div", { class: "own-grid" },
         h("div", { class: "own-main" }, h("article", { class: "card" }, h("h3", null, "Its objects"), h("div", { class: "scroll-x" }, h("table", { class: "list" },
-          h("thead", null, h("tr", null, ["Object", "Size", "Born", "Freed", "Accesses", "Remote %"].map((text) => h("th", { scope: "col" }, text)))),
+          tableHead("Object", ">Size", ">Born", ">Freed", ">Accesses", ">Remote %"),
           h("tbody", null, objects.slice(0, SHOWN).map(({ object, i }) => h("tr", null, h("td", null, h("a", { href: store.link({ view: "object", item: i }) }, objectTitle(object))), h("td", { class: "num" }, bytes(object.size)), h("td", { class: "num" }, seconds(object.born_s, run.duration)),
             h("td", { class: "num" }, object.died_s === null ? "–" : seconds(object.died_s, run.duration)), h("td", { class: "num" }, count(object.samples)), h("td", { class: "num" }, percent(remoteShare(object)))))))),
           h("p", { class: "hint" }, objects.length > SHOWN ? `The ${SHOWN} most accessed of ${objects.length}.` : objects.length < site.count ? "Only objects that were accessed are here." : ""))),

@@ -5,8 +5,7 @@ import { fitCanvas, fitText, h } from "./dom";
 import { count, percent, seconds } from "./format";
 import type { Run } from "./model";
 import { cssOf, theme } from "./palette";
-
-export interface Strip { id: number; name: string; reads: Float64Array; writes: Float64Array; remote: Float64Array }
+import { sum, type Strip } from "./strips";
 
 const ROW = 20;
 const HEAD = 18;
@@ -95,10 +94,4 @@ export class StripChart {
       ["time", inside ? `${seconds(slice * step, this.run.duration)} – ${seconds((slice + 1) * step, this.run.duration)}` : "whole run"],
       ["reads / writes", `${count(at(strip.reads))} / ${count(at(strip.writes))}`], ["remote", percent(at(strip.remote) / Math.max(1, total))]]);
   }
-}
-
-function sum(series: Float64Array): number {
-  let total = 0;
-  for (const value of series) total += value;
-  return total;
 }

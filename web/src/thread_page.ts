@@ -4,7 +4,8 @@ import { clear, h } from "./dom";
 import { count, latency, percent, seconds } from "./format";
 import { meanLatency, objectTitle, remoteShare, type Run, type Thread } from "./model";
 import type { State } from "./state";
-import { StripChart, type Strip } from "./strip_chart";
+import { StripChart } from "./strip_chart";
+import { stripsOf, type Strip } from "./strips";
 
 export class ThreadPage implements View {
   readonly element = h("section", { class: "view own" });
@@ -28,8 +29,8 @@ export class ThreadPage implements View {
   private build(run: Run, thread: Thread, index: number): HTMLElement[] {
     const { store } = this.context;
     const go = (text: string, patch: Partial<State>): HTMLElement => h("button", { class: "button small", onclick: () => store.set(patch, true) }, text);
-    const byObject = stripsOfThread(run, index, "object", (object) => run.objectName(object));
-    const byNode = stripsOfThread(run, index, "home", (home) => (home === 255 ? "home not known" : `node ${run.nodes[home]?.os_index ?? home}`)).sort((a, b) => a.id - b.id);
+    const byObject = stripsOf(run, "thread", index, "object");
+    const byNode = stripsOf(run, "thread", index, "home").sort((a, b) => a.id - b.id);
     const unit = run.head.latency_unit ?? "ns";
     const facts: [string, string][] = [["thread", String(thread.tid)], ["process", String(thread.pid)], ["node", thread.node < 0 ? "–" : String(thread.node)], ["born", seconds(thread.born_s, run.duration)], ["ended", thread.died_s === null ? "with the run" : seconds(thread.died_s, run.duration)],
       ["reads", count(thread.reads)], ["writes", count(thread.writes)], ["remote", `${count(thread.remote)} (${percent(thread.remote / Math.max(1, run.totals.remote))} of all)`], ["mean latency", latency(meanLatency(thread), unit)]];
@@ -54,21 +55,4 @@ export class ThreadPage implements View {
   resize(): void {
     this.charts.forEach((chart) => chart.resize());
   }
-}
-
-function stripsOfThread(run: Run, thread: number, by: "object" | "home", nameOf: (key: number) => string): Strip[] {
-  const { series } = run;
-  const strips = new Map<number, Strip>();
-  for (let i = 0; series && i < series.object.length; i++) {
-    if (series.thread[i] !== thread) continue;
-    const key = series[by][i]!;
-    let strip = strips.get(key);
-    if (!strip) strips.set(key, (strip = { id: key, name: nameOf(key), reads: new Float64Array(series.slices), writes: new Float64Array(series.slices), remote: new Float64Array(series.slices) }));
-    const slice = Math.min(series.slices - 1, series.slice[i]!);
-    strip.reads[slice]! += series.reads[i]!;
-    strip.writes[slice]! += series.writes[i]!;
-    strip.remote[slice]! += series.remote[i]!;
-  }
-  const total = (strip: Strip): number => strip.reads.reduce((a, b) => a + b, 0) + strip.writes.reduce((a, b) => a + b, 0);
-  return [...strips.values()].sort((a, b) => total(b) - total(a));
 }
