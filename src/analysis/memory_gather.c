@@ -226,7 +226,7 @@ int memory_gather(struct memory_gathering *gathering, struct error *err)
     gathering->process_of = mem_alloc((threads + 1) * sizeof *gathering->process_of);
     for (uint32_t i = 0; i < threads; i++)
         gathering->process_of[i] = flow_thread(flow, i)->process;
-    int failed = flow_each_access(flow, visit, gathering, err);
+    int failed = flow_each_access_between(flow, gathering->map->start, gathering->end, visit, gathering, err);
     gathering->map->outside = gathering->map->without_addr + gathering->map->without_thread;
     return failed;
 }

@@ -128,6 +128,11 @@ struct flow *flow_build(struct trace_reader *reader, struct symbols *symbols, co
                         struct error *err);
 void flow_free(struct flow *flow);
 
+/* The same flow for another thread, while `flow` is used too: for passes over accesses, and rows of processes, threads,
+ * objects and sites. Not for names of chains and functions, which are found when they are asked for. */
+struct flow *flow_share(const struct flow *flow);
+void flow_share_free(struct flow *shared); /* before `flow` */
+
 const struct topology *flow_topology(const struct flow *flow);
 const struct trace_session *flow_session(const struct flow *flow);
 const struct calibration *
@@ -202,6 +207,11 @@ void flow_iter_free(struct flow_iter *iter);
 /* Every access in order of the file, not of time: the fastest way over all of them. `visit` gets each in turn. */
 int flow_each_access(const struct flow *flow, void (*visit)(void *context, const struct flow_access *access),
                      void *context, struct error *err);
+
+/* Likewise of those in [start, end) only: blocks of the file that lie outside are not read. */
+int flow_each_access_between(const struct flow *flow, uint64_t start, uint64_t end,
+                             void (*visit)(void *context, const struct flow_access *access), void *context,
+                             struct error *err);
 
 /* Likewise, one process after the other, each in order of time: what happens to an object comes in order. */
 int flow_each_access_in_time(const struct flow *flow, void (*visit)(void *context, const struct flow_access *access),

@@ -119,6 +119,41 @@ int flow_each_access(const struct flow *flow, void (*visit)(void *context, const
     return 0;
 }
 
+struct between {
+    uint64_t start, end;
+    void (*visit)(void *context, const struct flow_access *access);
+    void *context;
+};
+
+static void visit_between(void *context, const struct flow_access *access)
+{
+    const struct between *between = context;
+    if (access->time >= between->start && access->time < between->end)
+        between->visit(between->context, access);
+}
+
+int flow_each_access_between(const struct flow *flow, uint64_t start, uint64_t end,
+                             void (*visit)(void *context, const struct flow_access *access), void *context,
+                             struct error *err)
+{
+    struct between between = {start, end, visit, context};
+    uint64_t ordinal = 0, next;
+    while (flow->reader && ordinal < flow->marks.count) {
+        uint64_t first = 0, last = UINT64_MAX;
+        next = ordinal < flow->page_base ? trace_reader_sample_block(flow->reader, ordinal, &first, &last)
+                                         : flow->marks.count;
+        next = next < flow->marks.count ? next : flow->marks.count;
+        if (last < start || first >= end)
+            ordinal = next;
+        for (; ordinal < next; ordinal++) {
+            int failed = visit_one(flow, (uint32_t)ordinal, visit_between, &between, err);
+            if (failed < 0)
+                return failed;
+        }
+    }
+    return 0;
+}
+
 /* Ordinals in order of time, dealt out by `group` (FLOW_NONE: left out): a counting sort. */
 static void deal(const struct flow *flow, const uint32_t *group, size_t groups, uint32_t **items, uint32_t **first)
 {

@@ -48,7 +48,19 @@ void live_objects_number(struct flow *flow)
     }
     live_touched_number(flow, index_of);
     free(index_of);
+    live_rows_new(flow);
+}
+
+void live_rows_new(struct flow *flow)
+{
     flow->rows = mem_zalloc((flow->objects.count / ROW_CHUNK + 1) * sizeof *flow->rows);
+}
+
+void live_rows_free(struct flow *flow)
+{
+    for (size_t i = 0; flow->rows && i <= flow->objects.count / ROW_CHUNK; i++)
+        free(flow->rows[i]);
+    free(flow->rows);
 }
 
 static struct flow_totals totals_of(const struct tally *tally)
@@ -168,9 +180,7 @@ const struct flow_object *flow_object(const struct flow *flow, uint32_t index)
 
 void live_objects_free(struct flow *flow)
 {
-    for (size_t i = 0; flow->rows && i <= flow->objects.count / ROW_CHUNK; i++)
-        free(flow->rows[i]);
-    free(flow->rows);
+    live_rows_free(flow);
     array_free(&flow->objects);
     free(flow->by_address);
     free(flow->reach);

@@ -357,5 +357,7 @@ void ahead_free(struct ahead *ahead);          /* feeds what is left */
 /* objects.c */
 void live_objects_number(struct flow *flow);
 void live_objects_free(struct flow *flow);
+void live_rows_new(struct flow *flow); /* room for rows that are made when they are asked for */
+void live_rows_free(struct flow *flow);
 
 #endif

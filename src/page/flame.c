@@ -141,7 +141,8 @@ static uint32_t *choose(const struct flame *flame, size_t *kept)
 
 void flame_put(struct flame *flame, struct frames *frames, struct container *container)
 {
-    grow(flame);
+    if (flame->nodes.count == 0)
+        grow(flame);
     size_t kept, at = 0;
     uint32_t *numbers = choose(flame, &kept);
     struct flame_node *nodes = mem_alloc(kept * sizeof *nodes);

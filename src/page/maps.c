@@ -60,8 +60,22 @@ static void put_cells(const struct memory_map *map, const char *prefix, struct c
               item->latency_count);
 }
 
-void maps_put_one(const struct memory_map *map, const struct rank *objects, struct container *container)
+int shown_map_make(struct shown_map *map, const struct flow *flow, const struct memory_map_options *options,
+                   struct error *err)
 {
+    map->map = memory_map_build(flow, options, err);
+    return map->map ? 0 : -1;
+}
+
+void shown_map_free(struct shown_map *map)
+{
+    memory_map_free(map->map);
+    *map = (struct shown_map){0};
+}
+
+void shown_map_put(const struct shown_map *shown, const struct rank *objects, struct container *container)
+{
+    const struct memory_map *map = shown->map;
     struct json *json = container_json(container);
     const char *prefix = map->physical ? "p" : "v";
     json_object(json, NULL);

@@ -6,7 +6,15 @@
 #include "page/container.h"
 #include "page/rank.h"
 
+struct shown_map {
+    struct memory_map *map;
+};
+
+int shown_map_make(struct shown_map *map, const struct flow *flow, const struct memory_map_options *options,
+                   struct error *err);
+void shown_map_free(struct shown_map *map); /* may be made anew afterwards */
+
 /* One map, into the open array "maps". `objects`: the page's numbers of objects. */
-void maps_put_one(const struct memory_map *map, const struct rank *objects, struct container *container);
+void shown_map_put(const struct shown_map *map, const struct rank *objects, struct container *container);
 
 #endif

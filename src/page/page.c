@@ -1,106 +1,102 @@
-/* page/page.c - a run's container: one pass over the accesses for all collectors, then each part in turn. */
+/* page/page.c - a run's container, part by part, and as small as it has to be. */
 #include "page/page.h"
 
-#include "page/maps.h"
+#include "page/encode.h"
+#include "page/gather.h"
 #include "page/parts.h"
 
-enum { MAX_CELLS = 400000 };
+#include <stdlib.h>
 
-struct collectors {
-    struct series *series;
-    struct latencies *latencies;
-    struct flame *flame;
-    bool physical; /* addresses are known */
+enum { FEWEST_CELLS = 1000 };
+
+struct page {
+    struct parts parts;
+    struct facts *facts;
+    struct findings *findings;
+    struct gather gather;
 };
 
-struct maps {
-    struct memory_map *virtual, *physical; /* physical: or NULL */
-};
-
-static void visit(void *context, const struct flow_access *access)
+static int page_begin(struct page *page, const struct page_run *run, struct error *err)
 {
-    struct collectors *collectors = context;
-    series_note(collectors->series, access);
-    latencies_note(collectors->latencies, access);
-    flame_note(collectors->flame, access);
-    collectors->physical |= access->physical != 0;
-}
-
-static int build_maps(const struct flow *flow, bool physical, uint64_t max_cells, struct maps *maps, struct error *err)
-{
-    struct memory_map_options options = MEMORY_MAP_WHOLE;
-    options.max_cells = physical ? max_cells / 2 : max_cells;
-    maps->virtual = memory_map_build(flow, &options, err);
-    if (!maps->virtual)
+    struct parts *parts = &page->parts;
+    parts->run = run;
+    parts->flow = run->flow;
+    parts->frames = frames_new(run->flow);
+    rank_objects(&parts->objects, run->flow, PAGE_OBJECTS);
+    rank_sites(&parts->sites, run->flow, PAGE_SITES);
+    gather_begin(&page->gather, parts);
+    page->facts = facts_make(run->flow, err);
+    if (!page->facts)
         return -1;
-    options.physical = true;
-    if (physical && !(maps->physical = memory_map_build(flow, &options, err)))
-        return -1;
-    return 0;
+    page->findings = findings_make(page->facts);
+    parts->facts = page->facts;
+    parts->findings = page->findings;
+    return gather_wait(&page->gather, err);
 }
 
-static void free_maps(struct maps *maps)
+static void page_end(struct page *page)
 {
-    memory_map_free(maps->virtual);
-    memory_map_free(maps->physical);
+    gather_free(&page->gather);
+    rank_free(&page->parts.objects);
+    rank_free(&page->parts.sites);
+    frames_free(page->parts.frames);
+    if (page->findings)
+        findings_free(page->findings);
+    facts_free(page->facts);
 }
 
-static void put_maps(const struct maps *maps, const struct rank *objects, struct container *container)
+static int page_assemble(struct page *page, struct container_bytes *bytes, struct error *err)
 {
-    json_array(container_json(container), "maps");
-    maps_put_one(maps->virtual, objects, container);
-    if (maps->physical)
-        maps_put_one(maps->physical, objects, container);
-    json_end(container_json(container));
-}
-
-static void put_parts(const struct parts *parts, const struct collectors *collectors, const struct maps *maps,
-                      struct container *container)
-{
+    const struct parts *parts = &page->parts;
+    const struct gather *gather = &page->gather;
+    struct container *container = container_new();
     struct json *json = container_json(container);
     json_number(json, "version", 1);
     json_text(json, "generator", "numalens " NUMALENS_VERSION);
     run_put(parts, json);
-    latencies_put(collectors->latencies, json);
+    latencies_put(gather->latencies, json);
     verdicts_put(parts, json);
     tables_put(parts, json);
-    things_put(parts, collectors->series, maps->virtual, json);
-    put_maps(maps, &parts->objects, container);
-    series_put(collectors->series, container);
+    things_put(parts, gather->series, gather->virtual.map, json);
+    json_array(json, "maps");
+    shown_map_put(&gather->virtual, &parts->objects, container);
+    if (gather->physical.map)
+        shown_map_put(&gather->physical, &parts->objects, container);
+    json_end(json);
+    series_put(gather->series, container);
     lines_put(parts, container);
-    flame_put(collectors->flame, parts->frames, container);
+    flame_put(gather->flame, parts->frames, container);
     frames_put(parts->frames, json);
+    return container_finish(container, bytes, err);
 }
 
-int page_container(const struct page_run *run, size_t max_bytes, struct container_bytes *bytes, struct error *err)
+int page_container(const struct page_run *run, struct container_bytes *bytes, struct error *err)
 {
-    const struct flow *flow = run->flow;
-    (void)max_bytes;
-    struct facts *facts = facts_make(flow, err);
-    if (!facts)
-        return -1;
-    struct findings *findings = findings_make(facts);
-    struct parts parts = {.run = run, .flow = flow, .facts = facts, .findings = findings, .frames = frames_new(flow)};
-    rank_objects(&parts.objects, flow, PAGE_OBJECTS);
-    rank_sites(&parts.sites, flow, PAGE_SITES);
-    struct collectors collectors = {series_new(&parts), latencies_new(flow), flame_new(flow), false};
-    struct maps maps = {NULL, NULL};
-    int failed = flow_each_access(flow, visit, &collectors, err);
+    struct page page = {0};
+    int failed = page_begin(&page, run, err);
     if (failed == 0)
-        failed = build_maps(flow, collectors.physical, MAX_CELLS, &maps, err);
-    if (failed == 0) {
-        struct container *container = container_new();
-        put_parts(&parts, &collectors, &maps, container);
-        failed = container_finish(container, bytes, err);
+        failed = page_assemble(&page, bytes, err);
+    page_end(&page);
+    return failed;
+}
+
+int page_packed(const struct page_run *run, size_t max_bytes, struct container_bytes *packed, struct error *err)
+{
+    struct page page = {0};
+    int failed = page_begin(&page, run, err);
+    while (failed == 0) {
+        struct container_bytes bytes = {0};
+        failed = page_assemble(&page, &bytes, err);
+        if (failed == 0)
+            failed = encode_deflate(&bytes, packed, err);
+        free(bytes.data);
+        uint64_t fewer = page.gather.max_cells / 2;
+        if (failed || encode_base64_size(packed->size) <= max_bytes || fewer < FEWEST_CELLS)
+            break;
+        free(packed->data);
+        packed->data = NULL;
+        failed = gather_maps(&page.gather, fewer, err);
     }
-    free_maps(&maps);
-    series_free(collectors.series);
-    latencies_free(collectors.latencies);
-    flame_free(collectors.flame);
-    rank_free(&parts.objects);
-    rank_free(&parts.sites);
-    frames_free(parts.frames);
-    findings_free(findings);
-    facts_free(facts);
+    page_end(&page);
     return failed;
 }

@@ -21,8 +21,11 @@ struct page_run {
 /* 0, or negative with `err` in a build without node: it has no page. */
 int page_is_missing(struct error *err);
 
-/* A run's container, of about `max_bytes` at most once it is in a page (0: the usual bound). The caller frees the bytes. */
-int page_container(const struct page_run *run, size_t max_bytes, struct container_bytes *bytes, struct error *err);
+/* A run's container. The caller frees the bytes. */
+int page_container(const struct page_run *run, struct container_bytes *bytes, struct error *err);
+
+/* The same deflated, so small that it takes at most `max_bytes` in a page where that can be: maps get coarser for it. */
+int page_packed(const struct page_run *run, size_t max_bytes, struct container_bytes *packed, struct error *err);
 
 /* Writes the page of one run or two to `path`, whole or not at all: an older file stays as it is until the new one is there. */
 int page_write(const char *path, const struct page_run *runs, unsigned count, struct error *err);

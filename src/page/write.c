@@ -61,16 +61,6 @@ static void fill(FILE *out, const void *context)
     fwrite(filled->template.after, 1, filled->template.after_size, out);
 }
 
-static int pack_run(const struct page_run *run, size_t max_bytes, struct container_bytes *packed, struct error *err)
-{
-    struct container_bytes bytes = {0};
-    int failed = page_container(run, max_bytes, &bytes, err);
-    if (failed == 0)
-        failed = encode_deflate(&bytes, packed, err);
-    free(bytes.data);
-    return failed;
-}
-
 int page_write(const char *path, const struct page_run *runs, unsigned count, struct error *err)
 {
     struct filled filled = {.count = count};
@@ -78,7 +68,7 @@ int page_write(const char *path, const struct page_run *runs, unsigned count, st
                                    : template_find(&filled.template, err);
     size_t room = PAGE_BYTES - filled.template.before_size - filled.template.after_size;
     for (unsigned i = 0; failed == 0 && i < count; i++)
-        failed = pack_run(&runs[i], room / count, &filled.runs[i], err);
+        failed = page_packed(&runs[i], room / count, &filled.runs[i], err);
     if (failed == 0)
         failed = replace_file(path, fill, &filled, err);
     for (unsigned i = 0; i < MOST_RUNS; i++)

@@ -42,6 +42,7 @@ struct trace_reader {
     array_of(struct source *) spare;
     struct source *finished; /* gave its last event; texts in it are good until the next call */
     struct sample_cache *samples, *pages;
+    bool shared; /* file, index and order belong to another reader */
 };
 
 static int compare_blocks(const void *left, const void *right, void *context)
@@ -80,6 +81,19 @@ struct trace_reader *trace_reader_open(const char *path, struct error *err)
     reader->samples = sample_cache_new(fd, &reader->index, EVENT_SAMPLE);
     reader->pages = sample_cache_new(fd, &reader->index, EVENT_PAGE);
     return reader;
+}
+
+struct trace_reader *trace_reader_share(const struct trace_reader *reader)
+{
+    struct trace_reader *shared = mem_zalloc(sizeof *shared);
+    shared->fd = reader->fd;
+    shared->name = reader->name;
+    shared->index = reader->index;
+    shared->order = reader->order;
+    shared->shared = true;
+    shared->samples = sample_cache_new(shared->fd, &shared->index, EVENT_SAMPLE);
+    shared->pages = sample_cache_new(shared->fd, &shared->index, EVENT_PAGE);
+    return shared;
 }
 
 static void source_done(struct trace_reader *reader, struct source *source)
@@ -125,10 +139,12 @@ void trace_reader_close(struct trace_reader *reader)
     array_free(&reader->heap);
     sample_cache_free(reader->samples);
     sample_cache_free(reader->pages);
-    trace_index_free(&reader->index);
-    close(reader->fd);
-    free(reader->order);
-    free(reader->name);
+    if (!reader->shared) {
+        trace_index_free(&reader->index);
+        close(reader->fd);
+        free(reader->order);
+        free(reader->name);
+    }
     free(reader);
 }
 
@@ -285,6 +301,12 @@ int trace_reader_next(struct trace_reader *reader, struct event *event, struct e
     top->time = cursor->time;
     sift_down(reader->heap.items, reader->heap.count);
     return 1;
+}
+
+uint64_t trace_reader_sample_block(const struct trace_reader *reader, uint64_t ordinal, uint64_t *first_time,
+                                   uint64_t *last_time)
+{
+    return sample_cache_block(reader->samples, ordinal, first_time, last_time);
 }
 
 int trace_reader_sample(struct trace_reader *reader, uint64_t ordinal, struct event *event, struct error *err)

@@ -32,6 +32,13 @@ int trace_reader_sample(struct trace_reader *reader, uint64_t ordinal, struct ev
  * 2n + 1 its writes. -ERANGE when it has no such access. */
 int trace_reader_page_access(struct trace_reader *reader, uint64_t ordinal, struct event *event, struct error *err);
 
+/* Samples lie in blocks: the first ordinal behind the block of this one, and the times that all in it are between. */
+uint64_t trace_reader_sample_block(const struct trace_reader *reader, uint64_t ordinal, uint64_t *first_time,
+                                   uint64_t *last_time);
+
+/* A second reader of the same file for another thread, for single samples only. Close it before the first one. */
+struct trace_reader *trace_reader_share(const struct trace_reader *reader);
+
 uint64_t trace_reader_count(const struct trace_reader *reader, enum event_kind kind); /* from the block index: free */
 uint64_t trace_reader_first_time(const struct trace_reader *reader);
 uint64_t trace_reader_last_time(const struct trace_reader *reader);

@@ -141,6 +141,19 @@ static uint32_t find_block(const struct sample_cache *cache, uint64_t ordinal)
     return low;
 }
 
+uint64_t sample_cache_block(const struct sample_cache *cache, uint64_t ordinal, uint64_t *first_time,
+                            uint64_t *last_time)
+{
+    *first_time = 0;
+    *last_time = UINT64_MAX;
+    if (ordinal >= cache->index->counts[cache->kind])
+        return ordinal + 1;
+    const struct index_block *block = block_at(cache, find_block(cache, ordinal));
+    *first_time = block->header.first_time;
+    *last_time = block->header.last_time;
+    return block->first_ordinal + block->header.count;
+}
+
 static struct slot *slot_of(struct sample_cache *cache, uint32_t number)
 {
     struct slot *oldest = &cache->slots[0];

@@ -1,0 +1,34 @@
+/* flow/share.c - a flow for a second thread: what is made when it is asked for is its own, everything else is shared. */
+#include "flow/state.h"
+
+struct flow *flow_share(const struct flow *flow)
+{
+    struct flow *shared = mem_alloc(sizeof *shared);
+    *shared = *flow;
+    shared->reader = flow->reader ? trace_reader_share(flow->reader) : NULL;
+    live_rows_new(shared);
+    shared->functions_made = false;
+    shared->functions.items = NULL;
+    shared->functions.count = shared->functions.capacity = 0;
+    shared->stack_functions = NULL;
+    shared->oef = shared->oef_first = shared->tef = shared->tef_first = shared->by_address = NULL;
+    shared->reach = NULL;
+    return shared;
+}
+
+void flow_share_free(struct flow *shared)
+{
+    if (!shared)
+        return;
+    live_rows_free(shared);
+    array_free(&shared->functions);
+    free(shared->stack_functions);
+    free(shared->oef);
+    free(shared->oef_first);
+    free(shared->tef);
+    free(shared->tef_first);
+    free(shared->by_address);
+    free(shared->reach);
+    trace_reader_close(shared->reader);
+    free(shared);
+}
