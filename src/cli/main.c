@@ -14,6 +14,7 @@ static const struct {
     {"record", cmd_record, "run a program and write down which thread touches which memory"},
     {"report", cmd_report, "say what is remote, which objects and threads cause it, how slow it is"},
     {"compare", cmd_compare, "what changed between two recordings; a program under every placement"},
+    {"view", cmd_view, "look at a recording in a browser"},
     {"script", cmd_script, "run an analysis of your own, written in C, or a ready one"},
     {"import", cmd_import, "turn a recording of perf mem, perf c2c or MOCA into a trace"},
     {"export", cmd_export, "write the pages of a trace as MOCA has them"},

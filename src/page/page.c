@@ -100,3 +100,24 @@ int page_packed(const struct page_run *run, size_t max_bytes, struct container_b
     page_end(&page);
     return failed;
 }
+
+int page_window(const struct flow *flow, const struct memory_map_options *window, struct container_bytes *bytes,
+                struct error *err)
+{
+    struct shown_map map = {0};
+    struct rank objects = {0};
+    int failed = shown_map_make(&map, flow, window, err);
+    if (failed == 0) {
+        struct container *container = container_new();
+        struct json *json = container_json(container);
+        rank_objects(&objects, flow, PAGE_OBJECTS);
+        json_number(json, "version", 1);
+        json_array(json, "maps");
+        shown_map_put(&map, &objects, container);
+        json_end(json);
+        failed = container_finish(container, bytes, err);
+        rank_free(&objects);
+    }
+    shown_map_free(&map);
+    return failed;
+}
