@@ -60,10 +60,10 @@ struct aggregation {
     array_of(struct aggregate_block) blocks;
     double whole_gain, whole_loss; /* of the one block: what is possible */
     bool complete;         /* every p at which the best partition changes was looked at, and none was left out */
-    bool exact;            /* else each is the best of those whose blocks respect the two below */
-    uint32_t group;        /* slices: a block is either within such a group or made of whole ones; 1 when exact */
-    uint32_t least_leaves; /* subtrees of fewer leaves are never split but at p = 0; 1 when exact */
-    double bound; /* when not exact: no partition is better by more than this part of the whole's gain + loss */
+    bool exact;            /* else each is the best of those that respect the two below */
+    uint32_t group;        /* slices: a block that is longer begins and ends where such groups do; 1 when exact */
+    uint32_t least_leaves; /* subtrees of up to as many leaves are not split but at p = 0; 1 when exact */
+    double bound; /* when not exact: no partition is better by more than this part of whole_gain + whole_loss */
 };
 
 /* NULL with `err` when the input is no tree or not sorted. The caller frees. */
