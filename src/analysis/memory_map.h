@@ -46,7 +46,7 @@ enum memory_node_kind {
     MEMORY_RANGE,   /* merged consecutive pages */
     MEMORY_SPLIT,   /* a part of a range; with an object: that object's part */
     MEMORY_PAGES,   /* a leaf */
-    MEMORY_THREAD   /* of a Gantt tree only: memory_gantt.h */
+    MEMORY_THREAD   /* of a Gantt tree only: memory_views.h */
 };
 
 /* Preorder: a parent's index is smaller. The root is 0, its parent FLOW_NONE. Children cover their parent's leaves

@@ -1,7 +1,7 @@
 /* The memory map of made-up runs: leaves, tree and cells are what was fed, whatever the window and the bounds. */
 #include "bursts.h"
 
-#include "analysis/memory_map.h"
+#include "analysis/memory_views.h"
 
 enum { PAGE = 4096, A = HEAP, B = HEAP + (1 << 24), PAGES = 64 };
 
@@ -161,6 +161,39 @@ static void objects_in_a_range(void **state)
     feeding_free(&f);
 }
 
+/* Each thread has its own part of the tree, with its own leaves and nothing else. */
+static void gantt_tree(void **state)
+{
+    (void)state;
+    uint64_t middle;
+    struct feeding f = two_objects(&middle);
+    struct error err = {0};
+    struct memory_map *map = build(&f, MEMORY_MAP_WHOLE);
+    struct gantt *gantt = gantt_build(map);
+    unsigned threads = 0;
+    assert_int_equal(gantt->leaves.count, 4 * PAGES); /* main both, the workers one each */
+    array_each (&gantt->nodes, const struct gantt_node, node) {
+        for (uint32_t i = node->first_leaf; node->thread != FLOW_NONE && i < node->first_leaf + node->leaves; i++)
+            assert_int_equal(gantt->leaves.items[i].thread, node->thread);
+        threads += node->kind == MEMORY_THREAD;
+        if (node->kind == MEMORY_RANGE)
+            assert_int_equal(node->leaves, PAGES);
+    }
+    assert_int_equal(threads, 3);
+    /* aggregate() checks that it is a tree. */
+    struct aggregation *by_gantt = aggregate_gantt(map, gantt, &(struct aggregate_options){0}, &err);
+    struct aggregation *by_map = aggregate_map(map, &(struct aggregate_options){0}, &err);
+    assert_non_null(by_gantt);
+    assert_non_null(by_map);
+    assert_true(by_map->partitions.count > 2 && by_gantt->partitions.count > 2);
+    assert_int_equal(by_map->partitions.items[by_map->partitions.count - 1].blocks, 1);
+    aggregation_free(by_gantt);
+    aggregation_free(by_map);
+    gantt_free(gantt);
+    memory_map_free(map);
+    feeding_free(&f);
+}
+
 static void windows(void **state)
 {
     (void)state;
@@ -307,6 +340,7 @@ int main(void)
         cmocka_unit_test(cells_of_a_run),
         cmocka_unit_test(objects_are_nodes),
         cmocka_unit_test(objects_in_a_range),
+        cmocka_unit_test(gantt_tree),
         cmocka_unit_test(windows),
         cmocka_unit_test(bounds),
         cmocka_unit_test(small_things_keep_their_pages),
