@@ -117,7 +117,9 @@ static void add_access(void *context, const struct flow_access *access)
     struct open_row *open = row_for(gathering, thread->process, access->addr >> PAGE_SHIFT << PAGE_SHIFT);
     struct page_row *row = &open->row;
     row->size = UINT64_C(1) << PAGE_SHIFT;
-    place(row, access->object, access->home, access->physical >> PAGE_SHIFT << PAGE_SHIFT);
+    uint64_t physical = access->physical >> PAGE_SHIFT << PAGE_SHIFT;
+    place(row, access->object, access->home,
+          physical ? physical : flow_page_frame(gathering->flow, row->process, row->page));
     if (access->time < row->first)
         row->first = access->time;
     if (access->time > row->last)

@@ -88,6 +88,8 @@ struct trace_session *describe_session(const struct capture_options *options, co
                       : means->homes_refused       ? "unknown"
                                                    : "kernel");
     trace_session_set(session, "homes_reason", means->homes_reason);
+    trace_session_set(session, "frames", means->frames ? "kernel" : "unknown");
+    trace_session_set(session, "frames_reason", means->frames_reason);
     if (options->placement)
         trace_session_set(session, "placement", placement_name(options->placement->kind));
     if (options->calibration)

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/map64.h"
 #include "base/mem.h"
+#include "topology/frame.h"
 #include "topology/home.h"
 
 #include <errno.h>
@@ -11,9 +12,10 @@
 
 enum {
     AGAIN_NS = 1000000000,
-    BYTES_PER_PAGE = 16 * 2 * 2 + 16, /* slots of a map that is half full and may be growing; the list of new ones */
-    SEEN = 1,                         /* in a value: sampled since it was asked for */
-    TOLD = 2,                         /* its node, in the upper half, is in the trace */
+    BYTES_PER_PAGE =
+        2 * 16 * 2 * 2 + 16, /* slots of maps that are half full and may be growing; the list of new ones */
+    SEEN = 1,                /* in a value: sampled since it was asked for */
+    TOLD = 2,                /* its node, in the upper half, is in the trace */
 };
 
 struct fresh_page {
@@ -23,7 +25,8 @@ struct fresh_page {
 struct watched {
     uint32_t pid;
     bool gone;
-    struct map64 pages; /* page number, to node << 32 | flags */
+    struct map64 pages;  /* page number, to node << 32 | flags */
+    struct map64 frames; /* page number, to the frame that was told */
     array_of(struct fresh_page) fresh;
 };
 
@@ -36,6 +39,8 @@ struct homes {
     uint64_t asked_again;
     array_of(uint64_t) addresses;
     array_of(int32_t) nodes;
+    array_of(uint64_t) frames;
+    bool asks_nodes, asks_frames;
 };
 
 bool homes_wanted(const struct topology *topology, struct error *err)
@@ -51,10 +56,12 @@ bool homes_wanted(const struct topology *topology, struct error *err)
     return home_query(getpid(), &page, 1, &node, err) == 0;
 }
 
-struct homes *homes_new(struct sink *sink, size_t memory)
+struct homes *homes_new(struct sink *sink, size_t memory, bool nodes, bool frames)
 {
     struct homes *homes = mem_zalloc(sizeof *homes);
     homes->sink = sink;
+    homes->asks_nodes = nodes;
+    homes->asks_frames = frames;
     homes->most = memory / BYTES_PER_PAGE;
     homes->shift = (unsigned)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
     return homes;
@@ -64,6 +71,7 @@ static void forget_pages(struct homes *homes, struct watched *watched)
 {
     homes->pages -= watched->pages.count;
     map64_free(&watched->pages);
+    map64_free(&watched->frames);
     array_free(&watched->fresh);
 }
 
@@ -80,6 +88,7 @@ void homes_free(struct homes *homes)
     map64_free(&homes->by_pid);
     array_free(&homes->addresses);
     array_free(&homes->nodes);
+    array_free(&homes->frames);
     free(homes);
 }
 
@@ -117,12 +126,43 @@ static bool query(struct homes *homes, struct watched *watched, uint64_t now)
     return false;
 }
 
+/* Of homes->addresses: those that are new or lie elsewhere than they did. */
+static void tell_frames(struct homes *homes, struct watched *watched, uint64_t now)
+{
+    struct error err;
+    size_t count = homes->addresses.count;
+    if (!homes->asks_frames || count == 0)
+        return;
+    array_reserve(&homes->frames, count);
+    if (frame_query((pid_t)watched->pid, homes->addresses.items, count, homes->frames.items, &err) < 0) {
+        watched->gone = watched->gone || !homes->asks_nodes; /* else that question finds it out */
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint64_t page = homes->addresses.items[i], physical = homes->frames.items[i];
+        uint64_t *told = physical ? map64_insert(&watched->frames, page >> homes->shift, NULL) : NULL;
+        if (!told || *told == physical)
+            continue;
+        *told = physical;
+        struct event event = {.time = now, .pid = watched->pid, .tid = watched->pid, .kind = EVENT_FRAME};
+        event.frame = (struct event_frame){page, physical};
+        sink_put(homes->sink, &event);
+    }
+}
+
 static void ask_fresh(struct homes *homes, struct watched *watched, uint64_t now)
 {
     homes->addresses.count = 0;
     array_each (&watched->fresh, struct fresh_page, fresh)
         array_push(&homes->addresses, fresh->page << homes->shift);
-    if (watched->gone || homes->addresses.count == 0 || !query(homes, watched, now))
+    if (watched->gone || homes->addresses.count == 0)
+        return;
+    tell_frames(homes, watched, now);
+    if (!homes->asks_nodes) {
+        watched->fresh.count = 0;
+        return;
+    }
+    if (!query(homes, watched, now))
         return;
     uint64_t unknown = 0;
     for (size_t i = 0; i < watched->fresh.count; i++) {
@@ -169,10 +209,15 @@ void homes_sample(struct homes *homes, uint32_t pid, uint64_t addr, uint64_t tim
 static void ask_again(struct homes *homes, struct watched *watched, uint64_t now)
 {
     homes->addresses.count = 0;
-    for (size_t i = 0; i < watched->pages.capacity; i++)
-        if (watched->pages.keys[i] != MAP64_EMPTY && (watched->pages.values[i] & SEEN))
-            array_push(&homes->addresses, watched->pages.keys[i] << homes->shift);
-    if (homes->addresses.count == 0 || !query(homes, watched, now))
+    for (size_t i = 0; i < watched->pages.capacity; i++) {
+        if (watched->pages.keys[i] == MAP64_EMPTY || !(watched->pages.values[i] & SEEN))
+            continue;
+        array_push(&homes->addresses, watched->pages.keys[i] << homes->shift);
+        if (!homes->asks_nodes)
+            watched->pages.values[i] &= ~(uint64_t)SEEN;
+    }
+    tell_frames(homes, watched, now);
+    if (homes->addresses.count == 0 || !homes->asks_nodes || !query(homes, watched, now))
         return;
     for (size_t i = 0; i < homes->addresses.count; i++) {
         int32_t node = homes->nodes.items[i];

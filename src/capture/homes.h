@@ -13,7 +13,8 @@ struct homes;
  * not answer, with code 0 when it would. */
 bool homes_wanted(const struct topology *topology, struct error *err);
 
-struct homes *homes_new(struct sink *sink, size_t memory);
+/* `nodes`: asks for homes; `frames`: asks for frames of physical memory too (topology/frame.h), appends EVENT_FRAME. */
+struct homes *homes_new(struct sink *sink, size_t memory, bool nodes, bool frames);
 void homes_free(struct homes *homes);
 
 void homes_sample(struct homes *homes, uint32_t pid, uint64_t addr, uint64_t time);

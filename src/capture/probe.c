@@ -1,5 +1,7 @@
 #include "capture/probe.h"
 
+#include "topology/frame.h"
+
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -64,4 +66,11 @@ int probe_explain_perf(int code, struct error *err)
     default:
         return error_set(err, code, "perf_event_open: %s", strerror(-code));
     }
+}
+
+void probe_frames(struct capture_means *means)
+{
+    struct error why = {0};
+    means->frames = frame_allowed(&why) == 0;
+    snprintf(means->frames_reason, sizeof means->frames_reason, "%.255s", why.text);
 }

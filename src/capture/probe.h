@@ -13,14 +13,18 @@ struct capture_means {
     bool faults;    /* first touch from page faults, else from the samples */
     bool homes;     /* the kernel is asked for pages' homes */
     bool homes_refused;
+    bool frames;               /* and for their frames of physical memory */
     enum sample_source source; /* SOURCE_SOFT unless hardware samples */
     char hardware[320];        /* which events sample, or "" */
     char hardware_reason[320]; /* why none does, or "" */
-    char tick_reason[256], faults_reason[256], homes_reason[256];
+    char tick_reason[256], faults_reason[256], homes_reason[256], frames_reason[256];
 };
 
 /* Whether the tick can come from perf_event_open; `err` says why not. */
 bool probe_perf_tick(struct error *err);
+
+/* Whether the kernel tells frames of physical memory: fills frames and frames_reason. */
+void probe_frames(struct capture_means *means);
 
 /* The message for a perf_event_open that failed with `code`. Returns it. */
 int probe_explain_perf(int code, struct error *err);

@@ -102,6 +102,7 @@ static int find_means(struct recorder *recorder, struct error *err)
     means->homes_refused = why.code != 0;
     if (means->homes_refused)
         snprintf(means->homes_reason, sizeof means->homes_reason, "%.255s", why.text);
+    probe_frames(means);
     return 0;
 }
 
@@ -170,8 +171,8 @@ static void connect_sources(struct recorder *recorder)
     counter_clock_start(&recorder->clock, !(recorder->region.map->config.flags & WIRE_COUNTER_IS_CPU));
     process_table_init(&recorder->processes, &recorder->sink, memory / 16);
     recorder->processes.first = (uint32_t)recorder->launch.pid;
-    if (recorder->means.homes)
-        recorder->homes = homes_new(&recorder->sink, memory / 32);
+    if (recorder->means.homes || (recorder->means.frames && recorder->options->output))
+        recorder->homes = homes_new(&recorder->sink, memory / 32, recorder->means.homes, recorder->means.frames);
     if (recorder->options->output)
         recorder->maps = capture_maps_new(&recorder->sink, &recorder->processes, memory / 32);
     if (recorder->homes || recorder->maps)

@@ -79,6 +79,7 @@ static int find_means(struct system_recorder *recorder, struct error *err)
     recorder->means.homes = homes_wanted(options->topology, &why);
     recorder->means.homes_refused = why.code != 0;
     snprintf(recorder->means.homes_reason, sizeof recorder->means.homes_reason, "%.255s", why.text);
+    probe_frames(&recorder->means);
     return 0;
 }
 
@@ -120,7 +121,7 @@ static void connect_sources(struct system_recorder *recorder)
     process_table_init(&recorder->processes, &recorder->sink, memory / 16);
     running_init(&recorder->running, &recorder->processes);
     if (recorder->means.homes) {
-        recorder->homes = homes_new(&recorder->sink, memory / 32);
+        recorder->homes = homes_new(&recorder->sink, memory / 32, true, recorder->means.frames);
         listener.sample = listen_sample;
     }
     hw_record_connect(recorder->hardware, &recorder->sink, &recorder->processes, &listener, &recorder->clock);

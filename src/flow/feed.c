@@ -89,6 +89,9 @@ void flow_feed(struct flow *flow, const struct event *event)
     case EVENT_HOME:
         live_sample_home(flow, process, event);
         break;
+    case EVENT_FRAME:
+        *map64_insert(&process->frames, event->frame.page >> PAGES_SHIFT, NULL) = event->frame.physical;
+        break;
     case EVENT_PAGE:
         live_page_add(flow, process, event);
         break;

@@ -237,6 +237,8 @@ struct flow_page {
 int flow_each_page(const struct flow *flow, void (*visit)(void *context, const struct flow_page *page), void *context,
                    struct error *err);
 uint64_t flow_page_count(const struct flow *flow);
+/* The frame of physical memory that a page was last seen in, or 0. */
+uint64_t flow_page_frame(const struct flow *flow, uint32_t process, uint64_t page);
 uint64_t flow_pages_without_thread(const struct flow *flow); /* of those */
 
 /* The raw chain of a stack, and its frames with names (inlines expanded), innermost first. */

@@ -76,6 +76,8 @@ static void row_of(const struct flow *flow, const struct event *event, struct fl
         row->thread = live_thread_at(flow, event->pid, event->tid, page->until);
     row->process =
         row->thread != FLOW_NONE ? flow->threads.items[row->thread].process : process_at(flow, event->pid, page->until);
+    if (row->physical == 0)
+        row->physical = flow_page_frame(flow, row->process, row->page);
     row->object = object_of(flow, row, page->ordinal);
     row->home = home_of(flow, row, page->ordinal);
 }
@@ -96,6 +98,14 @@ int flow_each_page(const struct flow *flow, void (*visit)(void *context, const s
         visit(context, &page);
     }
     return got;
+}
+
+uint64_t flow_page_frame(const struct flow *flow, uint32_t process, uint64_t page)
+{
+    if (process >= flow->processes.count)
+        return 0;
+    const uint64_t *frame = map64_find(&flow->processes.items[process]->frames, page >> PAGES_SHIFT);
+    return frame ? *frame : 0;
 }
 
 uint64_t flow_page_count(const struct flow *flow)

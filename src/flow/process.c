@@ -257,6 +257,7 @@ void live_process_free(struct process *process)
     addrtree_free(&process->locals);
     live_module_list_drop(process->modules);
     map64_free(&process->stack_ids);
+    map64_free(&process->frames);
     map64_free(&process->waiting);
     map64_free(&process->clones);
     pages_free(&process->pages);

@@ -124,6 +124,7 @@ struct process {
     const struct process *origin; /* parent or former image: knows the numbers this one began with */
     struct pages pages;
     struct touches touches;
+    struct map64 frames;  /* page number -> address of its frame, the last that was told */
     struct map64 waiting; /* page -> first waiting sample + 1 */
     struct map64 clones;  /* parent's record -> own copy */
     uint64_t last_fork;   /* records born up to then may be known to a child */

@@ -67,7 +67,7 @@ struct dump *dump_open(const nlens_session_options *options, struct error *err)
     if (!dump->sink.writer)
         goto fail;
     if (means.homes)
-        dump->homes = homes_new(&dump->sink, HOMES_MEMORY);
+        dump->homes = homes_new(&dump->sink, HOMES_MEMORY, true, false);
     return dump;
 fail:
     topology_free(dump->topology);

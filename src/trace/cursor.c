@@ -220,6 +220,16 @@ static bool get_page(struct run_cursor *cursor, struct event_page *page)
     return get_cpus(cursor, page);
 }
 
+static bool get_frame(struct run_cursor *cursor, struct event_frame *frame)
+{
+    uint64_t page, physical;
+    if (!get_difference(cursor, 1, 0, &page) || !get_difference(cursor, 2, 1, &physical))
+        return false;
+    frame->page = rotate_left(page, 12);
+    frame->physical = rotate_left(physical, 12);
+    return true;
+}
+
 static bool get_pool(struct run_cursor *cursor, struct event_pool *pool)
 {
     uint64_t handle, shape;
@@ -255,6 +265,8 @@ bool run_cursor_event(struct run_cursor *cursor, struct event *event)
         return get_home(cursor, &event->home);
     case EVENT_PAGE:
         return get_page(cursor, &event->page);
+    case EVENT_FRAME:
+        return get_frame(cursor, &event->frame);
     case EVENT_LOSS:
         if (!get(cursor, 1, &number) || !get(cursor, 2, &event->loss.count))
             return false;

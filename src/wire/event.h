@@ -28,6 +28,7 @@ enum event_kind {
     EVENT_POOL,       /* a pool, or one of the objects that a function named by the user gave, begins or ends */
     EVENT_POOL_ALLOC, /* such a function gave an object: `alloc`, with the pool it is from */
     EVENT_PAGE,       /* a page was used during an interval, by one thread where that is known (else tid is 0) */
+    EVENT_FRAME,      /* a page was seen to lie in a frame of physical memory */
     EVENT_KINDS
 };
 
@@ -220,6 +221,10 @@ struct event_page {
     const uint64_t *cpus; /* mask of the CPUs that used it: CPU n is bit n % 64 of word n / 64 */
 };
 
+struct event_frame {
+    uint64_t page, physical;
+};
+
 struct event_loss {
     uint8_t cause;
     uint64_t count;
@@ -244,6 +249,7 @@ struct event {
         struct event_home home;
         struct event_loss loss;
         struct event_page page;
+        struct event_frame frame;
     };
 };
 

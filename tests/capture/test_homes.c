@@ -1,5 +1,6 @@
-/* Asking for homes, with a kernel of our own: home_query is defined here. */
+/* Asking for homes, and frames with a kernel of our own: home_query and frame_query are defined here. */
 #include "capture/homes.h"
+#include "topology/frame.h"
 #include "topology/home.h"
 #include "trace/reader.h"
 
@@ -33,6 +34,18 @@ int home_query(pid_t pid, const uint64_t *pages, size_t count, int32_t *nodes, s
     return 0;
 }
 
+static uint64_t moved_by;
+
+int frame_query(pid_t pid, const uint64_t *pages, size_t count, uint64_t *frames, struct error *err)
+{
+    if (answer < 0)
+        return error_set(err, answer, "refused");
+    assert_int_equal(pid, PID);
+    for (size_t i = 0; i < count; i++)
+        frames[i] = pages[i] / (uint64_t)sysconf(_SC_PAGESIZE) == 13 ? 0 : pages[i] + moved_by;
+    return 0;
+}
+
 static uint64_t address(uint64_t page)
 {
     return page * (uint64_t)sysconf(_SC_PAGESIZE) + 123;
@@ -52,7 +65,7 @@ static void new_and_moved_pages_are_told(void **state)
 {
     (void)state;
     struct sink sink = open_sink();
-    struct homes *homes = homes_new(&sink, 1 << 20);
+    struct homes *homes = homes_new(&sink, 1 << 20, true, false);
     for (uint64_t i = 0; i < 30; i++)
         homes_sample(homes, PID, address(10 + i % 4), 100 + i);
     homes_ask(homes, 500);
@@ -95,11 +108,41 @@ static void new_and_moved_pages_are_told(void **state)
     trace_reader_close(reader);
 }
 
+static void frames_are_told_without_nodes(void **state)
+{
+    (void)state;
+    struct sink sink = open_sink();
+    struct homes *homes = homes_new(&sink, 1 << 20, false, true);
+    answer = 0;
+    asked = 0;
+    moved_by = 1 << 30;
+    for (uint64_t i = 0; i < 30; i++)
+        homes_sample(homes, PID, address(10 + i % 4), 100 + i);
+    homes_ask(homes, SECOND);
+    assert_int_equal(sink.counts[EVENT_FRAME], 3);
+    /* The same again is nothing new; another frame is. */
+    homes_sample(homes, PID, address(10), SECOND + 1);
+    homes_ask(homes, (uint64_t)2 * SECOND);
+    assert_int_equal(sink.counts[EVENT_FRAME], 3);
+    moved_by = (uint64_t)2 << 30;
+    homes_sample(homes, PID, address(10), (uint64_t)2 * SECOND + 1);
+    homes_ask(homes, (uint64_t)3 * SECOND);
+    assert_int_equal(sink.counts[EVENT_FRAME], 4);
+    answer = -ESRCH;
+    homes_sample(homes, PID, address(20), (uint64_t)3 * SECOND + 1);
+    homes_ask(homes, (uint64_t)4 * SECOND);
+    assert_int_equal(homes_memory(homes), 0); /* it is gone */
+    assert_int_equal(asked, 0);
+    assert_int_equal(sink.counts[EVENT_HOME] + sink.lost[LOSS_HOME_UNKNOWN], 0);
+    homes_free(homes);
+    trace_writer_close(sink.writer, NULL, NULL);
+}
+
 static void memory_is_bounded(void **state)
 {
     (void)state;
     struct sink sink = open_sink();
-    struct homes *homes = homes_new(&sink, 1 << 16);
+    struct homes *homes = homes_new(&sink, 1 << 16, true, false);
     answer = 0;
     for (uint64_t page = 100; page < 100000; page++) {
         homes_sample(homes, PID, address(page), page);
@@ -129,6 +172,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_and_moved_pages_are_told),
+        cmocka_unit_test(frames_are_told_without_nodes),
         cmocka_unit_test(memory_is_bounded),
     };
     return cmocka_run_group_tests_name("homes", tests, make_path, remove_path);

@@ -80,6 +80,9 @@ static inline void event_line(const struct event *event, char *line, size_t size
         for (unsigned i = 0; i < event->page.cpu_words; i++)
             used += snprintf(line + used, size - (size_t)used, " %llx", NUMBER(event->page.cpus[i]));
         break;
+    case EVENT_FRAME:
+        LINE("%llx %llx", NUMBER(event->frame.page), NUMBER(event->frame.physical));
+        break;
     case EVENT_LOSS:
         LINE("%u %llu", event->loss.cause, NUMBER(event->loss.count));
         break;
