@@ -1,6 +1,7 @@
 #include "compare/figures.h"
 
 #include "analysis/balance.h"
+#include "analysis/findings.h"
 
 #include <stdio.h>
 
@@ -15,6 +16,22 @@ static void take_balance(struct figures *figures, const struct accesses *accesse
         snprintf(figures->critical, sizeof figures->critical, "%.31s",
                  flow_thread(accesses->flow, balance->spread.critical)->name);
     balance_free(balance);
+}
+
+/* Sampled lines are a few of many: two threads are seldom seen on one line, even where they share all of an object. So
+ * objects are asked, and those of which each node keeps to its own part are left out. */
+static int take_mixed(struct figures *figures, const struct flow *flow, struct error *err)
+{
+    struct facts *facts = facts_make(flow, err);
+    if (!facts)
+        return -1;
+    array_each (&facts->objects, const struct facts_subject, subject) {
+        bool looked_at = subject->bursts >= findings_bounds.bursts && subject->parted >= 0;
+        if (looked_at && subject->sharing == SHARING_ALL && subject->parted < findings_bounds.parted)
+            figures->mixed += subject->totals.samples;
+    }
+    facts_free(facts);
+    return 0;
 }
 
 int figures_take(struct figures *figures, const struct flow *flow, const struct figures_options *options,
@@ -42,7 +59,7 @@ int figures_take(struct figures *figures, const struct flow *flow, const struct 
     latency_free(latency);
     take_balance(figures, accesses);
     accesses_free(accesses);
-    return 0;
+    return take_mixed(figures, flow, err);
 }
 
 double figures_remote(const struct figures *figures)

@@ -12,6 +12,7 @@ struct figures {
     uint64_t samples, remote, home_known;
     struct access_tally private_data, shared, cross_node; /* shared: cross_node and same-node together */
     struct access_tally all;
+    uint64_t mixed; /* samples of objects that threads of several nodes use all over, not each its own part */
     uint64_t above[LATENCY_THRESHOLDS]; /* accesses slower than each threshold */
     double deviation, variation;        /* of remote accesses over threads: standard deviation, and by the mean */
     uint32_t threads;

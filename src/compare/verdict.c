@@ -88,6 +88,7 @@ struct figures placed_median(const struct placed *placed, unsigned threshold_cou
     middle.deviation = placed_middle(placed, figure_deviation).median;
     middle.variation = placed_middle(placed, figure_variation).median;
     middle.samples = median_count(placed, offsetof(struct figures, samples));
+    middle.mixed = median_count(placed, offsetof(struct figures, mixed));
     middle.remote = median_count(placed, offsetof(struct figures, remote));
     middle.home_known = median_count(placed, offsetof(struct figures, home_known));
     median_tally(&middle.private_data, placed, offsetof(struct figures, private_data));
@@ -130,9 +131,11 @@ static double part(uint64_t some, uint64_t all)
     return all ? (double)some / (double)all : 0;
 }
 
+/* Accesses to what several nodes share: by the grain that was asked for, or by objects, whichever sees more of it. */
 static double cross_part(const struct figures *figures)
 {
-    return part(figures->cross_node.accesses, figures->private_data.accesses + figures->shared.accesses);
+    double lines = part(figures->cross_node.accesses, figures->private_data.accesses + figures->shared.accesses);
+    return fmax(lines, part(figures->mixed, figures->samples));
 }
 
 /* Shared data that got slower by more than private data did, or is not timed well enough to say. */

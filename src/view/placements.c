@@ -147,6 +147,7 @@ static void put_figures(struct json *json, const struct figures *figures, const 
     put_tally(json, "private", &figures->private_data);
     put_tally(json, "shared", &figures->shared);
     put_tally(json, "cross_node", &figures->cross_node);
+    json_number(json, "shared_by_nodes", figures->mixed);
     json_array(json, "above");
     for (unsigned i = 0; i < run->figures->threshold_count; i++) {
         json_object(json, NULL);

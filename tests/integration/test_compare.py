@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+"""compare: a program under all placements of a pretended machine, and two recordings of programs and their repaired twins."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import nlens
+from nlens import check, note
+
+FOUR = ["--topology", "numa:4 core:2"]
+PATTERNS = "patterns/%s"
+
+
+def compare(*words, status=0, **rest):
+    ended = nlens.run([nlens.NUMALENS, "compare", *words], **rest)
+    assert ended.status == status, ended
+    return ended
+
+
+def placements(program, *options, machine=FOUR, **rest):
+    answer = json.loads(compare("--json", "-q", *machine, *options, "--", "-F", "500", "--", *program, **rest).out)
+    for row in answer["placements"]:
+        note("%-12s %s" % (row["placement"], [round(run["remote_ratio"] or 0, 3) for run in row["runs"]]))
+    note(answer["verdict"]["text"])
+    note(answer["verdict"]["why"])
+    return answer
+
+
+def pattern(name, *words):
+    return [nlens.example(PATTERNS % name), *words]
+
+
+def twin(folder, name, mode, *options):
+    ended = nlens.record(folder, pattern(name, mode), ["-q", "-F", "500", "--topology", "numa:4 core:1", *options],
+                         name="%s-%s.data" % (name, mode))
+    assert ended.status == 0, ended
+    return ended.trace
+
+
+def difference(before, after, *options):
+    return json.loads(compare("--json", *options, before, after).out)
+
+
+@check("placements: remote ratios as each of them implies; the best is named, and why")
+def ratios():
+    answer = placements(pattern("far_initialised", "bad", "--rounds=4000000"), "--repeat", "2", "--same-output")
+    ratio = {row["placement"]: row["median"]["remote_ratio"] for row in answer["placements"]}
+    assert ratio["cluster"] == ratio["mem0-cpu0"] == 0, ratio
+    assert ratio["mem0-cpu1"] == 1, ratio
+    assert abs(ratio["interleave"] - 0.75) < 0.12, ratio
+    # Main fills the array alone, where it lies; then three workers of four are elsewhere.
+    assert 0.45 < ratio["distributed"] < 0.85 and 0.45 < ratio["local"] < 0.85, ratio
+    verdict = answer["verdict"]
+    assert verdict["differ"] and verdict["best"] == ["cluster", "mem0-cpu0"], verdict
+    assert verdict["by"] == "remote accesses" and verdict["problem"] == "distance", verdict
+    assert answer["same_output"] is True and answer["pretended"] is True
+
+
+@check("placements: sharing, imbalance and none explain what they explain")
+def problems():
+    two = ["--topology", "numa:2 core:8"]
+    for program, options, machine, wanted in (
+            (pattern("concurrent_remote", "bad"), "cluster,distributed", FOUR, "sharing"),
+            (pattern("problems", "imbalance"), "cluster,local", two, "imbalance"),
+            (pattern("problems", "none"), "cluster,distributed", two, "none")):
+        verdict = placements(program, "--repeat", "2", "--placements", options, machine=machine)["verdict"]
+        assert verdict["problem"] == wanted, verdict
+        assert verdict["differ"] == (wanted != "none"), verdict
+
+
+@check("placements: each round begins elsewhere; text, --plain and --keep; nothing is left behind otherwise")
+def order():
+    with nlens.Folder() as folder:
+        kept = os.path.join(folder, "kept")
+        program = pattern("far_initialised", "good", "--rounds=1000000")
+        ended = compare("--placements", "cluster,mem0-cpu1,local", "--repeat", "3", "--plain", "--keep", kept, *FOUR,
+                        "--thresholds", "50,200", "--", *program, environment={"TMPDIR": folder})
+        runs = [line.split()[-1] for line in ended.err.decode().splitlines() if "run " in line]
+        assert runs == ["cluster", "mem0-cpu1", "local", "local", "cluster", "mem0-cpu1", "mem0-cpu1", "local", "cluster"], runs
+        text = ended.out.decode()
+        assert "time is without recording" in text and ">50" in text and ">200" in text, text
+        names = ["%s-%d.data" % (name, run) for name in ("cluster", "local", "mem0-cpu1") for run in (1, 2, 3)]
+        assert sorted(os.listdir(kept)) == names
+        assert all(os.stat(os.path.join(kept, name)).st_mode & 0o777 == 0o600 for name in names)
+        assert os.stat(kept).st_mode & 0o777 == 0o700
+        shutil.rmtree(kept)
+        answer = placements(program, "--repeat", "1", "--plain", "--placements", "local", environment={"TMPDIR": folder})
+        assert answer["placements"][0]["runs"][0]["plain_s"] > 0
+        assert "one run" in answer["verdict"]["text"].lower() or "only local" in answer["verdict"]["text"].lower()
+        assert os.listdir(folder) == [], os.listdir(folder)
+
+
+@check("placements: a program that fails, is killed, is missing, or prints something else: said, with the right status")
+def failures():
+    with nlens.Folder() as folder:
+        here = {"environment": {"TMPDIR": folder}}
+        for status, text, words in (
+                (3, b"cluster, run 1: the program ended with status 3", ["--", "sh", "-c", "exit 3"]),
+                (128 + 11, b"killed by signal 11", ["--", "sh", "-c", "kill -SEGV $$"]),
+                (127, b"could not be run", ["--", "/no/such/program"]),
+                (1, b"printed something else", ["--same-output", "--", "sh", "-c", "echo $$"])):
+            ended = compare("-q", *FOUR, *words, status=status, **here)
+            assert text in ended.err and ended.out == b"", ended
+        # The same as without recording: a program that is never recorded fails the same way.
+        ended = compare("-q", "--plain", *FOUR, "--", "/no/such/program", status=1, **here)
+        assert b"cannot be run" in ended.err, ended
+        assert os.listdir(folder) == []
+
+
+@check("placements: every run gets the same standard input, from a pipe and from a file")
+def standard_input():
+    words = ["-q", "--repeat", "2", "--same-output", "--placements", "cluster,local", *FOUR, "--", "cat"]
+    program = ["-q", "--repeat", "2", "--placements", "cluster,local", *FOUR, "--", "sh", "-c", "test $(wc -c) = 70000"]
+    compare(*words, input=b"0123456" * 10000)
+    compare(*program, input=b"0123456" * 10000)
+    with nlens.Folder() as folder:
+        path = os.path.join(folder, "input")
+        with open(path, "wb") as stream:
+            stream.write(b"header\n" + b"0123456" * 10000)
+        with open(path, "rb") as stream:
+            os.lseek(stream.fileno(), 7, os.SEEK_SET)
+            done = subprocess.run([nlens.NUMALENS, "compare", *program], stdin=stream, env=nlens.ENVIRONMENT,
+                                  capture_output=True, timeout=nlens.PATIENCE)
+            assert done.returncode == 0, done.stderr
+
+
+@check("placements: a signal ends the program, the comparison, and leaves nothing behind")
+def interrupted():
+    with nlens.Folder() as folder:
+        mark = os.path.join(folder, "mark")
+        os.mkdir(os.path.join(folder, "tmp"))
+        process = subprocess.Popen([nlens.NUMALENS, "compare", "-q", *FOUR, "--", "sh", "-c",
+                                    "echo $$ >%s.new; mv %s.new %s; exec sleep 1000" % (mark, mark, mark)],
+                                   env={**nlens.ENVIRONMENT, "TMPDIR": os.path.join(folder, "tmp")},
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        end = time.monotonic() + nlens.PATIENCE
+        while not os.path.exists(mark):
+            assert time.monotonic() < end and process.poll() is None, "it did not start"
+            os.sched_yield()
+        with open(mark) as stream:
+            program = int(stream.read())
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=nlens.PATIENCE)
+        assert process.returncode == -signal.SIGTERM, (process.returncode, err)
+        assert not os.path.exists("/proc/%d" % program), "the program goes on"
+        assert os.listdir(os.path.join(folder, "tmp")) == []
+
+
+@check("placements: a machine of one node has none to compare; record says so too")
+def one_node():
+    program = pattern("far_initialised", "good", "--rounds=100000")
+    ended = compare("--topology", "numa:1 core:4", "--", *program, status=1)
+    assert b"cluster is left out" in ended.err and b"no two placements" in ended.err, ended
+    with nlens.Folder() as folder:
+        ended = nlens.record(folder, program, ["--topology", "numa:1 core:4", "--placement", "cluster"])
+        assert ended.status == 1 and b"--placement cluster" in ended.err, ended
+        ended = nlens.record(folder, program, ["--placement", "everywhere"])
+        assert ended.status == 2 and b"there are cluster" in ended.err, ended
+        ended = nlens.record(folder, program, ["--topology", "numa:2 core:4", "--placement", "mem0-cpu1", "-q"])
+        assert ended.status == 0, ended
+        assert nlens.report(ended.trace)["topology"]["deal"] == "node:1"
+
+
+def register(name, what, gone):
+    @check("recordings of %s and its twin: what changed, and that the finding went away" % name)
+    def proof():
+        with nlens.Folder() as folder:
+            answer = difference(twin(folder, name, "bad"), twin(folder, name, "good"))
+            note(answer["what"])
+            note(answer["proof"])
+            assert what in answer["what"], answer["what"]
+            fates = {(row["pattern"], row["fate"]) for row in answer["findings"]}
+            assert (gone, "gone") in fates, fates
+            assert answer["comparable"] and answer["note"] is None
+            text = compare(os.path.join(folder, name + "-bad.data"), os.path.join(folder, name + "-good.data")).out.decode()
+            assert text.lstrip().startswith(answer["what"].split()[0]) and "gone" in text, text
+
+
+register("far_initialised", "mostly grid (far_initialised.c:", "far-initialised")
+register("concurrent_remote", "mostly table (concurrent_remote.c:", "concurrent-remote")
+register("saturated_node", "they go to other nodes", "saturated-node")
+register("false_sharing", "mostly counters (false_sharing.c:", "false-sharing")
+
+
+@check("recordings of one program, ten pairs: nothing is called real, and findings remain")
+def noise():
+    with nlens.Folder() as folder:
+        for attempt in range(10):
+            pair = [nlens.record(folder, pattern("far_initialised", "bad", "--rounds=4000000"),
+                                 ["-q", "-F", "500", "--topology", "numa:4 core:1"], name=name).trace
+                    for name in ("a.data", "b.data")]
+            answer = difference(*pair)
+            real = [(table, row) for table in ("objects", "sites", "functions", "threads")
+                    for row in answer[table]["rows"] if row["real"]]
+            whole = answer["whole"]
+            assert not real, "try %d: %s" % (attempt + 1, real)
+            assert not whole["remote"]["real"] and not whole["latency"]["real"], whole
+            assert not any(row["real"] for row in whole["homes"]), whole
+            assert {row["fate"] for row in answer["findings"]} == {"remains"}, answer["findings"]
+
+
+@check("recordings: tables, limits and filters")
+def rows():
+    with nlens.Folder() as folder:
+        pair = [twin(folder, "far_initialised", mode) for mode in ("bad", "good")]
+        answer = difference(*pair, "--table", "threads", "--limit", "2")
+        assert "objects" not in answer and len(answer["threads"]["rows"]) == 2 < answer["threads"]["matching"]
+        answer = difference(*pair, "--filter", "kind=heap", "--filter", "min-share=10%")
+        assert [row["name"] for row in answer["objects"]["rows"]] == ["grid"], answer["objects"]
+        assert answer["functions"]["rows"] == []
+        row = answer["objects"]["rows"][0]
+        assert row["before"]["remote_share"] > 0.5 and row["after"]["remote_share"] < 0.05, row
+        assert row["remote"]["real"] and not row["share"]["real"], row
+        everything = compare("--all", "--limit", "0", *pair).out.decode()
+        assert everything.count("worker ") == 8, everything
+        # The same on a machine pretended after the fact, and a file with itself.
+        assert difference(*pair, "--topology", "numa:2 core:4")["before"]["nodes"] == 2
+        same = difference(pair[0], pair[0])
+        assert "did not change" in same["what"], same["what"]
+        assert {row["fate"] for row in same["findings"]} == {"remains"}
+
+
+@check("bad input: files that are none, wrong usage")
+def bad_input():
+    with nlens.Folder() as folder:
+        good = twin(folder, "far_initialised", "good", "--stop-after", "30ms")
+        junk, short = os.path.join(folder, "junk"), os.path.join(folder, "short.data")
+        with open(junk, "wb") as stream:
+            stream.write(b"\x1b[2Jnot a trace" * 100)
+        with open(good, "rb") as whole, open(short, "wb") as stream:
+            stream.write(whole.read()[:-300])
+        for pair in ((junk, good), (good, junk), (os.path.join(folder, "none"), good), (folder, good)):
+            ended = compare(*pair, status=1)
+            assert ended.err and ended.out == b"" and b"\x1b" not in ended.err, ended
+        ended = compare("--json", short, good)
+        assert b"short.data" in ended.err and json.loads(ended.out)["damaged"] == short, ended
+        assert "too few" in difference(good, good)["note"]
+        for words in ([], [good], [good, good, good], ["--"], ["--repeat", "2", good, good], [good, good, "--", "true"],
+                      ["--repeat", "0", "--", "true"], ["--placements", "nowhere", "--", "true"],
+                      ["--placements", "local,local", "--", "true"], ["--grain", "bit", "--", "true"],
+                      ["--thresholds", "3,2", "--", "true"], ["--limit", "2", "--", "true"], ["--table", "x", good, good],
+                      ["--filter", "pid=3", good, good], ["--deal", "packed", good, good],
+                      ["--topology", "nonsense", good, good], ["--", "-o", "x", "--", "true"],
+                      ["--", "--topology", "numa:2", "--", "true"]):
+            ended = compare(*words, status=2)
+            assert ended.err and ended.out == b"", (words, ended)
+
+
+nlens.main()
