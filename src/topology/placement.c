@@ -90,13 +90,13 @@ static void on_one_node(struct placement *placement, const struct topology *topo
     if (bound) {
         placement->memory = PLACEMENT_BOUND;
         placement_set_add(&placement->nodes, (uint32_t)memory);
-        snprintf(placement->text, sizeof placement->text, "threads on the %u CPUs of node %d, memory on node %d",
-                 placement->cpu_count, threads, memory);
+        snprintf(placement->text, sizeof placement->text, "threads on the %u CPU%s of node %d, memory on node %d",
+                 placement->cpu_count, placement->cpu_count == 1 ? "" : "s", threads, memory);
         snprintf(placement->pretend_homes, sizeof placement->pretend_homes, "bind:%d", memory);
     } else {
         snprintf(placement->text, sizeof placement->text,
-                 "threads on the %u CPUs of node %d, memory where it is touched: there too", placement->cpu_count,
-                 threads);
+                 "threads on the %u CPU%s of node %d, memory where it is touched: there too", placement->cpu_count,
+                 placement->cpu_count == 1 ? "" : "s", threads);
     }
     snprintf(placement->pretend_deal, sizeof placement->pretend_deal, "node:%d", threads);
 }
