@@ -10,6 +10,7 @@ import re
 import unicodedata
 
 import nlens
+import page_data
 from nlens import check
 
 TEXTS = [
@@ -155,6 +156,24 @@ def shown(trace, *arguments):
     return ended.out
 
 
+def in_page(trace):
+    """Names travel in base64: nothing of them is markup, and inside is JSON with the names as they are."""
+    page = trace + ".html"
+    ended = nlens.run([nlens.NUMALENS, "report", "--html", page, trace])
+    if b"built without the page" in ended.err:
+        return
+    assert ended.status == 0, ended
+    harmless(ended.out, "stdout of report --html")
+    with open(page, "rb") as stream:
+        content = stream.read()
+    data, = page_data.elements(content)
+    assert b"alert(1)" not in page_data.ELEMENT.sub(b"", content)
+    names = {row["function"] for row in data.tables["functions"]} | {row["name"] for row in data.tables["objects"]}
+    told = json.loads(shown(trace, "functions", "--json"))["functions"]
+    assert {row["function"] for row in told} <= names
+    assert any("<script>alert(1)</script>" in name for name in names), "the test has lost its teeth"
+
+
 def look_at_everything(trace, files, debug):
     for table in ("objects", "sites", "threads", "functions", "processes"):
         for width in (80, 120):
@@ -166,6 +185,7 @@ def look_at_everything(trace, files, debug):
             harmless(shown(trace, problem, "--width", str(width)), problem)
             json.loads(shown(trace, problem, "--json"))
 
+    in_page(trace)
     objects = json.loads(shown(trace, "objects", "--json"))["objects"]
     for row in objects:
         harmless(shown(trace, "object", str(row["id"])), "object %s" % row["id"])
