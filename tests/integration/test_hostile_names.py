@@ -158,7 +158,7 @@ def shown(trace, *arguments):
 
 def in_page(trace):
     """Names travel in base64: nothing of them is markup, and inside is JSON with the names as they are."""
-    page = trace + ".html"
+    page = trace + b".html"
     ended = nlens.run([nlens.NUMALENS, "report", "--html", page, trace])
     if b"built without the page" in ended.err:
         return
