@@ -1,0 +1,170 @@
+/* analysis/run_phases.c - the borders of phases: the segmentation of the run that tells most for what it costs.
+ *
+ * In a phase, bursts fall on (role, thing, read or write) with fixed chances. The shortest description of the run (Rissanen,
+ * MDL) is looked for: each phase costs its chances, half of log2 N bits for each kind that occurs in it, and its border;
+ * and what happens in it costs its entropy. The optimum over all segmentations is found by going over the ends of phases. */
+#include "analysis/run_phases.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_KINDS = 96, MOST_PHASES = 16 };
+
+struct segmenting {
+    const struct phase_counts *counts;
+    uint32_t kinds[MOST_KINDS]; /* the frequent ones; the rest is taken together */
+    uint32_t kind_count;
+    double *total; /* by bin: of all kinds, before it */
+};
+
+struct kind_total {
+    uint32_t kind;
+    double total;
+};
+
+static int by_total(const void *left, const void *right)
+{
+    const struct kind_total *a = left, *b = right;
+    return (a->total < b->total) - (a->total > b->total);
+}
+
+static void find_frequent(struct segmenting *s)
+{
+    size_t width = s->counts->kinds.count;
+    const double *end = s->counts->before + s->counts->bins * width;
+    struct kind_total *totals = mem_alloc((width + 1) * sizeof *totals);
+    s->total = mem_zalloc((s->counts->bins + 1) * sizeof *s->total);
+    for (uint32_t k = 0; k < width; k++)
+        totals[k] = (struct kind_total){k, end[k]};
+    qsort(totals, width, sizeof *totals, by_total);
+    for (; s->kind_count < width && s->kind_count < MOST_KINDS; s->kind_count++)
+        s->kinds[s->kind_count] = totals[s->kind_count].kind;
+    for (uint32_t bin = 0; bin <= s->counts->bins; bin++) {
+        for (size_t k = 0; k < width; k++)
+            s->total[bin] += s->counts->before[bin * width + k];
+    }
+    free(totals);
+}
+
+static double xlogx(double x)
+{
+    return x > 0 ? x * log2(x) : 0;
+}
+
+/* What it costs to describe bins [from, to) as one phase, with the dearer a kind the larger `factor` is. */
+static double cost_of(const struct segmenting *s, uint32_t from, uint32_t to, double factor)
+{
+    size_t width = s->counts->kinds.count;
+    const double *low = s->counts->before + from * width, *high = s->counts->before + to * width;
+    double all = s->total[to] - s->total[from], rest = all, bits = xlogx(all);
+    uint32_t seen = 0;
+    for (uint32_t i = 0; i < s->kind_count; i++) {
+        double count = high[s->kinds[i]] - low[s->kinds[i]];
+        if (count <= 1e-9)
+            continue;
+        bits -= xlogx(count);
+        rest -= count;
+        seen++;
+    }
+    if (rest > 1e-9) {
+        bits -= xlogx(rest);
+        seen++;
+    }
+    return bits + factor * (0.5 * seen * log2(s->total[s->counts->bins] + 2) + log2(s->counts->bins));
+}
+
+/* The first bin of each phase, and the number of bins; how many phases there are. */
+static uint32_t segment(const struct segmenting *s, double factor, uint32_t *borders)
+{
+    uint32_t bins = s->counts->bins, phases = 0;
+    double *best = mem_alloc((bins + 1) * sizeof *best);
+    uint32_t *from = mem_alloc((bins + 1) * sizeof *from);
+    best[0] = 0;
+    for (uint32_t to = 1; to <= bins; to++) {
+        best[to] = INFINITY;
+        for (uint32_t i = 0; i < to; i++) {
+            if (i && s->total[i + 1] == s->total[i]) /* a phase begins with something */
+                continue;
+            double cost = best[i] + cost_of(s, i, to, factor);
+            if (cost < best[to]) {
+                best[to] = cost;
+                from[to] = i;
+            }
+        }
+    }
+    for (uint32_t at = bins; at > 0; at = from[at])
+        phases++;
+    for (uint32_t at = bins, i = phases; at > 0; at = from[at])
+        borders[--i] = from[at];
+    borders[phases] = bins;
+    free(best);
+    free(from);
+    return phases;
+}
+
+static void phase_free(struct phase *phase)
+{
+    free(phase->name);
+    array_free(&phase->uses);
+}
+
+static void find(struct phases *phases, const struct phase_counts *counts)
+{
+    const struct memory_map *map = counts->map;
+    struct segmenting s = {.counts = counts};
+    uint32_t *borders = mem_alloc((counts->bins + 1) * sizeof *borders), count;
+    find_frequent(&s);
+    double factor = 1;
+    while ((count = segment(&s, factor, borders)) > MOST_PHASES)
+        factor *= 2;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t first = (uint64_t)borders[i] * counts->slices_a_bin;
+        uint64_t behind = (uint64_t)borders[i + 1] * counts->slices_a_bin;
+        array_push(&phases->items,
+                   (struct phase){.start = map->start + first * map->slice_ns,
+                                  .end = behind < map->slices ? map->start + behind * map->slice_ns : map->end});
+    }
+    free(borders);
+    free(s.total);
+}
+
+/* What is said in the same words is one phase. */
+static bool join_equal(struct phases *phases)
+{
+    size_t count = 0;
+    bool joined = false;
+    array_each (&phases->items, struct phase, phase) {
+        struct phase *before = count ? &phases->items.items[count - 1] : NULL;
+        if (before && strcmp(before->name, phase->name) == 0) {
+            before->end = phase->end;
+            phase_free(phase);
+            joined = true;
+        } else {
+            phases->items.items[count++] = *phase;
+        }
+    }
+    phases->items.count = count;
+    return joined;
+}
+
+struct phases *phases_find(const struct memory_map *map)
+{
+    struct phases *phases = mem_zalloc(sizeof *phases);
+    struct phase_counts *counts = phase_counts_make(map);
+    find(phases, counts);
+    phases_name(phases, counts);
+    if (join_equal(phases))
+        phases_name(phases, counts);
+    phase_counts_free(counts);
+    return phases;
+}
+
+void phases_free(struct phases *phases)
+{
+    if (!phases)
+        return;
+    array_each (&phases->items, struct phase, phase)
+        phase_free(phase);
+    array_free(&phases->items);
+    free(phases);
+}
