@@ -132,7 +132,12 @@ class Program {
 
   mapColumns(leaves, cells) {
     const tree = treeOf(this.objects.map((o) => o.leaf_count), 0);
-    const threadsOf = this.threads.map((_, t) => this.objects.map((object, o) => ({ object: o, leaves: [...new Set(cells.filter((c) => c.thread === t && c.object === o).map((c) => c.leaf))] })).filter((part) => part.leaves.length > 0));
+    const threadsOf = this.threads.map(() => []);
+    for (const cell of cells) {
+      const parts = threadsOf[cell.thread], part = parts[parts.length - 1];
+      if (!part || part.object !== cell.object) parts.push({ object: cell.object, leaves: [cell.leaf] });
+      else if (part.leaves[part.leaves.length - 1] !== cell.leaf) part.leaves.push(cell.leaf);
+    }
     const gantt = { parent: [NONE], first: [0], leaves: [0], kind: [0], object: [NONE], thread: [NONE] }, ganttLeaf = [], ganttThread = [];
     threadsOf.forEach((parts, t) => {
       const row = gantt.parent.length;

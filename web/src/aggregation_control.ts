@@ -2,7 +2,7 @@
 import { partitionAt } from "./blocks";
 import type { Context } from "./context";
 import { clear, h, svg } from "./dom";
-import { count, percent } from "./format";
+import { percent, plural } from "./format";
 import type { Aggregation } from "./memory_map";
 
 const WIDTH = 168;
@@ -31,7 +31,7 @@ export class AggregationControl {
     const index = partitionAt(aggregation, p), partition = aggregation.partitions[index]!;
     this.marker?.setAttribute("x1", String(p * WIDTH));
     this.marker?.setAttribute("x2", String(p * WIDTH));
-    this.text.textContent = index === 0 ? "every cell" : `${count(partition.blocks)} blocks · ${percent(partition.gain)} simpler · ${percent(partition.loss)} lost`;
+    this.text.textContent = index === 0 ? "every cell" : `${plural(partition.blocks, "block")} · ${percent(partition.gain)} simpler · ${percent(partition.loss)} lost`;
     this.slider.setAttribute("aria-valuetext", this.text.textContent);
   }
 

@@ -27,6 +27,7 @@ export class FlameView implements View {
   private active = 0;
 
   constructor(private readonly context: Context) {
+    new ResizeObserver(() => this.resize()).observe(this.holder);
     this.canvas.addEventListener("pointermove", (event) => this.hover(event));
     this.canvas.addEventListener("pointerleave", () => context.tip.hide());
     this.canvas.addEventListener("click", (event) => {
@@ -50,11 +51,13 @@ export class FlameView implements View {
     this.total = Math.max(1e-9, weight[0] ?? 0);
     if (changed.has("focus") || changed.has("weight")) this.active = 0;
     this.describe(run, state);
-    this.resize();
+    this.draw();
   }
 
   resize(): void {
-    this.width = Math.floor(this.holder.getBoundingClientRect().width) - 14;
+    const width = Math.floor(this.holder.getBoundingClientRect().width) - 14;
+    if (width === this.width) return;
+    this.width = width;
     this.draw();
   }
 

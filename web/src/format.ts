@@ -47,6 +47,7 @@ function trim(value: number, digits: number): string {
 
 export function latency(value: number, unit: string): string {
   if (!value) return "–";
+  if (unit === "ns" && value >= 1e6) return seconds(value / 1e9);
   if (unit === "ns" && value >= 10000) return `${(value / 1000).toFixed(value >= 1e5 ? 0 : 1)} µs`;
   return `${Number(value.toFixed(value < 10 ? 1 : 0))} ${unit}`;
 }

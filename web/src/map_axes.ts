@@ -1,5 +1,6 @@
 /* What stands around a map: time and phases above it, names and hierarchy beside it, lives of objects over it. */
 import { scaleLinear } from "d3-scale";
+import type { Blocks } from "./blocks";
 import { fitText } from "./dom";
 import { address, seconds } from "./format";
 import type { Layout } from "./layout";
@@ -15,6 +16,7 @@ const BOLD = "600 11px system-ui, sans-serif";
 const LINE = 13;
 const TREE_COLUMNS = 4;
 const TREE_STEP = 5;
+const EDGED_BLOCKS = 5000;
 
 export function treeWidth(narrow: boolean): number {
   return narrow ? 0 : TREE_COLUMNS * TREE_STEP + 3;
@@ -191,4 +193,20 @@ export function drawLives(context: CanvasRenderingContext2D, frame: Frame, layou
       context.lineWidth = 1;
     }
   }
+}
+
+/* Thin lines between blocks that are large enough to be looked at one by one. */
+export function drawBlockEdges(context: CanvasRenderingContext2D, frame: Frame, layout: Layout, blocks: Blocks, x: (slice: number) => number): void {
+  if (blocks.count > EDGED_BLOCKS) return;
+  context.strokeStyle = theme().surface;
+  context.globalAlpha = 0.6;
+  context.beginPath();
+  for (let b = 0; b < blocks.count; b++) {
+    const left = x(blocks.first[b]!), right = x(blocks.last[b]! + 1);
+    const top = yOf(frame, layout.top[blocks.firstLane[b]!]!), bottom = yOf(frame, layout.bottom[blocks.lastLane[b]!]!);
+    if (blocks.density[b] === 0 || right - left < 5 || bottom - top < 5) continue;
+    context.rect(Math.round(left) + 0.5, Math.round(top) + 0.5, right - left, bottom - top);
+  }
+  context.stroke();
+  context.globalAlpha = 1;
 }

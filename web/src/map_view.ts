@@ -7,7 +7,7 @@ import { address, bytes, count, latency, percent, plural, seconds } from "./form
 import { attachGestures } from "./gestures";
 import { buildGrid, type Grid } from "./grid";
 import { cartographyLayout, ganttLayout, laneAt, type Layout } from "./layout";
-import { drawLives, drawNames, drawTimeAxis, drawTree, treeNodeAt, treeWidth, type Frame } from "./map_axes";
+import { drawBlockEdges, drawLives, drawNames, drawTimeAxis, drawTree, treeNodeAt, treeWidth, type Frame } from "./map_axes";
 import type { Aggregation, MemoryMap } from "./memory_map";
 import { NONE, type Run } from "./model";
 import { isDark, palette, theme } from "./palette";
@@ -50,6 +50,7 @@ export class MapView {
     this.latencyRange = latencyRange(run);
     this.deep = new DeepZoom(context, run, map, this.layout, () => this.redraw());
     this.attach();
+    new ResizeObserver(() => this.resize()).observe(this.element);
   }
 
   get aggregation(): Aggregation | null {
@@ -63,9 +64,10 @@ export class MapView {
 
   resize(): void {
     const box = this.element.getBoundingClientRect();
-    if (box.width === 0) return;
-    this.width = Math.floor(box.width);
-    this.height = Math.max(120, Math.floor(box.height));
+    const width = Math.floor(box.width), height = Math.max(120, Math.floor(box.height));
+    if (width === 0 || (width === this.width && height === this.height)) return;
+    this.width = width;
+    this.height = height;
     this.draw();
   }
 
@@ -160,6 +162,7 @@ export class MapView {
     context.clip();
     context.imageSmoothingEnabled = false;
     context.drawImage(picture.canvas, x(picture.first), frame.top, x(picture.end) - x(picture.first), frame.height);
+    if (blocks) drawBlockEdges(context, frame, layout, blocks, x);
     context.restore();
   }
 

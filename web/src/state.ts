@@ -81,7 +81,10 @@ export class Store {
   constructor() {
     this.state = decodeState(location.hash);
     window.addEventListener("hashchange", () => {
-      if (encodeState(this.state) !== location.hash && !this.writeTimer) this.apply(decodeState(location.hash));
+      /* Only the reader's own steps come here (links, Back, the address bar): they win over what was not written yet. */
+      clearTimeout(this.writeTimer);
+      this.writeTimer = 0;
+      this.apply(decodeState(location.hash));
     });
   }
 

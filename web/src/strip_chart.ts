@@ -26,6 +26,7 @@ export class StripChart {
       const strip = this.rows()[Math.floor((event.offsetY - HEAD) / ROW)];
       if (strip && this.pick) this.pick(strip);
     });
+    new ResizeObserver(() => this.resize()).observe(this.element);
     if (pick) this.canvas.style.cursor = "pointer";
   }
 
@@ -34,7 +35,9 @@ export class StripChart {
   }
 
   resize(): void {
-    this.width = Math.floor(this.element.getBoundingClientRect().width);
+    const width = Math.floor(this.element.getBoundingClientRect().width);
+    if (width === this.width) return;
+    this.width = width;
     this.draw();
   }
 

@@ -51,6 +51,7 @@ export class Table<T> {
     this.element = h("div", { class: "table" }, this.scroller, this.status);
     this.element.style.setProperty("--columns", options.columns.map((c) => (c.wide ? "minmax(180px, 3fr)" : "minmax(64px, 1fr)")).join(" "));
     this.element.style.setProperty("--columns-narrow", options.columns.filter((c) => !c.minor).map((c) => (c.wide ? "minmax(120px, 2fr)" : "minmax(58px, 1fr)")).join(" "));
+    this.element.style.setProperty("--least", `${options.columns.reduce((sum, c) => sum + (c.wide ? 180 : 72), 0)}px`);
     new ResizeObserver(() => this.fill(true)).observe(this.scroller);
     window.addEventListener("beforeprint", () => this.render(0, Math.min(PRINTED, this.rows.length)));
     window.addEventListener("afterprint", () => this.fill(true));

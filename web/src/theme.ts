@@ -12,14 +12,14 @@ export const light: Theme = {
   page: "#f6f7f9", surface: "#ffffff", raised: "#eef1f5", line: "#d5dbe3",
   text: "#18202b", muted: "#525d6c", accent: "#0a5cb8", onAccent: "#ffffff", focus: "#0a5cb8",
   warnSurface: "#fff3d1", warnText: "#5c4000", badText: "#a8370a", goodText: "#0b6b46", selected: "#dcebfc",
-  private: "#0072b2", shared: "#d55e00", read: "#008b68", write: "#b0388a", local: "#0072b2", remote: "#d55e00", unknown: "#808a97",
+  private: "#0072b2", shared: "#d55e00", read: "#2f8f46", write: "#8a3ab8", local: "#0072b2", remote: "#d55e00", unknown: "#808a97",
 };
 
 export const dark: Theme = {
   page: "#0f131a", surface: "#161c25", raised: "#202833", line: "#313c4a",
   text: "#e8ecf2", muted: "#a3afbf", accent: "#78b7ff", onAccent: "#0b1320", focus: "#9ccbff",
   warnSurface: "#3b2f0d", warnText: "#ffdb86", badText: "#ff9d6e", goodText: "#6fd6a8", selected: "#1d3553",
-  private: "#4aa8e8", shared: "#f08a3c", read: "#2fbf94", write: "#d979bd", local: "#4aa8e8", remote: "#f08a3c", unknown: "#7d8896",
+  private: "#4aa8e8", shared: "#f08a3c", read: "#7ac74f", write: "#b98af5", local: "#4aa8e8", remote: "#f08a3c", unknown: "#7d8896",
 };
 
 /* Text and what it stands on: each pair must have a contrast of 4.5 to 1. */

@@ -1,0 +1,143 @@
+/* The page's arithmetic, without a browser: containers, state, placement, sums. */
+import { container, matmul, saturated } from "./fixture.mjs";
+import { isInstalled, modules } from "./site.mjs";
+import { assert, check, run, skipAll } from "./tap.mjs";
+
+if (!isInstalled()) skipAll("the page was not built: node or npm is missing");
+const m = await modules("container", "model", "state", "layout", "grid", "blocks", "summary", "flame_layout", "selection", "compare_rows", "format", "strips");
+
+const buffer = (bytes) => bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
+const load = (bytes, index = 0) => new m.Run(m.parseContainer(buffer(bytes)), index);
+const sumOf = (values) => Array.from(values).reduce((a, b) => a + b, 0);
+
+check("a container that is none is refused with a sentence", () => {
+  assert.throws(() => m.parseContainer(new ArrayBuffer(4)), /no numalens data/);
+  const wrong = container({}, {});
+  wrong.writeUInt32LE(9, 4);
+  assert.throws(() => m.parseContainer(buffer(wrong)), /version 9/);
+  const short = container({ a: "x".repeat(50) }, { c: ["f64", [1, 2, 3]] });
+  assert.throws(() => m.parseContainer(buffer(short.subarray(0, 30))), /ends early/);
+  assert.throws(() => m.parseContainer(buffer(short.subarray(0, short.length - 8))).column("c"), /ends early/);
+});
+check("columns lie over the buffer and absent ones are null", () => {
+  const read = m.parseContainer(buffer(container({}, { a: ["u8", [1, 2, 3]], b: ["f64", [0.5, 2 ** 50]] })));
+  assert.deepEqual([...read.column("a")], [1, 2, 3]);
+  assert.deepEqual([...read.column("b")], [0.5, 2 ** 50]);
+  assert.equal(read.column("c"), null);
+  assert.equal(read.column("constructor"), null);
+});
+check("a run with nothing in it can be looked at", () => {
+  const empty = load(container({ run: {} }, {}));
+  assert.equal(empty.objects.length, 0);
+  assert.equal(empty.flame, null);
+  assert.ok(empty.duration > 0);
+});
+check("the address keeps the state, and nonsense in it does no harm", () => {
+  const state = m.decodeState("#view=map&time=0.25~1.5&thread=3&colour=latency&p=0.4&query=a%26b%20%C3%BC");
+  assert.deepEqual([state.view, state.time, state.thread, state.colour, state.p, state.query], ["map", [0.25, 1.5], 3, "latency", 0.4, "a&b ü"]);
+  assert.deepEqual(m.decodeState(m.encodeState(state)), state);
+  const odd = m.decodeState("#thread=x&time=5~1&colour=<b>&__proto__=1&nothing=2&p=NaN");
+  assert.deepEqual(odd, m.decodeState(""));
+});
+check("every leaf has its place, in order, and no two overlap", () => {
+  const map = load(saturated()).maps[0];
+  for (const layout of [m.cartographyLayout(map), m.ganttLayout(map)]) {
+    assert.ok(layout.lanes > 0);
+    for (let i = 0; i < layout.lanes; i++) {
+      assert.ok(layout.bottom[i] > layout.top[i]);
+      if (i > 0) assert.ok(layout.top[i] >= layout.bottom[i - 1] - 1e-12);
+      assert.equal(m.laneAt(layout, (layout.top[i] + layout.bottom[i]) / 2), i);
+    }
+    assert.ok(layout.bottom[layout.lanes - 1] <= 1 + 1e-9);
+  }
+});
+check("the Gantt has a row for each thread, with the leaves that it used", () => {
+  const map = load(matmul()).maps[0];
+  const layout = m.ganttLayout(map);
+  assert.deepEqual(layout.rows.map((row) => row.thread), [0, 1, 2]);
+  const grid = m.buildGrid(map, layout, { thread: -1, object: -1, show: "all", colour: "sharing" });
+  assert.equal(grid.count, map.cells);
+});
+check("no access is lost between cells, grid and blocks", () => {
+  const map = load(saturated()).maps[0];
+  const all = sumOf(map.cellReads) + sumOf(map.cellWrites);
+  const layout = m.cartographyLayout(map);
+  const grid = m.buildGrid(map, layout, { thread: -1, object: -1, show: "all", colour: "remote" });
+  assert.ok(Math.abs(sumOf(grid.density.subarray(0, grid.count)) - all) < 1);
+  const pages = new Float64Array(layout.lanes).fill(1);
+  map.cartography.partitions.forEach((partition, index) => {
+    if (index === 0) return;
+    const blocks = m.buildBlocks(map.cartography, index, layout, grid, pages);
+    let sum = 0;
+    for (let b = 0; b < blocks.count; b++) sum += blocks.density[b] * (blocks.lastLane[b] - blocks.firstLane[b] + 1) * (blocks.last[b] - blocks.first[b] + 1);
+    assert.ok(Math.abs(sum - all) < all * 1e-3, `partition ${index}: ${sum} of ${all}`);
+    assert.ok(Math.abs(sumOf(blocks.value) - sumOf(map.cellRemote)) < 1);
+  });
+});
+check("filters leave what they should", () => {
+  const map = load(matmul()).maps[0];
+  const layout = m.cartographyLayout(map);
+  const count = (filter) => sumOf(m.buildGrid(map, layout, { thread: -1, object: -1, show: "all", colour: "access", ...filter }).density);
+  assert.equal(count({ show: "reads" }), sumOf(map.cellReads));
+  assert.equal(count({ show: "writes" }), sumOf(map.cellWrites));
+  const ofThread = Array.from(map.cellThread).reduce((n, thread, i) => n + (thread === 1 ? map.cellReads[i] + map.cellWrites[i] : 0), 0);
+  assert.equal(count({ thread: 1 }), ofThread);
+  assert.ok(count({ object: 1 }) > 0 && count({ object: 1 }) < count({}));
+});
+check("what a block hides is summed by thread and object", () => {
+  const run = load(matmul());
+  const map = run.maps[0], layout = m.cartographyLayout(map);
+  const whole = m.summarise(map, layout, 0, layout.lanes - 1, 0, map.slices - 1, -1, -1);
+  assert.equal(whole.reads + whole.writes, run.totals.samples);
+  assert.equal(whole.threads.size, 3);
+  assert.equal(whole.objects.size, 4);
+  const early = m.summarise(map, layout, 0, layout.lanes - 1, 0, 20, -1, -1);
+  assert.deepEqual([...early.threads.keys()], [0]);
+});
+check("the partition for p is the last that is not above it", () => {
+  const { cartography } = load(matmul()).maps[0];
+  assert.equal(m.partitionAt(cartography, 0), 0);
+  assert.equal(m.partitionAt(cartography, 0.2), 1);
+  assert.equal(m.partitionAt(cartography, 1), cartography.partitions.length - 1);
+});
+check("a selection of time counts only what happened in it", () => {
+  const run = load(matmul());
+  const state = { ...m.decodeState(""), time: [0, 0.4] };
+  const early = m.filtered(run, state);
+  assert.equal(early.active, true);
+  assert.ok(early.threads[0].samples > 0);
+  assert.equal(early.threads[1].samples + early.threads[2].samples, 0);
+  assert.equal(m.filtered(run, m.decodeState("")).active, false);
+});
+check("an object's strips are what its series say", () => {
+  const run = load(matmul());
+  const strips = m.stripsOf(run, "object", 1, "thread");
+  assert.equal(strips.length, 3);
+  assert.equal(strips.reduce((n, strip) => n + m.sum(strip.reads) + m.sum(strip.writes), 0), run.objects[1].samples);
+});
+check("a flame graph's children lie within their parents", () => {
+  const parent = Uint32Array.from([0xffffffff, 0, 0, 1, 1]), weight = [10, 6, 3, 4, 2];
+  const nodes = m.layoutFlame(parent, weight, 0, 0);
+  const by = Object.fromEntries(nodes.map((node) => [node.id, node]));
+  assert.equal(by[1].size, 0.6);
+  for (const id of [3, 4]) assert.ok(by[id].start >= by[1].start - 1e-9 && by[id].start + by[id].size <= by[1].start + by[1].size + 1e-9);
+  const zoomed = m.layoutFlame(parent, weight, 1, 0);
+  assert.equal(zoomed.find((node) => node.id === 1).size, 1);
+  assert.equal(zoomed.find((node) => node.id === 0).above, true);
+  assert.equal(zoomed.find((node) => node.id === 2), undefined);
+});
+check("two runs are matched by name", () => {
+  const pairs = m.matchRows(load(matmul()), load(matmul({}, true), 1), "objects");
+  assert.deepEqual(pairs.map((pair) => pair.name).sort(), ["A", "B", "pids", "result"]);
+  const b = pairs.find((pair) => pair.name === "B");
+  assert.ok(m.remoteShare(b.a) > 0.95 && m.remoteShare(b.b) < 0.6);
+});
+check("numbers are written for people", () => {
+  assert.equal(m.percent(0.987), "99%");
+  assert.equal(m.percent(0.0005), "<0.1%");
+  assert.equal(m.count(1234567), "1\u202f234\u202f567");
+  assert.equal(m.bytes(1536), "1.5 KiB");
+  assert.equal(m.seconds(0.25, 0.5), "250 ms");
+  assert.equal(m.signed(-0.25, m.percent), "−25%");
+});
+await run();
