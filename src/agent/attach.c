@@ -1,6 +1,7 @@
 #include "agent/attach.h"
 
 #include "agent/environment.h"
+#include "agent/lend.h"
 #include "agent/locals.h"
 #include "agent/modules.h"
 #include "agent/process.h"
@@ -152,6 +153,7 @@ static void attach(struct agent_thread *self)
         locals_tell(self);
     if ((agent_region->config.flags & WIRE_TRACK_HEAP) && !real_malloc_is_hooked())
         atomic_fetch_add_explicit(&agent_region->shared.lost[LOSS_HEAP_UNSEEN], 1, memory_order_relaxed);
+    lend_protection();
     switch_on();
 }
 
@@ -178,6 +180,7 @@ static void start_anew(struct agent_thread *self, bool was_inside)
     ring_forget(self);
     stack_forget(self);
     introduce(self, true);
+    lend_protection();
     switch_on();
     if (sampling)
         sampler_start(true);

@@ -120,7 +120,7 @@ void ring_close(struct agent_thread *self)
     atomic_store_explicit(&ring->state, WIRE_RING_CLOSED, memory_order_release);
 }
 
-static void recorder_wake(void)
+void ring_wake_recorder(void)
 {
     struct wire_region *region = agent_region;
     /* Pairs with the recorder's fence between saying that it sleeps and looking at the heads once more. */
@@ -143,7 +143,7 @@ static void *wait_for_room(struct agent_thread *self, uint32_t words)
         room = wire_ring_reserve(&self->producer, words);
         if (room)
             break;
-        recorder_wake();
+        ring_wake_recorder();
         sys_futex_wait(&ring->tail_word, word, WAIT_NS);
         silent = recorder_is_silent() ? silent + 1 : 0;
         if (recorder_stopped() || silent > SILENT_WAITS)
@@ -197,7 +197,7 @@ void ring_check_fill(struct agent_thread *self)
         return;
     }
     self->wake_at = self->producer.head + half / 4;
-    recorder_wake();
+    ring_wake_recorder();
 }
 
 void agent_commit(struct agent_thread *self, uint32_t words)

@@ -65,6 +65,9 @@ static inline uint16_t ring_cpu(void)
     return __builtin_expect(cpu >= 0, 1) ? (uint16_t)cpu : agent_cpu();
 }
 
+/* Wakes the recorder when it sleeps. */
+void ring_wake_recorder(void);
+
 /* The number of this program image; told in each ring. Written at start and after fork, by the only thread there is. */
 extern uint32_t ring_image;
 

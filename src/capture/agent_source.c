@@ -307,7 +307,7 @@ void agent_source_sleep(struct agent_source *source, uint64_t timeout_ns)
     atomic_store(&region->recorder_sleeps, 1);
     /* Pairs with a producer that writes its head and then looks whether we sleep. */
     atomic_thread_fence(memory_order_seq_cst);
-    bool busy = false;
+    bool busy = atomic_load_explicit(&region->offer, memory_order_relaxed) != 0;
     for (uint32_t i = 0; i < source->active_count && !busy; i++) {
         struct ring_state *state = source->active[i];
         uint64_t filled = atomic_load_explicit(&state->ring->head, memory_order_relaxed) - state->tail;

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "capture/custom_spec.h"
+#include "capture/faults/mechanism.h"
 #include "topology/placement.h"
 
 #include <inttypes.h>
@@ -92,6 +93,12 @@ struct trace_session *describe_session(const struct capture_options *options, co
     trace_session_set(session, "frames_reason", means->frames_reason);
     if (options->placement)
         trace_session_set(session, "placement", placement_name(options->placement->kind));
+    if (options->faults) {
+        trace_session_set(session, "mechanism", mechanism_name(means->mechanism));
+        trace_session_set(session, "mechanism_reason", means->mechanism_reason);
+        trace_session_setf(session, "interval_ns", "%" PRIu64, options->interval_ns);
+        trace_session_setf(session, "fault_budget_ppm", "%u", options->fault_budget_ppm);
+    }
     if (options->calibration)
         trace_session_set(session, "calibration", options->calibration);
     if (options->custom_count) {
@@ -168,7 +175,9 @@ void describe_means(struct recorder_result *result, const struct capture_options
     if (options->samples == SAMPLES_NONE)
         snprintf(result->source, sizeof result->source, "none, as wished");
     else if (options->samples == SAMPLES_FAULTS)
-        snprintf(result->source, sizeof result->source, "page faults");
+        snprintf(result->source, sizeof result->source, "page faults: first touches, and again by %s (%s)%s%.500s",
+                 mechanism_name(means->mechanism), mechanism_sees(means->mechanism),
+                 *means->mechanism_reason ? "; " : "", means->mechanism_reason);
     else if (means->source != SOURCE_SOFT)
         snprintf(result->source, sizeof result->source, "%.319s", means->hardware);
     else
@@ -187,4 +196,38 @@ void describe_means(struct recorder_result *result, const struct capture_options
         snprintf(result->notes, sizeof result->notes,
                  "%" PRIu64 " program%s started without the agent (static, setuid, or another environment)",
                  result->untracked, result->untracked == 1 ? "" : "s");
+}
+
+void describe_faults(struct recorder_result *result, const struct capture_options *options,
+                     const struct capture_means *means, const struct faults_totals *totals)
+{
+    result->pages = totals->pages;
+    result->faults = totals->faults;
+    result->mechanism = means->mechanism;
+    if (*result->notes)
+        return;
+    if (totals->unguarded)
+        snprintf(result->notes, sizeof result->notes,
+                 "%" PRIu64
+                 " program%s could not be write-protected (a system call filter, or no descriptor to be had): "
+                 "only first touches show there",
+                 totals->unguarded, totals->unguarded == 1 ? "" : "s");
+    else if (options->mechanism != MECHANISM_NUMA_HINT && *means->mechanism_reason)
+        snprintf(result->notes, sizeof result->notes, "%s; %.500s",
+                 options->mechanism == MECHANISM_NONE ? "only first touches show" : "later reads of a page do not show",
+                 means->mechanism_reason);
+}
+
+void describe_fault_totals(struct trace_session *ending, const struct faults_totals *totals)
+{
+    const struct {
+        const char *key;
+        uint64_t value;
+    } figures[] = {
+        {"faults", totals->faults},          {"pages_told", totals->pages},       {"pages_armed", totals->armed},
+        {"pages_unseen", totals->unseen},    {"rounds_skipped", totals->skipped}, {"unguarded", totals->unguarded},
+        {"fault_cost_ns", totals->fault_ns},
+    };
+    for (unsigned i = 0; i < sizeof figures / sizeof *figures; i++)
+        trace_session_setf(ending, figures[i].key, "%" PRIu64, figures[i].value);
 }

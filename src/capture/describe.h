@@ -3,6 +3,7 @@
 #define NUMALENS_CAPTURE_DESCRIBE_H
 
 #include "capture/agent_source.h"
+#include "capture/faults/faults.h"
 #include "capture/probe.h"
 #include "capture/recorder.h"
 
@@ -20,5 +21,10 @@ void describe_result(struct recorder_result *result, const struct sink *sink, co
 /* Fills result->source and result->notes. */
 void describe_means(struct recorder_result *result, const struct capture_options *options,
                     const struct capture_means *means);
+
+/* The same for page faults: what could not be had, and figures for the trace's last block. */
+void describe_faults(struct recorder_result *result, const struct capture_options *options,
+                     const struct capture_means *means, const struct faults_totals *totals);
+void describe_fault_totals(struct trace_session *ending, const struct faults_totals *totals);
 
 #endif

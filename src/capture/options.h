@@ -21,6 +21,7 @@ enum capture_samples {
     SAMPLES_IBS,
     SAMPLES_SPE
 };
+enum fault_mechanism { MECHANISM_AUTO, MECHANISM_NUMA_HINT, MECHANISM_SOFT_DIRTY, MECHANISM_UFFD_WP, MECHANISM_NONE };
 enum capture_tick { TICK_AUTO, TICK_PERF, TICK_TIMER };
 
 struct capture_options {
@@ -37,6 +38,12 @@ struct capture_options {
     uint64_t period;            /* hardware sources: every so many events; 0: as often as tick_ns and burst say */
     enum capture_samples samples;
     enum capture_tick tick;
+    bool
+        faults; /* pages' use from page faults, beside the samples or (SAMPLES_FAULTS) instead of them: docs/faults.md */
+    enum fault_mechanism mechanism; /* that makes pages fault again */
+    uint64_t interval_ns;           /* how often */
+    uint32_t fault_budget_ppm;      /* of the program's CPU time that this may cost; 1000000: no limit */
+    uint32_t chunks, chunk_pages;   /* of pages kept in memory */
     bool follow;
     const char *sysfs; /* where the machine's PMUs are described; NULL: /sys */
     size_t memory;     /* bytes that the recorder may use in all */

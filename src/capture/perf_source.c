@@ -26,7 +26,8 @@ struct perf_source {
     struct touched touched;
     uint32_t first;
     bool follow;
-    bool as_samples; /* faults are the samples */
+    struct faults *faults; /* or NULL: only first touches are of interest */
+    bool registers;        /* are in the records */
 };
 
 struct fault_record { /* as it lies in the buffer with our sample_type */
@@ -35,6 +36,7 @@ struct fault_record { /* as it lies in the buffer with our sample_type */
     uint32_t pid, tid;
     uint64_t time, addr;
     uint32_t cpu, reserved;
+    uint64_t abi, registers[]; /* abi 0: none */
 };
 
 static int open_ring(struct perf_ring *ring, struct perf_event_attr *attr, pid_t child, int cpu, size_t pages)
@@ -45,6 +47,20 @@ static int open_ring(struct perf_ring *ring, struct perf_event_attr *attr, pid_t
         code = perf_ring_open(ring, attr, child, cpu, pages);
     }
     return code;
+}
+
+/* Those that tell the reading from the writing half of x86-64's string instructions. */
+static void ask_for_registers(struct perf_event_attr *attr, bool wanted)
+{
+#if defined(__x86_64__)
+    enum { SI = 4, DI = 5, SP = 7 }; /* of asm/perf_regs.h */
+    if (wanted) {
+        attr->sample_type |= PERF_SAMPLE_REGS_USER;
+        attr->sample_regs_user = 1 << SI | 1 << DI | 1 << SP;
+    }
+#else
+    (void)attr, (void)wanted;
+#endif
 }
 
 struct perf_source *perf_source_open(pid_t child, const struct capture_options *options, struct error *err)
@@ -69,6 +85,7 @@ struct perf_source *perf_source_open(pid_t child, const struct capture_options *
         .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC_RAW,
     };
+    ask_for_registers(&attr, options->faults);
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
     unsigned count = cpus > 0 ? (unsigned)cpus : 1;
     size_t pages = PAGES_MOST, page = (size_t)sysconf(_SC_PAGESIZE);
@@ -94,7 +111,7 @@ struct perf_source *perf_source_open(pid_t child, const struct capture_options *
     }
     source->first = (uint32_t)child;
     source->follow = options->follow;
-    source->as_samples = options->samples == SAMPLES_FAULTS;
+    source->registers = attr.sample_type & PERF_SAMPLE_REGS_USER;
     touched_init(&source->touched, options->memory / 32);
     tasks_init(&source->tasks, source->first, options->follow);
     return source;
@@ -112,8 +129,12 @@ void perf_source_close(struct perf_source *source)
     free(source);
 }
 
-void perf_source_connect(struct perf_source *source, struct sink *sink, struct process_table *processes)
+void perf_source_connect(struct perf_source *source, struct sink *sink, struct process_table *processes,
+                         struct faults *faults)
 {
+    source->faults = faults;
+    if (faults)
+        faults_process(faults, source->first);
     source->sink = source->tasks.sink = sink;
     source->processes = source->tasks.processes = processes;
 }
@@ -127,27 +148,31 @@ static uint64_t time_of(const struct perf_event_header *record)
     return time;
 }
 
-static void put_sample(struct perf_source *source, const struct fault_record *fault)
+static void tell_fault(struct perf_source *source, const struct fault_record *fault, bool first)
 {
-    struct capture_process *process = process_find(source->processes, fault->pid);
-    struct event event = {.time = fault->time, .pid = fault->pid, .tid = fault->tid, .kind = EVENT_SAMPLE};
-    event.sample = (struct event_sample){
-        .addr = fault->addr,
-        .stack = process ? process_stack(source->processes, process, &fault->ip, 1, true) : 0,
-        .cpu = (uint16_t)fault->cpu,
-        .source = SOURCE_FAULTS,
-        .flags = SAMPLE_FIRST,
-    };
-    sink_put(source->sink, &event);
+    struct direction_registers registers;
+    struct faults_fault told = {.time = fault->time,
+                                .addr = fault->addr,
+                                .ip = fault->ip,
+                                .pid = fault->pid,
+                                .tid = fault->tid,
+                                .cpu = (int)fault->cpu,
+                                .first = first};
+    if (source->registers && fault->header.size >= sizeof *fault + 3 * sizeof *fault->registers && fault->abi) {
+        registers = (struct direction_registers){fault->registers[0], fault->registers[1], fault->registers[2]};
+        told.registers = &registers;
+    }
+    faults_fault(source->faults, &told);
 }
 
 static void take_fault(struct perf_source *source, const struct fault_record *fault)
 {
     if (fault->addr >> KERNEL_BIT || (!source->follow && fault->pid != source->first))
         return;
-    if (source->as_samples)
-        put_sample(source, fault);
-    if (!touched_add(&source->touched, fault->pid, fault->addr))
+    bool first = touched_add(&source->touched, fault->pid, fault->addr);
+    if (source->faults)
+        tell_fault(source, fault, first);
+    if (!first)
         return;
     struct event event = {.time = fault->time, .pid = fault->pid, .tid = fault->tid, .kind = EVENT_TOUCH};
     event.touch = (struct event_touch){.addr = fault->addr, .ip = fault->ip, .cpu = (uint16_t)fault->cpu};
@@ -165,7 +190,7 @@ static void take_map(struct perf_source *source, const struct map_record *map, u
         .map_kind = (uint8_t)proc_map_kind(map->path, map->flags),
         .path = strncmp(map->path, "//anon", 6) == 0 ? "" : map->path,
     };
-    touched_forget(&source->touched, map->pid, map->addr, map->size);
+    perf_source_fresh(source, map->pid, map->addr, map->size);
     tasks_map(&source->tasks, time, map->pid, &kept);
 }
 
@@ -187,14 +212,23 @@ static void take(void *context, unsigned ring, const struct perf_event_header *r
         if (record->misc & PERF_RECORD_MISC_COMM_EXEC) {
             touched_forget_process(&source->touched, comm->pid);
             tasks_exec(&source->tasks, time, comm->pid, comm->name);
+            if (source->faults)
+                faults_exec(source->faults, comm->pid, time);
         }
         break;
     case PERF_RECORD_FORK:
         tasks_fork(&source->tasks, time, task->pid, task->parent_pid, task->pid != task->tid);
+        if (source->faults && task->pid != task->tid)
+            faults_thread(source->faults, task->pid);
+        else if (source->faults && source->follow)
+            faults_process(source->faults, task->pid);
         break;
     case PERF_RECORD_EXIT:
-        if (tasks_exit(&source->tasks, time, task->pid))
-            touched_forget_process(&source->touched, task->pid);
+        if (!tasks_exit(&source->tasks, time, task->pid))
+            break;
+        touched_forget_process(&source->touched, task->pid);
+        if (source->faults)
+            faults_exit(source->faults, task->pid, time);
         break;
     case PERF_RECORD_LOST:
         sink_loss(source->sink, time, source->first, 0, LOSS_PERF, ((const struct lost_record *)record)->lost);
@@ -222,6 +256,8 @@ double perf_source_drain(struct perf_source *source, uint64_t until)
 void perf_source_fresh(struct perf_source *source, uint32_t pid, uint64_t addr, uint64_t size)
 {
     touched_forget(&source->touched, pid, addr, size);
+    if (source->faults)
+        faults_fresh(source->faults, pid, addr, size);
 }
 
 uint64_t perf_source_finish(struct perf_source *source)

@@ -3,6 +3,7 @@
 #define NUMALENS_CAPTURE_PROBE_H
 
 #include "base/error.h"
+#include "capture/options.h"
 #include "wire/event.h"
 
 #include <stdbool.h>
@@ -13,10 +14,12 @@ struct capture_means {
     bool faults;    /* first touch from page faults, else from the samples */
     bool homes;     /* the kernel is asked for pages' homes */
     bool homes_refused;
-    bool frames;               /* and for their frames of physical memory */
-    enum sample_source source; /* SOURCE_SOFT unless hardware samples */
-    char hardware[320];        /* which events sample, or "" */
-    char hardware_reason[320]; /* why none does, or "" */
+    bool frames;                    /* and for their frames of physical memory */
+    enum sample_source source;      /* SOURCE_SOFT unless hardware samples */
+    char hardware[320];             /* which events sample, or "" */
+    char hardware_reason[320];      /* why none does, or "" */
+    enum fault_mechanism mechanism; /* that makes pages fault again; NONE when pages' use is not asked for */
+    char mechanism_reason[1024];    /* why not a better one, or "" */
     char tick_reason[256], faults_reason[256], homes_reason[256], frames_reason[256];
 };
 

@@ -5,6 +5,9 @@
 #include "capture/agent_source.h"
 #include "capture/custom_result.h"
 #include "capture/describe.h"
+#include "capture/faults/faults.h"
+#include "capture/faults/mechanism.h"
+#include "capture/faults/settings.h"
 #include "capture/heartbeat.h"
 #include "capture/homes.h"
 #include "capture/hw_record.h"
@@ -38,7 +41,8 @@ enum {
 #define HURRY_FILLED 0.1
 
 struct recorder {
-    const struct capture_options *options;
+    const struct capture_options *options; /* with a mechanism that was chosen */
+    struct capture_options chosen;
     struct recorder_result *result;
     struct capture_region region;
     struct launch launch;
@@ -47,6 +51,7 @@ struct recorder {
     struct process_table processes;
     struct agent_source *agents;
     struct perf_source *perf;   /* NULL: refused, or not wanted */
+    struct faults *faults;      /* NULL: not wanted */
     struct homes *homes;        /* NULL: nothing to ask, or no answer */
     struct capture_maps *maps;  /* NULL: nothing is kept */
     struct hw_record *hardware; /* NULL: none, or not wanted */
@@ -76,6 +81,20 @@ static void listen_fresh(void *context, uint32_t pid, uint64_t addr, uint64_t si
     perf_source_fresh(recorder->perf, pid, addr, size);
 }
 
+static int choose_mechanism(struct recorder *recorder, struct error *err)
+{
+    struct capture_means *means = &recorder->means;
+    char repaired[256];
+    /* A run that was killed may have left the system's settings changed, whatever this one is for. */
+    if (settings_repair(repaired, sizeof repaired, err) < 0 && recorder->options->faults)
+        return err->code;
+    means->mechanism = MECHANISM_NONE;
+    if (!recorder->options->faults)
+        return 0;
+    return mechanism_choose(recorder->options->mechanism, recorder->options->topology, &recorder->chosen.mechanism,
+                            means->mechanism_reason, sizeof means->mechanism_reason, err);
+}
+
 /* Finds out what can be had here, before the target exists. */
 static int find_means(struct recorder *recorder, struct error *err)
 {
@@ -83,6 +102,10 @@ static int find_means(struct recorder *recorder, struct error *err)
     struct capture_means *means = &recorder->means;
     bool soft = options->samples == SAMPLES_AUTO || options->samples == SAMPLES_SOFT;
     struct error why = {0};
+    int code = choose_mechanism(recorder, err);
+    if (code < 0)
+        return code;
+    means->mechanism = recorder->chosen.mechanism;
     if (hw_record_possible(options) && hw_record_choose(options, &recorder->choice, &why) < 0) {
         if (hw_record_named(options))
             return error_set(err, why.code, "%s", why.text);
@@ -141,12 +164,14 @@ static int open_sources(struct recorder *recorder, struct error *err)
         return 0; /* first touch is of no use to anyone */
     recorder->perf = perf_source_open(recorder->launch.pid, options, &why);
     means->faults = recorder->perf != NULL;
-    if (recorder->perf)
-        return 0;
-    if (options->samples == SAMPLES_FAULTS)
+    if (!recorder->perf && options->samples == SAMPLES_FAULTS && options->mechanism != MECHANISM_UFFD_WP)
         return error_set(err, why.code, "page faults cannot be recorded: %s", why.text);
-    snprintf(means->faults_reason, sizeof means->faults_reason, "%.255s", why.text);
-    return 0;
+    if (!recorder->perf)
+        snprintf(means->faults_reason, sizeof means->faults_reason, "%.255s", why.text);
+    if (!options->faults)
+        return 0;
+    recorder->faults = faults_open(options, recorder->region.map, &recorder->sink, clock_now_ns(), err);
+    return recorder->faults ? 0 : err->code;
 }
 
 static int open_trace(struct recorder *recorder, struct error *err)
@@ -178,7 +203,7 @@ static void connect_sources(struct recorder *recorder)
     if (recorder->homes || recorder->maps)
         listener.sample = listen_sample;
     if (recorder->perf) {
-        perf_source_connect(recorder->perf, &recorder->sink, &recorder->processes);
+        perf_source_connect(recorder->perf, &recorder->sink, &recorder->processes, recorder->faults);
         listener.fresh = listen_fresh;
     }
     if (recorder->hardware)
@@ -269,6 +294,8 @@ static void drain_kernel(struct recorder *recorder, uint64_t now)
     recorder->kernel_drained = now;
     /* Agents' records of `now` and before are drained: their news of new memory came before its first touch. */
     recorder->filled = recorder->perf ? perf_source_drain(recorder->perf, now) : 0;
+    if (recorder->faults)
+        faults_reach(recorder->faults, now);
     if (recorder->hardware) {
         double filled = hw_record_drain(recorder->hardware, now);
         recorder->filled = filled > recorder->filled ? filled : recorder->filled;
@@ -300,6 +327,8 @@ static void drain_until_end(struct recorder *recorder)
         uint64_t now = clock_now_ns();
         atomic_store_explicit(&recorder->region.map->heartbeat_ns, now, memory_order_relaxed);
         ended = target_ended(recorder);
+        if (recorder->faults)
+            faults_serve(recorder->faults, now);
         size_t bytes = agent_source_drain(recorder->agents, now);
         recorder->drained += bytes;
         drain_kernel(recorder, now);
@@ -321,6 +350,8 @@ static void drain_until_end(struct recorder *recorder)
         perf_source_drain(recorder->perf, UINT64_MAX);
         recorder->result->untracked = perf_source_finish(recorder->perf);
     }
+    if (recorder->faults)
+        faults_finish(recorder->faults, clock_now_ns());
 }
 
 static void finish(struct recorder *recorder)
@@ -339,7 +370,15 @@ static void finish(struct recorder *recorder)
     describe_result(result, &recorder->sink, agent_source_totals(recorder->agents), &recorder->usage);
     result->processes = recorder->processes.started;
     describe_means(result, recorder->options, &recorder->means);
+    if (recorder->faults) {
+        struct faults_totals totals = faults_totals(recorder->faults);
+        describe_faults(result, recorder->options, &recorder->means, &totals);
+    }
     struct trace_session *ending = describe_ending(result, &recorder->sink, agent_source_totals(recorder->agents));
+    if (recorder->faults) {
+        struct faults_totals totals = faults_totals(recorder->faults);
+        describe_fault_totals(ending, &totals);
+    }
     if (recorder->pause.wanted) {
         uint64_t until = recorder->pause.stopped ? recorder->pause.stopped : now;
         trace_session_setf(ending, "sampled_from_ns", "%" PRIu64,
@@ -358,7 +397,8 @@ static void finish(struct recorder *recorder)
 
 int recorder_run(const struct capture_options *options, struct recorder_result *result, struct error *err)
 {
-    struct recorder recorder = {.options = options, .result = result, .region.fd = -1, .launch = {-1, -1, -1}};
+    struct recorder recorder = {.chosen = *options, .result = result, .region.fd = -1, .launch = {-1, -1, -1}};
+    recorder.options = &recorder.chosen;
     *result = (struct recorder_result){0};
     int code = start(&recorder, err);
     if (code == 0) {
@@ -369,6 +409,7 @@ int recorder_run(const struct capture_options *options, struct recorder_result *
     }
     signals_release();
     heartbeat_stop(&recorder.heartbeat);
+    faults_close(recorder.faults);
     perf_source_close(recorder.perf);
     hw_record_close(recorder.hardware);
     homes_free(recorder.homes);

@@ -11,9 +11,11 @@ struct recorder_result {
     bool hardware;      /* the processor took the samples */
     bool never_sampled; /* what samples should have begun with did not come */
     uint64_t samples, objects, threads, processes;
-    uint64_t untracked; /* programs that no agent spoke for */
-    uint64_t bytes;     /* of the file */
-    uint64_t drops;     /* things lost that weigh: see recorder.c */
+    uint64_t pages, faults;         /* pages' use as told, and faults seen; 0 when not asked for */
+    enum fault_mechanism mechanism; /* that made pages fault again */
+    uint64_t untracked;             /* programs that no agent spoke for */
+    uint64_t bytes;                 /* of the file */
+    uint64_t drops;                 /* things lost that weigh: see recorder.c */
     uint64_t duration_ns, target_cpu_ns, recorder_cpu_ns, handler_ns;
     char source[768];           /* which sampler is in force and why */
     char notes[640];            /* what could not be had, one line each; "" when nothing */

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "capture/counter.h"
+#include "capture/faults/mechanism.h"
 #include "topology/placement.h"
 
 #include <errno.h>
@@ -39,6 +40,10 @@ static void configure(struct wire_config *config, const struct capture_options *
         config->flags |= WIRE_FOLLOW_CHILDREN;
     if (!perf_tick)
         config->flags |= WIRE_TICK_TIMER_ONLY;
+    if (options->faults && options->mechanism == MECHANISM_UFFD_WP) {
+        config->flags |= WIRE_LEND_PROTECTION;
+        config->filters = mechanism_filters();
+    }
     if (options->placement)
         configure_deal(config, options->placement);
     config->burst = options->burst;

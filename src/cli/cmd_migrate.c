@@ -5,7 +5,7 @@
 #include "capture/signals.h"
 #include "cli/sampling_options.h"
 #include "migrate/attach.h"
-#include "migrate/procfs.h"
+#include "capture/procfs.h"
 #include "migrate/run.h"
 #include "migrate/tell.h"
 

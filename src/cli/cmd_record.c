@@ -3,6 +3,7 @@
 
 #include "calibrate/calibrate.h"
 #include "capture/custom_spec.h"
+#include "capture/faults/mechanism.h"
 #include "capture/recorder.h"
 #include "capture/signals.h"
 #include "capture/system_recorder.h"
@@ -27,6 +28,11 @@ enum {
     KEY_START,
     KEY_STOP,
     KEY_NO_CALIBRATION,
+    KEY_FAULTS,
+    KEY_INTERVAL,
+    KEY_MECHANISM,
+    KEY_CHUNKS,
+    KEY_CHUNK_PAGES,
     KEY_PLACEMENT,
 };
 
@@ -42,15 +48,21 @@ static const struct argp_option option_table[] = {
     {"no-calibration", KEY_NO_CALIBRATION, 0, 0,
      "do not keep what loads take without load (docs/calibration.md); the first recording since boot measures it", 3},
     {"frames", KEY_FRAMES, "N", 0, "call chains of at most N frames (32)", 3},
-    {0, 0, 0, 0, "Allocators of the program's own (docs/custom-allocators.md):", 4},
-    {"alloc-fn", KEY_ALLOC_FN, "NAME:HOW", 0, "a function that allocates, such as my_alloc:size=1", 4},
-    {"free-fn", KEY_FREE_FN, "NAME:HOW", 0, "a function that frees, such as my_free:ptr=1", 4},
+    {0, 0, 0, 0, "Pages that are used, from page faults (docs/faults.md):", 4},
+    {"faults", KEY_FAULTS, 0, 0, "note them beside the samples; --source faults notes nothing else", 4},
+    {"interval", KEY_INTERVAL, "TIME", 0, "pages fault again after this time (50ms)", 4},
+    {"mechanism", KEY_MECHANISM, "WHICH", 0, "that makes them: auto, numa-hint, soft-dirty, uffd-wp, none", 4},
+    {"chunks", KEY_CHUNKS, "N", 0, "pages of at most N threads are kept until their interval is over (1024)", 4},
+    {"chunk-pages", KEY_CHUNK_PAGES, "N", 0, "and at most N pages of each (16384)", 4},
+    {0, 0, 0, 0, "Allocators of the program's own (docs/custom-allocators.md):", 6},
+    {"alloc-fn", KEY_ALLOC_FN, "NAME:HOW", 0, "a function that allocates, such as my_alloc:size=1", 6},
+    {"free-fn", KEY_FREE_FN, "NAME:HOW", 0, "a function that frees, such as my_free:ptr=1", 6},
     {"pool-fn", KEY_POOL_FN, "NAME:HOW", 0,
-     "a function of pools, such as my_destroy:destroy,pool=1; or a ready set: apr", 4},
-    {0, 0, 0, 0, "The command itself:", 6},
-    {"memory", KEY_MEMORY, "MIB", 0, "that the recorder may use (64)", 6},
-    {"quiet", 'q', 0, 0, "say nothing but errors", 6},
-    {"verbose", 'v', 0, 0, "say more at the end", 6},
+     "a function of pools, such as my_destroy:destroy,pool=1; or a ready set: apr", 6},
+    {0, 0, 0, 0, "The command itself:", 7},
+    {"memory", KEY_MEMORY, "MIB", 0, "that the recorder may use (64)", 7},
+    {"quiet", 'q', 0, 0, "say nothing but errors", 7},
+    {"verbose", 'v', 0, 0, "say more at the end", 7},
     {0},
 };
 
@@ -58,6 +70,7 @@ struct wishes {
     struct sampling_options sampling;
     int verbosity;
     bool no_calibration;
+    const char *of_faults; /* an option that was given and is only for them, or NULL */
     const char *placement;
     struct custom_specs custom;
 };
@@ -73,6 +86,7 @@ static void name_function(struct wishes *wishes, enum custom_option option, cons
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
+    static const char *const mechanisms[] = {"auto", "numa-hint", "soft-dirty", "uffd-wp", "none", NULL};
     struct wishes *wishes = state->input;
     struct sampling_options *sampling = &wishes->sampling;
     struct capture_options *options = &sampling->capture;
@@ -112,6 +126,29 @@ static error_t parse(int key, char *text, struct argp_state *state)
         break;
     case KEY_NO_CALIBRATION:
         wishes->no_calibration = true;
+        break;
+    case KEY_FAULTS:
+        options->faults = true;
+        break;
+    case KEY_INTERVAL:
+        options->interval_ns =
+            option_duration(sampling, "--interval", text, 1e6, 1e11, "a time between 1ms and 100s is wanted");
+        wishes->of_faults = "--interval";
+        break;
+    case KEY_MECHANISM:
+        options->mechanism = (enum fault_mechanism)option_choice(
+            sampling, "--mechanism", text, mechanisms, "there are auto, numa-hint, soft-dirty, uffd-wp, none");
+        wishes->of_faults = "--mechanism";
+        break;
+    case KEY_CHUNKS:
+        options->chunks = (uint32_t)option_number(sampling, "--chunks", text, 1, 1e6,
+                                                  "a number of chunks between 1 and 1000000 is wanted");
+        wishes->of_faults = "--chunks";
+        break;
+    case KEY_CHUNK_PAGES:
+        options->chunk_pages = (uint32_t)option_number(sampling, "--chunk-pages", text, 1, 1e7,
+                                                       "a number of pages between 1 and 10000000 is wanted");
+        wishes->of_faults = "--chunk-pages";
         break;
     case KEY_ALLOC_FN:
         name_function(wishes, CUSTOM_ALLOC_FN, text);
@@ -186,11 +223,17 @@ static double percent(uint64_t part, uint64_t whole)
 static void summarise(const struct wishes *wishes, const struct recorder_result *result)
 {
     const char *file = wishes->sampling.capture.output;
-    fprintf(stderr, "numalens record: %" PRIu64 " samples, %" PRIu64 " objects in %s (", result->samples,
-            result->objects, file);
+    fprintf(stderr, "numalens record: ");
+    if (result->faults)
+        fprintf(stderr, "%" PRIu64 " pages in use, from %" PRIu64 " faults, ", result->pages, result->faults);
+    if (wishes->sampling.capture.samples != SAMPLES_FAULTS)
+        fprintf(stderr, "%" PRIu64 " samples, ", result->samples);
+    fprintf(stderr, "%" PRIu64 " objects in %s (", result->objects, file);
     print_size(stderr, result->bytes);
     if (result->hardware)
         fprintf(stderr, "); sampled by the processor");
+    else if (wishes->sampling.capture.samples == SAMPLES_FAULTS)
+        fprintf(stderr, "); pages fault again by %s", mechanism_name(result->mechanism));
     else
         fprintf(stderr, "); sampling took %.1f%% of the program's CPU time",
                 percent(result->handler_ns, result->target_cpu_ns));
@@ -272,6 +315,8 @@ int cmd_record(int argc, char **argv)
     sampling_options_check(sampling);
     if (wishes.placement && (sampling->deal || sampling->homes))
         option_complain(sampling, "--placement", "together with --deal or --homes", "it says both already");
+    if (wishes.of_faults && !options->faults)
+        option_complain(sampling, wishes.of_faults, "without faults", "this is for --source faults or --faults");
     if (options->stop_ns && options->stop_ns <= options->start_ns)
         option_complain(sampling, "--stop-after", "not behind --start-after", "samples must begin before they end");
     check_system(&wishes);

@@ -26,7 +26,7 @@ static const struct argp_option option_table[] = {
     {"frequency", 'F', "HZ", 0, "bursts a second of CPU time of each thread (100)", 2},
     {"period", 'c', "TIME", 0, "instead: mean CPU time between bursts, such as 5ms; or events of the hardware", 2},
     {"burst", KEY_BURST, "K", 0, "accesses a burst (16)", 2},
-    {"budget", KEY_BUDGET, "PERCENT", 0, "of a thread's CPU time that sampling may cost (2)", 2},
+    {"budget", KEY_BUDGET, "PERCENT", 0, "of a thread's CPU time that sampling may cost (2; faults: 5)", 2},
     {0, 0, 0, 0, "What:", 3},
     {"loads", KEY_LOADS, 0, 0, "loads only", 3},
     {"stores", KEY_STORES, 0, 0, "stores only", 3},
@@ -117,6 +117,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
         capture->budget_ppm = (uint32_t)(option_number(options, "--budget", text, 0.01, 100,
                                                        "a percentage between 0.01 and 100 is wanted") *
                                          10000);
+        capture->fault_budget_ppm = capture->budget_ppm;
         break;
     case KEY_LOADS:
     case KEY_STORES:
@@ -134,6 +135,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case KEY_SOURCE:
         capture->samples = (enum capture_samples)option_choice(options, "--source", text, samples,
                                                                "there are auto, pebs, ibs, spe, soft, faults, none");
+        capture->faults |= capture->samples == SAMPLES_FAULTS;
         break;
     case KEY_TICK:
         capture->tick = (enum capture_tick)option_choice(options, "--tick", text, ticks, "there are auto, perf, timer");
@@ -167,6 +169,10 @@ void sampling_options_init(struct sampling_options *options)
                                                      .loads = true,
                                                      .stores = true,
                                                      .latency = true,
+                                                     .interval_ns = 50000000,
+                                                     .fault_budget_ppm = 50000,
+                                                     .chunks = 1024,
+                                                     .chunk_pages = 16384,
                                                      .follow = true,
                                                      .memory = (size_t)64 << 20}};
 }

@@ -1,6 +1,8 @@
 /* doctor/kernel.c - features of the kernel that commands beside `record` build on. */
 #include "doctor/probe.h"
 
+#include "capture/faults/pagemap.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -15,13 +17,6 @@
 
 /* Newer than the headers of long-lived distributions. */
 enum { USER_MODE_ONLY = 1, FEATURE_WP = 1 << 0, FEATURE_WP_ASYNC = 1 << 15, PR_SYSCALL_USER_DISPATCH = 59 };
-
-struct scan_argument { /* struct pm_scan_arg, Linux 6.7 */
-    uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
-    uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
-};
-
-#define SCAN_REQUEST _IOWR('f', 16, struct scan_argument)
 
 static void check_numa_balancing(struct doctor *doctor)
 {
@@ -72,10 +67,11 @@ static struct probe_result try_userfaultfd(void *unused)
 static struct probe_result try_pagemap_scan(void *unused)
 {
     (void)unused;
-    int map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    struct scan_argument argument = {.size = sizeof argument, .category_mask = 1 << 3, .return_mask = 1 << 3};
-    if (map < 0 || ioctl(map, SCAN_REQUEST, &argument) < 0)
-        return (struct probe_result){.error = errno};
+    struct pagemap_range found;
+    struct pagemap_request request = {.category_mask = PAGEMAP_PRESENT, .return_mask = PAGEMAP_PRESENT};
+    int map = pagemap_open((uint32_t)getpid()), code = map < 0 ? map : pagemap_scan(map, &request, &found, 1);
+    if (code < 0)
+        return (struct probe_result){.error = -code};
     return (struct probe_result){0};
 }
 

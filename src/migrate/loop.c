@@ -5,7 +5,7 @@
 #include "base/map64.h"
 #include "base/mem.h"
 #include "migrate/machine.h"
-#include "migrate/procfs.h"
+#include "capture/procfs.h"
 #include "migrate/worker.h"
 
 #include <errno.h>
@@ -127,12 +127,25 @@ static void take_access(struct loop *loop, const struct event *event, uint64_t a
     page_map_add(loop->map, &access);
 }
 
+static uint16_t first_cpu(const struct event_page *page)
+{
+    for (unsigned word = 0; word < page->cpu_words; word++)
+        if (page->cpus[word])
+            return (uint16_t)(word * 64 + (unsigned)__builtin_ctzll(page->cpus[word]));
+    return UINT16_MAX;
+}
+
 static void take(struct loop *loop, const struct event *event)
 {
     switch (event->kind) {
     case EVENT_SAMPLE:
         take_access(loop, event, event->sample.addr, event->sample.cpu, event->sample.flags & SAMPLE_WRITE,
                     event->sample.latency, event->sample.flags & SAMPLE_HAS_LATENCY);
+        break;
+    case EVENT_PAGE: /* first touches among them, but in this interval */
+        for (unsigned write = 0; write < 2; write++)
+            if (write ? event->page.writes : event->page.reads + event->page.unknown)
+                take_access(loop, event, event->page.page, first_cpu(&event->page), write, 0, false);
         break;
     case EVENT_TOUCH: /* a first touch: it says where a pretended page lies, and is no sample of use */
         memory_touch(&loop->memory, event->pid, event->touch.addr, node_of(loop, event, event->touch.cpu), true);
@@ -157,8 +170,12 @@ void loop_event(struct loop *loop, const struct event *event)
     if (!loop->options.topology->pretended)
         take(loop, event);
     else if (event->kind == EVENT_SAMPLE || event->kind == EVENT_TOUCH || event->kind == EVENT_PROCESS_START ||
-             event->kind == EVENT_THREAD_START || event->kind == EVENT_THREAD_EXIT)
-        array_push(&loop->deferred, *event);
+             event->kind == EVENT_THREAD_START || event->kind == EVENT_THREAD_EXIT || event->kind == EVENT_PAGE) {
+        struct event kept = *event;
+        if (event->kind == EVENT_PAGE)
+            kept.page.cpu_words = 0; /* the mask is not ours to keep; a pretended machine has other CPUs */
+        array_push(&loop->deferred, kept);
+    }
 }
 
 static int by_time(const void *a, const void *b)

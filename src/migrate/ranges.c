@@ -2,8 +2,9 @@
 
 #include "base/array.h"
 #include "base/mem.h"
+#include "capture/faults/huge.h"
+#include "capture/procfs.h"
 #include "migrate/page_map.h"
-#include "migrate/procfs.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -68,21 +69,9 @@ void ranges_parse(struct ranges *ranges, FILE *maps, FILE *numa_maps)
         parse_numa_maps(ranges, numa_maps);
 }
 
-static uint64_t read_huge_bytes(void)
-{
-    uint64_t bytes = 0;
-    FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "re");
-    if (!file)
-        return 0;
-    if (fscanf(file, "%" SCNu64, &bytes) != 1 || (bytes & (bytes - 1)))
-        bytes = 0;
-    fclose(file);
-    return bytes;
-}
-
 int ranges_read(struct ranges *ranges, uint32_t pid)
 {
-    *ranges = (struct ranges){.huge_bytes = read_huge_bytes()};
+    *ranges = (struct ranges){.huge_bytes = huge_page_bytes()};
     FILE *maps = procfs_open(pid, "maps"), *numa_maps = procfs_open(pid, "numa_maps");
     int code = maps ? 0 : errno == ENOENT ? -ESRCH : -errno;
     if (maps)
@@ -110,4 +99,9 @@ const struct range *ranges_find(const struct ranges *ranges, uint64_t addr)
             high = middle;
     }
     return low < ranges->count && ranges->items[low].start <= addr ? &ranges->items[low] : NULL;
+}
+
+bool ranges_huge(const struct ranges *ranges, uint32_t pid, const uint64_t *pages, size_t count, bool *huge)
+{
+    return huge_find(pid, ranges->huge_bytes, pages, count, huge);
 }

@@ -9,9 +9,10 @@
 
 #include "base/array.h"
 #include "base/mem.h"
+#include "capture/faults/soft_dirty.h"
 #include "capture/perf_ring.h"
 #include "capture/probe.h"
-#include "migrate/procfs.h"
+#include "capture/procfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RING_PAGES = 16, SOFT_DIRTY_BIT = 55, FAULT_NS = 1000 };
+enum { RING_PAGES = 16, FAULT_NS = 1000 };
 
 struct watched {
     uint32_t tid;
@@ -52,35 +53,6 @@ struct lost_record {
     struct perf_event_header header;
     uint64_t id, lost;
 };
-
-/* Whether a page that was written to is marked so: the bit is always 0 in kernels without. */
-static bool has_soft_dirty(void)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    uint64_t entry = 0;
-    char *memory = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-        return false;
-    *(volatile char *)memory = 1;
-    int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    bool read = fd >= 0 && pread(fd, &entry, sizeof entry, (off_t)((uintptr_t)memory / page * sizeof entry)) ==
-                               (ssize_t)sizeof entry;
-    if (fd >= 0)
-        close(fd);
-    munmap(memory, page);
-    return read && entry >> SOFT_DIRTY_BIT & 1;
-}
-
-static bool clear_soft_dirty(uint32_t pid)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%u/clear_refs", pid);
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    bool cleared = fd >= 0 && write(fd, "4", 1) == 1;
-    if (fd >= 0)
-        close(fd);
-    return cleared;
-}
 
 static int begin(void *context, uint32_t tid, struct error *err)
 {
@@ -158,7 +130,7 @@ static void interval(void *context, bool wanted)
     faults->seen_before = all;
     if (faults->credit_ns > 1e9 * faults->budget)
         faults->credit_ns = 1e9 * faults->budget;
-    faults->armed = wanted && faults->arms && faults->credit_ns >= 0 && clear_soft_dirty(faults->pid);
+    faults->armed = wanted && faults->arms && faults->credit_ns >= 0 && soft_dirty_clear(faults->pid);
 }
 
 static uint64_t cost_ns(void *context)
@@ -188,7 +160,7 @@ int source_faults_open(struct source *source, uint32_t pid, double budget, struc
     faults->pid = pid;
     faults->budget = budget;
     faults->cpu_before = procfs_cpu_ns(pid);
-    faults->arms = has_soft_dirty() && clear_soft_dirty(pid);
+    faults->arms = soft_dirty_works() && soft_dirty_clear(pid);
     bool hints = procfs_numa_balancing() > 0;
     if (begin(faults, pid, err) < 0) {
         close_faults(faults);

@@ -1,7 +1,7 @@
 #include "migrate/survey.h"
 
 #include "base/mem.h"
-#include "migrate/procfs.h"
+#include "capture/procfs.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -35,7 +35,13 @@ enum wire_flag {
     WIRE_COUNTER_IS_CPU = 64,  /* record times are wire_counter(), else CLOCK_MONOTONIC_RAW ns */
     WIRE_JOINED = 128, /* the recorder is in this very process (agent/join.h): threads are sampled when asked to be,
                                   and their ticks end by themselves when it rests for long */
+    WIRE_LEND_PROTECTION = 256, /* agents make a userfaultfd and lend it to the recorder (agent/lend.h) */
 };
+
+/* How that userfaultfd is made: for the kernel to lift protections by itself (WP_ASYNC, Linux 6.7). */
+#define WIRE_UFFD_FLAGS    (02000000 /* O_CLOEXEC */ | 1 /* UFFD_USER_MODE_ONLY */)
+#define WIRE_UFFD_FEATURES ((uint64_t)1 << 15 /* UFFD_FEATURE_WP_ASYNC */)
+#define WIRE_OFFER_NONE    UINT32_MAX
 
 struct wire_config { /* written by the recorder before the target starts, then read only */
     uint32_t flags;
@@ -48,6 +54,7 @@ struct wire_config { /* written by the recorder before the target starts, then r
     uint32_t
         deal_nodes; /* new threads (and forked processes) are dealt over so many sets of CPUs in turn; 0: nowhere */
     uint64_t deal_cpus[WIRE_DEAL_NODES][WIRE_DEAL_WORDS];
+    uint32_t filters;      /* WIRE_LEND_PROTECTION only: system call filters on the recorder */
     uint32_t custom_count; /* functions named by the user: struct wire_custom, right behind struct wire_region */
 };
 
@@ -92,6 +99,8 @@ struct wire_region {
     _Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC_RAW, renewed at least every 100 ms */
     _Atomic uint32_t images;       /* program images started so far */
     _Atomic uint32_t claim_hint;
+    _Atomic uint64_t offer; /* process << 32 | descriptor + 1 (or WIRE_OFFER_NONE); the recorder sets it to 0 again */
+    _Atomic uint32_t offer_word;             /* futex: changes whenever it does */
     _Atomic uint32_t dealt;                  /* threads and processes that have got their turn */
     alignas(64) struct wire_counters shared; /* losses that no ring can tell (atomic adds) */
 };

@@ -1,6 +1,6 @@
-/* migrate/procfs.h - what /proc says of a process and of the kernel's own balancing. */
-#ifndef NUMALENS_MIGRATE_PROCFS_H
-#define NUMALENS_MIGRATE_PROCFS_H
+/* capture/procfs.h - what /proc says of a process and of the kernel's own balancing. */
+#ifndef NUMALENS_CAPTURE_PROCFS_H
+#define NUMALENS_CAPTURE_PROCFS_H
 
 #include "topology/topology.h"
 

@@ -1,4 +1,4 @@
-#include "migrate/procfs.h"
+#include "capture/procfs.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,274 @@
+#include "capture/faults/faults.h"
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/map64.h"
+#include "base/mem.h"
+#include "capture/faults/armer.h"
+#include "capture/faults/instructions.h"
+#include "capture/faults/mechanism.h"
+#include "capture/faults/page_use.h"
+#include "capture/touched.h"
+
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { NO_LIMIT_PPM = 1000000, PENDING_MOST = 1 << 16, WATCHED_MOST = 4096 };
+
+struct watched { /* a process */
+    uint32_t pid;
+    bool lone;       /* never had a second thread */
+    uint64_t cpu_ns; /* of it, when last looked at */
+};
+
+struct pending { /* what arming found, until faults up to then are known */
+    uint32_t pid;
+    struct pagemap_range range;
+};
+
+struct faults {
+    const struct capture_options *options;
+    struct sink *sink;
+    struct page_use *use;
+    struct instructions instructions;
+    struct armer armer; /* .arm NULL: none */
+    bool lends;         /* it is write protection */
+    struct touched armed;
+    array_of(struct watched) watched;
+    array_of(struct pending) pending;
+    uint64_t begin, next, armed_at, armed_before;
+    double credit_ns;
+    struct faults_totals totals;
+};
+
+struct faults *faults_open(const struct capture_options *options, struct wire_region *region, struct sink *sink,
+                           uint64_t now, struct error *err)
+{
+    struct faults *faults = mem_zalloc(sizeof *faults);
+    long cpus = sysconf(_SC_NPROCESSORS_CONF);
+    struct page_use_options use = {.interval_ns = options->interval_ns,
+                                   .begin = now,
+                                   .chunks = options->chunks,
+                                   .chunk_pages = options->chunk_pages,
+                                   .memory = options->memory / 8,
+                                   .cpus = cpus > 0 ? (unsigned)cpus : 1};
+    faults->options = options;
+    faults->sink = sink;
+    faults->begin = faults->armed_before = now;
+    faults->next = now + options->interval_ns;
+    faults->totals.fault_ns = mechanism_fault_ns();
+    if (options->mechanism == MECHANISM_UFFD_WP) {
+        write_protect_open(&faults->armer, region);
+        faults->lends = true;
+    } else if (options->mechanism == MECHANISM_SOFT_DIRTY) {
+        soft_dirty_open(&faults->armer);
+    } else if (options->mechanism == MECHANISM_NUMA_HINT &&
+               numa_hint_open(&faults->armer, options->interval_ns, err) < 0) {
+        free(faults);
+        return NULL;
+    }
+    faults->use = page_use_new(sink, &use);
+    faults->credit_ns = 1e9 * options->fault_budget_ppm / 1e6; /* a second's worth to begin with */
+    touched_init(&faults->armed, options->memory / 32);
+    return faults;
+}
+
+void faults_close(struct faults *faults)
+{
+    if (!faults)
+        return;
+    if (faults->armer.close)
+        faults->armer.close(faults->armer.context);
+    page_use_free(faults->use);
+    instructions_forget(&faults->instructions);
+    touched_free(&faults->armed);
+    array_free(&faults->watched);
+    array_free(&faults->pending);
+    free(faults);
+}
+
+static struct watched *find(struct faults *faults, uint32_t pid)
+{
+    array_each (&faults->watched, struct watched, watched)
+        if (watched->pid == pid)
+            return watched;
+    return NULL;
+}
+
+static uint64_t cpu_time(uint32_t pid)
+{
+    clockid_t clock;
+    struct timespec time;
+    if (clock_getcpuclockid((pid_t)pid, &clock) != 0 || clock_gettime(clock, &time) != 0)
+        return 0;
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+void faults_process(struct faults *faults, uint32_t pid)
+{
+    if (find(faults, pid) || faults->watched.count >= WATCHED_MOST)
+        return;
+    array_push(&faults->watched, (struct watched){.pid = pid, .lone = true, .cpu_ns = cpu_time(pid)});
+}
+
+void faults_thread(struct faults *faults, uint32_t pid)
+{
+    struct watched *watched = find(faults, pid);
+    if (watched)
+        watched->lone = false;
+}
+
+void faults_exec(struct faults *faults, uint32_t pid, uint64_t time)
+{
+    struct watched *watched = find(faults, pid);
+    page_use_tell_process(faults->use, pid, time);
+    instructions_forget(&faults->instructions);
+    touched_forget_process(&faults->armed, pid);
+    if (faults->armer.arm)
+        faults->armer.forget(faults->armer.context, pid, time);
+    if (watched)
+        watched->lone = true;
+}
+
+void faults_exit(struct faults *faults, uint32_t pid, uint64_t time)
+{
+    struct watched *watched = find(faults, pid);
+    page_use_tell_process(faults->use, pid, time);
+    touched_forget_process(&faults->armed, pid);
+    if (faults->armer.arm)
+        faults->armer.forget(faults->armer.context, pid, UINT64_MAX);
+    if (watched)
+        *watched = faults->watched.items[--faults->watched.count];
+}
+
+void faults_fresh(struct faults *faults, uint32_t pid, uint64_t addr, uint64_t size)
+{
+    touched_forget(&faults->armed, pid, addr, size);
+}
+
+void faults_fault(struct faults *faults, const struct faults_fault *fault)
+{
+    struct page_access access = {.time = fault->time,
+                                 .addr = fault->addr,
+                                 .ip = fault->ip >> 63 ? 0 : fault->ip,
+                                 .pid = fault->pid,
+                                 .tid = fault->tid,
+                                 .cpu = fault->cpu,
+                                 .mechanism =
+                                     fault->first || !faults->armer.arm ? PAGE_FIRST_TOUCH : faults->armer.mechanism};
+    access.direction =
+        instructions_direction(&faults->instructions, fault->pid, fault->ip, fault->registers, fault->addr);
+    /* A page that was protected is not any more: nothing to tell at the next look unless it is written again. */
+    if (access.direction == DIRECTION_WRITE && faults->armer.arm)
+        touched_forget(&faults->armed, fault->pid, fault->addr & ~(uint64_t)4095, 4096);
+    page_use_add(faults->use, &access);
+    faults->totals.faults++;
+}
+
+void faults_serve(struct faults *faults, uint64_t now)
+{
+    uint32_t pid = faults->lends ? write_protect_round(&faults->armer, now) : 0;
+    if (pid)
+        faults_process(faults, pid);
+}
+
+static void collect(void *context, uint32_t pid, const struct pagemap_range *range)
+{
+    struct faults *faults = context;
+    if (faults->pending.count < PENDING_MOST)
+        array_push(&faults->pending, (struct pending){pid, *range});
+    else
+        sink_loss(faults->sink, clock_now_ns(), pid, 0, LOSS_MEMORY, (range->end - range->start) / 4096);
+}
+
+/* A page that arming found, was armed before, and is marked written, was written since. When no fault has told so,
+ * because its record was lost or the kernel wrote it, it is told here, without its thread unless there is only one. */
+static void settle(struct faults *faults)
+{
+    uint64_t begin =
+        faults->begin + page_use_interval(faults->use, faults->armed_before) * faults->options->interval_ns;
+    array_each (&faults->pending, struct pending, pending) {
+        const struct watched *watched = find(faults, pending->pid);
+        struct page_written written = {.pid = pending->pid,
+                                       .tid = watched && watched->lone ? pending->pid : 0,
+                                       .begin = begin,
+                                       .until = faults->armed_at,
+                                       .mechanism = faults->armer.mechanism};
+        bool marked = pending->range.categories & (PAGEMAP_WRITTEN | PAGEMAP_SOFT_DIRTY) &&
+                      !(pending->range.categories & PAGEMAP_ZERO);
+        for (uint64_t page = pending->range.start; page < pending->range.end; page += 4096) {
+            if (touched_add(&faults->armed, pending->pid, page) || !marked || !watched)
+                continue;
+            faults->totals.unseen++;
+            page_use_written(faults->use, &written, page);
+        }
+    }
+    page_use_written_over(faults->use);
+    faults->pending.count = 0;
+}
+
+static bool unlimited(const struct faults *faults)
+{
+    return faults->options->fault_budget_ppm >= NO_LIMIT_PPM;
+}
+
+static void earn(struct faults *faults)
+{
+    double share = faults->options->fault_budget_ppm / 1e6, most = 1e9 * share;
+    array_each (&faults->watched, struct watched, watched) {
+        uint64_t cpu = cpu_time(watched->pid);
+        faults->credit_ns += cpu > watched->cpu_ns ? (double)(cpu - watched->cpu_ns) * share : 0;
+        watched->cpu_ns = cpu;
+    }
+    faults->credit_ns = faults->credit_ns > most ? most : faults->credit_ns;
+}
+
+static uint64_t affordable(const struct faults *faults)
+{
+    if (unlimited(faults))
+        return UINT64_MAX;
+    return faults->credit_ns > 0 ? (uint64_t)(faults->credit_ns / (double)faults->totals.fault_ns) : 0;
+}
+
+static void arm(struct faults *faults)
+{
+    earn(faults);
+    faults->armed_before = faults->armed_at ? faults->armed_at : faults->begin;
+    array_each (&faults->watched, struct watched, watched) {
+        uint64_t most = affordable(faults);
+        uint64_t armed = faults->armer.arm(faults->armer.context, watched->pid, most, collect, faults);
+        faults->totals.armed += armed;
+        faults->totals.skipped += armed >= most;
+        faults->credit_ns -= (double)armed * (double)faults->totals.fault_ns;
+    }
+    faults->armer.round(faults->armer.context, affordable(faults));
+    faults->armed_at = clock_now_ns();
+}
+
+void faults_reach(struct faults *faults, uint64_t now)
+{
+    if (faults->pending.count && now >= faults->armed_at)
+        settle(faults);
+    page_use_reach(faults->use, now);
+    if (now < faults->next)
+        return;
+    faults->next = now + faults->options->interval_ns - (now - faults->begin) % faults->options->interval_ns;
+    if (faults->armer.arm)
+        arm(faults);
+}
+
+void faults_finish(struct faults *faults, uint64_t now)
+{
+    if (faults->pending.count)
+        settle(faults);
+    page_use_tell_all(faults->use, now);
+}
+
+struct faults_totals faults_totals(const struct faults *faults)
+{
+    struct faults_totals totals = faults->totals;
+    totals.pages = page_use_totals(faults->use).pages;
+    totals.unguarded = faults->lends ? write_protect_without(&faults->armer) : 0;
+    return totals;
+}

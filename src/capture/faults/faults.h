@@ -1,0 +1,58 @@
+/* capture/faults/faults.h - which pages each thread used in each interval, from page faults: those that happen by
+ * themselves, and those that a mechanism provokes (docs/faults.md). Appends EVENT_PAGE. Used by one thread. */
+#ifndef NUMALENS_CAPTURE_FAULTS_FAULTS_H
+#define NUMALENS_CAPTURE_FAULTS_FAULTS_H
+
+#include "agent/direction.h"
+#include "capture/options.h"
+#include "capture/sink.h"
+#include "wire/region.h"
+
+#include <sys/types.h>
+
+struct faults;
+
+struct faults_fault {
+    uint64_t time, addr, ip;
+    uint32_t pid, tid;
+    int cpu;
+    bool first;                                  /* of this page, as far as is known */
+    const struct direction_registers *registers; /* NULL: not known */
+};
+
+/* options->mechanism is in force: not MECHANISM_AUTO. NULL with `err` when it cannot be. */
+struct faults *faults_open(const struct capture_options *options, struct wire_region *region, struct sink *sink,
+                           uint64_t now, struct error *err);
+
+/* Puts back what was changed. */
+void faults_close(struct faults *faults);
+
+/* What the kernel tells, in order of time. */
+void faults_fault(struct faults *faults, const struct faults_fault *fault);
+void faults_process(struct faults *faults, uint32_t pid);
+void faults_thread(struct faults *faults, uint32_t pid); /* has more than one now */
+void faults_exec(struct faults *faults, uint32_t pid, uint64_t time);
+void faults_exit(struct faults *faults, uint32_t pid, uint64_t time);
+void faults_fresh(struct faults *faults, uint32_t pid, uint64_t addr, uint64_t size);
+
+/* Often: agents may be waiting. */
+void faults_serve(struct faults *faults, uint64_t now);
+
+/* Everything up to `now` was told: ends intervals and arms pages for the next one when it is time to. */
+void faults_reach(struct faults *faults, uint64_t now);
+
+/* No more will come. */
+void faults_finish(struct faults *faults, uint64_t now);
+
+struct faults_totals {
+    uint64_t faults;    /* seen */
+    uint64_t armed;     /* pages made to fault again, where the mechanism counts them */
+    uint64_t unseen;    /* written pages that no fault told of: the mechanism did */
+    uint64_t pages;     /* told, each for one thread and interval */
+    uint64_t skipped;   /* rounds that armed less than all there was, to stay inside the budget */
+    uint64_t unguarded; /* processes that the mechanism could not watch */
+    uint64_t fault_ns;  /* what one costs, as measured at the start */
+};
+struct faults_totals faults_totals(const struct faults *faults);
+
+#endif

@@ -1,0 +1,300 @@
+#include "capture/faults/page_use.h"
+
+#include "base/array.h"
+#include "base/map64.h"
+#include "base/mem.h"
+#include "capture/faults/huge.h"
+#include "capture/faults/pagemap.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PAGE_BYTES = 4096, FRAMES_AT_ONCE = 512 };
+
+struct used {
+    uint64_t page, size, physical, ip;
+    uint32_t reads, writes, unknown;
+    uint32_t order; /* where its CPUs are */
+    uint8_t mechanism;
+};
+
+struct chunk {
+    uint32_t pid, tid;
+    uint64_t begin;     /* of what it holds */
+    struct map64 index; /* page, to its place in `pages` */
+    array_of(struct used) pages;
+    array_of(uint64_t) cpus; /* `words` for each page */
+};
+
+struct page_use {
+    struct sink *sink;
+    struct page_use_options options;
+    unsigned words;
+    uint64_t begin; /* of the current interval */
+    uint64_t huge_bytes;
+    size_t pages_most, pages;
+    array_of(struct chunk *) chunks; /* oldest first */
+    struct map64 by_thread;          /* to struct chunk * */
+    struct chunk *written;           /* or NULL */
+    uint64_t written_until;
+    struct page_use_totals totals;
+};
+
+struct page_use *page_use_new(struct sink *sink, const struct page_use_options *options)
+{
+    struct page_use *use = mem_zalloc(sizeof *use);
+    use->sink = sink;
+    use->options = *options;
+    use->words = (options->cpus + 63) / 64;
+    use->begin = options->begin;
+    use->huge_bytes = huge_page_bytes();
+    /* A page, its CPUs, and a slot of a map that is half full and may be growing. */
+    use->pages_most = options->memory / (sizeof(struct used) + use->words * 8 + 64);
+    use->pages_most = use->pages_most < 64 ? 64 : use->pages_most;
+    return use;
+}
+
+static void free_chunk(struct chunk *chunk)
+{
+    map64_free(&chunk->index);
+    array_free(&chunk->pages);
+    array_free(&chunk->cpus);
+    free(chunk);
+}
+
+void page_use_free(struct page_use *use)
+{
+    if (!use)
+        return;
+    array_each (&use->chunks, struct chunk *, chunk)
+        free_chunk(*chunk);
+    array_free(&use->chunks);
+    map64_free(&use->by_thread);
+    if (use->written)
+        free_chunk(use->written);
+    free(use);
+}
+
+static int compare_pages(const void *left, const void *right)
+{
+    const struct used *one = left, *other = right;
+    return one->page < other->page ? -1 : one->page > other->page;
+}
+
+/* Sizes: parts of one huge page become one, at its beginning. */
+static void merge_huge(struct page_use *use, struct chunk *chunk)
+{
+    size_t count = chunk->pages.count, to = 0;
+    uint64_t *addresses = mem_alloc((count + 1) * sizeof *addresses);
+    bool *huge = mem_zalloc(count + 1);
+    for (size_t i = 0; i < count; i++)
+        addresses[i] = chunk->pages.items[i].page;
+    if (use->huge_bytes)
+        huge_find(chunk->pid, use->huge_bytes, addresses, count, huge);
+    for (size_t i = 0; i < count; i++) {
+        struct used page = chunk->pages.items[i], *last = to ? &chunk->pages.items[to - 1] : NULL;
+        if (huge[i] && page.size < use->huge_bytes)
+            page.size = use->huge_bytes;
+        page.page &= ~(page.size - 1);
+        if (!last || last->page + last->size <= page.page) {
+            chunk->pages.items[to++] = page;
+            continue;
+        }
+        last->reads += page.reads;
+        last->writes += page.writes;
+        last->unknown += page.unknown;
+        for (unsigned word = 0; word < use->words; word++)
+            chunk->cpus.items[last->order * use->words + word] |= chunk->cpus.items[page.order * use->words + word];
+    }
+    chunk->pages.count = to;
+    free(addresses);
+    free(huge);
+}
+
+/* Frames, where the kernel tells them (it shows zeros to those who may not know). */
+static void find_frames(struct chunk *chunk)
+{
+    uint64_t entries[FRAMES_AT_ONCE];
+    int fd = pagemap_open(chunk->pid);
+    if (fd < 0)
+        return;
+    for (size_t i = 0; i < chunk->pages.count;) {
+        uint64_t first = chunk->pages.items[i].page;
+        size_t end = i;
+        while (end < chunk->pages.count && chunk->pages.items[end].page - first < FRAMES_AT_ONCE * PAGE_BYTES)
+            end++;
+        size_t got = pagemap_read(fd, first, entries, (chunk->pages.items[end - 1].page - first) / PAGE_BYTES + 1);
+        for (; i < end; i++) {
+            size_t at = (chunk->pages.items[i].page - first) / PAGE_BYTES;
+            chunk->pages.items[i].physical = at < got ? pagemap_entry_frame(entries[at]) * PAGE_BYTES : 0;
+        }
+    }
+    close(fd);
+}
+
+static void tell(struct page_use *use, struct chunk *chunk, uint64_t until)
+{
+    array_sort(&chunk->pages, compare_pages);
+    merge_huge(use, chunk);
+    find_frames(chunk);
+    struct event event = {.time = chunk->begin, .pid = chunk->pid, .tid = chunk->tid, .kind = EVENT_PAGE};
+    array_each (&chunk->pages, struct used, page) {
+        const uint64_t *cpus = chunk->cpus.items + page->order * use->words;
+        unsigned words = use->words;
+        while (words && cpus[words - 1] == 0)
+            words--;
+        event.page = (struct event_page){.page = page->page,
+                                         .size = page->size,
+                                         .physical = page->physical,
+                                         .until = until,
+                                         .ip = page->ip,
+                                         .reads = page->reads,
+                                         .writes = page->writes,
+                                         .unknown = page->unknown,
+                                         .mechanism = page->mechanism,
+                                         .cpu_words = (uint16_t)words,
+                                         .cpus = cpus};
+        sink_put(use->sink, &event);
+        use->totals.pages++;
+    }
+    use->totals.chunks++;
+}
+
+static uint64_t key_of(uint32_t pid, uint32_t tid)
+{
+    return (uint64_t)pid << 32 | tid;
+}
+
+static void end_chunk(struct page_use *use, size_t at, uint64_t until)
+{
+    struct chunk *chunk = use->chunks.items[at];
+    use->pages -= chunk->pages.count;
+    tell(use, chunk, until);
+    map64_remove(&use->by_thread, key_of(chunk->pid, chunk->tid));
+    memmove(use->chunks.items + at, use->chunks.items + at + 1,
+            (use->chunks.count - at - 1) * sizeof *use->chunks.items);
+    use->chunks.count--;
+    free_chunk(chunk);
+}
+
+void page_use_tell_process(struct page_use *use, uint32_t pid, uint64_t time)
+{
+    for (size_t i = use->chunks.count; i-- > 0;)
+        if (use->chunks.items[i]->pid == pid)
+            end_chunk(use, i, time);
+}
+
+void page_use_tell_all(struct page_use *use, uint64_t time)
+{
+    while (use->chunks.count)
+        end_chunk(use, use->chunks.count - 1, time);
+}
+
+uint64_t page_use_interval(const struct page_use *use, uint64_t time)
+{
+    return time < use->options.begin ? 0 : (time - use->options.begin) / use->options.interval_ns;
+}
+
+void page_use_reach(struct page_use *use, uint64_t time)
+{
+    uint64_t begin = use->options.begin + page_use_interval(use, time) * use->options.interval_ns;
+    if (begin <= use->begin)
+        return;
+    page_use_tell_all(use, use->begin + use->options.interval_ns);
+    use->begin = begin;
+}
+
+static struct chunk *chunk_of(struct page_use *use, const struct page_access *access)
+{
+    bool is_new;
+    uint64_t *place = map64_insert(&use->by_thread, key_of(access->pid, access->tid), &is_new);
+    if (!is_new)
+        return (struct chunk *)(uintptr_t)*place;
+    struct chunk *chunk = mem_zalloc(sizeof *chunk);
+    chunk->pid = access->pid;
+    chunk->tid = access->tid;
+    chunk->begin = use->begin;
+    *place = (uintptr_t)chunk;
+    if (use->chunks.count >= use->options.chunks) {
+        use->totals.early++;
+        end_chunk(use, 0, access->time > use->begin ? access->time : use->begin);
+    }
+    array_push(&use->chunks, chunk);
+    return chunk;
+}
+
+static struct used *page_of(struct page_use *use, struct chunk *chunk, const struct page_access *access)
+{
+    uint64_t size = access->size ? access->size : PAGE_BYTES, page = access->addr & ~(size - 1);
+    bool is_new;
+    size_t next = chunk->pages.count;
+    uint64_t *place = map64_insert(&chunk->index, page, &is_new);
+    if (!is_new)
+        return &chunk->pages.items[*place];
+    *place = next;
+    struct used used = {
+        .page = page, .size = size, .ip = access->ip, .order = (uint32_t)next, .mechanism = (uint8_t)access->mechanism};
+    array_push(&chunk->pages, used);
+    for (unsigned word = 0; word < use->words; word++)
+        array_push(&chunk->cpus, 0);
+    use->pages++;
+    return &chunk->pages.items[next];
+}
+
+void page_use_add(struct page_use *use, const struct page_access *access)
+{
+    page_use_reach(use, access->time);
+    struct chunk *chunk = chunk_of(use, access);
+    struct used *used = page_of(use, chunk, access);
+    used->reads += access->direction == DIRECTION_READ;
+    used->writes += access->direction == DIRECTION_WRITE;
+    used->unknown += access->direction != DIRECTION_READ && access->direction != DIRECTION_WRITE;
+    if (used->mechanism == PAGE_FIRST_TOUCH)
+        used->mechanism = (uint8_t)access->mechanism; /* what made it fault again says more */
+    if (access->cpu >= 0 && (unsigned)access->cpu / 64 < use->words)
+        chunk->cpus.items[used->order * use->words + (unsigned)access->cpu / 64] |= (uint64_t)1 << access->cpu % 64;
+    if (chunk->pages.count >= use->options.chunk_pages) {
+        use->totals.early++;
+        for (size_t i = 0; i < use->chunks.count; i++)
+            if (use->chunks.items[i] == chunk) {
+                end_chunk(use, i, access->time);
+                break;
+            }
+    } else if (use->pages >= use->pages_most) {
+        use->totals.early += use->chunks.count;
+        page_use_tell_all(use, access->time);
+    }
+}
+
+void page_use_written_over(struct page_use *use)
+{
+    if (!use->written)
+        return;
+    tell(use, use->written, use->written_until);
+    free_chunk(use->written);
+    use->written = NULL;
+}
+
+void page_use_written(struct page_use *use, const struct page_written *written, uint64_t page)
+{
+    struct page_access access = {.addr = page, .cpu = -1, .mechanism = written->mechanism};
+    if (use->written && (use->written->pid != written->pid || use->written->tid != written->tid ||
+                         use->written->pages.count >= use->options.chunk_pages))
+        page_use_written_over(use);
+    if (!use->written) {
+        use->written = mem_zalloc(sizeof *use->written);
+        use->written->pid = written->pid;
+        use->written->tid = written->tid;
+        use->written->begin = written->begin;
+        use->written_until = written->until;
+    }
+    size_t before = use->pages;
+    page_of(use, use->written, &access)->writes++;
+    use->pages = before; /* told before long */
+}
+
+struct page_use_totals page_use_totals(const struct page_use *use)
+{
+    return use->totals;
+}
