@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "calibrate/calibrate.h"
+#include "capture/faults/settings.h"
 #include "cli/calibration_table.h"
 #include "doctor/doctor.h"
 
@@ -18,10 +19,8 @@ enum { WIDTH = 110, NAME_WIDTH = 22, MATRIX_MOST = 16 };
 static const struct {
     const char *group, *title;
 } groups[] = {
-    {"sources", "Sources of samples"},
-    {"homes", "Where pages lie"},
-    {"kernel", "Kernel features"},
-    {"permissions", "Permissions"},
+    {"sources", "Sources of samples"}, {"mechanisms", "Pages that fault again"}, {"homes", "Where pages lie"},
+    {"kernel", "Kernel features"},     {"permissions", "Permissions"},
 };
 
 static const char *const status_names[] = {
@@ -188,10 +187,10 @@ static int write_json(const struct doctor *doctor, struct error *err)
 }
 
 struct wishes {
-    bool as_json, exercise, calibrate;
+    bool as_json, exercise, calibrate, repair;
 };
 
-enum { KEY_EXERCISE = 256, KEY_CALIBRATE };
+enum { KEY_EXERCISE = 256, KEY_CALIBRATE, KEY_REPAIR };
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
@@ -203,6 +202,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
         wishes->exercise = true;
     else if (key == KEY_CALIBRATE)
         wishes->calibrate = true;
+    else if (key == KEY_REPAIR)
+        wishes->repair = true;
     else if (key == ARGP_KEY_ARG)
         argp_error(state, "takes no arguments");
     else
@@ -229,11 +230,26 @@ static int calibrate_here(bool as_json)
     return failed ? command_failed("doctor", &err) : EXIT_OK;
 }
 
+static int repair_here(void)
+{
+    struct error err = {0};
+    char what[256];
+    int done = settings_repair(what, sizeof what, &err);
+    if (done < 0)
+        return command_failed("doctor", &err);
+    if (done)
+        printf("Put back: %s.\n", what);
+    else
+        printf("Nothing to put back.\n");
+    return EXIT_OK;
+}
+
 int cmd_doctor(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"json", 'j', 0, 0, "for programs to read", 0},
         {"calibrate", KEY_CALIBRATE, 0, 0, "measure how long loads take, from each node to each node and cache", 0},
+        {"repair", KEY_REPAIR, 0, 0, "put back settings of the system that a killed recording left changed", 0},
         {"exercise", KEY_EXERCISE, 0, OPTION_HIDDEN, 0, 0},
         {0},
     };
@@ -242,7 +258,8 @@ int cmd_doctor(int argc, char **argv)
         .parser = parse,
         .doc = "Says what works on this machine, why the rest does not, and what would enable it.\v"
                "Exit status: 0 when record works here, 1 when it cannot.\n"
-               "\nEXAMPLES\n  numalens doctor\n  numalens doctor --json\n  numalens doctor --calibrate",
+               "\nEXAMPLES\n  numalens doctor\n  numalens doctor --json\n  numalens doctor --calibrate\n  sudo "
+               "numalens doctor --repair",
     };
     struct wishes wishes = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &wishes);
@@ -250,6 +267,8 @@ int cmd_doctor(int argc, char **argv)
         doctor_exercise();
         return EXIT_OK;
     }
+    if (wishes.repair)
+        return repair_here();
     if (wishes.calibrate)
         return calibrate_here(wishes.as_json);
     struct doctor *doctor = doctor_examine();

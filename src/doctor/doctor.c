@@ -75,6 +75,7 @@ struct doctor *doctor_examine(void)
     doctor->can_record = doctor_check_recording(doctor);
     doctor_check_sources(doctor);
     doctor_check_homes(doctor);
+    doctor_check_mechanisms(doctor);
     doctor_check_kernel(doctor);
     doctor_check_permissions(doctor);
     doctor->answer = conclude(doctor);

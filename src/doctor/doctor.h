@@ -18,7 +18,7 @@ enum doctor_status {
 };
 
 struct doctor_check {
-    const char *group; /* "sources", "homes", "kernel", "permissions" */
+    const char *group; /* "sources", "mechanisms", "homes", "kernel", "permissions" */
     const char *id;    /* stable, for JSON: "tick_perf" */
     const char *name;  /* for people */
     enum doctor_status status;

@@ -48,6 +48,7 @@ void doctor_check_sources(struct doctor *doctor);
 void doctor_check_pmu(struct doctor *doctor);
 void doctor_check_homes(struct doctor *doctor);
 void doctor_check_kernel(struct doctor *doctor);
+void doctor_check_mechanisms(struct doctor *doctor);
 void doctor_check_permissions(struct doctor *doctor);
 
 /* Records a small program for real. True when the agent got into it. */
