@@ -147,25 +147,6 @@ void faults_fresh(struct faults *faults, uint32_t pid, uint64_t addr, uint64_t s
     touched_forget(&faults->armed, pid, addr, size);
 }
 
-void faults_fault(struct faults *faults, const struct faults_fault *fault)
-{
-    struct page_access access = {.time = fault->time,
-                                 .addr = fault->addr,
-                                 .ip = fault->ip >> 63 ? 0 : fault->ip,
-                                 .pid = fault->pid,
-                                 .tid = fault->tid,
-                                 .cpu = fault->cpu,
-                                 .mechanism =
-                                     fault->first || !faults->armer.arm ? PAGE_FIRST_TOUCH : faults->armer.mechanism};
-    access.direction =
-        instructions_direction(&faults->instructions, fault->pid, fault->ip, fault->registers, fault->addr);
-    /* A page that was protected is not any more: nothing to tell at the next look unless it is written again. */
-    if (access.direction == DIRECTION_WRITE && faults->armer.arm)
-        touched_forget(&faults->armed, fault->pid, fault->addr & ~(uint64_t)4095, 4096);
-    page_use_add(faults->use, &access);
-    faults->totals.faults++;
-}
-
 void faults_serve(struct faults *faults, uint64_t now)
 {
     uint32_t pid = faults->lends ? write_protect_round(&faults->armer, now) : 0;
@@ -206,6 +187,28 @@ static void settle(struct faults *faults)
     }
     page_use_written_over(faults->use);
     faults->pending.count = 0;
+}
+
+void faults_fault(struct faults *faults, const struct faults_fault *fault)
+{
+    struct page_access access = {.time = fault->time,
+                                 .addr = fault->addr,
+                                 .ip = fault->ip >> 63 ? 0 : fault->ip,
+                                 .pid = fault->pid,
+                                 .tid = fault->tid,
+                                 .cpu = fault->cpu,
+                                 .mechanism =
+                                     fault->first || !faults->armer.arm ? PAGE_FIRST_TOUCH : faults->armer.mechanism};
+    /* Pages are armed anew since then: what arming found must be judged by what was known before. */
+    if (faults->pending.count && fault->time > faults->armed_at)
+        settle(faults);
+    access.direction =
+        instructions_direction(&faults->instructions, fault->pid, fault->ip, fault->registers, fault->addr);
+    /* A page that was protected is not any more: nothing to tell at the next look unless it is written again. */
+    if (access.direction == DIRECTION_WRITE && faults->armer.arm)
+        touched_forget(&faults->armed, fault->pid, fault->addr & ~(uint64_t)4095, 4096);
+    page_use_add(faults->use, &access);
+    faults->totals.faults++;
 }
 
 static bool unlimited(const struct faults *faults)

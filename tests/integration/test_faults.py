@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""record --source faults on programs whose use of pages is known: pages, threads, directions, intervals; the programs are
+unharmed under every mechanism that works here, and when the recorder is killed."""
+import json
+import os
+import random
+import signal
+import subprocess
+
+import nlens
+import page_truth
+from nlens import Folder, Skip, check, example, note, record, report, run
+
+OFTEN = ["--source", "faults", "--interval", "20ms", "--budget", "100"]
+IDS = {"numa-hint": "numa_hint", "uffd-wp": "uffd_wp", "soft-dirty": "soft_dirty_faults"}
+
+
+def mechanisms(wanted=("numa-hint", "uffd-wp", "soft-dirty")):
+    """Those that doctor says work here."""
+    checks = {c["id"]: c for c in json.loads(run([nlens.NUMALENS, "doctor", "--json"]).out)["checks"]}
+    for name, id in IDS.items():
+        if checks[id]["status"] == "missing":
+            note("%s: %s" % (name, checks[id]["detail"]))
+    return [name for name in wanted if checks[IDS[name]]["status"] != "missing"]
+
+
+def observe(program, mechanism, options=(), arguments=()):
+    with Folder() as folder:
+        ended = record(folder, [example("pages_" + program), *arguments], [*OFTEN, "--mechanism", mechanism, *options])
+        assert ended.status == 0, ended
+        result = report(ended.trace, "pages", "--limit", "0")
+        return page_truth.Truth(ended.out.decode()), result
+
+
+@check("every written page is there with its thread, in every interval; nothing is that was not touched")
+def writes():
+    for mechanism in mechanisms(("uffd-wp", "soft-dirty")):
+        for program in ("sweep", "two_phases", "halves", "once"):
+            truth, found = observe(program, mechanism)
+            what = "%s %s" % (mechanism, program)
+            complaints = page_truth.wrong(truth, found)
+            assert not complaints, "%s: %s" % (what, complaints[:5])
+            assert page_truth.recall(truth, found, "writes") == 1.0, what
+            threads = page_truth.recall_of_threads(truth, found)
+            assert threads == 1.0 or program == "sweep", "%s: threads %s" % (what, threads)
+            rows = page_truth.rows_by_page(found)
+            for name in truth.arrays:
+                if name in ("written", "array", "always"):
+                    few = [rows[page]["intervals"] for page in truth.pages(name) if rows[page]["intervals"] < 3]
+                    assert not few, "%s %s: written for 300 ms, seen in %s intervals of 20 ms" % (what, name, few[:5])
+
+
+@check("a page that is used once is there once, and phases come after one another")
+def intervals():
+    for mechanism in mechanisms(("uffd-wp", "soft-dirty")):
+        truth, found = observe("once", mechanism)
+        rows = page_truth.rows_by_page(found)
+        (once,) = truth.pages("once")
+        assert rows[once]["intervals"] == 1 and rows[once]["mechanisms"] == ["first-touch"], rows[once]
+        truth, found = observe("two_phases", mechanism)
+        rows, pages = page_truth.rows_by_page(found), sorted(truth.pages("array"))
+        first, second = pages[:len(pages) // 2], pages[len(pages) // 2:]
+        end, begin = max(rows[p]["last_s"] for p in first), min(rows[p]["first_s"] for p in second)
+        assert end <= begin + 0.05, "the first phase ends at %s, the second begins at %s" % (end, begin)
+
+
+@check("a writer and its readers are told apart")
+def readers():
+    for mechanism in mechanisms(("uffd-wp", "soft-dirty")):
+        truth, found = observe("writer_readers", mechanism)
+        assert not page_truth.wrong(truth, found), page_truth.wrong(truth, found)[:5]
+        assert page_truth.recall(truth, found, "writes") == 1.0
+
+
+@check("without a mechanism every page is there once, with the thread that touched it first")
+def first_touches():
+    for program in ("sweep", "halves"):
+        truth, found = observe(program, "none")
+        assert not page_truth.wrong(truth, found), page_truth.wrong(truth, found)[:5]
+        assert page_truth.recall(truth, found, "any") == 1.0
+        rows = page_truth.rows_by_page(found)
+        for name in truth.arrays:
+            for page in truth.pages(name):
+                assert page not in rows or rows[page]["mechanisms"] == ["first-touch"], rows[page]
+
+
+@check("huge pages are told as such")
+def huge():
+    with open("/sys/kernel/mm/transparent_hugepage/enabled") as stream:
+        if "[never]" in stream.read():
+            raise Skip("there are none here")
+    truth, found = observe("sweep", "none", arguments=["--pages=1024", "--huge"])
+    rows = page_truth.rows_by_page(found)
+    sizes = {rows[page]["size"] for page in truth.pages("written") if page in rows}
+    assert truth.pages("written") <= set(rows), "pages are missing"
+    if sizes == {4096}:
+        raise Skip("the kernel had no huge page to give")
+    assert max(sizes) > 4096, sizes
+
+
+@check("small chunks lose nothing")
+def chunks():
+    for mechanism in mechanisms(("uffd-wp",)):
+        truth, found = observe("halves", mechanism, ["--chunks", "1", "--chunk-pages", "7", "--memory", "16"])
+        assert not page_truth.wrong(truth, found)
+        assert page_truth.recall(truth, found, "writes") == 1.0
+
+
+@check("programs do the same as without, under every mechanism")
+def harmless():
+    plain = run([example("pages_buffers")])
+    assert plain.status == 0, plain
+    for mechanism in [*mechanisms(), "none"]:
+        with Folder() as folder:
+            ended = record(folder, [example("pages_buffers")],
+                           ["--source", "faults", "--interval", "3ms", "--budget", "100", "--mechanism", mechanism])
+            assert (ended.status, ended.out) == (0, plain.out), "%s: %s" % (mechanism, ended)
+            processes = {row["pid"] for row in report(ended.trace, "pages", "--limit", "0")["pages"]}
+            assert len(processes) >= 5, "children are not there: %s" % processes
+
+
+@check("killed at any moment, recorder or program: the other ends well, and the file can be read")
+def killed():
+    plain = run([example("pages_buffers")]).out
+    chance = random.Random(1)
+    for mechanism in mechanisms() or ["none"]:
+        for whom in ("recorder", "program", "recorder"):
+            with Folder() as folder:
+                trace, out = os.path.join(folder, "t"), os.path.join(folder, "out")
+                with open(out, "wb") as stream:
+                    process = subprocess.Popen(
+                        [nlens.NUMALENS, "record", "--source", "faults", "--interval", "3ms", "--budget", "100",
+                         "--mechanism", mechanism, "-o", trace, "--", "sh", "-c", "echo $$ >&2; exec \"$0\"",
+                         example("pages_buffers")], cwd=folder, env=nlens.ENVIRONMENT, stdout=stream,
+                        stderr=subprocess.PIPE)
+                program = int(process.stderr.readline())
+                end = os.pidfd_open(program)
+                try:
+                    process.wait(chance.random() * 0.5)  # the moment is what chance says, not a time to wait for
+                except subprocess.TimeoutExpired:
+                    pass
+                if whom == "recorder":
+                    process.kill()
+                    process.communicate()
+                    import select
+                    assert select.select([end], [], [], nlens.PATIENCE)[0], "the program does not end"
+                    with open(out, "rb") as stream:
+                        assert stream.read() == plain, "another output after the recorder was killed"
+                else:
+                    try:
+                        os.kill(program, signal.SIGKILL)
+                    except ProcessLookupError:
+                        pass
+                    process.communicate(timeout=nlens.PATIENCE)
+                os.close(end)
+                if os.path.exists(trace):
+                    report(trace, "pages")
+    done = run([nlens.NUMALENS, "doctor", "--repair"])
+    assert done.status == 0, done
+
+
+@check("faults go together with the soft sampler: samples and pages in one recording")
+def together():
+    with Folder() as folder:
+        ended = record(folder, [example("pages_halves"), "--ms=600"], ["--source", "soft", "--faults", "-F", "1000"])
+        assert ended.status == 0, ended
+        truth = page_truth.Truth(ended.out.decode())
+        assert not page_truth.wrong(truth, report(ended.trace, "pages", "--limit", "0"))
+        assert report(ended.trace)["samples"] > 0
+
+
+@check("what is not possible is said, with the reason")
+def refused():
+    for words, needle in ((["--interval", "20ms"], "--source faults or --faults"),
+                          (["--source", "faults", "--interval", "20"], "1ms and 100s"),
+                          (["--source", "faults", "--mechanism", "magic"], "numa-hint, soft-dirty, uffd-wp, none")):
+        ended = run([nlens.NUMALENS, "record", *words, "--", "true"])
+        assert ended.status == 2 and needle in ended.err.decode(), ended
+    works = mechanisms()
+    for mechanism in IDS:
+        if mechanism not in works:
+            with Folder() as folder:
+                ended = record(folder, ["true"], ["--source", "faults", "--mechanism", mechanism])
+                assert ended.status == 1 and mechanism in ended.err.decode(), ended
+                assert not os.path.exists(ended.trace)
+
+
+@check("without perf, writes still show where the kernel has asynchronous write protection")
+def without_perf():
+    if "uffd-wp" not in mechanisms():
+        raise Skip("it has not")
+    with Folder() as folder:
+        ended = record(folder, [example("pages_sweep")], OFTEN + ["--mechanism", "uffd-wp"],
+                       prepare=nlens.refuse("perf_event_open"))
+        assert ended.status == 0, ended
+        truth = page_truth.Truth(ended.out.decode())
+        found = report(ended.trace, "pages", "--limit", "0")
+        assert not page_truth.wrong(truth, found), page_truth.wrong(truth, found)[:5]
+        rows = page_truth.rows_by_page(found)
+        missing = [page for page in truth.pages("written") if page not in rows]
+        assert not missing, "%d of %d pages are missing" % (len(missing), len(truth.pages("written")))
+
+
+@check("where userfaultfd is refused, the reason is said and first touches show")
+def without_userfaultfd():
+    with Folder() as folder:
+        ended = record(folder, [example("pages_sweep")], ["--source", "faults"], prepare=nlens.refuse("userfaultfd"))
+        assert ended.status == 0, ended
+        if mechanisms(("numa-hint", "soft-dirty")):
+            raise Skip("another mechanism steps in")
+        assert b"userfaultfd" in ended.err and b"only first touches" in ended.err, ended
+        truth = page_truth.Truth(ended.out.decode())
+        assert page_truth.recall(truth, report(ended.trace, "pages", "--limit", "0"), "any") == 1.0
+
+
+nlens.main()
