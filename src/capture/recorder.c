@@ -19,6 +19,7 @@
 #include "capture/probe.h"
 #include "capture/program.h"
 #include "capture/signals.h"
+#include "trace/file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -240,7 +241,7 @@ static int start(struct recorder *recorder, struct error *err)
     if (code < 0 && recorder->sink.writer) {
         trace_writer_close(recorder->sink.writer, NULL, NULL);
         recorder->sink.writer = NULL;
-        unlink(options->output);
+        trace_file_remove(options->output);
     }
     result->ran = code == 0;
 cleanup:

@@ -8,6 +8,7 @@
 #include "capture/launch.h"
 #include "capture/program.h"
 #include "capture/running.h"
+#include "trace/file.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -148,7 +149,7 @@ static int start(struct system_recorder *recorder, struct error *err)
     if (code < 0) {
         trace_writer_close(recorder->sink.writer, NULL, NULL);
         recorder->sink.writer = NULL;
-        unlink(options->output);
+        trace_file_remove(options->output);
     }
     result->ran = code == 0;
     return code;

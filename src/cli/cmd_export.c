@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char description[] =
     "Writes the pages of a trace as another tool has them.\v"
@@ -83,7 +82,7 @@ static int export_to(struct trace_reader *reader, const struct arguments *argume
     if (fclose(out) != 0 && failed == 0)
         failed = error_set(err, -errno, "%s: %s", arguments->output, strerror(errno));
     if (failed < 0)
-        unlink(arguments->output);
+        trace_file_remove(arguments->output);
     return failed;
 }
 

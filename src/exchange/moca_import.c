@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "exchange/moca_notes.h"
 #include "exchange/moca_reader.h"
+#include "trace/file.h"
 #include "trace/writer.h"
 #include "wire/event.h"
 
@@ -11,7 +12,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     USUAL_PAGE = 4096,
@@ -313,7 +313,7 @@ static int write_trace(struct importing *importing, const char *const *paths, si
     int closed = trace_writer_close(importing->writer, failed < 0 ? NULL : ending, failed < 0 ? NULL : err);
     trace_session_free(ending);
     if (failed < 0 || closed < 0) {
-        unlink(output);
+        trace_file_remove(output);
         return -1;
     }
     return 0;

@@ -7,6 +7,7 @@
 #include "perf/input.h"
 #include "perf/memory.h"
 #include "topology/topology.h"
+#include "trace/file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -341,7 +342,7 @@ static int write_trace(struct importing *importing, const char *path, const char
         *err = importing->sink.failure;
     if (whole && failed >= 0)
         return 0;
-    unlink(output);
+    trace_file_remove(output);
     return -1;
 }
 

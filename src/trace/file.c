@@ -74,3 +74,10 @@ int trace_file_append(int fd, uint64_t at, const void *bytes, size_t size)
     }
     return 0;
 }
+
+void trace_file_remove(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
+        unlink(path);
+}

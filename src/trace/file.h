@@ -11,6 +11,9 @@
  * one step, and only when the new file exists; devices and pipes are opened as they are. */
 int trace_file_create(const char *path, struct error *err);
 
+/* Removes what trace_file_create made. Devices and pipes stay. */
+void trace_file_remove(const char *path);
+
 /* Writes all of it at offset `at`, or leaves the file `at` bytes long and returns a negative errno. */
 int trace_file_append(int fd, uint64_t at, const void *bytes, size_t size);
 
