@@ -1,5 +1,6 @@
 /* numalens/capture.h - sample the memory accesses of the calling program itself: which address, which instruction, how
- * slowly. No PMU and no privileges are needed: samples are taken in software.
+ * slowly. By the processor where it can (Intel PEBS, AMD IBS, Arm SPE); elsewhere in software, with no PMU and no
+ * privileges.
  *
  *     #include <numalens/capture.h>
  *     #include <stdio.h>
@@ -51,9 +52,12 @@ typedef struct nlens_session nlens_session;
 enum nlens_wanted { NLENS_READS = 1, NLENS_WRITES = 2 };
 
 enum nlens_source {
-    NLENS_SOURCE_AUTO,     /* the best that sessions can use here; nlens_session_source says which and why */
-    NLENS_SOURCE_HARDWARE, /* today always an error that says why and what to use instead */
-    NLENS_SOURCE_SOFT
+    NLENS_SOURCE_AUTO,     /* hardware where it works, else soft; nlens_session_source says which and why */
+    NLENS_SOURCE_HARDWARE, /* whichever this processor has. Where there is none, an error that says so and what to use */
+    NLENS_SOURCE_SOFT,     /* in software */
+    NLENS_SOURCE_PEBS,     /* this one or an error */
+    NLENS_SOURCE_IBS,
+    NLENS_SOURCE_SPE
 };
 
 typedef struct nlens_sample {
@@ -77,8 +81,8 @@ typedef struct nlens_session_options {
     unsigned wanted;    /* NLENS_READS, NLENS_WRITES, or both; 0: both */
     int source;         /* enum nlens_source */
     bool whole_process; /* all threads, also those to come; else those of nlens_session_add_thread */
-    uint64_t period_ns; /* mean CPU time of a thread between bursts of 8 samples; 0: 2 ms (software) */
-    uint64_t period;    /* for hardware: accesses between samples; not used by software */
+    uint64_t period_ns; /* mean CPU time of a thread between bursts of 8 samples; 0: 2 ms. Hardware: as many samples */
+    uint64_t period;    /* for hardware instead: accesses between samples; not used by software */
     uint32_t latency;   /* reads that took less are left out; in ns, of hardware in cycles. Writes have none and stay */
     uint32_t budget;    /* of the threads' CPU time that sampling may take, in millionths; 0: 20000, 2 % (software) */
     size_t room;        /* samples kept for nlens_session_read until it is called; 0: 262144, or none with a callback */

@@ -22,6 +22,11 @@ static uint64_t key_of(uint32_t pid, uint32_t tid)
     return (uint64_t)pid << 32 | tid;
 }
 
+void running_knows(struct running *running, uint32_t pid, uint32_t tid)
+{
+    map64_insert(&running->threads, key_of(pid, tid), NULL);
+}
+
 static void tell_thread(struct running *running, uint32_t pid, uint32_t tid, uint64_t time, const char *name)
 {
     bool is_new;

@@ -22,6 +22,9 @@ void running_free(struct running *running);
 /* The process of a sample; it and the thread are told of when they are new. */
 struct capture_process *running_process(struct running *running, uint32_t pid, uint32_t tid, uint64_t time);
 
+/* Somebody else told of this thread. */
+void running_knows(struct running *running, uint32_t pid, uint32_t tid);
+
 /* A record that is no sample, with TID, TIME and CPU at its end. */
 void running_record(struct running *running, const struct perf_event_header *record, uint64_t time);
 

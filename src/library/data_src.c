@@ -1,6 +1,6 @@
 #include "library/data_src.h"
 
-#include "capture/pmu/choose.h"
+#include "wire/event.h"
 
 #include <linux/perf_event.h>
 
@@ -30,22 +30,13 @@ static uint64_t level_bits(uint32_t level)
     }
 }
 
-uint64_t data_src_of(const nlens_sample *sample)
+uint64_t data_src_of(const nlens_sample *sample, unsigned flags)
 {
     union perf_mem_data_src source = {0};
-    source.mem_op = (sample->read ? PERF_MEM_OP_LOAD : 0) | (sample->write ? PERF_MEM_OP_STORE : 0);
+    source.mem_op = (flags & SAMPLE_READ ? PERF_MEM_OP_LOAD : 0) | (flags & SAMPLE_WRITE ? PERF_MEM_OP_STORE : 0);
     source.mem_lvl = level_bits(sample->level);
-    source.mem_snoop = PERF_MEM_SNOOP_NA;
-    source.mem_lock = sample->locked ? PERF_MEM_LOCK_LOCKED : PERF_MEM_LOCK_NA;
-    source.mem_dtlb = PERF_MEM_TLB_NA;
+    source.mem_snoop = flags & SAMPLE_HITM ? PERF_MEM_SNOOP_HITM : PERF_MEM_SNOOP_NA;
+    source.mem_lock = flags & SAMPLE_LOCKED ? PERF_MEM_LOCK_LOCKED : PERF_MEM_LOCK_NA;
+    source.mem_dtlb = flags & SAMPLE_TLB_MISS ? PERF_MEM_TLB_MISS : PERF_MEM_TLB_NA;
     return source.val;
-}
-
-int data_src_find_pmu(struct error *err)
-{
-    struct pmu_choice choice;
-    struct pmu_wish wish = {.loads = true, .stores = true, .period = 10007};
-    char cpuid[64];
-    pmu_cpuid(cpuid, sizeof cpuid);
-    return pmu_choose(&choice, "/sys", cpuid, PMU_ANY, &wish, err);
 }

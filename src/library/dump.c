@@ -4,6 +4,7 @@
 #include "capture/describe.h"
 #include "capture/homes.h"
 #include "library/engine.h"
+#include "library/soft.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -34,10 +35,9 @@ static char *own_command(void)
     return mem_strdup(text);
 }
 
-struct dump *dump_open(const nlens_session_options *options, struct error *err)
+struct dump *dump_open(const nlens_session_options *options, struct capture_means means, struct error *err)
 {
     struct dump *dump = mem_zalloc(sizeof *dump);
-    struct capture_means means = *engine_means();
     struct error why = {0};
     dump->started = clock_now_ns();
     dump->topology = topology_load(err);
@@ -51,7 +51,7 @@ struct dump *dump_open(const nlens_session_options *options, struct error *err)
     const struct capture_options described = {
         .command = command,
         .tick_ns = options->period_ns,
-        .burst = 8,
+        .burst = SOFT_BURST,
         .budget_ppm = options->budget,
         .loads = options->wanted & NLENS_READS,
         .stores = options->wanted & NLENS_WRITES,
@@ -89,6 +89,7 @@ void dump_samples(struct dump *dump, const struct taken *taken, size_t count)
         struct event event = {.time = sample->time, .pid = pid, .tid = sample->tid, .kind = EVENT_SAMPLE};
         event.sample = (struct event_sample){
             .addr = sample->addr,
+            .physical = taken[i].physical,
             .latency = sample->latency,
             .stack = taken[i].stack,
             .cpu = sample->cpu,

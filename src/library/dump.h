@@ -4,13 +4,14 @@
 #define NUMALENS_LIBRARY_DUMP_H
 
 #include "base/error.h"
+#include "capture/probe.h"
 #include "numalens/capture.h"
 
 struct dump;
 struct taken;
 
-/* NULL with `err` on failure. */
-struct dump *dump_open(const nlens_session_options *options, struct error *err);
+/* `means`: what samples are taken with. NULL with `err` on failure. */
+struct dump *dump_open(const nlens_session_options *options, struct capture_means means, struct error *err);
 
 void dump_samples(struct dump *dump, const struct taken *taken, size_t count);
 

@@ -2,47 +2,38 @@
 
 #include "agent/join.h"
 #include "base/clock.h"
-#include "capture/agent_source.h"
-#include "capture/probe.h"
-#include "library/data_src.h"
-#include "library/kept.h"
+#include "capture/proc.h"
+#include "library/collect.h"
+#include "library/soft.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
-    MEMORY = 96 << 20, /* of address space; rings take memory when they are used: 480 threads at once */
-    BURST = 8,
-    FRAMES = 32,
     ROUND_NS = 10000000,  /* between looks at the rings, while a session runs */
+    HURRY_NS = 1000000,   /* when rings of the kernel fill up */
     TEND_NS = 100000000,  /* between looks for threads and libraries that came or went */
     LATE_NS = 1000000000, /* no sample is handed over later than this */
     QUIET_ROUNDS = 50,    /* without a session, before the thread sleeps until there is one */
 };
+
+#define HURRY_FILLED 0.1
 
 struct engine {
     pid_t pid;                 /* whose engine this is: a fork's child has a copy that is good for nothing */
     pthread_mutex_t lock;      /* sessions; held for short moments */
     pthread_mutex_t pump_lock; /* everything below it; never taken with `lock` held */
     nlens_session *sessions;
-    unsigned running;
+    unsigned running, soft_running;
     pthread_cond_t spared; /* a session is no longer busy */
-    _Atomic uint64_t overrun, skipped;
 
-    struct capture_region region;
-    struct capture_means means;
-    struct counter_clock clock;
-    struct sink sink;
-    struct process_table processes;
-    struct agent_source *agents;
-    struct kept kept;
-    taken_array taken; /* of one round */
+    struct soft soft;
+    struct collect collect;
+    double filled; /* the fullest ring of the kernel in this round, of 1.0 */
     uint64_t tended;
     pthread_t thread;         /* known before it runs: others may stand in front of its start */
     _Atomic uint32_t own_tid; /* of the thread that empties the rings */
@@ -52,58 +43,6 @@ struct engine {
 
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 static struct engine *engine; /* written once, with `making` held */
-
-static void take_sample(const struct event *event)
-{
-    const struct event_sample *sample = &event->sample;
-    struct taken taken = {.stack = sample->stack, .source = sample->source, .flags = sample->flags};
-    taken.sample = (nlens_sample){
-        .time = event->time,
-        .ip = kept_ip(&engine->kept, sample->stack),
-        .addr = sample->addr,
-        .tid = event->tid,
-        .latency = sample->latency,
-        .level = sample->level,
-        .cpu = sample->cpu,
-        .size = sample->size,
-        .read = (sample->flags & SAMPLE_READ) != 0,
-        .write = (sample->flags & SAMPLE_WRITE) != 0,
-        .locked = (sample->flags & SAMPLE_LOCKED) != 0,
-        .has_latency = (sample->flags & SAMPLE_HAS_LATENCY) != 0,
-    };
-    taken.sample.data_src = data_src_of(&taken.sample);
-    array_push(&engine->taken, taken);
-}
-
-static void take_loss(const struct event_loss *loss)
-{
-    switch (loss->cause) {
-    case LOSS_RING_FULL:
-    case LOSS_SAMPLE_FULL:
-    case LOSS_NO_RING:
-        engine->overrun += loss->count;
-        break;
-    case LOSS_TICK_MASKED:
-    case LOSS_TICK_BUSY:
-    case LOSS_TICK_BUDGET:
-    case LOSS_TICK_UNSTEPPED:
-        engine->skipped += loss->count;
-        break;
-    default:
-        break;
-    }
-}
-
-static void see_event(void *context, const struct event *event)
-{
-    (void)context;
-    if (event->kind == EVENT_SAMPLE)
-        take_sample(event);
-    else if (event->kind == EVENT_LOSS)
-        take_loss(&event->loss);
-    else
-        kept_add(&engine->kept, event);
-}
 
 void engine_lock(void)
 {
@@ -115,21 +54,66 @@ void engine_unlock(void)
     pthread_mutex_unlock(&engine->lock);
 }
 
+/* The session of that number in the list, kept from being closed until give_back(); NULL behind the last. */
+static nlens_session *borrow(size_t index)
+{
+    engine_lock();
+    nlens_session *session = engine->sessions;
+    for (size_t i = 0; i < index && session; i++)
+        session = session->next;
+    if (session)
+        session->busy++;
+    engine_unlock();
+    return session;
+}
+
+static void give_back(nlens_session *session)
+{
+    engine_lock();
+    if (--session->busy == 0)
+        pthread_cond_broadcast(&engine->spared);
+    engine_unlock();
+}
+
+/* With the lock held. */
+static void offer(nlens_session *session, uint64_t now)
+{
+    array_each (&engine->collect.taken, struct taken, taken)
+        session_offer(session, taken);
+    session_forget_windows(session, now - LATE_NS);
+}
+
+static void drain_hardware(nlens_session *session, uint64_t now)
+{
+    engine->collect.taken.count = 0;
+    double filled = collect_hardware(&engine->collect, session, now, &engine->soft.clock);
+    engine->filled = filled > engine->filled ? filled : engine->filled;
+    engine_lock();
+    offer(session, now);
+    engine_unlock();
+}
+
 /* With the pump's lock held. */
 static void drain(void)
 {
     uint64_t now = clock_now_ns();
-    atomic_store_explicit(&engine->region.map->heartbeat_ns, now, memory_order_relaxed);
-    counter_clock_renew(&engine->clock, now);
-    engine->taken.count = 0;
-    agent_source_drain(engine->agents, now);
+    engine->collect.taken.count = 0;
+    engine->filled = 0;
+    soft_drain(&engine->soft, now);
     engine_lock();
+    bool hardware = false;
     for (nlens_session *session = engine->sessions; session; session = session->next) {
-        array_each (&engine->taken, struct taken, taken)
-            session_offer(session, taken);
-        session_forget_windows(session, now - LATE_NS);
+        hardware |= session->hardware != NULL;
+        if (!session->hardware)
+            offer(session, now);
     }
     engine_unlock();
+    nlens_session *session;
+    for (size_t i = 0; hardware && (session = borrow(i)); i++) {
+        if (session->hardware)
+            drain_hardware(session, now);
+        give_back(session);
+    }
 }
 
 void engine_drain(void)
@@ -142,26 +126,26 @@ void engine_drain(void)
 size_t engine_tell_kept(size_t from, void (*tell)(void *context, const struct event *event), void *context)
 {
     pthread_mutex_lock(&engine->pump_lock);
-    size_t count = engine->kept.events.count;
+    size_t count = engine->collect.kept.events.count;
     for (size_t i = from; i < count; i++)
-        tell(context, &engine->kept.events.items[i]);
+        tell(context, &engine->collect.kept.events.items[i]);
     pthread_mutex_unlock(&engine->pump_lock);
     return count;
 }
 
 uint64_t engine_overrun(void)
 {
-    return engine->overrun;
+    return engine->collect.overrun;
 }
 
 uint64_t engine_skipped(void)
 {
-    return engine->skipped;
+    return engine->collect.skipped;
 }
 
 const struct capture_means *engine_means(void)
 {
-    return &engine->means;
+    return &engine->soft.means;
 }
 
 static bool is_running(void)
@@ -172,30 +156,6 @@ static bool is_running(void)
     return running;
 }
 
-static void each_thread(void (*visit)(uint32_t tid, void *context), void *context)
-{
-    uint32_t own = atomic_load(&engine->own_tid);
-    DIR *folder = opendir("/proc/self/task");
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
-        if (tid && tid != own)
-            visit(tid, context);
-    }
-    if (folder)
-        closedir(folder);
-}
-
-int engine_arm(uint32_t tid)
-{
-    return join_arm(tid) < 0 ? -ESRCH : 0;
-}
-
-static void arm(uint32_t tid, void *context)
-{
-    (void)context;
-    join_arm(tid);
-}
-
 /* Threads whose ticks ended while no session ran, that were busy when they were called, or that are new. */
 static void arm_again(void)
 {
@@ -203,7 +163,7 @@ static void arm_again(void)
     array_of(uint32_t) tids = {0};
     engine_lock();
     for (nlens_session *session = engine->sessions; session; session = session->next) {
-        if (!session->running)
+        if (!session->running || session->hardware)
             continue;
         all |= session->options.whole_process;
         for (size_t i = 0; i < session->tids.capacity; i++)
@@ -211,40 +171,109 @@ static void arm_again(void)
                 array_push(&tids, (uint32_t)session->tids.keys[i]);
     }
     engine_unlock();
-    array_each (&tids, uint32_t, tid)
-        join_arm(*tid);
+    soft_arm(tids.items, tids.count, all, engine->own_tid);
     array_free(&tids);
-    if (all)
-        each_thread(arm, NULL);
 }
 
 static void deliver(void)
 {
-    /* A session may be closed between two looks at the list: `busy` keeps it until it is delivered. */
-    for (size_t index = 0;; index++) {
-        engine_lock();
-        nlens_session *session = engine->sessions;
-        for (size_t i = 0; i < index && session; i++)
-            session = session->next;
-        if (session)
-            session->busy++;
-        engine_unlock();
-        if (!session)
-            return;
+    nlens_session *session;
+    for (size_t i = 0; (session = borrow(i)); i++) {
         session_deliver(session);
-        engine_lock();
-        if (--session->busy == 0)
-            pthread_cond_broadcast(&engine->spared);
-        engine_unlock();
+        give_back(session);
     }
+}
+
+/* An event on the thread; with the pump's lock held. 0, or negative: then the thread is in the list without. */
+static int watch(nlens_session *session, uint32_t tid, struct error *err)
+{
+    struct hw_source *source = hardware_open(session->hardware, tid, err);
+    engine_lock();
+    hardware_put(session->hardware, tid, source);
+    engine_unlock();
+    return source ? 0 : -1;
+}
+
+/* Gives back what the thread's event takes. With the pump's lock held. */
+static bool unwatch(nlens_session *session, uint32_t tid)
+{
+    struct hw_source *source = NULL;
+    engine_lock();
+    bool there = hardware_take(session->hardware, tid, &source);
+    engine_unlock();
+    hw_source_close(source);
+    return there;
+}
+
+static void watch_new(uint32_t tid, void *context)
+{
+    nlens_session *session = context;
+    if (tid != engine->own_tid && !hardware_has(session->hardware, tid))
+        watch(session, tid, NULL);
+}
+
+/* Threads that began, of sessions for the whole process; and those that ended. With the pump's lock held. */
+static void watch_threads(nlens_session *session, bool due)
+{
+    if (session->options.whole_process)
+        proc_each_thread((uint32_t)getpid(), watch_new, session);
+    uint32_t tid;
+    while (due && (tid = hardware_ended(session->hardware))) {
+        drain_hardware(session, clock_now_ns()); /* its last samples */
+        unwatch(session, tid);
+    }
+}
+
+static void watch_all_threads(bool due)
+{
+    nlens_session *session;
+    for (size_t i = 0; (session = borrow(i)); i++) {
+        if (session->hardware && session->running)
+            watch_threads(session, due);
+        give_back(session);
+    }
+}
+
+int engine_add_thread(nlens_session *session, uint32_t tid, struct error *err)
+{
+    int code = 0;
+    if (session->hardware) {
+        pthread_mutex_lock(&engine->pump_lock);
+        if (!hardware_has(session->hardware, tid) && (code = watch(session, tid, err)) < 0) {
+            unwatch(session, tid);
+            code = err->code;
+        }
+        pthread_mutex_unlock(&engine->pump_lock);
+    }
+    if (code < 0)
+        return code;
+    engine_lock();
+    map64_insert(&session->tids, tid, NULL);
+    if (session->running && !session->hardware)
+        join_arm(tid);
+    engine_unlock();
+    return 0;
+}
+
+bool engine_remove_thread(nlens_session *session, uint32_t tid)
+{
+    pthread_mutex_lock(&engine->pump_lock);
+    drain(); /* what it did so far is the session's */
+    if (session->hardware)
+        unwatch(session, tid);
+    pthread_mutex_unlock(&engine->pump_lock);
+    engine_lock();
+    bool there = map64_remove(&session->tids, tid);
+    engine_unlock();
+    return there;
 }
 
 /* Sleeps until a ring is half full or a round is over; or, with `deeply`, until a session starts. */
 static void rest(bool deeply)
 {
-    struct wire_region *region = engine->region.map;
+    struct wire_region *region = engine->soft.region.map;
     uint32_t word = atomic_load(&region->wake_word);
-    struct timespec round = {0, ROUND_NS};
+    struct timespec round = {0, engine->filled > HURRY_FILLED ? HURRY_NS : ROUND_NS};
     atomic_store(&engine->asleep, deeply);
     atomic_store(&region->recorder_sleeps, 1);
     atomic_thread_fence(memory_order_seq_cst); /* pairs with start and with producers, which look whether we sleep */
@@ -256,7 +285,7 @@ static void rest(bool deeply)
 
 static void wake(void)
 {
-    struct wire_region *region = engine->region.map;
+    struct wire_region *region = engine->soft.region.map;
     atomic_fetch_add(&region->wake_word, 1);
     syscall(SYS_futex, &region->wake_word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
@@ -271,69 +300,68 @@ static void *pump(void *unused)
         bool running = is_running();
         uint64_t now = clock_now_ns();
         quiet = running ? 0 : quiet + 1;
-        if (running && join_keep())
+        if (running && soft_keep(&engine->soft))
             arm_again();
         pthread_mutex_lock(&engine->pump_lock);
         drain();
         bool due = now - engine->tended >= TEND_NS;
         if (due) {
             engine->tended = now;
-            agent_source_tend(engine->agents, now);
+            soft_tend(&engine->soft, now);
         }
+        if (running)
+            watch_all_threads(due);
         pthread_mutex_unlock(&engine->pump_lock);
         if (due && running)
-            join_refresh();
+            soft_refresh(&engine->soft);
         deliver();
         rest(quiet > QUIET_ROUNDS);
     }
     return NULL;
 }
 
-/* What the agent's side is told: the most that any running session wants. With the lock held. */
-static void configure(void)
+static int start_hardware(nlens_session *session, struct error *err)
 {
-    struct wire_config *config = &engine->region.map->config;
-    uint64_t tick = UINT64_MAX;
-    uint32_t budget = 0, flags = 0;
-    for (nlens_session *session = engine->sessions; session; session = session->next) {
-        if (!session->running)
-            continue;
-        tick = session->options.period_ns < tick ? session->options.period_ns : tick;
-        budget = session->options.budget > budget ? session->options.budget : budget;
-        flags |= session->options.wanted & NLENS_READS ? WIRE_SAMPLE_LOADS : 0;
-        flags |= session->options.wanted & NLENS_WRITES ? WIRE_SAMPLE_STORES : 0;
+    int code = hardware_enable(session->hardware, true);
+    if (code < 0) {
+        hardware_enable(session->hardware, false);
+        return error_set(err, code, "the kernel does not enable %s: %s",
+                         hardware_choice(session->hardware)->events[0].name, strerror(-code));
     }
-    if (flags == 0)
-        return;
-    config->flags = (config->flags & ~(uint32_t)(WIRE_SAMPLE_LOADS | WIRE_SAMPLE_STORES)) | flags;
-    config->tick_ns = tick;
-    config->budget_ppm = budget;
+    engine->running++;
+    if (atomic_load(&engine->asleep))
+        wake();
+    return 0;
 }
 
 int engine_started(nlens_session *session, struct error *err)
 {
-    if (!join_keep())
+    if (session->hardware)
+        return start_hardware(session, err);
+    if (!soft_keep(&engine->soft))
         return error_set(err, -EBUSY, "the sampler's signals (SIGSEGV, SIGBUS, SIGILL, SIGTRAP) cannot be taken back");
-    struct wire_region *region = engine->region.map;
+    struct wire_region *region = engine->soft.region.map;
     engine->running++;
-    configure();
+    engine->soft_running++;
+    soft_configure(&engine->soft, engine->sessions);
     atomic_store_explicit(&region->heartbeat_ns, clock_now_ns(), memory_order_relaxed);
     atomic_store(&region->resting, 0);
     /* Arming takes the kernel tens of microseconds: the library's thread sees to it. */
-    bool armed = !session->options.whole_process && !atomic_load(&engine->asleep);
-    for (size_t i = 0; i < session->tids.capacity && armed; i++)
-        armed = session->tids.keys[i] == MAP64_EMPTY || join_is_armed((uint32_t)session->tids.keys[i]);
-    if (!armed)
+    if (session->options.whole_process || atomic_load(&engine->asleep) || !soft_is_armed(session))
         wake();
     return 0;
 }
 
 void engine_stopped(nlens_session *session)
 {
-    (void)session;
-    if (--engine->running == 0)
-        atomic_store(&engine->region.map->resting, 1);
-    configure();
+    engine->running--;
+    if (session->hardware) {
+        hardware_enable(session->hardware, false);
+        return;
+    }
+    if (--engine->soft_running == 0)
+        atomic_store(&engine->soft.region.map->resting, 1);
+    soft_configure(&engine->soft, engine->sessions);
 }
 
 void engine_add(nlens_session *session)
@@ -342,6 +370,12 @@ void engine_add(nlens_session *session)
     session->next = engine->sessions;
     engine->sessions = session;
     engine_unlock();
+    if (!session->hardware || !session->options.whole_process)
+        return;
+    /* So that starting it has nothing left to do. */
+    pthread_mutex_lock(&engine->pump_lock);
+    watch_threads(session, false);
+    pthread_mutex_unlock(&engine->pump_lock);
 }
 
 void engine_remove(nlens_session *session)
@@ -364,6 +398,8 @@ struct census {
 static void count_thread(uint32_t tid, void *context)
 {
     struct census *census = context;
+    if (tid == engine->own_tid)
+        return;
     census->threads++;
     census->waiting += !join_is_armed(tid);
 }
@@ -371,44 +407,17 @@ static void count_thread(uint32_t tid, void *context)
 void engine_count_threads(const nlens_session *session, uint32_t *threads, uint32_t *waiting)
 {
     struct census census = {0};
+    if (session->hardware) {
+        hardware_count(session->hardware, threads, waiting);
+        return;
+    }
     if (session->options.whole_process)
-        each_thread(count_thread, &census);
+        proc_each_thread((uint32_t)getpid(), count_thread, &census);
     for (size_t i = 0; i < session->tids.capacity && !session->options.whole_process; i++)
         if (session->tids.keys[i] != MAP64_EMPTY)
             count_thread((uint32_t)session->tids.keys[i], &census);
     *threads = census.threads;
     *waiting = session->running ? census.waiting : 0;
-}
-
-static int make_region(struct error *err)
-{
-    struct error why = {0};
-    engine->means.perf_tick = probe_perf_tick(&why);
-    if (!engine->means.perf_tick)
-        snprintf(engine->means.tick_reason, sizeof engine->means.tick_reason, "%.255s", why.text);
-    const struct capture_options options = {
-        .tick_ns = ENGINE_TICK_NS,
-        .burst = BURST,
-        .budget_ppm = ENGINE_BUDGET_PPM,
-        .max_frames = FRAMES,
-        .loads = true,
-        .stores = true,
-        .latency = true,
-        .samples = SAMPLES_SOFT,
-        .memory = MEMORY,
-    };
-    int code = capture_region_make(&engine->region, &options, engine->means.perf_tick, err);
-    if (code < 0)
-        return code;
-    engine->region.map->config.flags |= WIRE_JOINED;
-    atomic_store(&engine->region.map->resting, 1);
-    counter_clock_start(&engine->clock, !(engine->region.map->config.flags & WIRE_COUNTER_IS_CPU));
-    engine->sink.tap = see_event;
-    process_table_init(&engine->processes, &engine->sink, MEMORY / 16);
-    engine->processes.first = (uint32_t)getpid();
-    engine->agents =
-        agent_source_new(&engine->region, &engine->processes, &engine->sink, &engine->clock, NULL, MEMORY / 16);
-    return 0;
 }
 
 static int start_pump(struct error *err)
@@ -424,58 +433,34 @@ static int start_pump(struct error *err)
     return 0;
 }
 
-static int join(struct error *err)
-{
-    switch (join_start(engine->region.map)) {
-    case JOIN_OK:
-        return 0;
-    case JOIN_TAKEN:
-        return error_set(err, -EBUSY, "this process is recorded already");
-    case JOIN_STATIC:
-        return error_set(err, -ENOTSUP,
-                         "the soft sampler is part of the executable and cannot tell its own code from the program's: "
-                         "link libnumalens.so instead of libnumalens.a");
-    default:
-        return error_set(err, -EPERM, "the soft sampler cannot step instructions here: numalens doctor says why");
-    }
-}
-
-/* A preloaded agent holds the same signals. */
-static bool is_recorded(void)
-{
-    return getenv(WIRE_ENVIRONMENT) != NULL;
-}
-
 static int make(struct error *err)
 {
-    if (is_recorded())
-        return error_set(err, -EBUSY,
-                         "this process is being recorded by numalens record, which takes the same samples: run it "
-                         "without, or do without a session");
     engine = mem_zalloc(sizeof *engine);
     engine->pid = getpid();
-    engine->region.fd = -1;
     pthread_mutex_init(&engine->lock, NULL);
     pthread_mutex_init(&engine->pump_lock, NULL);
     pthread_cond_init(&engine->spared, NULL);
-    int code = make_region(err);
-    /* The thread first: the process's introduction may need more than a ring holds. */
-    if (code == 0 && (code = start_pump(err)) == 0)
-        code = join(err);
+    collect_init(&engine->collect);
+    int code = soft_make(&engine->soft, &engine->collect.processes, &engine->collect.sink, err);
+    if (code == 0)
+        code = start_pump(err);
     engine->failure = code;
     return code;
 }
 
-int engine_need(struct error *err)
+int engine_need(bool soft, struct error *err)
 {
     pthread_mutex_lock(&making);
     int code = 0;
     if (!engine)
         code = make(err);
     else if (engine->failure)
-        code = error_set(err, engine->failure, "the soft sampler could not be started before, and will not be now");
+        code = error_set(err, engine->failure, "sampling could not be prepared before, and will not be now");
     else if (engine->pid != getpid())
         code = error_set(err, -ECHILD, "a child made by fork() cannot sample: let it exec a program that does");
+    /* Last: the process's introduction may need more than a ring holds, which the thread empties. */
+    if (code == 0 && soft)
+        code = soft_join(&engine->soft, err);
     pthread_mutex_unlock(&making);
     return code;
 }

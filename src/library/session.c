@@ -3,8 +3,8 @@
 
 #include "api/api.h"
 #include "base/clock.h"
-#include "library/data_src.h"
 #include "library/engine.h"
+#include "library/soft.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -31,8 +31,9 @@ static int read_options(const nlens_session_options *given, nlens_session_option
     if (options->wanted & ~(unsigned)(NLENS_READS | NLENS_WRITES))
         return error_set(err, -EINVAL, "nlens_session_options.wanted is %u: NLENS_READS, NLENS_WRITES or both",
                          options->wanted);
-    if (options->source < NLENS_SOURCE_AUTO || options->source > NLENS_SOURCE_SOFT)
-        return error_set(err, -EINVAL, "nlens_session_options.source is %d: NLENS_SOURCE_AUTO, _HARDWARE or _SOFT",
+    if (options->source < NLENS_SOURCE_AUTO || options->source > NLENS_SOURCE_SPE)
+        return error_set(err, -EINVAL,
+                         "nlens_session_options.source is %d: NLENS_SOURCE_AUTO, _HARDWARE, _SOFT, _PEBS, _IBS or _SPE",
                          options->source);
     if (options->period_ns && options->period_ns < SHORTEST_NS)
         return error_set(err, -EINVAL, "nlens_session_options.period_ns is %llu: 50000 is the least",
@@ -41,8 +42,8 @@ static int read_options(const nlens_session_options *given, nlens_session_option
         return error_set(err, -EINVAL, "nlens_session_options.budget is %u: 1000000 is all of the CPU time",
                          options->budget);
     options->wanted = options->wanted ? options->wanted : NLENS_READS | NLENS_WRITES;
-    options->period_ns = options->period_ns ? options->period_ns : ENGINE_TICK_NS;
-    options->budget = options->budget ? options->budget : ENGINE_BUDGET_PPM;
+    options->period_ns = options->period_ns ? options->period_ns : SOFT_TICK_NS;
+    options->budget = options->budget ? options->budget : SOFT_BUDGET_PPM;
     if (options->room == 0 && !options->samples)
         options->room = ROOM;
     return 0;
@@ -54,32 +55,53 @@ static int fail(nlens_error *to, const struct error *from)
     return from->code;
 }
 
-int session_choose_source(nlens_session *session, struct error *err)
+/* The command's remedy gives way to ours. */
+static int explain(int source, const struct error *why, struct error *err)
+{
+    char cause[sizeof why->text];
+    snprintf(cause, sizeof cause, "%s", why->text);
+    char *remedy = strstr(cause, "--source");
+    bool other = remedy && strncmp(remedy, "--source auto", 13) == 0;
+    if (remedy && remedy - cause >= 2)
+        remedy[-2] = '\0';
+    if (source == NLENS_SOURCE_AUTO)
+        return error_set(err, why->code, "%s", cause);
+    return error_set(err, why->code, "%s; %s", cause,
+                     other ? "NLENS_SOURCE_AUTO takes it" : "NLENS_SOURCE_SOFT needs none");
+}
+
+/* Hardware where it is wished for or works, else the soft sampler; `source` says which and why. */
+static int choose_source(nlens_session *session, struct error *err)
 {
     struct error why = {0};
-    if (session->options.source == NLENS_SOURCE_SOFT) {
+    int source = session->options.source;
+    if (source == NLENS_SOURCE_SOFT) {
         snprintf(session->source, sizeof session->source, "soft sampler, as wished");
         return 0;
     }
-    if (data_src_find_pmu(&why) == 0)
-        error_set(&why, -ENOTSUP, "sessions do not use this processor's PMU yet: numalens record does");
-    char *remedy = strstr(why.text, "; --source"); /* the command's; ours follows */
-    if (remedy)
-        *remedy = 0;
-    if (session->options.source == NLENS_SOURCE_HARDWARE)
-        return error_set(err, why.code, "%s; NLENS_SOURCE_SOFT needs none", why.text);
-    snprintf(session->source, sizeof session->source, "soft sampler (%s)", why.text);
+    session->hardware = hardware_new(&session->options, &why);
+    if (session->hardware) {
+        snprintf(session->source, sizeof session->source, "%s", hardware_choice(session->hardware)->how);
+        return 0;
+    }
+    int code = explain(source, &why, err);
+    if (source != NLENS_SOURCE_AUTO)
+        return code;
+    snprintf(session->source, sizeof session->source, "soft sampler (%s)", err->text);
     return 0;
 }
 
 static int make(nlens_session *session, const nlens_session_options *options, struct error *err)
 {
     int code = read_options(options, &session->options, err);
-    if (code < 0 || (code = session_choose_source(session, err)) < 0 || (code = engine_need(err)) < 0)
+    if (code < 0 || (code = choose_source(session, err)) < 0 || (code = engine_need(!session->hardware, err)) < 0)
         return code;
     session->overrun_before = engine_overrun();
     session->skipped_before = engine_skipped();
-    if (session->options.output && !(session->dump = dump_open(&session->options, err)))
+    struct capture_means means = *engine_means();
+    if (session->hardware)
+        hardware_describe(session->hardware, &means);
+    if (session->options.output && !(session->dump = dump_open(&session->options, means, err)))
         return err->code;
     session->room = session->options.room ? mem_alloc(session->options.room * sizeof *session->room) : NULL;
     return 0;
@@ -97,6 +119,7 @@ nlens_session *nlens_session_new(const nlens_session_options *options, nlens_err
     if (make(session, options, &why) < 0) {
         fail(err, &why);
         pthread_mutex_destroy(&session->delivery);
+        hardware_free(session->hardware);
         free(session);
         return NULL;
     }
@@ -125,12 +148,7 @@ int nlens_session_add_thread(nlens_session *session, pid_t tid, nlens_error *err
         error_set(&why, -ESRCH, "this process has no thread %d: give what gettid() returned in it", (int)tid);
         return fail(err, &why);
     }
-    engine_lock();
-    map64_insert(&session->tids, (uint64_t)tid, NULL);
-    if (session->running)
-        engine_arm((uint32_t)tid);
-    engine_unlock();
-    return 0;
+    return engine_add_thread(session, (uint32_t)tid, &why) < 0 ? fail(err, &why) : 0;
 }
 
 int nlens_session_remove_thread(nlens_session *session, pid_t tid, nlens_error *err)
@@ -140,11 +158,7 @@ int nlens_session_remove_thread(nlens_session *session, pid_t tid, nlens_error *
         tid = (pid_t)syscall(SYS_gettid);
     if (check_process(&why) < 0)
         return fail(err, &why);
-    engine_drain(); /* what it did so far is the session's */
-    engine_lock();
-    bool there = map64_remove(&session->tids, (uint64_t)tid);
-    engine_unlock();
-    if (there)
+    if (engine_remove_thread(session, (uint32_t)tid))
         return 0;
     error_set(&why, -ESRCH, "thread %d was not added to this session", (int)tid);
     return fail(err, &why);
@@ -162,10 +176,11 @@ int nlens_session_start(nlens_session *session, nlens_error *err)
         error_set(&why, -EINVAL, "the session has no threads: nlens_session_add_thread, or whole_process");
     if (why.code == 0) {
         session->running = true;
-        if (engine_started(session, &why) < 0)
+        array_push(&session->windows, (struct window){clock_now_ns(), UINT64_MAX});
+        if (engine_started(session, &why) < 0) {
             session->running = false;
-        else
-            array_push(&session->windows, (struct window){clock_now_ns(), UINT64_MAX});
+            session->windows.count--;
+        }
     }
     engine_unlock();
     return why.code ? fail(err, &why) : 0;
@@ -174,8 +189,8 @@ int nlens_session_start(nlens_session *session, nlens_error *err)
 static void stop(nlens_session *session)
 {
     session->running = false;
-    session->windows.items[session->windows.count - 1].to = clock_now_ns();
     engine_stopped(session);
+    session->windows.items[session->windows.count - 1].to = clock_now_ns();
 }
 
 int nlens_session_stop(nlens_session *session, nlens_error *err)
@@ -331,6 +346,7 @@ int nlens_session_close(nlens_session *session, nlens_error *err)
     array_free(&session->windows);
     array_free(&session->batch);
     map64_free(&session->tids);
+    hardware_free(session->hardware);
     free(session->room);
     free(session);
     return why.code ? fail(err, &why) : 0;

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/map64.h"
 #include "library/dump.h"
+#include "library/hardware.h"
 #include "numalens/capture.h"
 #include "wire/event.h"
 
@@ -20,6 +21,7 @@ struct window {
 /* A sample on its way, with its call chain for the file. */
 struct taken {
     nlens_sample sample;
+    uint64_t physical; /* 0 when not known */
     uint32_t stack;
     uint8_t source, flags;
 };
@@ -29,6 +31,7 @@ typedef array_of(struct taken) taken_array;
 struct nlens_session {
     nlens_session_options options; /* what was not given is filled in */
     nlens_session *next;           /* in the engine's list */
+    struct hardware *hardware;     /* NULL: on the soft sampler */
     bool running;
     unsigned busy;                   /* the library's thread is at it, and it must stay */
     array_of(struct window) windows; /* in order; older ones are forgotten when no sample of theirs can come any more */
@@ -47,9 +50,6 @@ struct nlens_session {
     nlens_session_stats stats;
     uint64_t overrun_before, skipped_before; /* the engine's counts when the session was made */
 };
-
-/* Fills `source`; an error when the hardware was asked for and cannot be had. */
-int session_choose_source(nlens_session *session, struct error *err);
 
 /* Takes a sample if it is one of this session's. Call with the engine's lock held. */
 void session_offer(nlens_session *session, const struct taken *taken);

@@ -1,5 +1,6 @@
 /* Where fields lie is a promise of libnumalens.so.0 (docs/api.md): new ones come at the ends of structs. Programs that
  * were compiled against this header read these places. It compiles, or a promise was broken. */
+#include "numalens/capture.h"
 #include "numalens/findings.h"
 #include "numalens/flow.h"
 
@@ -26,6 +27,29 @@ LIES_AT(nlens_phase, remote, 32);
 LIES_AT(nlens_facts, phases, 400);
 LIES_AT(nlens_advice, code, 32);
 LIES_AT(nlens_finding, against, 152);
+
+/* numalens/capture.h. Clients have arrays of samples, and give the library room for the others. */
+#define HAS_VALUE(name, value) _Static_assert((name) == (value), #name " is another number")
+
+HAS_SIZE(nlens_sample, 64);
+LIES_AT(nlens_sample, addr, 24);
+LIES_AT(nlens_sample, data_src, 32);
+LIES_AT(nlens_sample, latency, 44);
+LIES_AT(nlens_sample, level, 48);
+LIES_AT(nlens_sample, size, 54);
+LIES_AT(nlens_sample, has_latency, 59);
+LIES_AT(nlens_session_options, source, 12);
+LIES_AT(nlens_session_options, whole_process, 16);
+LIES_AT(nlens_session_options, room, 48);
+LIES_AT(nlens_session_options, output, 72);
+HAS_SIZE(nlens_session_stats, 96);
+LIES_AT(nlens_session_stats, overrun, 24);
+LIES_AT(nlens_session_stats, waiting, 44);
+HAS_SIZE(nlens_traffic, 72);
+LIES_AT(nlens_traffic, total, 32);
+HAS_VALUE(NLENS_READS | NLENS_WRITES << 8, 0x201);
+HAS_VALUE(NLENS_SOURCE_SOFT, 2);
+HAS_VALUE(NLENS_SOURCE_SPE, 5);
 
 int main(void)
 {
