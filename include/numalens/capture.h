@@ -68,7 +68,7 @@ typedef struct nlens_sample {
     uint64_t data_src; /* as perf has it: union perf_mem_data_src in <linux/perf_event.h> */
     uint32_t tid;
     uint32_t latency; /* of a read: ns from the soft sampler, else cycles; 0 also when not known: see has_latency */
-    uint32_t level;   /* enum nlens_level: what answered. The soft sampler cannot tell */
+    uint32_t level;   /* enum nlens_level: what answered. Soft: by latency, where a calibration is kept; else unknown */
     uint16_t cpu;
     uint16_t size;    /* bytes; 0 when not known */
     bool read, write; /* both: an atomic update */

@@ -194,3 +194,12 @@ struct calibration *calibrate(const struct topology *topology, struct error *err
     error_set(err, failed ? -failed : -EPERM, "no latency could be measured: no node's CPUs or memory may be used");
     return NULL;
 }
+
+struct calibration *calibrate_cached(const struct topology *topology)
+{
+    struct error ignored = {0};
+    struct calibration *calibration = calibrate_kept(topology);
+    if (!calibration && (calibration = calibrate(topology, &ignored)))
+        calibrate_keep(topology, calibration);
+    return calibration;
+}

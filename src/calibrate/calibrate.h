@@ -18,6 +18,9 @@ struct calibration *calibrate(const struct topology *topology, struct error *err
  * kept. NULL when there is none. */
 struct calibration *calibrate_cached(const struct topology *topology);
 
+/* Likewise, but none is measured: NULL then. `topology` may be NULL: of this boot, whatever part of the machine it saw. */
+struct calibration *calibrate_kept(const struct topology *topology);
+
 /* Keeps it for calibrate_cached. Failing to is no error: then the next one measures again. */
 void calibrate_keep(const struct topology *topology, const struct calibration *calibration);
 

@@ -9,11 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* This boot of this machine. The caller frees it. */
+/* This boot of this machine; NULL for the topology: what such a text begins with. The caller frees it. */
 static char *identity(const struct topology *topology)
 {
     char boot[64] = "";
-    char *machine = topology_to_text(topology);
+    char *machine = topology ? topology_to_text(topology) : mem_strdup("");
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
     if (file && fgets(boot, sizeof boot, file))
         boot[strcspn(boot, "\n")] = '\0';
@@ -33,7 +33,7 @@ static char *folder(void)
     return home && home[0] == '/' ? mem_format("%s/.cache/numalens", home) : NULL;
 }
 
-static struct calibration *read_kept(const char *path, const char *wanted)
+static struct calibration *read_kept(const char *path, const char *wanted, bool whole)
 {
     FILE *file = fopen(path, "re");
     char *line = NULL;
@@ -42,7 +42,7 @@ static struct calibration *read_kept(const char *path, const char *wanted)
     struct error ignored = {0};
     if (file && getline(&line, &size, file) > 0) {
         line[strcspn(line, "\n")] = '\0';
-        if (strcmp(line, wanted) == 0 && getline(&line, &size, file) > 0) {
+        if (strncmp(line, wanted, whole ? SIZE_MAX : strlen(wanted)) == 0 && getline(&line, &size, file) > 0) {
             line[strcspn(line, "\n")] = '\0';
             calibration = calibration_from_text(line, &ignored);
         }
@@ -83,14 +83,11 @@ void calibrate_keep(const struct topology *topology, const struct calibration *c
     free(where);
 }
 
-struct calibration *calibrate_cached(const struct topology *topology)
+struct calibration *calibrate_kept(const struct topology *topology)
 {
-    struct error ignored = {0};
     char *where = folder();
     char *path = where ? mem_format("%s/calibration", where) : NULL, *wanted = identity(topology);
-    struct calibration *calibration = path ? read_kept(path, wanted) : NULL;
-    if (!calibration && (calibration = calibrate(topology, &ignored)))
-        calibrate_keep(topology, calibration);
+    struct calibration *calibration = path ? read_kept(path, wanted, topology != NULL) : NULL;
     free(wanted);
     free(path);
     free(where);

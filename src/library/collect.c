@@ -1,5 +1,6 @@
 #include "library/collect.h"
 
+#include "calibrate/calibrate.h"
 #include "library/data_src.h"
 
 /* What of the sample follows from its flags. */
@@ -13,6 +14,19 @@ static void take(struct collect *collect, struct taken taken)
     if (sample->data_src == 0)
         sample->data_src = data_src_of(sample, taken.flags);
     array_push(&collect->taken, taken);
+}
+
+/* The soft sampler knows how long a load took; where that came from, a calibration tells. */
+static void tell_level(const struct collect *collect, struct taken *taken)
+{
+    uint32_t latency = taken->sample.latency;
+    if (taken->sample.level != LEVEL_UNKNOWN || !(taken->flags & SAMPLE_HAS_LATENCY))
+        return;
+    uint8_t level = collect->levels[latency < COLLECT_LEVELS ? latency : COLLECT_LEVELS - 1];
+    if (level == LEVEL_RAM && collect->several_nodes)
+        taken->sample.data_src = data_src_of(&taken->sample, taken->flags) | DATA_SRC_MISS;
+    else
+        taken->sample.level = level;
 }
 
 static void take_sample(struct collect *collect, const struct event *event)
@@ -29,6 +43,7 @@ static void take_sample(struct collect *collect, const struct event *event)
         .cpu = sample->cpu,
         .size = sample->size,
     };
+    tell_level(collect, &taken);
     take(collect, taken);
 }
 
@@ -75,8 +90,19 @@ static void see_event(void *context, const struct event *event)
     }
 }
 
+static void load_levels(struct collect *collect)
+{
+    static const uint8_t levels[] = {LEVEL_UNKNOWN, LEVEL_L1, LEVEL_L2, LEVEL_L3, LEVEL_RAM};
+    struct calibration *calibration = calibrate_kept(NULL);
+    for (uint32_t ns = 0; calibration && ns < COLLECT_LEVELS; ns++)
+        collect->levels[ns] = levels[calibration_level(calibration, ns)];
+    collect->several_nodes = calibration && calibration->node_count > 1;
+    calibration_free(calibration);
+}
+
 void collect_init(struct collect *collect)
 {
+    load_levels(collect);
     collect->sink.tap = see_event;
     collect->sink.tap_context = collect;
     running_init(&collect->known, &collect->processes);

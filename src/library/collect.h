@@ -8,14 +8,19 @@
 #include "library/kept.h"
 #include "library/session.h"
 
+enum { COLLECT_LEVELS = 1024 };
+
 struct collect {
     struct sink sink; /* for the soft sampler's side */
     struct process_table processes;
     struct running known; /* this process, as sessions on hardware tell of it in their files */
     struct kept kept;
-    taken_array taken;        /* of one round */
-    _Atomic uint64_t overrun; /* samples that found no room on their way */
-    _Atomic uint64_t skipped; /* bursts left out */
+    uint8_t
+        levels[COLLECT_LEVELS]; /* enum sample_level by the latency of a soft sample; all 0: no calibration is kept */
+    bool several_nodes;         /* then memory may be any node's */
+    taken_array taken;          /* of one round */
+    _Atomic uint64_t overrun;   /* samples that found no room on their way */
+    _Atomic uint64_t skipped;   /* bursts left out */
 };
 
 /* `collect` must stay where it is. */

@@ -2,8 +2,6 @@
 
 #include "wire/event.h"
 
-#include <linux/perf_event.h>
-
 static uint64_t level_bits(uint32_t level)
 {
     switch (level) {
