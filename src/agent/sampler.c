@@ -14,6 +14,7 @@
 
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum {
     LATENCY_LIMIT_NS = 20000, /* a load this slow met a page fault or another thread: no latency */
@@ -21,7 +22,9 @@ enum {
     COST_FIRST_NS = 20000,    /* the first burst of a thread is not taken to cost more */
     COST_SMOOTHING = 8,
     IDLE_TICKS = 64,    /* in vain, before a tick ends that can be asked for again */
-    CROWDED_TICKS = 16, /* in a row, before they come more slowly */
+    SPACING_TICKS = 16, /* between two looks at how often they come */
+    SPACING_NS = 20000000,
+    SPACING_LATE = 4, /* times as far apart as asked for */
 };
 
 volatile bool agent_device_mapped;
@@ -127,6 +130,8 @@ void sampler_thread_start(struct agent_thread *self)
     sampler->random = (wire_counter() * 0x9e3779b97f4a7c15u ^ (uint64_t)self) | 1;
     sampler->period_ns = config->tick_ns;
     sampler->cost_ewma = 0;
+    sampler->ticks = 0;
+    sampler->user_seen = 0;
     sampler->ready = true;
     if (!tick_start(self, config->tick_ns, config->flags & WIRE_TICK_TIMER_ONLY, signals_timer_signal())) {
         sampler->ready = false;
@@ -334,6 +339,34 @@ static void run_burst(struct agent_thread *self, ucontext_t *context)
     self->inside--;
 }
 
+/* Where timers are coarse or slow (in an emulator, on a busy virtual machine) ticks come more rarely than they were asked
+ * for: then more of them are chosen. Much more rarely: the kernel does not keep up, and puts them off for up to 100 ms
+ * (hrtimer_interrupt's hang detection); then asking for fewer gives more. */
+static void learn_spacing(struct agent_thread *self)
+{
+    struct sampler_thread *sampler = &self->sampler;
+    struct rusage usage;
+    if (sampler->has_timer || ++sampler->ticks % SPACING_TICKS != 0 ||
+        sys_call(SYS_getrusage, RUSAGE_THREAD, &usage) != 0)
+        return;
+    uint64_t user = (uint64_t)usage.ru_utime.tv_sec * 1000000000 + (uint64_t)usage.ru_utime.tv_usec * 1000;
+    uint64_t since = user - sampler->user_seen, spacing = since / sampler->ticks;
+    bool first = sampler->user_seen == 0;
+    if (!first && since < SPACING_NS)
+        return;
+    sampler->user_seen = user;
+    sampler->ticks = 0;
+    if (first)
+        return;
+    sampler->spacing_ns = spacing > sampler->tick_ns ? spacing : sampler->tick_ns;
+    if (spacing < SPACING_LATE * sampler->tick_ns)
+        return;
+    tick_stop(self);
+    if (!tick_start(self, sampler->tick_ns * 3, false, signals_timer_signal())) /* twice: it takes two thirds */
+        disarm(self);
+    sampler->spacing_ns = spacing;
+}
+
 /* Whether this tick is to start a burst: chosen at random, so that the mean spacing is the one in force. */
 static bool is_chosen(struct agent_thread *self)
 {
@@ -344,10 +377,10 @@ static bool is_chosen(struct agent_thread *self)
         return true;
     }
     uint64_t dice = next_random(self) % sampler->period_ns;
-    if (dice < sampler->tick_ns)
+    if (dice < sampler->spacing_ns)
         return true;
     uint64_t wanted = agent_region->config.tick_ns;
-    if (sampler->period_ns > wanted && dice * wanted / sampler->period_ns < sampler->tick_ns)
+    if (sampler->period_ns > wanted && dice * wanted / sampler->period_ns < sampler->spacing_ns)
         count_loss(self, LOSS_TICK_BUDGET);
     return false;
 }
@@ -379,22 +412,6 @@ static bool on_alternate_stack(const ucontext_t *context, uint64_t sp)
     return !(stack->ss_flags & SS_DISABLE) && sp - (uint64_t)stack->ss_sp < stack->ss_size;
 }
 
-/* Where a signal takes longer than a tick, as in an emulator, the next tick waits when the handler returns, and the thread
- * does nothing any more but take ticks. Then they are to come more slowly, until it gets on. */
-static void space_out(struct agent_thread *self, bool late)
-{
-    struct sampler_thread *sampler = &self->sampler;
-    if (!late || to_ns(wire_counter() - sampler->returned) >= sampler->tick_ns) {
-        sampler->crowded = 0;
-    } else if (++sampler->crowded >= CROWDED_TICKS) {
-        sampler->crowded = 0;
-        uint64_t spacing = 2 * sampler->tick_ns;
-        tick_stop(self);
-        if (!tick_start(self, spacing + spacing / 2, false, signals_timer_signal())) /* it takes two thirds of that */
-            disarm(self);
-    }
-}
-
 static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucontext_t *context)
 {
     if (!sampling || !self->sampler.ready) {
@@ -411,7 +428,7 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
         self->sampler.began = wire_counter();
     count(&counters_of(self)->ticks, 1);
     count(&counters_of(self)->handler_ns, DELIVERY_NS);
-    space_out(self, tick_is_late(signal, info));
+    learn_spacing(self);
     struct unwind_regs regs;
     step_unwind_regs(context, &regs);
     bool chosen = is_chosen(self);
@@ -456,7 +473,6 @@ bool sampler_signal(int signal, siginfo_t *info, ucontext_t *context)
     int saved = errno;
     if (tick_is(signal, info)) {
         on_tick(self, signal, info, context);
-        self->sampler.returned = wire_counter();
         errno = saved;
         return true;
     }
@@ -484,7 +500,6 @@ bool sampler_signal(int signal, siginfo_t *info, ucontext_t *context)
         if (step_trap(self, context) == STEP_DONE && self->sampler.bursting)
             end_burst(self);
         self->inside--;
-        self->sampler.returned = wire_counter();
         errno = saved;
         return true;
     }

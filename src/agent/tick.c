@@ -64,7 +64,7 @@ static bool start_perf(struct agent_thread *self, uint64_t tick_ns)
     if (page < 0 && page > -4096)
         return false;
     self->sampler.tick_page = (void *)page;
-    self->sampler.tick_ns = tick_ns;
+    self->sampler.tick_ns = self->sampler.spacing_ns = tick_ns;
     return true;
 }
 
@@ -81,7 +81,7 @@ static bool start_timer(struct agent_thread *self, uint64_t tick_ns, int timer_s
         return false;
     self->sampler.timer = (void *)(intptr_t)timer;
     self->sampler.has_timer = true;
-    self->sampler.tick_ns = tick_ns;
+    self->sampler.tick_ns = self->sampler.spacing_ns = tick_ns;
     tick_rearm(self, tick_ns);
     return true;
 }
