@@ -139,11 +139,13 @@ static int start(struct system_recorder *recorder, struct error *err)
     if ((code = find_means(recorder, err)) < 0 ||
         (options->command &&
          (code = launch_prepare(&recorder->launch, options->command, NULL, NULL, &recorder->before, err)) < 0) ||
-        (code = open_hardware(recorder, err)) < 0 || (code = open_trace(recorder, err)) < 0)
+        (code = open_hardware(recorder, err)) < 0)
+        return code;
+    recorder->started = recorder->flushed = clock_now_ns();
+    hw_record_rest(recorder->hardware, false); /* once there is a file, everything is being recorded */
+    if ((code = open_trace(recorder, err)) < 0)
         return code;
     connect_sources(recorder);
-    hw_record_rest(recorder->hardware, false);
-    recorder->started = recorder->flushed = clock_now_ns();
     if (options->command)
         code = launch_go(&recorder->launch, options->command[0], &result->exit_status, err);
     if (code < 0) {

@@ -21,19 +21,22 @@ static const char description[] =
     "  perf mem record ./app && numalens import && numalens report\n"
     "  numalens import -o server.data /tmp/perf.data.server\n"
     "  ssh server perf mem record -o - ./app | numalens import -\n"
+    "  perf mem record numalens record --source none -o agent.data -- ./app && numalens import --with agent.data\n"
     "  numalens import --format moca Moca-task*\n";
 
 static const struct argp_option option_table[] = {
     {"format", 'f', "NAME", 0, "perf (the default) or moca", 0},
     {"output", 'o', "FILE", 0, "Write this file instead of numalens.data", 0},
     {"quiet", 'q', NULL, 0, "Say nothing but errors", 0},
+    {"with", 'w', "FILE", 0,
+     "A recording of 'numalens record' of the same run: heap objects, sites and threads from it", 0},
     {0},
 };
 
 struct arguments {
     const char **paths;
     size_t path_count;
-    const char *output;
+    const char *output, *with;
     bool quiet, moca;
 };
 
@@ -47,6 +50,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case 'q':
         arguments->quiet = true;
         break;
+    case 'w':
+        arguments->with = value;
+        break;
     case ARGP_KEY_ARG:
         arguments->paths[arguments->path_count++] = value;
         break;
@@ -58,6 +64,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case ARGP_KEY_END:
         if (arguments->path_count > 1 && !arguments->moca)
             argp_error(state, "one recording at a time: '%s' is a second one", arguments->paths[1]);
+        if (arguments->with && arguments->moca)
+            argp_error(state, "--with is for recordings of perf");
         if (arguments->path_count == 0 && arguments->moca)
             argp_error(state, "which file? MOCA's are called Moca-task0 and so on");
         break;
@@ -73,6 +81,8 @@ static void say(const struct perf_import *result, const char *output)
            number_count(result->loads), number_count(result->stores), number_count(result->threads),
            result->threads == 1 ? "" : "s", number_seconds((double)result->span_ns / 1e9), output);
     printf("Source %s; %s.\n", result->source, result->topology);
+    if (*result->clock)
+        printf("Heap objects, sites and threads from the agent's trace; %s.\n", result->clock);
     if (result->other)
         printf("Left out: %s samples that are no memory accesses.\n", number_count(result->other));
     if (result->unreadable)
@@ -102,7 +112,8 @@ static int import_moca(const struct arguments *arguments, struct error *err)
 static int import_perf(const struct arguments *arguments, struct error *err)
 {
     struct perf_import result;
-    if (perf_import(arguments->path_count ? arguments->paths[0] : "perf.data", arguments->output, &result, err) < 0)
+    if (perf_import(arguments->path_count ? arguments->paths[0] : "perf.data", arguments->with, arguments->output,
+                    &result, err) < 0)
         return -1;
     if (!arguments->quiet)
         say(&result, arguments->output);

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "exchange/perf_spe.h"
 #include "exchange/perf_tasks.h"
+#include "exchange/perf_with.h"
 #include "perf/ibs.h"
 #include "perf/input.h"
 #include "perf/memory.h"
@@ -28,8 +29,11 @@ struct importing {
     uint64_t first_time, last_time;
     struct map64 users; /* pid << 32 | tid of the threads that have samples */
     struct perf_spe *spe;
+    struct perf_with *with; /* an agent's trace, or NULL */
     struct ibs_cpu ibs;
     bool ibs_known; /* asked for */
+    bool by_faults; /* there are no memory accesses: page faults stand for them */
+    uint64_t faults;
 };
 
 /* Registers say more than data_src, which kernels before 6.1 leave empty. */
@@ -43,6 +47,29 @@ static bool access_by_registers(struct importing *importing, const struct perf_f
     return importing->ibs_known && memory_from_ibs(access, sample, &event->layout, &importing->ibs);
 }
 
+/* A page fault tells who touched which address, but not how. */
+static bool access_by_fault(const struct perf_file_event *event, const struct perf_sample *sample,
+                            struct memory_access *access)
+{
+    const uint64_t wanted = PERF_SAMPLE_ADDR | PERF_SAMPLE_TID;
+    uint64_t config = event->attr.config;
+    if (event->attr.type != PERF_TYPE_SOFTWARE || (sample->present & wanted) != wanted || sample->addr >> 63 ||
+        (config != PERF_COUNT_SW_PAGE_FAULTS && config != PERF_COUNT_SW_PAGE_FAULTS_MIN &&
+         config != PERF_COUNT_SW_PAGE_FAULTS_MAJ))
+        return false;
+    *access = (struct memory_access){
+        .time = sample->time,
+        .ip = sample->ip,
+        .addr = sample->addr,
+        .pid = sample->pid,
+        .tid = sample->tid,
+        .cpu = (uint16_t)sample->cpu,
+        .has_cpu = sample->present & PERF_SAMPLE_CPU,
+        .flags = SAMPLE_FIRST,
+    };
+    return true;
+}
+
 /* The memory access of a sample record; false when there is none, and counted why. */
 static bool access_of(struct importing *importing, const struct perf_file_record *record, struct perf_sample *sample,
                       struct memory_access *access)
@@ -52,11 +79,14 @@ static bool access_of(struct importing *importing, const struct perf_file_record
         result->unreadable++;
         return false;
     }
-    if (!access_by_registers(importing, record->event, sample, access) && !memory_from_sample(access, sample)) {
-        result->other++;
-        return false;
-    }
-    return true;
+    if (access_by_registers(importing, record->event, sample, access) || memory_from_sample(access, sample))
+        return true;
+    bool fault = access_by_fault(record->event, sample, access);
+    importing->faults += fault;
+    if (fault && importing->by_faults)
+        return true;
+    result->other++;
+    return false;
 }
 
 static uint64_t time_of(const struct perf_file_record *record)
@@ -127,11 +157,10 @@ static void look_at_packets(struct importing *importing, const struct perf_file_
 }
 
 /* The frames of the program: markers and the kernel's are left out. Without a chain, where it happened. */
-static uint32_t stack_of(struct importing *importing, struct capture_process *process, const struct perf_sample *sample,
-                         const struct perf_layout *layout)
+static uint16_t frames_of(const struct perf_sample *sample, const struct perf_layout *layout,
+                          uint64_t frames[MAX_DEPTH])
 {
     const uint64_t kernel = 1ULL << 63;
-    uint64_t frames[MAX_DEPTH];
     uint16_t depth = 0;
     for (uint64_t i = 0; i < sample->callchain_count && depth < MAX_DEPTH; i++) {
         uint64_t frame = perf_sample_frame(sample, layout, i);
@@ -140,22 +169,37 @@ static uint32_t stack_of(struct importing *importing, struct capture_process *pr
     }
     if (depth == 0 && sample->present & PERF_SAMPLE_IP && !(sample->ip & kernel))
         frames[depth++] = sample->ip;
-    return depth ? process_stack(&importing->processes, process, frames, depth, false) : 0;
+    return depth;
 }
 
 static uint8_t source_number(const char *name)
 {
-    return strcmp(name, "ibs") == 0 ? SOURCE_IBS : strcmp(name, "spe") == 0 ? SOURCE_SPE : SOURCE_PEBS;
+    return strcmp(name, "ibs") == 0      ? SOURCE_IBS
+           : strcmp(name, "spe") == 0    ? SOURCE_SPE
+           : strcmp(name, "faults") == 0 ? SOURCE_FAULTS
+                                         : SOURCE_PEBS;
 }
 
-static void put_access(struct importing *importing, const struct memory_access *access, uint64_t time, uint32_t stack)
+struct chain {
+    const uint64_t *frames;
+    uint16_t depth;
+    bool cut;
+};
+
+static uint64_t own_time(const struct importing *importing, uint64_t time)
 {
-    struct event event = {.time = time, .pid = access->pid, .tid = access->tid, .kind = EVENT_SAMPLE};
+    time = time ? time : importing->first_time;
+    return importing->with ? perf_clock_time(perf_with_clock(importing->with), time) : time;
+}
+
+static void put_access(struct importing *importing, const struct memory_access *access, const struct chain *chain)
+{
+    struct event event = {
+        .time = own_time(importing, access->time), .pid = access->pid, .tid = access->tid, .kind = EVENT_SAMPLE};
     event.sample = (struct event_sample){
         .addr = access->addr,
         .physical = access->physical,
         .latency = access->latency,
-        .stack = stack,
         .cpu = access->has_cpu ? access->cpu : UINT16_MAX,
         .size = access->size,
         .source = source_number(importing->result->source),
@@ -168,6 +212,14 @@ static void put_access(struct importing *importing, const struct memory_access *
     importing->result->samples++;
     importing->result->loads += (access->flags & SAMPLE_READ) != 0;
     importing->result->stores += (access->flags & SAMPLE_WRITE) != 0;
+    if (importing->with && perf_with_knows(importing->with, access->pid)) {
+        perf_with_hold(importing->with, &event, chain->frames, chain->depth, chain->cut);
+        return;
+    }
+    struct capture_process *process =
+        perf_tasks_process(&importing->tasks, &importing->processes, event.time, access->pid, access->tid);
+    if (chain->depth)
+        event.sample.stack = process_stack(&importing->processes, process, chain->frames, chain->depth, chain->cut);
     sink_put(&importing->sink, &event);
 }
 
@@ -175,12 +227,12 @@ static void put_sample(struct importing *importing, const struct perf_file_recor
 {
     struct perf_sample sample;
     struct memory_access access;
+    uint64_t frames[MAX_DEPTH];
     if (!access_of(importing, record, &sample, &access))
         return;
-    uint64_t time = sample.time ? sample.time : importing->first_time;
-    struct capture_process *process =
-        perf_tasks_process(&importing->tasks, &importing->processes, time, sample.pid, sample.tid);
-    put_access(importing, &access, time, stack_of(importing, process, &sample, &record->event->layout));
+    access.time = sample.time;
+    uint16_t depth = frames_of(&sample, &record->event->layout, frames);
+    put_access(importing, &access, &(struct chain){frames, depth, false});
 }
 
 static void put_packet(void *context, const struct memory_access *access)
@@ -190,11 +242,7 @@ static void put_packet(void *context, const struct memory_access *access)
         importing->result->unreadable++;
         return;
     }
-    uint64_t time = access->time ? access->time : importing->first_time;
-    struct capture_process *process =
-        perf_tasks_process(&importing->tasks, &importing->processes, time, access->pid, access->tid);
-    uint32_t stack = access->ip >> 63 ? 0 : process_stack(&importing->processes, process, &access->ip, 1, true);
-    put_access(importing, access, time, stack);
+    put_access(importing, access, &(struct chain){&access->ip, access->ip >> 63 ? 0 : 1, true});
 }
 
 static void put_aux_loss(struct importing *importing, const struct perf_file_record *record)
@@ -203,8 +251,7 @@ static void put_aux_loss(struct importing *importing, const struct perf_file_rec
                              perf_file_swapped(importing->file), false};
     perf_walk64(&walk); /* offset */
     perf_walk64(&walk); /* size */
-    uint64_t flags = perf_walk64(&walk), time = time_of(record);
-    time = time ? time : importing->first_time;
+    uint64_t flags = perf_walk64(&walk), time = own_time(importing, time_of(record));
     sink_loss(&importing->sink, time, 0, 0, LOSS_AUX_FULL, !!(flags & PERF_AUX_FLAG_TRUNCATED));
     sink_loss(&importing->sink, time, 0, 0, LOSS_COLLISION, !!(flags & FLAG_COLLISION));
 }
@@ -224,8 +271,7 @@ static void put_loss(struct importing *importing, const struct perf_file_record 
     if (walk.short_of)
         return;
     importing->result->lost += cause == LOSS_PERF ? count : 0;
-    uint64_t time = time_of(record);
-    sink_loss(&importing->sink, time ? time : importing->first_time, 0, 0, cause, count);
+    sink_loss(&importing->sink, own_time(importing, time_of(record)), 0, 0, cause, count);
 }
 
 static void put(struct importing *importing, const struct perf_file_record *record)
@@ -292,6 +338,10 @@ static struct topology *topology_of(struct importing *importing)
 
 static struct trace_session *session_of(struct importing *importing)
 {
+    if (importing->with) {
+        snprintf(importing->result->topology, sizeof importing->result->topology, "the topology of the agent's trace");
+        return perf_with_session(importing->with, importing->result->source);
+    }
     const struct perf_file_facts *facts = perf_file_facts(importing->file);
     struct trace_session *session = trace_session_new();
     struct topology *topology = topology_of(importing);
@@ -322,7 +372,7 @@ static int write_trace(struct importing *importing, const char *path, const char
     if (!importing->sink.writer)
         return -1;
     process_table_init(&importing->processes, &importing->sink, STACK_MEMORY);
-    perf_tasks_tell(&importing->tasks, importing->first_time, importing->file, importing->symbols,
+    perf_tasks_tell(&importing->tasks, own_time(importing, 0), importing->file, importing->symbols,
                     &importing->processes);
     perf_file_close(importing->file);
     importing->file = perf_file_open(path, err);
@@ -331,11 +381,12 @@ static int write_trace(struct importing *importing, const char *path, const char
         result->samples = result->other = result->unreadable = 0;
         each_record(importing, put);
     }
+    bool told = !importing->with || perf_with_tell(importing->with, &importing->processes, err) >= 0;
     struct trace_session *ending = trace_session_new();
     trace_session_setf(ending, "duration_ns", "%" PRIu64, importing->last_time - importing->first_time);
     trace_session_setf(ending, "samples", "%" PRIu64, result->samples);
     process_table_free(&importing->processes);
-    bool whole = importing->file && importing->sink.failure.code == 0;
+    bool whole = importing->file && told && importing->sink.failure.code == 0;
     int failed = trace_writer_close(importing->sink.writer, whole ? ending : NULL, whole ? err : NULL);
     trace_session_free(ending);
     if (importing->sink.failure.code && err)
@@ -367,6 +418,24 @@ static int spool(char path[static 64], struct error *err)
     return 0;
 }
 
+static int read_again(struct importing *importing, const char *path,
+                      void (*take)(struct importing *importing, const struct perf_file_record *record),
+                      struct error *err)
+{
+    perf_file_close(importing->file);
+    importing->file = perf_file_open(path, err);
+    if (!importing->file)
+        return -1;
+    each_record(importing, take);
+    return 0;
+}
+
+static void look_for_faults(struct importing *importing, const struct perf_file_record *record)
+{
+    if (record->header->type == PERF_RECORD_SAMPLE)
+        look(importing, record);
+}
+
 static int import_file(struct importing *importing, const char *path, const char *output, struct error *err)
 {
     struct perf_import *result = importing->result;
@@ -374,33 +443,43 @@ static int import_file(struct importing *importing, const char *path, const char
     if (!importing->file)
         return -1;
     each_record(importing, look);
-    if (perf_spe_present(importing->spe)) {
-        /* Buffers come before it is known who filled them. */
-        perf_file_close(importing->file);
-        importing->file = perf_file_open(path, err);
-        if (!importing->file)
+    /* Buffers come before it is known who filled them. */
+    if (perf_spe_present(importing->spe) && read_again(importing, path, look_at_packets, err) < 0)
+        return -1;
+    if (result->samples == 0 && importing->faults) {
+        importing->by_faults = true;
+        result->other = result->unreadable = 0;
+        if (read_again(importing, path, look_for_faults, err) < 0)
             return -1;
-        each_record(importing, look_at_packets);
     }
     if (result->samples == 0)
         return error_set(err, -ENODATA,
                          "%s has no memory samples (%" PRIu64
                          " samples of other kinds)%s%s; record it with 'perf mem record' or 'perf c2c record'",
                          path, result->other + result->unreadable, *result->damage ? ": " : "", result->damage);
-    snprintf(result->source, sizeof result->source, "%s", source_of(importing->file, perf_spe_present(importing->spe)));
+    snprintf(result->source, sizeof result->source, "%s",
+             importing->by_faults ? "faults" : source_of(importing->file, perf_spe_present(importing->spe)));
     result->left_out = importing->tasks.seen.count - importing->tasks.sampled.count;
     result->span_ns = importing->last_time - importing->first_time;
+    if (importing->with) {
+        if (perf_with_align(importing->with, &importing->tasks, importing->file, err) < 0)
+            return -1;
+        const struct perf_clock *clock = perf_with_clock(importing->with);
+        snprintf(result->clock, sizeof result->clock, "%s, to within %.3g us", clock->how, (double)clock->error / 1e3);
+    }
     return write_trace(importing, path, output, err);
 }
 
-int perf_import(const char *path, const char *output, struct perf_import *result, struct error *err)
+int perf_import(const char *path, const char *with, const char *output, struct perf_import *result, struct error *err)
 {
     *result = (struct perf_import){0};
     struct importing importing = {.result = result, .symbols = symbols_new(), .spe = perf_spe_new()};
     char spooled[64] = "";
     int failed = 0;
     perf_tasks_init(&importing.tasks);
-    if (strcmp(path, "-") == 0)
+    if (with && !(importing.with = perf_with_open(with, err)))
+        failed = -1;
+    if (failed == 0 && strcmp(path, "-") == 0)
         failed = spool(spooled, err);
     if (failed == 0)
         failed = import_file(&importing, *spooled ? spooled : path, output, err);
@@ -409,6 +488,7 @@ int perf_import(const char *path, const char *output, struct perf_import *result
     perf_file_close(importing.file);
     perf_tasks_free(&importing.tasks);
     perf_spe_free(importing.spe);
+    perf_with_close(importing.with);
     map64_free(&importing.users);
     symbols_free(importing.symbols);
     return failed < 0 ? -1 : 0;

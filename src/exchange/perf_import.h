@@ -20,13 +20,15 @@ struct perf_import {
     uint64_t threads;    /* that made them */
     uint64_t left_out;   /* processes without samples */
     uint64_t span_ns;
-    char source[16];    /* "pebs", "ibs", "spe" or "perf" */
+    char source[16];    /* "pebs", "ibs", "spe", "faults" or "perf" */
     char topology[128]; /* "2 nodes, 112 CPUs", and where that comes from */
+    char clock[256];    /* with an agent's trace: how its clock was found, and how well; else "" */
     char damage[512];   /* where and why reading ended early, or "" */
 };
 
-/* 0, or negative with `err`: not a recording, no memory samples in it, `output` cannot be written. No output is left
- * then. */
-int perf_import(const char *path, const char *output, struct perf_import *result, struct error *err);
+/* `with`: an agent's trace of the same run, for objects, sites and threads (perf_with.h); NULL: none. 0, or negative with
+ * `err`: not a recording, no memory samples in it, the two are not of the same run, `output` cannot be written. No output
+ * is left then. */
+int perf_import(const char *path, const char *with, const char *output, struct perf_import *result, struct error *err);
 
 #endif
