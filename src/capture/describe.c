@@ -1,5 +1,6 @@
 #include "capture/describe.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "capture/custom_spec.h"
 #include "capture/faults/mechanism.h"
@@ -56,6 +57,11 @@ static void set_machine(struct trace_session *session)
         text[length - 2] = ':';
     }
     trace_session_set(session, "start_time", text);
+    struct timespec wall; /* for who has to align another recording's clock with this one's */
+    clock_gettime(CLOCK_REALTIME, &wall);
+    trace_session_setf(session, "start_clock_ns", "%" PRIu64, clock_now_ns());
+    trace_session_setf(session, "start_wall_ns", "%" PRIu64,
+                       (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec);
 }
 
 struct trace_session *describe_session(const struct capture_options *options, const struct capture_means *means)

@@ -465,7 +465,9 @@ static int import_file(struct importing *importing, const char *path, const char
         if (perf_with_align(importing->with, &importing->tasks, importing->file, err) < 0)
             return -1;
         const struct perf_clock *clock = perf_with_clock(importing->with);
-        snprintf(result->clock, sizeof result->clock, "%s, to within %.3g us", clock->how, (double)clock->error / 1e3);
+        bool rough = clock->error >= 1000000;
+        snprintf(result->clock, sizeof result->clock, "%s, to within %.*f %s", clock->how, rough,
+                 (double)clock->error / (rough ? 1e6 : 1e3), rough ? "ms" : "us");
     }
     return write_trace(importing, path, output, err);
 }

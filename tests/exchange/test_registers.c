@@ -1,96 +1,9 @@
 /* test_registers.c - recordings whose accesses lie in registers and packets: IBS of older kernels, and SPE. Written byte by
  * byte as perf does in pipe mode. */
-#include "../perf/bytes.h"
+#include "recording.h"
+
 #include "exchange/perf_import.h"
 #include "trace/reader.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-#include <cmocka.h>
-
-enum {
-    HEADER_ATTR = 64,
-    AUXTRACE_INFO = 70,
-    AUXTRACE = 71,
-    EVENT_UPDATE = 78,
-    TIME_CONV = 79,
-    HEADER_FEATURE = 80,
-    FEATURE_CPUID = 9,
-};
-
-enum { PID = 50, TID = 51, OTHER_TID = 52, EVENT_ID = 7 };
-
-struct recording {
-    FILE *file;
-    char path[32], output[40];
-    bool swapped;
-};
-
-static struct bytes begin(const struct recording *recording, uint32_t type)
-{
-    struct bytes record = {.swapped = recording->swapped};
-    put_header(&record, type);
-    return record;
-}
-
-static void end(struct recording *recording, struct bytes *record)
-{
-    size_t size = record->size;
-    record->size = 6;
-    put16(record, (uint16_t)size);
-    assert_int_equal(fwrite(record->data, 1, size, recording->file), size);
-}
-
-static void put_text(struct bytes *bytes, const char *text, size_t room)
-{
-    memset(bytes->data + bytes->size, 0, room);
-    memcpy(bytes->data + bytes->size, text, strlen(text));
-    bytes->size += room;
-}
-
-/* Magic, one event with that name and sample_type, and the processor's name. */
-static struct recording start(uint64_t sample_type, const char *event, const char *cpuid, bool swapped)
-{
-    struct recording recording = {.path = "/tmp/numalens-perf-XXXXXX", .swapped = swapped};
-    recording.file = fdopen(mkstemp(recording.path), "wb");
-    assert_non_null(recording.file);
-    snprintf(recording.output, sizeof recording.output, "%s.out", recording.path);
-    struct bytes head = {.swapped = swapped};
-    put64(&head, 0x32454c4946524550); /* PERFILE2 */
-    put64(&head, 16);
-    fwrite(head.data, 1, head.size, recording.file);
-
-    struct bytes record = begin(&recording, HEADER_ATTR);
-    put32(&record, 9), put32(&record, 64);          /* type, size */
-    put64(&record, 0), put64(&record, 1000);        /* config, period */
-    put64(&record, sample_type), put64(&record, 0); /* read_format */
-    /* sample_id_all is bit 18 of the flags, numbered from the other end on the other byte order */
-    put64(&record, swapped ? 1ULL << (63 - 18) : 1ULL << 18);
-    put64(&record, 0), put64(&record, 0);
-    put64(&record, EVENT_ID);
-    end(&recording, &record);
-    record = begin(&recording, EVENT_UPDATE);
-    put64(&record, 2), put64(&record, EVENT_ID);
-    put_text(&record, event, 32);
-    end(&recording, &record);
-    record = begin(&recording, HEADER_FEATURE);
-    put64(&record, FEATURE_CPUID), put32(&record, 36);
-    put_text(&record, cpuid, 36);
-    end(&recording, &record);
-    return recording;
-}
-
-static void put_id(struct bytes *record, uint32_t tid, uint64_t time, uint32_t cpu)
-{
-    put32(record, PID), put32(record, tid);
-    put64(record, time);
-    put32(record, cpu), put32(record, 0);
-    put64(record, EVENT_ID); /* identifier */
-}
 
 static void put_comm(struct recording *recording, uint32_t tid)
 {
@@ -106,7 +19,7 @@ static struct perf_import import(struct recording *recording, struct trace_reade
     struct perf_import result;
     struct error err = {0};
     fclose(recording->file);
-    if (perf_import(recording->path, recording->output, &result, &err) < 0)
+    if (perf_import(recording->path, NULL, recording->output, &result, &err) < 0)
         fail_msg("%s", err.text);
     assert_string_equal(result.damage, "");
     *reader = trace_reader_open(recording->output, &err);
@@ -142,7 +55,7 @@ static void ibs_of_an_old_kernel(void **state)
     for (int swapped = 0; swapped < 2; swapped++) {
         struct recording recording =
             start(ids | PERF_SAMPLE_IP | PERF_SAMPLE_ADDR | PERF_SAMPLE_RAW | PERF_SAMPLE_DATA_SRC, "ibs_op/cnt_ctl=1/",
-                  "AuthenticAMD-23-49-0", swapped);
+                  "AuthenticAMD-23-49-0", swapped, -1);
         const uint64_t load = 1 | 1 << 7 | 1 << 17 | 1 << 20 | (uint64_t)400 << 32;
         put_ibs(&recording, 100, 3 | 1 << 4, load); /* another node's memory */
         put_ibs(&recording, 101, 3, load);
@@ -221,7 +134,7 @@ static void spe_of_two_cores(void **state)
 {
     (void)state;
     for (int swapped = 0; swapped < 2; swapped++) {
-        struct recording recording = start(ids, "arm_spe_0//", "0x00000000410fd0c0", swapped);
+        struct recording recording = start(ids, "arm_spe_0//", "0x00000000410fd0c0", swapped, -1);
         put_info(&recording);
         put_comm(&recording, TID);
         put_comm(&recording, OTHER_TID);

@@ -31,7 +31,7 @@ static const struct expectation expectations[] = {
     {"remote modified", OP(LOAD) | LVL(HIT) | LVL(REM_CCE1) | SNOOP(HITM), LEVEL_REMOTE_CACHE, HOPS_SOCKET, true, true,
      SAMPLE_READ | SAMPLE_HITM},
     {"two hops cache", OP(LOAD) | LVL(HIT) | LVL(REM_CCE2), LEVEL_REMOTE_CACHE, HOPS_BOARD, true, true, SAMPLE_READ},
-    {"store, L1 miss", OP(STORE) | LVL(MISS) | LVL(L1), LEVEL_L1, HOPS_NONE, false, false, SAMPLE_WRITE},
+    {"store, L1 miss", OP(STORE) | LVL(MISS) | LVL(L1), LEVEL_UNKNOWN, HOPS_NONE, false, false, SAMPLE_WRITE},
     {"locked, walked", OP(LOAD) | LVL(HIT) | LVL(L2) | LOCKED | TLB(WK) | TLB(MISS), LEVEL_L2, HOPS_NONE, false, false,
      SAMPLE_READ | SAMPLE_LOCKED | SAMPLE_TLB_MISS},
     {"input output", OP(LOAD) | LVL(HIT) | LVL(IO), LEVEL_IO, HOPS_NONE, false, false, SAMPLE_READ},
@@ -39,6 +39,8 @@ static const struct expectation expectations[] = {
     /* Skylake and later: the old bits say "L3 miss" only, the new ones who answered */
     {"Skylake remote memory", OP(LOAD) | LVL(MISS) | LVL(L3) | NUMBER(13) | REMOTE, LEVEL_REMOTE_RAM, HOPS_SOCKET, true,
      true, SAMPLE_READ},
+    {"Skylake, unknown source behind the L3", OP(LOAD) | LVL(MISS) | LVL(L3) | NUMBER(3), LEVEL_UNKNOWN, HOPS_NONE,
+     false, false, SAMPLE_READ},
     {"Skylake local memory", OP(LOAD) | NUMBER(13), LEVEL_RAM, HOPS_NONE, false, true, SAMPLE_READ},
     {"Skylake remote cache", OP(LOAD) | NUMBER(11) | REMOTE | SNOOP(HITM), LEVEL_REMOTE_CACHE, HOPS_SOCKET, true, true,
      SAMPLE_READ | SAMPLE_HITM},
