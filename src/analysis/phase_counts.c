@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { BINS = 250 };
+enum { BINS = 500 };
 
 static uint64_t text_key(uint64_t key, const char *text, size_t length)
 {
@@ -90,7 +90,7 @@ struct phase_counts *phase_counts_make(const struct memory_map *map)
     counts->map = map;
     find_roles(counts);
     find_things(counts);
-    counts->slices_a_bin = (map->slices + BINS - 1) / BINS;
+    counts->slices_a_bin = map->slices / BINS ? map->slices / BINS : 1;
     counts->bins = (map->slices + counts->slices_a_bin - 1) / counts->slices_a_bin;
     array_each (&map->cells, const struct memory_cell, cell) {
         if (cell->reads)

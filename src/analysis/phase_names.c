@@ -107,9 +107,20 @@ static const char *thing_name(const struct telling *telling, uint32_t thing)
     return *name ? name : "memory of no known object";
 }
 
-/* The things that a role mostly reads, or writes; how many. */
+struct said {
+    uint32_t thing, object;
+};
+
+static int by_birth(const void *left, const void *right)
+{
+    const struct said *a = left, *b = right;
+    return (a->object > b->object) - (a->object < b->object);
+}
+
+/* The things that a role mostly reads, or writes, in order of birth; how many. */
 static unsigned put_things(const struct telling *telling, FILE *out, uint32_t role, uint64_t all, bool writes)
 {
+    struct said things[MOST_THINGS];
     unsigned count = 0, left = 0;
     array_each (&telling->tallies, const struct tally, tally) {
         uint64_t some = writes ? tally->writes : tally->reads;
@@ -117,12 +128,14 @@ static unsigned put_things(const struct telling *telling, FILE *out, uint32_t ro
             continue;
         if (telling->counts->things.items[tally->thing].stack && tally->accesses * 2 < all)
             continue;
-        if (count == MOST_THINGS) {
+        if (count < MOST_THINGS)
+            things[count++] = (struct said){tally->thing, telling->counts->things.items[tally->thing].object};
+        else
             left++;
-            continue;
-        }
-        fprintf(out, "%s%s", count++ ? ", " : "", thing_name(telling, tally->thing));
     }
+    qsort(things, count, sizeof *things, by_birth);
+    for (unsigned i = 0; i < count; i++)
+        fprintf(out, "%s%s", i ? ", " : "", thing_name(telling, things[i].thing));
     if (left)
         fprintf(out, " and %u more", left);
     return count;

@@ -18,7 +18,8 @@ static const char description[] =
     "Without a table: the whole report. Tables: patterns (what is wrong and what to do), objects, sites, threads,\n"
     "functions, processes; sharing (private and shared data), latency (distribution, tail, contention), balance "
     "(remote\n"
-    "accesses of each thread), pages (by thread and time); or 'object ID' for one object.\n"
+    "accesses of each thread), pages (by thread and time), map (memory over time, drawn); or 'object ID' for one "
+    "object.\n"
     "FILE is numalens.data unless named.\n\n"
     "EXAMPLES\n"
     "  numalens report\n"
@@ -26,6 +27,7 @@ static const char description[] =
     "  numalens report objects --sort remote --limit 5\n"
     "  numalens report sites --filter kind=heap --filter min-share=1%\n"
     "  numalens report object 12\n"
+    "  numalens report map --gantt --from 1.5 --to 2\n"
     "  numalens report latency --thresholds 100,300,1000\n"
     "  numalens report --topology \"numa:4 core:2\" --homes interleave\n"
     "  numalens report --json other.data\n"
@@ -43,6 +45,12 @@ enum {
     OPTION_PHYSICAL,
     OPTION_HTML,
     OPTION_AGAINST,
+    OPTION_GANTT,
+    OPTION_HEIGHT,
+    OPTION_BY,
+    OPTION_FROM,
+    OPTION_TO,
+    OPTION_ASCII,
     DEFAULT_LIMIT = 20
 };
 
@@ -60,7 +68,14 @@ static const struct argp_option option_table[] = {
      "Latencies above which accesses are counted (latency: 100,300,1000); balance: count slow ones instead of remote "
      "ones",
      0},
-    {"physical", OPTION_PHYSICAL, NULL, 0, "Pages: where they lie in physical memory, by node and frame", 0},
+    {"physical", OPTION_PHYSICAL, NULL, 0, "Pages: where they lie in physical memory, by node and frame; map: likewise",
+     0},
+    {"gantt", OPTION_GANTT, NULL, 0, "Map: each thread's memory for itself", 0},
+    {"by", OPTION_BY, "WHAT", 0, "Map: what colours mean: remote, shared or write", 0},
+    {"from", OPTION_FROM, "SECONDS", 0, "Map: from then on", 0},
+    {"to", OPTION_TO, "SECONDS", 0, "Map: until then", 0},
+    {"height", OPTION_HEIGHT, "ROWS", 0, "Map: rows of the picture (24)", 0},
+    {"ascii", OPTION_ASCII, NULL, 0, "Map: with ASCII letters only, as where the locale is not UTF-8", 0},
     {"topology", OPTION_TOPOLOGY, "SPEC", 0, "Pretend this machine after the fact: \"numa:4 core:2\"", 0},
     {"deal", OPTION_DEAL, "HOW", 0, "Threads onto pretended CPUs: packed, round-robin or node:NODE", 0},
     {"homes", OPTION_HOMES, "HOW", 0, "Homes of pretended pages: first-touch, interleave or bind:NODE", 0},
@@ -74,11 +89,8 @@ typedef int view_problem(const struct flow *flow, const struct view_options *opt
 static const struct {
     const char *name;
     view_problem *show;
-} problems[] = {{"patterns", view_patterns},
-                {"sharing", view_sharing},
-                {"latency", view_latency},
-                {"balance", view_balance},
-                {"pages", view_pages}};
+} problems[] = {{"patterns", view_patterns}, {"sharing", view_sharing}, {"latency", view_latency},
+                {"balance", view_balance},   {"pages", view_pages},     {"map", view_map}};
 
 static view_problem *problem_named(const char *name)
 {
@@ -92,7 +104,7 @@ struct arguments {
     const char *words[4];
     unsigned word_count;
     const char *topology, *deal, *homes, *color;
-    bool has_limit, has_width;
+    bool has_limit, has_width, ascii, for_map;
     struct view_options view;
     uint32_t thresholds[LATENCY_THRESHOLDS];
 
@@ -114,6 +126,57 @@ static unsigned long parse_number(struct argp_state *state, const char *name, co
     if (end == text || *end || errno || text[0] == '-' || number > 1000000000)
         argp_error(state, "--%s: '%s' is no number", name, text);
     return number;
+}
+
+static double parse_seconds(struct argp_state *state, const char *name, const char *text)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+    if (end == text || *end || !(seconds >= 0 && seconds < 1e9))
+        argp_error(state, "--%s: '%s' is no number of seconds", name, text);
+    return seconds;
+}
+
+static enum view_map_by parse_by(struct argp_state *state, const char *text)
+{
+    static const char *const names[] = {
+        [MAP_BY_REMOTE] = "remote", [MAP_BY_SHARED] = "shared", [MAP_BY_WRITE] = "write"};
+    for (unsigned i = MAP_BY_REMOTE; i <= MAP_BY_WRITE; i++)
+        if (strcmp(text, names[i]) == 0)
+            return i;
+    argp_error(state, "--by: '%s' is none of remote, shared, write", text);
+    return MAP_BY_DEFAULT;
+}
+
+/* Options of 'report map' alone. */
+static bool parse_map_option(int key, char *value, struct argp_state *state, struct arguments *arguments)
+{
+    struct view_options *view = &arguments->view;
+    switch (key) {
+    case OPTION_GANTT:
+        view->gantt = true;
+        break;
+    case OPTION_HEIGHT:
+        view->height = (unsigned)parse_number(state, "height", value);
+        if (view->height > 10000)
+            argp_error(state, "--height: %s rows are too many", value);
+        break;
+    case OPTION_BY:
+        view->by = parse_by(state, value);
+        break;
+    case OPTION_FROM:
+        view->from_s = parse_seconds(state, "from", value);
+        break;
+    case OPTION_TO:
+        view->to_s = parse_seconds(state, "to", value);
+        break;
+    case OPTION_ASCII:
+        arguments->ascii = true;
+        break;
+    default:
+        return false;
+    }
+    return arguments->for_map = true;
 }
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
@@ -175,7 +238,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         arguments->words[arguments->word_count++] = value;
         break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return parse_map_option(key, value, state, arguments) ? 0 : ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
@@ -204,7 +267,7 @@ static int understand(struct arguments *arguments, struct error *err)
                                                    : "numalens.data";
     if (at < arguments->word_count)
         return error_set(err, -EINVAL,
-                         "'%s' is no table; there are patterns, sharing, latency, balance, pages, objects, sites, "
+                         "'%s' is no table; there are patterns, sharing, latency, balance, pages, map, objects, sites, "
                          "threads, functions, "
                          "processes, and object ID",
                          arguments->words[0]);
@@ -220,8 +283,12 @@ static int understand(struct arguments *arguments, struct error *err)
                              view_page_sort_keys());
         return 0;
     }
-    if (arguments->view.physical && arguments->problem != view_pages)
-        return error_set(err, -EINVAL, "--physical is for 'report pages'");
+    if (arguments->view.physical && arguments->problem != view_pages && arguments->problem != view_map)
+        return error_set(err, -EINVAL, "--physical is for 'report pages' and 'report map'");
+    if (arguments->for_map && arguments->problem != view_map)
+        return error_set(err, -EINVAL, "--gantt, --by, --from, --to, --height and --ascii are for 'report map'");
+    if (arguments->view.to_s > 0 && arguments->view.to_s <= arguments->view.from_s)
+        return error_set(err, -EINVAL, "--to must be later than --from");
     if (arguments->view.sort && arguments->problem)
         return error_set(err, -EINVAL, "this report is in order already: worst first");
     if (arguments->view.thresholds && arguments->problem != view_latency && arguments->problem != view_balance)
@@ -294,6 +361,7 @@ int cmd_report(int argc, char **argv)
         return EXIT_USAGE;
     }
     terminal_look(&arguments.view, arguments.color, arguments.has_width);
+    arguments.view.ascii |= arguments.ascii;
     bool has_rows = arguments.table != VIEW_TABLES || (arguments.problem && arguments.problem != view_patterns);
     if (!arguments.has_limit && !arguments.view.json && has_rows)
         arguments.view.limit = DEFAULT_LIMIT;

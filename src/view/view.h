@@ -24,6 +24,8 @@ struct view_filter {
     uint32_t pid; /* the flow was built with it, see flow_options */
 };
 
+enum view_map_by { MAP_BY_DEFAULT, MAP_BY_REMOTE, MAP_BY_SHARED, MAP_BY_WRITE };
+
 struct view_options {
     bool json, color, ascii;
     unsigned width;   /* columns; 0: as wide as it gets */
@@ -32,7 +34,11 @@ struct view_options {
     struct view_filter filter;
     const uint32_t *thresholds; /* of latencies, rising; or NULL for the usual ones */
     unsigned threshold_count;
-    bool physical;                      /* pages: in order of their frames */
+    bool physical;                      /* pages: in order of their frames; map: by physical address */
+    bool gantt;                         /* map: each thread's memory for itself */
+    unsigned height;                    /* map: rows; 0: 24 */
+    enum view_map_by by;                /* map: what colours mean */
+    double from_s, to_s;                /* map: since the start; to_s 0: to the end */
     const char *path;                   /* of the trace, for the commands that are suggested */
     const char *damage;                 /* what is missing in the file, or NULL */
     const struct trace_session *ending; /* or NULL */
@@ -56,6 +62,9 @@ int view_balance(const struct flow *flow, const struct view_options *options, FI
 /* Pages by thread and time (docs/pages.md). Sorts by its own keys. */
 int view_pages(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
 const char *view_page_sort_keys(void);
+
+/* Memory over time, drawn with letters, and the phases of the run (docs/map.md). */
+int view_map(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
 
 /* One object: its life, where it was allocated, who uses it when. -ENOENT when there is no such one. */
 int view_object(const struct flow *flow, uint32_t object, const struct view_options *options, FILE *out,
