@@ -12,11 +12,13 @@
 
 enum {
     AGAIN_NS = 1000000000,
-    BYTES_PER_PAGE =
-        2 * 16 * 2 * 2 + 16, /* slots of maps that are half full and may be growing; the list of new ones */
-    SEEN = 1,                /* in a value: sampled since it was asked for */
-    TOLD = 2,                /* its node, in the upper half, is in the trace */
+    BYTES_PER_PAGE = 16 * 2 * 2 + 16, /* slots of a map that is half full and may be growing; the list of new ones */
+    SEEN = 1,                         /* in a value: sampled since it was asked for */
+    TOLD = 2,                         /* its node, in the upper half, is in the trace */
+    FRAME_SHIFT = 2, /* between: the lower bits of the number of the frame that is in the trace; or 0 */
 };
+
+#define FRAME_BITS ((UINT64_C(1) << 32) - (1u << FRAME_SHIFT))
 
 struct fresh_page {
     uint64_t page, time;
@@ -25,8 +27,7 @@ struct fresh_page {
 struct watched {
     uint32_t pid;
     bool gone;
-    struct map64 pages;  /* page number, to node << 32 | flags */
-    struct map64 frames; /* page number, to the frame that was told */
+    struct map64 pages; /* page number, to node << 32 | frame << FRAME_SHIFT | flags */
     array_of(struct fresh_page) fresh;
 };
 
@@ -71,7 +72,6 @@ static void forget_pages(struct homes *homes, struct watched *watched)
 {
     homes->pages -= watched->pages.count;
     map64_free(&watched->pages);
-    map64_free(&watched->frames);
     array_free(&watched->fresh);
 }
 
@@ -140,10 +140,11 @@ static void tell_frames(struct homes *homes, struct watched *watched, uint64_t n
     }
     for (size_t i = 0; i < count; i++) {
         uint64_t page = homes->addresses.items[i], physical = homes->frames.items[i];
-        uint64_t *told = physical ? map64_insert(&watched->frames, page >> homes->shift, NULL) : NULL;
-        if (!told || *told == physical)
+        uint64_t *value = physical ? map64_find(&watched->pages, page >> homes->shift) : NULL;
+        uint64_t frame = physical >> homes->shift << FRAME_SHIFT & FRAME_BITS;
+        if (!value || (*value & FRAME_BITS) == frame)
             continue;
-        *told = physical;
+        *value = (*value & ~FRAME_BITS) | frame;
         struct event event = {.time = now, .pid = watched->pid, .tid = watched->pid, .kind = EVENT_FRAME};
         event.frame = (struct event_frame){page, physical};
         sink_put(homes->sink, &event);
@@ -172,7 +173,7 @@ static void ask_fresh(struct homes *homes, struct watched *watched, uint64_t now
             unknown++;
             continue; /* asked again when it is sampled again */
         }
-        *value = (uint64_t)(uint32_t)node << 32 | TOLD;
+        *value = (uint64_t)(uint32_t)node << 32 | (*value & FRAME_BITS) | TOLD;
         /* The page lay there when it was sampled, as far as anyone can tell. */
         tell(homes, watched, watched->fresh.items[i].page, node, watched->fresh.items[i].time);
     }
@@ -229,7 +230,7 @@ static void ask_again(struct homes *homes, struct watched *watched, uint64_t now
         *value &= ~(uint64_t)SEEN;
         if (node < 0 || !changed)
             continue;
-        *value = (uint64_t)(uint32_t)node << 32 | TOLD;
+        *value = (uint64_t)(uint32_t)node << 32 | (*value & FRAME_BITS) | TOLD;
         tell(homes, watched, page, node, now);
     }
 }

@@ -76,6 +76,17 @@ static void listen_sample(void *context, uint32_t pid, uint64_t addr, uint64_t t
         capture_maps_sample(recorder->maps, pid, addr, time);
 }
 
+/* Where the pages lie that faults tell of; samples of page faults are asked for as they come. */
+static void listen_event(void *context, const struct event *event)
+{
+    struct recorder *recorder = context;
+    const struct capture_observer *observer = recorder->options->observer;
+    if (observer && observer->event)
+        observer->event(observer->context, event);
+    if (event->kind == EVENT_PAGE)
+        homes_sample(recorder->homes, event->pid, event->page.page, event->time);
+}
+
 static void listen_fresh(void *context, uint32_t pid, uint64_t addr, uint64_t size)
 {
     struct recorder *recorder = context;
@@ -198,7 +209,12 @@ static void connect_sources(struct recorder *recorder)
     process_table_init(&recorder->processes, &recorder->sink, memory / 16);
     recorder->processes.first = (uint32_t)recorder->launch.pid;
     if (recorder->means.homes || (recorder->means.frames && recorder->options->output))
-        recorder->homes = homes_new(&recorder->sink, memory / 32, recorder->means.homes, recorder->means.frames);
+        recorder->homes = homes_new(&recorder->sink, recorder->faults ? memory / 2 : memory / 32, recorder->means.homes,
+                                    recorder->means.frames);
+    if (recorder->homes && recorder->faults) {
+        recorder->sink.tap = listen_event;
+        recorder->sink.tap_context = recorder;
+    }
     if (recorder->options->output)
         recorder->maps = capture_maps_new(&recorder->sink, &recorder->processes, memory / 32);
     if (recorder->homes || recorder->maps)
