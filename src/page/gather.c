@@ -19,9 +19,13 @@ int gather_maps(struct gather *gather, uint64_t max_cells, struct error *err)
     shown_map_free(&gather->virtual);
     shown_map_free(&gather->physical);
     int failed = shown_map_make(&gather->virtual, gather->flow, &options, err);
+    if (failed == 0)
+        failed = shown_map_aggregate(&gather->virtual, err);
     options.physical = true;
     if (failed == 0 && gather->has_physical)
         failed = shown_map_make(&gather->physical, gather->flow, &options, err);
+    if (failed == 0 && gather->has_physical)
+        failed = shown_map_aggregate(&gather->physical, err);
     return failed;
 }
 
