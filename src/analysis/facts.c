@@ -212,6 +212,7 @@ static void visit(void *context, const struct flow_access *access)
     struct facts *facts = gathering->facts;
     if (access->thread == FLOW_NONE)
         return;
+    lines_expect(gathering, access);
     struct burst *burst = burst_of(gathering, access);
     add_whole(facts, access);
     if (access->object == FLOW_NONE)
@@ -354,6 +355,7 @@ struct facts *facts_make(const struct flow *flow, struct error *err)
     struct gathering gathering = {0};
     begin(&gathering, facts);
     int failed = flow_each_access(flow, mark, &gathering, err);
+    lines_marked(&gathering);
     facts->slow_ns = slow_bound(&gathering);
     if (failed == 0)
         failed = flow_each_access_in_time(flow, visit, &gathering, err);

@@ -39,9 +39,19 @@ struct line_user { /* one thread's use of one object on a line */
     uint64_t reads, writes; /* bytes of the line, a bit each */
 };
 
+enum { AHEAD = 8 };
+
+struct marking { /* of one access, until its place has come out of memory */
+    uint64_t place;
+    uint32_t thread;
+    bool write;
+};
+
 struct lines {
     uint32_t *places;
     uint64_t mask;
+    struct marking ahead[AHEAD]; /* a ring; the table is far larger than caches are */
+    uint32_t marked;
     struct map64 line_of;
     array_of(struct line) items;
     array_of(struct line_user) users;
@@ -59,23 +69,47 @@ void lines_begin(struct gathering *gathering)
     uint64_t places = FEWEST_PLACES;
     while (places < gathering->facts->totals.samples && places < MOST_PLACES)
         places *= 2;
-    lines->places = mem_zalloc(places * sizeof *lines->places);
+    lines->places = mem_zalloc_spread(places * sizeof *lines->places);
     lines->mask = places - 1;
+}
+
+static void mark_place(struct lines *lines, const struct marking *marking)
+{
+    uint32_t *place = &lines->places[marking->place];
+    uint32_t thread = marking->thread & PLACE_THREAD;
+    if (*place == 0)
+        *place = PLACE_ONE | thread;
+    else if ((*place & PLACE_THREAD) != thread)
+        *place |= PLACE_SEVERAL;
+    if (marking->write)
+        *place |= PLACE_WRITTEN;
+    if (*place >> PLACE_COUNT_SHIFT < PLACE_COUNT_MOST)
+        *place += 1u << PLACE_COUNT_SHIFT;
 }
 
 void lines_mark(struct gathering *gathering, const struct flow_access *access)
 {
     struct lines *lines = gathering->lines;
-    uint32_t *place = &lines->places[line_key(gathering, access) & lines->mask];
-    uint32_t thread = access->thread & PLACE_THREAD;
-    if (*place == 0)
-        *place = PLACE_ONE | thread;
-    else if ((*place & PLACE_THREAD) != thread)
-        *place |= PLACE_SEVERAL;
-    if (access->write)
-        *place |= PLACE_WRITTEN;
-    if (*place >> PLACE_COUNT_SHIFT < PLACE_COUNT_MOST)
-        *place += 1u << PLACE_COUNT_SHIFT;
+    struct marking *marking = &lines->ahead[lines->marked % AHEAD];
+    if (lines->marked++ >= AHEAD)
+        mark_place(lines, marking);
+    *marking = (struct marking){line_key(gathering, access) & lines->mask, access->thread, access->write};
+    __builtin_prefetch(&lines->places[marking->place], 1);
+    if (lines->marked == 2 * AHEAD)
+        lines->marked = AHEAD; /* never wraps */
+}
+
+void lines_marked(struct gathering *gathering)
+{
+    struct lines *lines = gathering->lines;
+    for (uint32_t i = 0; i < AHEAD && i < lines->marked; i++)
+        mark_place(lines, &lines->ahead[i]);
+    lines->marked = 0;
+}
+
+void lines_expect(const struct gathering *gathering, const struct flow_access *access)
+{
+    __builtin_prefetch(&gathering->lines->places[line_key(gathering, access) & gathering->lines->mask]);
 }
 
 static bool is_worth_it(uint32_t place)

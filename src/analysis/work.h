@@ -166,9 +166,12 @@ void pages_finish_all(struct gathering *gathering);                    /* when e
 void pages_add_to_site(struct gathering *gathering, uint32_t object, struct facts_subject *site);
 void pages_free_all(struct gathering *gathering);
 
-/* lines.c: mark every access in a first pass, add every use in the second. */
+/* lines.c: mark every access in a first pass, say when it is over, add every use in the second; expecting it a while
+ * before saves waiting for memory. */
 void lines_begin(struct gathering *gathering);
 void lines_mark(struct gathering *gathering, const struct flow_access *access);
+void lines_marked(struct gathering *gathering);
+void lines_expect(const struct gathering *gathering, const struct flow_access *access);
 void lines_add(struct gathering *gathering, const struct flow_access *access, uint32_t object, uint32_t burst);
 void lines_finish(struct gathering *gathering);
 void lines_add_to_site(struct gathering *gathering, uint32_t object, struct facts_subject *site);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static void *checked(void *memory, size_t size)
 {
@@ -21,6 +22,17 @@ void *mem_alloc(size_t size)
 void *mem_zalloc(size_t size)
 {
     return checked(calloc(1, size), size);
+}
+
+void *mem_zalloc_spread(size_t size)
+{
+    enum { HUGE_PAGE = 2 << 20 };
+    if (size < HUGE_PAGE)
+        return mem_zalloc(size);
+    size_t whole = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    void *memory = checked(aligned_alloc(HUGE_PAGE, whole), whole);
+    madvise(memory, whole, MADV_HUGEPAGE);
+    return memset(memory, 0, whole);
 }
 
 void *mem_resize(void *old, size_t size)
