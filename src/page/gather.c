@@ -35,6 +35,8 @@ static void *gather_all(void *context)
     gather->failed = flow_each_access(gather->flow, visit, gather, &gather->err);
     if (gather->failed == 0)
         gather->failed = gather_maps(gather, MAX_CELLS, &gather->err);
+    if (gather->failed == 0)
+        gather->phases = phases_find(gather->virtual.map);
     return NULL;
 }
 
@@ -67,5 +69,6 @@ void gather_free(struct gather *gather)
     flame_free(gather->flame);
     shown_map_free(&gather->virtual);
     shown_map_free(&gather->physical);
+    phases_free(gather->phases);
     flow_share_free(gather->flow);
 }

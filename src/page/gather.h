@@ -4,6 +4,7 @@
 #ifndef NUMALENS_PAGE_GATHER_H
 #define NUMALENS_PAGE_GATHER_H
 
+#include "analysis/phases.h"
 #include "page/maps.h"
 #include "page/parts.h"
 
@@ -14,6 +15,8 @@ struct gather {
     struct latencies *latencies;
     struct flame *flame;
     struct shown_map virtual, physical; /* physical.map: NULL when no physical address is known */
+
+    struct phases *phases;
 
     struct flow *flow; /* its own share */
     bool has_physical;

@@ -4,6 +4,7 @@
 #include "page/encode.h"
 #include "page/gather.h"
 #include "page/parts.h"
+#include "page/put.h"
 
 #include <stdlib.h>
 
@@ -45,6 +46,22 @@ static void page_end(struct page *page)
     facts_free(page->facts);
 }
 
+static void put_phases(const struct flow *flow, const struct phases *phases, struct json *json)
+{
+    json_array(json, "phases");
+    array_each (&phases->items, const struct phase, phase) {
+        json_object(json, NULL);
+        put_time(json, "start_s", flow, phase->start);
+        put_time(json, "end_s", flow, phase->end);
+        json_text(json, "name", phase->name);
+        json_number(json, "samples", phase->accesses);
+        json_number(json, "remote", phase->remote);
+        json_number(json, "threads", phase->threads);
+        json_end(json);
+    }
+    json_end(json);
+}
+
 static int page_assemble(struct page *page, struct container_bytes *bytes, struct error *err)
 {
     const struct parts *parts = &page->parts;
@@ -58,6 +75,7 @@ static int page_assemble(struct page *page, struct container_bytes *bytes, struc
     verdicts_put(parts, json);
     tables_put(parts, json);
     things_put(parts, gather->series, gather->virtual.map, json);
+    put_phases(parts->flow, gather->phases, json);
     json_array(json, "maps");
     shown_map_put(&gather->virtual, &parts->objects, container);
     if (gather->physical.map)
