@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define FIRST_CREDIT_NS 2e8 /* of the program's time, before any has passed */
+
 enum { NO_LIMIT_PPM = 1000000, PENDING_MOST = 1 << 16, WATCHED_MOST = 4096 };
 
 struct watched { /* a process */
@@ -69,7 +71,7 @@ struct faults *faults_open(const struct capture_options *options, struct wire_re
         return NULL;
     }
     faults->use = page_use_new(sink, &use);
-    faults->credit_ns = 1e9 * options->fault_budget_ppm / 1e6; /* a second's worth to begin with */
+    faults->credit_ns = FIRST_CREDIT_NS * options->fault_budget_ppm / 1e6;
     touched_init(&faults->armed, options->memory / 32);
     return faults;
 }

@@ -4,6 +4,7 @@
 #include "capture/faults/pagemap.h"
 #include "capture/faults/settings.h"
 #include "capture/faults/soft_dirty.h"
+#include "capture/perf_ring.h"
 #include "capture/procfs.h"
 #include "wire/region.h"
 
@@ -37,6 +38,22 @@ const char *mechanism_sees(enum fault_mechanism mechanism)
     return texts[mechanism];
 }
 
+/* Faults are recorded while the program is: that is part of what they cost. */
+static void record_faults(struct perf_ring *ring)
+{
+    struct perf_event_attr attr = {
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof attr,
+        .config = PERF_COUNT_SW_PAGE_FAULTS,
+        .sample_period = 1,
+        .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
+    };
+    if (perf_ring_open(ring, &attr, 0, -1, 2) < 0)
+        *ring = (struct perf_ring){.fd = -1};
+}
+
 /* Protects pages of our own, writes to them and looks whether that shows; *ns is what one such write took. */
 static bool try_write_protect(struct error *why, uint64_t *ns)
 {
@@ -66,10 +83,13 @@ static bool try_write_protect(struct error *why, uint64_t *ns)
             error_set(why, map < 0 ? map : count, "PAGEMAP_SCAN: %s; it takes Linux 6.7",
                       strerror(map < 0 ? -map : -count));
         else {
+            struct perf_ring ring;
+            record_faults(&ring);
             uint64_t begin = clock_now_ns();
             for (unsigned i = 0; i < TRIAL_PAGES; i += 2)
                 *(volatile char *)(memory + i * page) = 2;
             *ns = (clock_now_ns() - begin) / (TRIAL_PAGES / 2);
+            perf_ring_close(&ring);
             count = pagemap_scan(map, &request, found, TRIAL_PAGES);
             if (count != TRIAL_PAGES / 2)
                 error_set(why, -EIO, "writes to protected pages do not show here");
@@ -157,9 +177,14 @@ int mechanism_choose(enum fault_mechanism wanted, const struct topology *topolog
 
 uint64_t mechanism_fault_ns(void)
 {
-    struct error ignored = {0};
-    uint64_t ns = 0;
-    return try_write_protect(&ignored, &ns) && ns > 100 ? ns : USUAL_FAULT_NS;
+    uint64_t least = 0;
+    for (int round = 0; round < 5; round++) { /* the least: another program may have had the CPU meanwhile */
+        struct error ignored = {0};
+        uint64_t ns = 0;
+        if (try_write_protect(&ignored, &ns) && ns && (!least || ns < least))
+            least = ns;
+    }
+    return least ? least : USUAL_FAULT_NS;
 }
 
 uint32_t mechanism_filters(void)

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""record --source faults on four real nodes, with all mechanisms: pages, threads and directions against what the programs
+say; programs unharmed; settings of the system put back, also after kill -9."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import guest_build
+import guest_machine
+from guest_tap import Tap
+
+sys.path.insert(0, str(guest_machine.PROJECT / "tests/integration"))
+import page_truth  # noqa: E402
+
+RUN = pathlib.Path(__file__).parent / "run"
+MECHANISMS = ["numa-hint", "uffd-wp", "soft-dirty", "none"]
+PROGRAMS = {"sweep": 2, "two_phases": 2, "halves": 1, "writer_readers": 1, "once": 1}  # and how many phases
+SCRIPT = """
+cd /tmp; out=/root/out
+settings() {
+    cat /proc/sys/kernel/numa_balancing
+    for name in scan_delay_ms scan_period_min_ms scan_period_max_ms scan_size_mb; do cat /sys/kernel/debug/sched/numa_balancing/$name; done
+}
+mount -t debugfs none /sys/kernel/debug 2> /dev/null
+echo 0 > /proc/sys/kernel/numa_balancing
+settings > $out/settings.before
+%(numalens)s doctor --json > $out/doctor
+for mechanism in %(mechanisms)s; do
+    options="--source faults --interval 50ms --budget 100 --mechanism $mechanism"
+    for program in %(programs)s; do
+        %(numalens)s record $options -o t.data -- %(examples)s/pages_$program --ms=1500 --pages=128 > $out/$mechanism.$program.truth 2> $out/$mechanism.$program.err
+        echo $? >> $out/$mechanism.$program.err
+        %(numalens)s report pages --json t.data > $out/$mechanism.$program.json
+    done
+    %(numalens)s record ${options%%--interval*} --interval 10ms --mechanism $mechanism -o b.data -- %(examples)s/pages_buffers --pressure=8 > $out/$mechanism.buffers 2>&1
+    settings > $out/settings.$mechanism
+done
+%(examples)s/pages_buffers --pressure=8 > $out/plain.buffers 2>&1
+
+# Killed in the midst of it: someone must put the settings back.
+for how in repair start; do
+    %(numalens)s record --source faults --mechanism numa-hint -o k.data -- %(examples)s/pages_halves --ms=100000 > /dev/null 2>&1 &
+    recorder=$!
+    until [ "$(cat /proc/sys/kernel/numa_balancing)" = 1 ]; do sleep 0.1; done
+    kill -9 $recorder; wait $recorder
+    settings > $out/settings.killed
+    ls -ln /run/numalens/settings > $out/state.$how
+    if [ $how = repair ]; then %(numalens)s doctor --repair > $out/repaired 2>&1
+    else %(numalens)s record --source none -o n.data -- true > $out/started 2>&1; fi
+    settings > $out/settings.$how
+    kill -9 $(pidof pages_halves)
+done
+%(numalens)s doctor --repair > $out/nothing
+
+# Two at once: the second must not take the first one's values for the system's.
+%(numalens)s record --source faults --mechanism numa-hint -o k.data -- %(examples)s/pages_halves --ms=3000 > /dev/null 2>&1 &
+until [ "$(cat /proc/sys/kernel/numa_balancing)" = 1 ]; do sleep 0.1; done
+%(numalens)s record --source faults --mechanism numa-hint -o l.data -- true > $out/second 2>&1; echo $? >> $out/second
+wait
+settings > $out/settings.two
+"""
+
+
+def run_guest(tap, build, folder):
+    words = {"numalens": build / "src/cli/numalens", "examples": build / "examples", "mechanisms": " ".join(MECHANISMS),
+             "programs": " ".join(PROGRAMS)}
+    path = guest_build.scratch(SCRIPT % words + "\nexit 0\n", folder)
+    puts = guest_build.puts(build, "src/agent", "src/cli")
+    for name in [*PROGRAMS, "buffers"]:
+        program = build / f"examples/pages_{name}"
+        puts += ["--put", f"{program}:{program}"]
+    done = subprocess.run([RUN, "--timeout", "800", "--memory", "1024", "--get", f"{folder}/out", *puts,
+                           "--put", f"{path}:script", "--", "sh", "script"],
+                          text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    tap.check("the guest runs to its end", done.returncode == 0, done.stdout[-3000:])
+    return {file.name: file.read_text(errors="replace") for file in pathlib.Path(folder).glob("out/*")}
+
+
+def judge(tap, files, mechanism, program):
+    what = f"{mechanism}, {program}"
+    err = files.get(f"{mechanism}.{program}.err", "")
+    truth = page_truth.Truth(files.get(f"{mechanism}.{program}.truth", ""))
+    try:
+        report = json.loads(files[f"{mechanism}.{program}.json"])
+    except (KeyError, ValueError):
+        tap.check(f"{what}: there is a report", False, err)
+        return
+    tap.is_equal(f"{what}: ends well", err.splitlines()[-1:], ["0"])
+    complaints = page_truth.wrong(truth, report)
+    tap.check(f"{what}: nothing is said that is not so", not complaints, complaints[:5], err)
+    written = page_truth.recall(truth, report, "writes")
+    tap.check(f"{what}: every written page is there", written == 1.0, written, err)
+    again = page_truth.recall(truth, report, "any", 2) if program != "once" else 1.0
+    threads = page_truth.recall_of_threads(truth, report)
+    tap.note(f"{what}: {again:.1%} of pages in two intervals or more, {threads:.1%} of threads and directions")
+    if mechanism == "numa-hint":
+        tap.check(f"{what}: 95% of pages used for long are there in two intervals or more", again >= 0.95, again)
+        if program == "writer_readers":
+            reads = page_truth.recall(truth, report, "reads")
+            tap.check(f"{what}: and 95% of pages that are read", reads >= 0.95, reads)
+    elif mechanism == "uffd-wp" or mechanism == "soft-dirty":
+        tap.check(f"{what}: written pages are there again and again",
+                  program == "sweep" or again == 1.0, again)
+
+
+def main():
+    tap = Tap()
+    try:
+        build = guest_build.build()
+    except guest_machine.Unavailable as reason:
+        return tap.skip_all(str(reason))
+    with tempfile.TemporaryDirectory() as folder:
+        files = run_guest(tap, build, folder)
+    checks = {check["id"]: check for check in json.loads(files.get("doctor") or '{"checks": []}')["checks"]}
+    tap.is_equal("doctor says what works", [checks.get(id, {}).get("status") for id in
+                                            ("numa_hint", "uffd_wp", "soft_dirty_faults")], ["limited", "works", "works"])
+    for mechanism in MECHANISMS:
+        for program in PROGRAMS:
+            judge(tap, files, mechanism, program)
+        lines = [line for line in files.get(f"{mechanism}.buffers", "").splitlines() if not line.startswith("numalens")]
+        tap.is_equal(f"{mechanism}: a program with system calls, children, races and exec does the same", lines,
+                     files.get("plain.buffers", "no").splitlines())
+    before = files.get("settings.before", "")
+    for when in [*MECHANISMS, "repair", "start", "two"]:
+        tap.is_equal(f"settings are as before after {when}", files.get(f"settings.{when}"), before)
+    tap.check("they were changed when the recorder was killed", files.get("settings.killed") != before)
+    tap.check("and what they were is in a file for root only", files.get("state.repair", "").startswith("-rw-------"),
+              files.get("state.repair"))
+    tap.check("doctor --repair says what it did", "kernel.numa_balancing = 0" in files.get("repaired", ""),
+              files.get("repaired"))
+    tap.is_equal("and that there is nothing more to do", files.get("nothing"), "Nothing to put back.\n")
+    second = files.get("second", "")
+    tap.check("a second recording at the same time is refused, with the reason",
+              "another recording (process" in second and second.endswith("\n1\n"), second)
+    return tap.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
