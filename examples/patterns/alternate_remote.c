@@ -21,9 +21,9 @@ static long take_turns(size_t number)
 {
     long *array = team_mode("good") ? array_new() : shared;
     for (size_t turn = 0; turn < TURNS; turn++) {
-        team_await_turn(turn * team.size + number - 1);
+        team_await_turn(number);
         team_use_for(team.rounds, array, COUNT, number);
-        team_end_turn();
+        team_give_turn(team_next(number));
     }
     return TURNS;
 }

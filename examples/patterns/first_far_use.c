@@ -20,15 +20,15 @@ static long now(void)
 
 static void worker_1(void)
 {
-    team_await_turn(0);
+    team_await_turn(1);
     allocated = now();
     buffer = malloc(COUNT * sizeof *buffer); /* site: buffer */
     example_need(buffer, "malloc");
     team_fill(buffer, COUNT);
-    team_end_turn();
-    team_await_turn(team_mode("soon") ? 2 : 1);
+    team_give_turn(team_mode("soon") ? 2 : 1);
+    team_await_turn(1);
     team_use(buffer, COUNT, team.rounds, 1);
-    team_end_turn();
+    team_give_turn(2);
 }
 
 static void worker_2(void)
@@ -36,11 +36,11 @@ static void worker_2(void)
     long *own = malloc(COUNT * sizeof *own); /* site: own */
     example_need(own, "malloc");
     team_fill(own, COUNT);
-    team_await_turn(team_mode("soon") ? 1 : 2);
+    team_await_turn(2);
     from = now() - allocated;
     team_use(team_mode("never") ? own : buffer, COUNT, team.rounds, 2);
     to = now() - allocated;
-    team_end_turn();
+    team_give_turn(1);
 }
 
 static long work(size_t number)

@@ -43,10 +43,10 @@ static long work(size_t number)
     struct record *first = NULL;
     for (size_t i = 0; i < RECORDS; i++) {
         if (i % BATCH == 0)
-            team_await_turn(i / BATCH * team.size + number - 1);
+            team_await_turn(number);
         first = push_record(first);
         if (i % BATCH == BATCH - 1)
-            team_end_turn();
+            team_give_turn(team_next(number));
     }
     return use(first, team.rounds);
 }

@@ -11,6 +11,7 @@
 #include "../example.h"
 
 #include <sched.h>
+#include <semaphore.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,12 +26,10 @@ struct team {
     long (*work)(size_t number);
     pthread_barrier_t begin;
     long results[TEAM_MAX + 1];
-    pthread_mutex_t lock; /* of `turn` */
-    pthread_cond_t next;
-    size_t turn;
+    sem_t turns[TEAM_MAX + 1];
 };
 
-static struct team team = {.size = 8, .lock = PTHREAD_MUTEX_INITIALIZER, .next = PTHREAD_COND_INITIALIZER};
+static struct team team = {.size = 8};
 
 static inline void team_pin(size_t number)
 {
@@ -58,6 +57,8 @@ static inline void team_init(int argc, char **argv, const char *modes, long roun
     team_pin(0);
     example_need(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0, "prctl");
     pthread_barrier_init(&team.begin, NULL, (unsigned)team.size);
+    for (size_t i = 1; i <= team.size; i++)
+        sem_init(&team.turns[i], 0, i == 1);
 }
 
 static inline bool team_mode(const char *mode)
@@ -92,21 +93,22 @@ static inline void team_run(long (*work)(size_t number))
     printf("total %ld\n", total);
 }
 
-/* Turns are numbered from 0; the caller sleeps until it is this one's, and gives the next its turn when it is done. */
-static inline void team_await_turn(size_t turn)
+/* Worker 1 has the first turn. The caller sleeps until the turn is its own, and gives it to another when it is done; nobody
+ * else is woken, so that waiting is hardly seen in samples. */
+static inline void team_await_turn(size_t number)
 {
-    pthread_mutex_lock(&team.lock);
-    while (team.turn != turn)
-        pthread_cond_wait(&team.next, &team.lock);
-    pthread_mutex_unlock(&team.lock);
+    while (sem_wait(&team.turns[number]) != 0)
+        ;
 }
 
-static inline void team_end_turn(void)
+static inline void team_give_turn(size_t number)
 {
-    pthread_mutex_lock(&team.lock);
-    team.turn++;
-    pthread_cond_broadcast(&team.next);
-    pthread_mutex_unlock(&team.lock);
+    sem_post(&team.turns[number]);
+}
+
+static inline size_t team_next(size_t number)
+{
+    return number % team.size + 1;
 }
 
 /* The next number in a sequence without pattern; `state` must not be 0. */

@@ -36,6 +36,9 @@ double subject_writes(const struct facts_subject *subject);
 /* Nodes (as many as `from` and `home` have) that make at least a bound's part of the traffic to a node. */
 uint32_t nodes_taking_part(const struct facts *facts, uint32_t home);
 
+/* Whether so many of its samples, in so many bursts, are enough of all to say anything. */
+bool subject_matters(const struct facts *facts, const struct facts_subject *subject, uint64_t samples);
+
 /* Bytes of a subject: what was touched of an object; of a site, the most it had alive at once. */
 uint64_t subject_bytes(const struct facts *facts, const struct facts_subject *subject, bool is_site);
 

@@ -14,6 +14,7 @@ const struct findings_bounds findings_bounds = {
     .mixed = 0.5,
     .false_sharing = 0.25,
     .true_sharing = 0.25,
+    .section_of_all = 0.10,
     .unbalanced_remote = 0.10,
     .one_of_many = 0.8,
     .cached_bytes = 64 << 10,
@@ -112,10 +113,21 @@ static bool is_shared_line(const struct facts *facts, const struct facts_subject
            (double)subject_bytes(facts, subject, subject->instances > 1) <= findings_bounds.cached_bytes;
 }
 
-static bool matters(const struct facts *facts, const struct facts_subject *subject, uint64_t samples)
+/* The pages of variables without symbols, mostly a library's own (malloc's state, stdio). The loader laid them on the node
+ * where the program began, whoever runs where; they cannot be allocated elsewhere, nor copied, and they stay in caches. That
+ * holds without latencies too, and where an emulator makes all of them slow. A large section is a stripped program's data. */
+static bool is_loaders(const struct facts *facts, const struct facts_subject *subject)
 {
+    return subject_kind(facts, subject) == OBJECT_SECTION &&
+           (double)subject_bytes(facts, subject, false) <= findings_bounds.cached_bytes;
+}
+
+bool subject_matters(const struct facts *facts, const struct facts_subject *subject, uint64_t samples)
+{
+    double of_all =
+        subject_kind(facts, subject) == OBJECT_SECTION ? findings_bounds.section_of_all : findings_bounds.of_all;
     return samples >= findings_bounds.samples && subject->bursts >= findings_bounds.bursts &&
-           part_of(samples, facts->totals.samples) >= findings_bounds.of_all;
+           part_of(samples, facts->totals.samples) >= of_all;
 }
 
 /* Where the pages lie evenly on the nodes, writers of all nodes can have no better place for them. But the threads may,
@@ -177,9 +189,9 @@ bool judge_placement(const struct facts *facts, const struct facts_subject *subj
 {
     const struct flow_totals *totals = &subject->totals;
     double remote = part_of(totals->remote, totals->home_known);
-    if (facts->node_count < 2 || !matters(facts, subject, totals->remote) || remote < findings_bounds.remote ||
+    if (facts->node_count < 2 || !subject_matters(facts, subject, totals->remote) || remote < findings_bounds.remote ||
         part_of(totals->remote, facts->totals.remote) < findings_bounds.of_remote || is_cached(facts, subject) ||
-        is_shared_line(facts, subject) || is_own_stacks(facts, subject))
+        is_shared_line(facts, subject) || is_own_stacks(facts, subject) || is_loaders(facts, subject))
         return false;
     *verdict = (struct verdict){.decisive = remote, .bound = findings_bounds.remote / 2, .looks = subject->bursts};
     return choose(facts, subject, verdict);
@@ -188,7 +200,7 @@ bool judge_placement(const struct facts *facts, const struct facts_subject *subj
 bool judge_false_sharing(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict)
 {
     double part = part_of(subject->false_sharing, subject->totals.samples);
-    if (!matters(facts, subject, subject->false_sharing) || part < findings_bounds.false_sharing ||
+    if (!subject_matters(facts, subject, subject->false_sharing) || part < findings_bounds.false_sharing ||
         subject->false_sharing <= subject->true_sharing)
         return false;
     *verdict = (struct verdict){.pattern = PATTERN_FALSE_SHARING,

@@ -31,8 +31,7 @@ bool judge_shared(const struct facts *facts, const struct facts_subject *subject
     uint64_t shared = subject->true_sharing;
     double part = part_of(shared, subject->totals.samples);
     if (facts->node_count < 2 || subject->sharing != SHARING_ALL || subject->writers == 0 ||
-        shared < findings_bounds.samples || subject->bursts < findings_bounds.bursts ||
-        part_of(shared, facts->totals.samples) < findings_bounds.of_all || part < findings_bounds.true_sharing ||
+        !subject_matters(facts, subject, shared) || part < findings_bounds.true_sharing ||
         shared <= subject->false_sharing)
         return false;
     *verdict = (struct verdict){.pattern = PATTERN_CROSS_NODE_SHARING,

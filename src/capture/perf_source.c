@@ -25,6 +25,7 @@ struct perf_source {
     struct tasks tasks;
     struct touched touched;
     uint32_t first;
+    uint64_t latest; /* time of the last record taken */
     bool follow;
     struct faults *faults; /* or NULL: only first touches are of interest */
     bool registers;        /* are in the records */
@@ -201,6 +202,7 @@ static void take(void *context, unsigned ring, const struct perf_event_header *r
     const struct task_record *task = (const struct task_record *)record;
     const struct comm_record *comm = (const struct comm_record *)record;
     uint64_t time = time_of(record);
+    source->latest = time;
     switch (record->type) {
     case PERF_RECORD_SAMPLE:
         take_fault(source, (const struct fault_record *)record);
@@ -241,15 +243,29 @@ static void take(void *context, unsigned ring, const struct perf_event_header *r
     }
 }
 
+/* A buffer without room for a record: the kernel says how many it lost when it writes there again, which may be much later.
+ * That some were lost must be known before the samples that come next are looked at. */
+static void tell_full(struct perf_source *source)
+{
+    struct event event = {.time = source->latest, .pid = source->first, .kind = EVENT_LOSS};
+    event.loss = (struct event_loss){LOSS_PERF, 0};
+    sink_put(source->sink, &event);
+}
+
 double perf_source_drain(struct perf_source *source, uint64_t until)
 {
+    enum { LARGEST_RECORD = 128 }; /* of the frequent ones */
     double fullest = 0;
+    bool full = false;
     for (unsigned i = 0; i < source->ring_count; i++) {
         double filled = perf_ring_filled(&source->rings[i]);
         fullest = filled > fullest ? filled : fullest;
+        full |= filled > 1 - (double)LARGEST_RECORD / (double)source->rings[i].size;
     }
     /* Processes fork on one CPU and end on another: only in order of time does that make sense. */
     perf_ring_merge(source->rings, source->ring_count, time_of, until, take, source);
+    if (full)
+        tell_full(source);
     return fullest;
 }
 

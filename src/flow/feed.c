@@ -24,6 +24,7 @@ void flow_feed(struct flow *flow, const struct event *event)
     if (event->kind == EVENT_LOSS) {
         if (event->loss.cause < LOSS_CAUSES)
             flow->losses[event->loss.cause] += event->loss.count;
+        flow->lost_touches |= event->loss.cause == LOSS_PERF;
         return;
     }
     if (event->kind != EVENT_STACK) { /* definitions come early, whatever their time */

@@ -8,7 +8,8 @@
 enum { MOVED = 0x8000 }; /* beside the node */
 
 struct block { /* nodes are kept plus one: 0 is not known */
-    uint16_t latest;
+    uint16_t latest, latest_page;
+    bool one_by_one; /* neighbouring pages had a fault each */
     uint16_t nodes[PAGES_PER_BLOCK];
 };
 
@@ -32,18 +33,37 @@ static unsigned page_of(uint64_t addr)
     return (unsigned)(addr >> PAGES_SHIFT) & (PAGES_PER_BLOCK - 1);
 }
 
-int pages_home(const struct pages *pages, uint64_t addr, bool around)
+static bool comes_one_by_one(const struct pages *pages, uint64_t addr)
+{
+    for (int beside = -1; beside <= 1; beside++) {
+        const struct block *block = block_find(pages, addr + ((uint64_t)beside << PAGES_BLOCK_SHIFT));
+        if (block && block->one_by_one)
+            return true;
+    }
+    return false;
+}
+
+int pages_home(const struct pages *pages, uint64_t addr)
 {
     for (; pages; pages = pages->parent) {
         const struct block *block = block_find(pages, addr);
-        if (!block)
-            continue;
-        if (block->nodes[page_of(addr)])
+        if (block && block->nodes[page_of(addr)])
             return (block->nodes[page_of(addr)] & ~MOVED) - 1;
-        if (around && block->latest)
-            return block->latest - 1;
     }
     return -1;
+}
+
+struct pages_latest pages_latest(const struct pages *pages, uint64_t addr)
+{
+    for (; pages; pages = pages->parent) {
+        const struct block *block = block_find(pages, addr);
+        if (block && block->latest)
+            return (struct pages_latest){.node = block->latest - 1,
+                                         .page = (addr >> PAGES_BLOCK_SHIFT << PAGES_BLOCK_SHIFT) +
+                                                 ((uint64_t)block->latest_page << PAGES_SHIFT),
+                                         .one_by_one = comes_one_by_one(pages, addr)};
+    }
+    return (struct pages_latest){.node = -1};
 }
 
 bool pages_moves(struct pages *pages, uint64_t addr, int node)
@@ -73,8 +93,12 @@ void pages_set(struct pages *pages, uint64_t addr, uint64_t size, int node)
 void pages_touch(struct pages *pages, uint64_t addr, int node)
 {
     struct block *block = block_make(pages, addr);
-    block->nodes[page_of(addr)] = (uint16_t)(node + 1);
+    unsigned page = page_of(addr);
+    if ((page > 0 && block->nodes[page - 1]) || (page + 1 < PAGES_PER_BLOCK && block->nodes[page + 1]))
+        block->one_by_one = true;
+    block->nodes[page] = (uint16_t)(node + 1);
     block->latest = (uint16_t)(node + 1);
+    block->latest_page = (uint16_t)page;
 }
 
 static void forget_in_block(struct block *block, uint64_t base, uint64_t addr, uint64_t end)

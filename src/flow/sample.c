@@ -72,19 +72,32 @@ static struct tally *stack_tally(struct flow *flow, struct process *process, uin
     return pool_at(&flow->tallies, stack->tally);
 }
 
-static int home_of(struct flow *flow, struct process *process, uint64_t addr, int from)
+/* The home of a page that had no fault in sight: a larger fault brought it in, unless faults were lost. Then only a touch of
+ * the same object will do: an array may end in the 2 MiB in which another thread's begins. */
+static int home_around(struct flow *flow, const struct process *process, uint64_t addr, uint32_t object)
+{
+    struct pages_latest latest = pages_latest(&process->pages, addr);
+    if (latest.node < 0 || !flow->lost_touches)
+        return latest.node;
+    const struct record *record = object != FLOW_NONE ? pool_at(&flow->records, object) : NULL;
+    bool same =
+        !record || (latest.page + (1ul << PAGES_SHIFT) > record->addr && latest.page < record->addr + record->size);
+    return same && !latest.one_by_one ? latest.node : -1;
+}
+
+static int home_of(struct flow *flow, struct process *process, uint64_t addr, uint32_t object, int from)
 {
     const struct topology *topology = flow->topology;
     if (topology->node_count == 1)
         return 0;
-    if (!topology->pretended)
-        return pages_home(&process->pages, addr, false);
+    int home = pages_home(&process->pages, addr);
+    if (home >= 0 || !topology->pretended)
+        return home;
     uint64_t page = addr >> PAGES_SHIFT << PAGES_SHIFT;
-    if (topology->home != HOME_FIRST_TOUCH) {
-        int moved = pages_home(&process->pages, addr, false);
-        return moved >= 0 ? moved : topology_home_of_page(topology, page, from);
-    }
-    int home = pages_home(&process->pages, addr, flow->has_touches);
+    if (topology->home != HOME_FIRST_TOUCH)
+        return topology_home_of_page(topology, page, from);
+    if (flow->has_touches)
+        home = home_around(flow, process, addr, object);
     if (home < 0 && from >= 0) { /* no fault was seen: the first sampled access stands for the first touch */
         home = topology_home_of_page(topology, page, from);
         pages_set(&process->pages, page, 1, home);
@@ -184,7 +197,7 @@ void live_sample_put(struct flow *flow, struct process *process, const struct ev
         mark->from = (int16_t)topology_node_of_cpu(flow->topology, sample->cpu);
         seen_on(flow, thread, mark->from);
     }
-    mark->home = (int16_t)home_of(flow, process, sample->addr, mark->from);
+    mark->home = (int16_t)home_of(flow, process, sample->addr, object, mark->from);
     if (mark->home < 0 && !flow->topology->pretended)
         mark->home = (int16_t)home_by_level(flow->topology, sample->level, mark->from);
     if (!counts)

@@ -74,13 +74,22 @@ static uint32_t identity(struct drawing *drawing, uint32_t step)
     return id;
 }
 
-/* Equal for the same call instruction: a line may hold two calls, and they are two callers. */
+/* Equal for the same call: a line may hold two calls, and they are two callers. But a call that the compiler wrote twice,
+ * because it unrolled a loop, is still one. Where columns are not known, each instruction is a call of its own. */
 static uint32_t call_identity(struct drawing *drawing, uint32_t step)
 {
-    char key[64];
-    int length =
-        snprintf(key, sizeof key, "call %u %u", drawing->flow->trails.items[drawing->steps.items[step].trail].frame,
-                 drawing->steps.items[step].name);
+    const struct symbol_frame *frame = step_frame(drawing, step);
+    char key[600];
+    int length;
+    if (frame->line && frame->column)
+        length = snprintf(key, sizeof key, "call %u:%u:%.200s:%.300s", frame->line, frame->column, frame->function,
+                          frame->file);
+    else
+        length =
+            snprintf(key, sizeof key, "call %u %u", drawing->flow->trails.items[drawing->steps.items[step].trail].frame,
+                     drawing->steps.items[step].name);
+    if (length >= (int)sizeof key)
+        length = sizeof key - 1;
     return strtab_add_bytes(drawing->lines, key, (size_t)length);
 }
 

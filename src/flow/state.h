@@ -177,6 +177,7 @@ struct flow {
     struct addrtree_nodes nodes; /* of every tree */
     uint64_t start, end;
     bool has_touches;  /* page faults are recorded */
+    bool lost_touches; /* and some of them were lost up to now */
     uint32_t only_pid; /* 0: all processes count */
     struct flow_totals totals;
     uint64_t attributed;

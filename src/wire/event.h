@@ -227,7 +227,7 @@ struct event_frame {
 
 struct event_loss {
     uint8_t cause;
-    uint64_t count;
+    uint64_t count; /* 0: something was lost just now; how much is told later */
 };
 
 struct event {

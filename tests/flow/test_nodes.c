@@ -162,6 +162,32 @@ static void a_fault_brings_in_more_than_its_page(void **state)
     feeding_free(&f);
 }
 
+/* Two arrays side by side, filled page by page. Of the worker's faults some got lost, right up to main's. */
+static void a_lost_fault_is_nobodys(void **state)
+{
+    (void)state;
+    for (int lost = 0; lost < 2; lost++) {
+        struct feeding f = feeding_new("numa:2 core:1", DEAL_PACKED);
+        feed_start(&f, PID, 1, false);
+        feed_thread(&f, 101, "worker", 0, 0);
+        f.tid = 101;
+        feed_touch(&f, 0x200000);
+        feed_touch(&f, 0x201000);
+        if (lost)
+            feed(&f, (struct event){.kind = EVENT_LOSS, .loss = {.cause = LOSS_PERF, .count = 200}});
+        f.tid = PID;
+        feed_touch(&f, 0x5ff000);
+        f.tid = 101;
+        uint32_t beside = feed_read(&f, 0x580000);
+        f.tid = PID;
+        uint32_t later = feed_read(&f, 0x580008);
+        flow_finish(f.flow);
+        assert_int_equal(home_of_sample(&f, beside), lost);
+        assert_int_equal(home_of_sample(&f, later), lost);
+        feeding_free(&f);
+    }
+}
+
 static void without_faults_the_first_sample_stands_for_the_touch(void **state)
 {
     (void)state;
@@ -239,6 +265,7 @@ int main(void)
         cmocka_unit_test(pretended_homes_follow_the_rules),
         cmocka_unit_test(dealing_decides_who_is_near),
         cmocka_unit_test(a_fault_brings_in_more_than_its_page),
+        cmocka_unit_test(a_lost_fault_is_nobodys),
         cmocka_unit_test(without_faults_the_first_sample_stands_for_the_touch),
         cmocka_unit_test(a_fork_finds_its_parents_pages),
         cmocka_unit_test(the_hardware_says_who_answered),

@@ -46,8 +46,6 @@ def wrong(program, mode, rows):
     Memory that one thread made and all use keeps one node busy too: a saturated node is right beside other patterns. It is
     wrong where nobody made all of it (good), and it is all that may be said of a program that shows only that."""
     pattern, name, site = PROGRAMS[program]
-    # What the threads wait at is truly shared, and a machine that is slow at waking them shows it.
-    rows = [row for row in rows if row["name"] != "team" and row["kind"] != "section"]
     on_nodes = [row for row in rows if row["pattern"] == "saturated-node"]
     on_objects = [row for row in rows if row["pattern"] != "saturated-node"]
     if program == "saturated_node":
