@@ -44,7 +44,7 @@ static uint32_t value_at(const char *kind, uint32_t leaf, uint32_t leaves, uint3
     if (strcmp(kind, "sweep") == 0)
         return swept(leaf % third, third, slice, slices);
     if (strcmp(kind, "matrix") == 0)
-        return array == 1 ? (dice(3) == 0) + (dice(10) == 0) : swept(leaf % third, third, slice, slices);
+        return array == 1 ? (uint32_t)(dice(3) == 0) + (dice(10) == 0) : swept(leaf % third, third, slice, slices);
     if (strcmp(kind, "phases") == 0)
         return (leaf / (leaves / 8 + 1) + slice / (slices / 5 + 1)) % 3 == 0 ? dice(2) + dice(2) + dice(2)
                                                                              : dice(20) == 0;

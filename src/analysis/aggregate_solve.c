@@ -12,7 +12,8 @@
  * - Of all partitions of a state, the whole has the greatest B and the full detail has none. So what was best whole for some
  *   q is so for every smaller one, and what was best in full detail is so for every greater one, and so is every part of it:
  *   all of a node in full detail need not be looked at, nor anything under it. A node of which no state is best whole is no
- *   more than the sum of its children, for every greater q too.
+ *   more than the sum of its children, for every greater q too; and where all above it are such, only its state of all units
+ *   is asked for.
  *
  * Values of children are kept on a stack: nodes come in reverse preorder, so a node finds its children's on top. */
 #include "analysis/aggregate_work.h"
@@ -36,6 +37,7 @@ struct agg_scratch {
     struct piece *piece;   /* those, most_units for each last unit: by what they add, rising */
     struct ending *ending; /* of the row, by what they have more than a split, rising */
     uint32_t endings;
+    uint64_t wholes;          /* states of the problem that are best whole */
     uint16_t *first, *behind; /* by child and unit: agg_align */
 };
 
@@ -246,6 +248,7 @@ static void solve_state(const struct solving *s, uint32_t i, uint32_t j)
     agg->choice[state] = (uint16_t)best.choice;
     if (best.choice == CHOICE_WHOLE || best.choice == CHOICE_DOWN)
         put_piece(s, i, j, best.value);
+    agg->scratch->wholes += best.choice == CHOICE_WHOLE;
     if (best.ends_whole && s->children)
         put_ending(agg->scratch, j, best.value - agg->scratch->split[j]);
 }
@@ -273,10 +276,23 @@ static void solve_detail(const struct solving *s)
         s->agg->choice[s->problem->first_state + i] = CHOICE_DETAIL;
 }
 
+/* No state is best whole: nor for any greater q, if that holds in all its units. */
+static void found_together(const struct solving *s)
+{
+    float above = nextafterf((float)s->q, 2);
+    for (uint32_t i = 0; i < s->units && !s->bottom; i++) {
+        uint32_t number = s->level->below.items[s->problem->first_unit + i];
+        float below = s->level[-1].problems.items[number].together_above;
+        above = below > above ? below : above;
+    }
+    if (above < s->problem->together_above)
+        s->problem->together_above = above;
+}
+
 static void solve_block(const struct solving *s)
 {
     struct agg_scratch *scratch = s->agg->scratch;
-    uint32_t pieces = 0;
+    scratch->wholes = 0;
     memset(scratch->pieces, 0, s->units * sizeof *scratch->pieces);
     for (uint32_t i = s->units; i-- > 0;) {
         scratch->endings = 0;
@@ -285,15 +301,66 @@ static void solve_block(const struct solving *s)
         for (uint32_t j = i; j < s->units; j++)
             solve_state(s, i, j);
     }
-    for (uint32_t j = 0; j < s->units; j++)
-        pieces += scratch->pieces[j];
-    if (pieces == 0 && s->q < s->problem->together_above)
-        s->problem->together_above = nextafterf((float)s->q, 2);
+    if (scratch->wholes == 0 && s->children)
+        found_together(s);
 }
 
 static bool all_detail(const struct agg *agg, const struct agg_problem *problem, double q)
 {
     return q >= agg->detail_above[problem->first_state + problem->units - 1];
+}
+
+static bool is_together(const struct agg *agg, const struct agg_problem *problem, double q)
+{
+    return agg->nodes[problem->node].original == AGG_NONE || q >= problem->together_above;
+}
+
+/* Makes room for `states` more values on the stack. */
+static void reserve(struct agg *agg, size_t top, size_t states)
+{
+    if (top + states <= agg->value_capacity)
+        return;
+    agg->value_capacity = (top + states) * 2;
+    agg->value = mem_resize(agg->value, agg->value_capacity * sizeof *agg->value);
+    agg->a = mem_resize(agg->a, agg->value_capacity * sizeof *agg->a);
+}
+
+static void put_unit(struct agg *agg, unsigned index, const struct agg_problem *problem, double value, double a)
+{
+    if (problem->is_unit == AGG_NONE)
+        return;
+    agg->level[index + 1].unit_value[problem->is_unit] = value;
+    agg->level[index + 1].unit_a[problem->is_unit] = a;
+}
+
+/* The state of all units, as the sum of the children's. */
+static void solve_one(struct agg *agg, unsigned index, uint32_t stretch, uint32_t node, size_t *top)
+{
+    const struct agg_level *level = &agg->level[index];
+    const struct agg_node *about = &agg->nodes[node];
+    const struct agg_problem *problem =
+        &level->problems.items[level->problem_of[(size_t)node * level->stretches + stretch]];
+    double value = 0, a = 0;
+    size_t lowest = *top;
+    for (uint32_t c = 0; c < about->children; c++) {
+        uint32_t child = agg->children.items[about->first_child + c];
+        uint32_t other = level->problem_of[(size_t)child * level->stretches + stretch];
+        if (other == AGG_NONE)
+            continue;
+        size_t at = agg->value_at[child];
+        lowest = at < lowest ? at : lowest;
+        at += agg->need[child] == NEED_ONE ? 0 : level->problems.items[other].units - 1;
+        value += agg->value[at];
+        a += agg->a[at];
+    }
+    reserve(agg, *top, 1);
+    agg->value[lowest] = value;
+    agg->a[lowest] = a;
+    agg->choice[problem->first_state + problem->units - 1] = CHOICE_SPLIT;
+    agg->value_at[node] = lowest;
+    *top = lowest + 1;
+    put_unit(agg, index, problem, value, a);
+    agg->steps += 64;
 }
 
 /* One node over one stretch. `*top`: of the stack of values. */
@@ -302,9 +369,13 @@ static void solve_problem(struct agg *agg, unsigned index, uint32_t stretch, uin
     const struct agg_level *level = &agg->level[index];
     uint32_t number = level->problem_of[(size_t)node * level->stretches + stretch];
     const struct agg_node *about = &agg->nodes[node];
-    if (number == AGG_NONE || agg->skipped[node])
+    if (number == AGG_NONE || agg->need[node] == NEED_NONE)
         return;
     struct agg_problem *problem = &level->problems.items[number];
+    if (agg->need[node] == NEED_ONE) {
+        solve_one(agg, index, stretch, node, top);
+        return;
+    }
     bool detail = all_detail(agg, problem, q);
     struct solving s = {.agg = agg,
                         .level = level,
@@ -316,11 +387,7 @@ static void solve_problem(struct agg *agg, unsigned index, uint32_t stretch, uin
                         .info = agg->info_before.items[about->first_column + about->columns],
                         .units = problem->units};
     size_t states = (size_t)problem->units * (problem->units + 1) / 2, lowest = *top;
-    if (*top + states > agg->value_capacity) {
-        agg->value_capacity = (*top + states) * 2;
-        agg->value = mem_resize(agg->value, agg->value_capacity * sizeof *agg->value);
-        agg->a = mem_resize(agg->a, agg->value_capacity * sizeof *agg->a);
-    }
+    reserve(agg, *top, states);
     for (uint32_t c = 0; c < about->children && !detail; c++) {
         uint32_t child = agg->children.items[about->first_child + c];
         uint32_t other = level->problem_of[(size_t)child * level->stretches + stretch];
@@ -340,29 +407,37 @@ static void solve_problem(struct agg *agg, unsigned index, uint32_t stretch, uin
     s.a = agg->a + *top;
     if (detail)
         solve_detail(&s);
-    else if (about->original == AGG_NONE || (index == 0 && q >= problem->together_above))
+    else if (is_together(agg, problem, q))
         solve_together(&s);
     else
         solve_block(&s);
     agg->steps += states * (s.children + 8) + 256;
-    if (problem->is_unit != AGG_NONE) {
-        agg->level[index + 1].unit_value[problem->is_unit] = s.value[row(s.units, 0) + s.units - 1];
-        agg->level[index + 1].unit_a[problem->is_unit] = s.a[row(s.units, 0) + s.units - 1];
-    }
+    put_unit(agg, index, problem, s.value[row(s.units, 0) + s.units - 1], s.a[row(s.units, 0) + s.units - 1]);
     memmove(agg->value + lowest, s.value, states * sizeof *s.value);
     memmove(agg->a + lowest, s.a, states * sizeof *s.a);
     agg->value_at[node] = lowest;
     *top = lowest + states;
 }
 
-static void skip_detail(struct agg *agg, unsigned index, uint32_t stretch, double q)
+/* What is asked of each node, from the root on. */
+static void find_needs(struct agg *agg, unsigned index, uint32_t stretch, double q)
 {
     const struct agg_level *level = &agg->level[index];
-    for (uint32_t node = 1; node < agg->node_count; node++) {
+    for (uint32_t node = 0; node < agg->node_count; node++) {
+        uint32_t number = level->problem_of[(size_t)node * level->stretches + stretch];
         uint32_t parent = agg->nodes[node].parent;
-        uint32_t number = level->problem_of[(size_t)parent * level->stretches + stretch];
-        agg->skipped[node] =
-            agg->skipped[parent] || (number != AGG_NONE && all_detail(agg, &level->problems.items[number], q));
+        unsigned above = node ? agg->need[parent] : NEED_ONE;
+        uint32_t of_parent = level->problem_of[(size_t)parent * level->stretches + stretch];
+        agg->need[node] = NEED_NONE;
+        if (number == AGG_NONE || above == NEED_NONE)
+            continue;
+        const struct agg_problem *problem = &level->problems.items[number];
+        if (node && above != NEED_ONE && all_detail(agg, &level->problems.items[of_parent], q))
+            continue;
+        agg->need[node] = above != NEED_ONE ? NEED_ALL : NEED_FULL;
+        if (above == NEED_ONE && agg->nodes[node].children && !all_detail(agg, problem, q) &&
+            is_together(agg, problem, q))
+            agg->need[node] = NEED_ONE;
     }
 }
 
@@ -371,11 +446,11 @@ double agg_solve(struct agg *agg, double q)
     for (unsigned index = 0; index < agg->levels; index++) {
         for (uint32_t stretch = 0; stretch < agg->level[index].stretches; stretch++) {
             size_t top = 0;
-            skip_detail(agg, index, stretch, q);
+            find_needs(agg, index, stretch, q);
             for (uint32_t node = agg->node_count; node-- > 0;)
                 solve_problem(agg, index, stretch, node, q, &top);
         }
     }
     uint32_t units = agg->level[agg->levels - 1].problems.items[0].units;
-    return agg->value[row(units, 0) + units - 1];
+    return agg->value[agg->need[0] == NEED_ONE ? 0 : row(units, 0) + units - 1];
 }

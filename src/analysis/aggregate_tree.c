@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PROBLEM_COST = 16 };
+enum { PROBLEM_COST = 16, EXACT_FACTOR = 4 /* to be exact may cost as much more */ };
 
 double agg_xlogx_far(double x)
 {
@@ -212,7 +212,7 @@ static void choose(struct agg *agg, const struct aggregate_input *input, uint64_
             if (agg->levels > 1 && agg->width[agg->levels - 1] * 2 > agg->slices)
                 continue;
             agg->width[agg->levels] = agg->slices;
-            if (cost_of(agg, agg->width, agg->levels) <= most)
+            if (cost_of(agg, agg->width, agg->levels) <= (agg->levels == 1 ? EXACT_FACTOR : 1) * most)
                 return;
         }
         if (last)
@@ -309,7 +309,7 @@ struct agg *agg_new(const struct aggregate_input *input, uint64_t most_cost, str
     choose(agg, input, most_cost);
     make_states(agg);
     agg->value_at = mem_alloc((agg->node_count + 1) * sizeof *agg->value_at);
-    agg->skipped = mem_zalloc(agg->node_count + 1);
+    agg->need = mem_zalloc(agg->node_count + 1);
     agg->scratch = agg_scratch_new(agg);
     return agg;
 }
@@ -340,6 +340,6 @@ void agg_free(struct agg *agg)
     free(agg->value);
     free(agg->a);
     free(agg->value_at);
-    free(agg->skipped);
+    free(agg->need);
     free(agg);
 }

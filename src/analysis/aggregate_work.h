@@ -17,6 +17,10 @@ enum { AGG_LEVELS = 4, AGG_CHILDREN = 8 /* of a node; more are taken together */
 /* What was best in a state; anything else is the last unit before a cut. */
 enum agg_choice { CHOICE_WHOLE = 0xffff, CHOICE_SPLIT = 0xfffe, CHOICE_DOWN = 0xfffd, CHOICE_DETAIL = 0xfffc };
 
+/* What is asked of a node: every state; only that of all its units, for nothing above it is a block; or nothing, for something
+ * above it is best in full detail. ONE is the second where the node itself is no block either: it keeps that one value. */
+enum agg_need { NEED_ALL, NEED_FULL, NEED_ONE, NEED_NONE };
+
 struct agg_node {
     uint32_t original; /* its index in the input; AGG_NONE: no block, only some children of its parent taken together */
     uint32_t parent, leaves;
@@ -65,7 +69,7 @@ struct agg {
     double *value, *a; /* of the problems whose parents are still to come: a stack */
     size_t value_capacity;
     size_t *value_at; /* by node */
-    uint8_t *skipped; /* by node: something above it is best in full detail */
+    uint8_t *need;    /* by node: enum agg_need, of the stretch at hand */
     struct agg_scratch *scratch;
     uint64_t steps;
 };

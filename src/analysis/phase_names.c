@@ -120,7 +120,7 @@ static int by_birth(const void *left, const void *right)
 /* The things that a role mostly reads, or writes, in order of birth; how many. */
 static unsigned put_things(const struct telling *telling, FILE *out, uint32_t role, uint64_t all, bool writes)
 {
-    struct said things[MOST_THINGS];
+    struct said things[MOST_THINGS] = {0};
     unsigned count = 0, left = 0;
     array_each (&telling->tallies, const struct tally, tally) {
         uint64_t some = writes ? tally->writes : tally->reads;
