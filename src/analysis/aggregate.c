@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { PARTITIONS_DEFAULT = 64, MOST_COST = 4 << 20 };
-#define WORK_DEFAULT 600000000ul
+#define WORK_DEFAULT 800000000ul
 
 struct found { /* from the coarsest, which is best for the smallest q */
     struct agg_line line;

@@ -443,6 +443,11 @@ static void find_needs(struct agg *agg, unsigned index, uint32_t stretch, double
 
 double agg_solve(struct agg *agg, double q)
 {
+    const struct agg_problem *all = &agg->level[agg->levels - 1].problems.items[0];
+    if (q == 0) { /* S * log2 S alone: one block is best */
+        agg->choice[all->first_state + all->units - 1] = CHOICE_WHOLE;
+        return agg_xlogx(agg, agg->sum_before.items[agg->nodes[0].first_column + agg->nodes[0].columns]);
+    }
     for (unsigned index = 0; index < agg->levels; index++) {
         for (uint32_t stretch = 0; stretch < agg->level[index].stretches; stretch++) {
             size_t top = 0;
@@ -451,6 +456,5 @@ double agg_solve(struct agg *agg, double q)
                 solve_problem(agg, index, stretch, node, q, &top);
         }
     }
-    uint32_t units = agg->level[agg->levels - 1].problems.items[0].units;
-    return agg->value[agg->need[0] == NEED_ONE ? 0 : row(units, 0) + units - 1];
+    return agg->value[agg->need[0] == NEED_ONE ? 0 : all->units - 1];
 }

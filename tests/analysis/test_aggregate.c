@@ -233,10 +233,175 @@ static void equals_exhaustive_search(void **state)
     free(small);
 }
 
+static void grow_large(struct aggregate_node *nodes, uint32_t *count, uint32_t parent, uint32_t first, uint32_t leaves)
+{
+    uint32_t node = (*count)++, parts = leaves < 4 ? leaves : 4;
+    nodes[node] = (struct aggregate_node){parent, first, leaves};
+    for (uint32_t i = 0; leaves > 1 && i < parts; i++)
+        grow_large(nodes, count, node, first + leaves * i / parts, leaves * (i + 1) / parts - leaves * i / parts);
+}
+
+/* So many leaves and slices; a cell has something by a chance of one in `rare`. */
+static struct aggregate_input large(struct small *small, uint32_t leaves, uint32_t slices, uint32_t rare)
+{
+    static struct aggregate_node nodes[4096];
+    uint32_t count = 0;
+    assert_true(leaves <= 1024);
+    grow_large(nodes, &count, UINT32_MAX, 0, leaves);
+    small->values.count = 0;
+    for (uint32_t leaf = 0; leaf < leaves; leaf++) {
+        for (uint32_t slice = 0; slice < slices; slice++) {
+            if (dice(rare) == 0)
+                array_push(&small->values, (struct aggregate_value){leaf, 1 + dice(4), (uint16_t)slice});
+        }
+    }
+    return (struct aggregate_input){nodes, count, leaves, slices, small->values.items, small->values.count};
+}
+
+/* Every partition covers all values once, and says what it gains and loses. */
+static void check_cover(const struct aggregate_input *input, const struct aggregation *result)
+{
+    uint64_t all = 0;
+    uint32_t *dense = mem_zalloc((size_t)input->leaves * input->slices * sizeof *dense);
+    for (size_t i = 0; i < input->value_count; i++) {
+        dense[(size_t)input->values[i].leaf * input->slices + input->values[i].slice] = input->values[i].value;
+        all += input->values[i].value;
+    }
+    array_each (&result->partitions, const struct aggregate_partition, partition) {
+        uint64_t sum = 0;
+        double a = 0, b = 0;
+        for (uint32_t i = 0; i < partition->blocks; i++) {
+            const struct aggregate_block *block = &result->blocks.items[partition->first_block + i];
+            const struct aggregate_node *node = &input->nodes[block->node];
+            uint64_t own = 0;
+            for (uint32_t leaf = node->first_leaf; leaf < node->first_leaf + node->leaves; leaf++) {
+                for (uint32_t slice = block->first; slice <= block->last; slice++)
+                    own += dense[(size_t)leaf * input->slices + slice];
+            }
+            sum += own;
+            a += (double)own * log2((double)own);
+            b += (double)own * log2((double)node->leaves * (block->last - block->first + 1));
+        }
+        assert_true(sum == all || partition->left_out);
+        double loss = result->whole_gain + result->whole_loss; /* S log2 n of all */
+        double wanted = partition->gain * result->whole_gain + partition->loss * result->whole_loss;
+        assert_true(partition->left_out || fabs(b - wanted) < 1e-6 * loss);
+        assert_true(a > 0 || partition->left_out);
+        const struct aggregate_partition *next = partition + 1;
+        if (next < result->partitions.items + result->partitions.count)
+            assert_true(next->p >= partition->p && next->gain >= partition->gain && next->loss >= partition->loss);
+    }
+    free(dense);
+}
+
+/* With less work allowed than an exact answer takes: says so, and is still a partition, and never better than the exact one. */
+static void less_work(void **state)
+{
+    (void)state;
+    struct small *small = mem_zalloc(sizeof *small);
+    struct aggregate_input input = large(small, 256, 128, 3);
+    struct error err = {0};
+    struct aggregation *exact = aggregate(&input, &(struct aggregate_options){.work = 4000000000u}, &err);
+    assert_true(exact->exact && exact->group == 1 && exact->least_leaves == 1);
+    check_cover(&input, exact);
+    bool grouped = false, collapsed = false;
+    for (uint64_t work = 300000000; work > 1000000; work /= 3) {
+        struct aggregation *rough = aggregate(&input, &(struct aggregate_options){.work = work}, &err);
+        check_cover(&input, rough);
+        assert_true(rough->exact == (rough->group == 1 && rough->least_leaves == 1));
+        assert_true(rough->exact || rough->bound > 0);
+        grouped |= rough->group > 1;
+        collapsed |= rough->least_leaves > 1;
+        array_each (&rough->partitions, const struct aggregate_partition, one) {
+            for (double p = 0; p <= 1; p += 0.01) {
+                double best = -INFINITY, worth;
+                array_each (&exact->partitions, const struct aggregate_partition, other) {
+                    worth = p * other->gain * exact->whole_gain - (1 - p) * other->loss * exact->whole_loss;
+                    best = worth > best ? worth : best;
+                }
+                worth = p * one->gain * exact->whole_gain - (1 - p) * one->loss * exact->whole_loss;
+                assert_true(one->left_out || !exact->complete || worth <= best + 1e-6 * exact->whole_gain);
+            }
+        }
+        aggregation_free(rough);
+    }
+    assert_true(grouped && collapsed);
+    aggregation_free(exact);
+    array_free(&small->values);
+    free(small);
+}
+
+static void few_blocks(void **state)
+{
+    (void)state;
+    struct small *small = mem_zalloc(sizeof *small);
+    struct aggregate_input input = large(small, 200, 60, 8);
+    struct error err = {0};
+    for (uint64_t most = 100000; most > 0; most /= 7) {
+        struct aggregation *result = aggregate(&input, &(struct aggregate_options){.max_blocks = most}, &err);
+        const struct aggregate_partition *first = result->partitions.items;
+        assert_true(result->blocks.count <= most + 1); /* and the one block of p = 1 */
+        assert_true(first->p == 0 && first[result->partitions.count - 1].p == 1);
+        assert_true(first->left_out || first->blocks <= most);
+        check_cover(&input, result);
+        aggregation_free(result);
+    }
+    struct aggregation *result = aggregate(&input, &(struct aggregate_options){.max_partitions = 5}, &err);
+    assert_true(result->partitions.count <= 6);
+    aggregation_free(result);
+    array_free(&small->values);
+    free(small);
+}
+
+/* p = 0 is every cell for itself but for equal neighbours; p = 1 one block over everything. */
+static void ends(void **state)
+{
+    (void)state;
+    static const struct aggregate_node nodes[] = {{UINT32_MAX, 0, 2}, {0, 0, 1}, {0, 1, 1}};
+    static const struct aggregate_value values[] = {{0, 1, 1}, {0, 5, 2}, {1, 5, 2}, {1, 9, 3}};
+    struct aggregate_input input = {nodes, 3, 2, 5, values, 4};
+    struct error err = {0};
+    struct aggregation *result = aggregate(&input, &(struct aggregate_options){0}, &err);
+    const struct aggregate_partition *first = result->partitions.items;
+    const struct aggregate_partition *last = first + result->partitions.count - 1;
+    assert_true(first->p == 0 && first->blocks == 3 && first->loss < 1e-9); /* the two fives are one block */
+    assert_true(last->p == 1 && last->blocks == 1 && fabs(last->gain - 1) < 1e-9 && fabs(last->loss - 1) < 1e-9);
+    struct aggregate_block block = result->blocks.items[last->first_block];
+    assert_true(block.node == 0 && block.first == 0 && block.last == 4);
+    aggregation_free(result);
+    input.value_count = 0;
+    result = aggregate(&input, &(struct aggregate_options){0}, &err);
+    assert_true(result->partitions.count == 2 && result->blocks.count == 0 && result->exact);
+    aggregation_free(result);
+}
+
+static void wrong_input(void **state)
+{
+    (void)state;
+    static const struct aggregate_node good[] = {{UINT32_MAX, 0, 2}, {0, 0, 1}, {0, 1, 1}};
+    static const struct aggregate_node bad[][3] = {{{UINT32_MAX, 0, 2}, {0, 0, 1}, {0, 0, 1}},
+                                                   {{UINT32_MAX, 0, 2}, {0, 0, 1}, {1, 1, 1}},
+                                                   {{UINT32_MAX, 0, 2}, {0, 0, 1}, {5, 1, 1}},
+                                                   {{0, 0, 2}, {0, 0, 1}, {0, 1, 1}},
+                                                   {{UINT32_MAX, 0, 2}, {0, 0, 2}, {0, 1, 1}}};
+    static const struct aggregate_value values[] = {{0, 1, 1}, {0, 5, 1}}, far[] = {{0, 1, 9}};
+    struct aggregate_options options = {0};
+    struct error err = {0};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_null(aggregate(&(struct aggregate_input){bad[i], 3, 2, 5, values, 1}, &options, &err));
+    assert_null(aggregate(&(struct aggregate_input){good, 3, 2, 5, values, 2}, &options, &err));
+    assert_null(aggregate(&(struct aggregate_input){good, 3, 2, 5, far, 1}, &options, &err));
+    assert_null(aggregate(&(struct aggregate_input){good, 3, 2, 0, NULL, 0}, &options, &err));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equals_exhaustive_search),
+        cmocka_unit_test(less_work),
+        cmocka_unit_test(few_blocks),
+        cmocka_unit_test(ends),
+        cmocka_unit_test(wrong_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
