@@ -53,7 +53,7 @@ static int16_t home_of(const struct flow *flow, const struct flow_page *page, ui
     }
     if (page->process == FLOW_NONE)
         return -1;
-    return (int16_t)pages_home(&flow->processes.items[page->process]->pages, page->page, false);
+    return (int16_t)pages_home(&flow->processes.items[page->process]->pages, page->page);
 }
 
 static void row_of(const struct flow *flow, const struct event *event, struct flow_page *row)
