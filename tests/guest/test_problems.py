@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Sharing and imbalance on real nodes: programs with exactly one problem and one with none, ten runs of each, all right.
+
+Two nodes of four CPUs. Workers 1 to 3 run on node 0 beside the data, worker 4 on node 1. Contention is not judged here: an
+emulated memory has no load (tests/analysis/test_problems.c has made-up latencies). The kernel's own balancing is off."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import guest_build
+import guest_machine
+from guest_build import quote
+from guest_results import Results
+from guest_tap import Tap
+
+RUN = pathlib.Path(__file__).parent / "run"
+RUNS = 10
+OFTEN = ["--frequency=1000", "--budget=90"]
+# mode: (pattern that must be found, rounds: emulation is slow)
+MODES = {"none": (None, 200000), "imbalance": ("imbalance", 200000), "sharing": ("cross-node-sharing", 400000)}
+PROBLEMS = ("cross-node-sharing", "contention", "imbalance")
+
+
+def script(build):
+    numalens = build / "src/cli/numalens"
+    lines = ["cd /tmp", "echo 0 >/proc/sys/kernel/numa_balancing"]
+
+    def run(name, *words):
+        lines.append(f"timeout 200 {' '.join(map(quote, words))} >/root/out/{name}.out 2>/root/out/{name}.err")
+        lines.append(f"echo $? >/root/out/{name}.status")
+
+    for mode, (_, rounds) in MODES.items():
+        for number in range(RUNS):
+            run(f"{mode}{number}", numalens, "record", "-q", *OFTEN, "-o", "numalens.data", "--",
+                build / "examples/patterns/problems", mode, "--pin", "--threads=4", f"--rounds={rounds}")
+            for table in ("patterns", "balance"):
+                run(f"{mode}{number}.{table}", numalens, "report", table, "--json")
+    lines.append("cut -d' ' -f1 /proc/uptime >>/root/out/uptime")
+    return "\n".join(lines) + "\nexit 0\n"
+
+
+def fault_of(mode, patterns, balance):
+    """What is wrong with the verdict, or None."""
+    wanted = MODES[mode][0]
+    rows = [row for row in patterns.get("patterns", []) if row["pattern"] in PROBLEMS]
+    far = max((row["tid"] for row in balance.get("threads", [])), default=None)
+    if patterns.get("topology", {}).get("nodes") != 2 or patterns["topology"]["pretended"]:
+        return "not recorded on two real nodes"
+    if [row["pattern"] for row in rows] != ([wanted] if wanted else []):
+        return "called " + (", ".join(row["pattern"] for row in rows) or "nothing")
+    if mode == "sharing" and rows[0]["name"] != "counters":
+        return "blamed on " + rows[0]["name"]
+    if mode == "imbalance" and (rows[0]["name"] != f"thread {far}" or balance["critical_tid"] != far):
+        return f"blamed on {rows[0]['name']}, critical {balance['critical_tid']}, it is {far}"
+    if rows and not (rows[0]["advice"] and all(advice["code"] for advice in rows[0]["advice"])):
+        return "no advice with a command"
+    return None
+
+
+def judge(tap, results, mode):
+    right, samples = 0, []
+    for number in range(RUNS):
+        patterns = results.json(f"{mode}{number}.patterns") or {}
+        fault = fault_of(mode, patterns, results.json(f"{mode}{number}.balance") or {})
+        samples.append(patterns.get("samples", 0))
+        right += fault is None
+        if fault:
+            told = "; ".join(f"{row['pattern']} on {row['name']}: {row['evidence']}" for row in patterns.get("patterns", []))
+            tap.note(f"{mode}, run {number}: {fault}; told: {told}")
+    tap.note(f"{mode}: {min(samples)} to {max(samples)} samples")
+    tap.is_equal(f"{mode}: {MODES[mode][0] or 'no problem'} is found, {RUNS} times out of {RUNS}", right, RUNS)
+
+
+def main():
+    tap = Tap()
+    try:
+        guest_machine.kernel()
+        build = guest_build.build()
+        guest_machine.busybox()
+    except guest_machine.Unavailable as reason:
+        return tap.skip_all(reason)
+    with tempfile.TemporaryDirectory() as folder:
+        path = guest_build.scratch(script(build), folder)
+        puts = guest_build.puts(build, "examples/patterns", "src/agent", "src/cli")
+        source = guest_machine.PROJECT / "examples/patterns"   # names of objects are taken from it
+        puts += ["--put", f"{source}:{source}"]
+        done = subprocess.run([RUN, "--nodes", "2", "--cpus", "4", "--timeout", "800", "--get", f"{folder}/out", *puts,
+                               "--put", f"{path}:script", "--", "sh", "script"], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+        if not tap.is_equal("the guest runs to its end", done.returncode, 0):
+            tap.note(done.stdout)
+        results = Results(f"{folder}/out")
+        tap.note("uptime at the end: " + results.text("uptime").strip())
+        for mode in MODES:
+            judge(tap, results, mode)
+    return tap.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
