@@ -40,6 +40,38 @@ static bool at_barrier(const struct flow *flow, struct map64 *known, const struc
     return *place;
 }
 
+/* From when on, and how long, at least two of the threads with accesses lived: what a program does before it has threads, and
+ * after, nobody waits for. All of the run when it has but one. */
+static void find_together(struct balance *balance)
+{
+    const struct flow *flow = balance->accesses->flow;
+    uint64_t *seen = mem_zalloc((flow_thread_count(flow) + 1) * sizeof *seen);
+    uint64_t born[2] = {UINT64_MAX, UINT64_MAX}, died[2] = {0, 0};
+    array_each (&balance->accesses->items, const struct one_access, access) {
+        if (access->thread != FLOW_NONE)
+            seen[access->thread] = 1;
+    }
+    for (uint32_t i = 0; i < flow_thread_count(flow); i++) {
+        const struct flow_thread *thread = flow_thread(flow, i);
+        uint64_t first = thread->born, last = thread->died;
+        if (!seen[i])
+            continue;
+        born[1] = first < born[0] ? born[0] : first < born[1] ? first : born[1];
+        born[0] = first < born[0] ? first : born[0];
+        died[1] = last > died[0] ? died[0] : last > died[1] ? last : died[1];
+        died[0] = last > died[0] ? last : died[0];
+    }
+    bool several = born[1] != UINT64_MAX && born[1] < died[1];
+    balance->start = several ? born[1] : 0;
+    balance->end = several ? died[1] : UINT64_MAX;
+    free(seen);
+}
+
+static bool is_counted(const struct balance *balance, const struct one_access *access)
+{
+    return access->thread != FLOW_NONE && access->time >= balance->start && access->time <= balance->end;
+}
+
 /* Into a row for every thread of the flow. */
 static void count(struct balance *balance)
 {
@@ -48,7 +80,7 @@ static void count(struct balance *balance)
     for (uint32_t i = 0; i < flow_thread_count(flow); i++)
         array_push(&balance->threads, (struct balance_thread){.thread = i, .node = (int16_t)flow_thread_node(flow, i)});
     array_each (&balance->accesses->items, const struct one_access, access) {
-        if (access->thread == FLOW_NONE)
+        if (!is_counted(balance, access))
             continue;
         struct balance_thread *row = &balance->threads.items[access->thread];
         bool first = access->flags & ACCESS_FIRST, barrier = at_barrier(flow, &barriers, access);
@@ -134,7 +166,7 @@ static void find_phases(struct balance *balance)
     for (uint32_t i = 0; i < width; i++)
         place_of[balance->threads.items[i].thread] = i;
     array_each (&balance->accesses->items, const struct one_access, access) {
-        if (access->thread == FLOW_NONE || !is_remote(balance, access))
+        if (!is_counted(balance, access) || !is_remote(balance, access))
             continue;
         uint64_t slice = access->time > start ? (access->time - start) * slices / length : 0;
         counts[(slice < slices ? slice : slices - 1) * width + place_of[access->thread]]++;
@@ -230,6 +262,7 @@ struct balance *balance_make(const struct accesses *accesses, uint32_t threshold
     struct balance *balance = mem_zalloc(sizeof *balance);
     balance->accesses = accesses;
     balance->threshold = threshold;
+    find_together(balance);
     count(balance);
     choose_threads(balance);
     uint64_t *remote = mem_alloc((balance->threads.count + 1) * sizeof *remote);

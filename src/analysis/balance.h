@@ -2,6 +2,7 @@
  *
  * The thread with the most is the critical one: where threads meet at barriers, the others wait for it. A thread is counted
  * when it did at least a tenth of what the busiest did: one that only starts the others and waits says nothing.
+ * Only what happens while at least two threads live is counted: a program's beginning is its main thread's alone.
  * Accesses are remote by the homes of their pages; with a threshold, as in the paper, by latency alone. */
 #ifndef NUMALENS_ANALYSIS_BALANCE_H
 #define NUMALENS_ANALYSIS_BALANCE_H
@@ -37,7 +38,8 @@ struct balance_phase {
 struct balance {
     const struct accesses *accesses;
     uint32_t threshold;                      /* 0: remote by homes */
-    array_of(struct balance_thread) threads; /* with accesses, in order of creation */
+    uint64_t start, end;                     /* while at least two threads lived */
+    array_of(struct balance_thread) threads; /* with accesses then, in order of creation */
     struct balance_spread spread;
     array_of(struct balance_phase) phases;
     bool barriers;
