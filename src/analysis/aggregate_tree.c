@@ -5,7 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { PROBLEM_COST = 16, EXACT_FACTOR = 4 /* to be exact may cost as much more */ };
+enum {
+    PROBLEM_COST = 16,
+    EXACT_FACTOR = 4, /* to be exact may cost as much more */
+    LEAST_COST = 6,   /* of a column: the least of (k * (k + 1) / 2 + PROBLEM_COST) / k */
+};
 
 double agg_xlogx_far(double x)
 {
@@ -203,22 +207,28 @@ static void choose(struct agg *agg, const struct aggregate_input *input, uint64_
     static const uint32_t widths[][AGG_LEVELS] = {{1}, {1, 4}, {1, 8}, {1, 16}, {1, 8, 64}, {1, 4, 16, 64}};
     enum { WAYS = sizeof widths / sizeof *widths };
     for (agg->least_leaves = 1;; agg->least_leaves *= 4) {
+        uint64_t exact = agg->least_leaves == 1 ? EXACT_FACTOR * most : most;
+        bool last = agg->least_leaves >= input->leaves;
+        if (!last && LEAST_COST * (input->value_count / agg->least_leaves) > exact)
+            continue;
         keep_nodes(agg, input);
         make_columns(agg, input);
-        bool last = agg->least_leaves >= input->leaves;
         for (unsigned way = 0; way < WAYS; way++) {
             for (agg->levels = 0; agg->levels < AGG_LEVELS && widths[way][agg->levels]; agg->levels++)
                 agg->width[agg->levels] = widths[way][agg->levels];
             if (agg->levels > 1 && agg->width[agg->levels - 1] * 2 > agg->slices)
                 continue;
             agg->width[agg->levels] = agg->slices;
-            if (cost_of(agg, agg->width, agg->levels) <= (agg->levels == 1 ? EXACT_FACTOR : 1) * most)
+            if (cost_of(agg, agg->width, agg->levels) <= (way == 0 ? exact : most))
                 return;
         }
         if (last)
-            return;
+            break;
         forget_nodes(agg);
     }
+    agg->levels = 1; /* one node, whatever it costs */
+    agg->width[0] = 1;
+    agg->width[1] = agg->slices;
 }
 
 static void make_level(struct agg *agg, unsigned index)

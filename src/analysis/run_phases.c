@@ -8,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_KINDS = 96, MOST_PHASES = 16 };
+enum { MOST_KINDS = 96, MOST_PHASES = 16, SHORT_BINS = 2 };
+static const double FREQUENT = 0.1; /* of a phase's bursts */
 
 struct segmenting {
     const struct phase_counts *counts;
@@ -102,6 +103,42 @@ static uint32_t segment(const struct segmenting *s, double factor, uint32_t *bor
     return phases;
 }
 
+/* Whether every frequent kind of bins [from, to) is frequent on one of the two sides too. */
+static bool is_mixture(const struct segmenting *s, const uint32_t *borders, uint32_t phase)
+{
+    size_t width = s->counts->kinds.count;
+    double all[3], *before = s->counts->before;
+    for (unsigned i = 0; i < 3; i++)
+        all[i] = s->total[borders[phase + i]] - s->total[borders[phase + i - 1]];
+    for (uint32_t i = 0; i < s->kind_count; i++) {
+        double part[3];
+        for (unsigned side = 0; side < 3; side++) {
+            uint32_t from = borders[phase + side - 1], to = borders[phase + side];
+            double count = before[to * width + s->kinds[i]] - before[from * width + s->kinds[i]];
+            part[side] = all[side] > 0 ? count / all[side] : 0;
+        }
+        if (part[1] > FREQUENT && part[0] < FREQUENT / 2 && part[2] < FREQUENT / 2)
+            return false;
+    }
+    return true;
+}
+
+/* A border within a bin leaves a bin that is half of one phase and half of the next: no phase of its own. */
+static uint32_t drop_mixtures(const struct segmenting *s, uint32_t *borders, uint32_t phases)
+{
+    for (uint32_t i = 1; i + 1 < phases; i++) {
+        if (borders[i + 1] - borders[i] > SHORT_BINS || !is_mixture(s, borders, i))
+            continue;
+        double left = cost_of(s, borders[i - 1], borders[i + 1], 1) + cost_of(s, borders[i + 1], borders[i + 2], 1);
+        double right = cost_of(s, borders[i - 1], borders[i], 1) + cost_of(s, borders[i], borders[i + 2], 1);
+        uint32_t gone = left < right ? i : i + 1; /* the border that goes */
+        memmove(&borders[gone], &borders[gone + 1], (phases - gone) * sizeof *borders);
+        phases--;
+        i--;
+    }
+    return phases;
+}
+
 static void phase_free(struct phase *phase)
 {
     free(phase->name);
@@ -117,6 +154,7 @@ static void find(struct phases *phases, const struct phase_counts *counts)
     double factor = 1;
     while ((count = segment(&s, factor, borders)) > MOST_PHASES)
         factor *= 2;
+    count = drop_mixtures(&s, borders, count);
     for (uint32_t i = 0; i < count; i++) {
         uint64_t first = (uint64_t)borders[i] * counts->slices_a_bin;
         uint64_t behind = (uint64_t)borders[i + 1] * counts->slices_a_bin;

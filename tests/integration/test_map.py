@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""numalens report map on real programs: known phases, known shapes, lines that fit."""
+import json
+import os
+
+import nlens
+from nlens import Folder, check, note, run
+
+PRETEND = ("--topology", "numa:4 core:2")
+
+
+def record(folder, program, *arguments, options=()):
+    trace = os.path.join(folder, "map.data")
+    ended = run([nlens.NUMALENS, "record", "-F", "1000", "-o", trace, *PRETEND, *options, "--", program, *arguments])
+    assert ended.status == 0, ended
+    return trace
+
+
+def report(trace, *options):
+    ended = run([nlens.NUMALENS, "report", "map", *options, trace])
+    assert ended.status == 0, ended
+    return ended.out.decode()
+
+
+def phases(told):
+    return [(phase["name"], phase["end_s"] - phase["start_s"]) for phase in told["phases"] if phase["accesses"]]
+
+
+@check("three stages of a program are three phases, named by what is used")
+def three_stages():
+    with Folder() as folder:
+        trace = record(folder, nlens.example("patterns/phases"), "twice")
+        told = json.loads(report(trace, "--json"))
+        note("phases: %s" % phases(told))
+        work = [name for name, _ in phases(told) if "workers" in name]
+        assert len(work) == 3, work
+        assert "plan" in work[0] and "other" in work[1] and "plan" in work[2], work
+        assert "other" not in work[0] and "plan" not in work[1], work
+
+
+@check("the same work throughout is one phase")
+def one_stage():
+    with Folder() as folder:
+        trace = record(folder, nlens.example("patterns/phases"), "throughout")
+        told = json.loads(report(trace, "--json"))
+        work = [name for name, _ in phases(told) if "workers" in name]
+        assert len(work) == 1, work
+
+
+@check("a matrix multiplication: master, then workers; a is swept, b is in use everywhere all the time")
+def matmul():
+    with Folder() as folder:
+        trace = record(folder, nlens.example("matmul"), "700")
+        told = json.loads(report(trace, "--json"))
+        names = phases(told)
+        note("phases: %s" % names)
+        assert "2 threads read a, b" in names[-1][0] and names[-1][1] > 10 * sum(lasted for _, lasted in names[:-1]), names
+        objects = json.loads(run([nlens.NUMALENS, "report", "objects", "--json", trace]).out)["objects"]
+        variable = {row["id"]: row["variable"] for row in objects}
+        starts, sizes, places = {}, {row["id"]: row["size"] for row in objects}, {"a": [], "b": []}
+        for leaf in told["leaves"]:
+            starts.setdefault(leaf["object"], leaf["addr"])
+        for cell in told["cells"]:
+            leaf = told["leaves"][cell["leaf"]]
+            if cell["reads"] and variable.get(leaf["object"]) in places:
+                place = (leaf["addr"] - starts[leaf["object"]]) / sizes[leaf["object"]]
+                places[variable[leaf["object"]]].append((cell["slice"] / told["slices"], place))
+        sweep, spread = places["a"], places["b"]
+        assert len(sweep) > 50 and len(spread) > 50, (len(sweep), len(spread))
+        near = sum(abs(time - place) < 0.15 for time, place in sweep) / len(sweep)
+        assert near > 0.8, near
+        far = sum(abs(time - place) > 0.15 for time, place in spread) / len(spread)
+        assert far > 0.4, far
+
+
+@check("text keeps to the width and to the letters, in both views")
+def text():
+    with Folder() as folder:
+        trace = record(folder, nlens.example("matmul"), "400")
+        for view in ((), ("--gantt",)):
+            lines = report(trace, "--width", "80", "--height", "12", *view).splitlines()
+            assert all(len(line) <= 80 for line in lines), [line for line in lines if len(line) > 80]
+            assert any("█" in line for line in lines), lines
+            plain = report(trace, "--width", "80", "--ascii", *view)
+            assert plain.isascii(), plain
+            colored = report(trace, "--width", "80", "--color", "always", *view)
+            assert "\x1b[38;5;" in colored and "▀" in colored, colored
+        assert "matmul (" in report(trace, "--gantt")
+        assert "of the accesses" in report(trace, "--filter", "kind=stack")
+
+
+@check("options of the map are for the map")
+def usage():
+    for options in (("report", "--gantt"), ("report", "objects", "--by", "write"), ("report", "map", "--by", "nothing"),
+                    ("report", "map", "--from", "2", "--to", "1"), ("report", "map", "--to", "x")):
+        assert run([nlens.NUMALENS, *options]).status == 2, options
+
+
+nlens.main()
