@@ -9,6 +9,8 @@ import type { Run } from "./model";
 
 const WAIT_MS = 250;
 const MARGIN = 0.25;
+/* Above this part of the whole, the page's own cells are what was meant for it. */
+const WHOLE = 0.8;
 
 /* A window's cells, placed on the axis of the whole. */
 export class Detail {
@@ -44,6 +46,7 @@ export class DeepZoom {
   /* Asks for the frame's window once the reader rests on it. Gantt rows are not addresses, so only the cartography has detail. */
   ask(frame: Frame, aggregated: boolean): void {
     if (!this.run.head.live || aggregated || this.layout.rows.length > 0 || this.map.space !== "virtual") return;
+    if (frame.t1 - frame.t0 > WHOLE * (this.map.end - this.map.start) && frame.y1 - frame.y0 > WHOLE) return;
     const slices = (frame.t1 - frame.t0) / this.map.sliceSeconds;
     const lanes = laneAt(this.layout, frame.y1) - laneAt(this.layout, frame.y0) + 1;
     if (slices > frame.width / 3 && lanes > frame.height / 4) return;

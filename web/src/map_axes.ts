@@ -210,3 +210,11 @@ export function drawBlockEdges(context: CanvasRenderingContext2D, frame: Frame, 
   context.stroke();
   context.globalAlpha = 1;
 }
+
+export function drawWords(context: CanvasRenderingContext2D, frame: Frame, text: string): void {
+  context.font = FONT;
+  context.fillStyle = theme().muted;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillText(text, frame.left + frame.width / 2, frame.top + frame.height / 2);
+}

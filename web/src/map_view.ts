@@ -7,7 +7,7 @@ import { address, bytes, count, latency, percent, plural, seconds } from "./form
 import { attachGestures } from "./gestures";
 import { buildGrid, type Grid } from "./grid";
 import { cartographyLayout, ganttLayout, laneAt, type Layout } from "./layout";
-import { drawBlockEdges, drawLives, drawNames, drawTimeAxis, drawTree, treeNodeAt, treeWidth, type Frame } from "./map_axes";
+import { drawBlockEdges, drawLives, drawNames, drawTimeAxis, drawTree, drawWords, treeNodeAt, treeWidth, type Frame } from "./map_axes";
 import type { Aggregation, MemoryMap } from "./memory_map";
 import { NONE, type Run } from "./model";
 import { isDark, palette, theme } from "./palette";
@@ -164,6 +164,7 @@ export class MapView {
     context.drawImage(picture.canvas, x(picture.first), frame.top, x(picture.end) - x(picture.first), frame.height);
     if (blocks) drawBlockEdges(context, frame, layout, blocks, x);
     context.restore();
+    if (picture.empty) drawWords(context, frame, "No accesses were sampled in this part.");
   }
 
   private attach(): void {

@@ -48,8 +48,8 @@ export class ObjectPage implements View {
       this.sentence(run, object),
       h("div", { class: "own-grid" },
         h("div", { class: "own-main" },
-          this.chart("Who reads and writes it", this.threadStrips(run, index), "access", run, "Colour: reads and writes. Strength: how many."),
-          this.chart("Where it lies: accesses by the node that holds the page", this.homeStrips(run, index), "remote", run, "Colour: local and remote accesses. Strength: how many."),
+          this.chart("Who reads and writes it", this.threadStrips(run, index), "access", run),
+          this.chart("Where it lies: accesses by the node that holds the page", this.homeStrips(run, index), "remote", run),
           linesTable(run, index),
           this.neighbours(run, object, index)),
         h("div", { class: "own-side" }, this.facts(run, object), this.homes(run, object),
@@ -90,11 +90,11 @@ export class ObjectPage implements View {
     })));
   }
 
-  private chart(title: string, strips: Strip[], colour: "access" | "remote", run: Run, hint: string): HTMLElement {
+  private chart(title: string, strips: Strip[], colour: "access" | "remote", run: Run): HTMLElement {
     if (strips.length === 0) return h("article", { class: "card" }, h("h3", null, title), h("p", { class: "empty" }, "No accesses over time are in this page for it."));
     const chart = new StripChart(this.context, run, strips, colour, title);
     this.charts.push(chart);
-    return h("article", { class: "card" }, h("h3", null, title), chart.element, h("p", { class: "hint" }, hint));
+    return h("article", { class: "card" }, h("h3", null, title), chart.element);
   }
 
   private threadStrips(run: Run, index: number): Strip[] {

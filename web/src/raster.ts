@@ -11,6 +11,7 @@ export interface Window { s0: number; s1: number; y0: number; y1: number }
 
 export interface Raster {
   canvas: HTMLCanvasElement;
+  empty: boolean;
   /* Slices that the columns stand for. */
   first: number;
   end: number;
@@ -108,8 +109,10 @@ export class Rasterizer {
     const valueLow = valueRange ? Math.log2(valueRange[0]) : 0;
     const valueScale = valueRange ? (LEVELS - 1) / Math.max(1e-6, Math.log2(valueRange[1]) - valueLow) : LEVELS - 1;
     const most = LEVELS - 1;
+    let empty = true;
     for (let i = 0; i < columns * rows; i++) {
       if (bits[i] === 0) { pixels[i] = 0; continue; }
+      empty = false;
       let dense = ((bits[i]! - low) * scale) | 0;
       dense = dense < 0 ? 0 : dense > most ? most : dense;
       const w = weight[i]!;
@@ -123,7 +126,7 @@ export class Rasterizer {
       }
     }
     this.canvas.getContext("2d")!.putImageData(this.image, 0, 0);
-    return { canvas: this.canvas, first: this.first, end: this.first + columns * this.slicesInColumn };
+    return { canvas: this.canvas, empty, first: this.first, end: this.first + columns * this.slicesInColumn };
   }
 
   private clear(slices: number, window: Window, columnsMost: number, rows: number): void {

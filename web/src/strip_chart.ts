@@ -1,5 +1,6 @@
 /* Rows over time: one strip for each thread, node or object, coloured as the maps are. */
 import { scaleLinear } from "d3-scale";
+import { swatch } from "./charts";
 import type { Context } from "./context";
 import { fitCanvas, fitText, h } from "./dom";
 import { count, percent, seconds } from "./format";
@@ -19,7 +20,9 @@ export class StripChart {
 
   constructor(private readonly context: Context, private readonly run: Run, private readonly strips: Strip[], private readonly colour: "access" | "remote", label: string, private readonly pick?: (strip: Strip) => void) {
     this.canvas.setAttribute("aria-label", `${label}, over time: ${strips.slice(0, 8).map((strip) => `${strip.name} ${count(sum(strip.reads) + sum(strip.writes))} accesses, ${percent(sum(strip.remote) / Math.max(1, sum(strip.reads) + sum(strip.writes)))} remote`).join("; ")}.`);
-    this.element = h("div", { class: "strip-frame" }, this.canvas, strips.length > MOST ? h("p", { class: "hint" }, `The ${MOST} busiest of ${strips.length}.`) : null);
+    this.element = h("div", { class: "strip-frame" }, this.canvas,
+      h("p", { class: "legend" }, colour === "access" ? [swatch("read"), "reads", swatch("write"), "writes"] : [swatch("local"), "local", swatch("remote"), "remote"], h("span", { class: "hint" }, " · stronger: more accesses")),
+      strips.length > MOST ? h("p", { class: "hint" }, `The ${MOST} busiest of ${strips.length}.`) : null);
     this.canvas.addEventListener("pointermove", (event) => this.hover(event));
     this.canvas.addEventListener("pointerleave", () => context.tip.hide());
     this.canvas.addEventListener("click", (event) => {

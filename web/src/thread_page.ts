@@ -49,7 +49,7 @@ export class ThreadPage implements View {
     if (strips.length === 0) return h("article", { class: "card" }, h("h3", null, title), h("p", { class: "empty" }, "No accesses of it are in this page."));
     const chart = new StripChart(this.context, run, strips, colour, title, pick);
     this.charts.push(chart);
-    return h("article", { class: "card" }, h("h3", null, title), chart.element, h("p", { class: "hint" }, colour === "access" ? "Colour: reads and writes. Strength: how many. Click an object to open it." : "Colour: local and remote accesses. Strength: how many."));
+    return h("article", { class: "card" }, h("h3", null, title), chart.element, pick ? h("p", { class: "hint" }, "Click an object to open it.") : null);
   }
 
   resize(): void {
