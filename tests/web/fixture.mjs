@@ -332,8 +332,8 @@ export function hostile() {
   return program.build();
 }
 
-/* As many cells as a page may hold: 5,000 leaves, 500 slices. */
-export function large(cells = 400000) {
+/* As many cells as a page may hold: 5,000 leaves, 500 slices. `padding`: bytes that do not compress and nobody reads, for the size. */
+export function large(cells = 400000, padding = 0) {
   const leaves = 5000, slices = 500, next = random(11), threads = 8;
   const chosen = new Set();
   while (chosen.size < cells) {
@@ -355,7 +355,7 @@ export function large(cells = 400000) {
     maps: [{ space: "virtual", start_s: 0, end_s: 60, slices, page_bytes: PAGE, outside: 0, prefix: "v", aggregations: [{ view: "cartography", partitions: parts.partitions, prefix: "v.c" }] }],
   }, {
     "v.leaf.addr": ["f64", Array.from({ length: leaves }, (_, i) => 0x7f0000000000 + i * PAGE)], "v.leaf.bytes": ["f64", Array(leaves).fill(PAGE)], "v.leaf.process": ["u32", Array(leaves).fill(0)], "v.leaf.object": ["u32", Array.from({ length: leaves }, (_, i) => Math.floor(i / perObject))],
-    ...columnsOf("v.node", tree), ...blockColumns("v.c", parts.blocks),
+    ...columnsOf("v.node", tree), ...blockColumns("v.c", parts.blocks), padding: ["u8", Array.from({ length: padding }, () => next() * 256)],
     "v.cell.leaf": column("u32", (k) => Math.floor(k / slices)), "v.cell.slice": column("u16", (k) => k % slices), "v.cell.thread": column("u16", (k, i) => i % threads),
     "v.cell.reads": column("u32", (k, i) => some[i]), "v.cell.writes": column("u32", (k, i) => some[i] % 3), "v.cell.remote": column("u32", (k, i) => some[i] % 5), "v.cell.latency": column("f32", (k, i) => some[i] * 120), "v.cell.timed": column("u32", (k, i) => some[i]),
   });

@@ -4,6 +4,7 @@ import type { Context } from "./context";
 import { DeepZoom } from "./deep_zoom";
 import { fitCanvas, h } from "./dom";
 import { address, bytes, count, latency, percent, plural, seconds } from "./format";
+import { Fade } from "./fade";
 import { attachGestures } from "./gestures";
 import { buildGrid, type Grid } from "./grid";
 import { cartographyLayout, ganttLayout, laneAt, type Layout } from "./layout";
@@ -40,6 +41,7 @@ export class MapView {
   private frame: Frame = { left: 0, top: 0, width: 1, height: 1, t0: 0, t1: 1, y0: 0, y1: 1 };
   private latencyRange: [number, number] = [1, 2];
   private band: [number, number, number, number] | null = null;
+  private readonly fade = new Fade();
   private waiting = 0;
   private width = 0;
   private height = 0;
@@ -107,6 +109,7 @@ export class MapView {
     const narrow = this.width < NARROW;
     const names = narrow ? 84 : 170;
     const view = this.view();
+    this.fade.begin(this.aggregation ? partitionAt(this.aggregation, store.state.p) : 0, this.canvas, this.frame, this.canvas.width / this.width);
     const frame = this.frame = { left: names + treeWidth(narrow), top: HEAD, width: this.width - names - treeWidth(narrow) - 8, height: this.height - HEAD - FOOT, ...view };
     const context = fitCanvas(this.canvas, this.width, this.height);
     const colours = theme();
@@ -120,6 +123,7 @@ export class MapView {
     drawLives(context, frame, this.layout, this.run, store.state.object);
     context.restore();
     this.drawCells(context, frame);
+    if (this.fade.draw(context, frame)) this.redraw();
     context.strokeStyle = colours.line;
     context.strokeRect(frame.left - 0.5, frame.top - 0.5, frame.width + 1, frame.height + 1);
     drawTimeAxis(context, frame, this.run.phases, store.state.time);

@@ -62,8 +62,9 @@ export class Timeline {
       for (let s = 0; s < bars; s++) {
         if (series[s] === 0) continue;
         const from = x(map.start + s * seconds), to = x(map.start + (s + 1) * seconds);
-        const floor = PLOT + 2 - ((base?.[s] ?? 0) / flow.most) * PLOT, height = Math.max(0.7, (series[s]! / flow.most) * PLOT);
-        context.fillRect(from, floor - height, Math.max(0.8, to - from - 0.5), height);
+        const under = Math.min(1, (base?.[s] ?? 0) / flow.most) * PLOT;
+        const height = Math.min(PLOT - under, Math.max(0.7, (series[s]! / flow.most) * PLOT));
+        context.fillRect(from, PLOT + 2 - under - height, Math.max(0.8, to - from - 0.5), height);
       }
     }
   }
@@ -109,8 +110,9 @@ export class Timeline {
       remote[slice]! += far;
       local[slice]! += Math.max(0, map.cellReads[i]! + map.cellWrites[i]! - far);
     }
-    let most = 1;
-    for (let s = 0; s < bars; s++) most = Math.max(most, local[s]! + remote[s]!);
+    /* One burst, such as the faults of a start, must not flatten all the rest: bars above the height are cut. */
+    const totals = Array.from(local, (value, s) => value + remote[s]!).filter((value) => value > 0).sort((a, b) => a - b);
+    const most = Math.max(1, Math.min(totals[totals.length - 1] ?? 1, 1.6 * (totals[Math.floor(totals.length * 0.96)] ?? 1)));
     this.flowKey = key;
     return (this.flow = { local, remote, most });
   }
