@@ -10,7 +10,7 @@ import { build, modules } from "./site.mjs";
 import { assert, check, run } from "./tap.mjs";
 
 const site = await launch();
-const numalens = join(build, "src/cli/numalens"), program = join(build, "examples/matmul");
+const numalens = join(build, "src/cli/numalens"), program = "examples/matmul";
 const folder = process.env.NUMALENS_GALLERY ?? PICTURES;
 mkdirSync(folder, { recursive: true });
 const { parseContainer, Run } = await modules("container", "model");
@@ -18,7 +18,7 @@ const SIZE = { width: 1180, height: 640 };
 
 function record(name, options) {
   const data = join(site.folder, `${name}.data`), html = join(site.folder, `${name}.html`);
-  execFileSync(numalens, ["record", ...options, "--topology", "numa:4 core:2", "-o", data, "--", program, "900"], { stdio: "ignore", timeout: 120000 });
+  execFileSync(numalens, ["record", ...options, "--topology", "numa:4 core:2", "-o", data, "--", program, "900"], { cwd: build, stdio: "ignore", timeout: 120000 });
   execFileSync(numalens, ["report", "--html", html, data], { stdio: "ignore", timeout: 120000 });
   const text = /data-encoding="deflate">([^<]+)</.exec(readFileSync(html, "utf8"))[1];
   const bytes = inflateSync(Buffer.from(text, "base64"));
@@ -99,8 +99,10 @@ check("the server draws the initialisation finely (Figure 6)", async () => {
       server.stderr.on("data", look);
       server.on("exit", () => fail(new Error("numalens view ended")));
     });
-    const { page, context } = await open(site.browser, `${address}#view=map&theme=light&x=0~0.06`, { viewport: SIZE });
-    await page.waitForResponse((answer) => answer.url().includes("window?"));
+    const { page, context } = await open(site.browser, `${address}#view=overview`, { viewport: SIZE });
+    const detail = page.waitForResponse((answer) => answer.url().includes("window?"));
+    await page.evaluate(() => { location.hash = "view=map&theme=light&x=0~0.06"; });
+    await detail;
     await settle(page);
     await page.waitForTimeout(300);
     await page.screenshot({ path: join(folder, "matmul-initialisation.png") });

@@ -138,6 +138,9 @@ check("numbers are written for people", () => {
   assert.equal(m.count(1234567), "1\u202f234\u202f567");
   assert.equal(m.bytes(1536), "1.5 KiB");
   assert.equal(m.seconds(0.25, 0.5), "250 ms");
+  assert.equal(m.seconds(2.6, 1.2), "2.6 s");
+  assert.equal(m.seconds(2.6125, 0.01), "2.6125 s");
+  assert.equal(m.seconds(12, 60), "12 s");
   assert.equal(m.signed(-0.25, m.percent), "−25%");
 });
 await run();

@@ -33,11 +33,12 @@ export function bytes(value: number): string {
   return `${value} B`;
 }
 
-/* Seconds with the unit that fits `span`, so that all ticks of one axis agree. */
+/* Seconds with the unit that fits `span`, so that all ticks of one axis agree, and as many digits as tell its ticks apart. */
 export function seconds(value: number, span = Math.abs(value)): string {
   if (value === 0) return "0 s";
-  if (span >= 2) return `${trim(value, span >= 20 ? 1 : 2)} s`;
-  if (span >= 2e-3) return `${trim(value * 1e3, span >= 0.02 ? 1 : 3)} ms`;
+  const digits = (unit: number): number => Math.max(span / unit >= 20 ? 1 : 2, Math.min(6, Math.ceil(1.5 - Math.log10(Math.max(1e-9, span / unit)))));
+  if (span >= 1 || Math.abs(value) >= 1) return `${trim(value, digits(1))} s`;
+  if (span >= 1e-3 || Math.abs(value) >= 1e-3) return `${trim(value * 1e3, digits(1e-3))} ms`;
   return `${trim(value * 1e6, 1)} µs`;
 }
 
