@@ -78,14 +78,20 @@ static void during(struct open_row *open, uint64_t from, uint64_t until)
     open->covered = until > from ? until : from + 1;
 }
 
-static void place(struct page_row *row, uint32_t object, int16_t home, uint64_t physical)
+static void place(struct page_row *row, uint32_t object, int16_t home)
 {
     if (object != FLOW_NONE)
         row->object = object;
     if (home >= 0)
         row->home = home;
-    if (physical)
-        row->physical = physical;
+}
+
+static void lie(struct page_row *row, uint64_t physical, int node)
+{
+    if (physical == 0)
+        return;
+    row->physical = physical;
+    row->frame_home = (int16_t)node;
 }
 
 static void add_page(void *context, const struct flow_page *page)
@@ -95,7 +101,8 @@ static void add_page(void *context, const struct flow_page *page)
     struct page_row *row = &open->row;
     if (page->size > row->size)
         row->size = page->size;
-    place(row, page->object, page->home, page->physical);
+    place(row, page->object, page->home);
+    lie(row, page->physical, page->frame_home);
     row->mechanisms |= (uint8_t)(page->mechanism < PAGE_MECHANISMS ? 1u << page->mechanism : 0);
     if (page->time < row->first)
         row->first = page->time;
@@ -118,8 +125,11 @@ static void add_access(void *context, const struct flow_access *access)
     struct page_row *row = &open->row;
     row->size = UINT64_C(1) << PAGE_SHIFT;
     uint64_t physical = access->physical >> PAGE_SHIFT << PAGE_SHIFT;
-    place(row, access->object, access->home,
-          physical ? physical : flow_page_frame(gathering->flow, row->process, row->page));
+    int node = access->home;
+    if (physical == 0)
+        physical = flow_page_frame(gathering->flow, row->process, row->page, &node);
+    place(row, access->object, access->home);
+    lie(row, physical, node);
     if (access->time < row->first)
         row->first = access->time;
     if (access->time > row->last)

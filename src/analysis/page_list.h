@@ -17,6 +17,7 @@ struct page_row {
     uint32_t process, object;      /* FLOW_NONE when not known; of several objects the last */
     uint64_t page, size, physical; /* physical: where it was last, 0 when not known */
     int16_t home;                  /* node index of the last that is known, or -1 */
+    int16_t frame_home;            /* of the frame, where it was last */
     uint8_t mechanisms;            /* 1 << enum page_mechanism; 0 from samples */
     uint32_t intervals;            /* in which it was used */
     uint32_t first_user, user_count;

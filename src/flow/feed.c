@@ -91,7 +91,7 @@ void flow_feed(struct flow *flow, const struct event *event)
         live_sample_home(flow, process, event);
         break;
     case EVENT_FRAME:
-        *map64_insert(&process->frames, event->frame.page >> PAGES_SHIFT, NULL) = event->frame.physical;
+        live_page_frame(flow, process, &event->frame);
         break;
     case EVENT_PAGE:
         live_page_add(flow, process, event);

@@ -226,6 +226,7 @@ struct flow_page {
     uint32_t thread;               /* index; FLOW_NONE: not told by the mechanism */
     uint32_t object;               /* index, or FLOW_NONE */
     int16_t home;                  /* node index, -1 when not known */
+    int16_t frame_home;            /* of the frame: it may have moved since */
     uint32_t reads, writes, unknown;
     uint8_t mechanism; /* enum page_mechanism */
     uint16_t cpu_words;
@@ -237,8 +238,8 @@ struct flow_page {
 int flow_each_page(const struct flow *flow, void (*visit)(void *context, const struct flow_page *page), void *context,
                    struct error *err);
 uint64_t flow_page_count(const struct flow *flow);
-/* The frame of physical memory that a page was last seen in, or 0. */
-uint64_t flow_page_frame(const struct flow *flow, uint32_t process, uint64_t page);
+/* The frame of physical memory that a page was last seen in, and its node (or -1); 0 when none was told. */
+uint64_t flow_page_frame(const struct flow *flow, uint32_t process, uint64_t page, int *node);
 uint64_t flow_pages_without_thread(const struct flow *flow); /* of those */
 
 /* The raw chain of a stack, and its frames with names (inlines expanded), innermost first. */

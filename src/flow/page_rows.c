@@ -76,10 +76,13 @@ static void row_of(const struct flow *flow, const struct event *event, struct fl
         row->thread = live_thread_at(flow, event->pid, event->tid, page->until);
     row->process =
         row->thread != FLOW_NONE ? flow->threads.items[row->thread].process : process_at(flow, event->pid, page->until);
-    if (row->physical == 0)
-        row->physical = flow_page_frame(flow, row->process, row->page);
     row->object = object_of(flow, row, page->ordinal);
-    row->home = home_of(flow, row, page->ordinal);
+    row->home = row->frame_home = home_of(flow, row, page->ordinal);
+    if (row->physical == 0) {
+        int node = -1;
+        row->physical = flow_page_frame(flow, row->process, row->page, &node);
+        row->frame_home = (int16_t)node;
+    }
 }
 
 int flow_each_page(const struct flow *flow, void (*visit)(void *context, const struct flow_page *page), void *context,
@@ -100,12 +103,13 @@ int flow_each_page(const struct flow *flow, void (*visit)(void *context, const s
     return got;
 }
 
-uint64_t flow_page_frame(const struct flow *flow, uint32_t process, uint64_t page)
+uint64_t flow_page_frame(const struct flow *flow, uint32_t process, uint64_t page, int *node)
 {
-    if (process >= flow->processes.count)
-        return 0;
-    const uint64_t *frame = map64_find(&flow->processes.items[process]->frames, page >> PAGES_SHIFT);
-    return frame ? *frame : 0;
+    const uint64_t *frame = NULL;
+    if (process < flow->processes.count)
+        frame = map64_find(&flow->processes.items[process]->frames, page >> PAGES_SHIFT);
+    *node = frame ? (int)(*frame & ((1u << PAGES_SHIFT) - 1)) - 1 : -1;
+    return frame ? *frame >> PAGES_SHIFT << PAGES_SHIFT : 0;
 }
 
 uint64_t flow_page_count(const struct flow *flow)

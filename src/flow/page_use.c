@@ -54,6 +54,15 @@ void live_page_add(struct flow *flow, struct process *process, const struct even
     array_push(&flow->waiting_pages, waiting);
 }
 
+/* Where the page lies is told before its frame is, at the same time. */
+void live_page_frame(struct flow *flow, struct process *process, const struct event_frame *frame)
+{
+    int home = flow->topology->node_count == 1 ? 0 : pages_home(&process->pages, frame->page, false);
+    _Static_assert(TOPOLOGY_MAX_NODES < 1 << PAGES_SHIFT, "a node's number fits below a frame's address");
+    *map64_insert(&process->frames, frame->page >> PAGES_SHIFT, NULL) =
+        frame->physical >> PAGES_SHIFT << PAGES_SHIFT | (uint64_t)(home + 1);
+}
+
 static void put(struct flow *flow, const struct waiting_page *waiting)
 {
     const struct event_page *page = &waiting->event.page;

@@ -124,7 +124,8 @@ struct process {
     const struct process *origin; /* parent or former image: knows the numbers this one began with */
     struct pages pages;
     struct touches touches;
-    struct map64 frames;  /* page number -> address of its frame, the last that was told */
+    struct map64
+        frames; /* page number -> address of its frame, the last that was told, with its node + 1 in the lower bits */
     struct map64 waiting; /* page -> first waiting sample + 1 */
     struct map64 clones;  /* parent's record -> own copy */
     uint64_t last_fork;   /* records born up to then may be known to a child */
@@ -324,6 +325,7 @@ void live_page_add(struct flow *flow, struct process *process, const struct even
 void live_pages_pass(struct flow *flow, uint64_t time); /* intervals that are over by then count */
 void live_pages_end_process(struct flow *flow, const struct process *process);
 void live_pages_finish(struct flow *flow);
+void live_page_frame(struct flow *flow, struct process *process, const struct event_frame *frame);
 
 /* whether what happens in this process counts */
 static inline bool live_counts(const struct flow *flow, const struct process *process)

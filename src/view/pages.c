@@ -56,8 +56,9 @@ static bool follows(const struct shown *shown, const struct page_row *before, co
 {
     if (!page_rows_alike(shown->list, before, row))
         return false;
-    return shown->options->physical ? before->physical + before->size == row->physical
-                                    : before->page + before->size == row->page;
+    return shown->options->physical
+               ? before->frame_home == row->frame_home && before->physical + before->size == row->physical
+               : before->page + before->size == row->page;
 }
 
 static void add_to_line(struct line *line, const struct page_row *row)
@@ -83,8 +84,8 @@ static int by_frame(const void *left, const void *right, void *context)
     const struct page_list *list = context;
     const struct page_row *a = &list->rows.items[*(const uint32_t *)left];
     const struct page_row *b = &list->rows.items[*(const uint32_t *)right];
-    if (a->home != b->home)
-        return a->home < b->home ? -1 : 1;
+    if (a->frame_home != b->frame_home)
+        return a->frame_home < b->frame_home ? -1 : 1;
     if (a->physical != b->physical)
         return a->physical < b->physical ? -1 : 1;
     return a < b ? -1 : a > b;
@@ -180,6 +181,10 @@ static void put_row(struct json *json, const struct page_list *list, const struc
         json_number(json, "physical", row->physical);
     else
         json_null(json, "physical");
+    if (row->physical && row->frame_home >= 0)
+        json_integer(json, "physical_node", node_os(flow, row->frame_home));
+    else
+        json_null(json, "physical_node");
     put_object(json, flow, row);
     if (row->home >= 0)
         json_integer(json, "node", node_os(flow, row->home));
@@ -294,7 +299,7 @@ static void put_lines(const struct shown *shown, FILE *out)
             table_cell(table, "%llx", (unsigned long long)first->physical);
         table_cell(table, "%llx", (unsigned long long)first->page);
         table_cell(table, "%llx", (unsigned long long)(last->page + last->size));
-        node_cell(table, flow, first->home);
+        node_cell(table, flow, physical ? first->frame_home : first->home);
         table_cell(table, "%.3f", seconds(flow, line->begun));
         table_cell(table, "%.3f", seconds(flow, line->ended));
         if (line->least == line->most)
@@ -352,7 +357,7 @@ static void put_nodes(const struct shown *shown, FILE *out)
         uint64_t count = 0, low = UINT64_MAX, high = 0;
         for (uint32_t i = 0; i < shown->rows.count; i++) {
             const struct page_row *row = row_at(shown, i);
-            if (row->home != node)
+            if (row->frame_home != node)
                 continue;
             count++;
             low = row->physical < low ? row->physical : low;
