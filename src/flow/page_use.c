@@ -57,7 +57,7 @@ void live_page_add(struct flow *flow, struct process *process, const struct even
 /* Where the page lies is told before its frame is, at the same time. */
 void live_page_frame(struct flow *flow, struct process *process, const struct event_frame *frame)
 {
-    int home = flow->topology->node_count == 1 ? 0 : pages_home(&process->pages, frame->page, false);
+    int home = flow->topology->node_count == 1 ? 0 : pages_home(&process->pages, frame->page);
     _Static_assert(TOPOLOGY_MAX_NODES < 1 << PAGES_SHIFT, "a node's number fits below a frame's address");
     *map64_insert(&process->frames, frame->page >> PAGES_SHIFT, NULL) =
         frame->physical >> PAGES_SHIFT << PAGES_SHIFT | (uint64_t)(home + 1);

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""An Arm machine with three nodes: pages from faults of both mechanisms that Arm's kernel has, samples, the report, and
+pages that migrate moves. One boot."""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import guest_build
+import guest_machine
+from guest_results import Results
+from guest_tap import Tap
+
+RUN = pathlib.Path(__file__).parent / "run"
+ARM = guest_machine.Kind("arm64")
+SIZE = 160
+PAGE = 4096
+SCRIPT = """
+cd /tmp; out=/root/out
+one() { name=$1; shift; "$@" > $out/$name.out 2> $out/$name.err; echo $? > $out/$name.status; }
+uname -m > $out/machine; cat /sys/devices/system/node/online > $out/nodes
+one plain matmul %(size)d
+for mechanism in numa-hint uffd-wp; do
+    one record-$mechanism numalens record --source faults --mechanism $mechanism -o $mechanism.data -- matmul %(size)d
+    one pages-$mechanism numalens report pages --json $mechanism.data
+    one moca-$mechanism numalens export --format moca $mechanism.data
+done
+cat /proc/sys/kernel/numa_balancing > $out/balancing
+one physical numalens report pages --physical --json numa-hint.data
+one record-soft numalens record --frequency 1000 --budget 50 -o soft.data -- matmul %(size)d
+one report-soft numalens report --json soft.data
+echo 0 > /proc/sys/kernel/numa_balancing
+one lu nas_lu 1
+one migrate numalens migrate --interval 200ms -- nas_lu 1
+"""
+
+
+def lines_of_matrices():
+    source = (guest_machine.PROJECT / "examples" / "matmul.c").read_text().splitlines()
+    return {number: found[1] for number, line in enumerate(source, 1)
+            if (found := re.match(r"\s*(\w+) = malloc\(bytes\);", line))}
+
+
+def matrices(told):
+    lines, found = lines_of_matrices(), {}
+    for row in told["pages"]:
+        at = re.search(r"matmul\.c:(\d+)", row["name"] or "")
+        if at and int(at[1]) in lines:
+            found.setdefault(lines[int(at[1])], []).append(row)
+    return found
+
+
+def judge_pages(tap, results, mechanism):
+    told = results.json(f"pages-{mechanism}")
+    notes = results.notes(f"record-{mechanism}", f"pages-{mechanism}")
+    if not tap.check(f"{mechanism}: recorded and reported", told is not None and
+                     results.status(f"record-{mechanism}") == 0, *notes):
+        return
+    tap.is_equal(f"{mechanism}: the program's answer is its own", results.text(f"record-{mechanism}.out"),
+                 results.text("plain.out"))
+    found = matrices(told)
+    wanted = SIZE * SIZE * 8 // PAGE
+    tap.check(f"{mechanism}: three matrices with all their pages",
+              sorted(found) == ["a", "b", "res"] and all(len(rows) >= wanted for rows in found.values()),
+              {name: len(rows) for name, rows in found.items()})
+    master = told["pages"][0]["pid"]
+    writers = {user["tid"] for row in found.get("res", []) for user in row["threads"] if user["writes"]}
+    tap.check(f"{mechanism}: three threads write the result, the master among them",
+              len(writers) == 3 and master in writers, writers)
+    homes = {row["node"] for rows in found.values() for row in rows} - {None}
+    tap.check(f"{mechanism}: homes of pages are known", homes <= {0, 1, 2} and homes, homes)
+    # Of the matrices that workers only read, faults of NUMA hinting show the readers as well; others the writers only.
+    readers = {user["tid"] for row in found.get("b", []) for user in row["threads"] if user["reads"]} - {master}
+    if mechanism == "numa-hint":
+        tap.check("numa-hint: both workers read the middle matrix", len(readers) == 2, readers)
+        lasting = {name: sum(row["last_s"] - row["first_s"] for row in rows) / len(rows) for name, rows in found.items()}
+        both = {name: sum(row["intervals"] for row in rows) for name, rows in found.items()}
+        tap.check("numa-hint: the middle matrix is in use in more intervals than the first", both["b"] > both["a"],
+                  both, lasting)
+    tasks = re.findall(r"^T \d+ (\d+)", results.text(f"moca-{mechanism}.out"), re.M)
+    tap.check(f"{mechanism}: MOCA's tasks are the threads", {str(tid) for tid in writers} <= set(tasks), tasks)
+
+
+def judge(tap, results):
+    tap.is_equal("it is an Arm machine", results.text("machine").strip(), "aarch64")
+    tap.is_equal("with three nodes", results.text("nodes").strip(), "0-2")
+    for mechanism in ("numa-hint", "uffd-wp"):
+        judge_pages(tap, results, mechanism)
+    tap.is_equal("settings are what they were", results.text("balancing").strip(), "1")
+    frames = results.json("physical") or {"pages": []}
+    nodes = {}
+    for row in frames["pages"]:
+        nodes.setdefault(row["physical_node"], []).append(row["physical"])
+    # QEMU's nodes lie one behind the other, 256 MiB each, from 1 GiB on.
+    known = {node: {(frame - (1 << 30)) // (256 << 20) for frame in frames} for node, frames in nodes.items()
+             if node is not None}
+    tap.check("frames lie where the machine has its nodes", known and all(places == {node} for node, places in known.items()),
+              known, *results.notes("physical"))
+    whole = results.json("report-soft") or {}
+    tap.check("the soft sampler works, and knows homes", whole.get("samples", 0) > 20 and
+              whole.get("home_known", 0) > 0.5 * whole["samples"], *results.notes("record-soft"), str(whole)[:300])
+    tap.is_equal("migrate: the program's answer is its own", results.text("migrate.out"), results.text("lu.out"))
+    moved = re.search(r"moved (\d[\d,]*) pages", results.text("migrate.err"))
+    tap.check("migrate: pages move", results.status("migrate") == 0 and moved and int(moved[1].replace(",", "")) > 0,
+              *results.notes("migrate"))
+
+
+def main():
+    tap = Tap()
+    try:
+        guest_machine.kernel(ARM)
+        guest_machine.busybox(ARM)
+        guest_build.build(ARM)
+    except guest_machine.Unavailable as reason:
+        return tap.skip_all(reason)
+    with tempfile.TemporaryDirectory() as folder:
+        script = guest_build.scratch(SCRIPT % {"size": SIZE}, folder)
+        done = subprocess.run([RUN, "--arch", "arm64", "--nodes", "3", "--build", "--timeout", "600", "--get",
+                               f"{folder}/out", "--put", f"{script}:script", "--", "sh", "script"], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        tap.check("the guest runs to its end", done.returncode == 0, done.stdout)
+        judge(tap, Results(f"{folder}/out"))
+    return tap.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
