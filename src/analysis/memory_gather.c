@@ -13,6 +13,8 @@ enum {
     SLICE_BITS = 12, /* 4096 slices; the rest is the page's index */
     RECENT = 8192,   /* places, a power of two */
     MOST_CELLS = 4 << 20,
+    LEAST_CELLS = 1 << 16,
+    FINER = 16, /* cells for each that is asked for: leaves are chosen among them */
 };
 
 /* The cells that were used last, by a hash of where they are: most accesses of a burst hit here. */
@@ -219,6 +221,8 @@ int memory_gather(struct memory_gathering *gathering, struct error *err)
     const struct flow *flow = gathering->map->flow;
     size_t threads = flow_thread_count(flow);
     gathering->most_cells = MOST_CELLS;
+    if (options->max_cells && options->max_cells < MOST_CELLS / FINER)
+        gathering->most_cells = options->max_cells * FINER > LEAST_CELLS ? options->max_cells * FINER : LEAST_CELLS;
     gathering->low = options->low;
     gathering->high = options->high ? options->high - 1 : UINT64_MAX;
     gathering->recent = mem_alloc(RECENT * sizeof *gathering->recent);

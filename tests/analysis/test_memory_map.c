@@ -259,6 +259,27 @@ static void bounds(void **state)
     feeding_free(&f);
 }
 
+/* More pages than are kept while they are gathered: nothing is lost, and addresses stay in order. */
+static void very_many_pages(void **state)
+{
+    enum { MANY = 90000 };
+    (void)state;
+    struct feeding f = run_begin();
+    feed_alloc(&f, A, MANY * (uint64_t)PAGE, CHAIN);
+    for (unsigned i = 0; i < MANY; i++)
+        feed_burst(&f, (struct burst_of){.thread = i % 3, .addr = A + (uint64_t)PAGE * i, .count = 1});
+    feeding_build(&f);
+    struct memory_map_options options = MEMORY_MAP_WHOLE;
+    options.max_cells = 3000;
+    struct memory_map *map = build(&f, options);
+    assert_int_equal(map->shown, MANY);
+    assert_true(map->cells.count <= 3000 && map->cells.count > 100);
+    assert_true(map->leaves.items[0].addr <= A && map->leaves.items[0].bytes >= 2 * PAGE);
+    assert_int_equal(flow_object(f.flow, map->leaves.items[0].object)->addr, A);
+    memory_map_free(map);
+    feeding_free(&f);
+}
+
 /* Many pages in one place are made coarser before the few of another. */
 static void small_things_keep_their_pages(void **state)
 {
@@ -343,6 +364,7 @@ int main(void)
         cmocka_unit_test(gantt_tree),
         cmocka_unit_test(windows),
         cmocka_unit_test(bounds),
+        cmocka_unit_test(very_many_pages),
         cmocka_unit_test(small_things_keep_their_pages),
         cmocka_unit_test(physical_addresses),
         cmocka_unit_test(processes_are_apart),
