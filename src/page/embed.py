@@ -5,9 +5,12 @@ import sys
 
 TEXT = """/* Made by src/page/embed.py. */
     .section .rodata
-    .global page_template_start
-    .global page_template_end
-page_template_start:
+    .global page_template
+    .global page_template_size
+    .balign 8
+page_template_size:
+    .quad page_template_end - page_template
+page_template:
 %s
 page_template_end:
     .byte 0

@@ -12,8 +12,9 @@ enum { MOST_RUNS = 2, PAGE_BYTES = 8000000 };
 
 static const char marker[] = "<!--numalens-data-->";
 
-/* template.S: the file that web/ builds, or nothing */
-extern const char page_template_start[], page_template_end[];
+/* Out of embed.py: the file that web/ builds, or nothing. */
+extern const char page_template[];
+extern const uint64_t page_template_size;
 
 struct template
 {
@@ -21,26 +22,23 @@ struct template
     size_t before_size, after_size;
 };
 
-int page_is_missing(struct error *err)
-{
-    const char *at =
-        memmem(page_template_start, (size_t)(page_template_end - page_template_start), marker, sizeof marker - 1);
-    if (at)
-        return 0;
-    return error_set(err, -ENOTSUP, "this numalens was built without the page; install nodejs and npm and build again");
-}
-
 static int template_find(struct template *template, struct error *err)
 {
-    int failed = page_is_missing(err);
-    if (failed)
-        return failed;
-    size_t size = (size_t)(page_template_end - page_template_start);
-    template->before = page_template_start;
-    template->after = (const char *)memmem(page_template_start, size, marker, sizeof marker - 1) + sizeof marker - 1;
-    template->before_size = (size_t)(template->after - template->before) - (sizeof marker - 1);
-    template->after_size = (size_t)(page_template_end - template->after);
+    const char *at = memmem(page_template, page_template_size, marker, sizeof marker - 1);
+    if (!at)
+        return error_set(err, -ENOTSUP,
+                         "this numalens was built without the page; install nodejs and npm and build again");
+    template->before = page_template;
+    template->before_size = (size_t)(at - page_template);
+    template->after = at + sizeof marker - 1;
+    template->after_size = page_template_size - template->before_size - (sizeof marker - 1);
     return 0;
+}
+
+int page_is_missing(struct error *err)
+{
+    struct template template;
+    return template_find(&template, err);
 }
 
 struct filled {
