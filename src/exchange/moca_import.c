@@ -197,7 +197,7 @@ static void note_chunks(struct importing *importing)
         if (i == 0 || chunk[-1].task != chunk->task)
             number = expected = 0;
         struct moca_chunk_note note = {.task = chunk->task,
-                                       .number = number++,
+                                       .number = number,
                                        .has_id = chunk->id != expected,
                                        .id = chunk->id,
                                        .is_empty = chunk->count == 0,
@@ -208,6 +208,7 @@ static void note_chunks(struct importing *importing)
                                        .has_mask = chunk->mask != NULL,
                                        .mask = chunk->mask};
         chunk->mask = NULL;
+        number++;
         expected = chunk->id + 1;
         if (note.has_id || note.is_empty || note.has_count || note.has_mask)
             array_push(&importing->notes.chunks, note);

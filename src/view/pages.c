@@ -298,7 +298,8 @@ static void put_lines(const struct shown *shown, FILE *out)
         if (physical)
             table_cell(table, "%llx", (unsigned long long)first->physical);
         table_cell(table, "%llx", (unsigned long long)first->page);
-        table_cell(table, "%llx", (unsigned long long)(last->page + last->size));
+        uint64_t end = last->page + last->size;
+        table_cell(table, "%llx", (unsigned long long)end);
         node_cell(table, flow, physical ? first->frame_home : first->home);
         table_cell(table, "%.3f", seconds(flow, line->begun));
         table_cell(table, "%.3f", seconds(flow, line->ended));
