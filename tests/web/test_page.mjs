@@ -97,7 +97,7 @@ check("hovering tells what is there", async () => {
 check("the slider aggregates, and a block tells what it hides", async () => {
   await go("view=map");
   const precise = await ink(page);
-  await page.locator("[data-aggregation]").fill("0.625");
+  await page.locator("[data-aggregation]").fill("5");
   const simple = await ink(page);
   assert.notEqual(simple.sum, precise.sum);
   assert.match(await page.locator(".aggregation-text").textContent(), /\d+ blocks · \d+% simpler · [\d.]+% lost/);
@@ -105,9 +105,9 @@ check("the slider aggregates, and a block tells what it hides", async () => {
   await page.mouse.move(frame.x + frame.width * 0.75, frame.y + frame.height * 0.4);
   await page.waitForSelector(".tip:not([hidden])");
   assert.match(await page.locator(".tip").textContent(), /^Block of \d+ rows?.*reads \/ writes.*worker/);
-  await page.locator("[data-aggregation]").fill("1");
+  await page.locator("[data-aggregation]").fill("8");
   assert.match(await page.locator(".aggregation-text").textContent(), /^1 block ·/);
-  await page.locator("[data-aggregation]").fill("0.625");
+  await page.locator("[data-aggregation]").fill("5");
   await settle(page);
   await shot("aggregated-light");
 });

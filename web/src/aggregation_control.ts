@@ -9,8 +9,9 @@ const WIDTH = 168;
 const HEIGHT = 34;
 
 export class AggregationControl {
-  readonly slider = h("input", { type: "range", min: 0, max: 1, step: 0.005, "aria-label": "Aggregation, from precise to simple", "data-aggregation": true,
-    oninput: () => this.context.store.set({ p: Number(this.slider.value) }) });
+  /* By the number of the partition, not by p: those that differ often lie close together. */
+  readonly slider = h("input", { type: "range", min: 0, max: 1, step: 1, "aria-label": "Aggregation, from precise to simple", "data-aggregation": true,
+    oninput: () => this.choose(Number(this.slider.value)) });
   private readonly curve = h("div", { class: "curve" });
   private readonly text = h("output", { class: "aggregation-text" });
   readonly element = h("div", { class: "aggregation" }, h("div", { class: "aggregation-row" }, h("span", { class: "label" }, "precise"), h("div", { class: "aggregation-stack" }, this.curve, this.slider), h("span", { class: "label" }, "simple")), this.text);
@@ -25,31 +26,38 @@ export class AggregationControl {
     if (!aggregation) return;
     if (this.aggregation !== aggregation) {
       this.aggregation = aggregation;
+      this.slider.max = String(aggregation.partitions.length - 1);
       this.drawCurve(aggregation);
     }
-    if (Number(this.slider.value) !== p) this.slider.value = String(p);
     const index = partitionAt(aggregation, p), partition = aggregation.partitions[index]!;
-    this.marker?.setAttribute("x1", String(p * WIDTH));
-    this.marker?.setAttribute("x2", String(p * WIDTH));
+    this.slider.value = String(index);
+    this.marker?.setAttribute("x1", String(placeOf(aggregation, index)));
+    this.marker?.setAttribute("x2", String(placeOf(aggregation, index)));
     this.text.textContent = index === 0 ? "every cell" : `${plural(partition.blocks, "block")} · ${percent(partition.gain)} simpler · ${percent(partition.loss)} lost`;
     this.slider.setAttribute("aria-valuetext", this.text.textContent);
   }
 
   /* To the next partition that is another picture. */
   step(way: number): void {
-    if (!this.aggregation) return;
-    const { partitions } = this.aggregation;
-    const next = Math.max(0, Math.min(partitions.length - 1, partitionAt(this.aggregation, this.context.store.state.p) + way));
-    this.context.store.set({ p: partitions[next]!.p });
+    if (this.aggregation) this.choose(partitionAt(this.aggregation, this.context.store.state.p) + way);
+  }
+
+  private choose(index: number): void {
+    const partitions = this.aggregation?.partitions ?? [];
+    const partition = partitions[Math.max(0, Math.min(partitions.length - 1, index))];
+    if (partition) this.context.store.set({ p: partition.p });
   }
 
   private drawCurve(aggregation: Aggregation): void {
-    const path = (value: (i: number) => number): string => aggregation.partitions.map((partition, i) => {
-      const x = (partition.p * WIDTH).toFixed(1), y = (HEIGHT - 2 - value(i) * (HEIGHT - 4)).toFixed(1);
-      return i === 0 ? `M${x} ${y}` : `H${x}V${y}`;
-    }).join("") + `H${WIDTH}`;
+    const path = (value: (i: number) => number): string => aggregation.partitions.map((_, i) => {
+      return `${i === 0 ? "M" : "L"}${placeOf(aggregation, i).toFixed(1)} ${(HEIGHT - 2 - value(i) * (HEIGHT - 4)).toFixed(1)}`;
+    }).join("");
     this.marker = svg("line", { y1: 0, y2: HEIGHT, class: "curve-marker" });
     clear(this.curve, svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": "What each degree of aggregation gains in simplicity (solid) and loses in information (dashed)" },
       svg("path", { d: path((i) => aggregation.partitions[i]!.gain), class: "curve-gain" }), svg("path", { d: path((i) => aggregation.partitions[i]!.loss), class: "curve-loss" }), this.marker));
   }
+}
+
+function placeOf(aggregation: Aggregation, index: number): number {
+  return (index / Math.max(1, aggregation.partitions.length - 1)) * WIDTH;
 }

@@ -1,7 +1,7 @@
 /* A map of memory: leaves (groups of pages), their hierarchy, and cells (what one thread did in one leaf during one slice). */
 import type { Container } from "./container";
 
-export interface PartitionHead { p: number; gain: number; loss: number; first_block: number; blocks: number }
+export interface PartitionHead { p: number; gain: number; loss: number; first_block: number; blocks: number; left_out?: boolean }
 
 export interface AggregationHead { view: "cartography" | "gantt"; partitions: PartitionHead[]; prefix: string }
 
@@ -142,8 +142,9 @@ function readAggregation(container: Container, head: AggregationHead | undefined
   if (!node || !first || !last) return null;
   const leaf = container.column(`${head.prefix}.leaf.leaf`) as Uint32Array | null;
   const thread = container.column(`${head.prefix}.leaf.thread`) as Uint16Array | null;
+  /* Partitions too large for the page have no blocks in it; the first is every cell, which is there as such. */
   return {
-    partitions: head.partitions, node, first, last,
+    partitions: head.partitions.filter((partition, i) => i === 0 || !partition.left_out), node, first, last,
     tree: tree ?? readTree(container, `${head.prefix}.node`),
     lanes: leaf && thread ? { leaf, thread } : null,
   };

@@ -20,6 +20,8 @@ export interface Raster {
 /* Part of the picture that should be covered, and the largest spot for one cell, in pixels. */
 const FULL = 0.2;
 const COARSEST = 5;
+/* Blocks of one leaf and slice must be seen beside the large ones. */
+const BLOCK_ROW = 2;
 
 export class Rasterizer {
   private density = new Float32Array(0);
@@ -71,8 +73,9 @@ export class Rasterizer {
     }
   }
 
-  drawBlocks(blocks: Blocks, layout: Layout, slices: number, window: Window, width: number, rows: number): void {
-    this.clear(slices, window, width, rows);
+  drawBlocks(blocks: Blocks, layout: Layout, slices: number, window: Window, width: number, height: number): void {
+    const rows = Math.max(1, Math.round(height / BLOCK_ROW));
+    this.clear(slices, window, width / BLOCK_ROW, rows);
     const { density, value, weight, columns, first } = this;
     const scale = rows / (window.y1 - window.y0);
     const step = 1 / this.slicesInColumn;
