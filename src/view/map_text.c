@@ -253,6 +253,12 @@ static void put_gantt(struct drawing *d, unsigned height)
     free(all);
 }
 
+/* A time of the run, since its start. */
+static const char *moment(double seconds)
+{
+    return seconds < 1e-9 ? "0 s" : number_seconds(seconds);
+}
+
 static uint32_t column_of(const struct drawing *d, uint64_t time)
 {
     uint64_t column = (time - d->map->start) * d->columns / (d->map->end - d->map->start);
@@ -295,7 +301,7 @@ static void put_time_line(const struct drawing *d)
         fputs(i == d->columns / 2 || i + 1 == d->columns ? letter(d, "┴", "+") : letter(d, "─", "-"), d->out);
     fputc('\n', d->out);
     for (unsigned i = 0; i < 3; i++)
-        snprintf(texts[i], sizeof texts[i], "%s", number_seconds(start + span * i / 2));
+        snprintf(texts[i], sizeof texts[i], "%s", moment(start + span * i / 2));
     size_t middle = d->columns / 2, left = strlen(texts[0]), half = strlen(texts[1]) / 2;
     repeat(d, " ", d->label + 2);
     fprintf(d->out, "%s%s", faint(d), texts[0]);
@@ -315,7 +321,7 @@ static void put_phases(const struct drawing *d)
         char number[48];
         char when[64];
         snprintf(number, sizeof number, "%zu", i + 1);
-        snprintf(when, sizeof when, "%s", number_seconds((double)(phase->start - flow_start(d->map->flow)) * 1e-9));
+        snprintf(when, sizeof when, "%s", moment((double)(phase->start - flow_start(d->map->flow)) * 1e-9));
         paragraph_labelled(d->out, number, 2, 5, width, "%s to %s: %s (%s accesses%s%s)", when,
                            number_seconds((double)(phase->end - flow_start(d->map->flow)) * 1e-9), phase->name,
                            number_count(phase->accesses), phase->remote ? ", remote " : "",
