@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""The shapes of LaProf's four programs (docs/case-studies.md) under every placement on four real nodes: what is remote is what
+the placement implies. The tables come as notes. Nothing is asked of time: emulated memory is flat."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import guest_build
+import guest_machine
+from guest_build import quote
+from guest_results import Results
+from guest_tap import Tap
+
+RUN = pathlib.Path(__file__).parent / "run"
+OFTEN = ["--", "--frequency=1000", "--budget=90", "--"]
+PROGRAMS = {
+    "streamcluster": ["examples/case_streamcluster", "--rounds=1"],
+    "blackscholes": ["examples/case_blackscholes", "--rounds=2", "--threads=4"],
+    "lu": ["examples/nas_lu", "--size=256", "--iterations=2", "--threads=4"],
+    "freqmine": ["examples/case_freqmine", "--transactions=10000", "--rounds=2", "--threads=4"],
+}
+# Remote parts, least and most. Some accesses are to pages of files, which lie where they were read; interleaved pages are on
+# four nodes, so three of four are elsewhere.
+NEAR, FAR, QUARTERS = (0, 0.06), (0.9, 1), (0.6, 0.88)
+IMPLIED = {"cluster": NEAR, "mem0-cpu0": NEAR, "mem0-cpu1": FAR, "interleave": QUARTERS, "local": (0, 1)}
+# Under distributed: LU's threads touch their rows first and read one row of the neighbour; of the others main has filled
+# everything on the first node, where a fourth of the workers run, and main while it fills.
+DISTRIBUTED = {"streamcluster": (0.25, 0.9), "blackscholes": (0.25, 0.8), "lu": (0, 0.15), "freqmine": (0.15, 0.8)}
+
+
+def script(build):
+    lines = ["cd /tmp", "echo 0 >/proc/sys/kernel/numa_balancing"]
+    for name, (program, *arguments) in PROGRAMS.items():
+        words = [build / "src/cli/numalens", "compare", "--json", "--repeat", "1", "--same-output", *OFTEN,
+                 build / program, *arguments]
+        lines.append(f"timeout 250 {' '.join(map(quote, words))} >/root/out/{name}.out 2>/root/out/{name}.err")
+        lines.append(f"echo $? >/root/out/{name}.status")
+        lines.append("cut -d' ' -f1 /proc/uptime >>/root/out/uptime")
+    return "\n".join(lines) + "\nexit 0\n"
+
+
+def table(answer):
+    """As docs/case-studies.md has it."""
+    yield "| placement | remote | private TL | TN | shared TL | TN | deviation |"
+    for row in answer["placements"]:
+        run = row["runs"][0]
+        yield "| %s | %.1f%% | %d | %d | %d | %d | %.1f |" % (
+            row["placement"], 100 * run["remote_ratio"], run["private"]["TL"], run["private"]["TN"], run["shared"]["TL"],
+            run["shared"]["TN"], run["deviation"])
+
+
+def judge(tap, results, name):
+    answer = results.json(name) or {}
+    if not tap.check(f"{name}: runs under every placement and prints the same",
+                     results.status(name) == 0 and answer.get("same_output") is True, *results.notes(name)):
+        return
+    for line in table(answer):
+        tap.note(line)
+    rows = {row["placement"]: row["runs"][0] for row in answer["placements"]}
+    for placement, (least, most) in {**IMPLIED, "distributed": DISTRIBUTED[name]}.items():
+        ratio = rows[placement]["remote_ratio"]
+        tap.check(f"{name}: {placement}: remote as it implies", least <= ratio <= most,
+                  f"{ratio} of {rows[placement]['samples']} samples is not between {least} and {most}")
+
+
+def main():
+    tap = Tap()
+    try:
+        guest_machine.kernel()
+        build = guest_build.build()
+        guest_machine.busybox()
+    except guest_machine.Unavailable as reason:
+        return tap.skip_all(reason)
+    with tempfile.TemporaryDirectory() as folder:
+        path = guest_build.scratch(script(build), folder)
+        puts = guest_build.puts(build, "src/agent", "src/cli")
+        for program, *_ in PROGRAMS.values():
+            puts += ["--put", f"{build / program}:{build / program}"]
+        done = subprocess.run([RUN, "--timeout", "800", "--get", f"{folder}/out", *puts, "--put", f"{path}:script", "--",
+                               "sh", "script"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if not tap.is_equal("the guest runs to its end", done.returncode, 0):
+            tap.note(done.stdout)
+        results = Results(f"{folder}/out")
+        tap.note("uptime after each program: " + " ".join(results.text("uptime").split()))
+        for name in PROGRAMS:
+            judge(tap, results, name)
+    return tap.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
