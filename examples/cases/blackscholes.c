@@ -2,66 +2,82 @@
  * prices its own part of them, again and again.
  * Truth: main allocates and fills `data`, so it lies where main runs; thread I alone reads part I of it and alone writes
  * part I of `prices`. Under cluster nothing is remote; dealt over N nodes the parts of N-1 of N threads are.
- * The mathematics is approximate and inline: tables of a library's would be memory too. */
+ * The mathematics is in whole numbers and inline: constants with a point, and tables of a library's, would be memory too,
+ * on pages of a file. */
 #include "../example.h"
 
-enum { MOST_THREADS = 64 };
+enum { MOST_THREADS = 64, ONE = 1 << 16 }; /* numbers are in parts of ONE */
 
 struct option {
-    float spot, strike, rate, volatility, time;
+    int32_t spot, strike, rate, volatility, time;
 };
 
 static struct option *data;
-static float *prices;
+static int32_t *prices;
 static long options, rounds, threads;
 static pthread_barrier_t begin;
 
-/* exp(x) for x from -2 to 2 or so, and ln(x) for x from 0.5 to 2. */
-static float exponential(float x)
+static int64_t times(int64_t a, int64_t b)
 {
-    x = 1 + x / 64;
+    return a * b / ONE;
+}
+
+static int64_t by(int64_t a, int64_t b)
+{
+    return a * ONE / b;
+}
+
+/* exp(x) for x from -2 to 2 or so, and ln(x) for x from 0.5 to 2. */
+static int64_t exponential(int64_t x)
+{
+    x = ONE + x / 64;
     for (unsigned i = 0; i < 6; i++)
-        x *= x;
+        x = times(x, x);
     return x;
 }
 
-static float logarithm(float x)
+static int64_t logarithm(int64_t x)
 {
-    float y = (x - 1) / (x + 1), square = y * y;
-    return 2 * y * (1 + square * (1.0F / 3 + square * (1.0F / 5 + square / 7)));
+    int64_t y = by(x - ONE, x + ONE), square = times(y, y);
+    return 2 * times(y, ONE + times(square, ONE / 3 + times(square, ONE / 5 + square / 7)));
 }
 
-static float root(float x)
+static int64_t root(int64_t x)
 {
-    float y = (1 + x) / 2;
+    int64_t y = (ONE + x) / 2;
     for (unsigned i = 0; i < 4; i++)
-        y = (y + x / y) / 2;
+        y = (y + by(x, y)) / 2;
     return y;
 }
 
 /* The cumulative normal distribution, as the original approximates it (Abramowitz and Stegun 26.2.17). */
-static float normal(float x)
+static int64_t normal(int64_t x)
 {
     bool below = x < 0;
     x = below ? -x : x;
-    float k = 1 / (1 + 0.2316419F * x);
-    float sum = k * (0.31938153F + k * (-0.356563782F + k * (1.781477937F + k * (-1.821255978F + k * 1.330274429F))));
-    float result = 1 - 0.39894228F * exponential(-x * x / 2) * sum;
-    return below ? 1 - result : result;
+    int64_t k = by(ONE, ONE + times(15181, x)), sum = 87184;
+    sum = times(k, sum) - 119358;
+    sum = times(k, sum) + 116743;
+    sum = times(k, sum) - 23368;
+    sum = times(k, times(k, sum) + 20931);
+    int64_t result = ONE - times(times(26145, exponential(-times(x, x) / 2)), sum);
+    return below ? ONE - result : result;
 }
 
-static float price(const volatile struct option *option)
+static int32_t price(const volatile struct option *option)
 {
-    float spot = option->spot, strike = option->strike, rate = option->rate, time = option->time;
-    float width = option->volatility * root(time);
-    float high = (logarithm(spot / strike) + (rate + option->volatility * option->volatility / 2) * time) / width;
-    return spot * normal(high) - strike * exponential(-rate * time) * normal(high - width);
+    int64_t spot = option->spot, strike = option->strike, rate = option->rate, time = option->time;
+    int64_t volatility = option->volatility, width = times(volatility, root(time));
+    int64_t drift = times(rate + times(volatility, volatility) / 2, time);
+    int64_t high = by(logarithm(by(spot, strike)) + drift, width);
+    return (int32_t)(times(spot, normal(high)) -
+                     times(times(strike, exponential(-times(rate, time))), normal(high - width)));
 }
 
 static void *work(void *argument)
 {
     long number = (long)argument, first = options * number / threads, last = options * (number + 1) / threads;
-    volatile float *result = prices;
+    volatile int32_t *result = prices;
     pthread_barrier_wait(&begin);
     for (long round = 0; round < rounds; round++)
         for (long i = first; i < last; i++)
@@ -80,18 +96,19 @@ int main(int argc, char **argv)
     prices = malloc((size_t)options * sizeof *prices); /* site: prices */
     example_need(data && prices, "malloc");
     for (long i = 0; i < options; i++) {
-        float wheel = (float)(i % 101) / 101;
-        data[i] = (struct option){90 + 20 * wheel, 100, 0.02F + 0.01F * wheel, 0.2F + 0.2F * wheel, 0.5F + wheel / 2};
+        int32_t wheel = (int32_t)(i % 101) * ONE / 101;
+        data[i] = (struct option){90 * ONE + 20 * wheel, 100 * ONE, ONE / 50 + wheel / 100, ONE / 5 + wheel / 5,
+                                  ONE / 2 + wheel / 2};
         prices[i] = 0;
     }
     pthread_barrier_init(&begin, NULL, (unsigned)threads);
     for (long i = 0; i < threads; i++)
         handles[i] = example_thread(work, (void *)i);
-    double sum = 0;
+    int64_t sum = 0;
     for (long i = 0; i < threads; i++)
         pthread_join(handles[i], NULL);
     for (long i = 0; i < options; i++)
         sum += prices[i];
-    printf("%ld options, mean price %.3f\n", options, sum / (double)options);
+    printf("%ld options, mean price %.3f\n", options, (double)(sum / options) / ONE);
     return 0;
 }

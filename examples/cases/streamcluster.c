@@ -43,7 +43,7 @@ static void shift(struct point a)
 
 static void touch_in_turn(unsigned number)
 {
-    for (unsigned page = number; page * FLOATS_A_PAGE < POINTS * DIMENSIONS; page += THREADS)
+    for (unsigned page = number; page * FLOATS_A_PAGE < points.count * DIMENSIONS; page += THREADS)
         block[page * FLOATS_A_PAGE] = 0;
 }
 
@@ -71,19 +71,19 @@ int main(int argc, char **argv)
 {
     rounds = example_option(argc, argv, "rounds", 400);
     interleave = example_flag(argc, argv, "interleave");
-    size_t bytes = sizeof(float) * POINTS * DIMENSIONS;
-    block = aligned_alloc(PAGE, bytes);           /* site: block */
-    points.p = malloc(sizeof *points.p * POINTS); /* site: points.p */
-    points.count = POINTS;
+    points.count = (unsigned)example_option(argc, argv, "points", POINTS);
+    size_t bytes = sizeof(float) * points.count * DIMENSIONS;
+    block = aligned_alloc(PAGE, bytes);                 /* site: block */
+    points.p = malloc(sizeof *points.p * points.count); /* site: points.p */
     example_need(block && points.p, "malloc");
-    for (unsigned i = 0; i < POINTS; i++)
+    for (unsigned i = 0; i < points.count; i++)
         points.p[i] = (struct point){.coord = block + (size_t)i * DIMENSIONS};
     pthread_barrier_init(&turn, NULL, THREADS + 1);
     pthread_t threads[THREADS];
     for (size_t i = 0; i < THREADS; i++)
         threads[i] = example_thread(cluster, (void *)i);
     pthread_barrier_wait(&turn);
-    for (unsigned i = 0; i < POINTS * DIMENSIONS; i++)
+    for (unsigned i = 0; i < points.count * DIMENSIONS; i++)
         block[i] = (float)(i * 2654435761u >> 24) / 256;
     pthread_barrier_wait(&turn);
     unsigned total = 0;
@@ -92,8 +92,8 @@ int main(int argc, char **argv)
         total += changes[i];
     }
     double sum = 0;
-    for (unsigned i = 0; i < POINTS * DIMENSIONS; i++)
+    for (unsigned i = 0; i < points.count * DIMENSIONS; i++)
         sum += block[i];
-    printf("%u points, %u changes, sum %.3f\n", POINTS, total, sum);
+    printf("%u points, %u changes, sum %.3f\n", points.count, total, sum);
     return 0;
 }
