@@ -124,7 +124,8 @@ static bool they_differ(const struct middle *left, const struct middle *right, e
     return fabs(left->median - right->median) > spread;
 }
 
-enum { SAMPLES_LEAST = 100 }; /* of each run; fewer tell nothing of where accesses go */
+/* Of each run; fewer tell nothing of where accesses go, or of how slow they are. */
+enum { SAMPLES_LEAST = 100, TIMED_LEAST = 100 };
 
 static double part(uint64_t some, uint64_t all)
 {
@@ -138,12 +139,12 @@ static double cross_part(const struct figures *figures)
     return fmax(lines, part(figures->mixed, figures->samples));
 }
 
-/* Shared data that got slower by more than private data did, or is not timed well enough to say. */
+/* Shared data that got slower by more than private data did. */
 static bool shared_is_slower(const struct figures *good, const struct figures *bad)
 {
     double shared = tally_mean(&bad->shared), before = tally_mean(&good->shared);
     double own = tally_mean(&bad->private_data), own_before = tally_mean(&good->private_data);
-    if (before <= 0 || shared <= 0)
+    if (before <= 0 || shared <= 0 || good->shared.timed < TIMED_LEAST || bad->shared.timed < TIMED_LEAST)
         return false;
     double drift = own > own_before && own_before > 0 ? own / own_before : 1;
     return shared / before >= bounds.slower * drift;
@@ -156,7 +157,7 @@ static void explain(struct verdict *verdict, const struct figures *good, const s
     double shared[2] = {cross_part(good), cross_part(bad)};
     bool good_contended = good->contention == CONTENTION_MEMORY || good->contention == CONTENTION_LINK;
     bool bad_contended = bad->contention == CONTENTION_MEMORY || bad->contention == CONTENTION_LINK;
-    bool slower = shared_is_slower(good, bad);
+    bool slower = verdict->by != BY_REMOTE && shared_is_slower(good, bad);
     verdict->has[PROBLEM_CONTENTION] = bad_contended && !good_contended;
     verdict->has[PROBLEM_IMBALANCE] = bad->unbalanced && !good->unbalanced;
     verdict->has[PROBLEM_SHARING] = shared[1] - shared[0] >= bounds.shared;
