@@ -4,6 +4,7 @@
 int main(int argc, char **argv)
 {
     uint64_t ms = (uint64_t)example_option(argc, argv, "ms", 300);
+    pages_idle(argc, argv);
     volatile char *once = pages_map("once", 1, false), *always = pages_map("always", 1, false);
     printf("truth use array=once thread=%d first=0 pages=1 reads=0 writes=1 phase=0\n", getpid());
     once[0] = 1;

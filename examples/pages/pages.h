@@ -5,7 +5,8 @@
  * and one line for each use of it by a thread during a phase:
  *     truth use array=NAME thread=TID first=PAGE pages=N reads=0|1 writes=0|1 phase=N
  * All memory is mapped without huge pages unless --huge is given. Phases last --ms=N milliseconds each (300): every
- * thread goes through its pages again and again for that time. */
+ * thread goes through its pages again and again for that time. With --idle there is one more thread, which does nothing:
+ * the kernel's NUMA hints leave programs with one thread alone. */
 #ifndef NUMALENS_PAGES_H
 #define NUMALENS_PAGES_H
 
@@ -34,6 +35,19 @@ static inline volatile char *pages_map(const char *name, size_t pages, bool huge
     madvise(all, room, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     printf("truth array=%s start=%#lx pages=%zu\n", name, (unsigned long)(uintptr_t)start, pages);
     return start;
+}
+
+static inline void *pages_wait(void *unused)
+{
+    for (;;)
+        pause();
+    return unused;
+}
+
+static inline void pages_idle(int argc, char **argv)
+{
+    if (example_flag(argc, argv, "idle"))
+        example_thread(pages_wait, NULL);
 }
 
 struct pages_use {

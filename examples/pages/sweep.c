@@ -7,6 +7,7 @@ int main(int argc, char **argv)
     size_t pages = (size_t)example_option(argc, argv, "pages", 256);
     uint64_t ms = (uint64_t)example_option(argc, argv, "ms", 300);
     bool huge = example_flag(argc, argv, "huge");
+    pages_idle(argc, argv);
     volatile char *written = pages_map("written", pages, huge), *read = pages_map("read", pages, huge);
     pages_map("untouched", pages, huge);
     pages_run(&(struct pages_use){"read", read, 0, pages, false, true, 0, 0});

@@ -100,7 +100,8 @@ struct trace_session *describe_session(const struct capture_options *options, co
     if (options->placement)
         trace_session_set(session, "placement", placement_name(options->placement->kind));
     if (options->faults) {
-        trace_session_set(session, "mechanism", mechanism_name(means->mechanism));
+        trace_session_setf(session, "mechanism", "%s%s", mechanism_name(means->mechanism),
+                           means->write_protect ? ",uffd-wp" : "");
         trace_session_set(session, "mechanism_reason", means->mechanism_reason);
         trace_session_setf(session, "interval_ns", "%" PRIu64, options->interval_ns);
         trace_session_setf(session, "fault_budget_ppm", "%u", options->fault_budget_ppm);
@@ -181,9 +182,9 @@ void describe_means(struct recorder_result *result, const struct capture_options
     if (options->samples == SAMPLES_NONE)
         snprintf(result->source, sizeof result->source, "none, as wished");
     else if (options->samples == SAMPLES_FAULTS)
-        snprintf(result->source, sizeof result->source, "page faults: first touches, and again by %s (%s)%s%.500s",
-                 mechanism_name(means->mechanism), mechanism_sees(means->mechanism),
-                 *means->mechanism_reason ? "; " : "", means->mechanism_reason);
+        snprintf(result->source, sizeof result->source, "page faults: first touches, and again by %s%s (%s)%s%.400s",
+                 mechanism_name(means->mechanism), means->write_protect ? " and uffd-wp" : "",
+                 mechanism_sees(means->mechanism), *means->mechanism_reason ? "; " : "", means->mechanism_reason);
     else if (means->source != SOURCE_SOFT)
         snprintf(result->source, sizeof result->source, "%.319s", means->hardware);
     else

@@ -41,6 +41,7 @@ struct capture_options {
     bool
         faults; /* pages' use from page faults, beside the samples or (SAMPLES_FAULTS) instead of them: docs/faults.md */
     enum fault_mechanism mechanism; /* that makes pages fault again */
+    bool write_protect;             /* uffd-wp beside numa-hint; set where auto finds that both work */
     uint64_t interval_ns;           /* how often */
     uint32_t fault_budget_ppm;      /* of the program's CPU time that this may cost; 1000000: no limit */
     uint32_t chunks, chunk_pages;   /* of pages kept in memory */

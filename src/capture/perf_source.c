@@ -28,7 +28,8 @@ struct perf_source {
     uint64_t latest; /* time of the last record taken */
     bool follow;
     struct faults *faults; /* or NULL: only first touches are of interest */
-    bool registers;        /* are in the records */
+    struct agent_listener listener;
+    bool registers; /* are in the records */
 };
 
 struct fault_record { /* as it lies in the buffer with our sample_type */
@@ -131,9 +132,10 @@ void perf_source_close(struct perf_source *source)
 }
 
 void perf_source_connect(struct perf_source *source, struct sink *sink, struct process_table *processes,
-                         struct faults *faults)
+                         struct faults *faults, const struct agent_listener *listener)
 {
     source->faults = faults;
+    source->listener = *listener;
     if (faults)
         faults_process(faults, source->first);
     source->sink = source->tasks.sink = sink;
@@ -164,6 +166,8 @@ static void tell_fault(struct perf_source *source, const struct fault_record *fa
         told.registers = &registers;
     }
     faults_fault(source->faults, &told);
+    if (source->listener.sample)
+        source->listener.sample(source->listener.context, fault->pid, fault->addr, fault->time);
 }
 
 static void take_fault(struct perf_source *source, const struct fault_record *fault)

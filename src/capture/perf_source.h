@@ -5,6 +5,7 @@
 #ifndef NUMALENS_CAPTURE_PERF_SOURCE_H
 #define NUMALENS_CAPTURE_PERF_SOURCE_H
 
+#include "capture/agent_source.h"
 #include "capture/faults/faults.h"
 #include "capture/options.h"
 #include "capture/process.h"
@@ -18,9 +19,10 @@ struct perf_source;
 struct perf_source *perf_source_open(pid_t child, const struct capture_options *options, struct error *err);
 void perf_source_close(struct perf_source *source);
 
-/* Where events go; must be called before the first drain. `faults` may be NULL. */
+/* Where events go; must be called before the first drain. `faults` may be NULL; with them the listener
+ * is told of each fault as of a sample. */
 void perf_source_connect(struct perf_source *source, struct sink *sink, struct process_table *processes,
-                         struct faults *faults);
+                         struct faults *faults, const struct agent_listener *listener);
 
 /* Takes records up to time `until`; returns how full the fullest buffer was, of 1.0. What agents tell of up to then
  * must have been drained: a page is a new one when its mapping is. */

@@ -19,6 +19,7 @@ struct capture_means {
     char hardware[320];             /* which events sample, or "" */
     char hardware_reason[320];      /* why none does, or "" */
     enum fault_mechanism mechanism; /* that makes pages fault again; NONE when pages' use is not asked for */
+    bool write_protect;             /* and uffd-wp beside it */
     char mechanism_reason[1024];    /* why not a better one, or "" */
     char tick_reason[256], faults_reason[256], homes_reason[256], frames_reason[256];
 };

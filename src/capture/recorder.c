@@ -103,8 +103,16 @@ static int choose_mechanism(struct recorder *recorder, struct error *err)
     means->mechanism = MECHANISM_NONE;
     if (!recorder->options->faults)
         return 0;
-    return mechanism_choose(recorder->options->mechanism, recorder->options->topology, &recorder->chosen.mechanism,
-                            means->mechanism_reason, sizeof means->mechanism_reason, err);
+    enum fault_mechanism wanted = recorder->options->mechanism;
+    int code = mechanism_choose(wanted, recorder->options->topology, &recorder->chosen.mechanism,
+                                means->mechanism_reason, sizeof means->mechanism_reason, err);
+    /* Hints tell little of programs with one thread, and of a page that is read first and written later. */
+    struct error ignored = {0};
+    recorder->chosen.write_protect = code == 0 && wanted == MECHANISM_AUTO &&
+                                     recorder->chosen.mechanism == MECHANISM_NUMA_HINT &&
+                                     mechanism_works(MECHANISM_UFFD_WP, &ignored);
+    means->write_protect = recorder->chosen.write_protect;
+    return code;
 }
 
 /* Finds out what can be had here, before the target exists. */
@@ -220,7 +228,7 @@ static void connect_sources(struct recorder *recorder)
     if (recorder->homes || recorder->maps)
         listener.sample = listen_sample;
     if (recorder->perf) {
-        perf_source_connect(recorder->perf, &recorder->sink, &recorder->processes, recorder->faults);
+        perf_source_connect(recorder->perf, &recorder->sink, &recorder->processes, recorder->faults, &listener);
         listener.fresh = listen_fresh;
     }
     if (recorder->hardware)

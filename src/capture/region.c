@@ -40,7 +40,7 @@ static void configure(struct wire_config *config, const struct capture_options *
         config->flags |= WIRE_FOLLOW_CHILDREN;
     if (!perf_tick)
         config->flags |= WIRE_TICK_TIMER_ONLY;
-    if (options->faults && options->mechanism == MECHANISM_UFFD_WP) {
+    if (options->faults && (options->mechanism == MECHANISM_UFFD_WP || options->write_protect)) {
         config->flags |= WIRE_LEND_PROTECTION;
         config->filters = mechanism_filters();
     }

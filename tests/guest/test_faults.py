@@ -15,7 +15,7 @@ sys.path.insert(0, str(guest_machine.PROJECT / "tests/integration"))
 import page_truth  # noqa: E402
 
 RUN = pathlib.Path(__file__).parent / "run"
-MECHANISMS = ["numa-hint", "uffd-wp", "soft-dirty", "none"]
+MECHANISMS = ["numa-hint", "uffd-wp", "soft-dirty", "none", "auto"]
 PROGRAMS = {"sweep": 2, "two_phases": 2, "halves": 1, "writer_readers": 1, "once": 1}  # and how many phases
 SCRIPT = """
 cd /tmp; out=/root/out
@@ -30,13 +30,20 @@ settings > $out/settings.before
 for mechanism in %(mechanisms)s; do
     options="--source faults --interval 50ms --budget 100 --mechanism $mechanism"
     for program in %(programs)s; do
-        %(numalens)s record $options -o t.data -- %(examples)s/pages_$program --ms=1500 --pages=128 > $out/$mechanism.$program.truth 2> $out/$mechanism.$program.err
+        %(numalens)s record $options -o t.data -- %(examples)s/pages_$program --ms=1000 --pages=128 --idle > $out/$mechanism.$program.truth 2> $out/$mechanism.$program.err
         echo $? >> $out/$mechanism.$program.err
         %(numalens)s report pages --json t.data > $out/$mechanism.$program.json
     done
     %(numalens)s record ${options%%--interval*} --interval 10ms --mechanism $mechanism -o b.data -- %(examples)s/pages_buffers --pressure=8 > $out/$mechanism.buffers 2>&1
     settings > $out/settings.$mechanism
 done
+# Balancing is on anyway: now auto may take both.
+echo 1 > /proc/sys/kernel/numa_balancing
+%(numalens)s record --source faults --budget 100 -v -o t.data -- %(examples)s/pages_sweep --ms=1000 --pages=128 > $out/both.sweep.truth 2> $out/both.sweep.err
+echo $? >> $out/both.sweep.err
+%(numalens)s report pages --json t.data > $out/both.sweep.json
+cat /proc/sys/kernel/numa_balancing > $out/both.after
+echo 0 > /proc/sys/kernel/numa_balancing
 %(examples)s/pages_buffers --pressure=8 > $out/plain.buffers 2>&1
 
 # Killed in the midst of it: someone must put the settings back.
@@ -48,7 +55,7 @@ for how in repair start; do
     settings > $out/settings.killed
     ls -ln /run/numalens/settings > $out/state.$how
     if [ $how = repair ]; then %(numalens)s doctor --repair > $out/repaired 2>&1
-    else %(numalens)s record --source none -o n.data -- true > $out/started 2>&1; fi
+    else %(numalens)s record --source none -o n.data -- %(examples)s/pages_once --ms=1 > $out/started 2>&1; fi
     settings > $out/settings.$how
     kill -9 $(pidof pages_halves)
 done
@@ -57,7 +64,7 @@ done
 # Two at once: the second must not take the first one's values for the system's.
 %(numalens)s record --source faults --mechanism numa-hint -o k.data -- %(examples)s/pages_halves --ms=3000 > /dev/null 2>&1 &
 until [ "$(cat /proc/sys/kernel/numa_balancing)" = 1 ]; do sleep 0.1; done
-%(numalens)s record --source faults --mechanism numa-hint -o l.data -- true > $out/second 2>&1; echo $? >> $out/second
+%(numalens)s record --source faults --mechanism numa-hint -o l.data -- %(examples)s/pages_once --ms=1 > $out/second 2>&1; echo $? >> $out/second
 wait
 settings > $out/settings.two
 """
@@ -97,10 +104,10 @@ def judge(tap, files, mechanism, program):
     tap.note(f"{what}: {again:.1%} of pages in two intervals or more, {threads:.1%} of threads and directions")
     if mechanism == "numa-hint":
         tap.check(f"{what}: 95% of pages used for long are there in two intervals or more", again >= 0.95, again)
-        if program == "writer_readers":
+        if program == "sweep":
             reads = page_truth.recall(truth, report, "reads")
             tap.check(f"{what}: and 95% of pages that are read", reads >= 0.95, reads)
-    elif mechanism == "uffd-wp" or mechanism == "soft-dirty":
+    elif mechanism in ("uffd-wp", "soft-dirty", "auto"):
         tap.check(f"{what}: written pages are there again and again",
                   program == "sweep" or again == 1.0, again)
 
@@ -122,6 +129,10 @@ def main():
         lines = [line for line in files.get(f"{mechanism}.buffers", "").splitlines() if not line.startswith("numalens")]
         tap.is_equal(f"{mechanism}: a program with system calls, children, races and exec does the same", lines,
                      files.get("plain.buffers", "no").splitlines())
+    judge(tap, files, "both", "sweep")
+    tap.check("auto takes hints and write protection where balancing is on",
+              "numa-hint and uffd-wp" in files.get("both.sweep.err", ""), files.get("both.sweep.err"))
+    tap.is_equal("and leaves it on", files.get("both.after"), "1\n")
     before = files.get("settings.before", "")
     for when in [*MECHANISMS, "repair", "start", "two"]:
         tap.is_equal(f"settings are as before after {when}", files.get(f"settings.{when}"), before)

@@ -89,7 +89,7 @@ def huge():
     with open("/sys/kernel/mm/transparent_hugepage/enabled") as stream:
         if "[never]" in stream.read():
             raise Skip("there are none here")
-    truth, found = observe("sweep", "none", arguments=["--pages=1024", "--huge"])
+    truth, found = observe("sweep", "none", arguments=["--pages=1024", "--huge", "--ms=1500"])
     rows = page_truth.rows_by_page(found)
     sizes = {rows[page]["size"] for page in truth.pages("written") if page in rows}
     assert truth.pages("written") <= set(rows), "pages are missing"

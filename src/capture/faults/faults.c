@@ -16,6 +16,8 @@
 
 #define FIRST_CREDIT_NS 2e8 /* of the program's time, before any has passed */
 
+#define NO_LIMIT ((uint64_t)1 << 40) /* pages: more than there are */
+
 enum { NO_LIMIT_PPM = 1000000, PENDING_MOST = 1 << 16, WATCHED_MOST = 4096 };
 
 struct watched { /* a process */
@@ -34,8 +36,9 @@ struct faults {
     struct sink *sink;
     struct page_use *use;
     struct instructions instructions;
-    struct armer armer; /* .arm NULL: none */
-    bool lends;         /* it is write protection */
+    struct armer armers[2];
+    unsigned armer_count;
+    struct armer *protecting; /* the one of them that is write protection, or NULL */
     struct touched armed;
     array_of(struct watched) watched;
     array_of(struct pending) pending;
@@ -43,6 +46,9 @@ struct faults {
     double credit_ns;
     struct faults_totals totals;
 };
+
+#define each_armer(faults, name)                                                                                       \
+    for (struct armer *name = (faults)->armers; name < (faults)->armers + (faults)->armer_count; name++)
 
 struct faults *faults_open(const struct capture_options *options, struct wire_region *region, struct sink *sink,
                            uint64_t now, struct error *err)
@@ -60,15 +66,18 @@ struct faults *faults_open(const struct capture_options *options, struct wire_re
     faults->begin = faults->armed_before = now;
     faults->next = now + options->interval_ns;
     faults->totals.fault_ns = mechanism_fault_ns();
-    if (options->mechanism == MECHANISM_UFFD_WP) {
-        write_protect_open(&faults->armer, region);
-        faults->lends = true;
-    } else if (options->mechanism == MECHANISM_SOFT_DIRTY) {
-        soft_dirty_open(&faults->armer);
-    } else if (options->mechanism == MECHANISM_NUMA_HINT &&
-               numa_hint_open(&faults->armer, options->interval_ns, err) < 0) {
-        free(faults);
-        return NULL;
+    if (options->mechanism == MECHANISM_NUMA_HINT) {
+        if (numa_hint_open(&faults->armers[0], options->interval_ns, err) < 0) {
+            free(faults);
+            return NULL;
+        }
+        faults->armer_count++;
+    }
+    if (options->mechanism == MECHANISM_SOFT_DIRTY)
+        soft_dirty_open(&faults->armers[faults->armer_count++]);
+    if (options->mechanism == MECHANISM_UFFD_WP || options->write_protect) {
+        faults->protecting = &faults->armers[faults->armer_count++];
+        write_protect_open(faults->protecting, region);
     }
     faults->use = page_use_new(sink, &use);
     faults->credit_ns = FIRST_CREDIT_NS * options->fault_budget_ppm / 1e6;
@@ -80,8 +89,8 @@ void faults_close(struct faults *faults)
 {
     if (!faults)
         return;
-    if (faults->armer.close)
-        faults->armer.close(faults->armer.context);
+    each_armer (faults, armer)
+        armer->close(armer->context);
     page_use_free(faults->use);
     instructions_forget(&faults->instructions);
     touched_free(&faults->armed);
@@ -127,8 +136,8 @@ void faults_exec(struct faults *faults, uint32_t pid, uint64_t time)
     page_use_tell_process(faults->use, pid, time);
     instructions_forget(&faults->instructions);
     touched_forget_process(&faults->armed, pid);
-    if (faults->armer.arm)
-        faults->armer.forget(faults->armer.context, pid, time);
+    each_armer (faults, armer)
+        armer->forget(armer->context, pid, time);
     if (watched)
         watched->lone = true;
 }
@@ -138,8 +147,8 @@ void faults_exit(struct faults *faults, uint32_t pid, uint64_t time)
     struct watched *watched = find(faults, pid);
     page_use_tell_process(faults->use, pid, time);
     touched_forget_process(&faults->armed, pid);
-    if (faults->armer.arm)
-        faults->armer.forget(faults->armer.context, pid, UINT64_MAX);
+    each_armer (faults, armer)
+        armer->forget(armer->context, pid, UINT64_MAX);
     if (watched)
         *watched = faults->watched.items[--faults->watched.count];
 }
@@ -151,7 +160,7 @@ void faults_fresh(struct faults *faults, uint32_t pid, uint64_t addr, uint64_t s
 
 void faults_serve(struct faults *faults, uint64_t now)
 {
-    uint32_t pid = faults->lends ? write_protect_round(&faults->armer, now) : 0;
+    uint32_t pid = faults->protecting ? write_protect_round(faults->protecting, now) : 0;
     if (pid)
         faults_process(faults, pid);
 }
@@ -177,7 +186,7 @@ static void settle(struct faults *faults)
                                        .tid = watched && watched->lone ? pending->pid : 0,
                                        .begin = begin,
                                        .until = faults->armed_at,
-                                       .mechanism = faults->armer.mechanism};
+                                       .mechanism = faults->armers[faults->armer_count - 1].mechanism};
         bool marked = pending->range.categories & (PAGEMAP_WRITTEN | PAGEMAP_SOFT_DIRTY) &&
                       !(pending->range.categories & PAGEMAP_ZERO);
         for (uint64_t page = pending->range.start; page < pending->range.end; page += 4096) {
@@ -199,15 +208,17 @@ void faults_fault(struct faults *faults, const struct faults_fault *fault)
                                  .pid = fault->pid,
                                  .tid = fault->tid,
                                  .cpu = fault->cpu,
-                                 .mechanism =
-                                     fault->first || !faults->armer.arm ? PAGE_FIRST_TOUCH : faults->armer.mechanism};
+                                 .mechanism = PAGE_FIRST_TOUCH};
     /* Pages are armed anew since then: what arming found must be judged by what was known before. */
     if (faults->pending.count && fault->time > faults->armed_at)
         settle(faults);
+    /* With hints and write protection, a write may be due to either. */
+    if (!fault->first && faults->armer_count)
+        access.mechanism = faults->armers[0].mechanism;
     access.direction =
         instructions_direction(&faults->instructions, fault->pid, fault->ip, fault->registers, fault->addr);
     /* A page that was protected is not any more: nothing to tell at the next look unless it is written again. */
-    if (access.direction == DIRECTION_WRITE && faults->armer.arm)
+    if (access.direction == DIRECTION_WRITE && faults->armer_count)
         touched_forget(&faults->armed, fault->pid, fault->addr & ~(uint64_t)4095, 4096);
     page_use_add(faults->use, &access);
     faults->totals.faults++;
@@ -232,7 +243,7 @@ static void earn(struct faults *faults)
 static uint64_t affordable(const struct faults *faults)
 {
     if (unlimited(faults))
-        return UINT64_MAX;
+        return NO_LIMIT;
     return faults->credit_ns > 0 ? (uint64_t)(faults->credit_ns / (double)faults->totals.fault_ns) : 0;
 }
 
@@ -240,14 +251,18 @@ static void arm(struct faults *faults)
 {
     earn(faults);
     faults->armed_before = faults->armed_at ? faults->armed_at : faults->begin;
-    array_each (&faults->watched, struct watched, watched) {
-        uint64_t most = affordable(faults);
-        uint64_t armed = faults->armer.arm(faults->armer.context, watched->pid, most, collect, faults);
-        faults->totals.armed += armed;
-        faults->totals.skipped += armed >= most;
-        faults->credit_ns -= (double)armed * (double)faults->totals.fault_ns;
+    uint64_t share = affordable(faults) / faults->armer_count;
+    each_armer (faults, armer) {
+        uint64_t left = share;
+        array_each (&faults->watched, struct watched, watched) {
+            uint64_t armed = armer->arm(armer->context, watched->pid, left, collect, faults);
+            faults->totals.armed += armed;
+            faults->totals.skipped += armed >= left;
+            faults->credit_ns -= (double)armed * (double)faults->totals.fault_ns;
+            left = unlimited(faults) ? share : armed < left ? left - armed : 0;
+        }
+        armer->round(armer->context, share);
     }
-    faults->armer.round(faults->armer.context, affordable(faults));
     faults->armed_at = clock_now_ns();
 }
 
@@ -259,7 +274,7 @@ void faults_reach(struct faults *faults, uint64_t now)
     if (now < faults->next)
         return;
     faults->next = now + faults->options->interval_ns - (now - faults->begin) % faults->options->interval_ns;
-    if (faults->armer.arm)
+    if (faults->armer_count)
         arm(faults);
 }
 
@@ -274,6 +289,6 @@ struct faults_totals faults_totals(const struct faults *faults)
 {
     struct faults_totals totals = faults->totals;
     totals.pages = page_use_totals(faults->use).pages;
-    totals.unguarded = faults->lends ? write_protect_without(&faults->armer) : 0;
+    totals.unguarded = faults->protecting ? write_protect_without(faults->protecting) : 0;
     return totals;
 }

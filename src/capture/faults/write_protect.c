@@ -176,7 +176,7 @@ static uint64_t arm(void *context, uint32_t pid, uint64_t most, armer_found *fou
         struct pagemap_request request = {.flags = PAGEMAP_PROTECT,
                                           .start = guarded->cursor,
                                           .end = last,
-                                          .max_pages = most == UINT64_MAX ? 0 : most - armed,
+                                          .max_pages = most - armed,
                                           .category_mask = PAGEMAP_TRACKED | PAGEMAP_WRITTEN,
                                           .category_anyof_mask = PAGEMAP_PRESENT | PAGEMAP_SWAPPED,
                                           .return_mask = PAGEMAP_WRITTEN | PAGEMAP_ZERO | PAGEMAP_HUGE};
