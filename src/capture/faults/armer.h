@@ -28,6 +28,8 @@ struct armer {
  * `region`. write_protect_round must be called often, agents wait for it; it returns the process that lent one, or 0. */
 void write_protect_open(struct armer *armer, struct wire_region *region);
 uint32_t write_protect_round(struct armer *armer, uint64_t now);
+/* New memory at these addresses: it must be registered anew. */
+void write_protect_fresh(struct armer *armer, uint32_t pid, uint64_t addr, uint64_t size);
 uint64_t write_protect_without(const struct armer *armer); /* processes that would not lend one */
 
 /* Soft-dirty bits (/proc/PID/clear_refs). */

@@ -156,6 +156,8 @@ void faults_exit(struct faults *faults, uint32_t pid, uint64_t time)
 void faults_fresh(struct faults *faults, uint32_t pid, uint64_t addr, uint64_t size)
 {
     touched_forget(&faults->armed, pid, addr, size);
+    if (faults->protecting)
+        write_protect_fresh(faults->protecting, pid, addr, size);
 }
 
 void faults_serve(struct faults *faults, uint64_t now)
@@ -180,8 +182,10 @@ static void settle(struct faults *faults)
 {
     uint64_t begin =
         faults->begin + page_use_interval(faults->use, faults->armed_before) * faults->options->interval_ns;
+    const struct watched *watched = NULL;
     array_each (&faults->pending, struct pending, pending) {
-        const struct watched *watched = find(faults, pending->pid);
+        if (!watched || watched->pid != pending->pid)
+            watched = find(faults, pending->pid);
         struct page_written written = {.pid = pending->pid,
                                        .tid = watched && watched->lone ? pending->pid : 0,
                                        .begin = begin,
@@ -215,6 +219,8 @@ void faults_fault(struct faults *faults, const struct faults_fault *fault)
     /* With hints and write protection, a write may be due to either. */
     if (!fault->first && faults->armer_count)
         access.mechanism = faults->armers[0].mechanism;
+    if (access.mechanism == PAGE_NUMA_HINT)
+        faults->credit_ns -= (double)faults->totals.fault_ns;
     access.direction =
         instructions_direction(&faults->instructions, fault->pid, fault->ip, fault->registers, fault->addr);
     /* A page that was protected is not any more: nothing to tell at the next look unless it is written again. */
@@ -229,15 +235,18 @@ static bool unlimited(const struct faults *faults)
     return faults->options->fault_budget_ppm >= NO_LIMIT_PPM;
 }
 
-static void earn(struct faults *faults)
+/* Returns what this round has earned. */
+static double earn(struct faults *faults)
 {
     double share = faults->options->fault_budget_ppm / 1e6, most = 1e9 * share;
+    double earned = 0;
     array_each (&faults->watched, struct watched, watched) {
         uint64_t cpu = cpu_time(watched->pid);
-        faults->credit_ns += cpu > watched->cpu_ns ? (double)(cpu - watched->cpu_ns) * share : 0;
+        earned += cpu > watched->cpu_ns ? (double)(cpu - watched->cpu_ns) * share : 0;
         watched->cpu_ns = cpu;
     }
-    faults->credit_ns = faults->credit_ns > most ? most : faults->credit_ns;
+    faults->credit_ns = faults->credit_ns + earned > most ? most : faults->credit_ns + earned;
+    return earned;
 }
 
 static uint64_t affordable(const struct faults *faults)
@@ -249,10 +258,14 @@ static uint64_t affordable(const struct faults *faults)
 
 static void arm(struct faults *faults)
 {
-    earn(faults);
+    double earned = earn(faults);
     faults->armed_before = faults->armed_at ? faults->armed_at : faults->begin;
-    uint64_t share = affordable(faults) / faults->armer_count;
     each_armer (faults, armer) {
+        uint64_t share = affordable(faults) / faults->armer_count;
+        /* The kernel arms for hints by itself, at a pace: that of what is earned, and what is seen is paid for. */
+        uint64_t pace = (uint64_t)(earned / (double)faults->totals.fault_ns);
+        if (armer->mechanism == PAGE_NUMA_HINT && !unlimited(faults) && share > pace)
+            share = pace;
         uint64_t left = share;
         array_each (&faults->watched, struct watched, watched) {
             uint64_t armed = armer->arm(armer->context, watched->pid, left, collect, faults);

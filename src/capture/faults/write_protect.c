@@ -24,6 +24,7 @@ enum { RANGES = 4096 };
 
 struct span {
     uint64_t start, end;
+    bool stale; /* something new was mapped there since */
 };
 
 struct guarded {
@@ -127,12 +128,35 @@ static bool wanted(const char *prot, const char *path)
     return strncmp(path, "anon_inode:", 11) != 0 && strncmp(path, "/memfd:numalens", 15) != 0;
 }
 
+/* The first span that ends behind `addr`. */
+static size_t span_at(const struct guarded *guarded, uint64_t addr)
+{
+    size_t low = 0, high = guarded->spans.count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (guarded->spans.items[middle].end <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static bool registered(const struct guarded *guarded, uint64_t start, uint64_t end)
 {
-    for (size_t i = 0; i < guarded->spans.count; i++)
-        if (guarded->spans.items[i].start <= start && guarded->spans.items[i].end >= end)
-            return true;
-    return false;
+    size_t at = span_at(guarded, start);
+    return at < guarded->spans.count && !guarded->spans.items[at].stale && guarded->spans.items[at].start <= start &&
+           guarded->spans.items[at].end >= end;
+}
+
+void write_protect_fresh(struct armer *armer, uint32_t pid, uint64_t addr, uint64_t size)
+{
+    struct guarded *guarded = find(armer->context, pid);
+    if (!guarded || addr + size < addr)
+        return;
+    for (size_t i = span_at(guarded, addr); i < guarded->spans.count && guarded->spans.items[i].start < addr + size;
+         i++)
+        guarded->spans.items[i].stale = true;
 }
 
 /* Mappings come and go: those that are new are registered. The program's own userfaultfd keeps what is its own. */
@@ -153,7 +177,7 @@ static void register_memory(struct guarded *guarded)
             continue;
         struct uffdio_register request = {.range = {start, end - start}, .mode = UFFDIO_REGISTER_MODE_WP};
         if (registered(guarded, start, end) || ioctl(guarded->uffd, UFFDIO_REGISTER, &request) == 0)
-            array_push(&fresh.spans, (struct span){start, end});
+            array_push(&fresh.spans, (struct span){start, end, false});
     }
     if (maps)
         fclose(maps);
@@ -187,6 +211,8 @@ static uint64_t arm(void *context, uint32_t pid, uint64_t most, armer_found *fou
             armed += (protect->found[i].end - protect->found[i].start) / 4096;
             found(finder, pid, &protect->found[i]);
         }
+        if (last > guarded->cursor && request.walk_end <= guarded->cursor)
+            break; /* never seen; it would go on for ever */
         guarded->cursor = last > guarded->cursor ? request.walk_end : last;
         if (guarded->cursor < last)
             continue;
