@@ -14,7 +14,6 @@ static void visit(void *context, const struct flow_access *access)
 int gather_maps(struct gather *gather, uint64_t max_cells, struct error *err)
 {
     struct memory_map_options options = MEMORY_MAP_WHOLE;
-    gather->max_cells = max_cells;
     options.max_cells = gather->has_physical ? max_cells / 2 : max_cells;
     shown_map_free(&gather->virtual);
     shown_map_free(&gather->physical);
@@ -27,6 +26,11 @@ int gather_maps(struct gather *gather, uint64_t max_cells, struct error *err)
     if (failed == 0 && gather->has_physical)
         failed = shown_map_aggregate(&gather->physical, err);
     return failed;
+}
+
+size_t gather_cells(const struct gather *gather)
+{
+    return gather->virtual.map->cells.count + (gather->physical.map ? gather->physical.map->cells.count : 0);
 }
 
 static void *gather_all(void *context)

@@ -20,7 +20,6 @@ struct gather {
 
     struct flow *flow; /* its own share */
     bool has_physical;
-    uint64_t max_cells;
     pthread_t thread;
     bool running;
     int failed;
@@ -31,7 +30,8 @@ struct gather {
 void gather_begin(struct gather *gather, const struct parts *parts);
 int gather_wait(struct gather *gather, struct error *err);
 
-/* The maps again, with fewer cells; not while it runs. */
+/* How many cells the maps have; the maps again with fewer. Not while it runs. */
+size_t gather_cells(const struct gather *gather);
 int gather_maps(struct gather *gather, uint64_t max_cells, struct error *err);
 void gather_free(struct gather *gather);
 

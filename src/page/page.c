@@ -108,7 +108,7 @@ int page_packed(const struct page_run *run, size_t max_bytes, struct container_b
         if (failed == 0)
             failed = encode_deflate(&bytes, packed, err);
         free(bytes.data);
-        uint64_t fewer = page.gather.max_cells / 2;
+        uint64_t fewer = gather_cells(&page.gather) / 2;
         if (failed || encode_base64_size(packed->size) <= max_bytes || fewer < FEWEST_CELLS)
             break;
         free(packed->data);
