@@ -125,7 +125,8 @@ class Program {
       latency: { unit: "ns", bounds, local, remote, unknown: [], unloaded: null, p50: 130, p95: 220, p99: 260 },
       gate: { numa_bound: all.remote > all.samples / 4, text: "Remote memory costs an estimated 31% of the time, above the 10% from which a change pays." },
       findings: this.findings, processes: [], threads, objects, objects_left_out: 0, sites, functions, stacks: this.stacks, frames: this.frames, phases: this.phases,
-      series_slices: 100, maps: [{ space: "virtual", start_s: 0, end_s: this.duration, slices: this.slices, page_bytes: PAGE, outside: 0, prefix: "v", aggregations: this.aggregations }],
+      series_slices: 100, maps: [{ space: "virtual", start_s: 0, end_s: this.duration, slices: this.slices, page_bytes: PAGE, outside: 0, prefix: "v", aggregations: this.aggregations },
+        { space: "physical", start_s: 0, end_s: this.duration, slices: this.slices, page_bytes: PAGE, outside: 7, prefix: "v", aggregations: [] }],
     };
     return container(head, columns);
   }

@@ -14,7 +14,7 @@ const numalens = join(build, "src/cli/numalens"), program = "examples/matmul";
 const folder = process.env.NUMALENS_GALLERY ?? PICTURES;
 mkdirSync(folder, { recursive: true });
 const { parseContainer, Run } = await modules("container", "model");
-const SIZE = { width: 1180, height: 640 };
+const SIZE = { width: 1340, height: 700 };
 
 function record(name, options) {
   const data = join(site.folder, `${name}.data`), html = join(site.folder, `${name}.html`);
@@ -69,6 +69,17 @@ check("all of B is in use all the time: dense, no diagonal (Figures 5 and 7)", (
     assert.ok(eighths.size >= 6, `tenth ${part} of the run: ${eighths.size} eighths of B`);
   }
 });
+check("the slider has steps to go through, in both maps", () => {
+  const [map] = samples.run.maps;
+  assert.ok(map.cartography.partitions.length >= 3);
+  assert.ok(map.gantt.partitions.length >= 3);
+});
+check("two phases are found: the master's, then the workers'", () => {
+  /* By faults: samples may miss the master, who is done after a few milliseconds. */
+  const names = faults.run.phases.map((phase) => `${phase.name} until ${phase.end_s}`).join("; ");
+  assert.ok(faults.run.phases.length >= 2, names);
+  assert.ok(faults.run.phases[0].end_s < faults.run.duration * 0.2, names);
+});
 check("the master fills the matrices before the workers begin (Figures 4 and 6)", () => {
   const all = (name, wants) => cellsOf(faults, name, wants).map(([slice]) => slice);
   for (const name of ["a", "b", "res"]) assert.ok(all(name, (who) => who === 0).length > 100, `the master touches ${name}`);
@@ -87,6 +98,9 @@ check("pictures of all four figures", async () => {
   const { duration } = samples.run;
   await take("matmul-gantt", samples.address, "view=gantt&theme=light");
   await take("matmul-cartography", samples.address, "view=map&theme=light");
+  const { partitions } = samples.run.maps[0].cartography;
+  const halfway = partitions.find((partition) => partition.gain > 0.4 && partition.blocks > 50) ?? partitions[1];
+  await take("matmul-aggregated", samples.address, `view=map&theme=light&p=${halfway.p}`);
   await take("matmul-computing", samples.address, `view=map&theme=dark&colour=access&x=${duration * 0.4}~${duration * 0.6}`);
   await take("matmul-overview", samples.address, "view=overview&theme=light");
 });

@@ -50,6 +50,14 @@ check("the cartography is drawn, coloured four ways", async () => {
   await go("view=map");
   await shot("cartography-light");
 });
+check("physical addresses can be had, and what they leave out is told", async () => {
+  await go("view=map");
+  await page.selectOption("[data-choice=space]", "physical");
+  assert.ok((await ink(page)).painted > 5000);
+  assert.match(await hash(), /space=physical/);
+  assert.match(await page.locator(".map-legend").textContent(), /7 accesses not shown/);
+  assert.equal(await page.locator(".aggregation").isVisible(), false, "no partitions, no slider");
+});
 check("the wheel zooms, dragging pans, double click shows all again", async () => {
   await go("view=map");
   const before = await ink(page);

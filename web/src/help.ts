@@ -2,7 +2,7 @@
 import { h } from "./dom";
 
 const KEYS: [string, [string, string][]][] = [
-  ["Everywhere", [["1 – 8", "the views, in the order of the tabs"], ["/", "search"], ["Esc", "drop the selection, leave the search, close this"], ["t", "light, dark, as the system says"], ["r", "the other run, where there are two"], ["?", "these keys"]]],
+  ["Everywhere", [["1 – 9", "the views, in the order of the tabs"], ["/", "search"], ["Esc", "drop the selection, leave the search, close this"], ["t", "light, dark, as the system says"], ["r", "the other run, where there are two"], ["?", "these keys"]]],
   ["Maps", [["← → ↑ ↓", "move"], ["+  −", "zoom in time"], ["*  _", "zoom in memory"], ["0", "the whole run"], ["[  ]", "more precise, simpler"], ["c", "next colouring"], ["f", "to the chosen object"], ["z", "to the chosen time"], ["wheel", "zoom in time; with Shift in memory, with Ctrl in both"], ["drag", "move; with Shift draw a frame to zoom to"], ["click", "choose the object; on the bars at the left, zoom to them"], ["double click", "the whole run"]]],
   ["Strip of time", [["← →", "move the range"], ["Shift ← →", "longer, shorter"], ["drag", "choose a range; an edge moves it"]]],
   ["Tables", [["↓ ↑ or j k", "next, previous row"], ["Enter", "open it"], ["Home End", "first, last"]]],
