@@ -12,7 +12,8 @@ import nlens
 from nlens import Folder, Skip, check, note, refuse, run
 
 IDS = {"recording", "tick_perf", "tick_timer", "executable_memory", "faults", "pmu", "counters", "homes", "region",
-       "numa_balancing", "userfaultfd", "soft_dirty", "pagemap_scan", "protection_keys", "user_dispatch",
+       "numa_hint", "uffd_wp", "soft_dirty_faults", "numa_balancing", "userfaultfd", "soft_dirty", "pagemap_scan",
+       "protection_keys", "user_dispatch",
        "user", "perf_event_paranoid", "ptrace_scope", "seccomp", "memlock"}
 MEMFD_CREATE = {"x86_64": 319, "aarch64": 279}
 
@@ -38,7 +39,7 @@ def as_json():
     assert set(found["by_id"]) == IDS, set(found["by_id"]) ^ IDS
     for row in found["checks"]:
         assert row["status"] in ("works", "limited", "missing", "fact"), row
-        assert row["group"] in ("sources", "homes", "kernel", "permissions"), row
+        assert row["group"] in ("sources", "mechanisms", "homes", "kernel", "permissions"), row
         assert row["detail"] and row["name"], row
     assert status(found, "recording") == "works", found["by_id"]["recording"]
     topology = found["topology"]
