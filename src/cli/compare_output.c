@@ -68,7 +68,7 @@ int compare_output_end(struct compare_output *output, const char *what, struct e
             return error_set(err, -ECANCELED,
                              "%s: the program printed something else than in its first run, from byte %lld on; the "
                              "comparison ends here",
-                             what, (long long)(at + same + 1));
+                             what, (long long)at + same + 1);
         if (had == 0)
             return 0;
         at += had;
