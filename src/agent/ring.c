@@ -128,7 +128,7 @@ void ring_wake_recorder(void)
     if (!atomic_load_explicit(&region->recorder_sleeps, memory_order_relaxed))
         return;
     atomic_fetch_add_explicit(&region->wake_word, 1, memory_order_release);
-    sys_futex_wake(&region->wake_word);
+    sys_futex_wake(&region->wake_word, region->config.flags & WIRE_JOINED);
 }
 
 static void *wait_for_room(struct agent_thread *self, uint32_t words)

@@ -155,6 +155,8 @@ static void disarm(struct agent_thread *self)
 
 void sampler_arm(struct agent_thread *self)
 {
+    if (self->ended)
+        return; /* called too late: nothing of it is lost */
     if (self->sampler.ready && armed_tick(self->tid) != agent_region->config.tick_ns)
         disarm(self);
     if (sampling && agent_switch.live && thread_ready(self, true))

@@ -62,7 +62,7 @@ static inline size_t sys_readlink(const char *path, char *text, size_t size)
     return (size_t)length;
 }
 
-/* Between processes: never FUTEX_PRIVATE_FLAG. */
+/* Between processes: without FUTEX_PRIVATE_FLAG. */
 static inline long sys_futex_wait(void *word, uint32_t value, uint64_t timeout_ns)
 {
     struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
@@ -70,9 +70,10 @@ static inline long sys_futex_wait(void *word, uint32_t value, uint64_t timeout_n
     return sys_call(SYS_futex, word, FUTEX_WAIT, value, &timeout, NULL, 0);
 }
 
-static inline void sys_futex_wake(void *word)
+/* `within`: who waits is in this process, and says so to the kernel. */
+static inline void sys_futex_wake(void *word, bool within)
 {
-    sys_call(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+    sys_call(SYS_futex, word, FUTEX_WAKE | (within ? FUTEX_PRIVATE_FLAG : 0), 1, NULL, NULL, 0);
 }
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -38,6 +39,7 @@ struct engine {
     pthread_t thread;         /* known before it runs: others may stand in front of its start */
     _Atomic uint32_t own_tid; /* of the thread that empties the rings */
     _Atomic bool asleep;      /* until it is woken */
+    bool ordinary, patient;   /* its scheduling: the usual one, and what it is now; see be_patient */
     int failure;              /* of the making */
 };
 
@@ -278,22 +280,34 @@ static void rest(bool deeply)
     atomic_store(&region->recorder_sleeps, 1);
     atomic_thread_fence(memory_order_seq_cst); /* pairs with start and with producers, which look whether we sleep */
     if (!deeply || !is_running())
-        syscall(SYS_futex, &region->wake_word, FUTEX_WAIT, word, deeply ? NULL : &round, NULL, 0);
+        syscall(SYS_futex, &region->wake_word, FUTEX_WAIT_PRIVATE, word, deeply ? NULL : &round, NULL, 0);
     atomic_store(&region->recorder_sleeps, 0);
     atomic_store(&engine->asleep, false);
 }
 
-static void wake(void)
+void engine_wake(void)
 {
     struct wire_region *region = engine->soft.region.map;
     atomic_fetch_add(&region->wake_word, 1);
-    syscall(SYS_futex, &region->wake_word, FUTEX_WAKE, 1, NULL, NULL, 0);
+    syscall(SYS_futex, &region->wake_word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* While nothing is sampled the thread is one that, woken, waits for its turn: whoever starts a session is not interrupted by
+ * it in the middle of that. */
+static void be_patient(bool patient)
+{
+    static const struct sched_param none = {0};
+    if (engine->patient == patient || !engine->ordinary)
+        return;
+    engine->patient = patient;
+    pthread_setschedparam(pthread_self(), patient ? SCHED_BATCH : SCHED_OTHER, &none);
 }
 
 static void *pump(void *unused)
 {
     (void)unused;
     unsigned quiet = 0;
+    engine->ordinary = sched_getscheduler(0) == SCHED_OTHER;
     pthread_setname_np(pthread_self(), "numalens");
     atomic_store(&engine->own_tid, (uint32_t)syscall(SYS_gettid));
     for (;;) {
@@ -315,6 +329,7 @@ static void *pump(void *unused)
         if (due && running)
             soft_refresh(&engine->soft);
         deliver();
+        be_patient(!running);
         rest(quiet > QUIET_ROUNDS);
     }
     return NULL;
@@ -329,9 +344,7 @@ static int start_hardware(nlens_session *session, struct error *err)
                          hardware_choice(session->hardware)->events[0].name, strerror(-code));
     }
     engine->running++;
-    if (atomic_load(&engine->asleep))
-        wake();
-    return 0;
+    return atomic_load(&engine->asleep);
 }
 
 int engine_started(nlens_session *session, struct error *err)
@@ -347,9 +360,7 @@ int engine_started(nlens_session *session, struct error *err)
     atomic_store_explicit(&region->heartbeat_ns, clock_now_ns(), memory_order_relaxed);
     atomic_store(&region->resting, 0);
     /* Arming takes the kernel tens of microseconds: the library's thread sees to it. */
-    if (session->options.whole_process || atomic_load(&engine->asleep) || !soft_is_armed(session))
-        wake();
-    return 0;
+    return session->options.whole_process || atomic_load(&engine->asleep) || !soft_is_armed(session);
 }
 
 void engine_stopped(nlens_session *session)

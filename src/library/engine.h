@@ -25,10 +25,13 @@ void engine_remove(nlens_session *session);
 /* False in a fork's child: then nothing else here may be called. */
 bool engine_is_ours(void);
 
-/* The session begins to run, or ends: with the lock held. 0, or negative: the program took the sampler's signals away, or
- * the kernel refuses. */
+/* The session begins to run, or ends: with the lock held. 0; 1: engine_wake must follow; or negative: the program took the
+ * sampler's signals away, or the kernel refuses. */
 int engine_started(nlens_session *session, struct error *err);
 void engine_stopped(nlens_session *session);
+
+/* Calls the library's thread. Without the lock, which is the first thing that it wants. */
+void engine_wake(void);
 
 /* A thread of the session, or one no longer. Without locks. 0, or negative: the kernel refuses an event on it. */
 int engine_add_thread(nlens_session *session, uint32_t tid, struct error *err);

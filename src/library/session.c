@@ -167,6 +167,7 @@ int nlens_session_remove_thread(nlens_session *session, pid_t tid, nlens_error *
 int nlens_session_start(nlens_session *session, nlens_error *err)
 {
     struct error why = {0};
+    int due = 0;
     if (check_process(&why) < 0)
         return fail(err, &why);
     engine_lock();
@@ -177,12 +178,15 @@ int nlens_session_start(nlens_session *session, nlens_error *err)
     if (why.code == 0) {
         session->running = true;
         array_push(&session->windows, (struct window){clock_now_ns(), UINT64_MAX});
-        if (engine_started(session, &why) < 0) {
+        due = engine_started(session, &why);
+        if (due < 0) {
             session->running = false;
             session->windows.count--;
         }
     }
     engine_unlock();
+    if (due > 0)
+        engine_wake();
     return why.code ? fail(err, &why) : 0;
 }
 
