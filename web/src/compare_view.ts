@@ -3,7 +3,7 @@ import { histogramMost, largest, latencyDomain, latencyHistogram, trafficMatrix 
 import { matchRows, type Pair } from "./compare_rows";
 import type { Context, View } from "./context";
 import { clear, h, tableHead } from "./dom";
-import { count, latency, percent, seconds, signed } from "./format";
+import { count, latency, percent, place, seconds, signed } from "./format";
 import { MapView } from "./map_view";
 import { meanLatency, remoteShare, type Run } from "./model";
 import { COLOURINGS } from "./palette";
@@ -54,7 +54,7 @@ export class CompareView implements View {
       const map = run.maps[0];
       const view = map && map.cells > 0 ? new MapView(this.context, run, map, "cartography", span) : null;
       if (view) this.maps.push(view);
-      return h("div", { class: "compare-column" }, h("h3", null, h("span", { class: "letter" }, letter), ` ${run.label} `, h("code", { class: "where" }, run.head.command)),
+      return h("div", { class: "compare-column" }, h("h3", null, h("span", { class: "letter" }, letter), ` ${place(run.head.file) || (run.label === letter ? "" : run.label)} `, h("code", { class: "where" }, run.head.command)),
         view ? h("div", { class: "map-holder compare-map" }, view.element) : h("p", { class: "empty" }, "No map."),
         h("div", { class: "compare-cards" }, h("article", { class: "card" }, h("h3", null, "Traffic"), trafficMatrix(run, most)), h("article", { class: "card" }, h("h3", null, "Latency"), run.latency ? latencyHistogram(run.latency, { domain, most: mostLatency }) : h("p", { class: "empty" }, "Not measured."))));
     };

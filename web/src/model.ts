@@ -51,7 +51,7 @@ export interface LatencyHead {
 
 export interface RunHead {
   command: string; host?: string; start_time?: string | number | null; source: string; source_reason?: string | null; latency_unit?: string;
-  duration_s: number; exit_status?: number | null; pretended: boolean; homes?: string | null; label?: string; live?: boolean;
+  duration_s: number; exit_status?: number | null; pretended: boolean; homes?: string | null; label?: string; file?: string | null; live?: boolean;
   damage?: string | null; losses?: { name: string; text: string; count: number }[]; unattributed?: { reason: string; count: number }[];
 }
 
