@@ -104,6 +104,32 @@ static void match_table(struct difference *difference, enum profile_table table)
     strtab_free(texts);
 }
 
+static bool same_place(const struct profile_entry *left, const struct profile_entry *right)
+{
+    const char *a = strrchr(left->file, '/'), *b = strrchr(right->file, '/');
+    return left->line && left->line == right->line && left->kind == right->kind &&
+           strcmp(a ? a + 1 : left->file, b ? b + 1 : right->file) == 0;
+}
+
+/* Where the source is at hand for one run only, an object has two names, but one line. */
+static void join_by_place(struct difference *difference)
+{
+    struct difference_row *rows = difference->tables[PROFILE_OBJECTS].items;
+    size_t count = difference->tables[PROFILE_OBJECTS].count, kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < count && rows[i].sides[0] && !rows[i].sides[1]; k++) {
+            if (rows[k].sides[0] || !rows[k].sides[1] || !same_place(rows[i].sides[0], rows[k].sides[1]))
+                continue;
+            rows[i].sides[1] = rows[k].sides[1];
+            rows[k].sides[1] = NULL;
+        }
+    }
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].sides[0] || rows[i].sides[1])
+            rows[kept++] = rows[i];
+    difference->tables[PROFILE_OBJECTS].count = kept;
+}
+
 /* --- what is more than chance --- */
 
 static bool latency_differs(double before, double after)
@@ -328,6 +354,8 @@ struct difference *difference_make(const struct profile *before, const struct pr
     difference->sides[1] = after;
     for (unsigned table = 0; table < PROFILE_TABLES; table++) {
         match_table(difference, (enum profile_table)table);
+        if (table == PROFILE_OBJECTS)
+            join_by_place(difference);
         judge_table(difference, (enum profile_table)table);
     }
     judge_whole(difference);

@@ -95,6 +95,23 @@ static void lines_move(void **state)
     finish(difference, before, after);
 }
 
+static void one_line_two_names(void **state)
+{
+    (void)state;
+    struct profile *before = blank(1000), *after = blank(1000);
+    add(before, PROFILE_OBJECTS, "grid", 41, 100, 0, 10);
+    add(after, PROFILE_OBJECTS, "main", 41, 100, 0, 10);
+    add(after, PROFILE_OBJECTS, "main", 43, 100, 0, 10);
+    before->tables[PROFILE_OBJECTS].items[0].file = "/here/solver.c";
+    for (unsigned i = 0; i < 2; i++)
+        after->tables[PROFILE_OBJECTS].items[i].file = "../solver.c";
+    struct difference *difference = difference_make(before, after);
+    assert_int_equal(difference->tables[PROFILE_OBJECTS].count, 2);
+    assert_int_equal(row_named(difference, PROFILE_OBJECTS, "grid", 41)->sides[1]->order, 41);
+    assert_null(row_named(difference, PROFILE_OBJECTS, "main", 43)->sides[0]);
+    finish(difference, before, after);
+}
+
 static void threads_keep_their_place(void **state)
 {
     (void)state;
@@ -213,8 +230,11 @@ static void findings_go_and_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_move),           cmocka_unit_test(threads_keep_their_place),
-        cmocka_unit_test(real_and_noise),       cmocka_unit_test(what_cannot_be_compared),
+        cmocka_unit_test(lines_move),
+        cmocka_unit_test(one_line_two_names),
+        cmocka_unit_test(threads_keep_their_place),
+        cmocka_unit_test(real_and_noise),
+        cmocka_unit_test(what_cannot_be_compared),
         cmocka_unit_test(findings_go_and_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
