@@ -87,7 +87,7 @@ def correlation(pairs):
 @check("page faults: three threads, the master first, then two workers that sweep the result")
 def faults():
     with Folder() as folder:
-        trace = record(folder, "--source", "faults")
+        trace = record(folder, "--source", "faults", "--interval", "10ms")
         told = pages(trace)
         if told["pages_from"] != "faults":
             raise Skip("pages are not recorded from faults here")
@@ -123,7 +123,7 @@ def faults():
         for worker in sorted(workers):
             sweep = correlation([(use[0], use[4]) for use in second if use[2] == worker])
             note("%d: correlation of time and address in the result %.3f" % (worker, sweep))
-            assert sweep > 0.95, sweep
+            assert sweep > 0.9, sweep
 
 
 @check("samples: both workers sweep the first matrix, and use all of the second one all the time")
