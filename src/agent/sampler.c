@@ -18,9 +18,9 @@
 
 enum {
     LATENCY_LIMIT_NS = 20000, /* a load this slow met a page fault or another thread: no latency */
-    DELIVERY_NS = 4000,       /* a tick's way through the kernel and back */
-    COST_FIRST_NS = 20000,    /* the first burst of a thread is not taken to cost more */
-    COST_SMOOTHING = 8,
+    DELIVERY_NS = 4000,       /* a tick's way through the kernel and back, where the recorder has not measured it */
+    COST_FIRST_NS = 10000,    /* a burst, its signals apart, before one was measured */
+    COST_SMOOTHING = 32,
     IDLE_TICKS = 64,    /* in vain, before a tick ends that can be asked for again */
     SPACING_TICKS = 16, /* between two looks at how often they come */
     SPACING_NS = 20000000,
@@ -120,6 +120,47 @@ void sampler_stop(void)
     sampler_thread_stop(&agent_self);
 }
 
+static uint64_t delivery_ns(void)
+{
+    return agent_region->config.signal_ns ? agent_region->config.signal_ns : DELIVERY_NS;
+}
+
+/* What a burst costs beyond the tick that starts it. One figure for all threads and the whole recording, changing slowly: when
+ * each thread went by its last few bursts, those with slow memory were sampled more rarely than the others, and the first
+ * moments of a thread more often than the rest. */
+static uint64_t burst_cost(void)
+{
+    const struct wire_config *config = &agent_region->config;
+    uint64_t known = atomic_load_explicit(&agent_region->burst_ns, memory_order_relaxed);
+    return known ? known : COST_FIRST_NS + delivery_ns() * STEP_SIGNALS * (config->burst + STEP_SPREAD / 2);
+}
+
+/* Ticks that start no burst are to take half of the budget at most. They come half as often again as they are asked for. */
+static uint64_t affordable_tick(void)
+{
+    const struct wire_config *config = &agent_region->config;
+    uint64_t least = config->budget_ppm ? delivery_ns() * 3000000 / config->budget_ppm : 0;
+    return least > config->tick_ns ? least : config->tick_ns;
+}
+
+/* The mean spacing of bursts that the budget allows. A tick that starts none costs its signal all the same; where ticks alone
+ * would take most of the budget, a quarter of it is left for bursts. */
+static uint64_t affordable_period(const struct sampler_thread *sampler)
+{
+    const struct wire_config *config = &agent_region->config;
+    uint64_t left = config->budget_ppm, cost = burst_cost();
+    if (config->budget_ppm == 0)
+        return config->tick_ns;
+    if (sampler->has_timer) {
+        cost += delivery_ns(); /* every tick starts a burst */
+    } else if (sampler->spacing_ns) {
+        uint64_t ticks = delivery_ns() * 1000000 / sampler->spacing_ns, least = config->budget_ppm / 4 + 1;
+        left = ticks + least < config->budget_ppm ? config->budget_ppm - ticks : least;
+    }
+    uint64_t affordable = cost * 1000000 / left;
+    return affordable > config->tick_ns ? affordable : config->tick_ns;
+}
+
 void sampler_thread_start(struct agent_thread *self)
 {
     struct sampler_thread *sampler = &self->sampler;
@@ -129,17 +170,18 @@ void sampler_thread_start(struct agent_thread *self)
     int saved = errno;
     sampler->random = (wire_counter() * 0x9e3779b97f4a7c15u ^ (uint64_t)self) | 1;
     sampler->period_ns = config->tick_ns;
-    sampler->cost_ewma = 0;
     sampler->ticks = 0;
     sampler->user_seen = 0;
     sampler->ready = true;
-    if (!tick_start(self, config->tick_ns, config->flags & WIRE_TICK_TIMER_ONLY, signals_timer_signal())) {
+    if (!tick_start(self, affordable_tick(), config->flags & WIRE_TICK_TIMER_ONLY, signals_timer_signal())) {
         sampler->ready = false;
         step_thread_stop(self);
     } else if (config->flags & WIRE_JOINED) {
         sampler->idle = 0;
         armed_add(self->tid, config->tick_ns);
     }
+    if (sampler->ready)
+        sampler->period_ns = affordable_period(sampler);
     errno = saved;
 }
 
@@ -312,16 +354,13 @@ static void end_burst(struct agent_thread *self)
     else if (sampler->kept == 0)
         count_loss(self, LOSS_TICK_NO_ACCESS);
     sampler->bursting = false;
-    uint64_t cost = to_ns(wire_counter() - sampler->began), usual = sampler->cost_ewma;
-    uint64_t limit = usual ? 2 * usual + DELIVERY_NS : COST_FIRST_NS;
-    if (cost > limit)
-        cost = limit; /* another thread ran meanwhile */
+    uint64_t cost = to_ns(wire_counter() - sampler->began), usual = burst_cost();
+    if (cost > 2 * usual + delivery_ns())
+        cost = 2 * usual + delivery_ns(); /* another thread ran meanwhile */
     count(&counters->handler_ns, cost);
-    cost += DELIVERY_NS;
-    sampler->cost_ewma = usual ? (usual * (COST_SMOOTHING - 1) + cost) / COST_SMOOTHING : cost;
-    const struct wire_config *config = &agent_region->config;
-    uint64_t affordable = config->budget_ppm ? sampler->cost_ewma * 1000000 / config->budget_ppm : 0;
-    sampler->period_ns = affordable > config->tick_ns ? affordable : config->tick_ns;
+    atomic_store_explicit(&agent_region->burst_ns, (usual * (COST_SMOOTHING - 1) + cost) / COST_SMOOTHING + 1,
+                          memory_order_relaxed);
+    sampler->period_ns = affordable_period(sampler);
 }
 
 /* Runs where step_apart put it; the context is the one that the thread will go on with. */
@@ -369,6 +408,14 @@ static void learn_spacing(struct agent_thread *self)
     sampler->spacing_ns = spacing;
 }
 
+/* The bursts that there would have been since the last one, had the budget allowed what was asked for. */
+static void count_missed(struct agent_thread *self)
+{
+    uint64_t wanted = agent_region->config.tick_ns, period = self->sampler.period_ns;
+    if (period > wanted)
+        count(&counters_of(self)->lost[LOSS_TICK_BUDGET], (period - wanted + next_random(self) % wanted) / wanted);
+}
+
 /* Whether this tick is to start a burst: chosen at random, so that the mean spacing is the one in force. */
 static bool is_chosen(struct agent_thread *self)
 {
@@ -376,15 +423,13 @@ static bool is_chosen(struct agent_thread *self)
     if (sampler->has_timer) { /* one shot each: every tick is chosen, the spacing is random */
         if (!attach_is_shy())
             tick_rearm(self, sampler->period_ns / 2 + next_random(self) % (sampler->period_ns + 1));
+        count_missed(self);
         return true;
     }
-    uint64_t dice = next_random(self) % sampler->period_ns;
-    if (dice < sampler->spacing_ns)
-        return true;
-    uint64_t wanted = agent_region->config.tick_ns;
-    if (sampler->period_ns > wanted && dice * wanted / sampler->period_ns < sampler->spacing_ns)
-        count_loss(self, LOSS_TICK_BUDGET);
-    return false;
+    if (next_random(self) % sampler->period_ns >= sampler->spacing_ns)
+        return false;
+    count_missed(self);
+    return true;
 }
 
 static bool masks_faults(const ucontext_t *context)
@@ -429,7 +474,7 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
     if (!stepping)
         self->sampler.began = wire_counter();
     count(&counters_of(self)->ticks, 1);
-    count(&counters_of(self)->handler_ns, DELIVERY_NS);
+    count(&counters_of(self)->handler_ns, delivery_ns());
     learn_spacing(self);
     struct unwind_regs regs;
     step_unwind_regs(context, &regs);

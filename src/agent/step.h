@@ -35,8 +35,11 @@ bool step_apart(struct agent_thread *self, siginfo_t *info, ucontext_t *context,
 
 /* A burst lets a random number of accesses below this pass before it keeps one (docs/sampling.md). */
 enum { STEP_SPREAD = 32 };
+
+/* Signals that an access of a burst takes, about: none here beyond the tick's own. */
+enum { STEP_SIGNALS = 0 };
 #else
-enum { STEP_SPREAD = 8 }; /* each step is a signal here */
+enum { STEP_SPREAD = 8, STEP_SIGNALS = 4 }; /* each step is a signal here, and about one in four is an access */
 
 static inline bool step_start(void)
 {

@@ -55,6 +55,7 @@ struct wire_config { /* written by the recorder before the target starts, then r
         deal_nodes; /* new threads (and forked processes) are dealt over so many sets of CPUs in turn; 0: nowhere */
     uint64_t deal_cpus[WIRE_DEAL_NODES][WIRE_DEAL_WORDS];
     uint32_t filters;      /* WIRE_LEND_PROTECTION only: system call filters on the recorder */
+    uint32_t signal_ns;    /* what a signal costs on this machine, there and back; 0: not known */
     uint32_t custom_count; /* functions named by the user: struct wire_custom, right behind struct wire_region */
 };
 
@@ -99,6 +100,8 @@ struct wire_region {
     _Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC_RAW, renewed at least every 100 ms */
     _Atomic uint32_t images;       /* program images started so far */
     _Atomic uint32_t claim_hint;
+    _Atomic uint64_t
+        burst_ns; /* what a burst costs, smoothed over all threads; 0 before the first. Any thread writes it */
     _Atomic uint64_t offer; /* process << 32 | descriptor + 1 (or WIRE_OFFER_NONE); the recorder sets it to 0 again */
     _Atomic uint32_t offer_word;             /* futex: changes whenever it does */
     _Atomic uint32_t dealt;                  /* threads and processes that have got their turn */
