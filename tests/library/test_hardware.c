@@ -271,7 +271,8 @@ static void rings_wrap_and_nothing_is_lost(void **state)
     }
     nlens_session_stop(session, NULL);
     read_samples(session, &area);
-    each_page(&area, 0, PAGES, ROUNDS);
+    for (size_t i = 0; i < PAGES; i++) /* a kernel that balances nodes lets a page fault once more */
+        assert_in_range(area.of_page[i], ROUNDS, ROUNDS + ROUNDS / 10);
     nlens_session_close(session, NULL);
 
     /* And what is lost when nobody reads for too long is counted. */
