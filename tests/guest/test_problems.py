@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Sharing and imbalance on real nodes: programs with exactly one problem and one with none, ten runs of each, all right.
 
-Two nodes of four CPUs. Workers 1 to 3 run on node 0 beside the data, worker 4 on node 1. Contention is not judged here: an
+Two nodes of four CPUs. Workers 1 to 3 run on node 0 beside the data, worker 4 on node 1, and 5 and 6 where there are
+as many on either: one far thread of four would be an imbalance too. Contention is not judged here: an
 emulated memory has no load (tests/analysis/test_problems.c has made-up latencies). The kernel's own balancing is off."""
 import pathlib
 import subprocess
@@ -17,9 +18,9 @@ from guest_tap import Tap
 RUN = pathlib.Path(__file__).parent / "run"
 RUNS = 10
 # Samples begin when the workers are there: in an emulator, loading the program takes as long as its work.
-OFTEN = ["--frequency=1000", "--budget=90", "--threads=5"]
-# mode: (pattern that must be found, rounds: emulation is slow)
-MODES = {"none": (None, 200000), "imbalance": ("imbalance", 200000), "sharing": ("cross-node-sharing", 2000000)}
+OFTEN = ["--frequency=1000", "--burst=4", "--budget=90"]
+# mode: (pattern that must be found, rounds: emulation is slow, workers)
+MODES = {"none": (None, 1000000, 4), "imbalance": ("imbalance", 1000000, 4), "sharing": ("cross-node-sharing", 12000000, 6)}
 PROBLEMS = ("cross-node-sharing", "contention", "imbalance")
 
 
@@ -31,10 +32,10 @@ def script(build):
         lines.append(f"timeout 200 {' '.join(map(quote, words))} >/root/out/{name}.out 2>/root/out/{name}.err")
         lines.append(f"echo $? >/root/out/{name}.status")
 
-    for mode, (_, rounds) in MODES.items():
+    for mode, (_, rounds, workers) in MODES.items():
         for number in range(RUNS):
-            run(f"{mode}{number}", numalens, "record", "-q", *OFTEN, "-o", "numalens.data", "--",
-                build / "examples/patterns/problems", mode, "--pin", "--threads=4", f"--rounds={rounds}")
+            run(f"{mode}{number}", numalens, "record", "-q", *OFTEN, f"--threads={workers + 1}", "-o", "numalens.data", "--",
+                build / "examples/patterns/problems", mode, "--pin", f"--threads={workers}", f"--rounds={rounds}")
             for table in ("patterns", "balance"):
                 run(f"{mode}{number}.{table}", numalens, "report", table, "--json")
     lines.append("cut -d' ' -f1 /proc/uptime >>/root/out/uptime")
