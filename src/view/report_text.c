@@ -81,6 +81,14 @@ static void answer_remote(const struct report *report)
               topology->pretended ? ")" : "");
 }
 
+/* Faults tell that a page was used, not how often. */
+static void answer_pages(const struct report *report)
+{
+    if (report->totals.samples && strcmp(report->whole.source, "faults") == 0)
+        say(report, "These come from page faults: a sample is a page that a thread read or wrote in an interval, however "
+                    "often. numalens report pages lists them.");
+}
+
 static void answer_latency(const struct report *report)
 {
     const struct row_facts *facts = &report->facts;
@@ -388,6 +396,7 @@ int report_text(const struct flow *flow, const struct view_options *options, FIL
         answer_remote(&report);
         answer_objects(&report);
         answer_threads(&report);
+        answer_pages(&report);
         answer_latency(&report);
         evidence(&report);
         traffic(&report);

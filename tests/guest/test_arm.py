@@ -1,19 +1,12 @@
 #!/usr/bin/env python3
 """An Arm machine with three nodes: pages from faults of both mechanisms that Arm's kernel has, samples, the report, and
 pages that migrate moves. One boot."""
-import json
-import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 
-import guest_build
+import guest_case
 import guest_machine
-from guest_results import Results
-from guest_tap import Tap
 
-RUN = pathlib.Path(__file__).parent / "run"
 ARM = guest_machine.Kind("arm64")
 # Hints come by and by: that run must take some seconds.
 SIZES = {"numa-hint": 280, "uffd-wp": 160}
@@ -108,23 +101,11 @@ def judge(tap, results):
               *results.notes("migrate"))
 
 
-def main():
-    tap = Tap()
-    try:
-        guest_machine.kernel(ARM)
-        guest_machine.busybox(ARM)
-        guest_build.build(ARM)
-    except guest_machine.Unavailable as reason:
-        return tap.skip_all(reason)
-    with tempfile.TemporaryDirectory() as folder:
-        script = guest_build.scratch(SCRIPT % {"runs": " ".join(f"{name}:{size}" for name, size in SIZES.items())}, folder)
-        done = subprocess.run([RUN, "--arch", "arm64", "--nodes", "3", "--build", "--timeout", "600", "--get",
-                               f"{folder}/out", "--put", f"{script}:script", "--", "sh", "script"], text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        tap.check("the guest runs to its end", done.returncode == 0, done.stdout)
-        judge(tap, Results(f"{folder}/out"))
-    return tap.end()
+def judge_all(tap, build, folder):
+    runs = " ".join(f"{name}:{size}" for name, size in SIZES.items())
+    judge(tap, guest_case.boot(tap, folder, SCRIPT % {"runs": runs}, "--arch", "arm64", "--nodes", "3", "--build",
+                               "--timeout", "600"))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guest_case.main(judge_all, ARM))

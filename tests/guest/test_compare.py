@@ -2,18 +2,12 @@
 """compare on four real nodes: threads and memory lie where each placement says, so remote ratios are as it implies; what a
 program may not use is left out, with the reason. Nothing is asked of time. The kernel's own balancing is off: it would
 move pages to their users."""
-import pathlib
-import subprocess
 import sys
-import tempfile
 
 import guest_build
-import guest_machine
+import guest_case
 from guest_build import quote
-from guest_results import Results
-from guest_tap import Tap
 
-RUN = pathlib.Path(__file__).parent / "run"
 # A signal is dear in the guest; without leave to spend more there would be too few samples to judge.
 OFTEN = ["--", "--frequency=1000", "--budget=90", "--"]
 ROUNDS = ["--rounds=300000", "--threads=4"]
@@ -80,28 +74,13 @@ def judge_rest(tap, results):
               results.status("bound") == 1 and "cluster is left out" in told and "only one" in told, *results.notes("bound"))
 
 
-def main():
-    tap = Tap()
-    try:
-        guest_machine.kernel()
-        build = guest_build.build()
-        guest_machine.busybox()
-    except guest_machine.Unavailable as reason:
-        return tap.skip_all(reason)
-    with tempfile.TemporaryDirectory() as folder:
-        path = guest_build.scratch(script(build), folder)
-        puts = guest_build.puts(build, "examples/patterns", "src/agent", "src/cli")
-        done = subprocess.run([RUN, "--timeout", "700", "--get", f"{folder}/out", *puts, "--put", f"{path}:script", "--",
-                               "sh", "script"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        if not tap.is_equal("the guest runs to its end", done.returncode, 0):
-            tap.note(done.stdout)
-        results = Results(f"{folder}/out")
-        tap.note("uptime after each step: " + " ".join(results.text("uptime").split()))
-        for mode in IMPLIED:
-            judge_ratios(tap, results, mode)
-        judge_rest(tap, results)
-    return tap.end()
+def judge_all(tap, build, folder):
+    puts = guest_build.puts(build, "examples/patterns", "src/agent", "src/cli")
+    results = guest_case.boot(tap, folder, script(build), "--timeout", "700", *puts)
+    for mode in IMPLIED:
+        judge_ratios(tap, results, mode)
+    judge_rest(tap, results)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guest_case.main(judge_all))

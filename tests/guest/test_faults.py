@@ -2,19 +2,15 @@
 """record --source faults on four real nodes, with all mechanisms: pages, threads and directions against what the programs
 say; programs unharmed; settings of the system put back, also after kill -9."""
 import json
-import pathlib
-import subprocess
 import sys
-import tempfile
 
 import guest_build
+import guest_case
 import guest_machine
-from guest_tap import Tap
 
 sys.path.insert(0, str(guest_machine.PROJECT / "tests/integration"))
 import page_truth  # noqa: E402
 
-RUN = pathlib.Path(__file__).parent / "run"
 MECHANISMS = ["numa-hint", "uffd-wp", "soft-dirty", "none", "auto"]
 PROGRAMS = {"sweep": 2, "two_phases": 2, "halves": 1, "writer_readers": 1, "once": 1}  # and how many phases
 SCRIPT = """
@@ -73,16 +69,12 @@ settings > $out/settings.two
 def run_guest(tap, build, folder):
     words = {"numalens": build / "src/cli/numalens", "examples": build / "examples", "mechanisms": " ".join(MECHANISMS),
              "programs": " ".join(PROGRAMS)}
-    path = guest_build.scratch(SCRIPT % words + "\nexit 0\n", folder)
     puts = guest_build.puts(build, "src/agent", "src/cli")
     for name in [*PROGRAMS, "buffers"]:
         program = build / f"examples/pages_{name}"
         puts += ["--put", f"{program}:{program}"]
-    done = subprocess.run([RUN, "--timeout", "800", "--memory", "1024", "--get", f"{folder}/out", *puts,
-                           "--put", f"{path}:script", "--", "sh", "script"],
-                          text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    tap.check("the guest runs to its end", done.returncode == 0, done.stdout[-3000:])
-    return {file.name: file.read_text(errors="replace") for file in pathlib.Path(folder).glob("out/*")}
+    results = guest_case.boot(tap, folder, SCRIPT % words + "\nexit 0\n", "--timeout", "800", "--memory", "1024", *puts)
+    return {file.name: file.read_text(errors="replace") for file in results.folder.glob("*")}
 
 
 def judge(tap, files, mechanism, program):
@@ -112,14 +104,8 @@ def judge(tap, files, mechanism, program):
                   program == "sweep" or again == 1.0, again)
 
 
-def main():
-    tap = Tap()
-    try:
-        build = guest_build.build()
-    except guest_machine.Unavailable as reason:
-        return tap.skip_all(str(reason))
-    with tempfile.TemporaryDirectory() as folder:
-        files = run_guest(tap, build, folder)
+def judge_all(tap, build, folder):
+    files = run_guest(tap, build, folder)
     checks = {check["id"]: check for check in json.loads(files.get("doctor") or '{"checks": []}')["checks"]}
     tap.is_equal("doctor says what works", [checks.get(id, {}).get("status") for id in
                                             ("numa_hint", "uffd_wp", "soft_dirty_faults")], ["limited", "works", "works"])
@@ -145,8 +131,7 @@ def main():
     second = files.get("second", "")
     tap.check("a second recording at the same time is refused, with the reason",
               "another recording (process" in second and second.endswith("\n1\n"), second)
-    return tap.end()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guest_case.main(judge_all))

@@ -2,18 +2,13 @@
 """numalens migrate on four real nodes: pages follow their threads, what cannot move is counted with its reason, and the
 program's results are the same as without. One boot; judged here. Nothing is asked of time."""
 import json
-import pathlib
-import subprocess
 import sys
-import tempfile
 
 import guest_build
-import guest_machine
+import guest_case
 import guest_results
 from guest_build import quote
-from guest_tap import Tap
 
-RUN = pathlib.Path(__file__).parent / "run"
 # A signal is dear in the guest, and so is everything else: leave to spend more, and no rest because of it.
 OFTEN = ["--interval=400ms", "--frequency=1000", "--budget=100", "--keep-going"]
 # name, mode, rounds (and pages) of the program, options of migrate
@@ -204,29 +199,14 @@ def judge_faults(tap, results):
               "kernel.numa_balancing is on" in results.text("balanced.err"), *results.notes("balanced"))
 
 
-def main():
-    tap = Tap()
-    try:
-        guest_machine.kernel()
-        build = guest_build.build()
-        guest_machine.busybox()
-    except guest_machine.Unavailable as reason:
-        return tap.skip_all(reason)
-    with tempfile.TemporaryDirectory() as folder:
-        path = guest_build.scratch(script(build), folder)
-        puts = guest_build.puts(build, "src/agent", "src/cli", "tests/guest")
-        done = subprocess.run([RUN, "--timeout", "800", "--get", f"{folder}/out", *puts, "--put", f"{path}:script", "--",
-                               "sh", "script"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        if not tap.is_equal("the guest runs to its end", done.returncode, 0):
-            tap.note(done.stdout)
-        results = Results(f"{folder}/out")
-        tap.note("uptime after each step: " + " ".join(results.text("uptime").split()))
-        judge_following(tap, results)
-        judge_sharing(tap, results)
-        judge_staying(tap, results)
-        judge_faults(tap, results)
-    return tap.end()
+def judge_all(tap, build, folder):
+    puts = guest_build.puts(build, "src/agent", "src/cli", "tests/guest")
+    results = Results(guest_case.boot(tap, folder, script(build), "--timeout", "800", *puts).folder)
+    judge_following(tap, results)
+    judge_sharing(tap, results)
+    judge_staying(tap, results)
+    judge_faults(tap, results)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guest_case.main(judge_all))

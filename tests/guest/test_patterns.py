@@ -1,21 +1,16 @@
 #!/usr/bin/env python3
 """Patterns and facts on four real nodes: verdicts on programs with a pattern and on their twins, threads pinned to CPUs;
 pages that a program moves. The kernel's own balancing is off: it moves pages to their users, and then nothing is wrong."""
-import pathlib
-import subprocess
 import sys
-import tempfile
 
 import guest_build
+import guest_case
 import guest_machine
 from guest_build import quote
-from guest_results import Results
-from guest_tap import Tap
 
 sys.path.insert(0, str(guest_machine.PROJECT / "tests/integration"))
 import verdicts  # noqa: E402
 
-RUN = pathlib.Path(__file__).parent / "run"
 # A signal is dear in the guest; without leave to spend more there would be too few samples to judge.
 OFTEN = ["--frequency=1000", "--budget=90"]
 # Emulation is slow: fewer rounds than elsewhere.
@@ -73,32 +68,16 @@ def judge_moved(tap, results, mode):
         tap.check("pages that were moved are told", moved == 16 and sorted(homes) == ["0", "1"], f"{moved} moved, {homes}")
 
 
-def main():
-    tap = Tap()
-    try:
-        guest_machine.kernel()
-        build = guest_build.build()
-        guest_machine.busybox()
-    except guest_machine.Unavailable as reason:
-        return tap.skip_all(reason)
-    with tempfile.TemporaryDirectory() as folder:
-        path = guest_build.scratch(script(build), folder)
-        puts = guest_build.puts(build, "examples/patterns", "src/agent", "src/cli")
-        source = guest_machine.PROJECT / "examples/patterns"   # names of objects are taken from it
-        puts += ["--put", f"{source}:{source}"]
-        done = subprocess.run([RUN, "--timeout", "800", "--get", f"{folder}/out", *puts, "--put", f"{path}:script", "--",
-                               "sh", "script"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        if not tap.is_equal("the guest runs to its end", done.returncode, 0):
-            tap.note(done.stdout)
-        results = Results(f"{folder}/out")
-        tap.note("uptime after each step: " + " ".join(results.text("uptime").split()))
-        for program in ROUNDS:
-            for mode in ("bad", "good"):
-                judge_pattern(tap, results, program, mode)
-        for mode in ("moved", "stays"):
-            judge_moved(tap, results, mode)
-    return tap.end()
+def judge_all(tap, build, folder):
+    puts = guest_build.puts(build, "examples/patterns", "src/agent", "src/cli")
+    source = guest_machine.PROJECT / "examples/patterns"   # names of objects are taken from it
+    results = guest_case.boot(tap, folder, script(build), "--timeout", "800", *puts, "--put", f"{source}:{source}")
+    for program in ROUNDS:
+        for mode in ("bad", "good"):
+            judge_pattern(tap, results, program, mode)
+    for mode in ("moved", "stays"):
+        judge_moved(tap, results, mode)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guest_case.main(judge_all))

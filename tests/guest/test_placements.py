@@ -1,18 +1,12 @@
 #!/usr/bin/env python3
 """The shapes of LaProf's four programs (docs/case-studies.md) under every placement on four real nodes: what is remote is what
 the placement implies. The tables come as notes. Nothing is asked of time: emulated memory is flat."""
-import pathlib
-import subprocess
 import sys
-import tempfile
 
 import guest_build
-import guest_machine
+import guest_case
 from guest_build import quote
-from guest_results import Results
-from guest_tap import Tap
 
-RUN = pathlib.Path(__file__).parent / "run"
 OFTEN = ["--", "--frequency=1000", "--budget=90", "--"]
 PROGRAMS = {
     "streamcluster": ["examples/case_streamcluster", "--rounds=4", "--points=1024"],
@@ -64,29 +58,14 @@ def judge(tap, results, name):
                   f"{ratio} of {rows[placement]['samples']} samples is not between {least} and {most}")
 
 
-def main():
-    tap = Tap()
-    try:
-        guest_machine.kernel()
-        build = guest_build.build()
-        guest_machine.busybox()
-    except guest_machine.Unavailable as reason:
-        return tap.skip_all(reason)
-    with tempfile.TemporaryDirectory() as folder:
-        path = guest_build.scratch(script(build), folder)
-        puts = guest_build.puts(build, "src/agent", "src/cli")
-        for program, *_ in PROGRAMS.values():
-            puts += ["--put", f"{build / program}:{build / program}"]
-        done = subprocess.run([RUN, "--timeout", "850", "--get", f"{folder}/out", *puts, "--put", f"{path}:script", "--",
-                               "sh", "script"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        if not tap.is_equal("the guest runs to its end", done.returncode, 0):
-            tap.note(done.stdout)
-        results = Results(f"{folder}/out")
-        tap.note("uptime after each program: " + " ".join(results.text("uptime").split()))
-        for name in PROGRAMS:
-            judge(tap, results, name)
-    return tap.end()
+def judge_all(tap, build, folder):
+    puts = guest_build.puts(build, "src/agent", "src/cli")
+    for program, *_ in PROGRAMS.values():
+        puts += ["--put", f"{build / program}:{build / program}"]
+    results = guest_case.boot(tap, folder, script(build), "--timeout", "850", *puts)
+    for name in PROGRAMS:
+        judge(tap, results, name)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guest_case.main(judge_all))

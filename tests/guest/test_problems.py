@@ -4,18 +4,13 @@
 Two nodes of four CPUs. Workers 1 to 3 run on node 0 beside the data, worker 4 on node 1, and 5 and 6 where there are
 as many on either: one far thread of four would be an imbalance too. Contention is not judged here: an
 emulated memory has no load (tests/analysis/test_problems.c has made-up latencies). The kernel's own balancing is off."""
-import pathlib
-import subprocess
 import sys
-import tempfile
 
 import guest_build
+import guest_case
 import guest_machine
 from guest_build import quote
-from guest_results import Results
-from guest_tap import Tap
 
-RUN = pathlib.Path(__file__).parent / "run"
 RUNS = 10
 # Samples begin when the workers are there: in an emulator, loading the program takes as long as its work.
 OFTEN = ["--frequency=1000", "--burst=4", "--budget=90"]
@@ -74,30 +69,14 @@ def judge(tap, results, mode):
     tap.is_equal(f"{mode}: {MODES[mode][0] or 'no problem'} is found, {RUNS} times out of {RUNS}", right, RUNS)
 
 
-def main():
-    tap = Tap()
-    try:
-        guest_machine.kernel()
-        build = guest_build.build()
-        guest_machine.busybox()
-    except guest_machine.Unavailable as reason:
-        return tap.skip_all(reason)
-    with tempfile.TemporaryDirectory() as folder:
-        path = guest_build.scratch(script(build), folder)
-        puts = guest_build.puts(build, "examples/patterns", "src/agent", "src/cli")
-        source = guest_machine.PROJECT / "examples/patterns"   # names of objects are taken from it
-        puts += ["--put", f"{source}:{source}"]
-        done = subprocess.run([RUN, "--nodes", "2", "--cpus", "4", "--timeout", "800", "--get", f"{folder}/out", *puts,
-                               "--put", f"{path}:script", "--", "sh", "script"], text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT)
-        if not tap.is_equal("the guest runs to its end", done.returncode, 0):
-            tap.note(done.stdout)
-        results = Results(f"{folder}/out")
-        tap.note("uptime at the end: " + results.text("uptime").strip())
-        for mode in MODES:
-            judge(tap, results, mode)
-    return tap.end()
+def judge_all(tap, build, folder):
+    puts = guest_build.puts(build, "examples/patterns", "src/agent", "src/cli")
+    source = guest_machine.PROJECT / "examples/patterns"   # names of objects are taken from it
+    results = guest_case.boot(tap, folder, script(build), "--nodes", "2", "--cpus", "4", "--timeout", "800", *puts,
+                              "--put", f"{source}:{source}")
+    for mode in MODES:
+        judge(tap, results, mode)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guest_case.main(judge_all))

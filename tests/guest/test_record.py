@@ -3,19 +3,14 @@
 One boot; what was recorded is reported inside the guest and judged here. Nothing is asked of time."""
 import json
 import math
-import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 
 import guest_build
+import guest_case
 import guest_machine
 from guest_build import quote
-from guest_results import Results
-from guest_tap import Tap
 
-RUN = pathlib.Path(__file__).parent / "run"
 WITHIN = 0.05
 
 # A signal is dear in the guest; without leave to spend more there would be too few samples to judge. A burst lies in one
@@ -251,38 +246,19 @@ def judge_harmless(tap, results):
                   "plain:", *results.notes(plain), "recorded:", *results.notes(recorded))
 
 
-def main():
-    tap = Tap()
-    try:
-        guest_machine.kernel()
-        build = guest_build.build()
-        guest_machine.busybox()
-    except guest_machine.Unavailable as reason:
-        return tap.skip_all(reason)
-    with tempfile.TemporaryDirectory() as folder:
-        path = guest_build.scratch(script(build), folder)
-        puts = guest_build.puts(build, "examples", "src/agent", "src/cli", "tests/guest", "tests/trace")
-        done = subprocess.run([RUN, "--timeout", "800", "--get", f"{folder}/out", *puts, "--put", f"{path}:script", "--",
-                               "sh", "script"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        if not tap.is_equal("the guest runs to its end", done.returncode, 0):
-            tap.note(done.stdout)
-        results = Results(f"{folder}/out")
-        counted = guest_build.scratch(pool_script(build), folder)
-        done = subprocess.run([RUN, "--count", "0", "--timeout", "400", "--get", f"{folder}/counted", *puts, "--put",
-                               f"{counted}:script", "--", "sh", "script"], text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT)
-        if not tap.is_equal("the guest that counts instructions runs to its end", done.returncode, 0):
-            tap.note(done.stdout)
-        tap.note("uptime after each step: " + " ".join(results.text("uptime").split()))
-        tap.check("doctor runs", results.status("doctor") == 0, *results.notes("doctor"))
-        judge_answers(tap, results)
-        judge_pool(tap, Results(f"{folder}/counted"))
-        judge_hooked(tap, results)
-        judge_stat(tap, results)
-        judge_stores(tap, results)
-        judge_harmless(tap, results)
-    return tap.end()
+def judge_all(tap, build, folder):
+    puts = guest_build.puts(build, "examples", "src/agent", "src/cli", "tests/guest", "tests/trace")
+    results = guest_case.boot(tap, folder, script(build), "--timeout", "800", *puts)
+    counted = guest_case.boot(tap, folder, pool_script(build), "--count", "0", "--timeout", "400", *puts,
+                              name="guest that counts instructions")
+    tap.check("doctor runs", results.status("doctor") == 0, *results.notes("doctor"))
+    judge_answers(tap, results)
+    judge_pool(tap, counted)
+    judge_hooked(tap, results)
+    judge_stat(tap, results)
+    judge_stores(tap, results)
+    judge_harmless(tap, results)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guest_case.main(judge_all))
