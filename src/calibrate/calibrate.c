@@ -10,9 +10,11 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 enum {
-    ROUNDS = 9,
+    PASSES = 5,            /* over all fields: what disturbs for some ms is then in one of five parts of each */
+    ROUNDS = 6,            /* of a field in a pass */
     LIMIT_NS = 800000000,  /* then what is missing stays unknown */
     MEMORY_SPAN = 4 << 20, /* flushed lines need no large memory */
     MEMORY_LINES = 2048,
@@ -21,9 +23,16 @@ enum {
     LINE = 64,
 };
 
+struct times { /* of a field, of all passes */
+    struct chase_times chased, sampled;
+    struct chase_times stepped; /* caches: single loads, in the time of the clock */
+};
+
 struct work { /* of the thread that measures */
     const struct topology *topology;
     struct calibration *calibration;
+    struct times caches[CALIBRATION_CACHES];
+    struct times *memory; /* as calibration->memory */
     uint64_t deadline;
     double ns_per_tick;
 };
@@ -61,8 +70,94 @@ static void find_caches(struct calibration *calibration, int cpu)
     hwloc_topology_destroy(machine);
 }
 
-/* Others' work takes lines out of a shared cache, and some are still in the one before: of a last cache's probes only
- * those between the one before and memory are its own. */
+/* How often this thread had to leave its CPU to others. */
+static long times_put_off(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
+}
+
+/* What others who had the CPU in between left in the caches and in the times is forgotten; unless it goes on like that. */
+static void measure_rounds(struct work *work, const struct chase *chase, struct times *times, unsigned pass,
+                           void (*round)(struct work *work, const struct chase *chase, struct times *times,
+                                         unsigned number))
+{
+    for (unsigned done = 0, tried = 0; done < ROUNDS && clock_now_ns() < work->deadline; tried++) {
+        size_t chased = times->chased.count, sampled = times->sampled.count, stepped = times->stepped.count;
+        long before = times_put_off();
+        round(work, chase, times, pass * ROUNDS + done);
+        if (times_put_off() == before || tried >= ROUNDS) {
+            done++;
+            continue;
+        }
+        times->chased.count = chased;
+        times->sampled.count = sampled;
+        times->stepped.count = stepped;
+    }
+}
+
+static void first_cache_round(struct work *work, const struct chase *chase, struct times *times, unsigned number)
+{
+    struct chase_times ignored = {0};
+    chase_run(chase, &ignored);
+    chase_run(chase, &times->chased);
+    chase_step(chase, &times->stepped);
+    chase_probe(chase, CHASE_LOADED, number, work->ns_per_tick, &times->sampled);
+    array_free(&ignored);
+}
+
+/* The ring is loaded, then pushed out of the cache before by reading something larger. */
+static void push_out(const struct work *work, const struct chase *chase, const struct times *times)
+{
+    struct chase_times ignored = {0};
+    chase_run(chase, &ignored);
+    chase_sweep(3 * work->calibration->caches[times - work->caches - 1].size);
+    array_free(&ignored);
+}
+
+static void next_cache_round(struct work *work, const struct chase *chase, struct times *times, unsigned number)
+{
+    push_out(work, chase, times);
+    chase_run(chase, &times->chased);
+    push_out(work, chase, times);
+    chase_step(chase, &times->stepped);
+    push_out(work, chase, times);
+    chase_probe(chase, CHASE_AS_IS, number, work->ns_per_tick, &times->sampled);
+}
+
+/* A ring that fits into the first half of the first cache, or one that is pushed into the cache. */
+static void measure_cache(struct work *work, uint32_t cache, unsigned pass)
+{
+    const struct calibration_cache *caches = work->calibration->caches;
+    size_t lines = cache ? RING_LINES : caches[0].size / 2 / LINE;
+    struct chase chase;
+    if (lines < CHASE_STRETCH || (cache && 3 * caches[cache - 1].size > CHASE_SWEEP) ||
+        !chase_make(&chase, lines * LINE * (cache ? RING_STRIDE : 1), lines, -1))
+        return;
+    measure_rounds(work, &chase, &work->caches[cache], pass, cache ? next_cache_round : first_cache_round);
+    chase_free(&chase);
+}
+
+static void memory_round(struct work *work, const struct chase *chase, struct times *times, unsigned number)
+{
+    chase_flush(chase);
+    chase_run(chase, &times->chased);
+    chase_probe(chase, CHASE_FLUSHED, number, work->ns_per_tick, &times->sampled);
+}
+
+static void measure_memory(struct work *work, uint32_t from, uint32_t to, unsigned pass)
+{
+    uint32_t nodes = work->calibration->node_count;
+    int node = nodes > 1 ? work->topology->nodes[to].os_index : -1;
+    struct chase chase;
+    if (!chase_make(&chase, MEMORY_SPAN, MEMORY_LINES, node))
+        return;
+    measure_rounds(work, &chase, &work->memory[from * nodes + to], pass, memory_round);
+    chase_free(&chase);
+}
+
+/* Others' work takes lines out of a shared cache, and some are still in the one before: of a last cache's loads only those
+ * between the one before and memory are its own. */
 static double median_between(const struct chase_times *times, double low, double high)
 {
     struct chase_times between = {0};
@@ -74,58 +169,41 @@ static double median_between(const struct chase_times *times, double low, double
     return median;
 }
 
-/* A ring that fits into the first half of the first cache; for the others it is loaded, then pushed out of the one before by
- * reading something larger. The tenth part of the stretches that went best counts: what disturbs makes them only longer. */
-static void measure_cache(struct work *work, uint32_t cache, double memory)
+static struct calibration_field last_cache_field(struct work *work, uint32_t cache,
+                                                 const struct calibration_field *memory)
 {
-    struct calibration *calibration = work->calibration;
-    struct calibration_field *field = &calibration->caches[cache].field;
-    size_t lines = cache ? RING_LINES : calibration->caches[0].size / 2 / LINE;
-    size_t sweep = cache ? 3 * calibration->caches[cache - 1].size : 0;
-    double before = cache ? calibration->caches[cache - 1].field.sampled : 0;
-    struct chase_times chased = {0}, sampled = {0}, ignored = {0};
-    struct chase chase;
-    if (lines < CHASE_STRETCH || sweep > CHASE_SWEEP ||
-        !chase_make(&chase, lines * LINE * (cache ? RING_STRIDE : 1), lines, -1))
-        return;
-    for (unsigned round = 0; round < ROUNDS && clock_now_ns() < work->deadline; round++) {
-        chase_run(&chase, &ignored);
-        if (cache)
-            chase_sweep(sweep);
-        chase_run(&chase, &chased);
-        if (cache)
-            chase_sweep(sweep);
-        chase_probe(&chase, cache ? CHASE_AS_IS : CHASE_LOADED, round, work->ns_per_tick, &sampled);
-    }
-    double probed = cache < 2 ? chase_quantile(&sampled, 0.5) : median_between(&sampled, 2 * before + 1, 0.75 * memory);
-    field->chased = chase_quantile(&chased, 0.1);
-    field->sampled = probed > 0 ? probed : 0;
-    array_free(&chased);
-    array_free(&sampled);
-    array_free(&ignored);
-    chase_free(&chase);
+    const struct calibration_field *first = &work->calibration->caches[0].field;
+    const struct calibration_field *before = &work->calibration->caches[cache - 1].field;
+    struct times *times = &work->caches[cache];
+    /* What the clock adds to a load, known from those that the first cache answers. */
+    double clock = chase_quantile(&work->caches[0].stepped, 0.5) - first->chased;
+    double chased = median_between(&times->stepped, clock + 2 * before->chased + 1, clock + 0.75 * memory->chased);
+    double sampled = median_between(&times->sampled, 2 * before->sampled + 1, 0.75 * memory->sampled);
+    if (chased < 0 || sampled < 0)
+        return (struct calibration_field){0};
+    return (struct calibration_field){chased - clock, sampled};
 }
 
-/* The faster quarter: others' work makes memory slower, and a line that a prefetcher guessed is rare. */
-static void measure_memory(struct work *work, uint32_t from, uint32_t to)
+/* The tenth part of the stretches that went best counts: what disturbs makes them only longer. Of memory as the sampler times
+ * it the faster quarter: a line that a prefetcher guessed is rare. */
+static void conclude(struct work *work, uint32_t local)
 {
     struct calibration *calibration = work->calibration;
-    struct calibration_field *field = &calibration->memory[from * calibration->node_count + to];
-    int node = calibration->node_count > 1 ? work->topology->nodes[to].os_index : -1;
-    struct chase_times chased = {0}, sampled = {0};
-    struct chase chase;
-    if (!chase_make(&chase, MEMORY_SPAN, MEMORY_LINES, node))
-        return;
-    for (unsigned round = 0; round < ROUNDS && clock_now_ns() < work->deadline; round++) {
-        chase_flush(&chase);
-        chase_run(&chase, &chased);
-        chase_probe(&chase, CHASE_FLUSHED, round, work->ns_per_tick, &sampled);
+    uint32_t nodes = calibration->node_count;
+    for (uint32_t i = 0; i < nodes * nodes; i++) {
+        struct times *times = &work->memory[i];
+        if (times->chased.count && times->sampled.count)
+            calibration->memory[i] =
+                (struct calibration_field){chase_quantile(&times->chased, 0.1), chase_quantile(&times->sampled, 0.25)};
     }
-    if (chased.count && sampled.count)
-        *field = (struct calibration_field){chase_quantile(&chased, 0.25), chase_quantile(&sampled, 0.25)};
-    array_free(&chased);
-    array_free(&sampled);
-    chase_free(&chase);
+    for (uint32_t i = 0; i < calibration->cache_count; i++) {
+        struct times *times = &work->caches[i];
+        if (times->chased.count == 0 || times->sampled.count == 0)
+            continue;
+        calibration->caches[i].field = i < 2 ? (struct calibration_field){chase_quantile(&times->chased, 0.1),
+                                                                          chase_quantile(&times->sampled, 0.5)}
+                                             : last_cache_field(work, i, &calibration->memory[local * nodes + local]);
+    }
 }
 
 /* A last cache whose own latency could not be seen says nothing. */
@@ -146,28 +224,51 @@ static void find_counter(struct work *work)
     work->ns_per_tick = ticks ? (double)(now - start) / (double)ticks : 1;
 }
 
-static void *measure(void *context)
+static void measure_pass(struct work *work, unsigned pass, uint32_t *local)
 {
-    struct work *work = context;
     struct calibration *calibration = work->calibration;
     bool caches = false;
-    find_counter(work);
     for (uint32_t from = 0; from < calibration->node_count; from++) {
         int cpu;
         if (!run_on_node(work->topology, from, &cpu))
             continue;
         for (uint32_t to = 0; to < calibration->node_count; to++)
             if (work->topology->nodes[to].memory || calibration->node_count == 1)
-                measure_memory(work, from, to);
+                measure_memory(work, from, to, pass);
         if (caches)
             continue;
         caches = true;
-        find_caches(calibration, cpu);
-        double local = calibration_memory(calibration, (int)from, (int)from);
+        *local = from;
+        if (calibration->cache_count == 0)
+            find_caches(calibration, cpu);
         for (uint32_t i = 0; i < calibration->cache_count; i++)
-            measure_cache(work, i, local);
-        drop_unseen(calibration);
+            measure_cache(work, i, pass);
     }
+}
+
+static void times_free(struct times *times, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        array_free(&times[i].chased);
+        array_free(&times[i].sampled);
+        array_free(&times[i].stepped);
+    }
+}
+
+static void *measure(void *context)
+{
+    struct work *work = context;
+    size_t fields = (size_t)work->calibration->node_count * work->calibration->node_count;
+    uint32_t local = 0;
+    work->memory = mem_zalloc(fields * sizeof *work->memory);
+    find_counter(work);
+    for (unsigned pass = 0; pass < PASSES && clock_now_ns() < work->deadline; pass++)
+        measure_pass(work, pass, &local);
+    conclude(work, local);
+    drop_unseen(work->calibration);
+    times_free(work->caches, CALIBRATION_CACHES);
+    times_free(work->memory, fields);
+    free(work->memory);
     return NULL;
 }
 

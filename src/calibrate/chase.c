@@ -79,17 +79,29 @@ void chase_free(struct chase *chase)
     *chase = (struct chase){0};
 }
 
-void chase_run(const struct chase *chase, struct chase_times *times)
+static void run_in(const struct chase *chase, unsigned stretch, struct chase_times *times)
 {
     void *volatile *at = chase->lines[0];
-    for (size_t i = 0; i + CHASE_STRETCH <= chase->count; i += CHASE_STRETCH) {
+    for (size_t i = 0; i + stretch <= chase->count; i += stretch) {
         uint64_t start = clock_now_ns();
-        for (unsigned k = 0; k < CHASE_STRETCH; k++)
+        /* No load may begin before the clock was read: its first bit, which is never set, is a part of the address. */
+        at = (void *volatile *)((char *)at + (start >> 63));
+        for (unsigned k = 0; k < stretch; k++)
             at = *at;
         /* The clock must not be read before the last load is there. */
         __asm__ volatile("" : : "r"(at) : "memory");
-        array_push(times, (double)(clock_now_ns() - start) / CHASE_STRETCH);
+        array_push(times, (double)(clock_now_ns() - start) / stretch);
     }
+}
+
+void chase_run(const struct chase *chase, struct chase_times *times)
+{
+    run_in(chase, CHASE_STRETCH, times);
+}
+
+void chase_step(const struct chase *chase, struct chase_times *times)
+{
+    run_in(chase, 1, times);
 }
 
 void chase_sweep(size_t bytes)

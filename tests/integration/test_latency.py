@@ -100,23 +100,21 @@ def calibrate():
     return json.loads(answer.out)
 
 
-@check("calibration: caches and memory in order, and within 15% of each other in eight of ten runs and more")
+@check("calibration: caches and memory in order, all of ten runs within 15% of their median")
 def calibration():
     runs = [calibrate() for _ in range(10)]
     if not all(run["tells"] for run in runs):
         raise nlens.Skip("caches and memory cannot be told apart on this machine")
-    # What takes a nanosecond or two is known to one: the clock tells no more.
-    fields = {"L%d" % cache["level"]: [row["caches"][i]["chased_ns"] for row in runs]
-              for i, cache in enumerate(runs[0]["caches"])}
-    fields["memory"] = [row["memory"][0]["chased_ns"] for row in runs]
-    middle = [statistics.median(values) for values in fields.values()]
-    assert middle == sorted(middle), fields
+    levels = [[cache["level"] for cache in run["caches"]] for run in runs]
+    assert all(levels[0] == other for other in levels), levels
+    fields = {"L%d" % level: [run["caches"][i]["chased_ns"] for run in runs] for i, level in enumerate(levels[0])}
+    fields["memory"] = [run["memory"][0]["chased_ns"] for run in runs]
+    for one in zip(*fields.values()):
+        assert list(one) == sorted(one), fields
     for name, values in fields.items():
         usual = statistics.median(values)
-        near = [value for value in values if abs(value - usual) <= max(0.15 * usual, 1)]
         note("%s: %.1f ns, from %.1f to %.1f" % (name, usual, min(values), max(values)))
-        # Work of others on the same machine disturbs a run now and then.
-        assert len(near) >= 8, (name, values)
+        assert all(abs(value - usual) <= 0.15 * usual for value in values), (name, values)
 
 
 nlens.main()
