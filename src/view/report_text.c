@@ -85,8 +85,9 @@ static void answer_remote(const struct report *report)
 static void answer_pages(const struct report *report)
 {
     if (report->totals.samples && strcmp(report->whole.source, "faults") == 0)
-        say(report, "These come from page faults: a sample is a page that a thread read or wrote in an interval, however "
-                    "often. numalens report pages lists them.");
+        say(report,
+            "These come from page faults: a sample is a page that a thread read or wrote in an interval, however "
+            "often. numalens report pages lists them.");
 }
 
 static void answer_latency(const struct report *report)
