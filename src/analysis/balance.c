@@ -232,9 +232,11 @@ static void judge(struct balance *balance)
     const struct trace_session *session = flow_session(balance->accesses->flow);
     uint64_t burst = session ? trace_session_number(session, "burst", 1) : 1;
     balance->lost = part * (1 - spread->mean / (double)critical->remote.accesses);
+    uint64_t enough = balance_bounds.bursts * (burst ? burst : 1);
     bool few = spread->heavy <= balance_bounds.heavy * spread->threads;
-    balance->unbalanced = few && spread->variation >= balance_bounds.variation && part >= balance_bounds.remote &&
-                          critical->remote.accesses >= balance_bounds.bursts * (burst ? burst : 1);
+    bool uneven = spread->variation >= balance_bounds.variation;
+    balance->too_few = uneven && critical->remote.accesses < enough;
+    balance->unbalanced = few && uneven && part >= balance_bounds.remote && !balance->too_few;
     const struct flow_thread *thread = flow_thread(balance->accesses->flow, critical->thread);
     if (balance->unbalanced)
         snprintf(balance->why, sizeof balance->why,
@@ -245,11 +247,25 @@ static void judge(struct balance *balance)
                  spread->variation, balance_bounds.variation,
                  balance->barriers ? "the others wait for it at barriers"
                                    : "where threads meet, the others wait for it");
-    else if (spread->variation >= balance_bounds.variation && !few)
+    else if (balance->too_few)
+        snprintf(
+            balance->why, sizeof balance->why,
+            "Too few to judge: the thread with the most makes %llu %s accesses, and it takes %llu to say anything. "
+            "%u threads make %.1f each on average (standard deviation %.2f, variation %.2f).",
+            (unsigned long long)critical->remote.accesses, what, (unsigned long long)enough, spread->threads,
+            spread->mean, spread->stddev, spread->variation);
+    else if (uneven && !few)
         snprintf(balance->why, sizeof balance->why,
                  "Uneven, but not because of a few threads: %u of %u make more than the mean of %.0f %s accesses "
                  "(standard deviation %.2f, variation %.2f). That is a matter of placement: numalens report patterns.",
                  spread->heavy, spread->threads, spread->mean, what, spread->stddev, spread->variation);
+    else if (uneven)
+        snprintf(
+            balance->why, sizeof balance->why,
+            "Uneven, but of little weight: of the accesses of thread %u, which makes the most, %.1f%% are %s (bound: "
+            "%.0f%%; %u threads make %.1f each on average, standard deviation %.2f, variation %.2f).",
+            thread->tid, 100 * part, what, 100 * balance_bounds.remote, spread->threads, spread->mean, spread->stddev,
+            spread->variation);
     else
         snprintf(balance->why, sizeof balance->why,
                  "Balanced: %u threads make %.0f %s accesses each on average, with a standard deviation of %.2f "

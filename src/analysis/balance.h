@@ -44,7 +44,8 @@ struct balance {
     array_of(struct balance_phase) phases;
     bool barriers;
     bool unbalanced;
-    double lost; /* of the critical thread's accesses, the part that are remote beyond the mean */
+    bool too_few; /* unevenly spread, but too few for a verdict */
+    double lost;  /* of the critical thread's accesses, the part that are remote beyond the mean */
     char why[512];
 };
 

@@ -162,7 +162,7 @@ static void put_phases(const struct balance *balance, const struct view_options 
 
 static void balance_text(const struct balance *balance, const struct view_options *options, FILE *out)
 {
-    const char *color = !options->color ? "" : balance->unbalanced ? "\033[1;31m" : "\033[1;32m";
+    const char *color = !options->color || balance->too_few ? "" : balance->unbalanced ? "\033[1;31m" : "\033[1;32m";
     paragraph(out, 2, options->width, color, "%s", balance->why);
     if (balance->threshold)
         paragraph(out, 2, options->width, "", "Slow: above %u %s, as by --thresholds; homes of pages do not count.",

@@ -159,6 +159,37 @@ static void table_of_balance(void **state)
     }
 }
 
+/* An uneven spread is no verdict of balance: not when there are too few to judge, nor when they hardly matter. */
+static void words_of_balance(void **state)
+{
+    static const struct {
+        uint32_t slow, fast, others; /* of the first thread; slow ones of each other */
+        bool unbalanced, too_few;
+        const char *words;
+    } rows[] = {
+        {7, 50, 0, false, true, "Too few to judge: the thread with the most makes 7 slow accesses, and it takes 8"},
+        {8, 50, 0, true, false, "Unbalanced: "},
+        {8, 80, 0, false, false, "Uneven, but of little weight: of the accesses of thread 101"},
+        {2, 50, 2, false, false, "Balanced: "}};
+    (void)state;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        struct feeding f = machine_begin(WORKERS);
+        for (uint32_t i = 0; i < WORKERS; i++)
+            for (uint32_t n = 0, slow = i ? rows[k].others : rows[k].slow; n < slow + rows[k].fast; n++)
+                sample(&f, 1 + i, HEAP + n * 64ul, n < slow ? 301 : 300, SAMPLE_READ);
+        feeding_build(&f);
+        struct error err = {0};
+        struct accesses *accesses = accesses_load(f.flow, &err);
+        struct balance *balance = balance_make(accesses, 300);
+        assert_int_equal(balance->unbalanced, rows[k].unbalanced);
+        assert_int_equal(balance->too_few, rows[k].too_few);
+        assert_memory_equal(balance->why, rows[k].words, strlen(rows[k].words));
+        balance_free(balance);
+        accesses_free(accesses);
+        feeding_free(&f);
+    }
+}
+
 /* Memory that is given out again is another piece: an address is shared within a life, a line over all of them. */
 static void recycled_memory(void **state)
 {
@@ -335,13 +366,10 @@ static void calibrations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tables_of_sharing),
-        cmocka_unit_test(table_of_thresholds),
-        cmocka_unit_test(table_of_balance),
-        cmocka_unit_test(recycled_memory),
-        cmocka_unit_test(contention_verdicts),
-        cmocka_unit_test(imbalance_verdicts),
-        cmocka_unit_test(buckets),
+        cmocka_unit_test(tables_of_sharing),  cmocka_unit_test(table_of_thresholds),
+        cmocka_unit_test(table_of_balance),   cmocka_unit_test(words_of_balance),
+        cmocka_unit_test(recycled_memory),    cmocka_unit_test(contention_verdicts),
+        cmocka_unit_test(imbalance_verdicts), cmocka_unit_test(buckets),
         cmocka_unit_test(calibrations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
