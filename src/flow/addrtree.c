@@ -331,12 +331,29 @@ struct addrtree_spot addrtree_seek(const struct addrtree *tree, uint64_t key)
 {
     const node_t *node = tree->root;
     if (!node)
-        return (struct addrtree_spot){0};
-    for (uint32_t level = tree->height; level > 0; level--)
-        node = node->children[child_of(node, key)];
+        return ADDRTREE_NOWHERE;
+    uint64_t low = 0, high = UINT64_MAX;
+    for (uint32_t level = tree->height; level > 0; level--) {
+        unsigned at = child_of(node, key);
+        if (at > 0)
+            low = node->keys[at];
+        if (at + 1 < node->count)
+            high = node->keys[at + 1];
+        node = node->children[at];
+    }
     for (unsigned i = 0; i < sizeof *node + FANOUT * sizeof(struct entry); i += 64)
         __builtin_prefetch((const char *)node + i, 1);
-    return (struct addrtree_spot){.leaf = (node_t *)node, .shape = tree->shape};
+    return (struct addrtree_spot){.leaf = (node_t *)node, .shape = tree->shape, .low = low, .high = high};
+}
+
+static bool spot_has(const struct addrtree *tree, struct addrtree_spot spot, uint64_t key)
+{
+    return spot_holds(tree, spot) && key >= spot.low && key < spot.high;
+}
+
+struct addrtree_spot addrtree_seek_near(const struct addrtree *tree, struct addrtree_spot last, uint64_t key)
+{
+    return spot_has(tree, last, key) ? last : addrtree_seek(tree, key);
 }
 
 bool addrtree_peek(const struct addrtree *tree, struct addrtree_spot spot, uint64_t key, uint32_t *value)
@@ -355,6 +372,17 @@ static const node_t *leaf_of(const struct addrtree *tree, uint64_t key)
     while (node && !node->leaf)
         node = coming(node->children[child_of(node, key)]);
     return node;
+}
+
+bool addrtree_floor_near(const struct addrtree *tree, struct addrtree_spot spot, uint64_t key, uint64_t *found,
+                         uint32_t *value)
+{
+    unsigned at = spot_has(tree, spot, key) ? upper_bound(spot.leaf, key) : 0;
+    if (at == 0)
+        return addrtree_floor(tree, key, found, value);
+    *found = spot.leaf->keys[at - 1];
+    *value = spot.leaf->entries[at - 1].value;
+    return true;
 }
 
 bool addrtree_floor(const struct addrtree *tree, uint64_t key, uint64_t *found, uint32_t *value)

@@ -32,9 +32,10 @@ struct addrtree { /* zeroed but for `nodes` = empty and ready */
 struct addrtree_spot {
     struct addrtree_node *leaf;
     uint32_t shape;
+    uint64_t low, high; /* keys from low to before high belong there too */
 };
 
-#define ADDRTREE_NOWHERE ((struct addrtree_spot){NULL, 0})
+#define ADDRTREE_NOWHERE ((struct addrtree_spot){NULL, 0, 0, 0})
 
 /* What lies around a key: the entry before it, and the smallest key after it (UINT64_MAX when there is none). */
 struct addrtree_around {
@@ -54,10 +55,15 @@ bool addrtree_remove(struct addrtree *tree, struct addrtree_spot spot, uint64_t 
 /* For callers that know some keys before they need them: seek asks memory for the place, peek looks there a while
  * later, without waiting. The entry that peek finds (the largest key <= `key` in the same leaf) is a hint, no answer. */
 struct addrtree_spot addrtree_seek(const struct addrtree *tree, uint64_t key);
+
+/* Likewise, with a spot of the same tree at hand: the way down is saved when the key belongs there as well. */
+struct addrtree_spot addrtree_seek_near(const struct addrtree *tree, struct addrtree_spot last, uint64_t key);
 bool addrtree_peek(const struct addrtree *tree, struct addrtree_spot spot, uint64_t key, uint32_t *value);
 
 /* The entry with the largest key <= `key`; false when there is none. */
 bool addrtree_floor(const struct addrtree *tree, uint64_t key, uint64_t *found, uint32_t *value);
+bool addrtree_floor_near(const struct addrtree *tree, struct addrtree_spot spot, uint64_t key, uint64_t *found,
+                         uint32_t *value);
 
 /* The entry with the smallest key >= `key`; false when there is none. */
 bool addrtree_ceiling(const struct addrtree *tree, uint64_t key, uint64_t *found, uint32_t *value);

@@ -7,7 +7,9 @@ enum { QUEUE = 16, HALFWAY = QUEUE / 2 };
 
 struct ahead {
     struct flow *flow;
-    uint32_t in, out; /* count up */
+    uint32_t in, out;               /* count up */
+    const struct process *process;  /* of the last one that came in, */
+    struct addrtree_spot last_spot; /* and its place: accesses of a burst are mostly near one another */
     struct {
         struct event event;
         struct addrtree_spot spot;
@@ -63,12 +65,15 @@ void ahead_feed(struct ahead *ahead)
     if (event->kind != EVENT_ALLOC && event->kind != EVENT_FREE && event->kind != EVENT_SAMPLE) {
         drain(ahead, 0); /* its texts are good only now; and it may change which process a pid is */
         flow_feed(flow, event);
+        ahead->process = NULL;
         return;
     }
     ahead->in++;
     const struct process *process = live_process_of(flow, event->pid, event->time);
     ahead->waiting[at].process = process;
-    ahead->waiting[at].spot = addrtree_seek(&process->heap, address_of(event));
+    struct addrtree_spot near = ahead->process == process ? ahead->last_spot : ADDRTREE_NOWHERE;
+    ahead->last_spot = ahead->waiting[at].spot = addrtree_seek_near(&process->heap, near, address_of(event));
+    ahead->process = process;
     if (ahead->in - ahead->out > HALFWAY)
         ask_for_record(ahead, (ahead->in - 1 - HALFWAY) % QUEUE);
 }

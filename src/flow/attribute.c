@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static uint32_t heap_at(struct flow *flow, const struct process *process, uint64_t addr)
+static uint32_t heap_at(struct flow *flow, const struct process *process, struct addrtree_spot spot, uint64_t addr)
 {
     uint64_t key;
     uint32_t value;
-    if (!addrtree_floor(&process->heap, addr, &key, &value))
+    if (!addrtree_floor_near(&process->heap, spot, addr, &key, &value))
         return FLOW_NONE;
     return addr - key < pool_at(&flow->records, value)->size ? value : FLOW_NONE;
 }
@@ -144,7 +144,7 @@ static enum reason reason_at(const struct process *process, uint64_t addr)
     return REASON_NO_MAP;
 }
 
-static uint32_t find(struct flow *flow, struct process *process, uint64_t addr)
+static uint32_t find(struct flow *flow, struct process *process, struct addrtree_spot spot, uint64_t addr)
 {
     uint64_t low;
     uint32_t record;
@@ -155,7 +155,7 @@ static uint32_t find(struct flow *flow, struct process *process, uint64_t addr)
         return record;
     struct stack_range *stack = stack_range_at(flow, process, addr, &low);
     uint32_t map = map_at(flow, process, addr);
-    record = heap_at(flow, process, addr);
+    record = heap_at(flow, process, spot, addr);
     if (record == FLOW_NONE && map != FLOW_NONE && !(pool_at(&flow->records, map)->flags & RECORD_LEFTOVER))
         record = map;
     if (record != FLOW_NONE)
@@ -172,9 +172,10 @@ static uint32_t find(struct flow *flow, struct process *process, uint64_t addr)
     return stack ? stack_record(flow, stack, low) : map;
 }
 
-uint32_t live_attribute(struct flow *flow, struct process *process, uint64_t addr, enum reason *reason)
+uint32_t live_attribute(struct flow *flow, struct process *process, struct addrtree_spot spot, uint64_t addr,
+                        enum reason *reason)
 {
-    uint32_t record = find(flow, process, addr);
+    uint32_t record = find(flow, process, spot, addr);
     if (record == FLOW_NONE) {
         *reason = reason_at(process, addr);
         return FLOW_NONE;

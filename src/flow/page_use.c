@@ -17,11 +17,11 @@ static uint32_t record_of(struct flow *flow, struct process *process, const stru
                           enum reason *reason)
 {
     uint64_t last = page->size ? page->size - 1 : 0;
-    uint32_t middle = live_attribute(flow, process, page->page + page->size / 2, reason);
-    uint32_t start = live_attribute(flow, process, page->page, reason);
+    uint32_t middle = live_attribute(flow, process, ADDRTREE_NOWHERE, page->page + page->size / 2, reason);
+    uint32_t start = live_attribute(flow, process, ADDRTREE_NOWHERE, page->page, reason);
     if (start == middle && start != FLOW_NONE)
         return start;
-    uint32_t end = live_attribute(flow, process, page->page + last, reason);
+    uint32_t end = live_attribute(flow, process, ADDRTREE_NOWHERE, page->page + last, reason);
     if (start == end && start != FLOW_NONE)
         return start;
     return middle != FLOW_NONE ? middle : start != FLOW_NONE ? start : end;

@@ -79,10 +79,15 @@ uint32_t live_thread_of(struct flow *flow, struct process *process, uint32_t tid
 
 uint32_t live_thread_at(const struct flow *flow, uint32_t pid, uint32_t tid, uint64_t time)
 {
-    uint64_t *place = map64_find(&flow->thread_of_tid, thread_key(pid, tid));
-    if (!place)
-        return FLOW_NONE;
-    uint32_t index = (uint32_t)*place;
+    /* What is kept there of a thread is its latest life, as in the map. */
+    uint32_t index = flow->last_threads[tid % LAST_THREADS];
+    const struct flow_thread *thread = index < flow->threads.count ? &flow->threads.items[index] : NULL;
+    if (!thread || thread->tid != tid || thread->pid != pid) {
+        uint64_t *place = map64_find(&flow->thread_of_tid, thread_key(pid, tid));
+        if (!place)
+            return FLOW_NONE;
+        index = (uint32_t)*place;
+    }
     while (flow->threads.items[index].born > time && flow->thread_before.items[index] != FLOW_NONE)
         index = flow->thread_before.items[index];
     return index;

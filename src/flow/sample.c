@@ -7,11 +7,6 @@
  * though not always which other one did. */
 #include "flow/state.h"
 
-bool live_sample_remote(const struct mark *mark)
-{
-    return mark->home == HOME_ELSEWHERE || (mark->home >= 0 && mark->from >= 0 && mark->home != mark->from);
-}
-
 static void totals_home(struct flow_totals *totals, bool remote)
 {
     totals->home_known++;
@@ -171,7 +166,7 @@ void live_sample_add(struct flow *flow, struct process *process, const struct ev
         return;
     enum reason reason = REASON_NO_MAP;
     live_thread_of(flow, process, event->tid, event->time);
-    uint32_t object = live_attribute(flow, process, event->sample.addr, &reason);
+    uint32_t object = live_attribute(flow, process, flow->spot, event->sample.addr, &reason);
     live_sample_put(flow, process, event, object, reason);
 }
 

@@ -310,10 +310,14 @@ void live_pools_drop(struct pool_table *table);
 
 /* attribute.c: the record at an address now, or FLOW_NONE with a reason. */
 uint32_t live_named_at(struct flow *flow, const struct addrtree *tree, uint64_t addr); /* of statics, or sections */
-uint32_t live_attribute(struct flow *flow, struct process *process, uint64_t addr, enum reason *reason);
+uint32_t live_attribute(struct flow *flow, struct process *process, struct addrtree_spot spot, uint64_t addr,
+                        enum reason *reason);
 
 /* sample.c: samples, and where pages lie */
-bool live_sample_remote(const struct mark *mark);
+static inline bool live_sample_remote(const struct mark *mark)
+{
+    return mark->home == HOME_ELSEWHERE || (mark->home >= 0 && mark->from >= 0 && mark->home != mark->from);
+}
 void live_sample_add(struct flow *flow, struct process *process, const struct event *event);
 void live_sample_put(struct flow *flow, struct process *process, const struct event *event, uint32_t object,
                      enum reason reason); /* with its object, or FLOW_NONE and why */

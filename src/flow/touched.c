@@ -69,7 +69,7 @@ void live_touched_moved(struct flow *flow, struct process *process, uint64_t pag
             ++*map64_insert(&flow->moved, own, NULL);
     }
     enum reason reason;
-    uint32_t record = found ? FLOW_NONE : live_attribute(flow, process, page, &reason);
+    uint32_t record = found ? FLOW_NONE : live_attribute(flow, process, ADDRTREE_NOWHERE, page, &reason);
     if (record != FLOW_NONE && pool_at(&flow->records, record)->tally != FLOW_NONE)
         ++*map64_insert(&flow->moved, record, NULL);
 }
