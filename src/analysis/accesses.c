@@ -66,7 +66,8 @@ struct accesses *accesses_load(const struct flow *flow, struct error *err)
     struct accesses *accesses = mem_zalloc(sizeof *accesses);
     accesses->flow = flow;
     accesses->node_count = flow_topology(flow)->node_count;
-    array_reserve(&accesses->items, flow_totals(flow).samples);
+    accesses->items.capacity = flow_totals(flow).samples + 1;
+    accesses->items.items = mem_alloc_spread(accesses->items.capacity * sizeof *accesses->items.items);
     if (flow_each_access(flow, load_one, accesses, err) < 0) {
         accesses_free(accesses);
         return NULL;

@@ -25,48 +25,76 @@ struct place { /* of an access: its address, with the process in the bits that n
     uint32_t index;
 };
 
-/* One pass of a radix sort: stable, by one digit of the key. False when all keys have the same digit. */
-static bool sort_by_digit(const struct place *from, struct place *to, size_t count, unsigned shift)
+struct look { /* what is counted of an access; in order of the key they are read one after the other, again and again */
+    uint64_t key;
+    uint32_t object, thread, latency;
+    int16_t from;
+    uint8_t flags;
+};
+
+/* One pass of a radix sort: stable, by one digit of the key. */
+static void sort_by_digit(const struct place *from, struct place *to, size_t count, unsigned shift)
 {
     size_t starts[DIGITS] = {0}, sum = 0;
     for (size_t i = 0; i < count; i++)
         starts[from[i].key >> shift & (DIGITS - 1)]++;
     for (unsigned i = 0; i < DIGITS; i++) {
-        if (starts[i] == count)
-            return false;
         size_t own = starts[i];
         starts[i] = sum;
         sum += own;
     }
     for (size_t i = 0; i < count; i++)
         to[starts[from[i].key >> shift & (DIGITS - 1)]++] = from[i];
-    return true;
 }
 
-/* Accesses that have an object, in order of process and address. The caller frees it. */
-static struct place *in_order(const struct accesses *accesses, size_t *count)
+static struct place *sorted_places(const struct accesses *accesses, size_t *count)
 {
     enum { ADDRESS_BITS = 48 };
     const struct flow *flow = accesses->flow;
-    struct place *places = mem_alloc((accesses->items.count + 1) * sizeof *places);
-    struct place *other = mem_alloc((accesses->items.count + 1) * sizeof *other);
+    struct place *places = mem_alloc_spread((accesses->items.count + 1) * sizeof *places);
+    struct place *other = mem_alloc_spread((accesses->items.count + 1) * sizeof *other);
+    uint64_t differ = 0; /* bits that are not the same in all keys */
     *count = 0;
     for (size_t i = 0; i < accesses->items.count; i++) {
         const struct one_access *access = &accesses->items.items[i];
         if (access->thread == FLOW_NONE)
             continue;
         uint64_t process = flow_thread(flow, access->thread)->process;
-        places[(*count)++] = (struct place){access->addr ^ process << ADDRESS_BITS, (uint32_t)i};
+        places[*count] = (struct place){access->addr ^ process << ADDRESS_BITS, (uint32_t)i};
+        differ |= places[*count].key ^ places[0].key;
+        (*count)++;
     }
     for (unsigned shift = 0; shift < 64; shift += DIGIT_BITS) {
-        if (!sort_by_digit(places, other, *count, shift))
+        if ((differ >> shift & (DIGITS - 1)) == 0)
             continue;
+        sort_by_digit(places, other, *count, shift);
         struct place *sorted = other;
         other = places;
         places = sorted;
     }
     free(other);
     return places;
+}
+
+/* Accesses whose thread is known, in order of process and address. The caller frees it. */
+static struct look *in_order(const struct accesses *accesses, size_t *count)
+{
+    enum { AHEAD = 16 };
+    struct place *places = sorted_places(accesses, count);
+    struct look *looks = mem_alloc_spread((*count + 1) * sizeof *looks);
+    for (size_t i = 0; i < *count; i++) {
+        if (i + AHEAD < *count)
+            __builtin_prefetch(&accesses->items.items[places[i + AHEAD].index]);
+        const struct one_access *access = &accesses->items.items[places[i].index];
+        looks[i] = (struct look){.key = places[i].key,
+                                 .object = access->object,
+                                 .thread = access->thread,
+                                 .latency = access->latency,
+                                 .from = access->from,
+                                 .flags = access->flags};
+    }
+    free(places);
+    return looks;
 }
 
 struct piece { /* what is known of one so far */
@@ -77,15 +105,15 @@ struct piece { /* what is known of one so far */
 
 static const struct piece no_piece = {.thread = FLOW_NONE, .node = -1};
 
-static void piece_see(struct piece *piece, const struct one_access *access)
+static void piece_see(struct piece *piece, uint32_t thread, int16_t from, uint8_t flags)
 {
-    piece->shared |= piece->thread != FLOW_NONE && piece->thread != access->thread;
-    piece->cross |= piece->node >= 0 && access->from >= 0 && piece->node != access->from;
-    piece->written |= access->flags & ACCESS_WRITE;
+    piece->shared |= piece->thread != FLOW_NONE && piece->thread != thread;
+    piece->cross |= piece->node >= 0 && from >= 0 && piece->node != from;
+    piece->written |= flags & ACCESS_WRITE;
     if (piece->thread == FLOW_NONE)
-        piece->thread = access->thread;
+        piece->thread = thread;
     if (piece->node < 0)
-        piece->node = access->from;
+        piece->node = from;
 }
 
 /* A thread that moves from node to node shares nothing with anyone. */
@@ -94,12 +122,13 @@ static enum sharing_class piece_class(const struct piece *piece)
     return !piece->shared ? CLASS_PRIVATE : piece->cross ? CLASS_CROSS_NODE : CLASS_SAME_NODE;
 }
 
-static void count_access(struct sharing_grain_totals *totals, const struct piece *piece,
-                         const struct one_access *access)
+/* Accesses to a piece. */
+static void count_tally(struct sharing_grain_totals *totals, const struct piece *piece,
+                        const struct access_tally *tally)
 {
-    tally_add(&totals->classes[piece_class(piece)], access);
+    tally_join(&totals->classes[piece_class(piece)], tally);
     if (piece->shared && piece->written)
-        tally_add(&totals->written, access);
+        tally_join(&totals->written, tally);
 }
 
 static void count_piece(struct sharing_grain_totals *totals, const struct piece *piece)
@@ -108,82 +137,78 @@ static void count_piece(struct sharing_grain_totals *totals, const struct piece 
     totals->written_pieces += piece->shared && piece->written;
 }
 
-static const struct one_access *access_at(const struct sharing *sharing, const struct place *place)
+static struct sharing_row *row_of(struct sharing *sharing, uint32_t object)
 {
-    return &sharing->accesses->items.items[place->index];
+    const struct accesses *accesses = sharing->accesses;
+    return object < accesses->object_count ? &sharing->rows.items[accesses->thing_of[object]] : NULL;
 }
 
-static struct sharing_row *row_of(struct sharing *sharing, const struct one_access *access)
-{
-    uint32_t thing = access_thing(sharing->accesses, access);
-    return thing != FLOW_NONE ? &sharing->rows.items[thing] : NULL;
-}
-
-/* A stretch of places is one piece: all see it, then each counts by what it is. */
-static void count_stretch(struct sharing *sharing, const struct place *from, const struct place *to,
+/* A stretch of looks is one piece: all see it, then they count by what it is, those of a row together. */
+static void count_stretch(struct sharing *sharing, const struct look *from, const struct look *to,
                           enum sharing_grain grain)
 {
     struct piece piece = no_piece;
-    const struct sharing_row *last = NULL;
-    for (const struct place *at = from; at < to; at++)
-        piece_see(&piece, access_at(sharing, at));
+    for (const struct look *at = from; at < to; at++)
+        piece_see(&piece, at->thread, at->from, at->flags);
     count_piece(&sharing->grains[grain], &piece);
-    for (const struct place *at = from; at < to; at++) {
-        const struct one_access *access = access_at(sharing, at);
-        struct sharing_row *row = row_of(sharing, access);
-        count_access(&sharing->grains[grain], &piece, access);
-        if (row)
-            count_access(&row->grains[grain], &piece, access);
-        if (row && row != last)
-            count_piece(&row->grains[grain], &piece);
-        last = row;
+    while (from < to) {
+        struct sharing_row *row = row_of(sharing, from->object);
+        struct access_tally tally = {0};
+        uint32_t object = from->object;
+        for (; from < to && (from->object == object || row_of(sharing, from->object) == row); from++) {
+            tally.latency += from->latency;
+            tally.timed += from->flags & ACCESS_TIMED;
+            tally.accesses++;
+        }
+        count_tally(&sharing->grains[grain], &piece, &tally);
+        if (!row)
+            continue;
+        count_tally(&row->grains[grain], &piece, &tally);
+        count_piece(&row->grains[grain], &piece);
     }
 }
 
-static int by_object(const void *left, const void *right, void *context)
+static int by_object(const void *left, const void *right)
 {
-    const struct sharing *sharing = context;
-    uint32_t a = access_at(sharing, left)->object, b = access_at(sharing, right)->object;
+    uint32_t a = ((const struct look *)left)->object, b = ((const struct look *)right)->object;
     return a < b ? -1 : a > b;
 }
 
 /* At one address one object after the other may have lived. */
-static void count_address(struct sharing *sharing, struct place *from, struct place *to)
+static void count_address(struct sharing *sharing, struct look *from, struct look *to)
 {
-    uint32_t object = access_at(sharing, from)->object;
     bool several = false;
-    for (const struct place *at = from; at < to && !several; at++)
-        several = access_at(sharing, at)->object != object;
+    for (const struct look *at = from; at < to && !several; at++)
+        several = at->object != from->object;
     if (several)
-        qsort_r(from, (size_t)(to - from), sizeof *from, by_object, sharing);
+        qsort(from, (size_t)(to - from), sizeof *from, by_object);
     while (from < to) {
-        struct place *end = from + 1;
-        object = access_at(sharing, from)->object;
-        while (end < to && access_at(sharing, end)->object == object)
+        struct look *end = from + 1;
+        while (end < to && end->object == from->object)
             end++;
         count_stretch(sharing, from, end, GRAIN_ADDRESS);
         from = end;
     }
 }
 
-static struct place *stretch_end(struct place *from, struct place *to, unsigned shift)
+static struct look *stretch_end(struct look *from, struct look *to, unsigned shift)
 {
-    struct place *at = from + 1;
+    struct look *at = from + 1;
     while (at < to && at->key >> shift == from->key >> shift)
         at++;
     return at;
 }
 
-static void count_places(struct sharing *sharing, struct place *from, struct place *to)
+static void count_looks(struct sharing *sharing, struct look *from, struct look *to)
 {
-    for (struct place *page = from; page < to;) {
-        struct place *page_end = stretch_end(page, to, PAGE_SHIFT);
+    for (struct look *page = from; page < to;) {
+        struct look *page_end = stretch_end(page, to, PAGE_SHIFT);
         count_stretch(sharing, page, page_end, GRAIN_PAGE);
-        for (struct place *line = page; line < page_end;) {
-            struct place *line_end = stretch_end(line, page_end, LINE_SHIFT);
+        for (struct look *line = page; line < page_end;) {
+            struct look *line_end = stretch_end(line, page_end, LINE_SHIFT);
             count_stretch(sharing, line, line_end, GRAIN_LINE);
-            for (struct place *at = line; at < line_end;) {
-                struct place *end = stretch_end(at, line_end, 0);
+            for (struct look *at = line; at < line_end;) {
+                struct look *end = stretch_end(at, line_end, 0);
                 count_address(sharing, at, end);
                 at = end;
             }
@@ -197,25 +222,29 @@ static void count_places(struct sharing *sharing, struct place *from, struct pla
 static void count_objects(struct sharing *sharing)
 {
     const struct accesses *accesses = sharing->accesses;
-    struct piece *pieces = mem_alloc((accesses->object_count + 1ul) * sizeof *pieces);
+    struct counted {
+        struct piece piece;
+        struct access_tally tally;
+    } *objects = mem_alloc((accesses->object_count + 1ul) * sizeof *objects);
     for (uint32_t i = 0; i < accesses->object_count; i++)
-        pieces[i] = no_piece;
-    array_each (&accesses->items, const struct one_access, access)
-        if (access->object < accesses->object_count && access->thread != FLOW_NONE)
-            piece_see(&pieces[access->object], access);
+        objects[i] = (struct counted){.piece = no_piece};
     array_each (&accesses->items, const struct one_access, access) {
         if (access->object >= accesses->object_count || access->thread == FLOW_NONE)
             continue;
-        count_access(&sharing->grains[GRAIN_OBJECT], &pieces[access->object], access);
-        count_access(&row_of(sharing, access)->grains[GRAIN_OBJECT], &pieces[access->object], access);
+        piece_see(&objects[access->object].piece, access->thread, access->from, access->flags);
+        tally_add(&objects[access->object].tally, access);
     }
     for (uint32_t i = 0; i < accesses->object_count; i++) {
-        if (pieces[i].thread == FLOW_NONE)
+        const struct counted *object = &objects[i];
+        struct sharing_grain_totals *of_row = &row_of(sharing, i)->grains[GRAIN_OBJECT];
+        if (object->piece.thread == FLOW_NONE)
             continue;
-        count_piece(&sharing->grains[GRAIN_OBJECT], &pieces[i]);
-        count_piece(&sharing->rows.items[accesses->thing_of[i]].grains[GRAIN_OBJECT], &pieces[i]);
+        count_tally(&sharing->grains[GRAIN_OBJECT], &object->piece, &object->tally);
+        count_tally(of_row, &object->piece, &object->tally);
+        count_piece(&sharing->grains[GRAIN_OBJECT], &object->piece);
+        count_piece(of_row, &object->piece);
     }
-    free(pieces);
+    free(objects);
 }
 
 static struct sharing_user *find_user(struct sharing *sharing, struct map64 *known, struct sharing_row *row,
@@ -258,7 +287,7 @@ static void count_users(struct sharing *sharing)
     uint32_t last_thread = FLOW_NONE;
     struct sharing_user *user = NULL;
     array_each (&accesses->items, const struct one_access, access) {
-        struct sharing_row *row = row_of(sharing, access);
+        struct sharing_row *row = row_of(sharing, access->object);
         if (!row || access->thread == FLOW_NONE)
             continue;
         if (row != last_row || access->thread != last_thread)
@@ -287,9 +316,9 @@ struct sharing *sharing_make(const struct accesses *accesses)
     array_reserve(&sharing->rows, accesses->things.count);
     for (uint32_t i = 0; i < accesses->things.count; i++)
         array_push(&sharing->rows, (struct sharing_row){.thing = i});
-    struct place *places = in_order(accesses, &count);
-    count_places(sharing, places, places + count);
-    free(places);
+    struct look *looks = in_order(accesses, &count);
+    count_looks(sharing, looks, looks + count);
+    free(looks);
     count_objects(sharing);
     count_users(sharing);
     return sharing;

@@ -24,15 +24,20 @@ void *mem_zalloc(size_t size)
     return checked(calloc(1, size), size);
 }
 
-void *mem_zalloc_spread(size_t size)
+void *mem_alloc_spread(size_t size)
 {
     enum { HUGE_PAGE = 2 << 20 };
     if (size < HUGE_PAGE)
-        return mem_zalloc(size);
+        return mem_alloc(size);
     size_t whole = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
     void *memory = checked(aligned_alloc(HUGE_PAGE, whole), whole);
     madvise(memory, whole, MADV_HUGEPAGE);
-    return memset(memory, 0, whole);
+    return memory;
+}
+
+void *mem_zalloc_spread(size_t size)
+{
+    return memset(mem_alloc_spread(size), 0, size);
 }
 
 void *mem_resize(void *old, size_t size)

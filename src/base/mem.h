@@ -10,6 +10,7 @@
 void *mem_alloc(size_t size);         /* uninitialised */
 void *mem_zalloc(size_t size);        /* zeroed */
 void *mem_zalloc_spread(size_t size); /* zeroed; for tables that are read all over: on huge pages where there are any */
+void *mem_alloc_spread(size_t size);  /* likewise, uninitialised: for what will be filled to its end */
 void *mem_resize(void *old, size_t size);
 char *mem_strdup(const char *text);
 char *mem_format(const char *format, ...) __attribute__((format(printf, 1, 2))); /* caller frees */

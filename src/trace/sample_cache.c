@@ -20,6 +20,7 @@ struct slot {
     uint32_t block; /* number in the cache's list; UINT32_MAX: none */
     uint64_t used;
     struct kept_sample *samples;
+    size_t room; /* for that many: blocks are about alike, so their memory is used again */
 };
 
 struct sample_cache {
@@ -108,13 +109,16 @@ static bool load(struct sample_cache *cache, struct slot *slot, uint32_t number)
     struct block_run *runs = mem_zalloc((header->runs + 1) * sizeof *runs);
     bool good = trace_read_at(cache->fd, from->payload, packed, header->packed_bytes) &&
                 block_unpack(header, packed, raw) && block_find_runs(header, raw, runs);
-    free(slot->samples);
-    slot->samples = NULL;
     slot->block = UINT32_MAX;
     /* A sample takes at least one byte, so the count is bounded by what was really read. */
     if (good && header->count <= header->raw_bytes) {
         uint64_t *frames = cache->kind == EVENT_PAGE ? mem_alloc(TRACE_MAX_FRAMES * sizeof *frames) : NULL;
-        slot->samples = mem_alloc((size_t)header->count * cache->accesses * sizeof *slot->samples);
+        size_t wanted = (size_t)header->count * cache->accesses;
+        if (wanted > slot->room) {
+            free(slot->samples);
+            slot->samples = mem_alloc(wanted * sizeof *slot->samples);
+            slot->room = wanted;
+        }
         good = decode_runs(from, runs, slot->samples, frames);
         free(frames);
     } else {
