@@ -166,11 +166,11 @@ static void words_of_balance(void **state)
         uint32_t slow, fast, others; /* of the first thread; slow ones of each other */
         bool unbalanced, too_few;
         const char *words;
-    } rows[] = {
-        {7, 50, 0, false, true, "Too few to judge: the thread with the most makes 7 slow accesses, and it takes 8"},
-        {8, 50, 0, true, false, "Unbalanced: "},
-        {8, 80, 0, false, false, "Uneven, but of little weight: of the accesses of thread 101"},
-        {2, 50, 2, false, false, "Balanced: "}};
+    } rows[] = {{127, 900, 0, false, true,
+                 "Too few to judge: the thread with the most makes 127 slow accesses, and it takes 128"},
+                {128, 900, 0, true, false, "Unbalanced: thread 101 makes 128 slow accesses"},
+                {128, 1200, 0, false, false, "Uneven, but of little weight: of the accesses of thread 101"},
+                {32, 900, 32, false, false, "Balanced: "}};
     (void)state;
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         struct feeding f = machine_begin(WORKERS);

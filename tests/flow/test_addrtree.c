@@ -29,6 +29,7 @@ static void agrees(const struct addrtree *tree, const struct model *model)
     for (unsigned i = 0; i < SPACE; i++)
         count += model->there[i];
     assert_int_equal(tree->count, count);
+    struct addrtree_spot spot = ADDRTREE_NOWHERE;
     for (unsigned probe = 0; probe < SPACE; probe += 1 + (unsigned)chance(7)) {
         int floor = (int)probe, ceiling = (int)probe;
         while (floor >= 0 && !model->there[floor])
@@ -42,6 +43,12 @@ static void agrees(const struct addrtree *tree, const struct model *model)
             assert_int_equal(key, floor * 16);
             assert_int_equal(value, model->value[floor]);
         }
+        /* with the spot of an earlier probe, which may be another's, as with its own */
+        for (unsigned i = 0; i < 2; i++) {
+            assert_int_equal(addrtree_floor_near(tree, spot, probe * 16 + 15, &key, &value), floor >= 0);
+            assert_true(floor < 0 || (key == (uint64_t)floor * 16 && value == model->value[floor]));
+            spot = addrtree_seek_near(tree, spot, probe * 16 + 15);
+        }
         assert_int_equal(addrtree_ceiling(tree, probe * 16, &key, &value), ceiling < SPACE);
         if (ceiling < SPACE) {
             assert_int_equal(key, ceiling * 16);
@@ -52,11 +59,15 @@ static void agrees(const struct addrtree *tree, const struct model *model)
 
 static void change(struct addrtree *tree, struct model *model, unsigned steps, unsigned removals)
 {
+    struct addrtree_spot last = ADDRTREE_NOWHERE;
+    unsigned at = 0;
     for (unsigned i = 0; i < steps; i++) {
-        unsigned at = (unsigned)chance(SPACE);
+        at = (unsigned)(chance(2) ? chance(SPACE) : (at + chance(9)) % SPACE);
+        last = addrtree_seek_near(tree, last, at * 16);
+        struct addrtree_spot spot = chance(2) ? last : ADDRTREE_NOWHERE;
         uint32_t old = 0;
         if (chance(100) < removals) {
-            assert_int_equal(addrtree_remove(tree, ADDRTREE_NOWHERE, at * 16, &old), model->there[at]);
+            assert_int_equal(addrtree_remove(tree, spot, at * 16, &old), model->there[at]);
             if (model->there[at])
                 assert_int_equal(old, model->value[at]);
             model->there[at] = false;
@@ -64,7 +75,7 @@ static void change(struct addrtree *tree, struct model *model, unsigned steps, u
         }
         struct addrtree_around around;
         uint32_t value = (uint32_t)chance(1000000);
-        assert_int_equal(addrtree_put(tree, ADDRTREE_NOWHERE, at * 16, value, 8, &old, &around), !model->there[at]);
+        assert_int_equal(addrtree_put(tree, spot, at * 16, value, 8, &old, &around), !model->there[at]);
         if (model->there[at])
             assert_int_equal(old, model->value[at]);
         model->there[at] = true;
