@@ -9,7 +9,7 @@
 enum { SLICES_MOST = 32, BURSTS_A_SLICE = 8, FRAMES = 8 };
 
 const struct balance_bounds balance_bounds = {
-    .counted = 0.1, .variation = 0.75, .remote = 0.1, .heavy = 0.34, .bursts = 8};
+    .counted = 0.1, .variation = 0.75, .remote = 0.1, .waited = 0.3, .heavy = 0.34, .bursts = 8};
 
 static bool is_remote(const struct balance *balance, const struct one_access *access)
 {
@@ -83,13 +83,12 @@ static void count(struct balance *balance)
         if (!is_counted(balance, access))
             continue;
         struct balance_thread *row = &balance->threads.items[access->thread];
-        bool first = access->flags & ACCESS_FIRST, barrier = at_barrier(flow, &barriers, access);
+        bool first = access->flags & ACCESS_FIRST;
         tally_add(&row->all, access);
         if (is_remote(balance, access))
             tally_add(&row->remote, access);
         row->bursts += first;
-        row->spun_bursts += first && barrier;
-        row->at_barrier |= barrier;
+        row->spun_bursts += first && at_barrier(flow, &barriers, access);
     }
     map64_free(&barriers);
 }
@@ -107,6 +106,20 @@ static void choose_threads(struct balance *balance)
         balance->threads.items[kept++] = *row;
     }
     balance->threads.count = kept;
+}
+
+/* Threads meet at the barriers of their process. A burst or two may be of one that is there only for all to begin together. */
+static void find_barriers(struct balance *balance)
+{
+    const struct flow *flow = balance->accesses->flow;
+    uint64_t *spun = mem_zalloc((flow_process_count(flow) + 1ul) * sizeof *spun);
+    array_each (&balance->threads, const struct balance_thread, row)
+        spun[flow_thread(flow, row->thread)->process] += row->spun_bursts;
+    array_each (&balance->threads, struct balance_thread, row) {
+        row->at_barrier = row->counted && spun[flow_thread(flow, row->thread)->process] >= balance_bounds.bursts;
+        balance->barriers |= row->at_barrier;
+    }
+    free(spun);
 }
 
 /* `remote` by place in balance->threads. */
@@ -146,66 +159,141 @@ static unsigned slices_of(const struct balance *balance)
     return most > SLICES_MOST ? SLICES_MOST : most < 1 ? 1 : (unsigned)most;
 }
 
-/* Slices of time that are alike belong to one phase: the same thread is critical, or none is. */
-static bool alike(const struct balance_spread *left, const struct balance_spread *right)
-{
-    bool uneven = left->variation >= balance_bounds.variation, other = right->variation >= balance_bounds.variation;
-    if ((left->remote == 0) != (right->remote == 0))
-        return false;
-    return uneven == other && (!uneven || left->critical == right->critical);
-}
-
-static void find_phases(struct balance *balance)
+/* `work` by place in balance->threads: bursts outside barriers. What each thread waits, in bursts, is added to `waited`,
+ * likewise by place, which may be NULL. */
+static struct balance_wait wait_of(const struct balance *balance, const uint64_t *work, uint64_t *waited)
 {
     const struct flow *flow = balance->accesses->flow;
-    size_t width = balance->threads.count;
-    unsigned slices = slices_of(balance);
-    uint64_t start = flow_start(flow), length = flow_end(flow) - start + 1, began = start;
-    uint64_t *counts = mem_zalloc((slices + 1ul) * width * sizeof *counts + 8);
+    struct balance_wait wait = {.last = FLOW_NONE};
+    uint64_t *longest = mem_zalloc((flow_process_count(flow) + 1ul) * sizeof *longest), most = 0;
+    uint32_t others = 0;
+    for (size_t i = 0; i < balance->threads.count; i++) {
+        const struct balance_thread *row = &balance->threads.items[i];
+        uint64_t *own = &longest[flow_thread(flow, row->thread)->process];
+        if (row->at_barrier && work[i] > *own)
+            *own = work[i];
+        if (row->at_barrier && work[i] > most) {
+            most = work[i];
+            wait.last = row->thread;
+        }
+    }
+    for (size_t i = 0; i < balance->threads.count; i++) {
+        const struct balance_thread *row = &balance->threads.items[i];
+        uint64_t own = longest[flow_thread(flow, row->thread)->process];
+        if (!row->at_barrier || own == 0)
+            continue;
+        others += row->thread != wait.last;
+        wait.share += 1 - (double)work[i] / (double)own;
+        if (waited)
+            waited[i] += own - work[i];
+    }
+    wait.share = others ? wait.share / others : 0;
+    free(longest);
+    return wait;
+}
+
+static bool wait_alike(const struct balance_wait *left, const struct balance_wait *right)
+{
+    return left->share < balance_bounds.waited || right->share < balance_bounds.waited || left->last == right->last;
+}
+
+/* Slices of time that are alike belong to one phase: the same thread is critical, or none is; and the same is waited for. */
+static bool alike(const struct balance_phase *left, const struct balance_phase *right)
+{
+    const struct balance_spread *one = &left->spread, *next = &right->spread;
+    bool uneven = one->variation >= balance_bounds.variation, other = next->variation >= balance_bounds.variation;
+    if ((one->remote == 0) != (next->remote == 0))
+        return false;
+    return uneven == other && (!uneven || one->critical == next->critical) && wait_alike(&left->wait, &right->wait);
+}
+
+struct slices { /* of the run: for each one number by place in balance->threads, and one slice more that stays empty */
+    unsigned count;
+    size_t width;
+    uint64_t *remote, *work;
+};
+
+static void count_slices(const struct balance *balance, uint64_t start, uint64_t length, struct slices *slices)
+{
+    const struct flow *flow = balance->accesses->flow;
+    struct map64 barriers = {0};
     uint32_t *place_of = mem_zalloc((flow_thread_count(flow) + 1) * sizeof *place_of);
-    for (uint32_t i = 0; i < width; i++)
+    for (uint32_t i = 0; i < slices->width; i++)
         place_of[balance->threads.items[i].thread] = i;
     array_each (&balance->accesses->items, const struct one_access, access) {
-        if (!is_counted(balance, access) || !is_remote(balance, access))
+        bool first = access->flags & ACCESS_FIRST, remote = is_remote(balance, access);
+        if (!is_counted(balance, access) || (!remote && !(first && balance->barriers)))
             continue;
-        uint64_t slice = access->time > start ? (access->time - start) * slices / length : 0;
-        counts[(slice < slices ? slice : slices - 1) * width + place_of[access->thread]]++;
-    }
-    for (unsigned i = 0; i < slices; i++) {
-        uint64_t *own = counts + i * width;
-        struct balance_spread spread = spread_of(balance, own);
-        struct balance_spread next = spread_of(balance, own + width);
-        if (i + 1 < slices && alike(&spread, &next)) {
-            for (size_t k = 0; k < width; k++)
-                own[width + k] += own[k];
-            continue;
-        }
-        array_push(&balance->phases,
-                   (struct balance_phase){.start = began, .end = start + length * (i + 1) / slices, .spread = spread});
-        began = start + length * (i + 1) / slices;
+        uint64_t slice = access->time > start ? (access->time - start) * slices->count / length : 0;
+        size_t at = (slice < slices->count ? slice : slices->count - 1) * slices->width + place_of[access->thread];
+        slices->remote[at] += remote;
+        slices->work[at] += first && balance->barriers && !at_barrier(flow, &barriers, access);
     }
     free(place_of);
-    free(counts);
+    map64_free(&barriers);
 }
 
-static void find_waits(struct balance *balance)
+static struct balance_phase phase_of(const struct balance *balance, const struct slices *slices, unsigned slice)
+{
+    return (struct balance_phase){.spread = spread_of(balance, slices->remote + slice * slices->width),
+                                  .wait = wait_of(balance, slices->work + slice * slices->width, NULL)};
+}
+
+static void find_phases(struct balance *balance, uint64_t *waited)
 {
     const struct flow *flow = balance->accesses->flow;
-    const struct trace_session *session = flow_session(flow);
-    double period = session ? (double)trace_session_number(session, "period_ns", 0) : 0;
-    uint64_t most = 0;
+    struct slices slices = {.count = slices_of(balance), .width = balance->threads.count};
+    size_t size = (slices.count + 1ul) * slices.width * sizeof *slices.work + 8;
+    uint64_t start = flow_start(flow), length = flow_end(flow) - start + 1, began = start;
+    slices.remote = mem_zalloc(size);
+    slices.work = mem_zalloc(size);
+    count_slices(balance, start, length, &slices);
+    for (unsigned i = 0; i < slices.count; i++) {
+        struct balance_phase phase = phase_of(balance, &slices, i), next = phase_of(balance, &slices, i + 1);
+        if (i + 1 < slices.count && alike(&phase, &next)) {
+            for (size_t k = i * slices.width; k < (i + 1) * slices.width; k++) {
+                slices.remote[k + slices.width] += slices.remote[k];
+                slices.work[k + slices.width] += slices.work[k];
+            }
+            continue;
+        }
+        phase.start = began;
+        phase.end = began = start + length * (i + 1) / slices.count;
+        wait_of(balance, slices.work + i * slices.width, waited);
+        array_push(&balance->phases, phase);
+    }
+    free(slices.remote);
+    free(slices.work);
+}
+
+/* Of all of the run, by what was waited in its phases. */
+static void find_waits(struct balance *balance, const uint64_t *waited)
+{
+    const struct flow *flow = balance->accesses->flow;
+    uint64_t most = 0, worked = 0;
+    uint32_t meeting = 0;
+    balance->wait.last = FLOW_NONE;
     array_each (&balance->threads, const struct balance_thread, row)
         most = row->bursts > most ? row->bursts : most;
     array_each (&balance->threads, struct balance_thread, row) {
         const struct flow_thread *thread = flow_thread(flow, row->thread);
-        uint64_t died = thread->died < flow_end(flow) ? thread->died : flow_end(flow);
-        double lived = died > thread->born ? (double)(died - thread->born) : 0;
+        uint64_t end = balance->end < flow_end(flow) ? balance->end : flow_end(flow);
+        uint64_t died = thread->died < end ? thread->died : end;
+        uint64_t born = thread->born > balance->start ? thread->born : balance->start;
+        uint64_t work = row->bursts - row->spun_bursts, lost = waited[row - balance->threads.items];
         row->ran = most ? (double)row->bursts / (double)most : 0;
-        if (!row->at_barrier)
+        if (!row->at_barrier || lost + work == 0)
             continue;
-        balance->barriers = true;
-        row->waited_s = ((1 - row->ran) * lived + period * (double)row->spun_bursts) * 1e-9;
+        row->waited = (double)lost / (double)(lost + work);
+        row->waited_s = died > born ? row->waited * (double)(died - born) * 1e-9 : 0;
+        balance->wait.share += row->waited;
+        meeting++;
+        if (work > worked) {
+            worked = work;
+            balance->wait.last = row->thread;
+        }
     }
+    balance->wait.share = meeting > 1 ? balance->wait.share / (meeting - 1) : 0;
 }
 
 static const struct balance_thread *row_of(const struct balance *balance, uint32_t thread)
@@ -281,13 +369,16 @@ struct balance *balance_make(const struct accesses *accesses, uint32_t threshold
     find_together(balance);
     count(balance);
     choose_threads(balance);
+    find_barriers(balance);
     uint64_t *remote = mem_alloc((balance->threads.count + 1) * sizeof *remote);
     for (size_t i = 0; i < balance->threads.count; i++)
         remote[i] = balance->threads.items[i].remote.accesses;
     balance->spread = spread_of(balance, remote);
     free(remote);
-    find_phases(balance);
-    find_waits(balance);
+    uint64_t *waited = mem_zalloc((balance->threads.count + 1) * sizeof *waited);
+    find_phases(balance, waited);
+    find_waits(balance, waited);
+    free(waited);
     judge(balance);
     return balance;
 }

@@ -18,6 +18,15 @@ struct balance_spread { /* of remote accesses over the counted threads */
     uint32_t critical;   /* thread, or FLOW_NONE when nothing is remote */
 };
 
+/* Waiting at barriers, where they are seen. Between two of them all wait for the one that works longest: what a thread works
+ * less than that one, it waits. Work is counted in bursts outside barriers, which come by CPU time: so it does not matter
+ * whether a thread waits in a loop or asleep, nor whether others use the CPUs too. Phases in which different
+ * threads are last are told apart; where that changes faster, more is waited than this. */
+struct balance_wait {
+    uint32_t last; /* the thread that works longest, or FLOW_NONE when no barrier is seen */
+    double share;  /* of their time that all but the last wait, on average */
+};
+
 struct balance_thread {
     uint32_t thread;
     int16_t node;
@@ -25,14 +34,16 @@ struct balance_thread {
     struct access_tally all, remote;
     uint64_t bursts;
     uint64_t spun_bursts; /* in a barrier, waiting in a loop */
-    bool at_barrier;      /* a barrier was seen on its call chains */
+    bool at_barrier;      /* counted, and barriers were seen on call chains of its process, in more than a few bursts */
     double ran;           /* its bursts by those of the busiest: what it did not sleep */
-    double waited_s;      /* where a barrier was seen: in its loop, and asleep while the busiest ran; else 0 */
+    double waited;        /* at_barrier: share of its time; else 0 */
+    double waited_s;      /* that share of the time it lived together with others */
 };
 
 struct balance_phase {
     uint64_t start, end;
     struct balance_spread spread;
+    struct balance_wait wait;
 };
 
 struct balance {
@@ -41,6 +52,7 @@ struct balance {
     uint64_t start, end;                     /* while at least two threads lived */
     array_of(struct balance_thread) threads; /* with accesses then, in order of creation */
     struct balance_spread spread;
+    struct balance_wait wait; /* of all of it */
     array_of(struct balance_phase) phases;
     bool barriers;
     bool unbalanced;
@@ -53,8 +65,9 @@ struct balance_bounds {
     double counted;   /* of the busiest thread's accesses */
     double variation; /* from which remote accesses are unevenly spread */
     double remote;    /* of the critical thread's accesses, at least */
+    double waited;    /* share from which slices of time belong to two phases when different threads are waited for */
     double heavy;     /* of the threads, those above the mean: more is no matter of a few threads, but of placement */
-    uint64_t bursts;  /* remote ones of the critical thread, at least */
+    uint64_t bursts;  /* remote ones of the critical thread, at least; and of a process in barriers */
 };
 extern const struct balance_bounds balance_bounds;
 

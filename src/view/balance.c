@@ -22,6 +22,17 @@ static void put_spread(struct json *json, const struct flow *flow, const struct 
         json_null(json, "critical_tid");
 }
 
+static void put_wait(struct json *json, const struct flow *flow, const struct balance_wait *wait)
+{
+    if (wait->last == FLOW_NONE) {
+        json_null(json, "last_tid");
+        json_null(json, "waited_share");
+        return;
+    }
+    json_number(json, "last_tid", flow_thread(flow, wait->last)->tid);
+    json_real(json, "waited_share", wait->share, 4);
+}
+
 static void put_thread(struct json *json, const struct flow *flow, const struct balance_thread *row)
 {
     const struct flow_thread *thread = flow_thread(flow, row->thread);
@@ -38,10 +49,13 @@ static void put_thread(struct json *json, const struct flow *flow, const struct 
     json_number(json, "remote", row->remote.accesses);
     put_tally(json, "remote_latency", &row->remote);
     json_real(json, "ran", row->ran, 4);
-    if (row->at_barrier)
+    if (row->at_barrier) {
         json_real(json, "waited_s", row->waited_s, 6);
-    else
+        json_real(json, "waited_share", row->waited, 4);
+    } else {
         json_null(json, "waited_s");
+        json_null(json, "waited_share");
+    }
     json_end(json);
 }
 
@@ -66,6 +80,7 @@ static int balance_json(const struct balance *balance, const struct view_options
     json_end(json);
     put_spread(json, flow, &balance->spread);
     json_bool(json, "barriers", balance->barriers);
+    put_wait(json, flow, &balance->wait);
     json_array(json, "phases");
     array_each (&balance->phases, const struct balance_phase, phase) {
         json_object(json, NULL);
@@ -73,6 +88,7 @@ static int balance_json(const struct balance *balance, const struct view_options
         json_real(json, "end_s", (double)(phase->end - flow_start(flow)) * 1e-9, 6);
         json_number(json, "remote", phase->spread.remote);
         put_spread(json, flow, &phase->spread);
+        put_wait(json, flow, &phase->wait);
         json_end(json);
     }
     json_end(json);
@@ -144,6 +160,10 @@ static void put_phases(const struct balance *balance, const struct view_options 
     table_column(table, "mean", TABLE_RIGHT);
     table_column(table, "deviation", TABLE_RIGHT);
     table_column(table, "variation", TABLE_RIGHT);
+    if (balance->barriers) {
+        table_column(table, "waited", TABLE_RIGHT);
+        table_column(table, "for", TABLE_LEFT | TABLE_OPTIONAL);
+    }
     table_column(table, "critical thread", TABLE_FLEX);
     array_each (&balance->phases, const struct balance_phase, phase) {
         table_cell(table, "%s", number_seconds((double)(phase->start - flow_start(flow)) * 1e-9));
@@ -152,6 +172,12 @@ static void put_phases(const struct balance *balance, const struct view_options 
         table_cell(table, "%.1f", phase->spread.mean);
         table_cell(table, "%.2f", phase->spread.stddev);
         table_cell(table, "%.2f", phase->spread.variation);
+        if (balance->barriers)
+            table_cell(table, "%.0f%%", 100 * phase->wait.share);
+        if (balance->barriers && phase->wait.last != FLOW_NONE)
+            thread_cell(table, flow, phase->wait.last);
+        else if (balance->barriers)
+            table_cell(table, "none");
         if (phase->spread.critical != FLOW_NONE && phase->spread.variation >= balance_bounds.variation)
             thread_cell(table, flow, phase->spread.critical);
         else
@@ -173,9 +199,14 @@ static void balance_text(const struct balance *balance, const struct view_option
         problem_heading(options, out, "Phases");
         put_phases(balance, options, out);
     }
-    if (balance->barriers)
-        paragraph(out, 2, options->width, "",
-                  "Waited: at barriers, in a loop or asleep while the busiest thread ran; estimated from samples.");
+    if (balance->wait.last == FLOW_NONE)
+        return;
+    const struct flow_thread *last = flow_thread(balance->accesses->flow, balance->wait.last);
+    paragraph(out, 2, options->width, "",
+              "Waited: at barriers, in a loop or asleep; %.0f%% of the others' time on average, most of it for %s "
+              "(%u), which "
+              "works longest. Estimated from samples.",
+              100 * balance->wait.share, *last->name ? last->name : "thread", last->tid);
 }
 
 int view_balance(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err)

@@ -94,6 +94,61 @@ def begins():
         assert nlens.report(ended.trace)["samples"] == 0, ended
 
 
+def waiting(folder, mode, times):
+    command = [nlens.example("patterns/waiting"), mode, "--threads=2", "--times=%d" % times]
+    ended = nlens.record(folder, command, ["--topology", "numa:2 core:8", "-q", "-F", "1000"])
+    assert ended.status == 0, ended
+    report = nlens.report(ended.trace, "balance")
+    workers = sorted((row for row in report["threads"] if row["name"].startswith("worker")), key=lambda row: row["name"])
+    assert [row["name"] for row in workers] == ["worker 1", "worker 2"], workers
+    return report, workers
+
+
+def near(told, known, within=0.1):
+    note("told %.3f, known %.3f" % (told, known))
+    assert abs(told - known) <= within, (told, known)
+
+
+@check("report balance: who works K times as long between barriers is waited for (K - 1) / K of the time")
+def waits():
+    for times in (2, 4):
+        with nlens.Folder() as folder:
+            report, (long, short) = waiting(folder, "spin", times)
+            assert report["barriers"] and report["last_tid"] == long["tid"], report
+            near(report["waited_share"], 1 - 1 / times)
+            near(short["waited_share"], 1 - 1 / times)
+            near(long["waited_share"], 0)
+            assert short["waited_s"] > 0, short
+
+
+@check("report balance: between threads that work as long hardly any waiting is seen")
+def hardly_waits():
+    with nlens.Folder() as folder:
+        # Chance makes one of them the last one: it is never less than nothing.
+        near(waiting(folder, "spin", 1)[0]["waited_share"] or 0, 0, within=0.15)
+
+
+@check("report balance: waiting is told per phase, for the thread that is last in it")
+def waits_in_turns():
+    with nlens.Folder() as folder:
+        report, (first, second) = waiting(folder, "turns", 4)
+        phases = sorted(report["phases"], key=lambda row: row["end_s"] - row["start_s"])[-2:]
+        phases.sort(key=lambda row: row["start_s"])
+        assert [row["last_tid"] for row in phases] == [first["tid"], second["tid"]], report["phases"]
+        near(report["waited_share"], 3 / 4)
+        for worker in (first, second):
+            near(worker["waited_share"], 3 / 8)
+
+
+@check("report balance: a thread asleep at barriers is known by how much it ran; no barrier is claimed")
+def sleeps():
+    with nlens.Folder() as folder:
+        report, (long, short) = waiting(folder, "sleep", 4)
+        assert long["ran"] == 1, report["threads"]
+        near(short["ran"], 1 / 4)
+        assert not report["barriers"] and report["last_tid"] is None and short["waited_s"] is None, report
+
+
 def calibrate():
     answer = nlens.run([nlens.NUMALENS, "doctor", "--calibrate", "--json"])
     assert answer.status == 0, answer
