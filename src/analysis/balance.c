@@ -336,12 +336,11 @@ static void judge(struct balance *balance)
                  balance->barriers ? "the others wait for it at barriers"
                                    : "where threads meet, the others wait for it");
     else if (balance->too_few)
-        snprintf(
-            balance->why, sizeof balance->why,
-            "Too few to judge: the thread with the most makes %llu %s accesses, and it takes %llu to say anything. "
-            "%u threads make %.1f each on average (standard deviation %.2f, variation %.2f).",
-            (unsigned long long)critical->remote.accesses, what, (unsigned long long)enough, spread->threads,
-            spread->mean, spread->stddev, spread->variation);
+        snprintf(balance->why, sizeof balance->why,
+                 "Too few to judge: %s accesses of a thread are at most %llu here, and it takes %llu to say anything. "
+                 "%u threads make %.1f each on average (standard deviation %.2f, variation %.2f).",
+                 what, (unsigned long long)critical->remote.accesses, (unsigned long long)enough, spread->threads,
+                 spread->mean, spread->stddev, spread->variation);
     else if (uneven && !few)
         snprintf(balance->why, sizeof balance->why,
                  "Uneven, but not because of a few threads: %u of %u make more than the mean of %.0f %s accesses "

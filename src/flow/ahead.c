@@ -8,6 +8,7 @@ enum { QUEUE = 16, HALFWAY = QUEUE / 2 };
 struct ahead {
     struct flow *flow;
     uint32_t in, out;               /* count up */
+    uint64_t asked_page;            /* of the last whose record was asked for */
     const struct process *process;  /* of the last one that came in, */
     struct addrtree_spot last_spot; /* and its place: accesses of a burst are mostly near one another */
     struct {
@@ -45,8 +46,11 @@ static void ask_for_record(struct ahead *ahead, uint32_t at)
 {
     const struct event *event = &ahead->waiting[at].event;
     const struct process *process = ahead->waiting[at].process;
+    uint64_t page = address_of(event) >> PAGES_SHIFT;
     uint32_t record;
-    if (event->kind != EVENT_ALLOC &&
+    bool asked = event->kind == EVENT_SAMPLE && page == ahead->asked_page; /* mostly for the same record */
+    ahead->asked_page = page;
+    if (!asked && event->kind != EVENT_ALLOC &&
         addrtree_peek(&process->heap, ahead->waiting[at].spot, address_of(event), &record))
         __builtin_prefetch(pool_at(&ahead->flow->records, record), 1);
 }

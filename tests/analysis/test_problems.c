@@ -167,7 +167,7 @@ static void words_of_balance(void **state)
         bool unbalanced, too_few;
         const char *words;
     } rows[] = {{127, 900, 0, false, true,
-                 "Too few to judge: the thread with the most makes 127 slow accesses, and it takes 128"},
+                 "Too few to judge: slow accesses of a thread are at most 127 here, and it takes 128"},
                 {128, 900, 0, true, false, "Unbalanced: thread 101 makes 128 slow accesses"},
                 {128, 1200, 0, false, false, "Uneven, but of little weight: of the accesses of thread 101"},
                 {32, 900, 32, false, false, "Balanced: "}};
