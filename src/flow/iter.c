@@ -108,15 +108,32 @@ static int visit_one(const struct flow *flow, uint32_t ordinal,
     return 0;
 }
 
+struct each {
+    const struct flow *flow;
+    void (*visit)(void *context, const struct flow_access *access);
+    void *context;
+};
+
+static void visit_sample(void *context, const struct event *event)
+{
+    const struct each *each = context;
+    struct flow_access access;
+    if (event->sample.ordinal >= each->flow->marks.count ||
+        (each->flow->only_pid && event->pid != each->flow->only_pid))
+        return;
+    access_of(each->flow, event, &access);
+    each->visit(each->context, &access);
+}
+
 int flow_each_access(const struct flow *flow, void (*visit)(void *context, const struct flow_access *access),
                      void *context, struct error *err)
 {
-    for (uint32_t ordinal = 0; flow->reader && ordinal < flow->marks.count; ordinal++) {
-        int failed = visit_one(flow, ordinal, visit, context, err);
-        if (failed < 0)
-            return failed;
-    }
-    return 0;
+    if (!flow->reader)
+        return 0;
+    int failed = trace_reader_each_sample(flow->reader, visit_sample, &(struct each){flow, visit, context}, err);
+    for (uint64_t ordinal = flow->page_base; failed == 0 && ordinal < flow->marks.count; ordinal++)
+        failed = visit_one(flow, (uint32_t)ordinal, visit, context, err);
+    return failed;
 }
 
 struct between {

@@ -309,15 +309,26 @@ uint64_t trace_reader_sample_block(const struct trace_reader *reader, uint64_t o
     return sample_cache_block(reader->samples, ordinal, first_time, last_time);
 }
 
+static int sample_lost(const struct trace_reader *reader, int code, uint64_t ordinal, struct error *err)
+{
+    if (code == -ERANGE)
+        return error_set(err, code, "%s has no sample number %llu", reader->name, (unsigned long long)ordinal);
+    return error_set(err, code, "%s: the block of sample number %llu cannot be read", reader->name,
+                     (unsigned long long)ordinal);
+}
+
 int trace_reader_sample(struct trace_reader *reader, uint64_t ordinal, struct event *event, struct error *err)
 {
     int code = sample_cache_get(reader->samples, ordinal, event);
-    if (code == -ERANGE)
-        return error_set(err, code, "%s has no sample number %llu", reader->name, (unsigned long long)ordinal);
-    if (code < 0)
-        return error_set(err, code, "%s: the block of sample number %llu cannot be read", reader->name,
-                         (unsigned long long)ordinal);
-    return 0;
+    return code < 0 ? sample_lost(reader, code, ordinal, err) : 0;
+}
+
+int trace_reader_each_sample(struct trace_reader *reader, void (*visit)(void *context, const struct event *event),
+                             void *context, struct error *err)
+{
+    uint64_t ordinal;
+    int code = sample_cache_each(reader->samples, visit, context, &ordinal);
+    return code < 0 ? sample_lost(reader, code, ordinal, err) : 0;
 }
 
 int trace_reader_page_access(struct trace_reader *reader, uint64_t ordinal, struct event *event, struct error *err)

@@ -28,7 +28,11 @@ void trace_reader_only(struct trace_reader *reader, uint64_t kinds);
 /* The sample with that ordinal (0 .. trace_reader_count(EVENT_SAMPLE)-1), from a cache of decoded blocks. */
 int trace_reader_sample(struct trace_reader *reader, uint64_t ordinal, struct event *event, struct error *err);
 
-/* Likewise the accesses that pages stand for (trace/page_access.h): ordinal 2n is what is not writing of page number n,
+/* All samples in order of their ordinals: cheaper than one by one. */
+int trace_reader_each_sample(struct trace_reader *reader, void (*visit)(void *context, const struct event *event),
+                             void *context, struct error *err);
+
+/* One by one again, the accesses that pages stand for (trace/page_access.h): ordinal 2n is what is not writing of page number n,
  * 2n + 1 its writes. -ERANGE when it has no such access. */
 int trace_reader_page_access(struct trace_reader *reader, uint64_t ordinal, struct event *event, struct error *err);
 

@@ -64,22 +64,24 @@ static const struct index_block *block_at(const struct sample_cache *cache, uint
     return &cache->index->blocks.items[cache->blocks.items[number]];
 }
 
-static struct kept_sample *keep(struct kept_sample *to, const struct event *event)
+/* `context`: where the next one goes. */
+static inline void keep(void *context, struct event *event)
 {
+    struct kept_sample **to = context;
     if (event->kind == EVENT_SAMPLE) {
-        *to++ = (struct kept_sample){event->time, event->tid, event->sample};
-        return to;
+        *(*to)++ = (struct kept_sample){event->time, event->tid, event->sample};
+        return;
     }
     for (unsigned write = 0; write < 2; write++) {
-        *to = (struct kept_sample){event->time, event->tid, {.source = NO_ACCESS}};
-        page_access(&event->page, write, &to->sample);
-        to++;
+        **to = (struct kept_sample){event->time, event->tid, {.source = NO_ACCESS}};
+        page_access(&event->page, write, &(*to)->sample);
+        (*to)++;
     }
-    return to;
 }
 
-static bool decode_runs(const struct index_block *from, const struct block_run *runs, struct kept_sample *samples,
-                        uint64_t *frames)
+/* Hands out the events of a block in order of their ordinals. */
+static inline bool decode_runs(const struct index_block *from, const struct block_run *runs, uint64_t *frames,
+                               void (*take)(void *context, struct event *event), void *context)
 {
     for (uint32_t i = 0; i < from->header.runs; i++) {
         struct run_cursor cursor;
@@ -95,40 +97,57 @@ static bool decode_runs(const struct index_block *from, const struct block_run *
             struct event event;
             if (!run_cursor_event(&cursor, &event) || (left > 1 && !run_cursor_step(&cursor)))
                 return false;
-            samples = keep(samples, &event);
+            take(context, &event);
         }
     }
     return true;
 }
 
+struct unpacked {
+    uint8_t *raw;
+    struct block_run *runs;
+};
+
+static bool unpack(const struct sample_cache *cache, const struct index_block *from, struct unpacked *unpacked)
+{
+    const struct trace_block_header *header = &from->header;
+    uint8_t *packed = mem_alloc(header->packed_bytes + 1);
+    unpacked->raw = mem_alloc(header->raw_bytes + 1);
+    unpacked->runs = mem_zalloc((header->runs + 1) * sizeof *unpacked->runs);
+    bool good = trace_read_at(cache->fd, from->payload, packed, header->packed_bytes) &&
+                block_unpack(header, packed, unpacked->raw) && block_find_runs(header, unpacked->raw, unpacked->runs);
+    free(packed);
+    /* A sample takes at least one byte, so the count is bounded by what was really read. */
+    return good && header->count <= header->raw_bytes;
+}
+
+static void unpacked_free(struct unpacked *unpacked)
+{
+    free(unpacked->raw);
+    free(unpacked->runs);
+}
+
 static bool load(struct sample_cache *cache, struct slot *slot, uint32_t number)
 {
     const struct index_block *from = block_at(cache, number);
-    const struct trace_block_header *header = &from->header;
-    uint8_t *packed = mem_alloc(header->packed_bytes + 1), *raw = mem_alloc(header->raw_bytes + 1);
-    struct block_run *runs = mem_zalloc((header->runs + 1) * sizeof *runs);
-    bool good = trace_read_at(cache->fd, from->payload, packed, header->packed_bytes) &&
-                block_unpack(header, packed, raw) && block_find_runs(header, raw, runs);
+    struct unpacked unpacked;
+    bool good = unpack(cache, from, &unpacked);
     slot->block = UINT32_MAX;
-    /* A sample takes at least one byte, so the count is bounded by what was really read. */
-    if (good && header->count <= header->raw_bytes) {
+    if (good) {
         uint64_t *frames = cache->kind == EVENT_PAGE ? mem_alloc(TRACE_MAX_FRAMES * sizeof *frames) : NULL;
-        size_t wanted = (size_t)header->count * cache->accesses;
+        size_t wanted = (size_t)from->header.count * cache->accesses;
         if (wanted > slot->room) {
             free(slot->samples);
             slot->samples = mem_alloc(wanted * sizeof *slot->samples);
             slot->room = wanted;
         }
-        good = decode_runs(from, runs, slot->samples, frames);
+        struct kept_sample *to = slot->samples;
+        good = decode_runs(from, unpacked.runs, frames, keep, &to);
         free(frames);
-    } else {
-        good = false;
     }
     if (good)
         slot->block = number;
-    free(packed);
-    free(raw);
-    free(runs);
+    unpacked_free(&unpacked);
     return good;
 }
 
@@ -193,5 +212,44 @@ int sample_cache_get(struct sample_cache *cache, uint64_t ordinal, struct event 
     event->kind = EVENT_SAMPLE;
     event->sample = kept->sample;
     event->sample.ordinal = ordinal;
+    return 0;
+}
+
+struct visitor {
+    void (*visit)(void *context, const struct event *event);
+    void *context;
+    uint64_t ordinal;
+};
+
+static inline void hand_out(void *context, struct event *event)
+{
+    struct visitor *visitor = context;
+    event->sample.ordinal = visitor->ordinal++;
+    visitor->visit(visitor->context, event);
+}
+
+int sample_cache_each(struct sample_cache *cache, void (*visit)(void *context, const struct event *event),
+                      void *context, uint64_t *ordinal)
+{
+    struct visitor visitor = {visit, context, 0};
+    if (cache->blocks.count <= SLOTS) { /* small: it may be asked for again */
+        struct event event;
+        for (*ordinal = 0; *ordinal < cache->index->counts[EVENT_SAMPLE]; (*ordinal)++) {
+            int failed = sample_cache_get(cache, *ordinal, &event);
+            if (failed < 0)
+                return failed;
+            visit(context, &event);
+        }
+        return 0;
+    }
+    for (uint32_t number = 0; number < cache->blocks.count; number++) {
+        const struct index_block *from = block_at(cache, number);
+        struct unpacked unpacked;
+        visitor.ordinal = *ordinal = from->first_ordinal;
+        bool good = unpack(cache, from, &unpacked) && decode_runs(from, unpacked.runs, NULL, hand_out, &visitor);
+        unpacked_free(&unpacked);
+        if (!good)
+            return -EILSEQ;
+    }
     return 0;
 }

@@ -16,6 +16,11 @@ void sample_cache_free(struct sample_cache *cache);
 /* 0, -ERANGE when there is no such sample (also: when the page has no such accesses), -EILSEQ when its block is damaged. */
 int sample_cache_get(struct sample_cache *cache, uint64_t ordinal, struct event *event);
 
+/* All samples (EVENT_SAMPLE only) in order of their ordinals. What is larger than the cache goes past it. 0, or -EILSEQ with
+ * the ordinal from which a block is damaged. */
+int sample_cache_each(struct sample_cache *cache, void (*visit)(void *context, const struct event *event),
+                      void *context, uint64_t *ordinal);
+
 /* See trace_reader_sample_block. */
 uint64_t sample_cache_block(const struct sample_cache *cache, uint64_t ordinal, uint64_t *first_time,
                             uint64_t *last_time);
