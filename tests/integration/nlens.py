@@ -6,6 +6,7 @@ Skip("why"), and may print notes with note(). At the end of the file stands `nle
 The environment tells where things are: NUMALENS_BUILD, the build folder; tests of Meson set it.
 """
 import ctypes
+import itertools
 import json
 import os
 import platform
@@ -154,6 +155,30 @@ def record_and_report(program, options=(), tables=(), **rest):
         result["stdout"] = ended.out.decode()
         result["stderr"] = ended.err.decode()
         return result
+
+
+def ranks(values):
+    order = {value: (first + last) / 2 for value, first, last in (
+        (value, below, below + same - 1) for value, below, same in counts(sorted(values)))}
+    return [order[value] for value in values]
+
+
+def counts(ordered):
+    below = 0
+    for value, group in itertools.groupby(ordered):
+        same = len(list(group))
+        yield value, below, same
+        below += same
+
+
+def correlation(pairs):
+    """Of ranks: whether one rises with the other, however evenly. A busy machine stops threads now and then."""
+    pairs = list(zip(ranks([pair[0] for pair in pairs]), ranks([pair[1] for pair in pairs])))
+    count = len(pairs)
+    x, y = (sum(pair[i] for pair in pairs) / count for i in (0, 1))
+    over = sum((a - x) * (b - y) for a, b in pairs)
+    under = (sum((a - x) ** 2 for a, _ in pairs) * sum((b - y) ** 2 for _, b in pairs)) ** 0.5
+    return over / under if under else 0
 
 
 def row_at(rows, file, line):

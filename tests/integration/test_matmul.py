@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 """The matrix multiplication of the paper on MOCA (its Section 3): three threads, two phases, three matrices, each with its
 own way of being used, found from the trace alone."""
-import itertools
 import json
 import os
 import re
 
 import nlens
-from nlens import Folder, Skip, check, note, run
+from nlens import Folder, Skip, check, correlation, note, run
 
 SIZE = 500
 PAGE = 4096
@@ -58,30 +57,6 @@ def uses(trace):
             start, end = int(words[2]), int(words[3])
         else:
             yield start, end, tid, int(words[0], 16), int(words[2]), int(words[3])
-
-
-def ranks(values):
-    order = {value: (first + last) / 2 for value, first, last in (
-        (value, below, below + same - 1) for value, below, same in counts(sorted(values)))}
-    return [order[value] for value in values]
-
-
-def counts(ordered):
-    below = 0
-    for value, group in itertools.groupby(ordered):
-        same = len(list(group))
-        yield value, below, same
-        below += same
-
-
-def correlation(pairs):
-    """Of ranks: whether one rises with the other, however evenly. A busy machine stops threads now and then."""
-    pairs = list(zip(ranks([pair[0] for pair in pairs]), ranks([pair[1] for pair in pairs])))
-    count = len(pairs)
-    x, y = (sum(pair[i] for pair in pairs) / count for i in (0, 1))
-    over = sum((a - x) * (b - y) for a, b in pairs)
-    under = (sum((a - x) ** 2 for a, _ in pairs) * sum((b - y) ** 2 for _, b in pairs)) ** 0.5
-    return over / under if under else 0
 
 
 @check("page faults: three threads, the master first, then two workers that sweep the result")
@@ -142,9 +117,11 @@ def samples():
             """Correlation of time and address; how long a page is in use, of the whole time."""
             all_rows = [rows[page] for page in found[name]]
             begin, end = min(r["first_s"] for r in all_rows), max(r["last_s"] for r in all_rows)
-            middle = [((r["first_s"] + r["last_s"]) / 2, r["page"]) for r in all_rows]
             lasting = sum(r["last_s"] - r["first_s"] for r in all_rows) / len(all_rows) / (end - begin)
-            return correlation(middle), lasting
+            # By worker: a busy machine lets one of them fall behind.
+            of_one = {reader: [((r["first_s"] + r["last_s"]) / 2, r["page"]) for r in all_rows
+                               if [user["tid"] for user in r["threads"] if user["reads"]] == [reader]] for reader in readers}
+            return min(correlation(places) for places in of_one.values() if len(places) > 10), lasting
 
         sweep, brief = shape("a")
         dense, lasting = shape("b")

@@ -97,12 +97,12 @@ def windows():
         totals = whole.tables["totals"]
         everything = page_data.Data(served.get("window?run=0")[2])
         assert everything.tables["maps"][0]["shown"] == totals["samples"]
-        end = whole.tables["run"]["duration_s"] + 1
+        third = whole.tables["run"]["duration_s"] / 3
         parts = [page_data.Data(served.get("window?run=0&t0=%r&t1=%r&slices=50" % (a, b))[2])
-                 for a, b in ((0, 1.25), (1.25, 2.5), (2.5, end))]
+                 for a, b in ((0, third), (third, 2 * third), (2 * third, 3 * third + 1))]
         assert sum(part.tables["maps"][0]["shown"] for part in parts) == totals["samples"]
         assert all(part.tables["maps"][0]["slices"] == 50 for part in parts)
-        assert abs(parts[1].tables["maps"][0]["start_s"] - 1.25) < 1e-5
+        assert abs(parts[1].tables["maps"][0]["start_s"] - third) < 1e-5
         thing = whole.tables["objects"][0]
         window = page_data.Data(served.get("window?run=0&a0=%d&a1=%d&leaves=7" % (thing["addr"], thing["addr"] + thing["size"]))[2])
         assert window.tables["maps"][0]["shown"] == thing["samples"]
