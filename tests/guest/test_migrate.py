@@ -19,11 +19,11 @@ RUNS = [
     ("shared", "shared", ["5000", "32"], ["--policy=interleave-shared"]),
     ("neighbours", "far", ["600", "1024"], ["--policy=neighbours:64"]),
     ("latency", "far", ["10000"], ["--policy=latency"]),
-    ("dry", "far", ["20000", "16"], ["--dry-run"]),
+    ("dry", "far", ["120000", "16"], ["--dry-run"]),
     ("bound", "bound", ["15000"], []),
     ("twins", "twins", ["15000"], []),
     ("huge", "huge", ["1000"], []),
-    ("full", "full", ["200", "4096"], ["--policy=neighbours:512"]),
+    ("full", "full", ["60", "16384"], ["--policy=neighbours:512"]),
     ("dies", "dies", ["30000"], []),
     ("execs", "execs", ["10000", "16"], []),
     ("stops", "stops", ["15000", "16"], []),
@@ -193,7 +193,7 @@ def judge_faults(tap, results):
     tap.check("no such process: said", results.status("missing") == 1 and "no process 99999" in
               results.text("missing.err"), *results.notes("missing"))
     tap.check("numalens is killed: the program goes on to its right end",
-              totals(results.text("killed.program")) == totals(results.text("dry.plain.out")) != [],
+              totals(results.text("killed.program")) == totals(results.text("far.plain.out")) != [],
               results.text("killed.program"))
     tap.check("kernel.numa_balancing is on: said, with what it means",
               "kernel.numa_balancing is on" in results.text("balanced.err"), *results.notes("balanced"))
