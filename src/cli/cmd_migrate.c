@@ -59,7 +59,6 @@ struct migrate_command {
     struct sampling_options sampling;
     struct loop_options loop;
     uint32_t pid;
-    int verbosity;
     bool json, list;
     const char *json_path; /* NULL: stdout */
     array_of(struct loop_interval) intervals;
@@ -131,32 +130,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case KEY_LIST:
         command->list = true;
         break;
-    case 'o':
-        sampling->capture.output = text;
-        if (!*text)
-            option_complain(sampling, "--output", text, "a file name is wanted");
-        break;
-    case 'q':
-        command->verbosity = -1;
-        break;
-    case 'v':
-        command->verbosity = 1;
-        break;
-    case ARGP_KEY_ARGS:
-        sampling->capture.command = state->argv + state->next;
-        state->next = state->argc;
-        break;
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = sampling;
-        break;
-    case ARGP_KEY_NO_ARGS:
-    case ARGP_KEY_END:
-    case ARGP_KEY_SUCCESS:
-    case ARGP_KEY_ERROR:
-    case ARGP_KEY_FINI:
-        break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return sampling_options_parse(sampling, key, text, state);
     }
     return 0;
 }
@@ -212,7 +187,7 @@ static void see_interval(void *context, const struct loop_interval *interval, co
     struct migrate_command *command = context;
     (void)moves;
     (void)count;
-    if (command->verbosity > 0) {
+    if (command->sampling.verbosity > 0) {
         fputs("numalens migrate: ", stderr);
         tell_interval(stderr, interval, command->loop.dry_run);
     }
@@ -227,11 +202,11 @@ static void see_interval(void *context, const struct loop_interval *interval, co
 static void note_machine(const struct migrate_command *command)
 {
     int balancing = procfs_numa_balancing();
-    if (command->verbosity >= 0 && command->loop.topology->node_count < 2)
+    if (command->sampling.verbosity >= 0 && command->loop.topology->node_count < 2)
         fputs("numalens migrate: note: this machine has one memory node: there is nowhere to move pages to; --topology "
               "\"numa:4 core:2\" pretends more\n",
               stderr);
-    if (command->verbosity < 0 || command->loop.topology->pretended || balancing <= 0)
+    if (command->sampling.verbosity < 0 || command->loop.topology->pretended || balancing <= 0)
         return;
     fputs(
         "numalens migrate: note: kernel.numa_balancing is on: the kernel moves pages too, by its own lights. Both work "
@@ -268,7 +243,7 @@ static int write_json(struct migrate_command *command, const struct loop_summary
 static void tell(struct migrate_command *command, const struct loop_summary *summary, uint64_t cpu_ns, int *exit_status)
 {
     struct error err = {0};
-    if (command->verbosity >= 0) {
+    if (command->sampling.verbosity >= 0) {
         if (command->loop.topology->pretended)
             fputs("numalens migrate: pretended nodes: nothing was moved in truth\n", stderr);
         tell_summary(stderr, "numalens migrate", summary, command->loop.dry_run, cpu_ns);
@@ -294,10 +269,10 @@ static int run_program(struct migrate_command *command, struct error *err)
     }
     if (result.write_failure.code)
         fprintf(stderr, "numalens migrate: %s is not whole: %s\n", capture->output, result.write_failure.text);
-    if (command->verbosity >= 0 && *result.notes)
+    if (command->sampling.verbosity >= 0 && *result.notes)
         fprintf(stderr, "numalens migrate: note: %s\n", result.notes);
     tell(command, &summary, result.target_cpu_ns, &result.exit_status);
-    if (command->verbosity >= 0 && capture->output)
+    if (command->sampling.verbosity >= 0 && capture->output)
         fprintf(stderr, "numalens migrate: recorded in %s; next: numalens report %s\n", capture->output,
                 capture->output);
     if (result.signal) {
@@ -316,7 +291,7 @@ static int run_attached(struct migrate_command *command, struct error *err)
     if (attach_run(command->pid, budget, &command->loop, &listener, &result, &summary, err) < 0)
         return command_failed("migrate", err);
     int exit_status = EXIT_OK;
-    if (command->verbosity >= 0) {
+    if (command->sampling.verbosity >= 0) {
         fprintf(stderr, "numalens migrate: process %u %s; seen of it: %s\n", command->pid,
                 result.ended ? "ended" : "goes on without numalens", result.sees);
         if (*result.lacks)

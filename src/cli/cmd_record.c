@@ -68,7 +68,6 @@ static const struct argp_option option_table[] = {
 
 struct wishes {
     struct sampling_options sampling;
-    int verbosity;
     bool no_calibration;
     const char *of_faults; /* an option that was given and is only for them, or NULL */
     const char *placement;
@@ -91,11 +90,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
     struct sampling_options *sampling = &wishes->sampling;
     struct capture_options *options = &sampling->capture;
     switch (key) {
-    case 'o':
-        options->output = text;
-        if (!*text)
-            option_complain(sampling, "--output", text, "a file name is wanted");
-        break;
     case 'a':
         options->system = true;
         break;
@@ -163,27 +157,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
         options->memory =
             (size_t)option_number(sampling, "--memory", text, 16, 65536, "between 16 and 65536 MiB are wanted") << 20;
         break;
-    case 'q':
-        wishes->verbosity = -1;
-        break;
-    case 'v':
-        wishes->verbosity = 1;
-        break;
-    case ARGP_KEY_ARGS:
-        options->command = state->argv + state->next;
-        state->next = state->argc;
-        break;
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = sampling;
-        break;
-    case ARGP_KEY_NO_ARGS:
-    case ARGP_KEY_END:
-    case ARGP_KEY_SUCCESS:
-    case ARGP_KEY_ERROR:
-    case ARGP_KEY_FINI:
-        break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return sampling_options_parse(sampling, key, text, state);
     }
     return 0;
 }
@@ -250,7 +225,7 @@ static void summarise(const struct wishes *wishes, const struct recorder_result 
         fprintf(stderr, "numalens record: never found in the program or its libraries: %s\n", result->custom_missing);
     if (*result->custom_refused)
         fprintf(stderr, "numalens record: found, but not hooked: %s\n", result->custom_refused);
-    if (wishes->verbosity > 0)
+    if (wishes->sampling.verbosity > 0)
         fprintf(stderr,
                 "numalens record: samples from %s; %" PRIu64 " threads in %" PRIu64
                 " programs; %.2f s, %.2f s of CPU time, and %.2f s for the recorder\n",
@@ -351,7 +326,7 @@ int cmd_record(int argc, char **argv)
     }
     if (result.write_failure.code)
         fprintf(stderr, "numalens record: %s is not whole: %s\n", options->output, result.write_failure.text);
-    if (wishes.verbosity >= 0)
+    if (wishes.sampling.verbosity >= 0)
         summarise(&wishes, &result);
     if (result.signal) {
         fflush(NULL);

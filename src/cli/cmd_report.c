@@ -15,11 +15,10 @@
 
 static const char description[] =
     "Says how much memory traffic is remote, which objects and threads cause it, and how slow it is.\v"
-    "Without a table: the whole report. Tables: patterns (what is wrong and what to do), objects, sites, threads,\n"
+    "Without a table: the whole report. Tables: patterns (what is wrong and what to do), objects, sites, threads, "
     "functions, processes; sharing (private and shared data), latency (distribution, tail, contention), balance "
-    "(remote\n"
-    "accesses of each thread), pages (by thread and time), map (memory over time, drawn); or 'object ID' for one "
-    "object.\n"
+    "(remote accesses of each thread), pages (by thread and time), map (memory over time, drawn); or 'object ID' for "
+    "one object.\n"
     "FILE is numalens.data unless named.\n\n"
     "EXAMPLES\n"
     "  numalens report\n"

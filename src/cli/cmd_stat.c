@@ -22,11 +22,10 @@ static const struct argp_option option_table[] = {
 };
 
 struct stat_command {
-    struct sampling_options checks; /* what is wrong with the options */
+    struct sampling_options checks; /* what all commands that run a program have in common */
     struct count_wish wish;
     struct count_run run;
     struct stat_telling telling;
-    const char *output;
 };
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -48,33 +47,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
         command->wish.source =
             option_choice(checks, "--source", text, sources, "auto, uncore, resctrl or numastat is wanted") - 1;
         break;
-    case 'o':
-        command->output = text;
-        if (!*text)
-            option_complain(checks, "--output", text, "a file name is wanted");
-        break;
     case 'j':
         command->telling.json = true;
-        break;
-    case 'q':
-        command->telling.quiet = true;
         break;
     case KEY_ROOT:
         command->wish.root = text;
         break;
-    case ARGP_KEY_ARGS:
-        command->run.command = state->argv + state->next;
-        state->next = state->argc;
-        break;
-    case ARGP_KEY_NO_ARGS:
-    case ARGP_KEY_INIT:
-    case ARGP_KEY_END:
-    case ARGP_KEY_SUCCESS:
-    case ARGP_KEY_ERROR:
-    case ARGP_KEY_FINI:
-        break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return sampling_options_parse(checks, key, text, state);
     }
     return 0;
 }
@@ -125,6 +105,9 @@ int cmd_stat(int argc, char **argv)
     struct count_run_result result = {.exit_status = EXIT_FAILED};
     struct error err = {0};
     argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &command);
+    const char *output = command.checks.capture.output;
+    command.run.command = command.checks.capture.command;
+    command.telling.quiet = command.checks.verbosity < 0;
     if (!*command.checks.complaint && command.run.command && command.run.duration_ns)
         option_complain(&command.checks, "--duration", "together with a program",
                         "counting ends when the program does");
@@ -135,9 +118,9 @@ int cmd_stat(int argc, char **argv)
     struct count_session *session = count_session_open(&command.wish, &err);
     if (!session)
         return command_failed("stat", &err);
-    FILE *file = command.output ? fopen(command.output, "we") : NULL;
-    if (command.output && !file) {
-        error_set(&err, -errno, "cannot write %s: %s", command.output, strerror(errno));
+    FILE *file = output ? fopen(output, "we") : NULL;
+    if (output && !file) {
+        error_set(&err, -errno, "cannot write %s: %s", output, strerror(errno));
         count_session_close(session);
         return command_failed("stat", &err);
     }
@@ -147,7 +130,7 @@ int cmd_stat(int argc, char **argv)
     if (count_and_tell(&command, session, &result, &err) < 0)
         command_failed("stat", &err);
     if (file && fclose(file) != 0) {
-        error_set(&err, -errno, "cannot write %s: %s", command.output, strerror(errno));
+        error_set(&err, -errno, "cannot write %s: %s", output, strerror(errno));
         command_failed("stat", &err);
     }
     count_session_close(session);

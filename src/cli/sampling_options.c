@@ -160,6 +160,40 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 const struct argp sampling_argp = {option_table, parse, NULL, NULL, NULL, NULL, NULL};
 
+error_t sampling_options_parse(struct sampling_options *options, int key, char *text, struct argp_state *state)
+{
+    switch (key) {
+    case 'o':
+        options->capture.output = text;
+        if (!*text)
+            option_complain(options, "--output", text, "a file name is wanted");
+        break;
+    case 'q':
+        options->verbosity = -1;
+        break;
+    case 'v':
+        options->verbosity = 1;
+        break;
+    case ARGP_KEY_ARGS:
+        options->capture.command = state->argv + state->next;
+        state->next = state->argc;
+        break;
+    case ARGP_KEY_INIT:
+        if (state->child_inputs)
+            state->child_inputs[0] = options;
+        break;
+    case ARGP_KEY_NO_ARGS:
+    case ARGP_KEY_END:
+    case ARGP_KEY_SUCCESS:
+    case ARGP_KEY_ERROR:
+    case ARGP_KEY_FINI:
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
 void sampling_options_init(struct sampling_options *options)
 {
     *options = (struct sampling_options){.capture = {.tick_ns = 10000000,

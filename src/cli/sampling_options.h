@@ -13,10 +13,14 @@ struct sampling_options {
     struct capture_options capture;
     const char *spec, *deal, *homes; /* --topology and what belongs to it */
     bool by_frequency, by_period;
+    int verbosity;       /* -1 with -q, 1 with -v */
     char complaint[256]; /* the first thing that is wrong, "" when all is possible */
 };
 
 extern const struct argp sampling_argp;
+
+/* For a command's own parser to end with: -o, -q, -v, the program with its arguments, the input of sampling_argp. */
+error_t sampling_options_parse(struct sampling_options *options, int key, char *text, struct argp_state *state);
 
 /* The defaults. */
 void sampling_options_init(struct sampling_options *options);
