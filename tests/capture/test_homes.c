@@ -1,4 +1,5 @@
 /* Asking for homes, and frames with a kernel of our own: home_query and frame_query are defined here. */
+#include "../scratch_file.h"
 #include "capture/homes.h"
 #include "topology/frame.h"
 #include "topology/home.h"
@@ -16,7 +17,6 @@
 
 enum { PID = 42, SECOND = 1000000000 };
 
-static char path[] = "/tmp/numalens-test-XXXXXX";
 static int32_t node_of_even = 1; /* odd pages lie on node 0; page 13 is nowhere */
 static int answer;
 static unsigned asked;
@@ -55,7 +55,7 @@ static struct sink open_sink(void)
 {
     struct sink sink = {0};
     struct trace_session *session = trace_session_new();
-    sink.writer = trace_writer_open(path, session, NULL);
+    sink.writer = trace_writer_open(scratch_path, session, NULL);
     trace_session_free(session);
     assert_non_null(sink.writer);
     return sink;
@@ -93,7 +93,7 @@ static void new_and_moved_pages_are_told(void **state)
 
     struct error err;
     struct event event;
-    struct trace_reader *reader = trace_reader_open(path, &err);
+    struct trace_reader *reader = trace_reader_open(scratch_path, &err);
     trace_reader_only(reader, 1u << EVENT_HOME);
     /* The first sampled page comes with the time of that sample, the moved one with the time of the question. */
     assert_int_equal(trace_reader_next(reader, &event, &err), 1);
@@ -155,19 +155,6 @@ static void memory_is_bounded(void **state)
     trace_writer_close(sink.writer, NULL, NULL);
 }
 
-static int make_path(void **state)
-{
-    (void)state;
-    int fd = mkstemp(path);
-    return fd < 0 ? -1 : close(fd);
-}
-
-static int remove_path(void **state)
-{
-    (void)state;
-    return unlink(path);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,5 +162,5 @@ int main(void)
         cmocka_unit_test(frames_are_told_without_nodes),
         cmocka_unit_test(memory_is_bounded),
     };
-    return cmocka_run_group_tests_name("homes", tests, make_path, remove_path);
+    return cmocka_run_group_tests_name("homes", tests, scratch_make, scratch_remove);
 }

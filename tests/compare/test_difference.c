@@ -71,27 +71,40 @@ static void finish(struct difference *difference, struct profile *before, struct
     profile_free(after);
 }
 
+struct place {
+    const char *name;
+    uint32_t line;
+};
+
+static void add_places(struct profile *profile, const struct place *places, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        add(profile, PROFILE_OBJECTS, places[i].name, places[i].line, strstr(places[i].name, " one") ? 40 : 100, 0, 10);
+}
+
 static void lines_move(void **state)
 {
     (void)state;
-    struct profile *before = blank(1000), *after = blank(1000);
     /* Names are numbered in another order in the other run. */
-    add(after, PROFILE_OBJECTS, "new one", 5, 40, 0, 10);
-    add(before, PROFILE_OBJECTS, "grid", 41, 100, 0, 10);
-    add(before, PROFILE_OBJECTS, "buffer", 10, 100, 0, 10);
-    add(before, PROFILE_OBJECTS, "buffer", 20, 100, 0, 10);
-    add(before, PROFILE_OBJECTS, "old one", 7, 40, 0, 10);
-    add(after, PROFILE_OBJECTS, "buffer", 20, 100, 0, 10);
-    add(after, PROFILE_OBJECTS, "buffer", 12, 100, 0, 10);
-    add(after, PROFILE_OBJECTS, "grid", 43, 100, 0, 10);
+    static const struct place was[] = {{"grid", 41}, {"buffer", 10}, {"buffer", 20}, {"old one", 7}};
+    static const struct place is[] = {{"new one", 5}, {"buffer", 20}, {"buffer", 12}, {"grid", 43}};
+    static const struct {
+        struct place was;
+        uint32_t is;
+    } moved[] = {{{"grid", 41}, 43}, {{"buffer", 10}, 12}, {{"buffer", 20}, 20}};
+    struct profile *before = blank(1000), *after = blank(1000);
+    add_places(before, was, sizeof was / sizeof *was);
+    add_places(after, is, sizeof is / sizeof *is);
     struct difference *difference = difference_make(before, after);
     assert_int_equal(difference->tables[PROFILE_OBJECTS].count, 5);
-    assert_int_equal(row_named(difference, PROFILE_OBJECTS, "grid", 41)->sides[1]->order, 43);
-    assert_int_equal(row_named(difference, PROFILE_OBJECTS, "buffer", 10)->sides[1]->order, 12);
-    assert_int_equal(row_named(difference, PROFILE_OBJECTS, "buffer", 20)->sides[1]->order, 20);
+    for (unsigned i = 0; i < sizeof moved / sizeof *moved; i++) {
+        const struct difference_row *row = row_named(difference, PROFILE_OBJECTS, moved[i].was.name, moved[i].was.line);
+        assert_int_equal(row->sides[1]->order, moved[i].is);
+    }
     assert_null(row_named(difference, PROFILE_OBJECTS, "old one", 7)->sides[1]);
-    assert_null(row_named(difference, PROFILE_OBJECTS, "new one", 5)->sides[0]);
-    assert_true(row_named(difference, PROFILE_OBJECTS, "new one", 5)->real[DIFFERENCE_SHARE]);
+    const struct difference_row *fresh = row_named(difference, PROFILE_OBJECTS, "new one", 5);
+    assert_null(fresh->sides[0]);
+    assert_true(fresh->real[DIFFERENCE_SHARE]);
     finish(difference, before, after);
 }
 
@@ -132,35 +145,37 @@ static void threads_keep_their_place(void **state)
 static void real_and_noise(void **state)
 {
     (void)state;
-    struct profile *before = blank(1000), *after = blank(1000);
-    add(before, PROFILE_OBJECTS, "moved", 1, 300, 12, 100);
-    add(after, PROFILE_OBJECTS, "moved", 1, 300, 1, 100);
-    add(before, PROFILE_OBJECTS, "slow", 1, 200, 4, 100);
-    add(after, PROFILE_OBJECTS, "slow", 1, 200, 4, 300);
-    add(before, PROFILE_OBJECTS, "more", 1, 100, 4, 100);
-    add(after, PROFILE_OBJECTS, "more", 1, 250, 4, 100);
-    add(before, PROFILE_OBJECTS, "as ever", 1, 100, 4, 100);
-    add(after, PROFILE_OBJECTS, "as ever", 1, 110, 4, 130);
-    add(before, PROFILE_OBJECTS, "rare", 1, 5, 16, 100); /* too few bursts, whatever it says */
-    add(after, PROFILE_OBJECTS, "rare", 1, 5, 0, 900);
-    struct difference *difference = difference_make(before, after);
+    struct side {
+        unsigned bursts, remote;
+        double latency;
+    };
     static const struct {
         const char *name;
+        struct side before, after;
         bool real[DIFFERENCES];
-    } wanted[] = {{"moved", {false, true, false}},
-                  {"slow", {false, false, true}},
-                  {"more", {true, false, false}},
-                  {"as ever", {false, false, false}},
-                  {"rare", {false, false, false}}};
-    for (unsigned i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        const struct difference_row *row = row_named(difference, PROFILE_OBJECTS, wanted[i].name, 1);
+    } cases[] = {
+        {"moved", {300, 12, 100}, {300, 1, 100}, {false, true, false}},
+        {"slow", {200, 4, 100}, {200, 4, 300}, {false, false, true}},
+        {"more", {100, 4, 100}, {250, 4, 100}, {true, false, false}},
+        {"as ever", {100, 4, 100}, {110, 4, 130}, {false, false, false}},
+        {"rare", {5, 16, 100}, {5, 0, 900}, {false, false, false}}, /* too few bursts, whatever it says */
+    };
+    struct profile *profiles[2] = {blank(1000), blank(1000)};
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (unsigned k = 0; k < 2; k++) {
+            const struct side *side = k ? &cases[i].after : &cases[i].before;
+            add(profiles[k], PROFILE_OBJECTS, cases[i].name, 1, side->bursts, side->remote, side->latency);
+        }
+    struct difference *difference = difference_make(profiles[0], profiles[1]);
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct difference_row *row = row_named(difference, PROFILE_OBJECTS, cases[i].name, 1);
         for (unsigned kind = 0; kind < DIFFERENCES; kind++)
-            assert_int_equal(row->real[kind], wanted[i].real[kind]);
+            assert_int_equal(row->real[kind], cases[i].real[kind]);
     }
     /* What is real comes first. */
     assert_true(difference->tables[PROFILE_OBJECTS].items[0].real[DIFFERENCE_REMOTE] ||
                 difference->tables[PROFILE_OBJECTS].items[0].real[DIFFERENCE_SHARE]);
-    finish(difference, before, after);
+    finish(difference, profiles[0], profiles[1]);
 }
 
 static void what_cannot_be_compared(void **state)

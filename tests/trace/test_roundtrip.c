@@ -1,4 +1,5 @@
 /* What is appended comes back, field by field, in order of time. */
+#include "../scratch_file.h"
 #include "trace/lane.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
@@ -14,8 +15,6 @@
 #include <cmocka.h>
 
 enum { EVENTS = 60000, LINE_BYTES = 2048 };
-
-static char path[] = "/tmp/numalens-test-XXXXXX";
 
 struct kept {
     uint64_t time;
@@ -38,7 +37,7 @@ static struct trace_writer *open_writer(void)
     struct error err;
     struct trace_session *session = trace_session_new();
     trace_session_set(session, "command", "test");
-    struct trace_writer *writer = trace_writer_open(path, session, &err);
+    struct trace_writer *writer = trace_writer_open(scratch_path, session, &err);
     trace_session_free(session);
     assert_non_null(writer);
     return writer;
@@ -56,7 +55,7 @@ static void close_writer(struct trace_writer *writer)
 static struct trace_reader *open_reader(void)
 {
     struct error err;
-    struct trace_reader *reader = trace_reader_open(path, &err);
+    struct trace_reader *reader = trace_reader_open(scratch_path, &err);
     assert_non_null(reader);
     return reader;
 }
@@ -200,19 +199,6 @@ static void lanes_survive_flushes_and_steps_back(void **state)
     trace_reader_close(reader);
 }
 
-static int make_path(void **state)
-{
-    (void)state;
-    int fd = mkstemp(path);
-    return fd < 0 ? -1 : close(fd);
-}
-
-static int remove_path(void **state)
-{
-    (void)state;
-    return unlink(path);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,5 +207,5 @@ int main(void)
         cmocka_unit_test(kinds_can_be_left_out),
         cmocka_unit_test(lanes_survive_flushes_and_steps_back),
     };
-    return cmocka_run_group_tests_name("roundtrip", tests, make_path, remove_path);
+    return cmocka_run_group_tests_name("roundtrip", tests, scratch_make, scratch_remove);
 }

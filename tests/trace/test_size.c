@@ -1,4 +1,5 @@
 /* Bytes on disk: at most 12 a sample, 10 an allocation or release and 8 a page of an interval, on streams as real programs make them. */
+#include "../scratch_file.h"
 #include "trace/writer.h"
 
 #include <setjmp.h>
@@ -12,7 +13,6 @@
 
 enum { EVENTS = 300000, THREADS = 4, LIVE = 40000, SITES = 300 };
 
-static char path[] = "/tmp/numalens-test-XXXXXX";
 static uint64_t state_of_random = 88172645463325252u;
 
 static uint64_t next(void)
@@ -44,7 +44,7 @@ static struct trace_writer *open_writer(void)
 {
     struct error err;
     struct trace_session *session = trace_session_new();
-    struct trace_writer *writer = trace_writer_open(path, session, &err);
+    struct trace_writer *writer = trace_writer_open(scratch_path, session, &err);
     trace_session_free(session);
     assert_non_null(writer);
     return writer;
@@ -176,19 +176,6 @@ static void pages(void **unused)
     trace_writer_close(writer, NULL, NULL);
 }
 
-static int make_path(void **state)
-{
-    (void)state;
-    int fd = mkstemp(path);
-    return fd < 0 ? -1 : close(fd);
-}
-
-static int remove_path(void **state)
-{
-    (void)state;
-    return unlink(path);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,5 +183,5 @@ int main(void)
         cmocka_unit_test(samples),
         cmocka_unit_test(pages),
     };
-    return cmocka_run_group_tests_name("size", tests, make_path, remove_path);
+    return cmocka_run_group_tests_name("size", tests, scratch_make, scratch_remove);
 }
