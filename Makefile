@@ -17,7 +17,8 @@ deps-all:
 	@scripts/install-deps --all
 
 # Records a program with a NUMA mistake in it and says what is wrong.
-demo: deps all
+demo: deps $(BUILD)/build.ninja
+	@ninja -C $(BUILD) src/cli/numalens src/agent/libnumalens-agent.so examples/demo
 	@scripts/demo $(BUILD)
 
 # Every test there is; ends with "N passed, N failed, N skipped".
