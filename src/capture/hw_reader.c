@@ -67,6 +67,8 @@ static bool access_of(const struct hw_reader *reader, const struct perf_sample *
 {
     if (reader->source == SOURCE_IBS && sample->raw)
         return memory_from_ibs(access, sample, &reader->layout, &reader->ibs);
+    if (reader->source == SOURCE_FAULTS)
+        return memory_from_fault(access, sample);
     if (memory_from_sample(access, sample))
         return true;
     /* An event that the kernel does not know to be of memory says nothing of the direction: we know it. */
@@ -148,6 +150,14 @@ static void take_aux(struct hw_reader *reader, struct perf_ring *ring, const str
     __atomic_store_n(&ring->header->aux_tail, offset + size, __ATOMIC_RELEASE);
 }
 
+void hw_reader_lost(struct hw_reader *reader, uint64_t lost, uint64_t time, const struct hw_listener *listener)
+{
+    if (lost <= reader->lost_told)
+        return;
+    listener->loss(listener->context, time, LOSS_PERF, lost - reader->lost_told);
+    reader->lost_told = lost;
+}
+
 void hw_reader_take(struct hw_reader *reader, struct perf_ring *ring, const struct perf_event_header *record,
                     const struct hw_listener *listener)
 {
@@ -159,7 +169,8 @@ void hw_reader_take(struct hw_reader *reader, struct perf_ring *ring, const stru
         take_aux(reader, ring, record, listener);
         break;
     case PERF_RECORD_LOST: /* id, lost */
-        listener->loss(listener->context, hw_reader_time(record), LOSS_PERF, word_of(record, 1));
+        reader->lost_recorded += word_of(record, 1);
+        hw_reader_lost(reader, reader->lost_recorded, hw_reader_time(record), listener);
         break;
     case LOST_SAMPLES:
         listener->loss(listener->context, hw_reader_time(record), LOSS_PERF, word_of(record, 0));

@@ -1,6 +1,7 @@
 #include "capture/hw_record.h"
 
-#include "base/mem.h"
+#include "base/array.h"
+#include "capture/proc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,9 +44,21 @@ static uint32_t cycles_of(uint32_t ns)
     return (uint32_t)((double)ns * mhz / 1000);
 }
 
+static void choose_faults(struct pmu_choice *choice)
+{
+    struct pmu_event event = {.name = "page faults", .source = SOURCE_FAULTS, .attr = perf_attr_of_faults()};
+    event.attr.disabled = 1;
+    event.attr.exclude_kernel = 1;
+    *choice = (struct pmu_choice){.events = {event}, .count = 1, .how = "page faults"};
+}
+
 int hw_record_choose(const struct capture_options *options, struct pmu_choice *choice, struct error *err)
 {
     char cpuid[64];
+    if (options->samples == SAMPLES_FAULTS) {
+        choose_faults(choice);
+        return 0;
+    }
     enum pmu_kind kind =
         hw_record_named(options) ? (enum pmu_kind)(options->samples - SAMPLES_PEBS + PMU_PEBS) : PMU_ANY;
     struct pmu_wish wish = {
@@ -71,18 +84,32 @@ int hw_record_choose(const struct capture_options *options, struct pmu_choice *c
     return code;
 }
 
+typedef array_of(pid_t) thread_list;
+
+static void note_thread(uint32_t tid, void *context)
+{
+    thread_list *threads = context;
+    array_push(threads, (pid_t)tid);
+}
+
 struct hw_record *hw_record_open(const struct pmu_choice *choice, pid_t child, const struct capture_options *options,
                                  struct error *err)
 {
-    bool all = child == -1;
+    bool all = child == -1, attached = options->pid && child == (pid_t)options->pid;
+    thread_list threads = {0};
+    if (attached)
+        proc_each_thread(options->pid, note_thread, &threads);
     struct hw_target target = {.pid = child,
+                               .threads = threads.items,
+                               .thread_count = threads.count,
                                .inherit = !all,
-                               .enable_on_exec = !all,
-                               .tasks = all,
+                               .enable_on_exec = !all && !attached,
+                               .tasks = all || attached,
                                .cpus = all ? options->cpus : NULL,
                                .max_frames = options->max_frames,
                                .memory = options->memory / MEMORY_SHARE};
     struct hw_source *source = hw_source_open(choice, &target, err);
+    array_free(&threads);
     if (!source)
         return NULL;
     struct hw_record *record = mem_zalloc(sizeof *record);

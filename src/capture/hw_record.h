@@ -13,13 +13,14 @@
 bool hw_record_named(const struct capture_options *options);
 bool hw_record_possible(const struct capture_options *options);
 
-/* 0, or negative with `err`: there is none of the kind that is asked for, or, where any would do, none that works. */
+/* 0, or negative with `err`: there is none of the kind that is asked for, or, where any would do, none that works. For
+ * page faults the kernel's software event is chosen. */
 int hw_record_choose(const struct capture_options *options, struct pmu_choice *choice, struct error *err);
 
 struct hw_record;
 
-/* On the held child: samples from its exec on. With -1 for everything on options->cpus, once hw_record_rest lets it. NULL
- * with `err`. */
+/* On the held child: samples from its exec on. On options->pid with all its threads, or with -1 on everything on
+ * options->cpus: once hw_record_rest lets it. NULL with `err`. */
 struct hw_record *hw_record_open(const struct pmu_choice *choice, pid_t child, const struct capture_options *options,
                                  struct error *err);
 void hw_record_close(struct hw_record *record);

@@ -1,6 +1,7 @@
 #include "capture/hw_source.h"
 
-#include "base/mem.h"
+#include "base/array.h"
+#include "base/clock.h"
 #include "capture/probe.h"
 
 #include <errno.h>
@@ -22,6 +23,12 @@ enum {
     TRIAL_BYTES = 1 << 18,
     TRIAL_ROUNDS = 4,
     TRIAL_STEP = 64,
+    FORMAT_LOST = 16, /* PERF_FORMAT_LOST: Linux 6.0 */
+};
+
+struct member { /* an event whose records go to another's ring */
+    int fd, leader;
+    unsigned ring;
 };
 
 struct hw_source {
@@ -29,6 +36,8 @@ struct hw_source {
     struct hw_reader *readers;
     int *leaders; /* descriptors, or -1 */
     unsigned count, most;
+    array_of(struct member) members;
+    bool counts_lost;
     struct pmu_event events[PMU_EVENTS_MOST]; /* lowered to what the kernel took */
     size_t event_count;
 };
@@ -119,7 +128,7 @@ static int explain(const struct pmu_event *event, int code, struct error *err)
     case EBUSY:
         return error_set(err, code, "%s is in use by another profiler", event->name);
     case EMFILE:
-        return error_set(err, code, "%s needs a descriptor for each CPU: raise ulimit -n", event->name);
+        return error_set(err, code, "%s needs a descriptor for each CPU and thread: raise ulimit -n", event->name);
     default:
         return error_set(err, code, "the kernel cannot sample %s here: %s", event->name, strerror(-code));
     }
@@ -170,6 +179,42 @@ static int open_ring(struct hw_source *source, struct pmu_event *event, pid_t pi
     return 0;
 }
 
+/* One more thread, on the CPU of the last ring and into it. */
+static int open_member(struct hw_source *source, struct pmu_event *event, pid_t pid, int cpu)
+{
+    unsigned ring = source->count - 1;
+    int leader = open_leader(event, pid, cpu);
+    if (leader < LEADERS_NONE)
+        return leader;
+    int fd = (int)syscall(SYS_perf_event_open, &event->attr, pid, cpu, leader, PERF_FLAG_FD_CLOEXEC);
+    int code = fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, source->rings[ring].fd) != 0 ? -errno : 0;
+    if (code == 0) {
+        array_push(&source->members, (struct member){fd, leader, ring});
+        return 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (leader >= 0)
+        close(leader);
+    return code;
+}
+
+static int open_threads(struct hw_source *source, struct pmu_event *event, const struct hw_target *target, int cpu,
+                        size_t pages)
+{
+    int code = -ESRCH;
+    for (size_t i = 0; i < target->thread_count; i++) {
+        pid_t thread = target->threads[i];
+        int result = code < 0 ? open_ring(source, event, thread, cpu, pages) : open_member(source, event, thread, cpu);
+        if (result == -ESRCH)
+            continue;
+        if (result < 0)
+            return result;
+        code = 0;
+    }
+    return code;
+}
+
 /* Each kind of core needs one event that tells of tasks, and two would tell everything twice. */
 static bool tells_tasks(const struct pmu_choice *choice, size_t index)
 {
@@ -177,13 +222,6 @@ static bool tells_tasks(const struct pmu_choice *choice, size_t index)
         if (choice->events[i].attr.type == choice->events[index].attr.type)
             return false;
     return true;
-}
-
-static void tell_tasks(struct perf_event_attr *attr)
-{
-    attr->mmap = attr->mmap_data = attr->mmap2 = 1;
-    attr->comm = attr->comm_exec = 1;
-    attr->task = 1;
 }
 
 static void prepare(struct pmu_event *event, const struct hw_target *target)
@@ -210,7 +248,8 @@ static int open_event(struct hw_source *source, struct pmu_event *event, const s
     for (unsigned cpu = 0; cpu < cpus; cpu++) {
         if ((*event->cpus && !in_list(event->cpus, cpu)) || (target->cpus && !in_list(target->cpus, cpu)))
             continue;
-        int result = open_ring(source, event, target->pid, (int)cpu, pages);
+        int result = target->thread_count ? open_threads(source, event, target, (int)cpu, pages)
+                                          : open_ring(source, event, target->pid, (int)cpu, pages);
         if (result == -ENODEV)
             continue; /* offline */
         code = result;
@@ -231,6 +270,24 @@ static void allow_descriptors(void)
     }
 }
 
+/* Whether an event can be asked for what it lost. */
+static bool lost_is_counted(void)
+{
+    struct perf_event_attr attr = {
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof attr,
+        .config = PERF_COUNT_SW_DUMMY,
+        .read_format = FORMAT_LOST,
+        .disabled = 1,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
+    };
+    int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
 struct hw_source *hw_source_open(const struct pmu_choice *choice, const struct hw_target *target, struct error *err)
 {
     long configured = sysconf(_SC_NPROCESSORS_CONF);
@@ -243,14 +300,16 @@ struct hw_source *hw_source_open(const struct pmu_choice *choice, const struct h
     source->leaders = mem_zalloc(source->most * sizeof *source->leaders);
     source->event_count = choice->count;
     memcpy(source->events, choice->events, sizeof source->events);
+    source->counts_lost = lost_is_counted();
     size_t pages = ring_pages(target, cpus, choice->count);
     if (!one)
         allow_descriptors();
     for (size_t i = 0; i < choice->count; i++) {
         struct pmu_event *event = &source->events[i];
         prepare(event, target);
+        event->attr.read_format = source->counts_lost ? FORMAT_LOST : 0;
         if (target->tasks && tells_tasks(choice, i))
-            tell_tasks(&event->attr);
+            perf_attr_tell_tasks(&event->attr);
         int code = open_event(source, event, target, cpus, pages);
         if (code < 0) {
             explain(event, code, err);
@@ -277,22 +336,34 @@ void hw_source_close(struct hw_source *source)
         if (source->leaders[i] >= 0)
             close(source->leaders[i]);
     }
+    array_each (&source->members, struct member, member) {
+        close(member->fd);
+        if (member->leader >= 0)
+            close(member->leader);
+    }
+    array_free(&source->members);
     free(source->rings);
     free(source->readers);
     free(source->leaders);
     free(source);
 }
 
-int hw_source_enable(struct hw_source *source, bool on)
+static int enable(int fd, int leader, bool on)
 {
     unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
-    for (unsigned i = 0; i < source->count; i++) {
-        if (source->leaders[i] >= 0 && ioctl(source->leaders[i], request, 0) != 0)
-            return -errno;
-        if (ioctl(source->rings[i].fd, request, 0) != 0)
-            return -errno;
-    }
+    if ((leader >= 0 && ioctl(leader, request, 0) != 0) || ioctl(fd, request, 0) != 0)
+        return -errno;
     return 0;
+}
+
+int hw_source_enable(struct hw_source *source, bool on)
+{
+    int code = 0;
+    for (unsigned i = 0; i < source->count && code == 0; i++)
+        code = enable(source->rings[i].fd, source->leaders[i], on);
+    for (size_t i = 0; i < source->members.count && code == 0; i++)
+        code = enable(source->members.items[i].fd, source->members.items[i].leader, on);
+    return code;
 }
 
 struct draining {
@@ -306,6 +377,23 @@ static void take(void *context, unsigned ring, const struct perf_event_header *r
     hw_reader_take(&draining->source->readers[ring], &draining->source->rings[ring], record, draining->listener);
 }
 
+static uint64_t lost_by(int fd)
+{
+    uint64_t counts[2]; /* events, lost records */
+    return read(fd, counts, sizeof counts) == sizeof counts ? counts[1] : 0;
+}
+
+static void tell_lost(struct hw_source *source, const struct hw_listener *listener)
+{
+    uint64_t now = clock_now_ns();
+    for (unsigned i = 0; i < source->count && source->counts_lost; i++) {
+        uint64_t lost = lost_by(source->rings[i].fd);
+        array_each (&source->members, struct member, member)
+            lost += member->ring == i ? lost_by(member->fd) : 0;
+        hw_reader_lost(&source->readers[i], lost, now, listener);
+    }
+}
+
 double hw_source_drain(struct hw_source *source, uint64_t until, const struct hw_listener *listener)
 {
     double fullest = 0;
@@ -314,6 +402,8 @@ double hw_source_drain(struct hw_source *source, uint64_t until, const struct hw
         fullest = filled > fullest ? filled : fullest;
     }
     perf_ring_merge(source->rings, source->count, hw_reader_time, until, take, &(struct draining){source, listener});
+    if (until == UINT64_MAX)
+        tell_lost(source, listener);
     return fullest;
 }
 

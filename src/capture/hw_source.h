@@ -7,7 +7,9 @@
 #include "capture/pmu/choose.h"
 
 struct hw_target {
-    pid_t pid;           /* of the first thread; 0: the caller; -1: everything on each CPU */
+    pid_t pid;            /* of the first thread; 0: the caller; -1: everything on each CPU */
+    const pid_t *threads; /* or several that run already, with `inherit`; those that end meanwhile are passed over */
+    size_t thread_count;
     bool inherit;        /* and all it starts. Then, as for -1, a ring per CPU, else one for the thread */
     bool enable_on_exec; /* else hw_source_enable does */
     bool tasks;          /* hw_listener.other hears of processes, threads and mappings too */
@@ -29,7 +31,8 @@ int hw_source_try(const struct pmu_choice *choice, struct error *err);
 
 int hw_source_enable(struct hw_source *source, bool on); /* 0 or -errno */
 
-/* Tells what happened up to time `until`; returns how full the fullest ring was, of 1.0. */
+/* Tells what happened up to time `until`; returns how full the fullest ring was, of 1.0. With UINT64_MAX everything, and
+ * what was lost since the kernel last told of it (Linux 6.0). */
 double hw_source_drain(struct hw_source *source, uint64_t until, const struct hw_listener *listener);
 
 struct hw_totals {

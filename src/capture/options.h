@@ -56,7 +56,8 @@ struct capture_options {
     uint64_t start_ns;       /* after so much time; 0: at once */
     uint64_t stop_ns;        /* and end after so much time; 0: with the program */
     bool system;             /* everything that runs: capture/system_recorder.h; the command may be missing then */
-    const char *cpus;        /* with it: on these CPUs only, "0-3,8"; NULL: on all */
+    uint32_t pid;            /* a process that runs already, and all it starts: the same; 0: none */
+    const char *cpus;        /* with system: on these CPUs only, "0-3,8"; NULL: on all */
     const struct placement *placement; /* of its threads and memory on this machine: topology/placement.h; or NULL */
 };
 

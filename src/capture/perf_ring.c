@@ -7,7 +7,30 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+struct perf_event_attr perf_attr_of_faults(void)
+{
+    return (struct perf_event_attr){
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof(struct perf_event_attr),
+        .config = PERF_COUNT_SW_PAGE_FAULTS,
+        .sample_period = 1,
+        .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU,
+        .exclude_hv = 1,
+        .use_clockid = 1,
+        .clockid = CLOCK_MONOTONIC_RAW,
+    };
+}
+
+void perf_attr_tell_tasks(struct perf_event_attr *attr)
+{
+    attr->mmap = attr->mmap_data = attr->mmap2 = 1;
+    attr->comm = attr->comm_exec = 1;
+    attr->task = 1;
+    attr->sample_id_all = 1;
+}
 
 int perf_ring_open(struct perf_ring *ring, struct perf_event_attr *attr, pid_t pid, int cpu, size_t pages)
 {

@@ -19,6 +19,12 @@ struct perf_ring {
     size_t aux_size;    /* a power of two */
 };
 
+/* Every page fault, with its address, on the agent's clock. */
+struct perf_event_attr perf_attr_of_faults(void);
+
+/* Records of processes, threads and mappings too, each with TID, TIME and CPU at its end. */
+void perf_attr_tell_tasks(struct perf_event_attr *attr);
+
 /* Opens `attr` on one process and CPU and maps its buffer, with at most `pages` pages: fewer when the kernel will not
  * lock that many. 0 or -errno; -ENODEV for a CPU that is offline. */
 int perf_ring_open(struct perf_ring *ring, struct perf_event_attr *attr, pid_t pid, int cpu, size_t pages);

@@ -67,26 +67,10 @@ static void ask_for_registers(struct perf_event_attr *attr, bool wanted)
 
 struct perf_source *perf_source_open(pid_t child, const struct capture_options *options, struct error *err)
 {
-    struct perf_event_attr attr = {
-        .type = PERF_TYPE_SOFTWARE,
-        .size = sizeof attr,
-        .config = PERF_COUNT_SW_PAGE_FAULTS,
-        .sample_period = 1,
-        .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU,
-        .disabled = 1,
-        .inherit = 1,
-        .enable_on_exec = 1,
-        .mmap = 1,
-        .mmap_data = 1,
-        .mmap2 = 1,
-        .comm = 1,
-        .comm_exec = 1,
-        .task = 1,
-        .sample_id_all = 1,
-        .exclude_hv = 1,
-        .use_clockid = 1,
-        .clockid = CLOCK_MONOTONIC_RAW,
-    };
+    struct perf_event_attr attr = perf_attr_of_faults();
+    attr.disabled = attr.enable_on_exec = 1;
+    attr.inherit = 1;
+    perf_attr_tell_tasks(&attr);
     ask_for_registers(&attr, options->faults);
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
     unsigned count = cpus > 0 ? (unsigned)cpus : 1;

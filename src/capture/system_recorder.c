@@ -6,14 +6,18 @@
 #include "capture/homes.h"
 #include "capture/hw_record.h"
 #include "capture/launch.h"
+#include "capture/proc.h"
 #include "capture/program.h"
 #include "capture/running.h"
 #include "trace/file.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,6 +42,7 @@ struct system_recorder {
     struct hw_record *hardware;
     struct homes *homes; /* NULL: nothing to ask, or no answer */
     struct launch launch;
+    int process;             /* a descriptor of the one that runs already, or -1 */
     sigset_t waited, before; /* signals that are waited for; the mask that was in force */
     uint64_t started, flushed;
     bool ended;
@@ -65,6 +70,20 @@ static void take_signals(struct system_recorder *recorder)
     sigprocmask(SIG_BLOCK, &blocked, &recorder->before);
 }
 
+static int find_process(struct system_recorder *recorder, struct error *err)
+{
+    uint32_t pid = recorder->options->pid;
+    if (pid == 0)
+        return 0;
+    recorder->process = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (recorder->process >= 0)
+        return 0;
+    if (errno == EINVAL) /* a thread's number, not a process's */
+        errno = ESRCH;
+    return errno == ESRCH ? error_set(err, -ESRCH, "there is no process %u", pid)
+                          : error_set(err, -errno, "process %u: %s", pid, strerror(errno));
+}
+
 static int find_means(struct system_recorder *recorder, struct error *err)
 {
     const struct capture_options *options = recorder->options;
@@ -74,9 +93,13 @@ static int find_means(struct system_recorder *recorder, struct error *err)
         char *remedy = strstr(why.text, "; --source"); /* ours is another */
         if (remedy)
             *remedy = '\0';
-        return error_set(err, code, "%s; without one, 'numalens record -- PROGRAM' samples a program in software",
-                         why.text);
+        return error_set(
+            err, code,
+            "%s; without one, --source faults notes first touches of pages, and 'numalens record -- PROGRAM' "
+            "samples a program in software",
+            why.text);
     }
+    recorder->means.mechanism = MECHANISM_NONE;
     recorder->means.homes = homes_wanted(options->topology, &why);
     recorder->means.homes_refused = why.code != 0;
     snprintf(recorder->means.homes_reason, sizeof recorder->means.homes_reason, "%.255s", why.text);
@@ -84,12 +107,25 @@ static int find_means(struct system_recorder *recorder, struct error *err)
     return 0;
 }
 
+static bool owned(uint32_t pid)
+{
+    struct stat about;
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%u", pid);
+    return stat(path, &about) == 0 && about.st_uid == geteuid();
+}
+
 static int open_hardware(struct system_recorder *recorder, struct error *err)
 {
     struct capture_means *means = &recorder->means;
-    recorder->hardware = hw_record_open(&recorder->choice, -1, recorder->options, err);
+    uint32_t pid = recorder->options->pid;
+    recorder->hardware = hw_record_open(&recorder->choice, pid ? (pid_t)pid : -1, recorder->options, err);
     if (!recorder->hardware) {
-        if (err->code == -EACCES || err->code == -EPERM)
+        if (pid && err->code == -ESRCH)
+            error_set(err, -ESRCH, "process %u has ended", pid);
+        else if (pid && err->code == -EACCES && !owned(pid))
+            error_set(err, -EACCES, "process %u is another user's: root may sample it", pid);
+        else if (!pid && (err->code == -EACCES || err->code == -EPERM))
             error_set(err, err->code,
                       "the whole machine may be sampled by root, with CAP_PERFMON, or with sysctl "
                       "kernel.perf_event_paranoid=0");
@@ -104,14 +140,26 @@ static int open_hardware(struct system_recorder *recorder, struct error *err)
 
 static int open_trace(struct system_recorder *recorder, struct error *err)
 {
-    char *nothing[] = {"(the whole machine)", NULL};
     struct capture_options described = *recorder->options;
+    struct proc_program program;
+    described.faults = false; /* they are the samples here */
+    char *command[] = {"(the whole machine)", NULL};
+    if (described.pid) {
+        proc_program(described.pid, "", &program);
+        command[0] = program.command;
+    }
     if (!described.command)
-        described.command = nothing;
+        described.command = command;
     struct trace_session *session = describe_session(&described, &recorder->means);
     recorder->sink.writer = trace_writer_open(described.output, session, err);
     trace_session_free(session);
     return recorder->sink.writer ? 0 : err->code;
+}
+
+static void tell_thread(uint32_t tid, void *context)
+{
+    struct system_recorder *recorder = context;
+    running_process(&recorder->running, recorder->options->pid, tid, recorder->started);
 }
 
 static void connect_sources(struct system_recorder *recorder)
@@ -127,6 +175,8 @@ static void connect_sources(struct system_recorder *recorder)
     }
     hw_record_connect(recorder->hardware, &recorder->sink, &recorder->processes, &listener, &recorder->clock);
     hw_record_follow(recorder->hardware, &recorder->running);
+    if (recorder->options->pid)
+        proc_each_thread(recorder->options->pid, tell_thread, recorder);
 }
 
 static int start(struct system_recorder *recorder, struct error *err)
@@ -136,7 +186,7 @@ static int start(struct system_recorder *recorder, struct error *err)
     int code;
     result->exit_status = PROGRAM_REFUSED;
     take_signals(recorder);
-    if ((code = find_means(recorder, err)) < 0 ||
+    if ((code = find_process(recorder, err)) < 0 || (code = find_means(recorder, err)) < 0 ||
         (options->command &&
          (code = launch_prepare(&recorder->launch, options->command, NULL, NULL, &recorder->before, err)) < 0) ||
         (code = open_hardware(recorder, err)) < 0)
@@ -189,6 +239,8 @@ static void record(struct system_recorder *recorder)
         }
         if (!recorder->options->command && stop && now - recorder->started >= stop)
             break;
+        if (recorder->process >= 0 && poll(&(struct pollfd){.fd = recorder->process, .events = POLLIN}, 1, 0) > 0)
+            break;
         siginfo_t info;
         struct timespec wait = {0, filled > HURRY_FILLED ? HURRY_NS : IDLE_NS};
         int number = sigtimedwait(&recorder->waited, &info, &wait);
@@ -220,7 +272,7 @@ static void finish(struct system_recorder *recorder)
 
 int system_recorder_run(const struct capture_options *options, struct recorder_result *result, struct error *err)
 {
-    struct system_recorder recorder = {.options = options, .result = result, .launch = {-1, -1, -1}};
+    struct system_recorder recorder = {.options = options, .result = result, .launch = {-1, -1, -1}, .process = -1};
     *result = (struct recorder_result){0};
     int code = start(&recorder, err);
     if (code == 0) {
@@ -229,6 +281,8 @@ int system_recorder_run(const struct capture_options *options, struct recorder_r
     } else {
         launch_cancel(&recorder.launch);
     }
+    if (recorder.process >= 0)
+        close(recorder.process);
     hw_record_close(recorder.hardware);
     homes_free(recorder.homes);
     running_free(&recorder.running);

@@ -39,6 +39,7 @@ enum {
 static const struct argp_option option_table[] = {
     {"output", 'o', "FILE", 0, "write the recording to FILE (numalens.data)", 1},
     {"all-cpus", 'a', 0, 0, "everything that runs on this machine, by its hardware; no heap objects are known then", 1},
+    {"pid", 'p', "PID", 0, "a process that runs already, and all it starts, likewise", 1},
     {"cpu", 'C', "LIST", 0, "with -a: on these CPUs only, such as 0-3,8", 1},
     {"threads", KEY_THREADS, "N", 0, "sample once the program has N threads; objects are followed from the start", 2},
     {"start-after", KEY_START, "TIME", 0, "sample only after this time of the run, such as 2s or 500ms", 2},
@@ -92,6 +93,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
     switch (key) {
     case 'a':
         options->system = true;
+        break;
+    case 'p':
+        options->pid = (uint32_t)option_number(sampling, "--pid", text, 1, INT32_MAX, "a process's number is wanted");
         break;
     case 'C':
         options->cpus = text;
@@ -168,13 +172,14 @@ static const struct argp_child children[] = {{&sampling_argp, 0, NULL, 0}, {0}};
 static const struct argp parser = {
     option_table,
     parse,
-    "[--] PROGRAM [ARGUMENT...]\n-a [-- PROGRAM [ARGUMENT...]]",
+    "[--] PROGRAM [ARGUMENT...]\n-a [-- PROGRAM [ARGUMENT...]]\n-p PID",
     "Runs PROGRAM, samples its memory accesses, follows its objects, and writes numalens.data.\v"
     "Examples:\n"
     "  numalens record -- ./app args\n"
     "  numalens record --topology \"numa:4 core:2\" -- ./app     pretend four nodes\n"
     "  numalens record --stores -F 500 -o stores.data -- ./app\n"
-    "  numalens record -a -- sleep 10                          everything for ten seconds, on a machine with a PMU\n\n"
+    "  numalens record -a -- sleep 10                          everything for ten seconds, on a machine with a PMU\n"
+    "  numalens record -p 1234 --stop-after 10s                a process that runs already, likewise\n\n"
     "The exit status is the program's; 127 and 126 when it cannot be found or run, 1 when it cannot be "
     "recorded, 2 for wrong usage.",
     children,
@@ -198,16 +203,19 @@ static double percent(uint64_t part, uint64_t whole)
 static void summarise(const struct wishes *wishes, const struct recorder_result *result)
 {
     const char *file = wishes->sampling.capture.output;
+    bool by_faults = wishes->sampling.capture.samples == SAMPLES_FAULTS;
     fprintf(stderr, "numalens record: ");
     if (result->faults)
         fprintf(stderr, "%" PRIu64 " pages in use, from %" PRIu64 " faults, ", result->pages, result->faults);
-    if (wishes->sampling.capture.samples != SAMPLES_FAULTS)
+    if (!by_faults || result->hardware)
         fprintf(stderr, "%" PRIu64 " samples, ", result->samples);
     fprintf(stderr, "%" PRIu64 " objects in %s (", result->objects, file);
     print_size(stderr, result->bytes);
-    if (result->hardware)
+    if (result->hardware && !by_faults)
         fprintf(stderr, "); sampled by the processor");
-    else if (wishes->sampling.capture.samples == SAMPLES_FAULTS)
+    else if (result->hardware)
+        fprintf(stderr, "); samples are page faults");
+    else if (by_faults)
         fprintf(stderr, "); pages fault again by %s", mechanism_name(result->mechanism));
     else
         fprintf(stderr, "); sampling took %.1f%% of the program's CPU time",
@@ -247,24 +255,36 @@ static char *know_latencies(const struct wishes *wishes, const struct topology *
     return text;
 }
 
-/* What goes with -a, and what does not. */
+/* Whether programs run without the agent. */
+static bool outside(const struct capture_options *options)
+{
+    return options->system || options->pid;
+}
+
+/* What goes with -a and -p, and what does not. */
 static void check_system(struct wishes *wishes)
 {
     struct sampling_options *sampling = &wishes->sampling;
     struct capture_options *options = &sampling->capture;
-    if (!options->system) {
-        if (options->cpus)
-            option_complain(sampling, "--cpu", options->cpus, "this is for -a");
+    const char *which = options->system ? "-a" : "-p";
+    if (options->cpus && !options->system)
+        option_complain(sampling, "--cpu", options->cpus, "this is for -a");
+    if (!outside(options))
         return;
-    }
     if (options->command && !*options->command)
         options->command = NULL;
-    if (options->samples != SAMPLES_AUTO && options->samples < SAMPLES_PEBS)
-        option_complain(sampling, "-a", "with this --source", "only hardware can sample all programs: pebs, ibs, spe");
+    if (options->pid && (options->system || options->command))
+        option_complain(sampling, "-p", options->system ? "with -a" : "with a program",
+                        "it is for one process that runs already");
+    if (options->samples == SAMPLES_SOFT || options->samples == SAMPLES_NONE)
+        option_complain(sampling, which, "with this --source",
+                        "the agent must be in a program from its start; there are pebs, ibs, spe, faults");
+    if (wishes->of_faults || (options->faults && options->samples != SAMPLES_FAULTS))
+        option_complain(sampling, which, "with options for faults", "pages do not fault again then");
     if (sampling->spec)
-        option_complain(sampling, "-a", "with --topology", "a pretended machine runs one program");
+        option_complain(sampling, which, "with --topology", "a pretended machine runs one program");
     if (wishes->custom.count || options->start_threads || options->start_ns || wishes->placement)
-        option_complain(sampling, "-a", "with options for one program", "programs run without the agent then");
+        option_complain(sampling, which, "with options for one program", "programs run without the agent then");
 }
 
 /* Fills `placement` for this machine, or deals on the pretended one. */
@@ -295,7 +315,7 @@ int cmd_record(int argc, char **argv)
     if (options->stop_ns && options->stop_ns <= options->start_ns)
         option_complain(sampling, "--stop-after", "not behind --start-after", "samples must begin before they end");
     check_system(&wishes);
-    if (!*sampling->complaint && !options->system && (!options->command || !*options->command))
+    if (!*sampling->complaint && !outside(options) && (!options->command || !*options->command))
         snprintf(sampling->complaint, sizeof sampling->complaint,
                  "a program to run is missing: numalens record -- ./app");
     struct topology *topology = *sampling->complaint ? NULL : sampling_options_topology(sampling, &err);
@@ -317,7 +337,7 @@ int cmd_record(int argc, char **argv)
     char *calibration = know_latencies(&wishes, topology);
     options->calibration = calibration;
     struct recorder_result result;
-    int code = options->system ? system_recorder_run(options, &result, &err) : recorder_run(options, &result, &err);
+    int code = outside(options) ? system_recorder_run(options, &result, &err) : recorder_run(options, &result, &err);
     free(calibration);
     topology_free(topology);
     if (code < 0) {

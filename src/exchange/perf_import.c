@@ -47,27 +47,15 @@ static bool access_by_registers(struct importing *importing, const struct perf_f
     return importing->ibs_known && memory_from_ibs(access, sample, &event->layout, &importing->ibs);
 }
 
-/* A page fault tells who touched which address, but not how. */
 static bool access_by_fault(const struct perf_file_event *event, const struct perf_sample *sample,
                             struct memory_access *access)
 {
-    const uint64_t wanted = PERF_SAMPLE_ADDR | PERF_SAMPLE_TID;
     uint64_t config = event->attr.config;
-    if (event->attr.type != PERF_TYPE_SOFTWARE || (sample->present & wanted) != wanted || sample->addr >> 63 ||
+    if (event->attr.type != PERF_TYPE_SOFTWARE || !(sample->present & PERF_SAMPLE_TID) || sample->addr >> 63 ||
         (config != PERF_COUNT_SW_PAGE_FAULTS && config != PERF_COUNT_SW_PAGE_FAULTS_MIN &&
          config != PERF_COUNT_SW_PAGE_FAULTS_MAJ))
         return false;
-    *access = (struct memory_access){
-        .time = sample->time,
-        .ip = sample->ip,
-        .addr = sample->addr,
-        .pid = sample->pid,
-        .tid = sample->tid,
-        .cpu = (uint16_t)sample->cpu,
-        .has_cpu = sample->present & PERF_SAMPLE_CPU,
-        .flags = SAMPLE_FIRST,
-    };
-    return true;
+    return memory_from_fault(access, sample);
 }
 
 /* The memory access of a sample record; false when there is none, and counted why. */
@@ -120,6 +108,20 @@ static void each_record(struct importing *importing,
         snprintf(importing->result->damage, sizeof importing->result->damage, "%s", damage.text);
 }
 
+/* Records that the kernel had no room for, or the processor, as this one tells. */
+static uint64_t lost_by(const struct importing *importing, const struct perf_file_record *record)
+{
+    struct perf_walk walk = {record->bytes + sizeof *record->header, record->bytes + record->size,
+                             perf_file_swapped(importing->file), false};
+    uint32_t type = record->header->type;
+    if (type != PERF_RECORD_LOST && type != PERF_RECORD_LOST_SAMPLES)
+        return 0;
+    if (type == PERF_RECORD_LOST)
+        perf_walk64(&walk); /* the event's id */
+    uint64_t count = perf_walk64(&walk);
+    return walk.short_of ? 0 : count;
+}
+
 static void look(struct importing *importing, const struct perf_file_record *record)
 {
     struct perf_sample sample;
@@ -133,6 +135,7 @@ static void look(struct importing *importing, const struct perf_file_record *rec
         return;
     }
     uint64_t time = time_of(record);
+    importing->result->lost += lost_by(importing, record);
     note_time(importing, time);
     perf_tasks_keep(&importing->tasks, record, time);
     perf_spe_learn(importing->spe, importing->file, record);
@@ -258,20 +261,11 @@ static void put_aux_loss(struct importing *importing, const struct perf_file_rec
 
 static void put_loss(struct importing *importing, const struct perf_file_record *record)
 {
-    struct perf_walk walk = {record->bytes + sizeof *record->header, record->bytes + record->size,
-                             perf_file_swapped(importing->file), false};
-    uint64_t count = 1;
-    enum loss_cause cause = LOSS_PERF;
-    if (record->header->type == PERF_RECORD_LOST)
-        perf_walk64(&walk); /* the event's id */
-    if (record->header->type == PERF_RECORD_THROTTLE)
-        cause = LOSS_THROTTLED;
-    else
-        count = perf_walk64(&walk);
-    if (walk.short_of)
-        return;
-    importing->result->lost += cause == LOSS_PERF ? count : 0;
-    sink_loss(&importing->sink, own_time(importing, time_of(record)), 0, 0, cause, count);
+    bool throttled = record->header->type == PERF_RECORD_THROTTLE;
+    uint64_t count = throttled ? 1 : lost_by(importing, record);
+    if (count)
+        sink_loss(&importing->sink, own_time(importing, time_of(record)), 0, 0, throttled ? LOSS_THROTTLED : LOSS_PERF,
+                  count);
 }
 
 static void put(struct importing *importing, const struct perf_file_record *record)
@@ -436,6 +430,17 @@ static void look_for_faults(struct importing *importing, const struct perf_file_
         look(importing, record);
 }
 
+static int refuse(const struct perf_import *result, const char *path, struct error *err)
+{
+    char lost[48] = "";
+    if (result->lost)
+        snprintf(lost, sizeof lost, ", %" PRIu64 " lost", result->lost);
+    return error_set(err, -ENODATA,
+                     "%s has no memory samples (%" PRIu64
+                     " samples of other kinds%s)%s%s; record it with 'perf mem record' or 'perf c2c record'",
+                     path, result->other + result->unreadable, lost, *result->damage ? ": " : "", result->damage);
+}
+
 static int import_file(struct importing *importing, const char *path, const char *output, struct error *err)
 {
     struct perf_import *result = importing->result;
@@ -453,10 +458,7 @@ static int import_file(struct importing *importing, const char *path, const char
             return -1;
     }
     if (result->samples == 0)
-        return error_set(err, -ENODATA,
-                         "%s has no memory samples (%" PRIu64
-                         " samples of other kinds)%s%s; record it with 'perf mem record' or 'perf c2c record'",
-                         path, result->other + result->unreadable, *result->damage ? ": " : "", result->damage);
+        return refuse(result, path, err);
     snprintf(result->source, sizeof result->source, "%s",
              importing->by_faults ? "faults" : source_of(importing->file, perf_spe_present(importing->spe)));
     result->left_out = importing->tasks.seen.count - importing->tasks.sampled.count;

@@ -87,8 +87,11 @@ static void offer(nlens_session *session, uint64_t now)
 
 static void drain_hardware(nlens_session *session, uint64_t now)
 {
+    engine_lock();
+    uint64_t until = session->running ? now : UINT64_MAX;
+    engine_unlock();
     engine->collect.taken.count = 0;
-    double filled = collect_hardware(&engine->collect, session, now, &engine->soft.clock);
+    double filled = collect_hardware(&engine->collect, session, until, &engine->soft.clock);
     engine->filled = filled > engine->filled ? filled : engine->filled;
     engine_lock();
     offer(session, now);

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "capture/faults/soft_dirty.h"
+#include "capture/perf_records.h"
 #include "capture/perf_ring.h"
 #include "capture/probe.h"
 #include "capture/procfs.h"
@@ -49,25 +50,11 @@ struct fault_record {
     uint32_t cpu, reserved;
 };
 
-struct lost_record {
-    struct perf_event_header header;
-    uint64_t id, lost;
-};
-
 static int begin(void *context, uint32_t tid, struct error *err)
 {
     struct faults *faults = context;
-    struct perf_event_attr attr = {
-        .type = PERF_TYPE_SOFTWARE,
-        .size = sizeof attr,
-        .config = PERF_COUNT_SW_PAGE_FAULTS,
-        .sample_period = 1,
-        .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU,
-        .exclude_kernel = 1,
-        .exclude_hv = 1,
-        .use_clockid = 1,
-        .clockid = CLOCK_MONOTONIC_RAW,
-    };
+    struct perf_event_attr attr = perf_attr_of_faults();
+    attr.exclude_kernel = 1;
     struct watched watched = {.tid = tid};
     int code = perf_ring_open(&watched.ring, &attr, (pid_t)tid, -1, RING_PAGES);
     if (code == -ESRCH)

@@ -76,9 +76,19 @@ static void cache_level(struct memory_access *access, const struct op *op, bool 
         access->flags |= SAMPLE_HITM;
 }
 
+/* What both encodings have by the same number. */
+static void level_of_both(struct memory_access *access, const struct op *op, unsigned source)
+{
+    if (source == SOURCE_DRAM)
+        memory_level(access, op);
+    else if (source == SOURCE_IO)
+        access->level = LEVEL_IO;
+}
+
 static void level_new(struct memory_access *access, const struct op *op)
 {
-    switch ((op->data2 >> 6 & 3) << 3 | (op->data2 & 7)) {
+    unsigned source = (unsigned)((op->data2 >> 6 & 3) << 3 | (op->data2 & 7));
+    switch (source) {
     case NEW_L3:
         cache_level(access, op, false, false);
         break;
@@ -88,15 +98,12 @@ static void level_new(struct memory_access *access, const struct op *op)
     case NEW_FAR_CACHE:
         cache_level(access, op, true, true);
         break;
-    case SOURCE_DRAM:
     case NEW_PERSISTENT:
     case NEW_EXTENDED:
         memory_level(access, op);
         break;
-    case SOURCE_IO:
-        access->level = LEVEL_IO;
-        break;
     default:
+        level_of_both(access, op, source);
         break;
     }
 }
@@ -118,13 +125,8 @@ static void level_old(struct memory_access *access, const struct op *op)
             access->flags &= (uint8_t)~SAMPLE_HITM; /* the state is told for near caches only */
         }
         break;
-    case SOURCE_DRAM:
-        memory_level(access, op);
-        break;
-    case SOURCE_IO:
-        access->level = LEVEL_IO;
-        break;
     default:
+        level_of_both(access, op, op->data2 & 7);
         break;
     }
 }

@@ -46,30 +46,31 @@ static inline const uint8_t *perf_walk_bytes(struct perf_walk *walk, uint64_t si
     return walk->at - size;
 }
 
+static inline void perf_walk_into(struct perf_walk *walk, void *value, size_t size)
+{
+    const uint8_t *at = perf_walk_bytes(walk, size);
+    if (at)
+        memcpy(value, at, size);
+}
+
 static inline uint16_t perf_walk16(struct perf_walk *walk)
 {
     uint16_t value = 0;
-    const uint8_t *at = perf_walk_bytes(walk, sizeof value);
-    if (at)
-        memcpy(&value, at, sizeof value);
+    perf_walk_into(walk, &value, sizeof value);
     return walk->swapped ? bswap_16(value) : value;
 }
 
 static inline uint32_t perf_walk32(struct perf_walk *walk)
 {
     uint32_t value = 0;
-    const uint8_t *at = perf_walk_bytes(walk, sizeof value);
-    if (at)
-        memcpy(&value, at, sizeof value);
+    perf_walk_into(walk, &value, sizeof value);
     return walk->swapped ? bswap_32(value) : value;
 }
 
 static inline uint64_t perf_walk64(struct perf_walk *walk)
 {
     uint64_t value = 0;
-    const uint8_t *at = perf_walk_bytes(walk, sizeof value);
-    if (at)
-        memcpy(&value, at, sizeof value);
+    perf_walk_into(walk, &value, sizeof value);
     return walk->swapped ? bswap_64(value) : value;
 }
 

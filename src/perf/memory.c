@@ -138,7 +138,8 @@ void memory_from_data_src(struct memory_access *access, uint64_t data_src)
         access->flags |= SAMPLE_TLB_MISS;
 }
 
-bool memory_from_sample(struct memory_access *access, const struct perf_sample *sample)
+/* Who and where. False when it has no address. */
+static bool take_address(struct memory_access *access, const struct perf_sample *sample)
 {
     *access = (struct memory_access){
         .time = sample->time,
@@ -150,7 +151,19 @@ bool memory_from_sample(struct memory_access *access, const struct perf_sample *
         .cpu = (uint16_t)sample->cpu,
         .has_cpu = sample->present & PERF_SAMPLE_CPU,
     };
-    if (!(sample->present & PERF_SAMPLE_ADDR) || sample->addr == 0)
+    return sample->present & PERF_SAMPLE_ADDR && sample->addr != 0;
+}
+
+bool memory_from_fault(struct memory_access *access, const struct perf_sample *sample)
+{
+    bool there = take_address(access, sample);
+    access->flags = SAMPLE_FIRST;
+    return there;
+}
+
+bool memory_from_sample(struct memory_access *access, const struct perf_sample *sample)
+{
+    if (!take_address(access, sample))
         return false;
     if (sample->present & PERF_SAMPLE_DATA_SRC)
         memory_from_data_src(access, sample->data_src);

@@ -29,4 +29,7 @@ void memory_from_data_src(struct memory_access *access, uint64_t data_src);
 /* A parsed sample whose data_src and weight tell all. False when it is no memory access (no address, no operation). */
 bool memory_from_sample(struct memory_access *access, const struct perf_sample *sample);
 
+/* The same of a page fault: it tells who touched which address, but not how. */
+bool memory_from_fault(struct memory_access *access, const struct perf_sample *sample);
+
 #endif

@@ -76,16 +76,27 @@ static void take_raw(struct perf_walk *walk, struct perf_sample *sample)
     sample->raw = perf_walk_bytes(walk, sample->raw_size);
 }
 
-static void take_ids(struct perf_walk *walk, struct perf_sample *sample)
+/* Samples have these with the address between them, all other records one behind the other at their end. */
+static inline void take_who_and_when(struct perf_walk *walk, struct perf_sample *sample, uint64_t type)
 {
-    sample->pid = perf_walk32(walk);
-    sample->tid = perf_walk32(walk);
+    if (type & PERF_SAMPLE_TID) {
+        sample->pid = perf_walk32(walk);
+        sample->tid = perf_walk32(walk);
+    }
+    if (type & PERF_SAMPLE_TIME)
+        sample->time = perf_walk64(walk);
 }
 
-static void take_cpu(struct perf_walk *walk, struct perf_sample *sample)
+static inline void take_event_and_cpu(struct perf_walk *walk, struct perf_sample *sample, uint64_t type)
 {
-    sample->cpu = perf_walk32(walk);
-    perf_walk32(walk);
+    if (type & PERF_SAMPLE_ID)
+        sample->id = perf_walk64(walk);
+    if (type & PERF_SAMPLE_STREAM_ID)
+        sample->stream_id = perf_walk64(walk);
+    if (type & PERF_SAMPLE_CPU) {
+        sample->cpu = perf_walk32(walk);
+        perf_walk32(walk);
+    }
 }
 
 static struct perf_walk walk_of(const struct perf_layout *layout, const void *record, size_t size)
@@ -106,18 +117,10 @@ bool perf_sample_parse(struct perf_sample *sample, const struct perf_layout *lay
         sample->id = perf_walk64(&walk);
     if (type & PERF_SAMPLE_IP)
         sample->ip = perf_walk64(&walk);
-    if (type & PERF_SAMPLE_TID)
-        take_ids(&walk, sample);
-    if (type & PERF_SAMPLE_TIME)
-        sample->time = perf_walk64(&walk);
+    take_who_and_when(&walk, sample, type);
     if (type & PERF_SAMPLE_ADDR)
         sample->addr = perf_walk64(&walk);
-    if (type & PERF_SAMPLE_ID)
-        sample->id = perf_walk64(&walk);
-    if (type & PERF_SAMPLE_STREAM_ID)
-        sample->stream_id = perf_walk64(&walk);
-    if (type & PERF_SAMPLE_CPU)
-        take_cpu(&walk, sample);
+    take_event_and_cpu(&walk, sample, type);
     if (type & PERF_SAMPLE_PERIOD)
         sample->period = perf_walk64(&walk);
     if (type & PERF_SAMPLE_READ)
@@ -173,16 +176,8 @@ bool perf_sample_parse_id(struct perf_sample *sample, const struct perf_layout *
         return false;
     struct perf_walk walk = walk_of(layout, record, size);
     walk.at = walk.end - length;
-    if (type & PERF_SAMPLE_TID)
-        take_ids(&walk, sample);
-    if (type & PERF_SAMPLE_TIME)
-        sample->time = perf_walk64(&walk);
-    if (type & PERF_SAMPLE_ID)
-        sample->id = perf_walk64(&walk);
-    if (type & PERF_SAMPLE_STREAM_ID)
-        sample->stream_id = perf_walk64(&walk);
-    if (type & PERF_SAMPLE_CPU)
-        take_cpu(&walk, sample);
+    take_who_and_when(&walk, sample, type);
+    take_event_and_cpu(&walk, sample, type);
     if (type & PERF_SAMPLE_IDENTIFIER)
         sample->id = perf_walk64(&walk);
     return true;

@@ -1,4 +1,4 @@
-/* test_system.c - recordings of the whole machine, through a real kernel: an event on each CPU whose memory accesses are
+/* test_system.c - recordings of the whole machine and of a process that runs already, through a real kernel: an event on each CPU whose memory accesses are
  * page faults. */
 #include "soft_pmu.h"
 
@@ -11,9 +11,11 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -75,7 +77,7 @@ static void record(struct capture_options options, struct recorder_result *resul
 struct found {
     uint64_t samples, with_stack, lost, modules, threads, in_block;
     unsigned of_page[PAGES];
-    uint32_t tid, cpus;
+    uint32_t toucher[PAGES]; /* thread */
     bool exe, text_placed, wrong_cpu;
 };
 
@@ -113,7 +115,7 @@ static struct found look_through(uint32_t pid, const char *exe, unsigned cpu)
             continue;
         found.in_block++;
         found.of_page[page]++;
-        found.tid = event.tid;
+        found.toucher[page] = event.tid;
     }
     assert_string_equal(err.text, "");
     trace_reader_close(reader);
@@ -157,12 +159,12 @@ static size_t record_touches(void)
     struct found found = look_through((uint32_t)getpid(), self, UINT32_MAX);
     assert_true(found.exe && found.text_placed && found.modules >= 2); /* it and its libraries */
     assert_true(found.in_block > 0);
-    assert_int_equal(found.tid, tid);
     assert_true(found.threads >= 1);
     assert_int_equal(found.with_stack, found.samples);
     size_t missing = 0;
     for (size_t i = 0; i < PAGES; i++) {
         assert_true(found.of_page[i] <= 1);
+        assert_true(found.of_page[i] == 0 || found.toucher[i] == (uint32_t)tid);
         missing += found.of_page[i] == 0;
     }
     munmap(block, PAGES * page_size);
@@ -180,6 +182,126 @@ static void everything_until_a_signal(void **state)
     for (int i = 0; i < TRIES && missing; i++)
         missing = record_touches();
     assert_int_equal(missing, 0);
+}
+
+/* Who touches which quarter of the block in a process that runs already. */
+enum { BEFORE, MAIN, AFTER, CHILD, QUARTERS };
+struct touchers {
+    atomic_bool there; /* threads that run when the recording begins */
+    atomic_uint tids[QUARTERS];
+};
+static struct touchers *touchers; /* shared with the process */
+
+static void touch_quarter(unsigned quarter)
+{
+    atomic_store(&touchers->tids[quarter], (unsigned)syscall(SYS_gettid));
+    for (size_t i = quarter * PAGES / QUARTERS; i < (quarter + 1) * PAGES / QUARTERS; i++)
+        ((volatile char *)block)[i * page_size] = 1;
+}
+
+static void *live_before(void *unused)
+{
+    (void)unused;
+    atomic_store(&touchers->there, true);
+    while (access(output, F_OK) != 0)
+        sched_yield();
+    touch_quarter(BEFORE);
+    return NULL;
+}
+
+static void *live_after(void *unused)
+{
+    (void)unused;
+    touch_quarter(AFTER);
+    return NULL;
+}
+
+static void run_before_the_recorder(void)
+{
+    pthread_t before, after;
+    pthread_create(&before, NULL, live_before, NULL);
+    pthread_join(before, NULL);
+    touch_quarter(MAIN);
+    pthread_create(&after, NULL, live_after, NULL);
+    pthread_join(after, NULL);
+    pid_t child = fork();
+    if (child == 0)
+        touch_quarter(CHILD);
+    else
+        waitpid(child, NULL, 0);
+    _exit(0);
+}
+
+/* Returns how many pages are missing. */
+static size_t record_running(enum capture_samples samples)
+{
+    unlink(output);
+    *touchers = (struct touchers){0};
+    block = mmap(NULL, PAGES * page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    madvise(block, PAGES * page_size, MADV_NOHUGEPAGE);
+    pid_t pid = fork();
+    if (pid == 0)
+        run_before_the_recorder();
+    while (!atomic_load(&touchers->there))
+        sched_yield();
+    struct capture_options options = options_for(NULL, NULL);
+    options.system = false;
+    options.follow = true;
+    options.samples = samples;
+    options.pid = (uint32_t)pid;
+    struct recorder_result result;
+    record(options, &result);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(result.exit_status, 0);
+    struct found process = look_through((uint32_t)pid, self, UINT32_MAX);
+    struct found child = look_through(touchers->tids[CHILD], self, UINT32_MAX);
+    assert_true(process.exe && process.text_placed && process.threads >= 2);
+    assert_int_equal(look_through((uint32_t)getpid(), self, UINT32_MAX).samples, 0); /* nobody else's */
+    size_t missing = 0;
+    for (size_t i = 0; i < PAGES; i++) {
+        unsigned quarter = (unsigned)(i * QUARTERS / PAGES);
+        const struct found *of = quarter == CHILD ? &child : &process;
+        assert_true(of->of_page[i] <= 1);
+        assert_true(of->of_page[i] == 0 || of->toucher[i] == touchers->tids[quarter]);
+        missing += of->of_page[i] == 0;
+    }
+    munmap(block, PAGES * page_size);
+    return missing;
+}
+
+static void a_process_that_runs(void **state)
+{
+    (void)state;
+    static const enum capture_samples sources[] = {SAMPLES_PEBS, SAMPLES_FAULTS};
+    touchers = mmap(NULL, sizeof *touchers, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    for (unsigned source = 0; source < 2; source++) {
+        size_t missing = PAGES;
+        for (int i = 0; i < TRIES && missing; i++)
+            missing = record_running(sources[source]);
+        assert_int_equal(missing, 0);
+    }
+    munmap(touchers, sizeof *touchers);
+}
+
+static void a_process_that_is_gone(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(0);
+    waitpid(pid, NULL, 0);
+    struct error err = {0};
+    struct recorder_result result;
+    struct topology *topology = topology_load(&err);
+    struct capture_options options = options_for(topology, NULL);
+    options.system = false;
+    options.pid = (uint32_t)pid;
+    unlink(output);
+    assert_int_equal(system_recorder_run(&options, &result, &err), -ESRCH);
+    topology_free(topology);
+    assert_non_null(strstr(err.text, "there is no process"));
+    assert_int_equal(result.exit_status, 1);
+    assert_int_equal(access(output, F_OK), -1);
 }
 
 static void a_program_and_one_cpu(void **state)
@@ -234,7 +356,8 @@ static void no_pmu_is_said_in_one_line(void **state)
     assert_int_equal(result.exit_status, 1);
     assert_non_null(strstr(err.text, "no PMU"));
     assert_non_null(strstr(err.text, "numalens record -- PROGRAM"));
-    assert_null(strstr(err.text, "--source"));
+    assert_non_null(strstr(err.text, "--source faults"));
+    assert_null(strstr(err.text, "--source soft")); /* not here */
     assert_null(strchr(err.text, '\n'));
     assert_int_equal(access(output, F_OK), -1);
 }
@@ -245,7 +368,8 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "--exercise") == 0)
         return exercise();
     const struct CMUnitTest tests[] = {cmocka_unit_test(everything_until_a_signal),
-                                       cmocka_unit_test(a_program_and_one_cpu),
+                                       cmocka_unit_test(a_program_and_one_cpu), cmocka_unit_test(a_process_that_runs),
+                                       cmocka_unit_test(a_process_that_is_gone),
                                        cmocka_unit_test(no_pmu_is_said_in_one_line)};
     if (!mkdtemp(folder) || soft_pmu_make(folder, 2) != 0 || readlink("/proc/self/exe", self, sizeof self - 1) <= 0)
         return 1;

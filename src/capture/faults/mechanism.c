@@ -41,15 +41,8 @@ const char *mechanism_sees(enum fault_mechanism mechanism)
 /* Faults are recorded while the program is: that is part of what they cost. */
 static void record_faults(struct perf_ring *ring)
 {
-    struct perf_event_attr attr = {
-        .type = PERF_TYPE_SOFTWARE,
-        .size = sizeof attr,
-        .config = PERF_COUNT_SW_PAGE_FAULTS,
-        .sample_period = 1,
-        .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU,
-        .exclude_kernel = 1,
-        .exclude_hv = 1,
-    };
+    struct perf_event_attr attr = perf_attr_of_faults();
+    attr.exclude_kernel = 1;
     if (perf_ring_open(ring, &attr, 0, -1, 2) < 0)
         *ring = (struct perf_ring){.fd = -1};
 }
