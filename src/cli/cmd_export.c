@@ -1,5 +1,6 @@
 /* cli/cmd_export.c - numalens export: a trace's pages for other tools. */
 #include "cli/command.h"
+#include "cli/output_options.h"
 
 #include "exchange/moca_export.h"
 #include "trace/file.h"
@@ -10,24 +11,23 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char description[] =
-    "Writes the pages of a trace as another tool has them.\v"
-    "FILE is numalens.data unless named. Formats: moca (lines T, C, A), moca-csv (its single table).\n"
-    "Pages are recorded by 'numalens record --source faults'.\n\n"
-    "EXAMPLES\n"
-    "  numalens export --format moca -o run.moca\n"
-    "  numalens export --format moca-csv numalens.data > run.csv\n";
+static const char description[] = "Writes the pages of a trace as another tool has them.\v"
+                                  "FILE is numalens.data unless named; without -o its pages go to standard output. "
+                                  "Formats: moca (lines T, C, A), moca-csv (its single table).\n"
+                                  "Pages are recorded by 'numalens record --source faults'.\n\n"
+                                  "EXAMPLES\n"
+                                  "  numalens export --format moca -o run.moca\n"
+                                  "  numalens export --format moca-csv numalens.data > run.csv\n";
 
 static const struct argp_option option_table[] = {
     {"format", 'f', "NAME", 0, "moca or moca-csv", 0},
-    {"output", 'o', "FILE", 0, "Write this file instead of standard output", 0},
-    {"quiet", 'q', NULL, 0, "Say nothing but errors", 0},
     {0},
 };
 
 struct arguments {
-    const char *path, *output;
-    bool has_format, csv, quiet;
+    struct output_options output;
+    const char *path;
+    bool has_format, csv;
 };
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
@@ -40,11 +40,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         arguments->csv = strcmp(value, "moca-csv") == 0;
         arguments->has_format = true;
         break;
-    case 'o':
-        arguments->output = value;
-        break;
-    case 'q':
-        arguments->quiet = true;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &arguments->output;
         break;
     case ARGP_KEY_ARG:
         if (arguments->path)
@@ -73,24 +70,27 @@ static int export_to(struct trace_reader *reader, const struct arguments *argume
     if (trace_reader_count(reader, EVENT_PAGE) == 0 && !trace_session_get(trace_reader_session(reader), "imported"))
         return error_set(err, -ENODATA, "%s has no pages in it; 'numalens record --source faults' records them",
                          arguments->path);
-    if (!arguments->output)
+    if (!arguments->output.path)
         return moca_export(reader, arguments->csv, stdout, result, err);
-    FILE *out = open_output(arguments->output, err);
+    FILE *out = open_output(arguments->output.path, err);
     if (!out)
         return -1;
     int failed = moca_export(reader, arguments->csv, out, result, err);
     if (fclose(out) != 0 && failed == 0)
-        failed = error_set(err, -errno, "%s: %s", arguments->output, strerror(errno));
+        failed = error_set(err, -errno, "%s: %s", arguments->output.path, strerror(errno));
     if (failed < 0)
-        trace_file_remove(arguments->output);
+        trace_file_remove(arguments->output.path);
     return failed;
 }
 
 int cmd_export(int argc, char **argv)
 {
     struct arguments arguments = {0};
-    const struct argp parser = {
-        .options = option_table, .parser = parse_option, .args_doc = "[FILE]", .doc = description};
+    const struct argp parser = {.options = option_table,
+                                .parser = parse_option,
+                                .args_doc = "[FILE]",
+                                .doc = description,
+                                .children = output_children};
     struct moca_export result;
     struct error err = {0};
     if (argp_parse(&parser, argc, argv, 0, NULL, &arguments))
@@ -104,10 +104,10 @@ int cmd_export(int argc, char **argv)
     trace_reader_close(reader);
     if (failed < 0)
         return command_failed("export", &err);
-    if (arguments.quiet || !arguments.output)
+    if (arguments.output.quiet || !arguments.output.path)
         return EXIT_OK;
     printf("%s pages of %s task%s into %s\n", number_count(result.accesses), number_count(result.tasks),
-           result.tasks == 1 ? "" : "s", arguments.output);
+           result.tasks == 1 ? "" : "s", arguments.output.path);
     if (result.without_thread)
         printf("Of %s it is not known which thread used them: they are of a task with process id 0.\n",
                number_count(result.without_thread));

@@ -1,5 +1,6 @@
 /* cli/cmd_import.c - numalens import: what another tool recorded becomes a trace that every report works on. */
 #include "cli/command.h"
+#include "cli/output_options.h"
 
 #include "base/mem.h"
 #include "exchange/moca_import.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 
 static const char description[] =
-    "Turns a recording of 'perf mem record', 'perf c2c record' or MOCA into numalens.data.\v"
+    "Turns a recording of 'perf mem record', 'perf c2c record' or MOCA into numalens.data, or what -o names.\v"
     "FILE is perf.data unless named; '-' is standard input. File and pipe mode, compressed or not, of any machine.\n"
     "Static objects, mapped files and sections get their names where the binaries are at hand.\n"
     "With --format moca: MOCA's lines T, C, A, of all tasks in one file or one for each; or its CSV.\n\n"
@@ -26,8 +27,6 @@ static const char description[] =
 
 static const struct argp_option option_table[] = {
     {"format", 'f', "NAME", 0, "perf (the default) or moca", 0},
-    {"output", 'o', "FILE", 0, "Write this file instead of numalens.data", 0},
-    {"quiet", 'q', NULL, 0, "Say nothing but errors", 0},
     {"with", 'w', "FILE", 0,
      "A recording of 'numalens record' of the same run: heap objects, sites and threads from it", 0},
     {0},
@@ -36,19 +35,17 @@ static const struct argp_option option_table[] = {
 struct arguments {
     const char **paths;
     size_t path_count;
-    const char *output, *with;
-    bool quiet, moca;
+    struct output_options output;
+    const char *with;
+    bool moca;
 };
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
     switch (key) {
-    case 'o':
-        arguments->output = value;
-        break;
-    case 'q':
-        arguments->quiet = true;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &arguments->output;
         break;
     case 'w':
         arguments->with = value;
@@ -98,12 +95,12 @@ static void say(const struct perf_import *result, const char *output)
 static int import_moca(const struct arguments *arguments, struct error *err)
 {
     struct moca_import result;
-    if (moca_import(arguments->paths, arguments->path_count, arguments->output, &result, err) < 0)
+    if (moca_import(arguments->paths, arguments->path_count, arguments->output.path, &result, err) < 0)
         return -1;
-    if (arguments->quiet)
+    if (arguments->output.quiet)
         return 0;
     printf("%s page uses of %s task%s, over %s, into %s\n", number_count(result.accesses), number_count(result.tasks),
-           result.tasks == 1 ? "" : "s", number_seconds((double)result.span / 1e9), arguments->output);
+           result.tasks == 1 ? "" : "s", number_seconds((double)result.span / 1e9), arguments->output.path);
     if (result.renumbered)
         puts("Chunks will be numbered anew when this is exported again: there are too many to keep their numbers.");
     return 0;
@@ -112,19 +109,22 @@ static int import_moca(const struct arguments *arguments, struct error *err)
 static int import_perf(const struct arguments *arguments, struct error *err)
 {
     struct perf_import result;
-    if (perf_import(arguments->path_count ? arguments->paths[0] : "perf.data", arguments->with, arguments->output,
+    if (perf_import(arguments->path_count ? arguments->paths[0] : "perf.data", arguments->with, arguments->output.path,
                     &result, err) < 0)
         return -1;
-    if (!arguments->quiet)
-        say(&result, arguments->output);
+    if (!arguments->output.quiet)
+        say(&result, arguments->output.path);
     return 0;
 }
 
 int cmd_import(int argc, char **argv)
 {
-    struct arguments arguments = {.output = "numalens.data"};
-    const struct argp parser = {
-        .options = option_table, .parser = parse_option, .args_doc = "[FILE...]", .doc = description};
+    struct arguments arguments = {.output.path = "numalens.data"};
+    const struct argp parser = {.options = option_table,
+                                .parser = parse_option,
+                                .args_doc = "[FILE...]",
+                                .doc = description,
+                                .children = output_children};
     struct error err = {0};
     arguments.paths = mem_zalloc(((size_t)argc + 1) * sizeof *arguments.paths);
     if (argp_parse(&parser, argc, argv, 0, NULL, &arguments)) {

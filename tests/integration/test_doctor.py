@@ -136,6 +136,10 @@ def no_pmu():
             lines = ended.err.decode().splitlines()
             assert len(lines) == 1 and "no PMU" in lines[0] and "--source soft" in lines[0], lines
             assert not os.path.exists(output)
+        for target in (["-a"], ["-p", str(os.getpid())]):
+            ended = run([nlens.NUMALENS, "record", *target, "-o", output])
+            assert ended.status == 1 and b"no PMU" in ended.err and ended.err.count(b"\n") == 1, ended
+            assert b"--source faults" in ended.err and not os.path.exists(output), ended
         ended = run([nlens.NUMALENS, "record", "-v", "-o", output, "--", "/bin/true"])
         assert ended.status == 0 and b"not from hardware: there is no PMU" in ended.err, ended
         ended = run([nlens.NUMALENS, "record", "--source", "auto", "-c", "1000", "-o", output, "--", "/bin/true"])

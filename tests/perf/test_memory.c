@@ -1,26 +1,5 @@
 /* test_memory.c - data_src words as the kernel makes them for each generation of processor. */
-#include "perf/memory.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
-
-#define OP(x)     ((uint64_t)PERF_MEM_OP_##x << PERF_MEM_OP_SHIFT)
-#define LVL(x)    ((uint64_t)PERF_MEM_LVL_##x << PERF_MEM_LVL_SHIFT)
-#define SNOOP(x)  ((uint64_t)PERF_MEM_SNOOP_##x << PERF_MEM_SNOOP_SHIFT)
-#define TLB(x)    ((uint64_t)PERF_MEM_TLB_##x << PERF_MEM_TLB_SHIFT)
-#define LOCKED    ((uint64_t)PERF_MEM_LOCK_LOCKED << PERF_MEM_LOCK_SHIFT)
-#define NUMBER(x) ((uint64_t)(x) << 33)
-#define REMOTE    ((uint64_t)1 << 37)
-#define HOPS(x)   ((uint64_t)(x) << 43)
-
-struct expectation {
-    const char *what;
-    uint64_t data_src;
-    uint8_t level, hops;
-    bool remote, answered;
-    uint8_t flags;
-};
+#include "data_src.h"
 
 static const struct expectation expectations[] = {
     /* Nehalem to Broadwell: old bits */
@@ -85,15 +64,7 @@ static const struct expectation expectations[] = {
 static void test_data_src(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof expectations / sizeof *expectations; i++) {
-        const struct expectation *expected = &expectations[i];
-        struct memory_access access = {0};
-        memory_from_data_src(&access, expected->data_src);
-        if (access.level != expected->level || access.hops != expected->hops || access.remote != expected->remote ||
-            access.has_node_answer != expected->answered || access.flags != expected->flags)
-            fail_msg("%s: level %u hops %u remote %d answered %d flags %#x", expected->what, access.level, access.hops,
-                     access.remote, access.has_node_answer, access.flags);
-    }
+    expect_all(expectations, sizeof expectations / sizeof *expectations);
 }
 
 static void test_sample(void **state)

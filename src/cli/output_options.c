@@ -1,0 +1,23 @@
+#include "cli/output_options.h"
+
+static const struct argp_option option_table[] = {
+    {"output", 'o', "FILE", 0, "Write this file", 0},
+    {"quiet", 'q', NULL, 0, "Say nothing but errors", 0},
+    {0},
+};
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    struct output_options *options = state->input;
+    if (key == 'o')
+        options->path = value;
+    else if (key == 'q')
+        options->quiet = true;
+    else
+        return ARGP_ERR_UNKNOWN;
+    return 0;
+}
+
+static const struct argp output_argp = {.options = option_table, .parser = parse};
+
+const struct argp_child output_children[] = {{&output_argp, 0, NULL, 0}, {0}};

@@ -1,0 +1,16 @@
+/* cli/output_options.h - -o and -q of the commands that turn one file into another: a child of their own argp, with struct
+ * output_options as its input. */
+#ifndef NUMALENS_CLI_OUTPUT_OPTIONS_H
+#define NUMALENS_CLI_OUTPUT_OPTIONS_H
+
+#include <argp.h>
+#include <stdbool.h>
+
+struct output_options {
+    const char *path; /* as it was before, when no -o is given */
+    bool quiet;
+};
+
+extern const struct argp_child output_children[];
+
+#endif
