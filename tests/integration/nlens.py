@@ -6,11 +6,13 @@ Skip("why"), and may print notes with note(). At the end of the file stands `nle
 The environment tells where things are: NUMALENS_BUILD, the build folder; tests of Meson set it.
 """
 import ctypes
+import functools
 import itertools
 import json
 import os
 import platform
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -124,6 +126,19 @@ def run(command, input=b"", folder=None, environment=None, prepare=None):
         out, err = process.communicate()
         raise AssertionError("still running after %d s: %s\n%s" % (PATIENCE, command, Ended("none", out, err)))
     return Ended(process.returncode, out, err)
+
+
+@functools.lru_cache(maxsize=None)
+def rounds(name, seconds):
+    """--rounds=N with which an example takes about so much CPU time on this machine, be it quick or slow."""
+    number, took = 250, 0.0
+    while took < 0.04:
+        number *= 2
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert run([example(name), "--rounds=%d" % number]).status == 0
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return "--rounds=%d" % (number * seconds / took)
 
 
 def record(folder, program, options=(), name="numalens.data", **rest):

@@ -10,7 +10,7 @@ import nlens
 from nlens import check
 
 TWO = ["--topology", "numa:2 core:2", "--deal", "round-robin", "--interval", "100ms"]
-HANDOVER = ["handover", "--rounds=4000"]
+LASTS = 1.0  # seconds of CPU time: ten intervals, more where the machine is busy
 
 
 def migrate(folder, options, program, **rest):
@@ -24,8 +24,8 @@ def migrate(folder, options, program, **rest):
     return ended, told
 
 
-def handover(*more):
-    return [nlens.example(HANDOVER[0]), *HANDOVER[1:], *more]
+def handover():
+    return [nlens.example("handover"), nlens.rounds("handover", LASTS)]
 
 
 @check("pages go to the thread that uses them, and remote accesses fall")
@@ -68,7 +68,7 @@ def _():
 @check("it stays out of the way when there is nothing to gain, and says so")
 def _():
     with nlens.Folder() as folder:
-        ended, told = migrate(folder, [*TWO, "--interval=20ms"], [nlens.example("ratio"), "--rounds=3000"])
+        ended, told = migrate(folder, [*TWO, "--interval=20ms"], [nlens.example("ratio"), nlens.rounds("ratio", 0.5)])
         assert ended.status == 0, ended
         assert told["intervals_rested"] > 0 and told["rests"].get("nothing_to_gain", 0) > 0, told
         assert b"stayed out of the way" in ended.err and b"nothing to gain" in ended.err, ended
