@@ -8,6 +8,7 @@ import subprocess
 import nlens
 from nlens import Folder, Skip, check, example, note, row_at, run, site_line
 from perf_older import as_older
+from perf_swapped import as_swapped
 
 HERE = os.path.join(nlens.SOURCE, "tests", "perf", "data")
 # More and larger recordings may lie beside the project.
@@ -208,6 +209,26 @@ def with_agent():
             os.rename(agent, os.path.join(folder, "last.data")) if not clock else None
         ended, trace = import_of(folder, there, "--with", os.path.join(folder, "last.data"), "-q")
         assert ended.status == 1 and ended.err.count(b"\n") == 1, "of another run: %s" % ended
+
+
+@check("of a machine with the other byte order: the same reports")
+def other_order():
+    whole = data("pebs-rcppthread")
+    with Folder() as folder, Folder() as other:
+        path = os.path.join(folder, "swapped.perf.data")
+        with open(path, "wb") as out, open(whole, "rb") as stream:
+            out.write(as_swapped(stream.read()))
+        first, second = import_of(folder, path), import_of(other, whole)
+        assert first[0].status == 0 and b"Source pebs; 1 node, 16 CPUs" in first[0].out, first[0]
+        for words in ("latency", "threads", "objects", "functions"):
+            assert report(first[1], words) == report(second[1], words), words
+        try:
+            lines = [run([nlens.tool("perf"), "script", "-i", name, "-F", "tid,time,addr,data_src,weight"]) for name in (path, whole)]
+        except Skip as why:
+            note(why)
+            return
+        assert lines[0].status == 0 and lines[0].out == lines[1].out, "not what perf takes for the other order"
+        note("perf prints the same of both")
 
 
 @check("a pipe is read as well")
