@@ -6,6 +6,7 @@ import re
 import subprocess
 
 import nlens
+import perf_spe
 from nlens import Folder, Skip, check, example, note, row_at, run, site_line
 from perf_older import as_older
 from perf_swapped import as_swapped
@@ -80,7 +81,7 @@ FIGURES = {
 }
 # perf's words for them.
 LEVELS = {"L1": "l1", "LFB": "lfb", "L2": "l2", "L3": "l3", "Local RAM": "ram", "Remote RAM": "remote-ram",
-          "Remote Cache": "remote-cache", "Remote core": "remote-cache", "I/O": "io", "Uncached": "uncached"}
+          "Remote": "remote-cache", "I/O": "io", "Uncached": "uncached"}
 
 
 def level_of(words):
@@ -90,9 +91,9 @@ def level_of(words):
     return next((level for name, level in LEVELS.items() if words.startswith(name)), "")
 
 
-def as_perf_counts(perf, path):
+def as_perf_counts(perf, path, *options):
     """The same figures, as perf itself prints them."""
-    ended = run([perf, "script", "-i", path, "-F", "tid,addr,data_src,weight"])
+    ended = run([perf, "script", "-i", path, "-F", "tid,addr,data_src,weight", *options])
     lines = [line for line in ended.out.decode(errors="replace").splitlines() if "|OP " in line]
     if ended.status != 0 or not lines:
         raise Skip("this perf does not read it")
@@ -143,6 +144,27 @@ def figures():
             continue
         assert anew == expected, "%s: perf prints %s" % (name, anew)
         note("%s: as perf prints it now" % name)
+
+
+@check("Arm SPE: packets made by hand, by every source; what perf decodes is the same")
+def spe():
+    expected = {"samples": 16, "loads": 16, "stores": 0, "threads": 2, "locked": 0, "weight": sum(range(10, 26)), "remote": 2,
+                "levels": {"l1": 2, "l2": 4, "l3": 6, "remote-cache": 2, "ram": 2}, "store levels": {}}
+    with Folder() as folder:
+        path = os.path.join(folder, "spe.perf.data")
+        with open(path, "wb") as out:
+            out.write(perf_spe.recording())
+        ended, trace = import_of(folder, path)
+        assert ended.status == 0 and b"Source spe" in ended.out, ended
+        found = as_imported(trace)
+        assert found == {key: expected[key] for key in found}, found
+        try:
+            anew = as_perf_counts(nlens.tool("perf"), path, "--itrace=M")
+        except Skip as why:
+            note(why)
+            return
+        assert anew == expected, "perf prints %s" % anew
+        note("as perf decodes it")
 
 
 # Of those without memory samples: how many samples of other kinds, as perf prints them. perf 6.1 refuses plain, zstd and zstd2, which

@@ -1,4 +1,6 @@
 /* test_file.c - recordings of real machines, whole, cut and bent. */
+#include "../whole_file.h"
+
 #include "perf/file.h"
 #include "perf/memory.h"
 
@@ -131,15 +133,7 @@ static uint8_t *slurp(const char *name, size_t *size)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s.perf.data", DATA, name);
-    FILE *in = fopen(path, "rb");
-    assert_non_null(in);
-    fseek(in, 0, SEEK_END);
-    *size = (size_t)ftell(in);
-    rewind(in);
-    uint8_t *bytes = malloc(*size);
-    assert_int_equal(fread(bytes, 1, *size, in), *size);
-    fclose(in);
-    return bytes;
+    return whole_file(path, size);
 }
 
 /* Reads changed bytes to their end or to an error with a text. */

@@ -1,4 +1,6 @@
 /* Files that are cut short or changed at random: any answer is right, but there must be one. Sanitizers watch. */
+#include "../whole_file.h"
+
 #include "fixture.h"
 #include "symbols/symbols.h"
 
@@ -15,19 +17,6 @@ static uint64_t next_random(void)
     random_state ^= random_state >> 7;
     random_state ^= random_state << 17;
     return random_state;
-}
-
-static uint8_t *read_all(const char *path, size_t *size)
-{
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    fseek(file, 0, SEEK_END);
-    *size = (size_t)ftell(file);
-    rewind(file);
-    uint8_t *bytes = malloc(*size);
-    assert_int_equal(fread(bytes, 1, *size, file), *size);
-    fclose(file);
-    return bytes;
 }
 
 static void ask_everything(const uint8_t *bytes, size_t size)
@@ -63,7 +52,7 @@ static void ask_everything(const uint8_t *bytes, size_t size)
 static void check_cuts(const char *path)
 {
     size_t size;
-    uint8_t *bytes = read_all(path, &size);
+    uint8_t *bytes = whole_file(path, &size);
     for (size_t cut = 0; cut < size; cut += size / 60 + 1)
         ask_everything(bytes, cut);
     free(bytes);
@@ -73,7 +62,7 @@ static void check_cuts(const char *path)
 static void check_changes(const char *path, int rounds)
 {
     size_t size;
-    uint8_t *bytes = read_all(path, &size), *changed = malloc(size);
+    uint8_t *bytes = whole_file(path, &size), *changed = malloc(size);
     uint64_t headers_at;
     memcpy(&headers_at, bytes + 40, 8); /* e_shoff */
     for (int round = 0; round < rounds; round++) {
