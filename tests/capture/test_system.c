@@ -211,7 +211,7 @@ static void everything_until_a_signal(void **state)
     for (int i = 0; i < TRIES && missing; i++)
         missing = record_touches();
     if (missing)
-        print_message("%zu of %d are counted as lost\n", missing, PAGES);
+        print_message("# %zu of %d are counted as lost\n", missing, PAGES);
 }
 
 /* Who touches which quarter of the block in a process that runs already. */
