@@ -38,6 +38,7 @@ struct nlens_trace {
     struct map64 raw_of;  /* safe text -> flow's, where they differ */
 
     struct api_findings *findings; /* made when asked for */
+    struct api_pages *pages;       /* likewise */
 
     nlens_iter *iters; /* those that were not freed */
     nlens_group *groups;
@@ -88,6 +89,9 @@ void api_totals(nlens_totals *to, const struct flow_totals *from);
 
 /* findings.c */
 void api_findings_free(nlens_trace *trace);
+
+/* pages.c */
+void api_pages_free(nlens_trace *trace);
 
 /* access.c */
 void api_access(nlens_trace *trace, const struct flow_access *from, nlens_access *to);

@@ -105,6 +105,7 @@ void nlens_close(nlens_trace *trace)
     while (trace->groups)
         nlens_group_free(trace->groups);
     api_findings_free(trace);
+    api_pages_free(trace);
     api_rows_free(trace);
     strtab_free(trace->texts);
     map64_free(&trace->safe_of);

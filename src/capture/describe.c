@@ -7,6 +7,7 @@
 #include "topology/placement.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,23 +206,41 @@ void describe_means(struct recorder_result *result, const struct capture_options
                  result->untracked, result->untracked == 1 ? "" : "s");
 }
 
-void describe_faults(struct recorder_result *result, const struct capture_options *options,
-                     const struct capture_means *means, const struct faults_totals *totals)
+__attribute__((format(printf, 2, 3))) static void add_note(struct recorder_result *result, const char *format, ...)
+{
+    size_t used = strlen(result->notes);
+    va_list arguments;
+    if (used && used + 2 < sizeof result->notes)
+        used += (size_t)snprintf(result->notes + used, sizeof result->notes - used, "; ");
+    va_start(arguments, format);
+    vsnprintf(result->notes + used, sizeof result->notes - used, format, arguments);
+    va_end(arguments);
+}
+
+void describe_faults(struct recorder_result *result, const struct capture_means *means,
+                     const struct faults_totals *totals)
 {
     result->pages = totals->pages;
     result->faults = totals->faults;
     result->mechanism = means->mechanism;
-    if (*result->notes)
-        return;
+    result->write_protect = means->write_protect;
     if (totals->unguarded)
-        snprintf(result->notes, sizeof result->notes,
+        add_note(result,
                  "%" PRIu64
                  " program%s could not be write-protected (a system call filter, or no descriptor to be had): "
                  "only first touches show there",
                  totals->unguarded, totals->unguarded == 1 ? "" : "s");
-    else if (options->mechanism != MECHANISM_NUMA_HINT && *means->mechanism_reason)
-        snprintf(result->notes, sizeof result->notes, "%s; %.500s",
-                 options->mechanism == MECHANISM_NONE ? "only first touches show" : "later reads of a page do not show",
+    if (means->mechanism == MECHANISM_NUMA_HINT && totals->lone)
+        add_note(result,
+                 "%" PRIu64 " program%s had one thread only: there the kernel gives no hints for pages on the node "
+                 "where it runs, and %s",
+                 totals->lone, totals->lone == 1 ? "" : "s",
+                 means->write_protect
+                     ? "later reads of them do not show"
+                     : "only first touches of them show; --mechanism uffd-wp or soft-dirty sees writes");
+    if (means->mechanism != MECHANISM_NUMA_HINT && *means->mechanism_reason)
+        add_note(result, "%s; %.500s",
+                 means->mechanism == MECHANISM_NONE ? "only first touches show" : "later reads of a page do not show",
                  means->mechanism_reason);
 }
 
@@ -231,9 +250,9 @@ void describe_fault_totals(struct trace_session *ending, const struct faults_tot
         const char *key;
         uint64_t value;
     } figures[] = {
-        {"faults", totals->faults},          {"pages_told", totals->pages},       {"pages_armed", totals->armed},
-        {"pages_unseen", totals->unseen},    {"rounds_skipped", totals->skipped}, {"unguarded", totals->unguarded},
-        {"fault_cost_ns", totals->fault_ns},
+        {"faults", totals->faults},       {"pages_told", totals->pages},       {"pages_armed", totals->armed},
+        {"pages_unseen", totals->unseen}, {"rounds_skipped", totals->skipped}, {"unguarded", totals->unguarded},
+        {"one_thread", totals->lone},     {"fault_cost_ns", totals->fault_ns},
     };
     for (unsigned i = 0; i < sizeof figures / sizeof *figures; i++)
         trace_session_setf(ending, figures[i].key, "%" PRIu64, figures[i].value);

@@ -23,8 +23,8 @@ void describe_means(struct recorder_result *result, const struct capture_options
                     const struct capture_means *means);
 
 /* The same for page faults: what could not be had, and figures for the trace's last block. */
-void describe_faults(struct recorder_result *result, const struct capture_options *options,
-                     const struct capture_means *means, const struct faults_totals *totals);
+void describe_faults(struct recorder_result *result, const struct capture_means *means,
+                     const struct faults_totals *totals);
 void describe_fault_totals(struct trace_session *ending, const struct faults_totals *totals);
 
 #endif

@@ -207,6 +207,12 @@ void homes_sample(struct homes *homes, uint32_t pid, uint64_t addr, uint64_t tim
     }
 }
 
+static int compare_addresses(const void *left, const void *right)
+{
+    const uint64_t *one = left, *other = right;
+    return *one < *other ? -1 : *one > *other;
+}
+
 static void ask_again(struct homes *homes, struct watched *watched, uint64_t now)
 {
     homes->addresses.count = 0;
@@ -217,6 +223,7 @@ static void ask_again(struct homes *homes, struct watched *watched, uint64_t now
         if (!homes->asks_nodes)
             watched->pages.values[i] &= ~(uint64_t)SEEN;
     }
+    array_sort(&homes->addresses, compare_addresses); /* the kernel answers neighbours at once */
     tell_frames(homes, watched, now);
     if (homes->addresses.count == 0 || !homes->asks_nodes || !query(homes, watched, now))
         return;

@@ -150,7 +150,7 @@ static void tell_fault(struct perf_source *source, const struct fault_record *fa
         told.registers = &registers;
     }
     faults_fault(source->faults, &told);
-    if (source->listener.sample)
+    if (first && source->listener.sample)
         source->listener.sample(source->listener.context, fault->pid, fault->addr, fault->time);
 }
 

@@ -76,14 +76,24 @@ static void listen_sample(void *context, uint32_t pid, uint64_t addr, uint64_t t
         capture_maps_sample(recorder->maps, pid, addr, time);
 }
 
-/* Where the pages lie that faults tell of; samples of page faults are asked for as they come. */
+/* A page of faults is told with its frame: there is nothing to ask unless there are nodes. */
+static void listen_fault(void *context, uint32_t pid, uint64_t addr, uint64_t time)
+{
+    struct recorder *recorder = context;
+    if (recorder->means.homes)
+        homes_sample(recorder->homes, pid, addr, time);
+    if (recorder->maps)
+        capture_maps_sample(recorder->maps, pid, addr, time);
+}
+
+/* Pages that faults tell of may have moved to another node since they were asked for; their frames are told with them. */
 static void listen_event(void *context, const struct event *event)
 {
     struct recorder *recorder = context;
     const struct capture_observer *observer = recorder->options->observer;
     if (observer && observer->event)
         observer->event(observer->context, event);
-    if (event->kind == EVENT_PAGE)
+    if (event->kind == EVENT_PAGE && recorder->means.homes)
         homes_sample(recorder->homes, event->pid, event->page.page, event->time);
 }
 
@@ -228,7 +238,8 @@ static void connect_sources(struct recorder *recorder)
     if (recorder->homes || recorder->maps)
         listener.sample = listen_sample;
     if (recorder->perf) {
-        perf_source_connect(recorder->perf, &recorder->sink, &recorder->processes, recorder->faults, &listener);
+        struct agent_listener faults = {.context = recorder, .sample = listener.sample ? listen_fault : NULL};
+        perf_source_connect(recorder->perf, &recorder->sink, &recorder->processes, recorder->faults, &faults);
         listener.fresh = listen_fresh;
     }
     if (recorder->hardware)
@@ -397,7 +408,7 @@ static void finish(struct recorder *recorder)
     describe_means(result, recorder->options, &recorder->means);
     if (recorder->faults) {
         struct faults_totals totals = faults_totals(recorder->faults);
-        describe_faults(result, recorder->options, &recorder->means, &totals);
+        describe_faults(result, &recorder->means, &totals);
     }
     struct trace_session *ending = describe_ending(result, &recorder->sink, agent_source_totals(recorder->agents));
     if (recorder->faults) {

@@ -13,12 +13,13 @@ struct recorder_result {
     uint64_t samples, objects, threads, processes;
     uint64_t pages, faults;         /* pages' use as told, and faults seen; 0 when not asked for */
     enum fault_mechanism mechanism; /* that made pages fault again */
+    bool write_protect;             /* and uffd-wp beside it */
     uint64_t untracked;             /* programs that no agent spoke for */
     uint64_t bytes;                 /* of the file */
     uint64_t drops;                 /* things lost that weigh: see recorder.c */
     uint64_t duration_ns, target_cpu_ns, recorder_cpu_ns, handler_ns;
     char source[768];           /* which sampler is in force and why */
-    char notes[640];            /* what could not be had, one line each; "" when nothing */
+    char notes[1024];           /* what could not be had, one after the other; "" when nothing */
     char custom_missing[1024];  /* functions the user named that no program had; "" when none */
     char custom_refused[2048];  /* those that could not be hooked, each with the reason */
     struct error write_failure; /* code 0, or why the file is not whole */

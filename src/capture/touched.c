@@ -53,11 +53,11 @@ bool touched_add(struct touched *set, uint32_t pid, uint64_t addr)
 
 static void forget_pages(struct touched *set, uint64_t number, uint64_t region, uint64_t first, uint64_t last)
 {
-    for (unsigned page = 0; page < 512; page++) {
-        uint64_t at = region << (REGION_SHIFT - PAGE_SHIFT) | page;
-        if (at >= first && at <= last)
-            set->bitmaps[number][page / 64] &= ~((uint64_t)1 << page % 64);
-    }
+    uint64_t start = region << (REGION_SHIFT - PAGE_SHIFT), end = start + 511;
+    first = first < start ? start : first;
+    last = last > end ? end : last;
+    for (uint64_t page = first; page <= last; page++)
+        set->bitmaps[number][(page & 511) / 64] &= ~((uint64_t)1 << page % 64);
 }
 
 void touched_forget(struct touched *set, uint32_t pid, uint64_t addr, uint64_t size)

@@ -215,8 +215,11 @@ static void summarise(const struct wishes *wishes, const struct recorder_result 
         fprintf(stderr, "); sampled by the processor");
     else if (result->hardware)
         fprintf(stderr, "); samples are page faults");
+    else if (by_faults && result->mechanism == MECHANISM_NONE)
+        fprintf(stderr, "); first touches only");
     else if (by_faults)
-        fprintf(stderr, "); pages fault again by %s", mechanism_name(result->mechanism));
+        fprintf(stderr, "); pages fault again by %s%s", mechanism_name(result->mechanism),
+                result->write_protect ? " and uffd-wp" : "");
     else
         fprintf(stderr, "); sampling took %.1f%% of the program's CPU time",
                 percent(result->handler_ns, result->target_cpu_ns));

@@ -217,13 +217,47 @@ static void put_row(struct json *json, const struct page_list *list, const struc
     json_end(json);
 }
 
+/* What the mechanism of the recording cannot see, as a sentence; "" when that is nothing or not known. */
+static const char *not_seen(const struct page_list *list, char *text, size_t room)
+{
+    const struct trace_session *session = flow_session(list->flow);
+    const char *mechanism = session && !list->from_samples ? trace_session_get(session, "mechanism") : NULL;
+    *text = 0;
+    if (!mechanism)
+        return text;
+    if (strcmp(mechanism, "none") == 0) {
+        snprintf(text, room, "Only first touches are here: nothing made pages fault again.");
+    } else if (strncmp(mechanism, "numa-hint", 9) != 0) {
+        snprintf(text, room, "Later reads of a page are not here: %s sees writes.", mechanism);
+    } else {
+        uint32_t processes = (uint32_t)flow_process_count(list->flow), lone = 0;
+        uint32_t *threads = mem_zalloc((processes + 1) * sizeof *threads);
+        for (uint32_t i = 0; i < flow_thread_count(list->flow); i++)
+            threads[flow_thread(list->flow, i)->process]++;
+        for (uint32_t i = 0; i < processes; i++)
+            lone += threads[i] == 1;
+        free(threads);
+        if (lone)
+            snprintf(text, room,
+                     "%u program%s had one thread only: %s of pages on the node where it ran are not here, because the "
+                     "kernel gives no hints for those.",
+                     lone, lone == 1 ? "" : "s", strstr(mechanism, "uffd-wp") ? "later reads" : "later uses");
+    }
+    return text;
+}
+
 static int pages_json(const struct shown *shown, FILE *out, struct error *err)
 {
     const struct flow *flow = shown->list->flow;
     struct json *json = json_new(out);
+    char blind[256];
     json_object(json, NULL);
     report_json_head(json, flow, shown->options);
     json_text(json, "pages_from", shown->list->from_samples ? "samples" : "faults");
+    if (*not_seen(shown->list, blind, sizeof blind))
+        json_text(json, "not_seen", blind);
+    else
+        json_null(json, "not_seen");
     json_number(json, "pages_without_thread", flow_pages_without_thread(flow));
     json_number(json, "pages_with_frame", shown->frames);
     json_number(json, "matching", shown->matching);
@@ -327,6 +361,9 @@ static void answer(const struct shown *shown, FILE *out)
               list->from_samples
                   ? "samples touched them: a page that no sample hit is not here, and intervals are of 50 ms"
                   : "page faults told, interval by interval");
+    char blind[256];
+    if (*not_seen(list, blind, sizeof blind))
+        paragraph(out, 2, width, "", "%s", blind);
     uint64_t nobody = flow_pages_without_thread(list->flow);
     if (nobody)
         paragraph(out, 2, width, "", "Of %s uses it is not known which thread it was: the mechanism does not tell.",

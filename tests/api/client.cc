@@ -1,6 +1,7 @@
 // client.cc - the headers in C++: nested loops, groups with a callback, findings.
 #include <numalens/findings.h>
 #include <numalens/flow.h>
+#include <numalens/pages.h>
 
 #include <iostream>
 
@@ -32,6 +33,10 @@ int main(int argc, char **argv)
     nlens_foreach_finding (trace, f) {
         nlens_foreach_advice (f->advice, v)
             std::cout << f->pattern << ": " << v->action << "\n";
+    }
+    nlens_foreach_page (trace, p) {
+        nlens_foreach_page_user (p, u)
+            std::cout << p->page << ": " << u->reads + u->writes + u->unknown << " uses\n";
     }
     std::cout << pairs << " writes of " << nlens_group_totals(group)->samples << "\n";
     nlens_close(trace);

@@ -3,6 +3,7 @@
 #include "numalens/capture.h"
 #include "numalens/findings.h"
 #include "numalens/flow.h"
+#include "numalens/pages.h"
 
 #include <stdio.h>
 
@@ -27,6 +28,8 @@ LIES_AT(nlens_phase, remote, 32);
 LIES_AT(nlens_facts, phases, 400);
 LIES_AT(nlens_advice, code, 32);
 LIES_AT(nlens_finding, against, 152);
+LIES_AT(nlens_page_user, unknown, 32);
+LIES_AT(nlens_page, users, 96);
 
 /* numalens/capture.h. Clients have arrays of samples, and give the library room for the others. */
 #define HAS_VALUE(name, value) _Static_assert((name) == (value), #name " is another number")

@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(SOURCE, "tests", "integration"))
 import nlens  # noqa: E402
 from nlens import Folder, Skip, check, note, run, tool  # noqa: E402
 
-HEADERS = ("capture.h", "flow.h", "findings.h")
+HEADERS = ("capture.h", "flow.h", "findings.h", "pages.h")
 STRICT = ["-pedantic-errors", "-Wall", "-Wextra", "-Werror", "-Wshadow", "-fsyntax-only", "-I" + SOURCE + "/include"]
 
 
@@ -111,7 +111,7 @@ class Installation:
 def installed():
     with Folder() as folder:
         place = Installation(folder)
-        for name in ("flow.h", "findings.h", "script.h", "libnumalens.so.0", "switches.c"):
+        for name in ("flow.h", "findings.h", "pages.h", "script.h", "libnumalens.so.0", "switches.c"):
             assert name in place.files, "%s is not installed" % name
         for name in ("numalens-flow.3", "numalens-script.1"):
             assert name in place.files or name + ".gz" in place.files, "%s is not installed" % name

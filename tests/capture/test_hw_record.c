@@ -31,6 +31,8 @@ static int exercise(void)
 
 struct found {
     uint64_t samples, in_block, stacks, touches;
+    uint64_t pages[4096];    /* that faults told of */
+    size_t page_count, used; /* used: of the block */
     uint64_t block, size;
     bool wrong;
 };
@@ -47,6 +49,8 @@ static struct found look_through(struct trace_reader *reader)
         }
         found.stacks += event.kind == EVENT_STACK;
         found.touches += event.kind == EVENT_TOUCH;
+        if (event.kind == EVENT_PAGE && found.page_count < 4096) /* an interval begins before what is used in it */
+            found.pages[found.page_count++] = event.page.page;
         if (event.kind != EVENT_SAMPLE)
             continue;
         found.samples++;
@@ -55,6 +59,8 @@ static struct found look_through(struct trace_reader *reader)
             found.in_block += event.sample.stack != 0; /* after the allocation, and with its place */
     }
     assert_string_equal(err.text, "");
+    for (size_t i = 0; i < found.page_count; i++)
+        found.used += found.pages[i] - found.block < found.size;
     return found;
 }
 
@@ -113,6 +119,30 @@ static void test_recording(void **state)
     if (found.in_block + 2 < pages) /* the first and the last page are shared with others */
         fail_msg("%lu of %zu pages", (unsigned long)found.in_block, pages);
     assert_true(found.stacks > 0 && found.touches >= pages - 2);
+    assert_int_equal(found.used, 0);
+
+    /* Pages from faults beside the hardware's samples, in one trace. */
+    options.topology = topology = topology_load(&err);
+    options.faults = true;
+    options.mechanism = MECHANISM_NONE;
+    options.interval_ns = 50000000;
+    options.fault_budget_ppm = 50000;
+    options.chunks = 1024;
+    options.chunk_pages = 16384;
+    assert_int_equal(recorder_run(&options, &result, &err), 0);
+    topology_free(topology);
+    assert_true(result.hardware);
+    assert_true(result.samples > 0 && result.pages > 0);
+    reader = trace_reader_open(output, &err);
+    assert_non_null(reader);
+    assert_string_equal(trace_session_get(trace_reader_session(reader), "source"), "pebs");
+    assert_string_equal(trace_session_get(trace_reader_session(reader), "mechanism"), "none");
+    found = look_through(reader);
+    trace_reader_close(reader);
+    assert_false(found.wrong);
+    if (found.in_block + 2 < pages || found.used + 2 < pages)
+        fail_msg("%lu samples, %lu pages of %zu", (unsigned long)found.in_block, (unsigned long)found.used, pages);
+    options.faults = false;
 
     soft_pmu_make(folder, 0xee); /* which the kernel does not have */
     options.topology = topology = topology_load(&err);

@@ -159,14 +159,34 @@ def killed():
     assert done.status == 0, done
 
 
-@check("faults go together with the soft sampler: samples and pages in one recording")
+@check("faults go together with the sampler: pages and users from faults, shares and latencies from samples")
 def together():
     with Folder() as folder:
-        ended = record(folder, [example("pages_halves"), "--ms=600"], ["--source", "soft", "--faults", "-F", "1000"])
+        ended = record(folder, [example("pages_writer_readers"), "--ms=400"],
+                       ["--faults", "--interval", "20ms", "-F", "1000", "--budget", "20"])
         assert ended.status == 0, ended
+        assert b" pages in use, from " in ended.err and b" samples, " in ended.err, ended
         truth = page_truth.Truth(ended.out.decode())
-        assert not page_truth.wrong(truth, report(ended.trace, "pages", "--limit", "0"))
-        assert report(ended.trace)["samples"] > 0
+        found = report(ended.trace, "pages", "--limit", "0")
+        assert found["pages_from"] == "faults"
+        assert not page_truth.wrong(truth, found), page_truth.wrong(truth, found)[:5]
+        assert page_truth.recall(truth, found, "any") == 1.0
+        whole = report(ended.trace)
+        assert whole["samples"] > 0
+        # What is counted is samples, not pages: each thread's share is what its own bursts made it.
+        assert sum(thread["samples"] for thread in whole["threads"]) == whole["samples"]
+        start, pages = truth.arrays["array"]
+        users = {thread["tid"] for row in found["pages"] if start <= row["page"] < start + pages * 4096
+                 for thread in row["threads"]} - {None}
+        (writer,) = {tid for _, tid, _, _, _, writes in truth.uses if writes}
+        assert writer in users, (writer, users)
+        # The same object from both: by faults all its pages, by samples how often and how slowly.
+        objects = {row["object"] for row in found["pages"] if row["page"] in truth.pages("array")}
+        assert len(objects) == 1, objects
+        (row,) = [row for row in whole["objects"] if row["id"] in objects]
+        assert row["reads"] > 0 and row["latency_mean"], row
+        slow = report(ended.trace, "latency")
+        assert slow["latency_mean"] == whole["latency_mean"], (slow["latency_mean"], whole["latency_mean"])
 
 
 @check("what is not possible is said, with the reason")

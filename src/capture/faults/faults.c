@@ -16,13 +16,18 @@
 
 #define FIRST_CREDIT_NS 2e8 /* of the program's time, before any has passed */
 
+/* A fault in the midst of work finds cold caches and leaves them so: programs that go over much memory lose 1.4 to 1.5
+ * times what one costs in a row (bench/faults). */
+#define COLD 1.5
+
 #define NO_LIMIT ((uint64_t)1 << 40) /* pages: more than there are */
 
 enum { NO_LIMIT_PPM = 1000000, PENDING_MOST = 1 << 16, WATCHED_MOST = 4096 };
 
 struct watched { /* a process */
     uint32_t pid;
-    bool lone;       /* never had a second thread */
+    bool lone; /* never had a second thread */
+    uint64_t since;
     uint64_t cpu_ns; /* of it, when last looked at */
 };
 
@@ -42,13 +47,23 @@ struct faults {
     struct touched armed;
     array_of(struct watched) watched;
     array_of(struct pending) pending;
-    uint64_t begin, next, armed_at, armed_before;
+    uint64_t begin, next, armed_at, armed_before, looked;
     double credit_ns;
+    double cost_ns;    /* of one provoked fault: see reckon() */
+    uint64_t cpu_ns;   /* of this process, when that was last reckoned */
+    uint64_t reckoned; /* faults until then */
     struct faults_totals totals;
 };
 
 #define each_armer(faults, name)                                                                                       \
     for (struct armer *name = (faults)->armers; name < (faults)->armers + (faults)->armer_count; name++)
+
+static uint64_t own_cpu_time(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
 
 struct faults *faults_open(const struct capture_options *options, struct wire_region *region, struct sink *sink,
                            uint64_t now, struct error *err)
@@ -66,6 +81,8 @@ struct faults *faults_open(const struct capture_options *options, struct wire_re
     faults->begin = faults->armed_before = now;
     faults->next = now + options->interval_ns;
     faults->totals.fault_ns = mechanism_fault_ns();
+    faults->cost_ns = COLD * (double)faults->totals.fault_ns;
+    faults->cpu_ns = own_cpu_time();
     if (options->mechanism == MECHANISM_NUMA_HINT) {
         if (numa_hint_open(&faults->armers[0], options->interval_ns, err) < 0) {
             free(faults);
@@ -120,7 +137,8 @@ void faults_process(struct faults *faults, uint32_t pid)
 {
     if (find(faults, pid) || faults->watched.count >= WATCHED_MOST)
         return;
-    array_push(&faults->watched, (struct watched){.pid = pid, .lone = true, .cpu_ns = cpu_time(pid)});
+    array_push(&faults->watched,
+               (struct watched){.pid = pid, .lone = true, .since = clock_now_ns(), .cpu_ns = cpu_time(pid)});
 }
 
 void faults_thread(struct faults *faults, uint32_t pid)
@@ -149,8 +167,10 @@ void faults_exit(struct faults *faults, uint32_t pid, uint64_t time)
     touched_forget_process(&faults->armed, pid);
     each_armer (faults, armer)
         armer->forget(armer->context, pid, UINT64_MAX);
-    if (watched)
-        *watched = faults->watched.items[--faults->watched.count];
+    if (!watched)
+        return;
+    faults->totals.lone += watched->lone;
+    *watched = faults->watched.items[--faults->watched.count];
 }
 
 void faults_fresh(struct faults *faults, uint32_t pid, uint64_t addr, uint64_t size)
@@ -220,7 +240,7 @@ void faults_fault(struct faults *faults, const struct faults_fault *fault)
     if (!fault->first && faults->armer_count)
         access.mechanism = faults->armers[0].mechanism;
     if (access.mechanism == PAGE_NUMA_HINT)
-        faults->credit_ns -= (double)faults->totals.fault_ns;
+        faults->credit_ns -= faults->cost_ns;
     access.direction =
         instructions_direction(&faults->instructions, fault->pid, fault->ip, fault->registers, fault->addr);
     /* A page that was protected is not any more: nothing to tell at the next look unless it is written again. */
@@ -253,17 +273,33 @@ static uint64_t affordable(const struct faults *faults)
 {
     if (unlimited(faults))
         return NO_LIMIT;
-    return faults->credit_ns > 0 ? (uint64_t)(faults->credit_ns / (double)faults->totals.fault_ns) : 0;
+    return faults->credit_ns > 0 ? (uint64_t)(faults->credit_ns / faults->cost_ns) : 0;
+}
+
+/* What a fault costs is also this recorder's work for it: as much as it had for each one lately, but not more than the
+ * fault itself, since it has other work too. */
+static void reckon(struct faults *faults)
+{
+    enum { ENOUGH = 1000 };
+    uint64_t count = faults->totals.faults - faults->reckoned, cpu = own_cpu_time();
+    double fault = (double)faults->totals.fault_ns;
+    if (count < ENOUGH)
+        return;
+    double each = (double)(cpu - faults->cpu_ns) / (double)count;
+    faults->cost_ns = COLD * fault + (each < fault ? each : fault);
+    faults->cpu_ns = cpu;
+    faults->reckoned = faults->totals.faults;
 }
 
 static void arm(struct faults *faults)
 {
+    reckon(faults);
     double earned = earn(faults);
     faults->armed_before = faults->armed_at ? faults->armed_at : faults->begin;
     each_armer (faults, armer) {
         uint64_t share = affordable(faults) / faults->armer_count;
         /* The kernel arms for hints by itself, at a pace: that of what is earned, and what is seen is paid for. */
-        uint64_t pace = (uint64_t)(earned / (double)faults->totals.fault_ns);
+        uint64_t pace = (uint64_t)(earned / faults->cost_ns);
         if (armer->mechanism == PAGE_NUMA_HINT && !unlimited(faults) && share > pace)
             share = pace;
         uint64_t left = share;
@@ -271,7 +307,7 @@ static void arm(struct faults *faults)
             uint64_t armed = armer->arm(armer->context, watched->pid, left, collect, faults);
             faults->totals.armed += armed;
             faults->totals.skipped += armed >= left;
-            faults->credit_ns -= (double)armed * (double)faults->totals.fault_ns;
+            faults->credit_ns -= (double)armed * faults->cost_ns;
             left = unlimited(faults) ? share : armed < left ? left - armed : 0;
         }
         armer->round(armer->context, share);
@@ -279,11 +315,24 @@ static void arm(struct faults *faults)
     faults->armed_at = clock_now_ns();
 }
 
+/* A program may end before its interval does: sizes and frames of pages are asked for soon while it is young. */
+static void look(struct faults *faults, uint64_t now)
+{
+    enum { EVERY_NS = 5000000, YOUNG_NS = 1000000000 };
+    if (now - faults->looked < EVERY_NS)
+        return;
+    faults->looked = now;
+    array_each (&faults->watched, const struct watched, watched)
+        if (now < watched->since + YOUNG_NS)
+            page_use_look(faults->use, watched->pid);
+}
+
 void faults_reach(struct faults *faults, uint64_t now)
 {
     if (faults->pending.count && now >= faults->armed_at)
         settle(faults);
     page_use_reach(faults->use, now);
+    look(faults, now);
     if (now < faults->next)
         return;
     faults->next = now + faults->options->interval_ns - (now - faults->begin) % faults->options->interval_ns;
@@ -302,6 +351,8 @@ struct faults_totals faults_totals(const struct faults *faults)
 {
     struct faults_totals totals = faults->totals;
     totals.pages = page_use_totals(faults->use).pages;
+    array_each (&faults->watched, const struct watched, watched)
+        totals.lone += watched->lone;
     totals.unguarded = faults->protecting ? write_protect_without(faults->protecting) : 0;
     return totals;
 }

@@ -51,6 +51,7 @@ struct faults_totals {
     uint64_t pages;     /* told, each for one thread and interval */
     uint64_t skipped;   /* rounds that armed less than all there was, to stay inside the budget */
     uint64_t unguarded; /* processes that the mechanism could not watch */
+    uint64_t lone;      /* processes with never more than one thread: see numa-hint in docs/faults.md */
     uint64_t fault_ns;  /* what one costs, as measured at the start */
 };
 struct faults_totals faults_totals(const struct faults *faults);

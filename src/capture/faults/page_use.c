@@ -4,13 +4,13 @@
 #include "base/map64.h"
 #include "base/mem.h"
 #include "capture/faults/huge.h"
-#include "capture/faults/pagemap.h"
+#include "capture/faults/page_look.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { PAGE_BYTES = 4096, FRAMES_AT_ONCE = 512 };
+enum { PAGE_BYTES = 4096, LATE_MOST = 1024 };
 
 struct used {
     uint64_t page, size, physical, ip;
@@ -22,8 +22,10 @@ struct used {
 struct chunk {
     uint32_t pid, tid;
     uint64_t begin;     /* of what it holds */
+    uint64_t until;     /* 0, or when it ended: it was put off */
     struct map64 index; /* page, to its place in `pages` */
     array_of(struct used) pages;
+    size_t looked;           /* so many of them have their size and frame */
     array_of(uint64_t) cpus; /* `words` for each page */
 };
 
@@ -36,6 +38,7 @@ struct page_use {
     size_t pages_most, pages;
     array_of(struct chunk *) chunks; /* oldest first */
     struct map64 by_thread;          /* to struct chunk * */
+    array_of(struct chunk *) late;   /* put off until the next interval is over */
     struct chunk *written;           /* or NULL */
     uint64_t written_until;
     struct page_use_totals totals;
@@ -70,6 +73,9 @@ void page_use_free(struct page_use *use)
     array_each (&use->chunks, struct chunk *, chunk)
         free_chunk(*chunk);
     array_free(&use->chunks);
+    array_each (&use->late, struct chunk *, late)
+        free_chunk(*late);
+    array_free(&use->late);
     map64_free(&use->by_thread);
     if (use->written)
         free_chunk(use->written);
@@ -82,21 +88,15 @@ static int compare_pages(const void *left, const void *right)
     return one->page < other->page ? -1 : one->page > other->page;
 }
 
-/* Sizes: parts of one huge page become one, at its beginning. */
-static void merge_huge(struct page_use *use, struct chunk *chunk)
+/* Parts of one huge page become one, at its beginning. */
+static void merge_huge(const struct page_use *use, struct chunk *chunk)
 {
     size_t count = chunk->pages.count, to = 0;
-    uint64_t *addresses = mem_alloc((count + 1) * sizeof *addresses);
-    bool *huge = mem_zalloc(count + 1);
-    for (size_t i = 0; i < count; i++)
-        addresses[i] = chunk->pages.items[i].page;
-    if (use->huge_bytes)
-        huge_find(chunk->pid, use->huge_bytes, addresses, count, huge);
     for (size_t i = 0; i < count; i++) {
         struct used page = chunk->pages.items[i], *last = to ? &chunk->pages.items[to - 1] : NULL;
-        if (huge[i] && page.size < use->huge_bytes)
-            page.size = use->huge_bytes;
-        page.page &= ~(page.size - 1);
+        uint64_t inside = page.page & (page.size - 1);
+        page.page -= inside;
+        page.physical = page.physical > inside ? page.physical - inside : 0;
         if (!last || last->page + last->size <= page.page) {
             chunk->pages.items[to++] = page;
             continue;
@@ -108,36 +108,70 @@ static void merge_huge(struct page_use *use, struct chunk *chunk)
             chunk->cpus.items[last->order * use->words + word] |= chunk->cpus.items[page.order * use->words + word];
     }
     chunk->pages.count = to;
-    free(addresses);
-    free(huge);
 }
 
-/* Frames, where the kernel tells them (it shows zeros to those who may not know). */
-static void find_frames(struct chunk *chunk)
+/* Asks for sizes and frames of pages that came since the last look. A fault is told before the kernel has found a page for
+ * it: such ones stay for the next look. False when there is nobody to ask. */
+static bool look(const struct page_use *use, struct chunk *chunk)
 {
-    uint64_t entries[FRAMES_AT_ONCE];
-    int fd = pagemap_open(chunk->pid);
-    if (fd < 0)
-        return;
-    for (size_t i = 0; i < chunk->pages.count;) {
-        uint64_t first = chunk->pages.items[i].page;
-        size_t end = i;
-        while (end < chunk->pages.count && chunk->pages.items[end].page - first < FRAMES_AT_ONCE * PAGE_BYTES)
-            end++;
-        size_t got = pagemap_read(fd, first, entries, (chunk->pages.items[end - 1].page - first) / PAGE_BYTES + 1);
-        for (; i < end; i++) {
-            size_t at = (chunk->pages.items[i].page - first) / PAGE_BYTES;
-            chunk->pages.items[i].physical = at < got ? pagemap_entry_frame(entries[at]) * PAGE_BYTES : 0;
-        }
+    size_t count = chunk->pages.count - chunk->looked;
+    struct used *pages = chunk->pages.items + chunk->looked;
+    if (count == 0)
+        return true;
+    qsort(pages, count, sizeof *pages, compare_pages);
+    struct page_seen *seen = mem_zalloc(count * sizeof *seen);
+    for (size_t i = 0; i < count; i++)
+        seen[i].page = pages[i].page;
+    bool alive = page_look(chunk->pid, use->huge_bytes, seen, count);
+    for (size_t i = 0; i < count && alive; i++) {
+        if (!seen[i].there)
+            continue;
+        struct used page = pages[i], *to = &chunk->pages.items[chunk->looked++];
+        if (seen[i].huge && page.size < use->huge_bytes)
+            page.size = use->huge_bytes;
+        page.physical = seen[i].physical;
+        pages[i] = *to;
+        *to = page;
     }
-    close(fd);
+    for (size_t i = 0; i < count; i++)
+        *map64_insert(&chunk->index, pages[i].page, NULL) = (size_t)(pages + i - chunk->pages.items);
+    free(seen);
+    return alive;
+}
+
+void page_use_look(struct page_use *use, uint32_t pid)
+{
+    array_each (&use->chunks, struct chunk *, chunk)
+        if ((*chunk)->pid == pid)
+            look(use, *chunk);
+}
+
+/* The kernel has no page yet where the program faulted: what becomes of it shows before the next interval is told. */
+static void put_off(struct page_use *use, struct chunk *chunk, uint64_t until)
+{
+    struct chunk *late = mem_zalloc(sizeof *late);
+    late->pid = chunk->pid;
+    late->tid = chunk->tid;
+    late->begin = chunk->begin;
+    late->until = until;
+    for (size_t i = chunk->looked; i < chunk->pages.count; i++) {
+        struct used page = chunk->pages.items[i];
+        for (unsigned word = 0; word < use->words; word++)
+            array_push(&late->cpus, chunk->cpus.items[page.order * use->words + word]);
+        page.order = (uint32_t)late->pages.count;
+        array_push(&late->pages, page);
+    }
+    chunk->pages.count = chunk->looked;
+    array_push(&use->late, late);
 }
 
 static void tell(struct page_use *use, struct chunk *chunk, uint64_t until)
 {
+    bool alive = look(use, chunk);
+    if (alive && chunk->looked < chunk->pages.count && !chunk->until && use->late.count < LATE_MOST)
+        put_off(use, chunk, until);
     array_sort(&chunk->pages, compare_pages);
     merge_huge(use, chunk);
-    find_frames(chunk);
     struct event event = {.time = chunk->begin, .pid = chunk->pid, .tid = chunk->tid, .kind = EVENT_PAGE};
     array_each (&chunk->pages, struct used, page) {
         const uint64_t *cpus = chunk->cpus.items + page->order * use->words;
@@ -178,17 +212,37 @@ static void end_chunk(struct page_use *use, size_t at, uint64_t until)
     free_chunk(chunk);
 }
 
+/* Those of one process, or of all (0). */
+static void tell_late(struct page_use *use, uint32_t pid)
+{
+    for (size_t i = use->late.count; i-- > 0;) {
+        struct chunk *late = use->late.items[i];
+        if (pid && late->pid != pid)
+            continue;
+        tell(use, late, late->until);
+        free_chunk(late);
+        use->late.items[i] = use->late.items[--use->late.count];
+    }
+}
+
 void page_use_tell_process(struct page_use *use, uint32_t pid, uint64_t time)
 {
     for (size_t i = use->chunks.count; i-- > 0;)
         if (use->chunks.items[i]->pid == pid)
             end_chunk(use, i, time);
+    tell_late(use, pid);
+}
+
+static void tell_chunks(struct page_use *use, uint64_t time)
+{
+    while (use->chunks.count)
+        end_chunk(use, use->chunks.count - 1, time);
 }
 
 void page_use_tell_all(struct page_use *use, uint64_t time)
 {
-    while (use->chunks.count)
-        end_chunk(use, use->chunks.count - 1, time);
+    tell_chunks(use, time);
+    tell_late(use, 0);
 }
 
 uint64_t page_use_interval(const struct page_use *use, uint64_t time)
@@ -201,7 +255,8 @@ void page_use_reach(struct page_use *use, uint64_t time)
     uint64_t begin = use->options.begin + page_use_interval(use, time) * use->options.interval_ns;
     if (begin <= use->begin)
         return;
-    page_use_tell_all(use, use->begin + use->options.interval_ns);
+    tell_late(use, 0);
+    tell_chunks(use, use->begin + use->options.interval_ns);
     use->begin = begin;
 }
 
@@ -263,7 +318,7 @@ void page_use_add(struct page_use *use, const struct page_access *access)
             }
     } else if (use->pages >= use->pages_most) {
         use->totals.early += use->chunks.count;
-        page_use_tell_all(use, access->time);
+        tell_chunks(use, access->time);
     }
 }
 

@@ -32,7 +32,11 @@ void page_use_free(struct page_use *use); /* what was not told is dropped */
 
 void page_use_add(struct page_use *use, const struct page_access *access);
 
-/* Everything up to `time` has been added: tells intervals that are over by then. */
+/* Asks for sizes and frames of its pages now: later the process may be gone. */
+void page_use_look(struct page_use *use, uint32_t pid);
+
+/* Everything up to `time` has been added: tells intervals that are over by then, but pages that the kernel does not have
+ * yet one interval later. */
 void page_use_reach(struct page_use *use, uint64_t time);
 
 /* The process is about to lose its memory (exec), or is gone: tells what is kept of it. */

@@ -1,0 +1,19 @@
+/* capture/faults/page_look.h - how large pages of a process are, and which frames they lie in, as far as it has them. */
+#ifndef NUMALENS_CAPTURE_FAULTS_PAGE_LOOK_H
+#define NUMALENS_CAPTURE_FAULTS_PAGE_LOOK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct page_seen {
+    uint64_t page;     /* the address asked for */
+    uint64_t physical; /* of its frame; 0 when the kernel does not tell */
+    bool there;        /* false: the kernel has no page for it, yet or any more */
+    bool huge;         /* part of one of `huge_bytes` */
+};
+
+/* Fills all but the addresses, which ascend. False when the process is gone. */
+bool page_look(uint32_t pid, uint64_t huge_bytes, struct page_seen *pages, size_t count);
+
+#endif
