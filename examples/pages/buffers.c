@@ -1,7 +1,7 @@
 /* What a mechanism that takes pages' rights away could break: system calls with large buffers in such memory, children
  * by fork with memory of their own and shared, exec, mappings that come and go while other threads write, shared memory
- * and files. Prints sums that are the same in every run. With --pressure=MIB it also has so much memory given back and
- * taken again. */
+ * and files. Prints sums that are the same in every run. It also has --pressure=MIB (32) of memory given back and taken
+ * again; everything else is pieces of --kib=KIB (4096). */
 #include "../example.h"
 
 #include <fcntl.h>
@@ -12,19 +12,21 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BYTES = 4 << 20, PAGE = 4096, ROUNDS = 20 };
+enum { PAGE = 4096, ROUNDS = 20 };
 
-static uint64_t sum(const unsigned char *bytes, size_t count)
+static size_t bytes; /* of each piece of memory: --kib */
+
+static uint64_t sum(const unsigned char *from, size_t count)
 {
     uint64_t result = 0;
     for (size_t i = 0; i < count; i++)
-        result = result * 31 + bytes[i];
+        result = result * 31 + from[i];
     return result;
 }
 
 static unsigned char *map(int flags)
 {
-    unsigned char *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+    unsigned char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
     example_need(memory != MAP_FAILED, "mmap");
     return memory;
 }
@@ -42,46 +44,46 @@ static uint64_t system_calls(void)
     int file = memfd_create("buffers", 0), pair[2];
     example_need(file >= 0 && socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0, "memfd_create");
     for (unsigned round = 0; round < ROUNDS; round++) {
-        for (size_t i = 0; i < BYTES; i += 64)
+        for (size_t i = 0; i < bytes; i += 64)
             from[i] = (unsigned char)(i / 64 + round);
         rest();
-        example_need(pwrite(file, from, BYTES, 0) == BYTES, "pwrite");
+        example_need(pwrite(file, from, bytes, 0) == (ssize_t)bytes, "pwrite");
         rest();
-        example_need(pread(file, to, BYTES, 0) == BYTES, "pread");
+        example_need(pread(file, to, bytes, 0) == (ssize_t)bytes, "pread");
         struct iovec out = {from, 1 << 16}, in = {to, 1 << 16};
         example_need(writev(pair[0], &out, 1) == 1 << 16 && readv(pair[1], &in, 1) == 1 << 16, "writev");
-        result += sum(to, BYTES);
+        result += sum(to, bytes);
     }
     close(file);
     close(pair[0]);
     close(pair[1]);
-    munmap(from, BYTES);
-    munmap(to, BYTES);
+    munmap(from, bytes);
+    munmap(to, bytes);
     return result;
 }
 
 static uint64_t children(void)
 {
     unsigned char *own = map(MAP_PRIVATE), *shared = map(MAP_SHARED);
-    memset(own, 7, BYTES);
+    memset(own, 7, bytes);
     for (unsigned child = 0; child < 4; child++) {
         fflush(stdout);
         pid_t pid = fork();
         example_need(pid >= 0, "fork");
         if (pid == 0) {
-            for (size_t i = child * PAGE; i < BYTES; i += 4 * PAGE) {
+            for (size_t i = child * PAGE; i < bytes; i += 4 * PAGE) {
                 own[i] = (unsigned char)child;
                 shared[i] = (unsigned char)(own[i] + own[i + 1]);
             }
             rest();
             _exit(own[(child + 1) % 4 * PAGE] == 7 ? 0 : 1);
         }
-        for (size_t i = 0; i < BYTES; i += PAGE)
+        for (size_t i = 0; i < bytes; i += PAGE)
             own[i + 1]++;
         int status;
         example_need(waitpid(pid, &status, 0) == pid && status == 0, "a child");
     }
-    return sum(own, BYTES) + sum(shared, BYTES);
+    return sum(own, bytes) + sum(shared, bytes);
 }
 
 static unsigned char *stage;
@@ -89,7 +91,7 @@ static unsigned char *stage;
 static void *come_and_go(void *unused)
 {
     (void)unused;
-    for (unsigned round = 0; round < 400; round++) {
+    for (unsigned round = 0; round < bytes >> 13; round++) {
         unsigned char *memory = mmap(NULL, 64 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         example_need(memory != MAP_FAILED, "mmap");
         for (size_t i = 0; i < 64 * PAGE; i += PAGE)
@@ -108,8 +110,8 @@ static void *come_and_go(void *unused)
 static void *write_on(void *argument)
 {
     size_t first = (size_t)(uintptr_t)argument;
-    for (unsigned round = 0; round < 200; round++)
-        for (size_t i = first * PAGE; i < BYTES; i += 2 * PAGE)
+    for (unsigned round = 0; round < bytes >> 14; round++)
+        for (size_t i = first * PAGE; i < bytes; i += 2 * PAGE)
             stage[i]++;
     return NULL;
 }
@@ -121,28 +123,45 @@ static uint64_t races(void)
                             example_thread(write_on, (void *)0), example_thread(write_on, (void *)1)};
     for (unsigned i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
-    return sum(stage, BYTES);
+    return sum(stage, bytes);
+}
+
+/* Memory is taken from the program and must come back as it was: anonymous memory where there is swap, a file's always. */
+static uint64_t press(unsigned char *memory, size_t size)
+{
+    uint64_t result = 0;
+    for (size_t i = 0; i < size; i += PAGE)
+        memory[i] = (unsigned char)(i / PAGE);
+    msync(memory, size, MS_SYNC); /* what is not on disk cannot go */
+    madvise(memory, size, MADV_PAGEOUT);
+    for (size_t i = 0; i < size; i += PAGE)
+        result += memory[i];
+    munmap(memory, size);
+    return result;
 }
 
 static uint64_t pressure(size_t mib)
 {
     uint64_t result = 0;
-    for (unsigned round = 0; round < 3 && mib; round++) {
-        unsigned char *memory =
-            mmap(NULL, mib << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char path[] = "./pressure-XXXXXX";
+    int file = mib ? mkstemp(path) : -1;
+    example_need(mib == 0 || (file >= 0 && unlink(path) == 0 && ftruncate(file, (off_t)mib << 20) == 0), "mkstemp");
+    for (unsigned round = 0; round < 4 && mib; round++) {
+        int flags = round % 2 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+        unsigned char *memory = mmap(NULL, mib << 20, PROT_READ | PROT_WRITE, flags, round % 2 ? file : -1, 0);
         example_need(memory != MAP_FAILED, "mmap");
-        for (size_t i = 0; i < mib << 20; i += PAGE)
-            memory[i] = (unsigned char)(i / PAGE);
-        madvise(memory, mib << 20, MADV_PAGEOUT);
-        for (size_t i = 0; i < mib << 20; i += PAGE)
-            result += memory[i];
-        munmap(memory, mib << 20);
+        result += press(memory, mib << 20);
     }
+    if (mib)
+        close(file);
     return result;
 }
 
 int main(int argc, char **argv)
 {
+    char kib[32];
+    bytes = (size_t)example_option(argc, argv, "kib", 4096) << 10;
+    snprintf(kib, sizeof kib, "--kib=%zu", bytes >> 10);
     if (example_flag(argc, argv, "again")) {
         printf("exec: %#lx\n", (unsigned long)children());
         return 0;
@@ -152,6 +171,6 @@ int main(int argc, char **argv)
     printf("races: %#lx\n", (unsigned long)races());
     printf("pressure: %lu\n", (unsigned long)pressure((size_t)example_option(argc, argv, "pressure", 32)));
     fflush(stdout);
-    execl("/proc/self/exe", argv[0], "--again", (char *)NULL);
+    execl("/proc/self/exe", argv[0], "--again", kib, (char *)NULL);
     return 99;
 }
