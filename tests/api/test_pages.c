@@ -67,8 +67,7 @@ static void from_faults(void **state)
     assert_int_equal(first->first, 100);
     assert_int_equal(first->last, 200 + INTERVAL);
     unsigned users = 0, not_told = 0;
-    nlens_foreach_page_user(first, u)
-    {
+    nlens_foreach_page_user (first, u) {
         users++;
         if (!u->thread) {
             not_told++;
@@ -93,11 +92,11 @@ static void from_samples(void **state)
     nlens_trace *trace = made_up_open("numa:3 core:1");
     assert_true(nlens_pages_from_samples(trace));
     uint64_t uses = 0;
-    nlens_foreach_page(trace, p)
-    {
+    nlens_foreach_page (trace, p) {
         assert_int_equal(p->physical, 0);
         assert_int_equal(p->physical_node, -1);
-        nlens_foreach_page_user(p, u) uses += u->reads + u->writes + u->unknown;
+        nlens_foreach_page_user (p, u)
+            uses += u->reads + u->writes + u->unknown;
     }
     assert_int_equal(uses, ALL);
     nlens_close(trace);

@@ -22,11 +22,11 @@ cd /tmp; out=/root/out
 step() { echo $1 $(cut -d ' ' -f 1 /proc/uptime) >> $out/uptime; }
 settings() {
     cat /proc/sys/kernel/numa_balancing
-    for name in scan_delay_ms scan_period_min_ms scan_period_max_ms scan_size_mb; do cat /sys/kernel/debug/sched/numa_balancing/$name; done
+    for one in scan_delay_ms scan_period_min_ms scan_period_max_ms scan_size_mb; do cat /sys/kernel/debug/sched/numa_balancing/$one; done
 }
 pages() { # MECHANISM PROGRAM [OPTION...]
-    name=$1.$2; program=$2; ms=200
-    [ $1 = numa-hint ] && ms=1000 # the kernel takes a while before it begins
+    name=$1.$2; program=$2; ms=400
+    [ $1 = numa-hint ] && ms=1500 # the kernel takes a while before it begins
     shift 2
     %(numalens)s record --source faults --interval 50ms --budget 100 "$@" -o t.data -- %(examples)s/pages_$program --ms=$ms --pages=128 --idle > $out/$name.truth 2> $out/$name.err
     echo $? >> $out/$name.err
@@ -132,7 +132,8 @@ def judge(tap, files, mechanism, program):
     tap.note(f"{what}: {again:.1%} of pages in two intervals or more, {threads:.1%} of threads and directions")
     if mechanism == "numa-hint":
         tap.check(f"{what}: 95% of pages used for long are there in two intervals or more", again >= 0.95, again)
-        if program in ("sweep", "writer_readers"):
+        # Of a writer and readers at the same time, the one whose thread armed a page comes to it first (docs/faults.md).
+        if program == "sweep":
             reads = page_truth.recall(truth, report, "reads")
             tap.check(f"{what}: and 95% of pages that are read", reads >= 0.95, reads)
     elif mechanism in ("uffd-wp", "soft-dirty", "auto"):
@@ -158,7 +159,7 @@ def judge_all(tap, build, folder):
                   files.get(f"kill.{mechanism}.recorder.err"))
         for whom in ("recorder", "program"):
             told = files.get(f"kill.{mechanism}.{whom}.report", "no")
-            tap.check(f"{mechanism}: the {whom} killed at any moment, what was recorded can be read", told.endswith("0\n"), told, sorted(files))
+            tap.check(f"{mechanism}: the {whom} killed at any moment, what was recorded can be read", told.endswith("0\n"), told)
     tap.check("what hints cannot see is said, by record and by report", files.get("alone", "").count("one thread only") == 2,
               files.get("alone"))
     judge(tap, files, "both", "sweep")
