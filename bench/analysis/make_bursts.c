@@ -4,36 +4,17 @@
  * bursts hit one of 64 hot ones. A quarter of the blocks is shared, the others belong to one thread each. The run is as
  * long as the number of samples makes it: 100 bursts a second and thread. */
 #include "base/mem.h"
-#include "trace/writer.h"
+#include "../made_up.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { THREADS = 8, CHAINS = 64, DEPTH = 8, PID = 1000, HOT = 64, BURST = 16, SPACING = 1u << 18 };
 
-static uint64_t state = 88172645463325252u;
-
-static uint64_t chance(uint64_t below)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (state >> 11) % below;
-}
-
-static void must(int failed, const struct error *err)
-{
-    if (failed < 0) {
-        fprintf(stderr, "make_bursts: %s\n", err->text);
-        exit(1);
-    }
-}
-
 static void append(struct trace_writer *writer, struct event event)
 {
-    struct error err = {0};
     event.pid = PID;
-    must(trace_writer_append(writer, &event, &err), &err);
+    made_up_append(writer, &event);
 }
 
 static uint64_t size_of(uint64_t object)
@@ -102,20 +83,11 @@ int main(int argc, char **argv)
         return 2;
     }
     uint64_t samples = strtoull(argv[2], NULL, 10), objects = strtoull(argv[3], NULL, 10);
-    struct error err = {0};
-    struct trace_session *session = trace_session_new();
-    trace_session_set(session, "command", "made up");
-    trace_session_set(session, "source", "none");
-    struct trace_writer *writer = trace_writer_open(argv[1], session, &err);
-    must(writer ? 0 : -1, &err);
+    struct trace_writer *writer = made_up_open(argv[1]);
     begin(writer, objects);
     uint64_t time = 100 + objects;
     for (uint64_t i = 0; i < samples / BURST; i++)
         burst(writer, time += 1000000 + chance(500000), objects);
-    struct trace_session *ending = trace_session_new();
-    trace_session_set(ending, "exit_status", "0");
-    must(trace_writer_close(writer, ending, &err), &err);
-    trace_session_free(ending);
-    trace_session_free(session);
+    made_up_close(writer);
     return 0;
 }

@@ -3,22 +3,12 @@
  * LIVE blocks live at once, of 16 sizes, made by 200 call chains; an eighth of the samples fall on any of them, the others
  * on a few hot ones. */
 #include "base/mem.h"
-#include "trace/writer.h"
+#include "../made_up.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { THREADS = 8, CHAINS = 200, DEPTH = 8, PID = 1000, HOT = 64 };
-
-static uint64_t state = 88172645463325252u;
-
-static uint64_t chance(uint64_t below)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (state >> 11) % below;
-}
 
 struct heap { /* slots of one size lie side by side; a freed one is used again, as allocators do */
     uint64_t *slots;
@@ -31,23 +21,15 @@ static uint64_t address_of(uint64_t slot)
     return 0x7f0000000000u + slot * 256;
 }
 
-static void must(int failed, const struct error *err)
-{
-    if (failed < 0) {
-        fprintf(stderr, "make_trace: %s\n", err->text);
-        exit(1);
-    }
-}
-
-static void begin(struct trace_writer *writer, struct error *err)
+static void begin(struct trace_writer *writer)
 {
     struct event event = {.time = 1, .pid = PID, .tid = PID, .kind = EVENT_PROCESS_START};
     event.process = (struct event_process){.exe = "/bin/none", .command = "made up"};
-    must(trace_writer_append(writer, &event, err), err);
+    made_up_append(writer, &event);
     for (uint32_t i = 0; i < THREADS; i++) {
         event = (struct event){.time = 2 + i, .pid = PID, .tid = PID + i, .kind = EVENT_THREAD_START};
         event.thread.name = "worker";
-        must(trace_writer_append(writer, &event, err), err);
+        made_up_append(writer, &event);
     }
     for (uint32_t chain = 1; chain <= CHAINS; chain++) {
         uint64_t frames[DEPTH];
@@ -55,7 +37,7 @@ static void begin(struct trace_writer *writer, struct error *err)
             frames[i] = 0x400000 + (i < 2 ? chain * 64 + i * 16 : i * 4096 + chain % 7);
         event = (struct event){.time = 20, .pid = PID, .tid = PID, .kind = EVENT_STACK};
         event.stack = (struct event_stack){.id = chain, .depth = DEPTH, .frames = frames};
-        must(trace_writer_append(writer, &event, err), err);
+        made_up_append(writer, &event);
     }
 }
 
@@ -66,13 +48,8 @@ int main(int argc, char **argv)
         return 2;
     }
     uint64_t events = strtoull(argv[2], NULL, 10), live = strtoull(argv[3], NULL, 10);
-    struct error err = {0};
-    struct trace_session *session = trace_session_new();
-    trace_session_set(session, "command", "made up");
-    trace_session_set(session, "source", "none");
-    struct trace_writer *writer = trace_writer_open(argv[1], session, &err);
-    must(writer ? 0 : -1, &err);
-    begin(writer, &err);
+    struct trace_writer *writer = made_up_open(argv[1]);
+    begin(writer);
     struct heap heap = {.slots = mem_alloc((live + 1) * sizeof *heap.slots),
                         .free_slots = mem_alloc((live + 1) * sizeof *heap.free_slots)};
     uint64_t time = 1000;
@@ -104,14 +81,10 @@ int main(int argc, char **argv)
             heap.free_slots[heap.free_count++] = (uint32_t)heap.slots[at];
             heap.slots[at] = heap.slots[--heap.live];
         }
-        must(trace_writer_append(writer, &event, &err), &err);
+        made_up_append(writer, &event);
     }
     printf("live %zu\n", heap.live);
-    struct trace_session *ending = trace_session_new();
-    trace_session_set(ending, "exit_status", "0");
-    must(trace_writer_close(writer, ending, &err), &err);
-    trace_session_free(ending);
-    trace_session_free(session);
+    made_up_close(writer);
     free(heap.slots);
     free(heap.free_slots);
     return 0;

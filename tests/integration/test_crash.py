@@ -92,38 +92,39 @@ def any_moment(chance):
     time.sleep(chance.random() * 0.06)
 
 
-@check("kill -9 of the target: the file is whole, the status tells")
-def target():
-    chance = random.Random(1)
+def killed(seed, kill):
+    """Four recordings that `kill` ends, each at another moment: (process, trace)."""
+    chance = random.Random(seed)
     with Folder() as folder:
         for _ in range(4):
             process, trace = start(folder)
             any_moment(chance)
-            os.kill(target_of(process), signal.SIGKILL)
-            _, err = process.communicate(timeout=PATIENCE)
-            assert process.returncode in (-9, 137), "%s %s" % (process.returncode, err)
-            keys, counts, damage = dump(trace)
-            assert damage is None, damage
-            assert keys["ending.exit_status"] == "137", keys
-            assert counts[ALLOC] > 100, counts
-            opens(trace)
+            kill(process)
+            yield process, trace
+
+
+@check("kill -9 of the target: the file is whole, the status tells")
+def target():
+    for process, trace in killed(1, lambda process: os.kill(target_of(process), signal.SIGKILL)):
+        _, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode in (-9, 137), "%s %s" % (process.returncode, err)
+        keys, counts, damage = dump(trace)
+        assert damage is None, damage
+        assert keys["ending.exit_status"] == "137", keys
+        assert counts[ALLOC] > 100, counts
+        opens(trace)
 
 
 @check("kill -9 of the recorder: the target goes on to its end, the file opens and says that its end is missing")
 def recorder():
-    chance = random.Random(2)
-    with Folder() as folder:
-        for _ in range(4):
-            process, trace = start(folder)
-            any_moment(chance)
-            os.kill(process.pid, signal.SIGKILL)
-            process.wait(timeout=PATIENCE)
-            out, err = process.communicate(b"a line\n", timeout=PATIENCE)
-            assert out == b"ended after a line\n", "%s %s" % (out, err)
-            assert err == b"", err
-            keys, _, damage = dump(trace)
-            assert damage and "ending.exit_status" not in keys, damage
-            opens(trace)
+    for process, trace in killed(2, lambda process: os.kill(process.pid, signal.SIGKILL)):
+        process.wait(timeout=PATIENCE)
+        out, err = process.communicate(b"a line\n", timeout=PATIENCE)
+        assert out == b"ended after a line\n", "%s %s" % (out, err)
+        assert err == b"", err
+        keys, _, damage = dump(trace)
+        assert damage and "ending.exit_status" not in keys, damage
+        opens(trace)
 
 
 @check("kill -9 of the recorder in a long run keeps all but the last moment")
@@ -144,16 +145,11 @@ def recorder_late():
 
 @check("kill -9 of both")
 def both():
-    chance = random.Random(3)
-    with Folder() as folder:
-        for _ in range(4):
-            process, trace = start(folder)
-            any_moment(chance)
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate(timeout=PATIENCE)
-            _, _, damage = dump(trace)
-            assert damage
-            opens(trace)
+    for process, trace in killed(3, lambda process: os.killpg(process.pid, signal.SIGKILL)):
+        process.communicate(timeout=PATIENCE)
+        _, _, damage = dump(trace)
+        assert damage
+        opens(trace)
 
 
 def check_cut(ended):
