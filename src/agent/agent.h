@@ -27,6 +27,7 @@ struct sampler_thread {
     uint32_t steps;      /* instructions stepped in this burst */
     uint32_t kept;       /* accesses kept in this burst */
     uint64_t began;      /* wire_counter() at the burst's start */
+    uint32_t turns;      /* tick_turns() then */
     uint64_t period_ns;  /* mean spacing in force */
     uint64_t random;     /* xorshift state */
     uint64_t user_seen;  /* ns of user CPU time, when the spacing of ticks was looked at */

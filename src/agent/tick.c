@@ -125,6 +125,13 @@ void tick_rearm(struct agent_thread *self, uint64_t ns)
     sys_call(SYS_timer_settime, (int)(intptr_t)self->sampler.timer, 0, &next, NULL);
 }
 
+uint32_t tick_turns(const struct agent_thread *self)
+{
+    /* The kernel renews the page when it starts the event with its thread, not at ticks. */
+    const volatile struct perf_event_mmap_page *page = self->sampler.tick_page;
+    return page ? page->lock : 0;
+}
+
 bool tick_is(int signal, const siginfo_t *info)
 {
     if (info->si_code == SI_TIMER)

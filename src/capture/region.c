@@ -51,7 +51,7 @@ static void configure(struct wire_config *config, const struct capture_options *
     config->tick_ns = options->tick_ns;
     config->latency_threshold = options->latency_threshold;
     config->budget_ppm = options->budget_ppm;
-    config->signal_ns = sampling ? signal_cost_ns() : 0;
+    config->signal_ns = sampling ? signal_cost_ns(perf_tick) : 0;
     config->max_frames = options->max_frames;
     if (counter_trusted()) {
         config->flags |= WIRE_COUNTER_IS_CPU;

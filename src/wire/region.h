@@ -55,7 +55,7 @@ struct wire_config { /* written by the recorder before the target starts, then r
         deal_nodes; /* new threads (and forked processes) are dealt over so many sets of CPUs in turn; 0: nowhere */
     uint64_t deal_cpus[WIRE_DEAL_NODES][WIRE_DEAL_WORDS];
     uint32_t filters;      /* WIRE_LEND_PROTECTION only: system call filters on the recorder */
-    uint32_t signal_ns;    /* what a signal costs on this machine, there and back; 0: not known */
+    uint32_t signal_ns;    /* what a tick costs on this machine, interrupt and way back included; 0: not known */
     uint32_t custom_count; /* functions named by the user: struct wire_custom, right behind struct wire_region */
 };
 

@@ -1,6 +1,7 @@
 #include "region.h"
 
 #include "base/clock.h"
+#include "capture/signal_cost.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,19 +37,23 @@ void test_region_make(struct test_region *t, uint32_t ring_count, uint32_t ring_
     check(t->fd >= 0 && ftruncate(t->fd, (off_t)t->bytes) == 0, "memfd_create");
     t->region = mmap(NULL, t->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, t->fd, 0);
     check(t->region != MAP_FAILED, "mmap");
-    *t->region = (struct wire_region){
-        .magic = WIRE_MAGIC,
-        .version = WIRE_VERSION,
-        .header_bytes = sizeof(struct wire_region),
-        .nonce = clock_now_ns(),
-        .region_bytes = t->bytes,
-        .ring_count = ring_count,
-        .ring_bytes = ring_bytes,
-        .rings_offset = rings_offset,
-        .data_offset = data_offset,
-        .config = {.flags = flags, .burst = 8, .tick_ns = 1000000, .budget_ppm = 20000, .max_frames = WIRE_MAX_FRAMES},
-        .recording = 1,
-        .heartbeat_ns = clock_now_ns()};
+    *t->region = (struct wire_region){.magic = WIRE_MAGIC,
+                                      .version = WIRE_VERSION,
+                                      .header_bytes = sizeof(struct wire_region),
+                                      .nonce = clock_now_ns(),
+                                      .region_bytes = t->bytes,
+                                      .ring_count = ring_count,
+                                      .ring_bytes = ring_bytes,
+                                      .rings_offset = rings_offset,
+                                      .data_offset = data_offset,
+                                      .config = {.flags = flags,
+                                                 .burst = 8,
+                                                 .tick_ns = 1000000,
+                                                 .budget_ppm = 20000,
+                                                 .max_frames = WIRE_MAX_FRAMES,
+                                                 .signal_ns = signal_cost_ns(true)},
+                                      .recording = 1,
+                                      .heartbeat_ns = clock_now_ns()};
 }
 
 void test_region_free(struct test_region *t)

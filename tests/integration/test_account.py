@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""What sampling says it costs against what it costs: CPU time of a program with a fixed amount of work, with and without."""
+import os
+import re
+
+import nlens
+from nlens import check
+
+WORK = [os.path.join(nlens.BUILD, "tests", "agent", "target_work"), "15000000"]
+ROUNDS = 4
+# The account has three parts. What bursts take is measured while they run. What a tick takes was measured before, in a program
+# with more data than the caches hold: up to twice what it takes here. And what the program's caches lose is in no account.
+FACTOR = 2
+
+
+def run(*options):
+    """The program's CPU time in seconds, and the share of it that sampling is said to have taken."""
+    with nlens.Folder() as folder:
+        said = nlens.record(folder, WORK, ["-v", *options]).err.decode()
+    told = re.search(r"sampling took ([0-9.]+)%", said)
+    return float(re.search(r"([0-9.]+) s of CPU time", said)[1]), float(told[1]) / 100 if told else 0.0
+
+
+def compare(*options):
+    """Alternating, so that both sides meet the same machine; what else runs makes a run longer, never shorter."""
+    plain, sampled = [], []
+    for _ in range(ROUNDS):
+        plain.append(run("--source", "none")[0])
+        sampled.append(run("--source", "soft", *options))
+    (cpu, told), least = min(sampled), min(plain)
+    true = 1 - least / cpu
+    # Both are the least of so many: as far off as the runs in the middle are from the least.
+    noise = sorted(plain)[ROUNDS // 2] / least - 1 + sorted(sampled)[ROUNDS // 2][0] / cpu - 1
+    nlens.note(f"{' '.join(options)}: {least:.2f} s without, {cpu:.2f} s with: {true:.1%}, told {told:.1%}, noise {noise:.1%}")
+    assert told > 0.05, "sampling cost so little that nothing can be said"
+    assert (true - noise) / FACTOR <= told <= (true + noise) * FACTOR
+
+
+@check("bursts are told at their cost")
+def _():
+    compare("--frequency", "20000", "--burst", "32", "--budget", "50")
+
+
+@check("ticks are told at their cost")
+def _():
+    compare("--frequency", "20000", "--burst", "1", "--budget", "50")
+
+
+nlens.main()
