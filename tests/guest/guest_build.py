@@ -38,7 +38,7 @@ def puts(build_folder, *folders):
 
 
 def unit_tests(build_folder):
-    """Meson's tests that are programs: (name, command, environment, folder)."""
+    """Meson's tests that are programs: (room, name, command, environment, folder)."""
     known = json.loads((build_folder / "meson-info" / "intro-tests.json").read_text())
     found = []
     for test in known:
@@ -46,7 +46,8 @@ def unit_tests(build_folder):
                    for word in test["cmd"]]
         if test["suite"] != ["numalens:guest"] and pathlib.Path(command[0]).is_file() and is_elf(command[0]) \
                 and pathlib.Path(command[0]).is_relative_to(build_folder.resolve()):
-            found.append((test["name"], command, test["env"], test["workdir"] or str(build_folder)))
+            found.append((test["suite"][0].split(":")[1], test["name"], command, test["env"],
+                          test["workdir"] or str(build_folder)))
     return found
 
 
