@@ -71,11 +71,11 @@ static int export_to(struct trace_reader *reader, const struct arguments *argume
         return error_set(err, -ENODATA, "%s has no pages in it; 'numalens record --source faults' records them",
                          arguments->path);
     if (!arguments->output.path)
-        return moca_export(reader, arguments->csv, stdout, result, err);
+        return moca_export(reader, arguments->csv, 0, stdout, result, err);
     FILE *out = open_output(arguments->output.path, err);
     if (!out)
         return -1;
-    int failed = moca_export(reader, arguments->csv, out, result, err);
+    int failed = moca_export(reader, arguments->csv, 0, out, result, err);
     if (fclose(out) != 0 && failed == 0)
         failed = error_set(err, -errno, "%s: %s", arguments->output.path, strerror(errno));
     if (failed < 0)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { USUAL_PAGE = 4096, ADDRESS_DIGITS = 16 };
+enum { USUAL_PAGE = 4096, ADDRESS_DIGITS = 16, ENTRIES_MOST = 1 << 20 };
 
 struct entry {
     uint64_t start, end, page, physical;
@@ -28,15 +28,21 @@ struct chunk {
 };
 
 struct exporting {
+    struct trace_reader *reader;
+    size_t most; /* entries to hold; what is more takes another pass over the trace */
     FILE *out;
     struct moca_export *result;
     bool csv, imported;
     struct moca_notes notes;
     struct map64 task_of; /* event's pid << 32 | tid -> index in notes.tasks */
     struct strtab *masks;
-    size_t highest; /* digits of the widest mask */
+    size_t highest;              /* digits of the widest mask */
+    array_of(uint64_t) counts;   /* entries of each task */
+    array_of(uint32_t) sequence; /* tasks as they are written */
+    array_of(uint32_t) place;    /* of each task in that */
     array_of(struct entry) entries;
     array_of(struct chunk) chunks; /* of the task being written */
+    uint64_t number, next_id;      /* of its next chunk, as notes count and as chunks are named */
     char *together;                /* mask of a chunk's entries, `highest` digits */
 };
 
@@ -72,25 +78,33 @@ static uint32_t task_of(struct exporting *exporting, const struct event *event)
     return (uint32_t)*place;
 }
 
-static int gather(struct exporting *exporting, struct trace_reader *reader, struct error *err)
+static struct entry entry_of(struct exporting *exporting, const struct event *event)
+{
+    const struct event_page *page = &event->page;
+    return (struct entry){.start = event->time,
+                          .end = page->until < event->time ? event->time : page->until,
+                          .page = page->page,
+                          .physical = page->physical,
+                          .mask = mask_of(exporting, page),
+                          .reads = page->reads,
+                          .writes = page->writes,
+                          .task = task_of(exporting, event)};
+}
+
+/* The first pass: which tasks there are and how much of each, how wide masks are. */
+static int survey(struct exporting *exporting, struct error *err)
 {
     struct event event;
     int got;
-    trace_reader_only(reader, UINT64_C(1) << EVENT_PAGE);
-    while ((got = trace_reader_next(reader, &event, err)) > 0) {
-        const struct event_page *page = &event.page;
-        if (exporting->entries.count == UINT32_MAX)
-            return error_set(err, -E2BIG, "the trace has more than %u pages", UINT32_MAX);
-        struct entry entry = {.start = event.time,
-                              .end = page->until < event.time ? event.time : page->until,
-                              .page = page->page,
-                              .physical = page->physical,
-                              .mask = mask_of(exporting, page),
-                              .reads = page->reads,
-                              .writes = page->writes,
-                              .task = task_of(exporting, &event)};
-        entry.order = (uint32_t)exporting->entries.count;
-        array_push(&exporting->entries, entry);
+    for (size_t i = 0; i < exporting->notes.tasks.count; i++)
+        array_push(&exporting->counts, 0);
+    trace_reader_only(exporting->reader, UINT64_C(1) << EVENT_PAGE);
+    while ((got = trace_reader_next(exporting->reader, &event, err)) > 0) {
+        struct entry entry = entry_of(exporting, &event);
+        while (exporting->counts.count <= entry.task)
+            array_push(&exporting->counts, 0);
+        exporting->counts.items[entry.task]++;
+        exporting->result->accesses++;
         exporting->result->without_thread += event.tid == 0;
     }
     return got;
@@ -192,16 +206,25 @@ static const struct moca_chunk_note *note_of(const struct exporting *exporting, 
     return note->task == task && note->number == number ? note : NULL;
 }
 
+static bool has_notes(const struct exporting *exporting, uint32_t task)
+{
+    uint32_t id = exporting->notes.tasks.items[task].id;
+    array_each (&exporting->notes.chunks, const struct moca_chunk_note, note)
+        if (note->task == id)
+            return true;
+    return false;
+}
+
 /* Entries [first, end) are the task's, by time. */
 static void draw_chunks(struct exporting *exporting, uint32_t task, size_t first, size_t end)
 {
-    uint64_t expected = 0;
     exporting->chunks.count = 0;
-    for (uint64_t number = 0;; number++) {
-        const struct moca_chunk_note *note = note_of(exporting, exporting->notes.tasks.items[task].id, number);
+    for (;; exporting->number++) {
+        const struct moca_chunk_note *note =
+            note_of(exporting, exporting->notes.tasks.items[task].id, exporting->number);
         if (first == end && !(note && note->is_empty))
             return;
-        struct chunk chunk = {.first = first, .id = note && note->has_id ? note->id : expected};
+        struct chunk chunk = {.first = first, .id = note && note->has_id ? note->id : exporting->next_id};
         chunk.mask = note && note->has_mask ? note->mask : NULL;
         if (note && note->is_empty) {
             chunk.start = note->start;
@@ -216,7 +239,7 @@ static void draw_chunks(struct exporting *exporting, uint32_t task, size_t first
                 chunk.count++;
             }
         }
-        expected = chunk.id + 1;
+        exporting->next_id = chunk.id + 1;
         array_push(&exporting->chunks, chunk);
     }
 }
@@ -237,14 +260,9 @@ static const char *mask_together(struct exporting *exporting, const struct chunk
     return exporting->together + strspn(exporting->together, "0");
 }
 
-static void put_task(struct exporting *exporting, uint32_t index, size_t first, size_t end)
+static void put_chunks(struct exporting *exporting, uint32_t index, size_t first, size_t end)
 {
-    const struct moca_task *task = &exporting->notes.tasks.items[index];
     FILE *out = exporting->out;
-    fprintf(out, "T %u %u", task->id, task->pid);
-    if (task->id == 0 && exporting->notes.style.page_size)
-        fprintf(out, " %" PRIu64, exporting->notes.style.page_size);
-    putc('\n', out);
     draw_chunks(exporting, index, first, end);
     array_sort(&exporting->chunks, by_id);
     array_each (&exporting->chunks, const struct chunk, chunk) {
@@ -260,27 +278,100 @@ static void put_task(struct exporting *exporting, uint32_t index, size_t first, 
     exporting->result->chunks += exporting->chunks.count;
 }
 
-static void put_all(struct exporting *exporting)
+static void put_task(struct exporting *exporting, uint32_t index)
 {
-    if (exporting->entries.count)
-        qsort_r(exporting->entries.items, exporting->entries.count, sizeof *exporting->entries.items, by_task,
-                exporting);
-    if (exporting->csv) {
-        fputs("@Virt, @Phy, Nreads, Nwrites, CPUMask, Start, End, TaskId\n", exporting->out);
-        array_each (&exporting->entries, const struct entry, entry)
-            put_row(exporting, entry);
-        return;
+    const struct moca_task *task = &exporting->notes.tasks.items[index];
+    fprintf(exporting->out, "T %u %u", task->id, task->pid);
+    if (task->id == 0 && exporting->notes.style.page_size)
+        fprintf(exporting->out, " %" PRIu64, exporting->notes.style.page_size);
+    putc('\n', exporting->out);
+    exporting->number = exporting->next_id = 0;
+}
+
+/* Writes and forgets what is held of the tasks from place `first` to `end`. `begun`: the first one's head is written. */
+static void put_held(struct exporting *exporting, size_t first, size_t end, bool begun)
+{
+    struct entry *entries = exporting->entries.items;
+    size_t count = exporting->entries.count, at = 0;
+    if (count)
+        qsort_r(entries, count, sizeof *entries, by_task, exporting);
+    for (size_t i = 0; i < count && exporting->csv; i++)
+        put_row(exporting, &entries[i]);
+    for (size_t place = first; place < end && !exporting->csv; place++) {
+        uint32_t task = exporting->sequence.items[place];
+        size_t from = at;
+        while (at < count && entries[at].task == task)
+            at++;
+        if (place > first || !begun)
+            put_task(exporting, task);
+        put_chunks(exporting, task, from, at);
     }
+    exporting->entries.count = 0;
+}
+
+/* One pass over the trace: the tasks from place `first` to `end`. They are held until all of them are there; one that is
+ * too large alone is written piece by piece, since the trace is in order of time. */
+static int put_some(struct exporting *exporting, size_t first, size_t end, bool by_time, struct error *err)
+{
+    struct event event;
+    int got;
+    bool begun = false,
+         in_pieces = by_time || (end == first + 1 && !has_notes(exporting, exporting->sequence.items[first]));
+    trace_reader_rewind(exporting->reader);
+    while ((got = trace_reader_next(exporting->reader, &event, err)) > 0) {
+        struct entry entry = entry_of(exporting, &event);
+        size_t place = exporting->place.items[entry.task], held = exporting->entries.count;
+        if (place < first || place >= end)
+            continue;
+        if (in_pieces && held >= exporting->most && exporting->entries.items[held - 1].start != entry.start) {
+            put_held(exporting, first, end, begun);
+            begun = true;
+        }
+        entry.order = (uint32_t)exporting->entries.count;
+        array_push(&exporting->entries, entry);
+    }
+    if (got == 0)
+        put_held(exporting, first, end, begun);
+    return got;
+}
+
+static int by_task_id(const void *left, const void *right, void *context)
+{
+    const struct moca_task *tasks = ((const struct exporting *)context)->notes.tasks.items;
+    const uint32_t *a = left, *b = right;
+    if (tasks[*a].id != tasks[*b].id)
+        return tasks[*a].id < tasks[*b].id ? -1 : 1;
+    return *a < *b ? -1 : *a > *b;
+}
+
+static int put_all(struct exporting *exporting, struct error *err)
+{
+    size_t tasks = exporting->notes.tasks.count;
+    for (uint32_t task = 0; task < tasks; task++) {
+        array_push(&exporting->sequence, task);
+        array_push(&exporting->place, 0);
+    }
+    if (exporting->csv && tasks)
+        qsort_r(exporting->sequence.items, tasks, sizeof *exporting->sequence.items, by_task_id, exporting);
+    for (uint32_t place = 0; place < tasks; place++)
+        exporting->place.items[exporting->sequence.items[place]] = place;
+    if (exporting->csv)
+        fputs("@Virt, @Phy, Nreads, Nwrites, CPUMask, Start, End, TaskId\n", exporting->out);
+    if (exporting->csv && exporting->notes.style.order == MOCA_BY_TIME)
+        return put_some(exporting, 0, tasks, true, err);
     exporting->together = mem_alloc(exporting->highest + 1);
-    size_t first = 0;
-    for (uint32_t task = 0; task < exporting->notes.tasks.count; task++) {
-        size_t end = first;
-        while (end < exporting->entries.count && exporting->entries.items[end].task == task)
-            end++;
-        put_task(exporting, task, first, end);
-        first = end;
+    int failed = 0;
+    for (size_t first = 0, end; first < tasks && failed == 0; first = end) {
+        uint64_t held = exporting->counts.items[exporting->sequence.items[first]];
+        for (end = first + 1; end < tasks; end++) {
+            held += exporting->counts.items[exporting->sequence.items[end]];
+            if (held > exporting->most)
+                break;
+        }
+        failed = put_some(exporting, first, end, false, err);
     }
     free(exporting->together);
+    return failed;
 }
 
 /* How MOCA itself writes: masks as wide as the machine has CPUs. */
@@ -302,31 +393,39 @@ static void choose_style(struct exporting *exporting, const struct trace_session
     topology_free(topology);
 }
 
-int moca_export(struct trace_reader *reader, bool csv, FILE *out, struct moca_export *result, struct error *err)
+int moca_export(struct trace_reader *reader, bool csv, size_t most, FILE *out, struct moca_export *result,
+                struct error *err)
 {
     *result = (struct moca_export){0};
     const struct trace_session *session = trace_reader_session(reader);
-    struct exporting exporting = {.out = out, .result = result, .csv = csv, .masks = strtab_new()};
+    struct exporting exporting = {.reader = reader,
+                                  .most = most ? most : ENTRIES_MOST,
+                                  .out = out,
+                                  .result = result,
+                                  .csv = csv,
+                                  .masks = strtab_new()};
     exporting.imported = moca_notes_find(&exporting.notes, session);
     choose_style(&exporting, session);
     for (uint32_t i = 0; i < exporting.notes.tasks.count; i++) {
         const struct moca_task *task = &exporting.notes.tasks.items[i];
         *map64_insert(&exporting.task_of, (uint64_t)task->event_pid << 32 | task->event_tid, NULL) = i;
     }
-    int failed = gather(&exporting, reader, err);
-    if (failed == 0 && exporting.entries.count == 0 && exporting.notes.tasks.count == 0)
+    int failed = survey(&exporting, err);
+    if (failed == 0 && result->accesses == 0 && exporting.notes.tasks.count == 0)
         failed = error_set(err, -ENODATA,
                            "the trace has no pages: record with 'numalens record --source faults -- program'");
     if (failed == 0) {
-        put_all(&exporting);
         result->tasks = exporting.notes.tasks.count;
-        result->accesses = exporting.entries.count;
-        if (fflush(out) != 0 || ferror(out))
-            failed = error_set(err, -EIO, "cannot write: %s", strerror(errno));
+        failed = put_all(&exporting, err);
     }
+    if (failed == 0 && (fflush(out) != 0 || ferror(out)))
+        failed = error_set(err, -EIO, "cannot write: %s", strerror(errno));
     moca_notes_free(&exporting.notes);
     map64_free(&exporting.task_of);
     strtab_free(exporting.masks);
+    array_free(&exporting.counts);
+    array_free(&exporting.sequence);
+    array_free(&exporting.place);
     array_free(&exporting.entries);
     array_free(&exporting.chunks);
     return failed;

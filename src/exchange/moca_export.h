@@ -16,7 +16,10 @@ struct moca_export {
     uint64_t without_thread; /* accesses whose thread is not known: of a task with process id 0 */
 };
 
-/* Negative with `err` when the trace has no pages, cannot be read, or `out` cannot be written. */
-int moca_export(struct trace_reader *reader, bool csv, FILE *out, struct moca_export *result, struct error *err);
+/* Holds about `most` accesses at once (0: a million, 64 MiB), or one task's where what was imported has notes on its
+ * chunks; for lines it goes over the trace again as often as that takes. Negative with `err` when the trace has no pages,
+ * cannot be read, or `out` cannot be written. */
+int moca_export(struct trace_reader *reader, bool csv, size_t most, FILE *out, struct moca_export *result,
+                struct error *err);
 
 #endif
