@@ -56,11 +56,13 @@ def write(path, found, options):
     steps, kinds, guest = found["intervals"], found["mechanisms"], found["guest"]
     highest = max([1.25] + [row["ratio_cpu"] * 1.08 for row in steps + kinds])
     most = max([1] + [row["events"] for row in steps + kinds]) * 1.25
+    runs = sorted({row["runs"] for row in steps + kinds})
     by_step, by_kind = [row["interval_ms"] for row in steps], [row["mechanism"] for row in kinds]
     height = 940 if guest else 640
     parts = ['<svg xmlns="http://www.w3.org/2000/svg" width="840" height="%d" font-family="sans-serif" fill="#222">' % height,
              '<rect width="840" height="%d" fill="#fff"/>' % height,
-             text(420, 24, "Pages from faults: %d MiB, medians of %d runs" % (options.mib, options.runs), size=16)]
+             text(420, 24, "Pages from faults: %d MiB, medians of %s runs" % (options.mib, " to ".join(map(str, sorted({runs[0], runs[-1]})))),
+                  size=16)]
     parts += plot(90, 70, "Figure 2a: time against the plain run", "interval, ms", "ratio", by_step,
                   ratios(steps, "interval_ms"), 0.9, highest, GOAL)
     parts += plot(500, 70, "Figure 2b: page uses seen", "interval, ms", "events", by_step, events(steps, "interval_ms"), 0, most)

@@ -31,8 +31,9 @@ static uint32_t object_of(const struct flow *flow, const struct flow_page *page,
     }
     /* Its accesses were not counted: whatever else is known to lie there. */
     const uint64_t looks[] = {page->size / 2, 0, page->size ? page->size - 1 : 0};
-    const uint64_t times[] = {page->until ? page->until - 1 : 0, page->time};
-    for (unsigned time = 0; time < 2; time++) {
+    const uint64_t times[] = {page->until ? page->until - 1 : 0, page->time,
+                              page->time + (page->until - page->time) / 2};
+    for (unsigned time = 0; time < 3; time++) {
         for (unsigned i = 0; page->process != FLOW_NONE && i < 3; i++) {
             const struct flow_object *object = flow_object_at(flow, page->process, page->page + looks[i], times[time]);
             if (object)
