@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -81,8 +82,6 @@ static int try_it(bool scan)
 static void test_ways(void **state)
 {
     (void)state;
-    if (!soft_dirty_works())
-        skip();
     for (int scan = 0; scan < 2; scan++) {
         int status;
         pid_t child = fork();
@@ -97,6 +96,10 @@ static void test_ways(void **state)
 
 int main(void)
 {
+    if (!soft_dirty_works()) {
+        puts("1..0 # SKIP this kernel marks no written pages");
+        return 0;
+    }
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_ways)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
