@@ -112,7 +112,7 @@ static bool find_all(struct search *search, uint32_t most_partitions, uint64_t w
 static bool thin(struct search *search, bool *kept)
 {
     size_t count = search->found.count;
-    for (double factor = 1;; factor *= 1.2) {
+    for (double factor = 1;; factor *= 1.01) {
         uint64_t sum = 0, last = 0;
         size_t left = 0;
         for (size_t i = 0; i < count; i++) {

@@ -16,6 +16,13 @@ static uint64_t text_key(uint64_t key, const char *text, size_t length)
     return key == MAP64_EMPTY ? 0 : key;
 }
 
+static uint32_t bin_of(const struct phase_counts *counts, uint64_t time)
+{
+    const struct memory_map *map = counts->map;
+    uint64_t bin = time > map->start ? (time - map->start) / map->slice_ns / counts->slices_a_bin : 0;
+    return bin < counts->bins ? (uint32_t)bin : counts->bins;
+}
+
 /* Threads with one start routine, else with one name but for a number at its end. */
 static void find_roles(struct phase_counts *counts)
 {
@@ -33,8 +40,11 @@ static void find_roles(struct phase_counts *counts)
         uint64_t *role = map64_insert(&role_of, key ^ thread->entry << 8, &is_new);
         if (is_new) {
             *role = counts->roles.count;
-            array_push(&counts->roles, (struct phase_role){.thread = i, .main = main});
+            array_push(&counts->roles, (struct phase_role){.thread = i, .main = main, .born = counts->bins});
         }
+        uint32_t born = bin_of(counts, thread->born);
+        if (born < counts->roles.items[*role].born)
+            counts->roles.items[*role].born = born;
         counts->role_of[i] = (uint32_t)*role;
     }
     map64_free(&role_of);
@@ -88,10 +98,10 @@ struct phase_counts *phase_counts_make(const struct memory_map *map)
     struct map64 kinds = {0};
     double weight = weight_of(map);
     counts->map = map;
-    find_roles(counts);
-    find_things(counts);
     counts->slices_a_bin = map->slices / BINS ? map->slices / BINS : 1;
     counts->bins = (map->slices + counts->slices_a_bin - 1) / counts->slices_a_bin;
+    find_roles(counts);
+    find_things(counts);
     array_each (&map->cells, const struct memory_cell, cell) {
         if (cell->reads)
             kind_of(counts, &kinds, counts->role_of[cell->thread], counts->thing_of[cell->leaf], false);

@@ -83,21 +83,21 @@ static void put_role(const struct telling *telling, FILE *out, uint32_t role, bo
     array_each (&telling->threads, const uint32_t, one)
         count += counts->role_of[*one] == role;
     *several = count > 1;
-    if (counts->roles.items[role].main) {
-        fprintf(out, flow_process_count(flow) > 1 ? "main of %u" : "main", thread->pid);
-        return;
-    }
     while (count > 1 && length && strchr("0123456789-_ ", thread->name[length - 1]))
         length--;
     /* A thread that was not named has its program's name, cut to 15 letters. */
     bool named = length && strncmp(thread->name, program, 15) != 0;
-    if (count > 1)
+    if (counts->roles.items[role].main)
+        fputs("main", out);
+    else if (count > 1)
         fprintf(out, "%zu %.*s%s", count, named ? (int)length : 6, named ? thread->name : "thread",
                 named && thread->name[length - 1] == 's' ? "" : "s");
     else if (named)
         fprintf(out, "%s", thread->name);
     else
         fprintf(out, "thread %u", thread->tid);
+    if (flow_process_count(flow) > 1)
+        fprintf(out, " of %u", thread->pid);
 }
 
 static const char *thing_name(const struct telling *telling, uint32_t thing)
@@ -117,6 +117,19 @@ static int by_birth(const void *left, const void *right)
     return (a->object > b->object) - (a->object < b->object);
 }
 
+static void put_said(const struct telling *telling, FILE *out, struct said *things, unsigned count)
+{
+    qsort(things, count, sizeof *things, by_birth);
+    for (unsigned i = 0; i < count; i++) {
+        const char *name = thing_name(telling, things[i].thing);
+        bool said = false;
+        for (unsigned k = 0; k < i && !said; k++)
+            said = strcmp(thing_name(telling, things[k].thing), name) == 0;
+        if (!said)
+            fprintf(out, "%s%s", i ? ", " : "", name);
+    }
+}
+
 /* The things that a role mostly reads, or writes, in order of birth; how many. */
 static unsigned put_things(const struct telling *telling, FILE *out, uint32_t role, uint64_t all, bool writes)
 {
@@ -133,9 +146,7 @@ static unsigned put_things(const struct telling *telling, FILE *out, uint32_t ro
         else
             left++;
     }
-    qsort(things, count, sizeof *things, by_birth);
-    for (unsigned i = 0; i < count; i++)
-        fprintf(out, "%s%s", i ? ", " : "", thing_name(telling, things[i].thing));
+    put_said(telling, out, things, count);
     if (left)
         fprintf(out, " and %u more", left);
     return count;
@@ -166,31 +177,63 @@ static void put_deeds(const struct telling *telling, FILE *out, uint32_t role, u
     free(written);
 }
 
+/* What the role with the most page faults touched first, where these tell more than the samples: a role that was hardly
+ * looked at has more pages than accesses. False when it is not so. */
+static bool put_touched(const struct telling *telling, FILE *out, const struct phase *phase, const uint64_t *of_role)
+{
+    const struct phase_counts *counts = telling->counts;
+    struct phase_touches touches = {0};
+    struct said things[MOST_THINGS];
+    uint64_t *pages = mem_zalloc((counts->roles.count + 1) * sizeof *pages);
+    uint32_t role = 0;
+    unsigned count = 0;
+    bool several;
+    phase_touches_find(counts, phase->start, phase->end, &touches);
+    array_each (&touches, const struct phase_touch, touch)
+        pages[touch->role] += touch->pages;
+    for (uint32_t i = 1; i < counts->roles.count; i++)
+        role = pages[i] > pages[role] ? i : role;
+    array_each (&touches, const struct phase_touch, touch) {
+        bool worth = touch->role == role && (double)touch->pages >= WORTH_SAYING * (double)pages[role];
+        if (worth && count < MOST_THINGS && pages[role] > phase->accesses && of_role[role] == phase->accesses)
+            things[count++] = (struct said){touch->thing, counts->things.items[touch->thing].object};
+    }
+    if (count) {
+        put_role(telling, out, role, &several);
+        fputs(several ? " are first to touch " : " is first to touch ", out);
+        put_said(telling, out, things, count);
+    }
+    free(pages);
+    array_free(&touches);
+    return count > 0;
+}
+
+/* What each of the roles with the most accesses does; false when there is none. */
+static bool put_done(const struct telling *telling, FILE *out, const struct phase *phase, uint64_t *of_role)
+{
+    for (unsigned roles = 0;; roles++) {
+        uint32_t most = 0;
+        for (uint32_t role = 1; role < telling->counts->roles.count; role++)
+            most = of_role[role] > of_role[most] ? role : most;
+        if (of_role[most] == 0 || (roles && (double)of_role[most] < WORTH_SAYING * (double)phase->accesses))
+            return roles > 0;
+        fputs(roles == MOST_ROLES ? "; and others" : roles ? "; " : "", out);
+        if (roles == MOST_ROLES)
+            return true;
+        put_deeds(telling, out, most, of_role[most]);
+        of_role[most] = 0;
+    }
+}
+
 static char *name_of(const struct telling *telling, const struct phase *phase)
 {
     char *text = NULL;
     size_t size;
-    unsigned roles = 0;
     FILE *out = open_memstream(&text, &size);
     uint64_t *of_role = mem_zalloc((telling->counts->roles.count + 1) * sizeof *of_role);
     array_each (&telling->tallies, const struct tally, tally)
         of_role[tally->role] += tally->accesses;
-    for (;;) {
-        uint32_t most = 0;
-        for (uint32_t role = 1; role < telling->counts->roles.count; role++)
-            most = of_role[role] > of_role[most] ? role : most;
-        if (telling->counts->roles.count == 0 || of_role[most] == 0 ||
-            (roles && (double)of_role[most] < WORTH_SAYING * (double)phase->accesses))
-            break;
-        if (roles == MOST_ROLES) {
-            fputs("; and others", out);
-            break;
-        }
-        fputs(roles++ ? "; " : "", out);
-        put_deeds(telling, out, most, of_role[most]);
-        of_role[most] = 0;
-    }
-    if (roles == 0)
+    if (!put_touched(telling, out, phase, of_role) && !put_done(telling, out, phase, of_role))
         fputs("nothing sampled", out);
     free(of_role);
     fclose(out);

@@ -17,7 +17,8 @@ struct phase_use {
 
 struct phase {
     uint64_t start, end; /* [start, end) */
-    char *name;          /* "main writes a, b"; "2 workers read a, b and write c"; "nothing sampled" */
+    char *name;          /* "main writes a, b"; "2 workers read a, b and write c"; by page faults, where no sample
+                            tells: "main is first to touch a, b"; "nothing sampled" */
     uint64_t accesses, remote;
     uint32_t threads;                /* that take part */
     array_of(struct phase_use) uses; /* by object and thread, most accesses first; the first few */

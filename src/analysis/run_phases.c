@@ -1,8 +1,9 @@
 /* analysis/run_phases.c - the borders of phases: the segmentation of the run that tells most for what it costs.
  *
  * In a phase, bursts fall on (role, thing, read or write) with fixed chances. The shortest description of the run (Rissanen,
- * MDL) is looked for: each phase costs its chances, half of log2 N bits for each kind that occurs in it, and its border;
- * and what happens in it costs its entropy. The optimum over all segmentations is found by going over the ends of phases. */
+ * MDL) is looked for: each phase costs its chances, half of log2 N bits for each kind that occurs in it, and its border,
+ * unless threads of a new role start there, which is known; and what happens in it costs its entropy. The optimum over all
+ * segmentations is found by going over the ends of phases. */
 #include "analysis/run_phases.h"
 
 #include <math.h>
@@ -16,6 +17,7 @@ struct segmenting {
     uint32_t kinds[MOST_KINDS]; /* the frequent ones; the rest is taken together */
     uint32_t kind_count;
     double *total; /* by bin: of all kinds, before it */
+    bool *starts;  /* by bin: the first thread of a role starts in it */
 };
 
 struct kind_total {
@@ -40,6 +42,9 @@ static void find_frequent(struct segmenting *s)
     qsort(totals, width, sizeof *totals, by_total);
     for (; s->kind_count < width && s->kind_count < MOST_KINDS; s->kind_count++)
         s->kinds[s->kind_count] = totals[s->kind_count].kind;
+    s->starts = mem_zalloc((s->counts->bins + 1) * sizeof *s->starts);
+    array_each (&s->counts->roles, const struct phase_role, role)
+        s->starts[role->born] = true;
     for (uint32_t bin = 0; bin <= s->counts->bins; bin++) {
         for (size_t k = 0; k < width; k++)
             s->total[bin] += s->counts->before[bin * width + k];
@@ -71,7 +76,8 @@ static double cost_of(const struct segmenting *s, uint32_t from, uint32_t to, do
         bits -= xlogx(rest);
         seen++;
     }
-    return bits + factor * (0.5 * seen * log2(s->total[s->counts->bins] + 2) + log2(s->counts->bins));
+    double border = s->starts[from] ? 0 : log2(s->counts->bins);
+    return bits + factor * (0.5 * seen * log2(s->total[s->counts->bins] + 2) + border);
 }
 
 /* The first bin of each phase, and the number of bins; how many phases there are. */
@@ -84,7 +90,7 @@ static uint32_t segment(const struct segmenting *s, double factor, uint32_t *bor
     for (uint32_t to = 1; to <= bins; to++) {
         best[to] = INFINITY;
         for (uint32_t i = 0; i < to; i++) {
-            if (i && s->total[i + 1] == s->total[i]) /* a phase begins with something */
+            if (i && s->total[i + 1] == s->total[i] && !s->starts[i]) /* a phase begins with something */
                 continue;
             double cost = best[i] + cost_of(s, i, to, factor);
             if (cost < best[to]) {
@@ -139,6 +145,21 @@ static uint32_t drop_mixtures(const struct segmenting *s, uint32_t *borders, uin
     return phases;
 }
 
+/* What a phase's threads use may have been made ready before they lived, in less time than a sampler needs to see it. */
+static uint32_t split_prepared(const struct segmenting *s, uint32_t *borders, uint32_t phases)
+{
+    for (uint32_t i = 0; i < phases && phases < MOST_PHASES; i++) {
+        uint32_t border = phase_prepared_until(s->counts, borders[i], borders[i + 1]);
+        if (border == borders[i])
+            continue;
+        memmove(&borders[i + 2], &borders[i + 1], (phases - i) * sizeof *borders);
+        borders[i + 1] = border;
+        phases++;
+        i++;
+    }
+    return phases;
+}
+
 static void phase_free(struct phase *phase)
 {
     free(phase->name);
@@ -149,12 +170,12 @@ static void find(struct phases *phases, const struct phase_counts *counts)
 {
     const struct memory_map *map = counts->map;
     struct segmenting s = {.counts = counts};
-    uint32_t *borders = mem_alloc((counts->bins + 1) * sizeof *borders), count;
+    uint32_t *borders = mem_alloc((counts->bins + MOST_PHASES + 1) * sizeof *borders), count;
     find_frequent(&s);
     double factor = 1;
     while ((count = segment(&s, factor, borders)) > MOST_PHASES)
         factor *= 2;
-    count = drop_mixtures(&s, borders, count);
+    count = split_prepared(&s, borders, drop_mixtures(&s, borders, count));
     for (uint32_t i = 0; i < count; i++) {
         uint64_t first = (uint64_t)borders[i] * counts->slices_a_bin;
         uint64_t behind = (uint64_t)borders[i + 1] * counts->slices_a_bin;
@@ -164,6 +185,7 @@ static void find(struct phases *phases, const struct phase_counts *counts)
     }
     free(borders);
     free(s.total);
+    free(s.starts);
 }
 
 /* What is said in the same words is one phase. */

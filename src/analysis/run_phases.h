@@ -15,6 +15,7 @@ struct phase_kind { /* what accesses are counted by */
 struct phase_role {
     uint32_t thread; /* one that stands for it */
     bool main;
+    uint32_t born; /* bin in which its first thread started */
 };
 
 struct phase_thing {
@@ -35,6 +36,20 @@ struct phase_counts {
 
 struct phase_counts *phase_counts_make(const struct memory_map *map);
 void phase_counts_free(struct phase_counts *counts);
+
+/* Who touched what first, as far as page faults tell: pages of each thing, all of them touched in [start, end). */
+struct phase_touch {
+    uint32_t role, thing, pages;
+};
+struct phase_touches {
+    struct phase_touch *items;
+    size_t count, capacity;
+};
+void phase_touches_find(const struct phase_counts *counts, uint64_t start, uint64_t end, struct phase_touches *touches);
+
+/* Where in bins [from, to) their threads begin to live, when most of what these use was touched by others before that; else
+ * `from`. */
+uint32_t phase_prepared_until(const struct phase_counts *counts, uint32_t from, uint32_t to);
 
 /* Fills name, accesses, threads and uses of phases whose times are known. */
 void phases_name(struct phases *phases, const struct phase_counts *counts);

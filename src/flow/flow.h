@@ -172,7 +172,8 @@ uint32_t flow_object_process(const struct flow *flow, uint32_t index);
 struct flow_touched {
     uint32_t object, thread;
     uint32_t pages;
-    uint32_t fresh; /* of those, touched while it lived */
+    uint32_t fresh;        /* of those, touched while it lived */
+    uint64_t since, until; /* first and last touch of those that are fresh, to a millisecond or so; 0, 0 without any */
 };
 size_t flow_object_touched(const struct flow *flow, uint32_t object, const struct flow_touched **rows);
 bool flow_has_touches(const struct flow *flow);

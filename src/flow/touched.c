@@ -33,9 +33,16 @@ static void count_page(void *context, uint32_t thread, uint32_t tick)
     }
     if (at == flow->touched.count)
         array_push(&flow->touched, (struct flow_touched){.object = counting->record, .thread = thread});
-    flow->touched.items[at].pages++;
-    flow->touched.items[at].fresh += tick >= counting->born;
+    struct flow_touched *touched = &flow->touched.items[at];
+    touched->pages++;
     counting->last = at;
+    if (tick < counting->born)
+        return;
+    uint64_t time = flow->start + ((uint64_t)tick << TOUCH_TICK_SHIFT);
+    if (touched->fresh++ == 0 || time < touched->since)
+        touched->since = time;
+    if (time > touched->until)
+        touched->until = time;
 }
 
 void live_touched_sum(struct flow *flow, const struct process *process, uint32_t index)

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { MAX_BLOCKS = 60000 }; /* of all partitions of an aggregation */
+enum { MAX_BLOCKS = 250000 }; /* of all partitions of an aggregation */
 
 /* A column of a map: its name behind the map's prefix. */
 static void *column(struct container *container, const char *prefix, const char *name, enum column_type type,

@@ -322,9 +322,10 @@ static void put_phases(const struct drawing *d)
         char when[64];
         snprintf(number, sizeof number, "%zu", i + 1);
         snprintf(when, sizeof when, "%s", moment((double)(phase->start - flow_start(d->map->flow)) * 1e-9));
-        paragraph_labelled(d->out, number, 2, 5, width, "%s to %s: %s (%s accesses%s%s)", when,
+        paragraph_labelled(d->out, number, 2, 5, width, "%s to %s: %s (%s%s%s%s)", when,
                            number_seconds((double)(phase->end - flow_start(d->map->flow)) * 1e-9), phase->name,
-                           number_count(phase->accesses), phase->remote ? ", remote " : "",
+                           phase->accesses ? number_count(phase->accesses) : "no sample",
+                           phase->accesses ? " accesses" : "", phase->remote ? ", remote " : "",
                            phase->remote ? number_percent(phase->remote, phase->accesses) : "");
     }
 }

@@ -141,6 +141,67 @@ static void bounded(void **state)
     finish(&f, map, phases);
 }
 
+/* Threads that start now, of a role of their own: names differ from the workers'. */
+static void start_late(struct feeding *f)
+{
+    for (uint32_t i = 4; i < 6; i++)
+        feed_thread(f, PID + i, "late", 0, 0);
+}
+
+static void late_use(struct feeding *f, unsigned bursts)
+{
+    for (unsigned i = 0; i < bursts; i++)
+        use(f, 4 + dice(2), i % 2 ? A : B, SAMPLE_READ);
+}
+
+/* Main fills two arrays by `bursts` bursts or none, before others live that use them. */
+static void filled_before(unsigned bursts)
+{
+    struct feeding f = begin();
+    struct memory_map *map;
+    f.time += 2 * MS;
+    feed_touches(&f, 0, A, PAGES);
+    for (unsigned i = 0; i < bursts; i++)
+        use(&f, 0, A, SAMPLE_WRITE);
+    f.time += 2 * MS;
+    feed_touches(&f, 0, B, PAGES);
+    f.time += 4 * MS;
+    uint64_t border = f.time;
+    start_late(&f);
+    f.time += 10 * MS;
+    late_use(&f, 400);
+    struct phases *phases = end(&f, &map);
+    assert_int_equal(phases->items.count, 2);
+    assert_true(near(map, phases->items.items[0].end, border));
+    assert_true(strncmp(phases->items.items[0].name, "main is first to touch ", 23) == 0);
+    assert_true(strncmp(phases->items.items[1].name, "2 lates read ", 13) == 0);
+    assert_int_equal(phases->items.items[0].accesses, bursts * BURST);
+    finish(&f, map, phases);
+}
+
+static void too_short_to_be_sampled(void **state)
+{
+    (void)state;
+    for (unsigned bursts = 0; bursts < 4; bursts++)
+        filled_before(bursts);
+}
+
+/* Those who use the arrays touch them first: nothing is known of the time before but that it passed. */
+static void own_first_touch(void **state)
+{
+    (void)state;
+    struct feeding f = begin();
+    struct memory_map *map;
+    f.time += 8 * MS;
+    start_late(&f);
+    feed_touches(&f, 4, A, PAGES);
+    feed_touches(&f, 5, B, PAGES);
+    late_use(&f, 400);
+    struct phases *phases = end(&f, &map);
+    assert_int_equal(phases->items.count, 1);
+    finish(&f, map, phases);
+}
+
 static void nothing(void **state)
 {
     (void)state;
@@ -156,7 +217,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(master_and_workers), cmocka_unit_test(no_phases), cmocka_unit_test(scheduling_is_no_phase),
-        cmocka_unit_test(three_phases),       cmocka_unit_test(bounded),   cmocka_unit_test(nothing),
+        cmocka_unit_test(three_phases),       cmocka_unit_test(bounded),   cmocka_unit_test(too_short_to_be_sampled),
+        cmocka_unit_test(own_first_touch),    cmocka_unit_test(nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@ import { isInstalled, modules } from "./site.mjs";
 import { assert, check, run, skipAll } from "./tap.mjs";
 
 if (!isInstalled()) skipAll("the page was not built: node or npm is missing");
-const m = await modules("container", "model", "state", "layout", "grid", "blocks", "summary", "flame_layout", "selection", "compare_rows", "format", "strips");
+const m = await modules("container", "model", "state", "layout", "grid", "blocks", "summary", "flame_layout", "selection", "compare_rows", "format", "strips", "deep_zoom", "memory_map");
 
 const buffer = (bytes) => bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
 const load = (bytes, index = 0) => new m.Run(m.parseContainer(buffer(bytes)), index);
@@ -57,6 +57,35 @@ check("the Gantt has a row for each thread, with the leaves that it used", () =>
   assert.deepEqual(layout.rows.map((row) => row.thread), [0, 1, 2]);
   const grid = m.buildGrid(map, layout, { thread: -1, object: -1, show: "all", colour: "sharing" });
   assert.equal(grid.count, map.cells);
+});
+/* A map of leaves [process, address, bytes] and cells [leaf, slice, thread]. */
+function mapOf(leaves, cells) {
+  const of = (at, list) => list.map((entry) => entry[at]);
+  const head = { space: "virtual", start_s: 0, end_s: 1, slices: 10, page_bytes: 4096, prefix: "v" };
+  const none = leaves.map(() => 0xffffffff), ones = cells.map(() => 1), zeros = cells.map(() => 0);
+  return new m.MemoryMap(m.parseContainer(buffer(container({}, {
+    "v.leaf.process": ["u32", of(0, leaves)], "v.leaf.addr": ["f64", of(1, leaves)], "v.leaf.bytes": ["f64", of(2, leaves)], "v.leaf.object": ["u32", none],
+    "v.cell.leaf": ["u32", of(0, cells)], "v.cell.slice": ["u16", of(1, cells)], "v.cell.thread": ["u16", of(2, cells)],
+    "v.cell.reads": ["u32", ones], "v.cell.writes": ["u32", zeros], "v.cell.remote": ["u32", zeros],
+  }))), head);
+}
+check("a window from the server lies where the whole picture has its memory, for several processes and in each thread's row", () => {
+  const page = 4096, low = 0x10000, far = 0x900000;
+  /* Two processes with the same addresses; thread 0 is of the first, 1 of both leaves of the second, 2 of one of them. */
+  const whole = mapOf([[0, low, 4 * page], [0, far, 4 * page], [1, low, 4 * page], [1, far, 4 * page]], [[0, 0, 0], [1, 1, 0], [2, 2, 1], [3, 3, 1], [3, 3, 2]]);
+  const window = mapOf([[0, low + page, page], [1, low, page], [1, far + 2 * page, page]], [[0, 0, 0], [1, 2, 1], [2, 3, 1], [2, 3, 2]]);
+  const close = (a, b) => assert.ok(Math.abs(a - b) < 1e-9, `${a} and ${b}`);
+  const at = (layout, lane, quarter) => layout.top[lane] + (quarter / 4) * (layout.bottom[lane] - layout.top[lane]);
+  const map = m.cartographyLayout(whole), placed = m.placeWindow(window, whole, map);
+  [[0, 0, 1], [1, 2, 0], [2, 3, 2]].forEach(([lane, own, quarter]) => {
+    close(placed.top[lane], at(map, own, quarter));
+    close(placed.bottom[lane], at(map, own, quarter + 1));
+  });
+  assert.deepEqual([...window.shared()], [0, 0, 1], "shared in the whole run");
+  const gantt = m.ganttLayout(whole), rows = m.placeWindow(window, whole, gantt);
+  assert.deepEqual([...rows.thread], [0, 1, 1, 2]);
+  assert.deepEqual([...rows.leaf], [0, 1, 2, 2]);
+  [[0, 0, 1], [1, 2, 0], [2, 3, 2], [3, 4, 2]].forEach(([lane, own, quarter]) => close(rows.top[lane], at(gantt, own, quarter)));
 });
 check("no access is lost between cells, grid and blocks", () => {
   const map = load(saturated()).maps[0];

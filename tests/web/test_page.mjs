@@ -1,7 +1,7 @@
 /* The page in a browser, as a reader uses it: every view, zoom, pan, slider, tables, links, keys, themes, paper. */
 import { join } from "node:path";
 import { ink, launch, open, PICTURES, rows, settle } from "./browser.mjs";
-import { matmul, saturated } from "./fixture.mjs";
+import { large, matmul, saturated } from "./fixture.mjs";
 import { assert, check, run } from "./tap.mjs";
 
 const site = await launch();
@@ -18,6 +18,15 @@ check("opens on the overview with its numbers", async () => {
   assert.match(await page.locator(".gate").textContent(), /31% of the time/);
   assert.deepEqual(await page.$$eval(".finding strong", (all) => all.map((e) => e.textContent)), ["B", "A"]);
   await shot("overview-light");
+});
+check("phases are listed by what happens in them, and lead to their stretch of the map", async () => {
+  assert.match(await page.locator(".phases").textContent(), /2 phases.*What happens/);
+  await page.click(".phases a >> nth=1");
+  await page.waitForSelector("canvas.map");
+  assert.match(await hash(), /view=map&time=0.4~2&x=0.4~2/);
+  await page.goBack();
+  await page.waitForSelector(".finding");
+  await page.keyboard.press("Escape");
 });
 check("a finding leads to its object", async () => {
   await page.click(".finding >> nth=0 >> text=Its object");
@@ -279,11 +288,41 @@ check("a window of 360 pixels is enough", async () => {
 });
 check("on paper it is light and whole", async () => {
   const { page: paper, context } = await open(site.browser, address, { colorScheme: "dark" });
+  const sheets = async (name) => (await paper.pdf({ path: join(PICTURES, `${name}.pdf`), format: "A4", printBackground: true })).toString("latin1").match(/\/Type \/Page\b/g).length;
+  assert.ok((await sheets("overview")) <= 3);
   await paper.emulateMedia({ media: "print" });
   assert.equal(await paper.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue("--text").trim()), "#18202b");
   assert.equal(await paper.locator(".tabs").isVisible(), false);
-  const pdf = await paper.pdf({ path: join(PICTURES, "overview.pdf") });
-  assert.ok(pdf.length > 10000);
+  await paper.emulateMedia({ media: null });
+  for (const view of ["map", "gantt"]) {
+    await paper.evaluate((wanted) => { location.hash = `view=${wanted}`; }, view);
+    await settle(paper);
+    assert.equal(await sheets(view), 1);
+    /* What the browser is given to print: as wide as a sheet, on white; and the screen's picture comes back. */
+    const corner = () => paper.evaluate(() => {
+      const canvas = document.querySelector("canvas.map"), ratio = canvas.width / canvas.clientWidth;
+      return [canvas.clientWidth, ...canvas.getContext("2d").getImageData(canvas.width - 12 * ratio, canvas.height - 12 * ratio, 1, 1).data.slice(0, 3)];
+    });
+    const before = await corner();
+    assert.ok(before[0] > 720 && before[1] < 80, before.join(" "));
+    await paper.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    const printed = await corner();
+    assert.ok(printed[0] <= 720 && printed[1] > 160, printed.join(" "));
+    await paper.evaluate(() => dispatchEvent(new Event("afterprint")));
+    await settle(paper);
+    assert.deepEqual(await corner(), before);
+  }
+  await context.close();
+});
+check("a long table is printed from its beginning, and says how much is left", async () => {
+  const { page: paper, context } = await open(site.browser, site.page("long", [large(5000)]), { colorScheme: "light" });
+  await paper.evaluate(() => { location.hash = "view=objects"; });
+  await paper.waitForSelector(".tr");
+  await paper.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  assert.equal(await paper.locator(".tr").count(), 150);
+  assert.match(await paper.locator(".table-status").textContent(), /\d{3,} rows; the first 150 are printed/);
+  const pdf = await paper.pdf({ path: join(PICTURES, "objects.pdf"), format: "A4" });
+  assert.ok(pdf.toString("latin1").match(/\/Type \/Page\b/g).length <= 8);
   await context.close();
 });
 check("what was lost, pretended or damaged is in sight in every view", async () => {

@@ -47,7 +47,7 @@ export function ganttLayout(map: MemoryMap): Layout {
 }
 
 /* Lanes in the order thread, leaf, from the cells themselves. */
-function lanesOfCells(map: MemoryMap): { leaf: Uint32Array; thread: Uint32Array } {
+export function lanesOfCells(map: MemoryMap): { leaf: Uint32Array; thread: Uint32Array } {
   const perThread = new Map<number, number[]>();
   for (let i = 0; i < map.cells; i++) {
     const thread = map.cellThread[i]!, leaf = map.cellLeaf[i]!;

@@ -5,7 +5,7 @@ import { fitText } from "./dom";
 import { address, seconds } from "./format";
 import type { Layout } from "./layout";
 import { laneAt } from "./layout";
-import type { MemoryMap } from "./memory_map";
+import { NodeKind, type MemoryMap } from "./memory_map";
 import { NONE, type Phase, type Run } from "./model";
 import { theme } from "./palette";
 
@@ -14,6 +14,8 @@ export interface Frame { left: number; top: number; width: number; height: numbe
 export const FONT = "11px system-ui, sans-serif";
 const BOLD = "600 11px system-ui, sans-serif";
 const LINE = 13;
+/* Between an address at the side and what else stands there. */
+const SPARSE = 45;
 const TREE_COLUMNS = 4;
 const TREE_STEP = 5;
 const EDGED_BLOCKS = 5000;
@@ -79,7 +81,19 @@ function drawPhases(context: CanvasRenderingContext2D, frame: Frame, phases: Pha
   });
 }
 
-/* Names at the left: threads (bold) where the layout has rows, and objects where there is room for a line of text. */
+/* What a layout's parts are called in bold: threads of the Gantt, processes where there are several. */
+function headings(layout: Layout, run: Run, map: MemoryMap): { first: number; last: number; name: string }[] {
+  if (layout.rows.length > 0) return layout.rows.map(({ first, last, thread }) => ({ first, last, name: run.threadName(thread) }));
+  const { tree } = layout, found = [];
+  for (let node = 1; node < tree.parent.length; node++) {
+    if (tree.kind[node] !== NodeKind.Process) continue;
+    const first = tree.first[node]!;
+    found.push({ first, last: first + tree.leaves[node]! - 1, name: run.processName(map.leafProcess[first]!) });
+  }
+  return found;
+}
+
+/* Names at the left: threads or processes (bold), objects where there is room for a line of text, and addresses where nothing else is. */
 export function drawNames(context: CanvasRenderingContext2D, frame: Frame, layout: Layout, map: MemoryMap, run: Run, width: number): void {
   const colours = theme();
   context.textBaseline = "middle";
@@ -97,11 +111,11 @@ export function drawNames(context: CanvasRenderingContext2D, frame: Frame, layou
     const top = Math.max(frame.top, yOf(frame, layout.top[first]!)), bottom = Math.min(frame.top + frame.height, yOf(frame, layout.bottom[last]!));
     return { y: (top + bottom) / 2, height: bottom - top };
   };
-  for (const row of layout.rows) {
+  for (const row of headings(layout, run, map)) {
     const at = spot(row.first, row.last);
     if (at.height < 4) continue;
     const top = Math.max(frame.top, yOf(frame, layout.top[row.first]!));
-    put(run.threadName(row.thread), at.height > 3 * LINE ? top + LINE / 2 + 1 : at.y, true, colours.text);
+    put(row.name, at.height > 3 * LINE ? top + LINE / 2 + 1 : at.y, true, colours.text);
     context.strokeStyle = colours.line;
     context.beginPath();
     context.moveTo(4, Math.round(top) - 0.5);
@@ -118,6 +132,10 @@ export function drawNames(context: CanvasRenderingContext2D, frame: Frame, layou
   for (const { segment, y } of wide) {
     const text = segment.object !== NONE ? run.shortName(segment.object) : address(map.leafAddr[layout.leaf[segment.first]!]!);
     put(text, Math.max(frame.top + LINE / 2, Math.min(frame.top + frame.height - LINE / 2, y)), false, segment.object !== NONE ? colours.text : colours.muted);
+  }
+  for (let y = frame.top + LINE; y < frame.top + frame.height; y += LINE) {
+    const lane = laneAt(layout, frame.y0 + ((y - frame.top) / frame.height) * (frame.y1 - frame.y0));
+    if (lane < layout.lanes && taken.every(([a, b]) => y - b > SPARSE || a - y > SPARSE)) put(address(map.leafAddr[layout.leaf[lane]!]!), y, false, colours.muted);
   }
 }
 

@@ -60,7 +60,7 @@ export class MapPage implements View {
     const key = `${run.index} ${map.space}`;
     if (this.mapKey !== key) {
       this.mapKey = key;
-      this.map = new MapView(this.context, run, map, KINDS[this.name], [0, run.duration]);
+      this.map = new MapView(this.context, run, map, KINDS[this.name], [0, run.duration], () => this.drawSide(run));
       clear(this.holder, this.map.element);
       this.map.resize();
     }
@@ -87,6 +87,7 @@ export class MapPage implements View {
     clear(this.legend,
       h("span", { class: "legend-item" }, low, hue, high),
       h("span", { class: "legend-item" }, "few", bar(cssOf(state.colour, 0.5, 0.2), cssOf(state.colour, 0.5), "Lightness from few to many accesses"), "many accesses per page"),
+      state.colour === "latency" ? h("span", { class: "legend-item" }, h("span", { class: "swatch untimed", "aria-hidden": true }), "no latency measured") : null,
       h("span", { class: "legend-item" }, "◤ allocated  ◥ freed  ", h("span", { class: "swatch gone", "aria-hidden": true }), "not there"),
       this.map && this.map.map.outside > 0 ? h("span", { class: "legend-item warn" }, `${plural(this.map.map.outside, "access", "accesses")} not shown`) : null,
       run.head.live ? h("span", { class: "legend-item" }, "zoom in for more detail") : null);

@@ -1,7 +1,7 @@
 /* A map of memory over time on a canvas: cartography (C15) or Memory-Gantt (C14), by cells or by blocks of a partition. */
 import { blockAt, buildBlocks, partitionAt, type Blocks } from "./blocks";
 import type { Context } from "./context";
-import { DeepZoom } from "./deep_zoom";
+import { DeepZoom, type Detail } from "./deep_zoom";
 import { fitCanvas, h } from "./dom";
 import { address, bytes, count, latency, percent, plural, seconds } from "./format";
 import { Fade } from "./fade";
@@ -46,13 +46,13 @@ export class MapView {
   private width = 0;
   private height = 0;
 
-  /* `span`: seconds that the whole picture stands for; two runs side by side share one. */
-  constructor(private readonly context: Context, readonly run: Run, readonly map: MemoryMap, readonly kind: "cartography" | "gantt", private readonly span: [number, number]) {
+  /* `span`: seconds that the whole picture stands for; two runs side by side share one. `finer`: detail has come. */
+  constructor(private readonly context: Context, readonly run: Run, readonly map: MemoryMap, readonly kind: "cartography" | "gantt", private readonly span: [number, number], finer: () => void = () => {}) {
     this.layout = layoutOf(map, kind);
     this.latencyRange = latencyRange(run);
-    this.deep = new DeepZoom(context, run, map, this.layout, () => this.redraw());
+    this.deep = new DeepZoom(run, map, this.layout, () => { this.redraw(); finer(); });
     this.attach();
-    new ResizeObserver(() => this.resize()).observe(this.element);
+    new ResizeObserver(() => { if (this.measure()) this.draw(); }).observe(this.element);
   }
 
   get aggregation(): Aggregation | null {
@@ -64,13 +64,19 @@ export class MapView {
     return { t0: x?.[0] ?? this.span[0], t1: x?.[1] ?? this.span[1], y0: y?.[0] ?? 0, y1: y?.[1] ?? 1 };
   }
 
+  /* Draws at once: also before the page is printed, when the size may be the same and the colours not. */
   resize(): void {
+    this.measure();
+    this.draw();
+  }
+
+  private measure(): boolean {
     const box = this.element.getBoundingClientRect();
     const width = Math.floor(box.width), height = Math.max(120, Math.floor(box.height));
-    if (width === 0 || (width === this.width && height === this.height)) return;
+    if (width === 0 || (width === this.width && height === this.height)) return false;
     this.width = width;
     this.height = height;
-    this.draw();
+    return true;
   }
 
   redraw(): void {
@@ -137,13 +143,17 @@ export class MapView {
     this.deep.ask(frame, store.state.p > 0 && !!this.aggregation);
   }
 
+  /* What the picture is made of: the page's own cells, or the server's for this window. */
+  private shown(): { map: MemoryMap; layout: Layout; deep: Detail | null } {
+    const deep = this.context.store.state.p > 0 ? null : this.deep.current(this.frame);
+    return deep ? { map: deep.map, layout: deep.layout, deep } : { map: this.map, layout: this.layout, deep };
+  }
+
   private drawCells(context: CanvasRenderingContext2D, frame: Frame): void {
     const { store } = this.context;
     const ratio = this.canvas.width / this.width;
     const rows = Math.min(ROWS_MOST, Math.max(1, Math.round(frame.height * ratio)));
-    const deep = store.state.p > 0 ? null : this.deep.current(frame);
-    const map = deep ? deep.map : this.map;
-    const layout = deep ? deep.layout : this.layout;
+    const { map, layout, deep } = this.shown();
     const slice = (t: number): number => ((t - map.start) / (map.end - map.start)) * map.slices;
     const window = { s0: slice(frame.t0), s1: slice(frame.t1), y0: frame.y0, y1: frame.y1 };
     if (window.s1 <= 0 || window.s0 >= map.slices || layout.lanes === 0) return;
@@ -218,13 +228,14 @@ export class MapView {
   private pick(x: number, y: number): { lane: number; last: number; slice: number; block: number } | null {
     if (x < 0 || x > 1 || y < 0 || y > 1) return null;
     const { t0, t1, y0, y1 } = this.view();
+    const { map, layout } = this.shown();
     const height = y0 + y * (y1 - y0);
-    const lane = laneAt(this.layout, height);
-    const slice = Math.floor(((t0 + x * (t1 - t0) - this.map.start) / (this.map.end - this.map.start)) * this.map.slices);
-    if (lane >= this.layout.lanes || slice < 0 || slice >= this.map.slices) return null;
+    const lane = laneAt(layout, height);
+    const slice = Math.floor(((t0 + x * (t1 - t0) - map.start) / (map.end - map.start)) * map.slices);
+    if (lane >= layout.lanes || slice < 0 || slice >= map.slices) return null;
     const blocks = this.blocks();
     const block = blocks ? blockAt(blocks, lane, slice) : -1;
-    const last = Math.max(lane, laneAt(this.layout, height + (y1 - y0) / this.frame.height) - 1);
+    const last = Math.max(lane, laneAt(layout, height + (y1 - y0) / this.frame.height) - 1);
     return { lane, last, slice, block };
   }
 
@@ -239,8 +250,9 @@ export class MapView {
     const lastLane = blocks && at.block >= 0 ? blocks.lastLane[at.block]! : at.last;
     const first = blocks && at.block >= 0 ? blocks.first[at.block]! : at.slice;
     const last = blocks && at.block >= 0 ? blocks.last[at.block]! : at.slice;
-    const summary = this.summary(firstLane, lastLane, first, last);
-    const from = this.map.start + first * this.map.sliceSeconds, to = this.map.start + (last + 1) * this.map.sliceSeconds;
+    const { map, layout } = this.shown();
+    const summary = this.summary(map, layout, firstLane, lastLane, first, last);
+    const from = map.start + first * map.sliceSeconds, to = map.start + (last + 1) * map.sliceSeconds;
     const span = this.view().t1 - this.view().t0;
     tip.show(clientX, clientY, this.titleOf(at.lane, firstLane, lastLane, blocks !== null && at.block >= 0), [
       ["time", `${seconds(from, span)} – ${seconds(to, span)}`],
@@ -250,8 +262,9 @@ export class MapView {
   }
 
   private titleOf(lane: number, firstLane: number, lastLane: number, block: boolean): string {
-    const thread = this.layout.thread[lane]!;
-    const object = this.map.leafObject[this.layout.leaf[lane]!]!;
+    const { map, layout } = this.shown();
+    const thread = layout.thread[lane]!;
+    const object = map.leafObject[layout.leaf[lane]!]!;
     const name = object === NONE ? "no known object" : this.run.objectName(object);
     const what = block ? `Block of ${plural(lastLane - firstLane + 1, "row")}` : name;
     return thread !== NONE && this.kind === "gantt" && !block ? `${this.run.threadName(thread)} · ${what}` : what;
@@ -263,7 +276,7 @@ export class MapView {
     if (node < 0) return this.context.tip.hide();
     const { tree } = this.layout;
     const first = tree.first[node]!, last = first + tree.leaves[node]! - 1;
-    const summary = this.summary(first, last, 0, this.map.slices);
+    const summary = this.summary(this.map, this.layout, first, last, 0, this.map.slices);
     const object = tree.object[node]!, thread = tree.thread?.[node] ?? NONE;
     const title = object !== NONE ? this.run.objectName(object) : thread !== NONE ? this.run.threadName(thread) : `${bytes(summary.bytes)} at ${address(summary.lowest)}`;
     this.context.tip.show(clientX, clientY, title, [["memory", bytes(summary.bytes)], ...describe(this.run, summary), "Click to look at this part only."]);
@@ -281,21 +294,23 @@ export class MapView {
     }
     const at = x >= 0 ? this.pick(x, y) : this.pick(0.5, y);
     if (!at) return;
-    const object = this.map.leafObject[this.layout.leaf[at.lane]!]!;
-    if (x < 0 && this.kind === "gantt") store.set({ thread: store.state.thread === this.layout.thread[at.lane] ? -1 : this.layout.thread[at.lane]! });
+    const { map, layout } = this.shown();
+    const object = map.leafObject[layout.leaf[at.lane]!]!;
+    if (x < 0 && this.kind === "gantt") store.set({ thread: store.state.thread === layout.thread[at.lane] ? -1 : layout.thread[at.lane]! });
     else if (object !== NONE) store.set({ object: store.state.object === object ? -1 : object });
   }
 
-  private summary(firstLane: number, lastLane: number, first: number, last: number): Summary {
+  private summary(map: MemoryMap, layout: Layout, firstLane: number, lastLane: number, first: number, last: number): Summary {
     const { thread, object } = this.context.store.state;
-    return summarise(this.map, this.layout, firstLane, lastLane, first, last, thread, object);
+    return summarise(map, layout, firstLane, lastLane, first, last, thread, object);
   }
 
   /* What is on screen. */
   visible(): Summary {
     const { t0, t1, y0, y1 } = this.view();
-    const slice = (t: number): number => ((t - this.map.start) / (this.map.end - this.map.start)) * this.map.slices;
-    return this.summary(laneAt(this.layout, y0), Math.min(this.layout.lanes - 1, laneAt(this.layout, y1)), Math.floor(slice(t0)), Math.ceil(slice(t1)) - 1);
+    const { map, layout } = this.shown();
+    const slice = (t: number): number => ((t - map.start) / (map.end - map.start)) * map.slices;
+    return this.summary(map, layout, laneAt(layout, y0), Math.min(layout.lanes - 1, laneAt(layout, y1)), Math.floor(slice(t0)), Math.ceil(slice(t1)) - 1);
   }
 
   /* Zooms to an object's rows and life. */

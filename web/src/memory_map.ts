@@ -111,14 +111,9 @@ export class MemoryMap {
     return (this.sharedLeaves = shared);
   }
 
-  /* The leaf that holds `addr`, or the nearest one below; -1 before the first. Leaves of several processes: the first that fits. */
-  leafAt(addr: number): number {
-    let low = 0, high = this.leaves - 1, found = -1;
-    while (low <= high) {
-      const middle = (low + high) >> 1;
-      if (this.leafAddr[middle]! <= addr) { found = middle; low = middle + 1; } else high = middle - 1;
-    }
-    return found;
+  /* Of a window: what is shared in the whole run, though one thread alone may use it in this stretch of time. */
+  adoptShared(shared: Uint8Array): void {
+    this.sharedLeaves = shared;
   }
 }
 

@@ -41,7 +41,7 @@ export interface Site extends Totals {
 
 export interface Func extends Totals { id: number; function: string; file?: string | null; line?: number | null; module?: string | null }
 export interface Frame { function: string; file?: string | null; line?: number | null; module?: string | null; inlined?: boolean }
-export interface Phase { start_s: number; end_s: number; name: string }
+export interface Phase { start_s: number; end_s: number; name: string; samples?: number; remote?: number }
 export interface NumaNode { id: number; os_index: number; cpus: string | number; memory: number }
 
 export interface LatencyHead {
@@ -140,6 +140,11 @@ export class Run {
   threadName(index: number): string {
     const thread = this.threads[index];
     return thread ? `${thread.name} ${thread.tid}` : "thread ?";
+  }
+
+  processName(index: number): string {
+    const process = this.processes[index];
+    return process ? `${(process.exe || process.command || "process").replace(/^.*\//, "")} ${process.pid}` : "process ?";
   }
 
   /* As the kernel numbers it. */

@@ -1,58 +1,31 @@
 /* An object's own page: its life, where it was made, on which nodes it lies, who uses it when, its lines, its neighbours. */
-import type { Context, View } from "./context";
-import { clear, h, tableHead } from "./dom";
+import { h, tableHead } from "./dom";
 import { address, bytes, count, latency, percent, place, plural, seconds } from "./format";
 import { linesTable } from "./lines_table";
 import { meanLatency, objectTitle, placeBeside, remoteShare, type MemObject, type Run } from "./model";
+import { OwnPage } from "./own_page";
 import { stackList } from "./stack_list";
-import { StripChart } from "./strip_chart";
 import { stripsOf, type Strip } from "./strips";
 import type { State } from "./state";
 
-export class ObjectPage implements View {
-  readonly element = h("section", { class: "view own" });
-  private charts: StripChart[] = [];
-  private shown = "";
-
-  constructor(private readonly context: Context) {}
-
-  update(state: State, changed: Set<keyof State>): void {
-    const run = this.context.run();
-    const object = run.object(state.item);
-    const key = `${run.index} ${state.item}`;
-    if (this.shown !== key) {
-      this.shown = key;
-      this.charts = [];
-      clear(this.element, object ? this.build(run, object, state.item) : h("p", { class: "empty" }, "There is no such object in this run."));
-      this.resize();
-    } else if (changed.has("time") || changed.has("theme")) this.charts.forEach((chart) => chart.draw());
-    this.relink();
-  }
-
-  /* Links keep the reader's selection, which changes under them. */
-  private relink(): void {
-    for (const link of this.element.querySelectorAll<HTMLAnchorElement>("a[data-patch]")) link.href = this.context.store.link(JSON.parse(link.dataset["patch"]!) as Partial<State>);
-  }
-
-  private link(text: string, patch: Partial<State>, button = true): HTMLElement {
-    return h("a", { class: button ? "button small" : null, href: "#", "data-patch": JSON.stringify(patch) }, text);
-  }
-
-  private build(run: Run, object: MemObject, index: number): HTMLElement[] {
+export class ObjectPage extends OwnPage {
+  protected build(run: Run, index: number): HTMLElement[] | null {
+    const object = run.object(index);
+    if (!object) return null;
     const title = objectTitle(object);
     const where = placeBeside(title, object.file, object.line);
     const alone = { view: "map", object: index, x: null, y: null } as Partial<State>;
     return [
-      h("div", { class: "own-head" }, this.link("← Objects", { view: "objects", item: -1 }, false), h("h2", null, title), h("span", { class: "pattern-kind" }, object.kind), where ? h("code", { class: "where" }, where) : null,
+      h("div", { class: "own-head" }, this.link("← Objects", { view: "objects", item: -1 }, null), h("h2", null, title), h("span", { class: "pattern-kind" }, object.kind), where ? h("code", { class: "where" }, where) : null,
         h("span", { class: "grow" }), this.link("In the map", { ...alone, colour: "remote" }), this.link("Filter by it", { view: "objects", object: index }), this.siteLink(run, object)),
       this.sentence(run, object),
       h("div", { class: "own-grid" },
         h("div", { class: "own-main" },
-          this.chart("Who reads and writes it", this.threadStrips(run, index), "access", run),
-          this.chart("Where it lies: accesses by the node that holds the page", this.homeStrips(run, index), "remote", run),
+          this.chart(run, "Who reads and writes it", stripsOf(run, "object", index, "thread"), "access"),
+          this.chart(run, "Where it lies: accesses by the node that holds the page", homeStrips(run, index), "remote"),
           linesTable(run, index),
           this.neighbours(run, object, index)),
-        h("div", { class: "own-side" }, this.facts(run, object), this.homes(run, object),
+        h("div", { class: "own-side" }, this.facts(factsOf(run, object)), this.homes(run, object),
           h("article", { class: "card" }, h("h3", null, "Where it was made"), object.stack >= 0 ? stackList(run, object.stack) : h("p", { class: "hint" }, object.kind === "static" ? `Declared ${place(object.file, object.line) ? `at ${place(object.file, object.line)}` : "in the program"}; nobody allocates it.` : "No call chain was recorded for it."))))];
   }
 
@@ -70,15 +43,6 @@ export class ObjectPage implements View {
       `${count(object.samples)} sampled accesses, `, h("b", null, percent(remoteShare(object))), ` of them remote${nature ? `; ${nature}` : ""}.`);
   }
 
-  private facts(run: Run, object: MemObject): HTMLElement {
-    const unit = run.head.latency_unit ?? "ns";
-    const rows: [string, string][] = [
-      ["address", address(object.addr)], ["size", bytes(object.size)], ["born", seconds(object.born_s, run.duration)], ["freed", object.died_s === null ? "never" : seconds(object.died_s, run.duration)],
-      ["reads", count(object.reads)], ["writes", count(object.writes)], ["remote", `${count(object.remote)} (${percent(object.remote / Math.max(1, run.totals.remote))} of all)`], ["mean latency", latency(meanLatency(object), unit)],
-      ...(object.alloc_fn ? [["allocated by", object.alloc_fn] as [string, string]] : []), ...(object.module ? [["module", place(object.module)] as [string, string]] : [])];
-    return h("article", { class: "card" }, h("h3", null, "Facts"), h("dl", { class: "facts" }, rows.map(([label, text]) => h("div", { class: "fact" }, h("dt", null, label), h("dd", null, text)))));
-  }
-
   private homes(run: Run, object: MemObject): HTMLElement | null {
     const homes = object.homes ?? [];
     const most = Math.max(1, ...homes);
@@ -88,21 +52,6 @@ export class ObjectPage implements View {
       bar.style.width = `${(value / most) * 100}%`;
       return h("li", { class: "side-row" }, bar, h("span", { class: "side-name" }, run.nodeName(node)), h("span", { class: "side-share" }, `${count(value)} accesses`));
     })));
-  }
-
-  private chart(title: string, strips: Strip[], colour: "access" | "remote", run: Run): HTMLElement {
-    if (strips.length === 0) return h("article", { class: "card" }, h("h3", null, title), h("p", { class: "empty" }, "No accesses over time are in this page for it."));
-    const chart = new StripChart(this.context, run, strips, colour, title);
-    this.charts.push(chart);
-    return h("article", { class: "card" }, h("h3", null, title), chart.element);
-  }
-
-  private threadStrips(run: Run, index: number): Strip[] {
-    return stripsOf(run, "object", index, "thread");
-  }
-
-  private homeStrips(run: Run, index: number): Strip[] {
-    return stripsOf(run, "object", index, "home").sort((a, b) => a.id - b.id);
   }
 
   /* What lies before and after it in memory, as it may share pages with it. */
@@ -115,12 +64,20 @@ export class ObjectPage implements View {
       h("tbody", null, rows.map(({ other, i }) => {
         const gap = other.addr > object.addr ? other.addr - object.addr - object.size : object.addr - other.addr - other.size;
         return h("tr", { class: i === index ? "chosen" : null }, h("td", { class: "mono" }, address(other.addr)), h("td", { class: "num" }, bytes(other.size)),
-          h("td", null, i === index ? h("b", null, "this one") : this.link(objectTitle(other), { view: "object", item: i }, false)), h("td", { class: "num" }, count(other.samples)), h("td", { class: "num" }, percent(remoteShare(other))),
+          h("td", null, i === index ? h("b", null, "this one") : this.link(objectTitle(other), { view: "object", item: i }, null)), h("td", { class: "num" }, count(other.samples)), h("td", { class: "num" }, percent(remoteShare(other))),
           h("td", { class: "num" }, i === index ? "" : gap < 0 ? "same place, another time" : bytes(gap)));
       })))), h("p", { class: "hint" }, "Among the objects that were accessed."));
   }
+}
 
-  resize(): void {
-    this.charts.forEach((chart) => chart.resize());
-  }
+function homeStrips(run: Run, index: number): Strip[] {
+  return stripsOf(run, "object", index, "home").sort((a, b) => a.id - b.id);
+}
+
+function factsOf(run: Run, object: MemObject): [string, string][] {
+  const unit = run.head.latency_unit ?? "ns";
+  return [
+    ["address", address(object.addr)], ["size", bytes(object.size)], ["born", seconds(object.born_s, run.duration)], ["freed", object.died_s === null ? "never" : seconds(object.died_s, run.duration)],
+    ["reads", count(object.reads)], ["writes", count(object.writes)], ["remote", `${count(object.remote)} (${percent(object.remote / Math.max(1, run.totals.remote))} of all)`], ["mean latency", latency(meanLatency(object), unit)],
+    ...(object.alloc_fn ? [["allocated by", object.alloc_fn] as [string, string]] : []), ...(object.module ? [["module", place(object.module)] as [string, string]] : [])];
 }

@@ -1,9 +1,9 @@
 /* The first look: how remote, between which nodes, how slow, what is wrong and what to do about it. */
 import { latencyHistogram, ring, swatch, trafficMatrix } from "./charts";
 import type { Context, View } from "./context";
-import { clear, h } from "./dom";
+import { clear, h, tableHead } from "./dom";
 import { count, latency, percent, place, plural, seconds } from "./format";
-import { meanLatency, remoteShare, type Advice, type Finding, type Run } from "./model";
+import { meanLatency, remoteShare, type Advice, type Finding, type Phase, type Run } from "./model";
 import type { State } from "./state";
 
 export class Overview implements View {
@@ -21,6 +21,7 @@ export class Overview implements View {
       h("h2", { class: "sr" }, "Overview"),
       h("div", { class: "cards" }, this.remoteCard(run), this.trafficCard(run), this.latencyCard(run)),
       run.gate ? h("p", { class: `gate ${run.gate.numa_bound ? "bad" : "good"}` }, h("span", { class: "gate-mark", "aria-hidden": true }, run.gate.numa_bound ? "▲" : "✓"), run.gate.text) : null,
+      this.phases(run),
       h("div", { class: "findings-head" }, h("h3", null, run.findings.length ? plural(run.findings.length, "finding") : "Findings"), run.findings.length ? h("p", { class: "hint" }, "Worst first.") : null),
       run.findings.length
         ? h("ol", { class: "findings" }, run.findings.map((finding, i) => this.finding(run, finding, i)))
@@ -32,6 +33,10 @@ export class Overview implements View {
     for (const link of this.element.querySelectorAll<HTMLAnchorElement>("a[data-finding]")) {
       const finding = run.findings[Number(link.dataset["finding"])];
       if (finding) link.href = link.dataset["to"] === "object" ? this.objectLink(finding) : this.timeLink(finding);
+    }
+    for (const link of this.element.querySelectorAll<HTMLAnchorElement>("a[data-phase]")) {
+      const phase = run.phases[Number(link.dataset["phase"])];
+      if (phase) link.href = this.phaseLink(phase);
     }
   }
 
@@ -57,6 +62,22 @@ export class Overview implements View {
   private latencyCard(run: Run): HTMLElement {
     return h("article", { class: "card" }, h("h3", null, "Latency"),
       run.latency ? latencyHistogram(run.latency) : h("p", { class: "empty" }, "No sample carries a latency: this source does not measure it."));
+  }
+
+  private phases(run: Run): HTMLElement | null {
+    if (run.phases.length === 0) return null;
+    const cell = (text: string): HTMLElement => h("td", { class: "num" }, text);
+    return h("article", { class: "card phases" }, h("h3", null, run.phases.length > 1 ? `${run.phases.length} phases` : "One phase"),
+      h("div", { class: "scroll-x" }, h("table", { class: "list fit" }, tableHead("Time", "What happens", ">Accesses", ">Remote %"),
+        h("tbody", null, run.phases.map((phase, i) => h("tr", null,
+          h("td", { class: "mono" }, `${seconds(phase.start_s, run.duration)} – ${seconds(phase.end_s, run.duration)}`),
+          h("td", null, h("a", { href: this.phaseLink(phase), "data-phase": i, title: "This phase in the map" }, phase.name)),
+          cell(phase.samples ? count(phase.samples) : "none sampled"),
+          cell(phase.samples ? percent((phase.remote ?? 0) / phase.samples) : "–")))))));
+  }
+
+  private phaseLink(phase: Phase): string {
+    return this.context.store.link({ view: "map", time: [phase.start_s, phase.end_s], x: [phase.start_s, phase.end_s], y: null });
   }
 
   private objectLink(finding: Finding): string {

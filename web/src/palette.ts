@@ -46,7 +46,13 @@ export const COLOURINGS: Record<Colouring, { title: string; low: string; high: s
   latency: { title: "Latency", low: "quick", high: "slow", ends: null },
 };
 
+/* While the page is being printed: what is drawn then is light, whatever the screen is. */
+function isPaper(): boolean {
+  return document.documentElement.dataset["paper"] !== undefined;
+}
+
 export function isDark(): boolean {
+  if (isPaper()) return false;
   const chosen = document.documentElement.dataset["theme"];
   return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }

@@ -59,7 +59,16 @@ export class Shell {
     });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.update(store.state, new Set(["theme"])));
     document.addEventListener("keydown", (event) => this.key(event));
-    for (const phase of ["beforeprint", "afterprint"]) window.addEventListener(phase, () => { this.timeline.resize(); this.view?.resize?.(); });
+    window.addEventListener("beforeprint", () => this.paper(true));
+    window.addEventListener("afterprint", () => this.paper(false));
+  }
+
+  /* Canvases are drawn again, light and as wide as a sheet, before the browser takes them. */
+  private paper(printing: boolean): void {
+    if (printing) document.documentElement.dataset["paper"] = "";
+    else delete document.documentElement.dataset["paper"];
+    this.update(this.context.store.state, new Set(["theme"]));
+    this.view?.resize?.();
   }
 
   private update(state: State, changed: Set<keyof State>): void {

@@ -45,6 +45,7 @@ export class Table<T> {
   private active = 0;
   private shownFrom = -1;
   private shownTo = -1;
+  private printing = false;
 
   constructor(private readonly options: TableOptions<T>) {
     this.scroller = h("div", { class: "tscroll", tabindex: 0, role: "grid", "aria-label": options.label, onscroll: () => this.fill(), onkeydown: (event: KeyboardEvent) => this.key(event) }, this.head, this.body);
@@ -53,8 +54,8 @@ export class Table<T> {
     this.element.style.setProperty("--columns-narrow", options.columns.filter((c) => !c.minor).map((c) => (c.wide ? "minmax(120px, 2fr)" : "minmax(58px, 1fr)")).join(" "));
     this.element.style.setProperty("--least", `${options.columns.reduce((sum, c) => sum + (c.wide ? 180 : 72), 0)}px`);
     new ResizeObserver(() => this.fill(true)).observe(this.scroller);
-    window.addEventListener("beforeprint", () => this.render(0, Math.min(PRINTED, this.rows.length)));
-    window.addEventListener("afterprint", () => this.fill(true));
+    window.addEventListener("beforeprint", () => this.print());
+    window.addEventListener("afterprint", () => { this.printing = false; this.tell(); this.fill(true); });
   }
 
   show(rows: T[], sort: string, query: string): void {
@@ -74,8 +75,21 @@ export class Table<T> {
     this.active = 0;
     this.scroller.scrollTop = 0;
     this.drawHead(key, way);
-    this.status.textContent = words.length > 0 ? `${this.rows.length} of ${rows.length} rows match “${query}”` : `${rows.length} ${rows.length === 1 ? "row" : "rows"}`;
+    this.tell();
     this.fill(true);
+  }
+
+  private tell(): void {
+    const { all, rows, query } = this;
+    this.status.textContent = query.trim() ? `${rows.length} of ${all.length} rows match “${query}”` : `${all.length} ${all.length === 1 ? "row" : "rows"}`;
+  }
+
+  /* Paper does not scroll: the first rows, and how many there are. */
+  private print(): void {
+    const printed = Math.min(PRINTED, this.rows.length);
+    this.printing = true;
+    this.render(0, printed);
+    if (printed < this.rows.length) this.status.textContent += `; the first ${printed} are printed`;
   }
 
   private order(): [string, number] {
@@ -96,6 +110,7 @@ export class Table<T> {
   }
 
   private fill(force = false): void {
+    if (this.printing) return;
     const from = Math.max(0, Math.floor(this.scroller.scrollTop / ROW) - SPARE);
     const to = Math.min(this.rows.length, Math.ceil((this.scroller.scrollTop + this.scroller.clientHeight) / ROW) + SPARE);
     if (!force && from === this.shownFrom && to === this.shownTo) return;
