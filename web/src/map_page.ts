@@ -30,8 +30,8 @@ export class MapPage implements View {
         this.choice("colour", "Colour", Object.entries(COLOURINGS).map(([value, { title }]) => [value, title])),
         this.choice("show", "Show", [["all", "all accesses"], ["reads", "reads"], ["writes", "writes"], ["remote", "remote only"]]),
         this.choice("space", "Addresses", [["virtual", "virtual"], ["physical", "physical"]]),
-        this.aggregation.element,
-        h("button", { class: "button", "data-reset": true, title: "Show the whole run (0)", onclick: () => context.store.set({ x: null, y: null }) }, "Whole run")),
+        h("button", { class: "button", "data-reset": true, title: "Show the whole run (0)", onclick: () => context.store.set({ x: null, y: null }) }, "Whole run"),
+        this.aggregation.element),
       h("div", { class: "map-body" }, h("div", { class: "map-main" }, this.holder, this.legend), this.side));
   }
 
