@@ -80,6 +80,17 @@ static double cost_of(const struct segmenting *s, uint32_t from, uint32_t to, do
     return bits + factor * (0.5 * seen * log2(s->total[s->counts->bins] + 2) + border);
 }
 
+/* A phase begins with something, and a lone look at the program is none, but beside the start of threads, which is known. */
+static bool may_be_phase(const struct segmenting *s, uint32_t from, uint32_t to)
+{
+    uint32_t bins = s->counts->bins;
+    if (from == 0 && to == bins)
+        return true;
+    if (from && s->total[from + 1] == s->total[from] && !s->starts[from])
+        return false;
+    return s->total[to] - s->total[from] > 1.5 || (from && s->starts[from]) || (to < bins && s->starts[to]);
+}
+
 /* The first bin of each phase, and the number of bins; how many phases there are. */
 static uint32_t segment(const struct segmenting *s, double factor, uint32_t *borders)
 {
@@ -90,7 +101,7 @@ static uint32_t segment(const struct segmenting *s, double factor, uint32_t *bor
     for (uint32_t to = 1; to <= bins; to++) {
         best[to] = INFINITY;
         for (uint32_t i = 0; i < to; i++) {
-            if (i && s->total[i + 1] == s->total[i] && !s->starts[i]) /* a phase begins with something */
+            if (!may_be_phase(s, i, to))
                 continue;
             double cost = best[i] + cost_of(s, i, to, factor);
             if (cost < best[to]) {

@@ -81,6 +81,18 @@ void *container_column(struct container *container, const char *name, enum colum
     return container->area.items + offset;
 }
 
+void container_rows(struct container *container, const void *rows, size_t row_size, size_t count,
+                    const struct container_field *fields, size_t field_count)
+{
+    for (const struct container_field *field = fields; field < fields + field_count; field++) {
+        size_t size = types[field->type].size;
+        uint8_t *column = container_column(container, field->name, field->type, count);
+        const uint8_t *from = (const uint8_t *)rows + field->offset;
+        for (size_t i = 0; i < count; i++)
+            memcpy(column + i * size, from + i * row_size, size);
+    }
+}
+
 static void put_columns(struct container *container)
 {
     json_object(container->json, "columns");

@@ -28,6 +28,15 @@ struct json *container_json(struct container *container);
 /* Room for a column of `count` zeroes, to be filled before the next one is made. `name` may not be there yet. */
 void *container_column(struct container *container, const char *name, enum column_type type, size_t count);
 
+/* Columns of the members of rows, each of the column's own type. */
+struct container_field {
+    const char *name;
+    enum column_type type;
+    size_t offset;
+};
+void container_rows(struct container *container, const void *rows, size_t row_size, size_t count,
+                    const struct container_field *fields, size_t field_count);
+
 /* Ends and frees it. The caller frees the bytes. */
 int container_finish(struct container *container, struct container_bytes *bytes, struct error *err);
 

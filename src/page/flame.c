@@ -13,6 +13,12 @@ struct flame_tally {  /* of one call chain */
     uint64_t latency; /* of remote accesses */
     uint32_t process, stack;
     uint32_t samples, remote;
+    uint32_t node; /* its innermost function's */
+};
+
+struct flame_row { /* a node as the page has it */
+    double latency;
+    uint32_t parent, frame, samples, remote;
 };
 
 struct flame_node {
@@ -30,6 +36,7 @@ struct flame {
     struct strtab *functions;
     struct map64 child_of; /* parent << 32 | function */
     array_of(struct flame_node) nodes;
+    uint32_t *numbers; /* of the nodes in the page: see choose */
 };
 
 struct flame *flame_new(const struct flow *flow)
@@ -41,7 +48,7 @@ struct flame *flame_new(const struct flow *flow)
     return flame;
 }
 
-void flame_note(struct flame *flame, const struct flow_access *access)
+uint32_t flame_note(struct flame *flame, const struct flow_access *access)
 {
     uint32_t process = access->thread == FLOW_NONE ? FLOW_NONE : flow_thread(flame->flow, access->thread)->process;
     uint64_t key = (uint64_t)process << 32 | access->stack;
@@ -59,6 +66,7 @@ void flame_note(struct flame *flame, const struct flow_access *access)
     tally->samples++;
     tally->remote += access->remote;
     tally->latency += access->remote ? access->latency : 0;
+    return (uint32_t)flame->last_tally;
 }
 
 static void add(struct flame_node *node, const struct flame_tally *tally)
@@ -87,7 +95,7 @@ static void grow(struct flame *flame)
 {
     struct flow_frame *frames = mem_alloc(FRAMES_DEPTH * sizeof *frames);
     array_push(&flame->nodes, (struct flame_node){.parent = FLOW_NONE});
-    array_each (&flame->tallies, const struct flame_tally, tally) {
+    array_each (&flame->tallies, struct flame_tally, tally) {
         size_t depth = tally->stack && tally->process != FLOW_NONE
                            ? flow_stack_places(flame->flow, tally->process, tally->stack, frames, FRAMES_DEPTH)
                            : 0;
@@ -97,6 +105,7 @@ static void grow(struct flame *flame)
             at = child(flame, at, &frames[depth]);
             add(&flame->nodes.items[at], tally);
         }
+        tally->node = at;
     }
     free(frames);
 }
@@ -141,32 +150,48 @@ static uint32_t *choose(const struct flame *flame, size_t *kept)
 
 void flame_put(struct flame *flame, struct frames *frames, struct container *container)
 {
+    static const struct container_field fields[] = {
+        {"f.parent", COLUMN_U32, offsetof(struct flame_row, parent)},
+        {"f.frame", COLUMN_U32, offsetof(struct flame_row, frame)},
+        {"f.samples", COLUMN_U32, offsetof(struct flame_row, samples)},
+        {"f.remote", COLUMN_U32, offsetof(struct flame_row, remote)},
+        {"f.latency", COLUMN_F64, offsetof(struct flame_row, latency)},
+    };
     if (flame->nodes.count == 0)
         grow(flame);
     size_t kept, at = 0;
-    uint32_t *numbers = choose(flame, &kept);
-    struct flame_node *nodes = mem_alloc(kept * sizeof *nodes);
-    for (size_t i = 0; i < flame->nodes.count; i++)
-        if (numbers[i] != FLOW_NONE)
-            nodes[at++] = flame->nodes.items[i];
+    free(flame->numbers);
+    const uint32_t *numbers = flame->numbers = choose(flame, &kept);
+    struct flame_row *rows = mem_alloc((kept + 1) * sizeof *rows);
+    for (size_t i = 0; i < flame->nodes.count; i++) {
+        const struct flame_node *node = &flame->nodes.items[i];
+        if (numbers[i] == FLOW_NONE)
+            continue;
+        rows[at++] = (struct flame_row){.latency = (double)node->latency,
+                                        .parent = node->parent == FLOW_NONE ? FLOW_NONE : numbers[node->parent],
+                                        .frame = i ? frames_add(frames, &node->frame) : FLOW_NONE,
+                                        .samples = node->samples,
+                                        .remote = node->remote};
+    }
     json_number(container_json(container), "flame_left_out", flame->nodes.count - kept);
-    uint32_t *column = container_column(container, "f.parent", COLUMN_U32, kept);
-    for (size_t i = 0; i < kept; i++)
-        column[i] = nodes[i].parent == FLOW_NONE ? FLOW_NONE : numbers[nodes[i].parent];
-    column = container_column(container, "f.frame", COLUMN_U32, kept);
-    for (size_t i = 0; i < kept; i++)
-        column[i] = i ? frames_add(frames, &nodes[i].frame) : FLOW_NONE;
-    column = container_column(container, "f.samples", COLUMN_U32, kept);
-    for (size_t i = 0; i < kept; i++)
-        column[i] = nodes[i].samples;
-    column = container_column(container, "f.remote", COLUMN_U32, kept);
-    for (size_t i = 0; i < kept; i++)
-        column[i] = nodes[i].remote;
-    double *wide = container_column(container, "f.latency", COLUMN_F64, kept);
-    for (size_t i = 0; i < kept; i++)
-        wide[i] = (double)nodes[i].latency;
-    free(nodes);
-    free(numbers);
+    container_rows(container, rows, sizeof *rows, kept, fields, sizeof fields / sizeof *fields);
+    free(rows);
+}
+
+struct chain_place *flame_places(const struct flame *flame)
+{
+    struct chain_place *places = mem_alloc((flame->tallies.count + 1) * sizeof *places);
+    for (size_t i = 0; i < flame->tallies.count; i++) {
+        const struct flame_tally *tally = &flame->tallies.items[i];
+        uint32_t node = tally->node, function = FLOW_NONE;
+        while (flame->numbers[node] == FLOW_NONE)
+            node = flame->nodes.items[node].parent;
+        if (tally->stack && tally->process != FLOW_NONE)
+            function = flow_stack_function(flame->flow, tally->process, tally->stack);
+        places[i] = (struct chain_place){.node = flame->numbers[node],
+                                         .function = function < PAGE_FUNCTIONS ? function : FLOW_NONE};
+    }
+    return places;
 }
 
 void flame_free(struct flame *flame)
@@ -178,5 +203,6 @@ void flame_free(struct flame *flame)
     strtab_free(flame->functions);
     map64_free(&flame->child_of);
     array_free(&flame->nodes);
+    free(flame->numbers);
     free(flame);
 }

@@ -7,7 +7,7 @@ static void visit(void *context, const struct flow_access *access)
     struct gather *gather = context;
     series_note(gather->series, access);
     latencies_note(gather->latencies, access);
-    flame_note(gather->flame, access);
+    chains_note(gather->chains, flame_note(gather->flame, access), access);
     gather->has_physical |= access->physical != 0;
 }
 
@@ -49,6 +49,7 @@ void gather_begin(struct gather *gather, const struct parts *parts)
     *gather = (struct gather){.series = series_new(parts),
                               .latencies = latencies_new(parts->flow),
                               .flame = flame_new(parts->flow),
+                              .chains = chains_new(parts),
                               .flow = flow_share(parts->flow)};
     gather->running = pthread_create(&gather->thread, NULL, gather_all, gather) == 0;
     if (!gather->running)
@@ -71,6 +72,7 @@ void gather_free(struct gather *gather)
     series_free(gather->series);
     latencies_free(gather->latencies);
     flame_free(gather->flame);
+    chains_free(gather->chains);
     shown_map_free(&gather->virtual);
     shown_map_free(&gather->physical);
     phases_free(gather->phases);

@@ -14,6 +14,7 @@ struct gather {
     struct series *series;
     struct latencies *latencies;
     struct flame *flame;
+    struct chains *chains;
     struct shown_map virtual, physical; /* physical.map: NULL when no physical address is known */
 
     struct phases *phases;

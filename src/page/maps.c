@@ -113,6 +113,8 @@ static void put_aggregation(const struct aggregation *aggregation, const char *v
     json_bool(json, "exact", aggregation->exact);
     json_bool(json, "complete", aggregation->complete);
     json_real(json, "bound", aggregation->bound, 6);
+    json_number(json, "group", aggregation->group);
+    json_number(json, "least_leaves", aggregation->least_leaves);
     json_array(json, "partitions");
     array_each (&aggregation->partitions, const struct aggregate_partition, partition) {
         json_object(json, NULL);

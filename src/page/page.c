@@ -84,6 +84,9 @@ static int page_assemble(struct page *page, struct container_bytes *bytes, struc
     series_put(gather->series, container);
     lines_put(parts, container);
     flame_put(gather->flame, parts->frames, container);
+    struct chain_place *places = flame_places(gather->flame);
+    chains_put(gather->chains, places, container);
+    free(places);
     frames_put(parts->frames, json);
     return container_finish(container, bytes, err);
 }

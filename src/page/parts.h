@@ -10,6 +10,7 @@
 #include "page/page.h"
 #include "page/rank.h"
 
+enum { PAGE_CHAIN_SLICES = 64 };
 enum { PAGE_SERIES_SLICES = 100, PAGE_SERIES_ROWS = 150000, PAGE_FLAME_NODES = 20000, PAGE_LINES = 2000 };
 
 struct parts {
@@ -45,9 +46,20 @@ void latencies_free(struct latencies *latencies);
 /* flame.c: remote latency by call chain */
 struct flame;
 struct flame *flame_new(const struct flow *flow);
-void flame_note(struct flame *flame, const struct flow_access *access);
+uint32_t flame_note(struct flame *flame, const struct flow_access *access); /* the number of its call chain */
 void flame_put(struct flame *flame, struct frames *frames, struct container *container); /* f.* */
 void flame_free(struct flame *flame);
+
+/* chains.c: functions and flame graph by time, thread and object. Places of the call chains are of the flame graph. */
+struct chains;
+struct chain_place {
+    uint32_t node, function; /* in f.* and in the table of functions; function: FLOW_NONE for none */
+};
+struct chains *chains_new(const struct parts *parts);
+void chains_note(struct chains *chains, uint32_t chain, const struct flow_access *access);
+void chains_put(struct chains *chains, const struct chain_place *places, struct container *container); /* c.* */
+void chains_free(struct chains *chains);
+struct chain_place *flame_places(const struct flame *flame); /* after flame_put; by chain; the caller frees */
 
 /* run.c: "run", "totals", "nodes", "distances", "matrix" */
 void run_put(const struct parts *parts, struct json *json);

@@ -11,7 +11,8 @@ struct series_row {
     uint32_t object;
     uint16_t slice, thread;
     uint8_t home;
-    uint32_t reads, writes, remote;
+    uint32_t reads, writes, remote, timed;
+    float latency; /* their sum */
 };
 
 struct series {
@@ -65,6 +66,8 @@ void series_note(struct series *series, const struct flow_access *access)
     row->reads += (access->flags & SAMPLE_READ) != 0;
     row->writes += access->write;
     row->remote += access->remote;
+    row->timed += access->has_latency;
+    row->latency += (float)access->latency;
 }
 
 const uint64_t *series_homes(const struct series *series, uint32_t object)
@@ -100,34 +103,25 @@ static size_t fitting(const struct series *series, uint32_t *objects)
 
 void series_put(struct series *series, struct container *container)
 {
+    static const struct container_field fields[] = {
+        {"s.object", COLUMN_U32, offsetof(struct series_row, object)},
+        {"s.slice", COLUMN_U16, offsetof(struct series_row, slice)},
+        {"s.thread", COLUMN_U16, offsetof(struct series_row, thread)},
+        {"s.home", COLUMN_U8, offsetof(struct series_row, home)},
+        {"s.reads", COLUMN_U32, offsetof(struct series_row, reads)},
+        {"s.writes", COLUMN_U32, offsetof(struct series_row, writes)},
+        {"s.remote", COLUMN_U32, offsetof(struct series_row, remote)},
+        {"s.timed", COLUMN_U32, offsetof(struct series_row, timed)},
+        {"s.latency", COLUMN_F32, offsetof(struct series_row, latency)},
+    };
     uint32_t objects;
     array_sort(&series->rows, in_order);
     size_t count = fitting(series, &objects);
-    const struct series_row *rows = series->rows.items;
     json_number(container_json(container), "series_slices", PAGE_SERIES_SLICES);
     json_real(container_json(container), "series_slice_s", (double)series->slice_ns * 1e-9, 9);
     json_number(container_json(container), "series_objects", objects);
-    uint32_t *column = container_column(container, "s.object", COLUMN_U32, count);
-    for (size_t i = 0; i < count; i++)
-        column[i] = rows[i].object;
-    uint16_t *narrow = container_column(container, "s.slice", COLUMN_U16, count);
-    for (size_t i = 0; i < count; i++)
-        narrow[i] = rows[i].slice;
-    narrow = container_column(container, "s.thread", COLUMN_U16, count);
-    for (size_t i = 0; i < count; i++)
-        narrow[i] = rows[i].thread;
-    uint8_t *homes = container_column(container, "s.home", COLUMN_U8, count);
-    for (size_t i = 0; i < count; i++)
-        homes[i] = rows[i].home;
-    column = container_column(container, "s.reads", COLUMN_U32, count);
-    for (size_t i = 0; i < count; i++)
-        column[i] = rows[i].reads;
-    column = container_column(container, "s.writes", COLUMN_U32, count);
-    for (size_t i = 0; i < count; i++)
-        column[i] = rows[i].writes;
-    column = container_column(container, "s.remote", COLUMN_U32, count);
-    for (size_t i = 0; i < count; i++)
-        column[i] = rows[i].remote;
+    container_rows(container, series->rows.items, sizeof *series->rows.items, count, fields,
+                   sizeof fields / sizeof *fields);
 }
 
 void series_free(struct series *series)

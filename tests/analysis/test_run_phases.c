@@ -202,6 +202,20 @@ static void own_first_touch(void **state)
     finish(&f, map, phases);
 }
 
+/* One look at main, at the very end, among hundreds at others: by chance as likely as not, and no phase. */
+static void lone_look(void **state)
+{
+    (void)state;
+    struct feeding f = begin();
+    struct memory_map *map;
+    start_late(&f);
+    late_use(&f, 400);
+    use(&f, 0, C, SAMPLE_WRITE);
+    struct phases *phases = end(&f, &map);
+    assert_int_equal(phases->items.count, 1);
+    finish(&f, map, phases);
+}
+
 static void nothing(void **state)
 {
     (void)state;
@@ -218,7 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(master_and_workers), cmocka_unit_test(no_phases), cmocka_unit_test(scheduling_is_no_phase),
         cmocka_unit_test(three_phases),       cmocka_unit_test(bounded),   cmocka_unit_test(too_short_to_be_sampled),
-        cmocka_unit_test(own_first_touch),    cmocka_unit_test(nothing),
+        cmocka_unit_test(own_first_touch),    cmocka_unit_test(lone_look), cmocka_unit_test(nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -125,7 +125,7 @@ class Program {
       latency: { unit: "ns", bounds, local, remote, unknown: [], unloaded: null, p50: 130, p95: 220, p99: 260 },
       gate: { numa_bound: all.remote > all.samples / 4, text: "Remote memory costs an estimated 31% of the time, above the 10% from which a change pays." },
       findings: this.findings, processes: [], threads, objects, objects_left_out: 0, sites, functions, stacks: this.stacks, frames: this.frames, phases: this.phases,
-      series_slices: 100, maps: [{ space: "virtual", start_s: 0, end_s: this.duration, slices: this.slices, page_bytes: PAGE, outside: 0, prefix: "v", aggregations: this.aggregations },
+      series_slices: 100, chain_slices: 100, maps: [{ space: "virtual", start_s: 0, end_s: this.duration, slices: this.slices, page_bytes: PAGE, outside: 0, prefix: "v", aggregations: this.aggregations },
         { space: "physical", start_s: 0, end_s: this.duration, slices: this.slices, page_bytes: PAGE, outside: 7, prefix: "v", aggregations: [] }],
     };
     return container(head, columns);
@@ -155,7 +155,7 @@ class Program {
     });
     gantt.leaves[0] = ganttLeaf.length;
     const carto = partitionsOf(tree, this.slices), rows = partitionsOf(gantt, this.slices);
-    this.aggregations = [{ view: "cartography", partitions: carto.partitions, prefix: "v.c" }, { view: "gantt", partitions: rows.partitions, prefix: "v.g" }];
+    this.aggregations = [{ view: "cartography", ...this.search, partitions: carto.partitions, prefix: "v.c" }, { view: "gantt", ...this.search, partitions: rows.partitions, prefix: "v.g" }];
     return {
       "v.leaf.addr": ["f64", leaves.map((l) => l.addr)], "v.leaf.bytes": ["f64", leaves.map(() => PAGE)], "v.leaf.process": ["u32", leaves.map(() => 0)], "v.leaf.object": ["u32", leaves.map((l) => l.object)],
       ...columnsOf("v.node", tree), ...columnsOf("v.g.node", gantt), "v.g.leaf.leaf": ["u32", ganttLeaf], "v.g.leaf.thread": ["u16", ganttThread],
@@ -172,12 +172,20 @@ class Program {
       const slice = Math.floor((cell.slice * 100) / this.slices);
       const key = `${cell.object} ${slice} ${cell.thread} ${cell.home}`;
       let row = rows.get(key);
-      if (!row) rows.set(key, (row = { object: cell.object, slice, thread: cell.thread, home: cell.home, reads: 0, writes: 0, remote: 0 }));
-      for (const name of ["reads", "writes", "remote"]) row[name] += cell[name];
+      if (!row) rows.set(key, (row = { object: cell.object, slice, thread: cell.thread, home: cell.home, reads: 0, writes: 0, remote: 0, timed: 0, latency: 0 }));
+      for (const name of ["reads", "writes", "remote", "timed", "latency"]) row[name] += cell[name];
     }
     const list = [...rows.values()].sort((a, b) => a.object - b.object || a.slice - b.slice || a.thread - b.thread);
-    const types = { object: "u32", slice: "u16", thread: "u16", home: "u8", reads: "u32", writes: "u32", remote: "u32" };
-    return Object.fromEntries(Object.entries(types).map(([name, type]) => [`s.${name}`, [type, list.map((row) => row[name])]]));
+    const types = { object: "u32", slice: "u16", thread: "u16", home: "u8", reads: "u32", writes: "u32", remote: "u32", timed: "u32", latency: "f32" };
+    return { ...Object.fromEntries(Object.entries(types).map(([name, type]) => [`s.${name}`, [type, list.map((row) => row[name])]])), ...this.chainColumns(list) };
+  }
+
+  /* The first thread is in main, the others are in multiply. */
+  chainColumns(rows) {
+    if (this.frames.length === 0) return {};
+    const list = rows.map((row) => ({ ...row, node: row.thread === 0 ? 1 : 2, function: row.thread === 0 ? 1 : 0, known: row.reads + row.writes, remote_latency: row.remote ? row.latency : 0 }));
+    const types = { node: "u32", object: "u32", function: "u32", slice: "u16", thread: "u16", reads: "u32", writes: "u32", remote: "u32", known: "u32", timed: "u32", latency: "f32", remote_latency: "f32" };
+    return Object.fromEntries(Object.entries(types).map(([name, type]) => [`c.${name}`, [type, list.map((row) => row[name])]]));
   }
 
   lineColumns(cells) {
@@ -260,8 +268,8 @@ function blockColumns(prefix, blocks) {
 }
 
 /* A master fills two matrices, two workers multiply: the example of MOCA's Section 3. */
-export function matmul(run = {}, spread = false) {
-  const program = new Program({ run: { ...run } });
+export function matmul(run = {}, spread = false, search = { exact: true }) {
+  const program = new Program({ search, run: { ...run } });
   const next = random(7);
   const pages = 64, { slices } = program;
   const main = program.thread("matmul", 0), workers = [program.thread("worker", 1), program.thread("worker", 2)];

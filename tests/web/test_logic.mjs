@@ -138,6 +138,20 @@ check("a selection of time counts only what happened in it", () => {
   assert.equal(early.threads[1].samples + early.threads[2].samples, 0);
   assert.equal(m.filtered(run, m.decodeState("")).active, false);
 });
+check("functions, call chains and latencies follow the selection too", () => {
+  const run = load(matmul());
+  const early = m.filtered(run, { ...m.decodeState(""), time: [0, 0.4] });
+  assert.ok(early.functions[1].samples > 0 && early.functions[0].samples === 0, "only main runs at first");
+  assert.equal(early.flame.samples[0], early.functions[1].samples);
+  assert.equal(early.flame.samples[2], 0);
+  const workers = m.filtered(run, { ...m.decodeState(""), thread: 1, object: 1 });
+  const own = workers.objects[1];
+  assert.equal(workers.functions[0].samples, own.samples);
+  assert.equal(workers.flame.samples[0], own.samples, "a frame holds what those below it do");
+  assert.ok(own.latency_count > 0 && Math.abs(workers.functions[0].latency_sum - own.latency_sum) < 1);
+  assert.ok(Math.abs(m.meanLatency(m.apply(run.objects, workers.objects, true).find((object) => object.id === 1)) - own.latency_sum / own.latency_count) < 1e-9);
+  assert.equal(m.filtered(load(saturated()), { ...m.decodeState(""), thread: 2 }).functions, null, "said, where there is nothing to go by");
+});
 check("an object's strips are what its series say", () => {
   const run = load(matmul());
   const strips = m.stripsOf(run, "object", 1, "thread");

@@ -128,6 +128,15 @@ check("the slider aggregates, and a block tells what it hides", async () => {
   await settle(page);
   await shot("aggregated-light");
 });
+check("a partition that is not the best of all says so", async () => {
+  const text = async (on) => [await on.locator(".aggregation-text").textContent(), await on.locator(".aggregation-text").getAttribute("title")];
+  const { page: other, context } = await open(site.browser, `${site.page("restricted", [matmul({}, false, { exact: false, group: 8, least_leaves: 4, bound: 0.12 })])}#view=map&p=0.6`);
+  const [words, limits] = await text(other);
+  assert.match(words, /lost \*$/);
+  assert.match(limits, /longer than 8 slices.*up to 4 rows.*more than 12%/);
+  assert.deepEqual((await text(page))[1], "");
+  await context.close();
+});
 check("the Memory-Gantt has threads in rows", async () => {
   await go("view=gantt&colour=sharing");
   assert.ok((await ink(page)).painted > 5000);

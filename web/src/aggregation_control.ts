@@ -3,7 +3,7 @@ import { partitionAt } from "./blocks";
 import type { Context } from "./context";
 import { clear, h, svg } from "./dom";
 import { percent, plural } from "./format";
-import type { Aggregation } from "./memory_map";
+import type { Aggregation, SearchHead } from "./memory_map";
 
 const WIDTH = 168;
 const HEIGHT = 34;
@@ -34,7 +34,9 @@ export class AggregationControl {
     this.marker?.setAttribute("x1", String(placeOf(aggregation, index)));
     this.marker?.setAttribute("x2", String(placeOf(aggregation, index)));
     this.text.textContent = index === 0 ? "every cell" : `${plural(partition.blocks, "block")} · ${percent(partition.gain)} simpler · ${percent(partition.loss)} lost`;
-    this.slider.setAttribute("aria-valuetext", this.text.textContent);
+    this.text.title = limits(aggregation.search);
+    if (index > 0 && this.text.title) this.text.textContent += " *";
+    this.slider.setAttribute("aria-valuetext", `${this.text.textContent}${this.text.title ? `. ${this.text.title}` : ""}`);
   }
 
   /* To the next partition that is another picture. */
@@ -56,6 +58,15 @@ export class AggregationControl {
     clear(this.curve, svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": "What each degree of aggregation gains in simplicity (solid) and loses in information (dashed)" },
       svg("path", { d: path((i) => aggregation.partitions[i]!.gain), class: "curve-gain" }), svg("path", { d: path((i) => aggregation.partitions[i]!.loss), class: "curve-loss" }), this.marker));
   }
+}
+
+/* Where the best of all partitions would have taken too long: what it is the best of. */
+function limits(search: SearchHead): string {
+  if (search.exact !== false) return "";
+  const parts = [
+    (search.group ?? 1) > 1 ? `blocks longer than ${search.group} slices begin and end where groups of ${search.group} do` : "",
+    (search.least_leaves ?? 1) > 1 ? `groups of up to ${search.least_leaves} rows are not split but in full detail` : ""].filter(Boolean);
+  return `* Not the best of all partitions, but of those in which ${parts.join(" and ")}. No other is better by more than ${percent(search.bound ?? 1)} of what can be gained and lost.`;
 }
 
 function placeOf(aggregation: Aggregation, index: number): number {

@@ -3,8 +3,9 @@ import type { Context, View } from "./context";
 import { clear, fitCanvas, fitText, h } from "./dom";
 import { count, latency, percent, place } from "./format";
 import { layoutFlame, type FlameNode } from "./flame_layout";
-import type { Run } from "./model";
+import type { FlameWeights, Run } from "./model";
 import { cssOf, theme } from "./palette";
+import { filtered } from "./selection";
 import type { State } from "./state";
 
 const ROW = 20;
@@ -46,7 +47,7 @@ export class FlameView implements View {
       return;
     }
     if (this.canvas.parentElement !== this.holder) clear(this.holder, this.canvas);
-    const weight = run.flame[state.weight];
+    const weight = this.weighed(run)[state.weight];
     this.nodes = layoutFlame(run.flame.parent, weight, Math.min(state.focus, weight.length - 1), LEAST_PIXELS / Math.max(300, this.width));
     this.total = Math.max(1e-9, weight[0] ?? 0);
     if (changed.has("focus") || changed.has("weight")) this.active = 0;
@@ -61,6 +62,11 @@ export class FlameView implements View {
     this.draw();
   }
 
+  /* Under the reader's selection, where the page has what that takes. */
+  private weighed(run: Run): FlameWeights {
+    return filtered(run, this.context.store.state).flame ?? run.flame!;
+  }
+
   private name(run: Run, node: number): string {
     return node === 0 ? "all" : run.frames[run.flame!.frame[node]!]?.function || "?";
   }
@@ -69,7 +75,7 @@ export class FlameView implements View {
     const run = this.context.run();
     if (this.width === 0 || !run.flame) return;
     const { query } = this.context.store.state;
-    const colours = theme();
+    const colours = theme(), weighed = this.weighed(run);
     const rows = Math.max(1, ...this.nodes.map((node) => node.depth + 1));
     const context = fitCanvas(this.canvas, this.width, rows * ROW + 2);
     context.clearRect(0, 0, this.width, rows * ROW + 2);
@@ -79,7 +85,7 @@ export class FlameView implements View {
     this.nodes.forEach((node, i) => {
       const x = node.start * this.width, width = node.size * this.width;
       const name = this.name(run, node.id);
-      const share = run.flame!.remote[node.id]! / Math.max(1, run.flame!.samples[node.id]!);
+      const share = weighed.remote[node.id]! / Math.max(1, weighed.samples[node.id]!);
       const marked = wanted !== "" && name.toLowerCase().includes(wanted);
       context.fillStyle = cssOf("remote", Math.min(1, share), marked ? 0.95 : wanted ? 0.18 : node.above ? 0.22 : 0.5);
       context.fillRect(x, node.depth * ROW, Math.max(0.5, width - 1), ROW - 1);
@@ -99,9 +105,9 @@ export class FlameView implements View {
   }
 
   private describe(run: Run, state: State): void {
-    const weight = run.flame![state.weight];
+    const weight = this.weighed(run)[state.weight], chosen = filtered(run, state);
     const words = { latency: "waited for remote memory", remote: "remote accesses", samples: "sampled accesses" }[state.weight];
-    this.status.textContent = this.total <= 1e-9 ? "Nothing is remote in this run: choose “all samples”." : `${this.amount(run, weight[0]!)} ${words} in all${state.focus ? `; shown: ${this.name(run, state.focus)}, ${percent(weight[state.focus]! / this.total)}` : ""}. Click a frame to look at it alone.`;
+    this.status.textContent = this.total <= 1e-9 ? `Nothing is remote ${chosen.active ? "in what is selected" : "in this run"}: choose “all samples”.` : `${this.amount(run, weight[0]!)} ${words} in all${state.focus ? `; shown: ${this.name(run, state.focus)}, ${percent(weight[state.focus]! / this.total)}` : ""}. Click a frame to look at it alone.${chosen.active ? (chosen.flame ? " Only what is selected above is counted." : " There are too many call chains to count by selection: this is of the whole run.") : ""}`;
     const own = new Map<string, number>();
     const self = Float64Array.from(weight);
     for (let i = 1; i < self.length; i++) self[run.flame!.parent[i]!]! -= weight[i]!;
@@ -125,8 +131,8 @@ export class FlameView implements View {
   }
 
   private tip(node: FlameNode, x: number, y: number): void {
-    const run = this.context.run(), flame = run.flame!;
-    const frame = run.frames[flame.frame[node.id]!];
+    const run = this.context.run(), flame = this.weighed(run);
+    const frame = run.frames[run.flame!.frame[node.id]!];
     this.context.tip.show(x, y, this.name(run, node.id), [
       ["part of all", percent(flame[this.context.store.state.weight][node.id]! / this.total)], ["samples", count(flame.samples[node.id]!)], ["remote", `${count(flame.remote[node.id]!)} (${percent(flame.remote[node.id]! / Math.max(1, flame.samples[node.id]!))})`],
       ["remote latency", latency(flame.latency[node.id]!, run.head.latency_unit ?? "ns")], ...(frame && place(frame.file, frame.line) ? [["at", place(frame.file, frame.line)] as [string, string]] : []), ...(frame?.module ? [["in", place(frame.module)] as [string, string]] : [])]);

@@ -3,7 +3,10 @@ import type { Container } from "./container";
 
 export interface PartitionHead { p: number; gain: number; loss: number; first_block: number; blocks: number; left_out?: boolean }
 
-export interface AggregationHead { view: "cartography" | "gantt"; partitions: PartitionHead[]; prefix: string }
+/* What an aggregation was searched among, where not among everything: docs/map.md. */
+export interface SearchHead { exact?: boolean; group?: number; least_leaves?: number; bound?: number }
+
+export interface AggregationHead extends SearchHead { view: "cartography" | "gantt"; partitions: PartitionHead[]; prefix: string }
 
 export interface MapHead {
   space: "virtual" | "physical"; start_s: number; end_s: number; slices: number; page_bytes: number; outside?: number;
@@ -24,6 +27,7 @@ export interface Tree {
 }
 
 export interface Aggregation {
+  search: SearchHead;
   partitions: PartitionHead[];
   node: Uint32Array;
   first: Uint16Array;
@@ -139,6 +143,7 @@ function readAggregation(container: Container, head: AggregationHead | undefined
   const thread = container.column(`${head.prefix}.leaf.thread`) as Uint16Array | null;
   /* Partitions too large for the page have no blocks in it; the first is every cell, which is there as such. */
   return {
+    search: head,
     partitions: head.partitions.filter((partition, i) => i === 0 || !partition.left_out), node, first, last,
     tree: tree ?? readTree(container, `${head.prefix}.node`),
     lanes: leaf && thread ? { leaf, thread } : null,

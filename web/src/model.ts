@@ -59,11 +59,19 @@ export interface RunHead {
 export interface Series {
   slices: number;
   object: Uint32Array; slice: Uint16Array; thread: Uint16Array; home: Uint8Array;
-  reads: Uint32Array; writes: Uint32Array; remote: Uint32Array;
+  reads: Uint32Array; writes: Uint32Array; remote: Uint32Array; timed: Uint32Array; latency: Float32Array;
+}
+
+/* What call chains did when, by which thread, to which object: for functions and flame graph under a selection. */
+export interface Chains {
+  slices: number;
+  node: Uint32Array; object: Uint32Array; function: Uint32Array; slice: Uint16Array; thread: Uint16Array;
+  reads: Uint32Array; writes: Uint32Array; remote: Uint32Array; known: Uint32Array; timed: Uint32Array; latency: Float32Array; remote_latency: Float32Array;
 }
 
 export interface Lines { object: Uint32Array; line: Float64Array; thread: Uint16Array; reads: Uint32Array; writes: Uint32Array }
-export interface FlameColumns { parent: Uint32Array; frame: Uint32Array; samples: Uint32Array; remote: Uint32Array; latency: Float64Array }
+export interface FlameWeights { samples: ArrayLike<number>; remote: ArrayLike<number>; latency: ArrayLike<number> }
+export interface FlameColumns extends FlameWeights { parent: Uint32Array; frame: Uint32Array }
 
 export class Run {
   readonly head: RunHead;
@@ -85,6 +93,7 @@ export class Run {
   readonly phases: Phase[];
   readonly maps: MemoryMap[];
   readonly series: Series | null;
+  readonly chains: Chains | null;
   readonly lines: Lines | null;
   readonly flame: FlameColumns | null;
   private readonly objectById: Map<number, MemObject>;
@@ -110,8 +119,11 @@ export class Run {
     this.frames = list("frames");
     this.phases = list("phases");
     this.maps = list<MapHead>("maps").map((map) => new MemoryMap(container, map));
-    this.series = readColumns(container, "s", ["object", "slice", "thread", "home", "reads", "writes", "remote"], {
+    this.series = readColumns(container, "s", ["object", "slice", "thread", "home", "reads", "writes", "remote", "timed", "latency"], {
       slices: head["series_slices"] ?? 100,
+    });
+    this.chains = readColumns(container, "c", ["node", "object", "function", "slice", "thread", "reads", "writes", "remote", "known", "timed", "latency", "remote_latency"], {
+      slices: head["chain_slices"] ?? 1,
     });
     this.lines = readColumns(container, "l", ["object", "line", "thread", "reads", "writes"], {});
     this.flame = readColumns(container, "f", ["parent", "frame", "samples", "remote", "latency"], {});

@@ -1,5 +1,5 @@
-/* Totals of objects, sites and threads under the reader's selection (time, thread, object), from the coarse series. */
-import type { MemObject, Run, Site, Thread, Totals } from "./model";
+/* Totals of objects, sites, threads, functions and call chains under the reader's selection (time, thread, object), from the coarse series. */
+import type { FlameWeights, Func, MemObject, Run, Site, Thread, Totals } from "./model";
 import type { State } from "./state";
 
 export interface Filtered {
@@ -8,9 +8,12 @@ export interface Filtered {
   objects: Totals[];
   threads: Totals[];
   sites: Totals[];
+  /* Null: too many call chains for the page, so these are of the whole run. */
+  functions: Totals[] | null;
+  flame: FlameWeights | null;
 }
 
-const zero = (): Totals => ({ samples: 0, reads: 0, writes: 0, remote: 0, home_known: 0 });
+const zero = (): Required<Totals> => ({ samples: 0, reads: 0, writes: 0, remote: 0, home_known: 0, latency_sum: 0, latency_count: 0 });
 
 let keptKey = "";
 let kept: Filtered | null = null;
@@ -20,16 +23,20 @@ export function filtered(run: Run, state: State): Filtered {
   const key = active ? [run.index, state.time, state.thread, state.object].join() : `${run.index}`;
   if (kept && key === keptKey) return kept;
   keptKey = key;
-  return (kept = active ? compute(run, state) : { active, objects: run.objects, threads: run.threads, sites: run.sites });
+  return (kept = active ? { active, ...ofSeries(run, state), ...ofChains(run, state) } : { active, objects: run.objects, threads: run.threads, sites: run.sites, functions: run.functions, flame: run.flame });
 }
 
-function compute(run: Run, state: State): Filtered {
+/* The slices that a range of time reaches into, first and last. */
+function slicesOf(run: Run, state: State, slices: number): [number, number] {
+  const scale = slices / run.duration;
+  return state.time ? [Math.floor(state.time[0] * scale), Math.ceil(state.time[1] * scale) - 1] : [0, slices];
+}
+
+function ofSeries(run: Run, state: State): Pick<Filtered, "objects" | "threads" | "sites"> {
   const series = run.series!;
   const objects = run.objects.map(zero), threads = run.threads.map(zero), sites = run.sites.map(zero);
   const siteIndex = new Map(run.sites.map((site, i) => [site.id, i]));
-  const scale = series.slices / run.duration;
-  const first = state.time ? Math.floor(state.time[0] * scale) : 0;
-  const last = state.time ? Math.ceil(state.time[1] * scale) - 1 : series.slices;
+  const [first, last] = slicesOf(run, state, series.slices);
   for (let i = 0; i < series.object.length; i++) {
     if (series.slice[i]! < first || series.slice[i]! > last) continue;
     /* A chosen thread filters objects, but threads stay to be compared with it; and the other way round. */
@@ -42,14 +49,45 @@ function compute(run: Run, state: State): Filtered {
       row.writes += series.writes[i]!;
       row.samples += series.reads[i]! + series.writes[i]!;
       row.remote += series.remote[i]!;
+      row.latency_sum += series.latency[i]!;
+      row.latency_count += series.timed[i]!;
       if (series.home[i] !== 255) row.home_known += series.reads[i]! + series.writes[i]!;
     }
   }
-  return { active: true, objects, threads, sites };
+  return { objects, threads, sites };
+}
+
+function ofChains(run: Run, state: State): Pick<Filtered, "functions" | "flame"> {
+  const { chains, flame } = run;
+  if (!chains || !flame) return { functions: null, flame: null };
+  const functions = run.functions.map(zero);
+  const weights = { samples: new Float64Array(flame.parent.length), remote: new Float64Array(flame.parent.length), latency: new Float64Array(flame.parent.length) };
+  const [first, last] = slicesOf(run, state, chains.slices);
+  for (let i = 0; i < chains.node.length; i++) {
+    if (chains.slice[i]! < first || chains.slice[i]! > last) continue;
+    if ((state.thread >= 0 && chains.thread[i] !== state.thread) || (state.object >= 0 && chains.object[i] !== state.object)) continue;
+    const row = functions[chains.function[i]!], samples = chains.reads[i]! + chains.writes[i]!;
+    if (row) {
+      row.reads += chains.reads[i]!;
+      row.writes += chains.writes[i]!;
+      row.samples += samples;
+      row.remote += chains.remote[i]!;
+      row.home_known += chains.known[i]!;
+      row.latency_sum += chains.latency[i]!;
+      row.latency_count += chains.timed[i]!;
+    }
+    /* A frame holds what those below it do. */
+    for (let node = chains.node[i]!; node < flame.parent.length; node = flame.parent[node]!) {
+      weights.samples[node]! += samples;
+      weights.remote[node]! += chains.remote[i]!;
+      weights.latency[node]! += chains.remote_latency[i]!;
+    }
+  }
+  return { functions, flame: weights };
 }
 
 /* Rows with the selection's totals in place of the run's. */
-export function apply<T extends MemObject | Site | Thread>(rows: T[], totals: Totals[], active: boolean): T[] {
-  if (!active) return rows;
-  return rows.map((row, i) => ({ ...row, latency_sum: 0, latency_count: 0, ...totals[i] })).filter((row) => row.samples > 0);
+export function apply<T extends MemObject | Site | Thread | Func>(rows: T[], totals: Totals[] | null, active: boolean): T[] {
+  if (!active || !totals) return rows;
+  return rows.map((row, i) => ({ ...row, ...totals[i] })).filter((row) => row.samples > 0);
 }

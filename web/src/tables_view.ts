@@ -95,7 +95,7 @@ export class TablesView implements View {
     const chosen = filtered(run, state);
     this.note.textContent = TEXTS[this.name]
       + (this.name === "objects" && run.objectsLeftOut ? ` The ${count(run.objectsLeftOut)} with the fewest accesses are left out.` : "")
-      + (chosen.active ? (this.name === "functions" ? " Functions are of the whole run: the selection does not reach them." : " Only what is selected above is counted.") : "");
+      + (chosen.active ? (this.name === "functions" && !chosen.functions ? " There are too many call chains to count by selection: functions are of the whole run." : " Only what is selected above is counted.") : "");
   }
 
   private fillKinds(run: Run): void {
@@ -112,7 +112,7 @@ export class TablesView implements View {
     const chosen = filtered(run, state);
     const numbered = <T extends object>(rows: T[]): (T & { index: number })[] => rows.map((row, index) => ({ ...row, index }));
     const source = { objects: () => apply(numbered(run.objects), chosen.objects, chosen.active), sites: () => apply(numbered(run.sites), chosen.sites, chosen.active),
-      threads: () => apply(numbered(run.threads), chosen.threads, chosen.active), functions: () => numbered(run.functions) };
+      threads: () => apply(numbered(run.threads), chosen.threads, chosen.active), functions: () => apply(numbered(run.functions), chosen.functions, chosen.active) };
     const rows = source[this.name]() as Row[];
     return (this.rows = state.kind && !this.kinds.hidden ? rows.filter((row) => "kind" in row && row.kind === state.kind) : rows);
   }
