@@ -84,7 +84,8 @@ static void coarsen(struct chains *chains)
     array_each (&old.rows, const struct chain_row, row) {
         struct chain_row place = {
             .chain = row->chain, .object = row->object, .slice = row->slice / 2, .thread = row->thread};
-        join(&chains->rows.items[find(chains, &place)], row);
+        size_t into = find(chains, &place);
+        join(&chains->rows.items[into], row);
     }
     map64_free(&old.row_of);
     array_free(&old.rows);

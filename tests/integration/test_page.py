@@ -89,8 +89,21 @@ def sums():
     assert abs(sum(data["v.cell.latency"]) - totals["latency_sum"]) < 1
     for index, thing in enumerate(data.tables["objects"]):
         rows = [i for i, of in enumerate(data["s.object"]) if of == index]
-        for key in ("reads", "writes", "remote"):
-            assert sum(data["s." + key][i] for i in rows) == thing[key], (thing, key)
+        for column, key in (("reads", "reads"), ("writes", "writes"), ("remote", "remote"), ("timed", "latency_count")):
+            assert sum(data["s." + column][i] for i in rows) == thing[key], (thing, key)
+    assert total(data, "c.reads", "c.writes", "c.remote", "c.known", "c.timed") == \
+        [totals[key] for key in ("reads", "writes", "remote", "home_known", "latency_count")]
+    for index, function in enumerate(data.tables["functions"]):
+        rows = [i for i, of in enumerate(data["c.function"]) if of == index]
+        assert sum(data["c.remote"][i] for i in rows) == function["remote"], function
+        assert sum(data["c.timed"][i] for i in rows) == function["latency_count"], function
+    own = list(data["f.samples"])
+    for i in range(1, len(own)):
+        own[data["f.parent"][i]] -= data["f.samples"][i]
+    for node, samples in enumerate(own):
+        rows = [i for i, of in enumerate(data["c.node"]) if of == node]
+        assert max(sum(data["c." + key][i] for i in rows) for key in ("reads", "writes")) <= samples <= \
+            sum(data["c.reads"][i] + data["c.writes"][i] for i in rows), node
     assert (data["f.samples"][0], data["f.remote"][0]) == (totals["samples"], totals["remote"])
     latency = data.tables["latency"]
     assert sum(map(sum, (latency["local"], latency["remote"], latency["unknown"]))) == totals["latency_count"]

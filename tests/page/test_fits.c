@@ -13,7 +13,7 @@
 #include <zlib.h>
 #include <cmocka.h>
 
-enum { PID = 100, PAGES = 6000, BASE = 0x10000000, ROOM = 64 << 20 };
+enum { PID = 100, PAGES = 6000, CHAINS = 900, BASE = 0x10000000, ROOM = 64 << 20 };
 
 static char path[64];
 
@@ -25,10 +25,9 @@ static void put(struct trace_writer *writer, struct event event)
     assert_int_equal(trace_writer_append(writer, &event, &err), 0);
 }
 
-/* Two threads that go over many pages in an order that compresses badly. */
-static int write_trace(void **state)
+/* Two threads that go over many pages in an order that compresses badly; sample by sample in one call chain after the other. */
+static void write_trace(uint64_t samples, uint32_t chains)
 {
-    (void)state;
     struct error err = {0};
     struct trace_session *session = trace_session_new();
     strcpy(path, "/tmp/numalens-page-XXXXXX");
@@ -36,28 +35,43 @@ static int write_trace(void **state)
     trace_session_set(session, "command", "made up");
     struct trace_writer *writer = trace_writer_open(path, session, &err);
     assert_non_null(writer);
-    static const uint64_t chain[] = {0x401000};
     put(writer,
         (struct event){.time = 1, .kind = EVENT_PROCESS_START, .process = {.exe = "/bin/none", .command = "made up"}});
     put(writer, (struct event){.time = 2, .kind = EVENT_THREAD_START, .thread = {.name = "one"}});
     put(writer, (struct event){.time = 3, .tid = PID + 1, .kind = EVENT_THREAD_START, .thread = {.name = "two"}});
-    put(writer, (struct event){.time = 4, .kind = EVENT_STACK, .stack = {.id = 1, .depth = 1, .frames = chain}});
+    for (uint32_t i = 1; i <= chains; i++) {
+        const uint64_t chain[] = {0x401000 + i * 16ul};
+        put(writer, (struct event){.time = 4, .kind = EVENT_STACK, .stack = {.id = i, .depth = 1, .frames = chain}});
+    }
     put(writer,
         (struct event){.time = 5, .kind = EVENT_ALLOC, .alloc = {.addr = BASE, .size = PAGES * 4096ul, .stack = 1}});
     uint64_t random = 1;
-    for (uint64_t i = 0; i < PAGES; i++) {
+    for (uint64_t i = 0; i < samples; i++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
         put(writer, (struct event){.time = 1000 + i * 1000,
                                    .tid = PID + (uint32_t)(i & 1),
                                    .kind = EVENT_SAMPLE,
                                    .sample = {.addr = BASE + (random >> 33) % PAGES * 4096,
-                                              .stack = 1,
+                                              .stack = 1 + (uint32_t)(i % chains),
                                               .size = 8,
                                               .latency = (uint32_t)(random >> 50),
                                               .flags = SAMPLE_READ | SAMPLE_HAS_LATENCY}});
     }
     assert_int_equal(trace_writer_close(writer, NULL, &err), 0);
     trace_session_free(session);
+}
+
+static int write_pages(void **state)
+{
+    (void)state;
+    write_trace(PAGES, 1);
+    return 0;
+}
+
+static int write_chains(void **state)
+{
+    (void)state;
+    write_trace(64 * 1100, CHAINS);
     return 0;
 }
 
@@ -87,35 +101,69 @@ static size_t count_of(const struct container_bytes *packed, const char *column)
     return count;
 }
 
+struct made {
+    struct trace_reader *reader;
+    struct symbols *symbols;
+    struct flow *flow;
+    struct view_options view;
+    struct page_run run;
+};
+
+static void made_open(struct made *made)
+{
+    struct error err = {0};
+    *made = (struct made){.reader = trace_reader_open(path, &err), .symbols = symbols_new(), .view = {.path = path}};
+    assert_non_null(made->reader);
+    made->flow = flow_build(made->reader, made->symbols, &(struct flow_options){0}, &err);
+    assert_non_null(made->flow);
+    made->run = (struct page_run){.flow = made->flow, .view = &made->view, .label = "A"};
+}
+
+static void made_close(struct made *made)
+{
+    flow_free(made->flow);
+    symbols_free(made->symbols);
+    trace_reader_close(made->reader);
+}
+
 static void a_page_fits(void **state)
 {
     (void)state;
     struct error err = {0};
-    struct trace_reader *reader = trace_reader_open(path, &err);
-    assert_non_null(reader);
-    struct symbols *symbols = symbols_new();
-    struct flow *flow = flow_build(reader, symbols, &(struct flow_options){0}, &err);
-    assert_non_null(flow);
-    struct view_options view = {.path = path};
-    struct page_run run = {.flow = flow, .view = &view, .label = "A"};
+    struct made made;
     struct container_bytes large, small;
-    assert_int_equal(page_packed(&run, SIZE_MAX, &large, &err), 0);
+    made_open(&made);
+    assert_int_equal(page_packed(&made.run, SIZE_MAX, &large, &err), 0);
     size_t cells = count_of(&large, "v.cell.leaf"), size = encode_base64_size(large.size);
     assert_true(cells > PAGES / 2);
-    assert_int_equal(count_of(&large, "f.parent"), 2); /* all, and the one function */
-    assert_int_equal(page_packed(&run, size / 2, &small, &err), 0);
+    assert_int_equal(count_of(&large, "f.parent"), 2);    /* all, and the one function */
+    assert_int_equal(count_of(&large, "c.node"), 2 * 64); /* one chain and object, two threads, as many slices */
+    assert_int_equal(page_packed(&made.run, size / 2, &small, &err), 0);
     assert_true(encode_base64_size(small.size) <= size / 2);
     assert_in_range(count_of(&small, "v.cell.leaf"), 100, cells / 2);
     assert_int_equal(count_of(&small, "s.object"), count_of(&large, "s.object"));
     free(large.data);
     free(small.data);
-    flow_free(flow);
-    symbols_free(symbols);
-    trace_reader_close(reader);
+    made_close(&made);
+}
+
+/* Every chain in every slice would be too many: time is kept more coarsely, and nothing is lost. */
+static void chains_fit(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct made made;
+    struct container_bytes packed;
+    made_open(&made);
+    assert_int_equal(page_packed(&made.run, SIZE_MAX, &packed, &err), 0);
+    assert_int_equal(count_of(&packed, "c.node"), CHAINS * 32);
+    free(packed.data);
+    made_close(&made);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(a_page_fits, write_trace, remove_trace)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(a_page_fits, write_pages, remove_trace),
+                                       cmocka_unit_test_setup_teardown(chains_fit, write_chains, remove_trace)};
     return cmocka_run_group_tests_name("fits", tests, NULL, NULL);
 }
