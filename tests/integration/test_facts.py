@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What numalens says is true of an object is true: programs that have a fact and twins that have not, on 2, 4 and 8 nodes.
-Pages that move need real nodes: tests/guest/test_facts.py."""
+Pages that move need real nodes: tests/guest/test_patterns.py."""
 import os
 import re
 
