@@ -150,17 +150,10 @@ static void take_aux(struct hw_reader *reader, struct perf_ring *ring, const str
     __atomic_store_n(&ring->header->aux_tail, offset + size, __ATOMIC_RELEASE);
 }
 
-void hw_reader_lost(struct hw_reader *reader, uint64_t lost, uint64_t time, const struct hw_listener *listener)
-{
-    if (lost <= reader->lost_told)
-        return;
-    listener->loss(listener->context, time, LOSS_PERF, lost - reader->lost_told);
-    reader->lost_told = lost;
-}
-
 void hw_reader_take(struct hw_reader *reader, struct perf_ring *ring, const struct perf_event_header *record,
                     const struct hw_listener *listener)
 {
+    uint64_t lost;
     switch (record->type) {
     case PERF_RECORD_SAMPLE:
         take_sample(reader, record, listener);
@@ -169,8 +162,9 @@ void hw_reader_take(struct hw_reader *reader, struct perf_ring *ring, const stru
         take_aux(reader, ring, record, listener);
         break;
     case PERF_RECORD_LOST: /* id, lost */
-        reader->lost_recorded += word_of(record, 1);
-        hw_reader_lost(reader, reader->lost_recorded, hw_reader_time(record), listener);
+        lost = perf_ring_lost_record(ring, word_of(record, 1));
+        if (lost)
+            listener->loss(listener->context, hw_reader_time(record), LOSS_PERF, lost);
         break;
     case LOST_SAMPLES:
         listener->loss(listener->context, hw_reader_time(record), LOSS_PERF, word_of(record, 0));

@@ -38,7 +38,6 @@ struct hw_reader {
     uint64_t samples;      /* told */
     uint64_t other;        /* samples that were no memory access of the program: the kernel's, or without an address */
     uint64_t unreadable;
-    uint64_t lost_recorded, lost_told; /* by the ring's own records; to the listener */
 };
 
 uint64_t hw_reader_time(const struct perf_event_header *record);
@@ -46,10 +45,6 @@ uint64_t hw_reader_time(const struct perf_event_header *record);
 /* Takes one record of `ring`. */
 void hw_reader_take(struct hw_reader *reader, struct perf_ring *ring, const struct perf_event_header *record,
                     const struct hw_listener *listener);
-
-/* The kernel writes of a loss once it has room again: at the end nobody may hear of the last. `lost` is what it counted in
- * all; tells what is new in that. */
-void hw_reader_lost(struct hw_reader *reader, uint64_t lost, uint64_t time, const struct hw_listener *listener);
 
 void hw_reader_free(struct hw_reader *reader);
 

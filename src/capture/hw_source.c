@@ -23,7 +23,6 @@ enum {
     TRIAL_BYTES = 1 << 18,
     TRIAL_ROUNDS = 4,
     TRIAL_STEP = 64,
-    FORMAT_LOST = 16, /* PERF_FORMAT_LOST: Linux 6.0 */
 };
 
 struct member { /* an event whose records go to another's ring */
@@ -37,7 +36,6 @@ struct hw_source {
     int *leaders; /* descriptors, or -1 */
     unsigned count, most;
     array_of(struct member) members;
-    bool counts_lost;
     struct pmu_event events[PMU_EVENTS_MOST]; /* lowered to what the kernel took */
     size_t event_count;
 };
@@ -270,24 +268,6 @@ static void allow_descriptors(void)
     }
 }
 
-/* Whether an event can be asked for what it lost. */
-static bool lost_is_counted(void)
-{
-    struct perf_event_attr attr = {
-        .type = PERF_TYPE_SOFTWARE,
-        .size = sizeof attr,
-        .config = PERF_COUNT_SW_DUMMY,
-        .read_format = FORMAT_LOST,
-        .disabled = 1,
-        .exclude_kernel = 1,
-        .exclude_hv = 1,
-    };
-    int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
-}
-
 struct hw_source *hw_source_open(const struct pmu_choice *choice, const struct hw_target *target, struct error *err)
 {
     long configured = sysconf(_SC_NPROCESSORS_CONF);
@@ -300,14 +280,13 @@ struct hw_source *hw_source_open(const struct pmu_choice *choice, const struct h
     source->leaders = mem_zalloc(source->most * sizeof *source->leaders);
     source->event_count = choice->count;
     memcpy(source->events, choice->events, sizeof source->events);
-    source->counts_lost = lost_is_counted();
     size_t pages = ring_pages(target, cpus, choice->count);
     if (!one)
         allow_descriptors();
     for (size_t i = 0; i < choice->count; i++) {
         struct pmu_event *event = &source->events[i];
         prepare(event, target);
-        event->attr.read_format = source->counts_lost ? FORMAT_LOST : 0;
+        perf_attr_count_lost(&event->attr);
         if (target->tasks && tells_tasks(choice, i))
             perf_attr_tell_tasks(&event->attr);
         int code = open_event(source, event, target, cpus, pages);
@@ -377,20 +356,15 @@ static void take(void *context, unsigned ring, const struct perf_event_header *r
     hw_reader_take(&draining->source->readers[ring], &draining->source->rings[ring], record, draining->listener);
 }
 
-static uint64_t lost_by(int fd)
-{
-    uint64_t counts[2]; /* events, lost records */
-    return read(fd, counts, sizeof counts) == sizeof counts ? counts[1] : 0;
-}
-
 static void tell_lost(struct hw_source *source, const struct hw_listener *listener)
 {
-    uint64_t now = clock_now_ns();
-    for (unsigned i = 0; i < source->count && source->counts_lost; i++) {
-        uint64_t lost = lost_by(source->rings[i].fd);
+    for (unsigned i = 0; i < source->count; i++) {
+        uint64_t lost = perf_event_lost(source->rings[i].fd);
         array_each (&source->members, struct member, member)
-            lost += member->ring == i ? lost_by(member->fd) : 0;
-        hw_reader_lost(&source->readers[i], lost, now, listener);
+            lost += member->ring == i ? perf_event_lost(member->fd) : 0;
+        uint64_t news = perf_ring_lost(&source->rings[i], lost);
+        if (news)
+            listener->loss(listener->context, clock_now_ns(), LOSS_PERF, news);
     }
 }
 

@@ -32,6 +32,46 @@ void perf_attr_tell_tasks(struct perf_event_attr *attr)
     attr->sample_id_all = 1;
 }
 
+enum { FORMAT_LOST = 16 }; /* PERF_FORMAT_LOST */
+
+void perf_attr_count_lost(struct perf_event_attr *attr)
+{
+    struct perf_event_attr trial = {
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof trial,
+        .config = PERF_COUNT_SW_DUMMY,
+        .read_format = FORMAT_LOST,
+        .disabled = 1,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
+    };
+    int fd = (int)syscall(SYS_perf_event_open, &trial, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    attr->read_format = fd < 0 ? 0 : FORMAT_LOST;
+    if (fd >= 0)
+        close(fd);
+}
+
+uint64_t perf_event_lost(int fd)
+{
+    uint64_t counts[2]; /* events, lost records */
+    return read(fd, counts, sizeof counts) == sizeof counts ? counts[1] : 0;
+}
+
+uint64_t perf_ring_lost(struct perf_ring *ring, uint64_t counted)
+{
+    if (counted <= ring->lost_told)
+        return 0;
+    uint64_t news = counted - ring->lost_told;
+    ring->lost_told = counted;
+    return news;
+}
+
+uint64_t perf_ring_lost_record(struct perf_ring *ring, uint64_t count)
+{
+    ring->lost_recorded += count;
+    return perf_ring_lost(ring, ring->lost_recorded);
+}
+
 int perf_ring_open(struct perf_ring *ring, struct perf_event_attr *attr, pid_t pid, int cpu, size_t pages)
 {
     return perf_ring_open_in(ring, attr, pid, cpu, -1, pages);

@@ -17,6 +17,7 @@ struct perf_ring {
     uint8_t *copy;      /* a record that wraps is put together here */
     const uint8_t *aux; /* NULL: none */
     size_t aux_size;    /* a power of two */
+    uint64_t lost_recorded, lost_told;
 };
 
 /* Every page fault, with its address, on the agent's clock. */
@@ -24,6 +25,10 @@ struct perf_event_attr perf_attr_of_faults(void);
 
 /* Records of processes, threads and mappings too, each with TID, TIME and CPU at its end. */
 void perf_attr_tell_tasks(struct perf_event_attr *attr);
+
+/* Lets the event be asked for what it lost, where the kernel can (Linux 6.0), and asks: 0 where it cannot. */
+void perf_attr_count_lost(struct perf_event_attr *attr);
+uint64_t perf_event_lost(int fd);
 
 /* Opens `attr` on one process and CPU and maps its buffer, with at most `pages` pages: fewer when the kernel will not
  * lock that many. 0 or -errno; -ENODEV for a CPU that is offline. */
@@ -42,6 +47,11 @@ void perf_ring_next(struct perf_ring *ring, const struct perf_event_header *reco
 
 /* Gives what was read back to the kernel. */
 void perf_ring_release(struct perf_ring *ring);
+
+/* The kernel writes of a loss once there is room again: at the end nobody may hear of the last. Both return what was not told of
+ * before: by a record of the ring; by what all events that write into it count. */
+uint64_t perf_ring_lost_record(struct perf_ring *ring, uint64_t count);
+uint64_t perf_ring_lost(struct perf_ring *ring, uint64_t counted);
 
 /* How full it is, of 1.0. */
 double perf_ring_filled(const struct perf_ring *ring);

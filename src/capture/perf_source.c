@@ -71,6 +71,7 @@ struct perf_source *perf_source_open(pid_t child, const struct capture_options *
     attr.disabled = attr.enable_on_exec = 1;
     attr.inherit = 1;
     perf_attr_tell_tasks(&attr);
+    perf_attr_count_lost(&attr);
     ask_for_registers(&attr, options->faults);
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
     unsigned count = cpus > 0 ? (unsigned)cpus : 1;
@@ -183,9 +184,14 @@ static void take_map(struct perf_source *source, const struct map_record *map, u
     tasks_map(&source->tasks, time, map->pid, &kept);
 }
 
+static void tell_lost(struct perf_source *source, uint64_t time, uint64_t count)
+{
+    if (count)
+        sink_loss(source->sink, time, source->first, 0, LOSS_PERF, count);
+}
+
 static void take(void *context, unsigned ring, const struct perf_event_header *record)
 {
-    (void)ring;
     struct perf_source *source = context;
     const struct task_record *task = (const struct task_record *)record;
     const struct comm_record *comm = (const struct comm_record *)record;
@@ -221,7 +227,8 @@ static void take(void *context, unsigned ring, const struct perf_event_header *r
             faults_exit(source->faults, task->pid, time);
         break;
     case PERF_RECORD_LOST:
-        sink_loss(source->sink, time, source->first, 0, LOSS_PERF, ((const struct lost_record *)record)->lost);
+        tell_lost(source, time,
+                  perf_ring_lost_record(&source->rings[ring], ((const struct lost_record *)record)->lost));
         break;
     case PERF_RECORD_THROTTLE:
         sink_loss(source->sink, time, source->first, 0, LOSS_THROTTLED, 1);
@@ -254,6 +261,8 @@ double perf_source_drain(struct perf_source *source, uint64_t until)
     perf_ring_merge(source->rings, source->ring_count, time_of, until, take, source);
     if (full)
         tell_full(source);
+    for (unsigned i = 0; i < source->ring_count && until == UINT64_MAX; i++) /* the end */
+        tell_lost(source, source->latest, perf_ring_lost(&source->rings[i], perf_event_lost(source->rings[i].fd)));
     return fullest;
 }
 
