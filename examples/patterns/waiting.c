@@ -2,7 +2,7 @@
  *
  * spin: they wait in a loop, as OpenMP's threads do at first.
  * turns: likewise; in the second half worker 2 has more to do, not worker 1.
- * sleep: they wait in the kernel, as pthread_barrier_wait does.
+ * sleep: they wait in the kernel, as pthread_barrier_wait does; each prints how long it did.
  *
  * --times=K: worker 1 works K times as long as each other. So each other waits for (K - 1) / K of the time. Work is measured
  * in CPU time of the thread: where CPUs are too few or busy, steps take longer for all alike. */
@@ -15,6 +15,7 @@ enum { COUNT = 1 << 12, STEP_MS = 20 };
 static long *parts, times;
 static pthread_barrier_t asleep;
 static atomic_size_t arrived, generation;
+static double slept[TEAM_MAX + 1]; /* seconds */
 
 /* Named so that reports know it for what it is. */
 __attribute__((noinline)) static void spin_barrier(void)
@@ -28,6 +29,20 @@ __attribute__((noinline)) static void spin_barrier(void)
         ;
 }
 
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void sleep_at_barrier(size_t number)
+{
+    double since = seconds();
+    pthread_barrier_wait(&asleep);
+    slept[number] += seconds() - since;
+}
+
 static long work(size_t number)
 {
     long *own = parts + (number - 1) * COUNT;
@@ -35,7 +50,7 @@ static long work(size_t number)
         size_t last = team_mode("turns") && step >= team.rounds / 2 ? 2 : 1;
         team_use_for(number == last ? STEP_MS * times : STEP_MS, own, COUNT, number);
         if (team_mode("sleep"))
-            pthread_barrier_wait(&asleep);
+            sleep_at_barrier(number);
         else
             spin_barrier();
     }
@@ -51,6 +66,8 @@ int main(int argc, char **argv)
     example_need(parts && times > 0, "malloc");
     team_fill(parts, team.size * COUNT);
     team_run(work);
+    for (size_t i = 1; i <= team.size && team_mode("sleep"); i++)
+        printf("worker %zu waited %.6f\n", i, slept[i]);
     free(parts);
     return 0;
 }

@@ -150,6 +150,7 @@ bool real_resolve(void)
     NEXT(dlclose, "dlclose");
     NEXT(pthread_create, "pthread_create");
     NEXT(pthread_setname_np, "pthread_setname_np");
+    NEXT(pthread_barrier_wait, "pthread_barrier_wait");
     NEXT(prctl, "prctl");
     NEXT(fork, "fork");
     NEXT(fork_bare, "_Fork");

@@ -1,12 +1,9 @@
-#include "analysis/balance.h"
-
-#include "base/map64.h"
+#include "analysis/balance_waits.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
-enum { SLICES_MOST = 32, BURSTS_A_SLICE = 8, FRAMES = 8 };
+enum { SLICES_MOST = 32, BURSTS_A_SLICE = 8 };
 
 const struct balance_bounds balance_bounds = {
     .counted = 0.1, .variation = 0.75, .remote = 0.1, .waited = 0.3, .heavy = 0.34, .bursts = 8};
@@ -16,28 +13,6 @@ static bool is_remote(const struct balance *balance, const struct one_access *ac
     if (balance->threshold)
         return access->latency > balance->threshold;
     return access->flags & ACCESS_REMOTE;
-}
-
-/* Whether a call chain goes through a barrier: by the names that libraries and programs give them. */
-static bool through_barrier(const struct flow *flow, uint32_t process, uint32_t stack)
-{
-    struct symbol_frame frames[FRAMES];
-    size_t count = flow_stack_frames(flow, process, stack, frames, FRAMES);
-    for (size_t i = 0; i < count; i++) {
-        if (frames[i].function && strcasestr(frames[i].function, "barrier"))
-            return true;
-    }
-    return false;
-}
-
-static bool at_barrier(const struct flow *flow, struct map64 *known, const struct one_access *access)
-{
-    bool is_new;
-    uint32_t process = flow_thread(flow, access->thread)->process;
-    uint64_t *place = map64_insert(known, (uint64_t)process << 32 | access->stack, &is_new);
-    if (is_new)
-        *place = through_barrier(flow, process, access->stack);
-    return *place;
 }
 
 /* From when on, and how long, at least two of the threads with accesses lived: what a program does before it has threads, and
@@ -88,7 +63,7 @@ static void count(struct balance *balance)
         if (is_remote(balance, access))
             tally_add(&row->remote, access);
         row->bursts += first;
-        row->spun_bursts += first && at_barrier(flow, &barriers, access);
+        row->spun_bursts += first && waits_spinning(flow, &barriers, access);
     }
     map64_free(&barriers);
 }
@@ -106,20 +81,6 @@ static void choose_threads(struct balance *balance)
         balance->threads.items[kept++] = *row;
     }
     balance->threads.count = kept;
-}
-
-/* Threads meet at the barriers of their process. A burst or two may be of one that is there only for all to begin together. */
-static void find_barriers(struct balance *balance)
-{
-    const struct flow *flow = balance->accesses->flow;
-    uint64_t *spun = mem_zalloc((flow_process_count(flow) + 1ul) * sizeof *spun);
-    array_each (&balance->threads, const struct balance_thread, row)
-        spun[flow_thread(flow, row->thread)->process] += row->spun_bursts;
-    array_each (&balance->threads, struct balance_thread, row) {
-        row->at_barrier = row->counted && spun[flow_thread(flow, row->thread)->process] >= balance_bounds.bursts;
-        balance->barriers |= row->at_barrier;
-    }
-    free(spun);
 }
 
 /* `remote` by place in balance->threads. */
@@ -159,44 +120,6 @@ static unsigned slices_of(const struct balance *balance)
     return most > SLICES_MOST ? SLICES_MOST : most < 1 ? 1 : (unsigned)most;
 }
 
-/* `work` by place in balance->threads: bursts outside barriers. What each thread waits, in bursts, is added to `waited`,
- * likewise by place, which may be NULL. */
-static struct balance_wait wait_of(const struct balance *balance, const uint64_t *work, uint64_t *waited)
-{
-    const struct flow *flow = balance->accesses->flow;
-    struct balance_wait wait = {.last = FLOW_NONE};
-    uint64_t *longest = mem_zalloc((flow_process_count(flow) + 1ul) * sizeof *longest), most = 0;
-    uint32_t others = 0;
-    for (size_t i = 0; i < balance->threads.count; i++) {
-        const struct balance_thread *row = &balance->threads.items[i];
-        uint64_t *own = &longest[flow_thread(flow, row->thread)->process];
-        if (row->at_barrier && work[i] > *own)
-            *own = work[i];
-        if (row->at_barrier && work[i] > most) {
-            most = work[i];
-            wait.last = row->thread;
-        }
-    }
-    for (size_t i = 0; i < balance->threads.count; i++) {
-        const struct balance_thread *row = &balance->threads.items[i];
-        uint64_t own = longest[flow_thread(flow, row->thread)->process];
-        if (!row->at_barrier || own == 0)
-            continue;
-        others += row->thread != wait.last;
-        wait.share += 1 - (double)work[i] / (double)own;
-        if (waited)
-            waited[i] += own - work[i];
-    }
-    wait.share = others ? wait.share / others : 0;
-    free(longest);
-    return wait;
-}
-
-static bool wait_alike(const struct balance_wait *left, const struct balance_wait *right)
-{
-    return left->share < balance_bounds.waited || right->share < balance_bounds.waited || left->last == right->last;
-}
-
 /* Slices of time that are alike belong to one phase: the same thread is critical, or none is; and the same is waited for. */
 static bool alike(const struct balance_phase *left, const struct balance_phase *right)
 {
@@ -204,13 +127,14 @@ static bool alike(const struct balance_phase *left, const struct balance_phase *
     bool uneven = one->variation >= balance_bounds.variation, other = next->variation >= balance_bounds.variation;
     if ((one->remote == 0) != (next->remote == 0))
         return false;
-    return uneven == other && (!uneven || one->critical == next->critical) && wait_alike(&left->wait, &right->wait);
+    return uneven == other && (!uneven || one->critical == next->critical) && waits_alike(&left->wait, &right->wait);
 }
 
-struct slices { /* of the run: for each one number by place in balance->threads, and one slice more that stays empty */
+struct slices { /* of the run: for each a row by place in balance->threads, and one slice more that stays empty */
     unsigned count;
     size_t width;
-    uint64_t *remote, *work;
+    uint64_t *remote;
+    struct thread_slice *waits;
 };
 
 static void count_slices(const struct balance *balance, uint64_t start, uint64_t length, struct slices *slices)
@@ -227,73 +151,44 @@ static void count_slices(const struct balance *balance, uint64_t start, uint64_t
         uint64_t slice = access->time > start ? (access->time - start) * slices->count / length : 0;
         size_t at = (slice < slices->count ? slice : slices->count - 1) * slices->width + place_of[access->thread];
         slices->remote[at] += remote;
-        slices->work[at] += first && balance->barriers && !at_barrier(flow, &barriers, access);
+        slices->waits[at].work += first && balance->barriers && !waits_spinning(flow, &barriers, access);
     }
     free(place_of);
     map64_free(&barriers);
+    waits_asleep(balance, slices->waits, slices->count);
 }
 
 static struct balance_phase phase_of(const struct balance *balance, const struct slices *slices, unsigned slice)
 {
     return (struct balance_phase){.spread = spread_of(balance, slices->remote + slice * slices->width),
-                                  .wait = wait_of(balance, slices->work + slice * slices->width, NULL)};
+                                  .wait = waits_of(balance, slices->waits + slice * slices->width, NULL)};
 }
 
 static void find_phases(struct balance *balance, uint64_t *waited)
 {
     const struct flow *flow = balance->accesses->flow;
     struct slices slices = {.count = slices_of(balance), .width = balance->threads.count};
-    size_t size = (slices.count + 1ul) * slices.width * sizeof *slices.work + 8;
+    size_t rows = (slices.count + 1ul) * slices.width + 1;
     uint64_t start = flow_start(flow), length = flow_end(flow) - start + 1, began = start;
-    slices.remote = mem_zalloc(size);
-    slices.work = mem_zalloc(size);
+    slices.remote = mem_zalloc(rows * sizeof *slices.remote);
+    slices.waits = mem_zalloc(rows * sizeof *slices.waits);
     count_slices(balance, start, length, &slices);
     for (unsigned i = 0; i < slices.count; i++) {
         struct balance_phase phase = phase_of(balance, &slices, i), next = phase_of(balance, &slices, i + 1);
         if (i + 1 < slices.count && alike(&phase, &next)) {
             for (size_t k = i * slices.width; k < (i + 1) * slices.width; k++) {
                 slices.remote[k + slices.width] += slices.remote[k];
-                slices.work[k + slices.width] += slices.work[k];
+                waits_join(&slices.waits[k + slices.width], &slices.waits[k]);
             }
             continue;
         }
         phase.start = began;
         phase.end = began = start + length * (i + 1) / slices.count;
-        wait_of(balance, slices.work + i * slices.width, waited);
+        waits_of(balance, slices.waits + i * slices.width, waited);
         array_push(&balance->phases, phase);
     }
     free(slices.remote);
-    free(slices.work);
-}
-
-/* Of all of the run, by what was waited in its phases. */
-static void find_waits(struct balance *balance, const uint64_t *waited)
-{
-    const struct flow *flow = balance->accesses->flow;
-    uint64_t most = 0, worked = 0;
-    uint32_t meeting = 0;
-    balance->wait.last = FLOW_NONE;
-    array_each (&balance->threads, const struct balance_thread, row)
-        most = row->bursts > most ? row->bursts : most;
-    array_each (&balance->threads, struct balance_thread, row) {
-        const struct flow_thread *thread = flow_thread(flow, row->thread);
-        uint64_t end = balance->end < flow_end(flow) ? balance->end : flow_end(flow);
-        uint64_t died = thread->died < end ? thread->died : end;
-        uint64_t born = thread->born > balance->start ? thread->born : balance->start;
-        uint64_t work = row->bursts - row->spun_bursts, lost = waited[row - balance->threads.items];
-        row->ran = most ? (double)row->bursts / (double)most : 0;
-        if (!row->at_barrier || lost + work == 0)
-            continue;
-        row->waited = (double)lost / (double)(lost + work);
-        row->waited_s = died > born ? row->waited * (double)(died - born) * 1e-9 : 0;
-        balance->wait.share += row->waited;
-        meeting++;
-        if (work > worked) {
-            worked = work;
-            balance->wait.last = row->thread;
-        }
-    }
-    balance->wait.share = meeting > 1 ? balance->wait.share / (meeting - 1) : 0;
+    free(slices.waits);
 }
 
 static const struct balance_thread *row_of(const struct balance *balance, uint32_t thread)
@@ -368,7 +263,7 @@ struct balance *balance_make(const struct accesses *accesses, uint32_t threshold
     find_together(balance);
     count(balance);
     choose_threads(balance);
-    find_barriers(balance);
+    waits_find_barriers(balance);
     uint64_t *remote = mem_alloc((balance->threads.count + 1) * sizeof *remote);
     for (size_t i = 0; i < balance->threads.count; i++)
         remote[i] = balance->threads.items[i].remote.accesses;
@@ -376,7 +271,7 @@ struct balance *balance_make(const struct accesses *accesses, uint32_t threshold
     free(remote);
     uint64_t *waited = mem_zalloc((balance->threads.count + 1) * sizeof *waited);
     find_phases(balance, waited);
-    find_waits(balance, waited);
+    waits_in_all(balance, waited);
     free(waited);
     judge(balance);
     return balance;

@@ -18,12 +18,13 @@ struct balance_spread { /* of remote accesses over the counted threads */
     uint32_t critical;   /* thread, or FLOW_NONE when nothing is remote */
 };
 
-/* Waiting at barriers, where they are seen. Between two of them all wait for the one that works longest: what a thread works
+/* Waiting at barriers, where they are seen. The C library's (pthread_barrier_wait) tell of each wait. Others are seen when
+ * threads wait in a loop in them. Between two of those all wait for the one that works longest: what a thread works
  * less than that one, it waits. Work is counted in bursts outside barriers, which come by CPU time: so it does not matter
- * whether a thread waits in a loop or asleep, nor whether others use the CPUs too. Phases in which different
- * threads are last are told apart; where that changes faster, more is waited than this. */
+ * whether others use the CPUs too. Phases in which different threads are last are told apart; where that changes
+ * faster, more is waited at such barriers than this. */
 struct balance_wait {
-    uint32_t last; /* the thread that works longest, or FLOW_NONE when no barrier is seen */
+    uint32_t last; /* the thread that waits least, or FLOW_NONE when no barrier is seen */
     double share;  /* of their time that all but the last wait, on average */
 };
 
@@ -34,7 +35,8 @@ struct balance_thread {
     struct access_tally all, remote;
     uint64_t bursts;
     uint64_t spun_bursts; /* in a barrier, waiting in a loop */
-    bool at_barrier;      /* counted, and barriers were seen on call chains of its process, in more than a few bursts */
+    bool at_barrier;      /* counted, and its process was seen at barriers more than once or twice */
+    bool sleeps;          /* in barriers that tell of it, and its process spins in none */
     double ran;           /* its bursts by those of the busiest: what it did not sleep */
     double waited;        /* at_barrier: share of its time; else 0 */
     double waited_s;      /* that share of the time it lived together with others */
@@ -67,7 +69,7 @@ struct balance_bounds {
     double remote;    /* of the critical thread's accesses, at least */
     double waited;    /* share from which slices of time belong to two phases when different threads are waited for */
     double heavy;     /* of the threads, those above the mean: more is no matter of a few threads, but of placement */
-    uint64_t bursts;  /* remote ones of the critical thread, at least; and of a process in barriers */
+    uint64_t bursts;  /* remote ones of the critical thread, at least; and of a process spinning in barriers */
 };
 extern const struct balance_bounds balance_bounds;
 

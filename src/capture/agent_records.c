@@ -231,6 +231,14 @@ static inline void take_sample(struct agent_source *source, struct ring_state *s
         source->listener.sample(source->listener.context, state->pid, event.sample.addr, event.time);
 }
 
+static void take_barrier(struct agent_source *source, struct ring_state *state, const struct wire_barrier *barrier)
+{
+    struct event event = {.kind = EVENT_BARRIER, .time = time_of(source, barrier->time)};
+    uint64_t since = time_of(source, barrier->since);
+    event.barrier.waited = since < event.time ? event.time - since : 0;
+    put(source, state, &event);
+}
+
 /* How a child ended. When it ended is told by others too; a child that is not recorded is of no interest. */
 static void take_waited(struct agent_source *source, struct ring_state *state, uint32_t pid,
                         const struct wire_waited *waited)
@@ -261,6 +269,7 @@ static bool take(struct agent_source *source, struct ring_state *state, struct w
         [WIRE_WAITED] = sizeof(struct wire_waited) / 8,
         [WIRE_POOL] = sizeof(struct wire_pool) / 8,
         [WIRE_POOL_ALLOC] = sizeof(struct wire_pool_alloc) / 8,
+        [WIRE_BARRIER] = sizeof(struct wire_barrier) / 8,
     };
     if (head.words < least_words[head.type])
         return false;
@@ -276,6 +285,9 @@ static bool take(struct agent_source *source, struct ring_state *state, struct w
         break;
     case WIRE_WAITED:
         take_waited(source, state, head.value, (const struct wire_waited *)record);
+        break;
+    case WIRE_BARRIER:
+        take_barrier(source, state, (const struct wire_barrier *)record);
         break;
     case WIRE_STACK:
         take_stack(source, state, head.value, (const struct wire_stack *)record, head.words);

@@ -17,8 +17,8 @@ static const char description[] =
     "Says how much memory traffic is remote, which objects and threads cause it, and how slow it is.\v"
     "Without a table: the whole report. Tables: patterns (what is wrong and what to do), objects, sites, threads, "
     "functions, processes; sharing (private and shared data), latency (distribution, tail, contention), balance "
-    "(remote accesses of each thread), pages (by thread and time), map (memory over time, drawn); or 'object ID' for "
-    "one object.\n"
+    "(remote accesses of each thread), or several of these three with commas; pages (by thread and time), map (memory "
+    "over time, drawn); or 'object ID' for one object.\n"
     "FILE is numalens.data unless named.\n\n"
     "EXAMPLES\n"
     "  numalens report\n"
@@ -28,6 +28,7 @@ static const char description[] =
     "  numalens report object 12\n"
     "  numalens report map --gantt --from 1.5 --to 2\n"
     "  numalens report latency --thresholds 100,300,1000\n"
+    "  numalens report sharing,latency,balance\n"
     "  numalens report --topology \"numa:4 core:2\" --homes interleave\n"
     "  numalens report --json other.data\n"
     "  numalens report --html page.html\n"
@@ -88,8 +89,7 @@ typedef int view_problem(const struct flow *flow, const struct view_options *opt
 static const struct {
     const char *name;
     view_problem *show;
-} problems[] = {{"patterns", view_patterns}, {"sharing", view_sharing}, {"latency", view_latency},
-                {"balance", view_balance},   {"pages", view_pages},     {"map", view_map}};
+} problems[] = {{"patterns", view_patterns}, {"pages", view_pages}, {"map", view_map}};
 
 static view_problem *problem_named(const char *name)
 {
@@ -114,6 +114,7 @@ struct arguments {
     enum view_table table; /* VIEW_TABLES: the whole report */
     bool one_object;
     view_problem *problem; /* one of the reports that are no table, or NULL */
+    unsigned accesses;     /* enum view_problem: the reports of what accesses are like */
     uint32_t object;
 };
 
@@ -258,6 +259,8 @@ static int understand(struct arguments *arguments, struct error *err)
         at += 2;
     } else if (at < arguments->word_count && problem_named(arguments->words[at])) {
         arguments->problem = problem_named(arguments->words[at++]);
+    } else if (at < arguments->word_count && view_problems_named(arguments->words[at])) {
+        arguments->accesses = view_problems_named(arguments->words[at++]);
     } else if (at < arguments->word_count && view_table_named(arguments->words[at]) != VIEW_TABLES) {
         arguments->table = view_table_named(arguments->words[at++]);
     }
@@ -272,8 +275,9 @@ static int understand(struct arguments *arguments, struct error *err)
                          arguments->words[0]);
     if (arguments->against && !arguments->html)
         return error_set(err, -EINVAL, "--against is for --html");
-    if (arguments->html && (arguments->problem || arguments->one_object || arguments->table != VIEW_TABLES ||
-                            arguments->view.json || arguments->view.sort || arguments->has_limit))
+    if (arguments->html &&
+        (arguments->problem || arguments->accesses || arguments->one_object || arguments->table != VIEW_TABLES ||
+         arguments->view.json || arguments->view.sort || arguments->has_limit))
         return error_set(err, -EINVAL, "--html writes everything: leave out tables, --json, --sort and --limit");
     enum view_table sorted = arguments->table == VIEW_TABLES ? VIEW_SITES : arguments->table;
     if (arguments->problem == view_pages && arguments->view.sort) {
@@ -288,9 +292,9 @@ static int understand(struct arguments *arguments, struct error *err)
         return error_set(err, -EINVAL, "--gantt, --by, --from, --to, --height and --ascii are for 'report map'");
     if (arguments->view.to_s > 0 && arguments->view.to_s <= arguments->view.from_s)
         return error_set(err, -EINVAL, "--to must be later than --from");
-    if (arguments->view.sort && arguments->problem)
+    if (arguments->view.sort && (arguments->problem || arguments->accesses))
         return error_set(err, -EINVAL, "this report is in order already: worst first");
-    if (arguments->view.thresholds && arguments->problem != view_latency && arguments->problem != view_balance)
+    if (arguments->view.thresholds && !(arguments->accesses & (VIEW_LATENCY | VIEW_BALANCE)))
         return error_set(err, -EINVAL, "--thresholds are for 'report latency' and 'report balance'");
     if (arguments->view.sort && !view_sort_key(sorted, arguments->view.sort))
         return error_set(err, -EINVAL, "cannot sort by '%s'; the keys are %s", arguments->view.sort,
@@ -326,6 +330,8 @@ static int show(const struct arguments *arguments, const struct flow *flow, stru
         return view_object(flow, arguments->object, &arguments->view, stdout, err);
     if (arguments->problem)
         return arguments->problem(flow, &arguments->view, stdout, err);
+    if (arguments->accesses)
+        return view_problems(flow, arguments->accesses, &arguments->view, stdout, err);
     if (arguments->table == VIEW_TABLES)
         return view_report(flow, &arguments->view, stdout, err);
     return view_rows(flow, arguments->table, &arguments->view, stdout, err);
@@ -361,7 +367,8 @@ int cmd_report(int argc, char **argv)
     }
     terminal_look(&arguments.view, arguments.color, arguments.has_width);
     arguments.view.ascii |= arguments.ascii;
-    bool has_rows = arguments.table != VIEW_TABLES || (arguments.problem && arguments.problem != view_patterns);
+    bool has_rows = arguments.table != VIEW_TABLES || arguments.accesses ||
+                    (arguments.problem && arguments.problem != view_patterns);
     if (!arguments.has_limit && !arguments.view.json && has_rows)
         arguments.view.limit = DEFAULT_LIMIT;
     arguments.view.path = arguments.path;

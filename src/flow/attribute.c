@@ -172,6 +172,28 @@ static uint32_t find(struct flow *flow, struct process *process, struct addrtree
     return stack ? stack_record(flow, stack, low) : map;
 }
 
+/* Whether neither a stack nor thread-local variables lie in [start, end). */
+static bool is_plain(struct flow *flow, const struct process *process, uint64_t start, uint64_t end)
+{
+    uint64_t key;
+    uint32_t value;
+    if (process->pooled.count)
+        return false;
+    if (addrtree_floor(&process->stacks, end - 1, &key, &value) && pool_at(&flow->stack_ranges, value)->high > start)
+        return false;
+    return !addrtree_floor(&process->locals, end - 1, &key, &value) ||
+           pool_at(&flow->local_blocks, value)->end <= start;
+}
+
+static void remember(struct flow *flow, const struct process *process, struct found *found, uint32_t record)
+{
+    const struct record *block = pool_at(&flow->records, record);
+    found->process = NULL;
+    if ((block->flags & RECORD_KIND) != OBJECT_HEAP || !is_plain(flow, process, block->addr, block->addr + block->size))
+        return;
+    *found = (struct found){flow->layout, process, block->addr, block->addr + block->size, record};
+}
+
 uint32_t live_attribute(struct flow *flow, struct process *process, struct addrtree_spot spot, uint64_t addr,
                         enum reason *reason)
 {
@@ -181,4 +203,16 @@ uint32_t live_attribute(struct flow *flow, struct process *process, struct addrt
         return FLOW_NONE;
     }
     return live_record_in(flow, process, record);
+}
+
+uint32_t live_attribute_sample(struct flow *flow, struct process *process, uint32_t tid, uint64_t addr,
+                               enum reason *reason)
+{
+    struct found *found = &flow->last_found[tid % LAST_THREADS];
+    if (found->process == process && found->layout == flow->layout && addr >= found->start && addr < found->end)
+        return found->record;
+    uint32_t record = live_attribute(flow, process, flow->spot, addr, reason);
+    if (record != FLOW_NONE)
+        remember(flow, process, found, record);
+    return record;
 }

@@ -19,6 +19,12 @@ struct flow *flow_new(struct symbols *symbols, const struct topology *topology)
     return flow;
 }
 
+/* Events that change what lies where. */
+#define LAYOUT_KINDS                                                                                                   \
+    (1u << EVENT_PROCESS_START | 1u << EVENT_PROCESS_EXIT | 1u << EVENT_THREAD_START | 1u << EVENT_THREAD_EXIT |       \
+     1u << EVENT_MODULE_LOAD | 1u << EVENT_MODULE_UNLOAD | 1u << EVENT_MAP | 1u << EVENT_UNMAP | 1u << EVENT_ALLOC |   \
+     1u << EVENT_FREE | 1u << EVENT_POOL | 1u << EVENT_POOL_ALLOC)
+
 void flow_feed(struct flow *flow, const struct event *event)
 {
     if (event->kind == EVENT_LOSS) {
@@ -33,6 +39,8 @@ void flow_feed(struct flow *flow, const struct event *event)
         if (event->time > flow->end)
             flow->end = event->time;
     }
+    if (event->kind < EVENT_KINDS)
+        flow->layout += LAYOUT_KINDS >> event->kind & 1;
     if (event->time >= flow->pages_due)
         live_pages_pass(flow, event->time);
     switch (event->kind) {
@@ -95,6 +103,9 @@ void flow_feed(struct flow *flow, const struct event *event)
         break;
     case EVENT_PAGE:
         live_page_add(flow, process, event);
+        break;
+    case EVENT_BARRIER:
+        live_thread_waited(flow, process, event);
         break;
     }
 }

@@ -145,6 +145,13 @@ uint64_t flow_start(const struct flow *flow), flow_end(const struct flow *flow);
 const uint64_t *flow_losses(const struct flow *flow);
 size_t flow_unattributed(const struct flow *flow, const char *const **reasons, const uint64_t **counts);
 
+/* A thread waited at a barrier (pthread_barrier_wait), from time - waited to time. In order of time. */
+struct flow_barrier_wait {
+    uint64_t time, waited;
+    uint32_t thread;
+};
+size_t flow_barrier_waits(const struct flow *flow, const struct flow_barrier_wait **rows);
+
 size_t flow_process_count(const struct flow *flow);
 size_t flow_group_count(const struct flow *flow);
 size_t flow_thread_count(const struct flow *flow);

@@ -250,6 +250,14 @@ void live_thread_exit(struct flow *flow, const struct event *event)
         flow->threads.items[*place].died = event->time;
 }
 
+void live_thread_waited(struct flow *flow, struct process *process, const struct event *event)
+{
+    uint32_t thread = live_thread_of(flow, process, event->tid, event->time);
+    if (live_counts(flow, process))
+        array_push(&flow->barrier_waits,
+                   (struct flow_barrier_wait){.time = event->time, .waited = event->barrier.waited, .thread = thread});
+}
+
 void live_process_free(struct process *process)
 {
     addrtree_free(&process->heap);

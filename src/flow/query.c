@@ -50,6 +50,12 @@ const uint64_t *flow_losses(const struct flow *flow)
     return flow->losses;
 }
 
+size_t flow_barrier_waits(const struct flow *flow, const struct flow_barrier_wait **rows)
+{
+    *rows = flow->barrier_waits.items;
+    return flow->barrier_waits.count;
+}
+
 size_t flow_unattributed(const struct flow *flow, const char *const **reasons, const uint64_t **counts)
 {
     size_t count = 0;

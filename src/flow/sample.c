@@ -166,7 +166,7 @@ void live_sample_add(struct flow *flow, struct process *process, const struct ev
         return;
     enum reason reason = REASON_NO_MAP;
     live_thread_of(flow, process, event->tid, event->time);
-    uint32_t object = live_attribute(flow, process, flow->spot, event->sample.addr, &reason);
+    uint32_t object = live_attribute_sample(flow, process, event->tid, event->sample.addr, &reason);
     live_sample_put(flow, process, event, object, reason);
 }
 

@@ -166,6 +166,14 @@ enum { LAST_THREADS = 64 };
 
 enum { FLOW_LEVELS = 512 };
 
+struct
+    found { /* a block of the heap that an access was attributed to, and nothing else of the kinds that go before lies in it */
+    uint64_t layout; /* flow.layout then: it holds until that changes */
+    const struct process *process;
+    uint64_t start, end;
+    uint32_t record;
+};
+
 struct flow {
     struct trace_reader *reader; /* NULL when fed by hand */
     struct symbols *symbols;
@@ -199,7 +207,10 @@ struct flow {
     array_of(uint32_t) thread_sibling; /* the thread of the same process before it, or FLOW_NONE */
     struct map64 thread_of_tid;        /* pid << 32 | tid */
     uint32_t next_ordinal;
-    uint32_t last_threads[LAST_THREADS]; /* by tid: the newest that was asked for */
+    uint32_t last_threads[LAST_THREADS];   /* by tid: the newest that was asked for */
+    struct found last_found[LAST_THREADS]; /* by tid: accesses of a burst mostly go to one block */
+    uint64_t layout;                       /* counts events that change what lies where */
+    array_of(struct flow_barrier_wait) barrier_waits;
 
     pool_of(struct record) records;
     uint32_t free_record; /* chain through `trail`, or FLOW_NONE */
@@ -256,6 +267,7 @@ void live_process_exit(struct flow *flow, const struct event *event);
 void live_thread_start(struct flow *flow, const struct event *event);
 void live_thread_name(struct flow *flow, const struct event *event);
 void live_thread_exit(struct flow *flow, const struct event *event);
+void live_thread_waited(struct flow *flow, struct process *process, const struct event *event);
 uint32_t live_thread_at(const struct flow *flow, uint32_t pid, uint32_t tid, uint64_t time);
 void live_process_free(struct process *process);
 
@@ -312,6 +324,9 @@ void live_pools_drop(struct pool_table *table);
 uint32_t live_named_at(struct flow *flow, const struct addrtree *tree, uint64_t addr); /* of statics, or sections */
 uint32_t live_attribute(struct flow *flow, struct process *process, struct addrtree_spot spot, uint64_t addr,
                         enum reason *reason);
+/* Likewise of an access by that thread, whose last one often went to the same. */
+uint32_t live_attribute_sample(struct flow *flow, struct process *process, uint32_t tid, uint64_t addr,
+                               enum reason *reason);
 
 /* sample.c: samples, and where pages lie */
 static inline bool live_sample_remote(const struct mark *mark)

@@ -267,6 +267,8 @@ bool run_cursor_event(struct run_cursor *cursor, struct event *event)
         return get_page(cursor, &event->page);
     case EVENT_FRAME:
         return get_frame(cursor, &event->frame);
+    case EVENT_BARRIER:
+        return get(cursor, 1, &event->barrier.waited);
     case EVENT_LOSS:
         if (!get(cursor, 1, &number) || !get(cursor, 2, &event->loss.count))
             return false;

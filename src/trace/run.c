@@ -21,6 +21,7 @@ unsigned run_columns(unsigned kind)
         [EVENT_UNMAP] = 7,         [EVENT_STACK] = 4,        [EVENT_ALLOC] = 5,         [EVENT_FREE] = 3,
         [EVENT_SAMPLE] = 7,        [EVENT_TOUCH] = 4,        [EVENT_HOME] = 4,          [EVENT_LOSS] = 3,
         [EVENT_POOL] = 4,          [EVENT_POOL_ALLOC] = 6,   [EVENT_PAGE] = 8,          [EVENT_FRAME] = 3,
+        [EVENT_BARRIER] = 2,
     };
     return kind < EVENT_KINDS ? columns[kind] : 0;
 }
@@ -187,6 +188,9 @@ void run_append_other(struct trace_run *run, const struct event *event)
     case EVENT_FRAME:
         put_difference(run, 1, 0, rotate_right(event->frame.page, 12));
         put_difference(run, 2, 1, rotate_right(event->frame.physical, 12));
+        return;
+    case EVENT_BARRIER:
+        put(run, 1, event->barrier.waited);
         return;
     case EVENT_PROCESS_START:
         put(run, 1, event->process.forked | (uint64_t)event->process.parent << 1);

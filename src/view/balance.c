@@ -5,7 +5,6 @@
 #include "view/number.h"
 #include "view/paragraph.h"
 #include "view/problems.h"
-#include "view/report.h"
 #include "view/table.h"
 
 enum { BAR = 20 };
@@ -52,19 +51,18 @@ static void put_thread(struct json *json, const struct flow *flow, const struct 
     if (row->at_barrier) {
         json_real(json, "waited_s", row->waited_s, 6);
         json_real(json, "waited_share", row->waited, 4);
+        json_text(json, "waited_by", row->sleeps ? "barriers" : "samples");
     } else {
         json_null(json, "waited_s");
         json_null(json, "waited_share");
+        json_null(json, "waited_by");
     }
     json_end(json);
 }
 
-static int balance_json(const struct balance *balance, const struct view_options *options, FILE *out, struct error *err)
+static void put_balance(struct json *json, const struct balance *balance)
 {
     const struct flow *flow = balance->accesses->flow;
-    struct json *json = json_new(out);
-    json_object(json, NULL);
-    report_json_head(json, flow, options);
     json_text(json, "remote_by", balance->threshold ? "latency" : "homes");
     if (balance->threshold)
         json_number(json, "threshold", balance->threshold);
@@ -92,7 +90,15 @@ static int balance_json(const struct balance *balance, const struct view_options
         json_end(json);
     }
     json_end(json);
-    return json_finish(json, err);
+}
+
+/* Whether the barriers themselves told of the last one's waits. */
+static bool is_told(const struct balance *balance)
+{
+    array_each (&balance->threads, const struct balance_thread, row)
+        if (row->thread == balance->wait.last)
+            return row->sleeps;
+    return false;
 }
 
 static void bar_cell(struct table *table, uint64_t part, uint64_t most, bool ascii)
@@ -203,27 +209,19 @@ static void balance_text(const struct balance *balance, const struct view_option
         return;
     const struct flow_thread *last = flow_thread(balance->accesses->flow, balance->wait.last);
     paragraph(out, 2, options->width, "",
-              "Waited: at barriers, in a loop or asleep; %.0f%% of the others' time on average, most of it for %s "
-              "(%u), which "
-              "works longest. Estimated from samples.",
-              100 * balance->wait.share, *last->name ? last->name : "thread", last->tid);
+              "Waited: at barriers; %.0f%% of the others' time on average, most of it for %s (%u), which waits least. "
+              "%s.",
+              100 * balance->wait.share, *last->name ? last->name : "thread", last->tid,
+              is_told(balance) ? "Measured at each barrier" : "Estimated from samples");
 }
 
-int view_balance(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err)
+void balance_show(const struct accesses *accesses, const struct view_options *options, struct json *json, FILE *out)
 {
-    struct accesses *accesses = accesses_load(flow, err);
-    if (!accesses)
-        return -1;
     struct balance *balance =
         balance_make(accesses, options->thresholds && options->threshold_count ? options->thresholds[0] : 0);
-    int failed = 0;
-    if (options->json) {
-        failed = balance_json(balance, options, out, err);
-    } else {
+    if (json)
+        put_balance(json, balance);
+    else
         balance_text(balance, options, out);
-        failed = report_flush(out, err);
-    }
     balance_free(balance);
-    accesses_free(accesses);
-    return failed;
 }

@@ -4,7 +4,6 @@
 #include "base/json.h"
 #include "topology/calibration.h"
 #include "view/problems.h"
-#include "view/report.h"
 
 static void put_at(struct json *json, const struct latency *latency, const struct latency_at *at)
 {
@@ -144,12 +143,9 @@ static void put_rows(struct json *json, const struct latency *latency, const str
     json_end(json);
 }
 
-static int latency_json(const struct latency *latency, const struct calibration *calibration,
-                        const struct view_options *options, FILE *out, struct error *err)
+static void put_latency(struct json *json, const struct latency *latency, const struct calibration *calibration,
+                        const struct view_options *options)
 {
-    struct json *json = json_new(out);
-    json_object(json, NULL);
-    report_json_head(json, latency->accesses->flow, options);
     put_verdict(json, latency);
     json_bool(json, "calibrated", calibration_tells(calibration));
     json_number(json, "beyond_caches_from", latency->slow);
@@ -170,26 +166,17 @@ static int latency_json(const struct latency *latency, const struct calibration 
         put_pair(json, latency, pair);
     json_end(json);
     put_rows(json, latency, options);
-    return json_finish(json, err);
 }
 
-int view_latency(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err)
+void latency_show(const struct accesses *accesses, const struct view_options *options, struct json *json, FILE *out)
 {
     unsigned count;
     const uint32_t *thresholds = view_thresholds(options, &count);
-    struct accesses *accesses = accesses_load(flow, err);
-    if (!accesses)
-        return -1;
-    const struct calibration *calibration = flow_calibration(flow);
+    const struct calibration *calibration = flow_calibration(accesses->flow);
     struct latency *latency = latency_make(accesses, thresholds, count, calibration);
-    int failed = 0;
-    if (options->json) {
-        failed = latency_json(latency, calibration, options, out, err);
-    } else {
+    if (json)
+        put_latency(json, latency, calibration, options);
+    else
         latency_text(latency, calibration, options, out);
-        failed = report_flush(out, err);
-    }
     latency_free(latency);
-    accesses_free(accesses);
-    return failed;
 }

@@ -8,6 +8,11 @@
 struct json;
 struct table;
 
+/* One of the reports: into the open object of `json`, or as text when that is NULL. */
+void sharing_show(const struct accesses *accesses, const struct view_options *options, struct json *json, FILE *out);
+void latency_show(const struct accesses *accesses, const struct view_options *options, struct json *json, FILE *out);
+void balance_show(const struct accesses *accesses, const struct view_options *options, struct json *json, FILE *out);
+
 /* The row of a thing: of a site, of an object, of all stacks of a process. */
 struct row thing_row(const struct accesses *accesses, uint32_t thing);
 bool thing_passes(const struct accesses *accesses, uint32_t thing, const struct view_options *options);

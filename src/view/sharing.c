@@ -5,7 +5,6 @@
 #include "view/number.h"
 #include "view/paragraph.h"
 #include "view/problems.h"
-#include "view/report.h"
 #include "view/table.h"
 
 #include <string.h>
@@ -99,12 +98,8 @@ static void choose(struct shown *shown, const struct sharing *sharing, const str
         shown->rows.count = options->limit;
 }
 
-static int sharing_json(const struct sharing *sharing, const struct shown *shown, const struct view_options *options,
-                        FILE *out, struct error *err)
+static void put_sharing(struct json *json, const struct sharing *sharing, const struct shown *shown)
 {
-    struct json *json = json_new(out);
-    json_object(json, NULL);
-    report_json_head(json, sharing->accesses->flow, options);
     for (unsigned i = 0; i < GRAINS; i++)
         put_grain(json, sharing_grain_name(i), &sharing->grains[i]);
     json_number(json, "matching", shown->matching);
@@ -112,7 +107,6 @@ static int sharing_json(const struct sharing *sharing, const struct shown *shown
     array_each (&shown->rows, const struct sharing_row *const, row)
         put_row(json, sharing, *row);
     json_end(json);
-    return json_finish(json, err);
 }
 
 /* The writers' names, most accesses first: "one (101), two (102) and 3 more". */
@@ -235,23 +229,15 @@ static void sharing_text(const struct sharing *sharing, const struct shown *show
     put_objects(sharing, shown, options, out);
 }
 
-int view_sharing(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err)
+void sharing_show(const struct accesses *accesses, const struct view_options *options, struct json *json, FILE *out)
 {
-    struct accesses *accesses = accesses_load(flow, err);
-    if (!accesses)
-        return -1;
     struct sharing *sharing = sharing_make(accesses);
     struct shown shown = {0};
-    int failed = 0;
     choose(&shown, sharing, options);
-    if (options->json) {
-        failed = sharing_json(sharing, &shown, options, out, err);
-    } else {
+    if (json)
+        put_sharing(json, sharing, &shown);
+    else
         sharing_text(sharing, &shown, options, out);
-        failed = report_flush(out, err);
-    }
     array_free(&shown.rows);
     sharing_free(sharing);
-    accesses_free(accesses);
-    return failed;
 }

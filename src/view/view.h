@@ -54,10 +54,14 @@ int view_rows(const struct flow *flow, enum view_table table, const struct view_
 /* What is wrong, worst first: patterns with evidence and advice. */
 int view_patterns(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
 
-/* Private and shared data; latencies and contention; how evenly threads bear remote accesses (docs/latency.md). */
-int view_sharing(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
-int view_latency(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
-int view_balance(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
+/* Private and shared data; latencies and contention; how evenly threads bear remote accesses (docs/latency.md). For several
+ * of them accesses are read once. JSON has the fields of one as they are, those of several each under its name. */
+enum view_problem { VIEW_SHARING = 1, VIEW_LATENCY = 2, VIEW_BALANCE = 4 };
+int view_problems(const struct flow *flow, unsigned which, const struct view_options *options, FILE *out,
+                  struct error *err);
+
+/* "sharing", "latency,balance" and so on; 0 when one of them is none of these. */
+unsigned view_problems_named(const char *names);
 
 /* Pages by thread and time (docs/pages.md). Sorts by its own keys. */
 int view_pages(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);

@@ -29,6 +29,7 @@ enum event_kind {
     EVENT_POOL_ALLOC, /* such a function gave an object: `alloc`, with the pool it is from */
     EVENT_PAGE,       /* a page was used during an interval, by one thread where that is known (else tid is 0) */
     EVENT_FRAME,      /* a page was seen to lie in a frame of physical memory */
+    EVENT_BARRIER,    /* a thread has waited at a barrier */
     EVENT_KINDS
 };
 
@@ -225,6 +226,10 @@ struct event_frame {
     uint64_t page, physical;
 };
 
+struct event_barrier {
+    uint64_t waited; /* ns, up to the event's time */
+};
+
 struct event_loss {
     uint8_t cause;
     uint64_t count; /* 0: something was lost just now; how much is told later */
@@ -250,6 +255,7 @@ struct event {
         struct event_loss loss;
         struct event_page page;
         struct event_frame frame;
+        struct event_barrier barrier;
     };
 };
 

@@ -33,6 +33,7 @@ enum wire_type {
     WIRE_WAITED,
     WIRE_POOL,
     WIRE_POOL_ALLOC,
+    WIRE_BARRIER,
     WIRE_TYPES
 };
 
@@ -128,6 +129,12 @@ struct wire_waited { /* value: pid of a child that ended */
     struct wire_head head;
     uint64_t time;
     uint64_t status; /* as wait() gives it */
+};
+
+struct wire_barrier { /* value: 0 */
+    struct wire_head head;
+    uint64_t time;  /* when the thread went on */
+    uint64_t since; /* when it came */
 };
 
 #endif

@@ -314,6 +314,46 @@ static void imbalance_verdicts(void **state)
     assert_false(is_unbalanced(4));
 }
 
+/* Three workers meet four times, every 100 us. Worker 1 comes last to the first two, worker 2 to the others. */
+static void barrier_waits(void **state)
+{
+    enum { STEPS = 4, STEP = 100000, EARLY = 75000 };
+    struct error err = {0};
+    (void)state;
+    struct feeding f = machine_begin(3);
+    uint64_t start = f.time;
+    for (uint32_t step = 0; step < STEPS; step++) {
+        for (uint32_t i = 0; i < 96; i++) { /* samples are spread evenly: only the barriers tell who waits */
+            f.time = start + step * STEP + i * 1000;
+            sample(&f, 1 + i % 3, HEAP + 4096 * i, 1, SAMPLE_READ);
+        }
+        for (uint32_t worker = 1; worker <= 3; worker++)
+            feed(&f, (struct event){.kind = EVENT_BARRIER,
+                                    .time = f.time = start + (step + 1) * STEP,
+                                    .tid = PID + worker,
+                                    .barrier.waited = worker == 1 + step / 2 ? 0 : EARLY});
+    }
+    feeding_build(&f);
+    struct accesses *accesses = accesses_load(f.flow, &err);
+    struct balance *balance = balance_make(accesses, 0);
+    assert_true(balance->barriers);
+    assert_int_equal(balance->threads.count, 3);
+    static const double waited[] = {2 * EARLY, 2 * EARLY, 4 * EARLY};
+    for (unsigned i = 0; i < 3; i++) {
+        const struct balance_thread *row = &balance->threads.items[i];
+        assert_true(row->at_barrier && row->sleeps);
+        assert_true(fabs(row->waited_s * 1e9 - waited[i]) < 1);
+    }
+    /* Two of three always wait for 75 of 100. */
+    assert_true(fabs(balance->wait.share - 0.75) < 0.01);
+    assert_int_equal(balance->phases.count, 2);
+    assert_int_equal(flow_thread(f.flow, balance->phases.items[0].wait.last)->tid, PID + 1);
+    assert_int_equal(flow_thread(f.flow, balance->phases.items[1].wait.last)->tid, PID + 2);
+    balance_free(balance);
+    accesses_free(accesses);
+    feeding_free(&f);
+}
+
 static void buckets(void **state)
 {
     (void)state;
@@ -370,7 +410,7 @@ int main(void)
         cmocka_unit_test(table_of_balance),   cmocka_unit_test(words_of_balance),
         cmocka_unit_test(recycled_memory),    cmocka_unit_test(contention_verdicts),
         cmocka_unit_test(imbalance_verdicts), cmocka_unit_test(buckets),
-        cmocka_unit_test(calibrations),
+        cmocka_unit_test(calibrations),       cmocka_unit_test(barrier_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

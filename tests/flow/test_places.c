@@ -204,12 +204,45 @@ static void a_late_word_of_a_map_moves_no_page(void **state)
     feeding_free(&f);
 }
 
+/* A thread's accesses to one block, one after the other, while parts of it become something else. */
+static void a_block_is_found_again_as_it_is_then(void **state)
+{
+    enum { BLOCK = 0x300000, SIZE = 0x40000 };
+    (void)state;
+    struct feeding f = begin();
+    feed_module(&f, 0x1000, 0x2000, "/no/such/library.so");
+    feed_alloc(&f, BLOCK, SIZE, 1);
+    uint32_t first = feed_read(&f, BLOCK), again = feed_read(&f, BLOCK + 0x20000);
+    feed_thread(&f, 101, "on the heap", BLOCK + 0x20000, BLOCK + 0x30000);
+    uint32_t beside = feed_read(&f, BLOCK), on_stack = feed_read(&f, BLOCK + 0x20000);
+    feed(&f, (struct event){.kind = EVENT_THREAD_EXIT, .tid = 101});
+    uint32_t after = feed_read(&f, BLOCK + 0x20000);
+    feed_locals(&f, BLOCK + 0x1000, 0x100, 0x1000);
+    uint32_t around = feed_read(&f, BLOCK), local = feed_read(&f, BLOCK + 0x1010);
+    feed_free(&f, BLOCK);
+    feed_alloc(&f, BLOCK, 0x100, 1);
+    uint32_t small = feed_read(&f, BLOCK), gone = feed_read(&f, BLOCK + 0x10000);
+    flow_finish(f.flow);
+    const struct flow_object *block = object_of(&f, first);
+    assert_int_equal(block->size, SIZE);
+    assert_ptr_equal(object_of(&f, again), block);
+    assert_ptr_equal(object_of(&f, beside), block);
+    assert_int_equal(object_of(&f, on_stack)->kind, OBJECT_STACK);
+    assert_ptr_equal(object_of(&f, after), block);
+    assert_ptr_equal(object_of(&f, around), block);
+    assert_int_equal(object_of(&f, local)->kind, OBJECT_SECTION);
+    assert_int_equal(object_of(&f, small)->size, 0x100);
+    assert_null(object_of(&f, gone));
+    feeding_free(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_runs_on_what_the_program_made), cmocka_unit_test(each_thread_has_its_own_block),
         cmocka_unit_test(the_kernel_may_lie_between_segments),    cmocka_unit_test(what_nobody_asked_for_fills_gaps),
         cmocka_unit_test(parts_of_files_are_told_apart),          cmocka_unit_test(a_late_word_of_a_map_moves_no_page),
+        cmocka_unit_test(a_block_is_found_again_as_it_is_then),
     };
     return cmocka_run_group_tests_name("places", tests, NULL, NULL);
 }

@@ -226,7 +226,7 @@ def rows():
 @check("bad input: files that are none, wrong usage")
 def bad_input():
     with nlens.Folder() as folder:
-        good = twin(folder, "far_initialised", "good", "--stop-after", "30ms")
+        good = twin(folder, "far_initialised", "good", "--stop-after", "1ns")
         junk, short = os.path.join(folder, "junk"), os.path.join(folder, "short.data")
         with open(junk, "wb") as stream:
             stream.write(b"\x1b[2Jnot a trace" * 100)

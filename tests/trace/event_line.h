@@ -83,6 +83,9 @@ static inline void event_line(const struct event *event, char *line, size_t size
     case EVENT_FRAME:
         LINE("%llx %llx", NUMBER(event->frame.page), NUMBER(event->frame.physical));
         break;
+    case EVENT_BARRIER:
+        LINE("%llu", NUMBER(event->barrier.waited));
+        break;
     case EVENT_LOSS:
         LINE("%u %llu", event->loss.cause, NUMBER(event->loss.count));
         break;

@@ -120,6 +120,9 @@ static inline struct event wild_event(struct wild *wild, unsigned kind)
     case EVENT_FRAME:
         event.frame = (struct event_frame){wild_value(wild), wild_value(wild)};
         break;
+    case EVENT_BARRIER:
+        event.barrier.waited = wild_value(wild);
+        break;
     case EVENT_LOSS:
         event.loss = (struct event_loss){(uint8_t)(wild_value(wild) % LOSS_CAUSES), wild_value(wild)};
         break;
