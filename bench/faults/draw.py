@@ -39,7 +39,7 @@ def plot(left, top, title, x_label, y_label, places, series, least, most, goal=N
                       text(left + 22 + 110 * number, top + 16, name, "start", 11)]
     if goal:
         parts += ['<line x1="%g" y1="%g" x2="%g" y2="%g" stroke="#c33" stroke-dasharray="5 4"/>' % (
-            left, y_of(goal), left + WIDTH, y_of(goal)), text(left + WIDTH - 4, y_of(goal) - 4, "goal %.2f" % goal, "end", 11)]
+            left, y_of(goal), left + WIDTH, y_of(goal)), text(left + WIDTH + 3, y_of(goal) + 4, "goal", "start", 11)]
     return parts + [text(at[place], top + HEIGHT + 18, place, size=11) for place in places]
 
 
