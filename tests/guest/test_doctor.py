@@ -57,7 +57,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path = guest_build.scratch(SCRIPT, folder)
         out = pathlib.Path(folder) / "out"
-        done = subprocess.run([RUN, "--get", out, "--put", f"{build}/src/cli/numalens:src/cli/numalens",
+        done = subprocess.run([RUN, "--count", "0", "--get", out, "--put", f"{build}/src/cli/numalens:src/cli/numalens",
                                "--put", f"{build}/src/agent/libnumalens-agent.so:src/agent/libnumalens-agent.so",
                                "--put", f"{path}:script", "--", "sh", "script", "/root/src/cli/numalens"],
                               text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
