@@ -129,6 +129,16 @@ check("the partition for p is the last that is not above it", () => {
   assert.equal(m.partitionAt(cartography, 0.2), 1);
   assert.equal(m.partitionAt(cartography, 1), cartography.partitions.length - 1);
 });
+check("every partition can be chosen, also those that become best at the same p", () => {
+  const head = (p) => ({ p, gain: p, loss: p, first_block: 0, blocks: 1 });
+  const bytes = container({}, { "v.c.block.node": ["u32", [0]], "v.c.block.first": ["u16", [0]], "v.c.block.last": ["u16", [0]] });
+  const map = new m.MemoryMap(m.parseContainer(buffer(bytes)), { space: "virtual", start_s: 0, end_s: 1, slices: 1, page_bytes: 4096, prefix: "v",
+    aggregations: [{ view: "cartography", prefix: "v.c", partitions: [head(0), head(0), head(0.5), head(0.5), head(1)] }] });
+  const { partitions } = map.cartography;
+  assert.deepEqual(partitions.map(({ p }) => m.partitionAt(map.cartography, p)), [0, 1, 2, 3, 4]);
+  assert.equal(partitions[0].p, 0);
+  assert.equal(partitions[4].p, 1);
+});
 check("a selection of time counts only what happened in it", () => {
   const run = load(matmul());
   const state = { ...m.decodeState(""), time: [0, 0.4] };

@@ -133,6 +133,12 @@ function readTree(container: Container, prefix: string): Tree {
   };
 }
 
+/* p is how a partition is chosen: those that become best at nearly the same p are set a hair apart. */
+function apart(partitions: PartitionHead[]): PartitionHead[] {
+  let last = -1;
+  return partitions.map((partition) => ({ ...partition, p: (last = Math.max(partition.p, last + 1e-7)) }));
+}
+
 function readAggregation(container: Container, head: AggregationHead | undefined, tree: Tree | null): Aggregation | null {
   if (!head || head.partitions.length === 0) return null;
   const node = container.column(`${head.prefix}.block.node`) as Uint32Array | null;
@@ -144,7 +150,7 @@ function readAggregation(container: Container, head: AggregationHead | undefined
   /* Partitions too large for the page have no blocks in it; the first is every cell, which is there as such. */
   return {
     search: head,
-    partitions: head.partitions.filter((partition, i) => i === 0 || !partition.left_out), node, first, last,
+    partitions: apart(head.partitions.filter((partition, i) => i === 0 || !partition.left_out)), node, first, last,
     tree: tree ?? readTree(container, `${head.prefix}.node`),
     lanes: leaf && thread ? { leaf, thread } : null,
   };
