@@ -11,22 +11,25 @@ from guest_build import quote
 
 # A signal is dear in the guest, and so is everything else: leave to spend more, and no rest because of it.
 OFTEN = ["--interval=400ms", "--frequency=1000", "--budget=100", "--keep-going"]
-# name, mode, rounds (and pages) of the program, options of migrate
+# Programs go on until their pages have gone where they should, at most for WAIT seconds; what should stay is watched for
+# STAY seconds, twenty intervals, however quick the machine is.
+WAIT, STAY = 40, 8
+# name, mode, rounds (and pages) of the program, options of migrate, seconds to go on
 RUNS = [
-    ("far", "far", ["20000", "16"], ["-o", "far.data"]),
-    ("follow", "follow", ["10000"], ["--policy=neighbours:16"]),
-    ("fight", "fight", ["400000"], []),
-    ("shared", "shared", ["5000", "32"], ["--policy=interleave-shared"]),
-    ("neighbours", "far", ["600", "1024"], ["--policy=neighbours:64"]),
-    ("latency", "far", ["10000"], ["--policy=latency"]),
-    ("dry", "far", ["120000", "16"], ["--dry-run"]),
-    ("bound", "bound", ["15000"], []),
-    ("twins", "twins", ["15000"], []),
-    ("huge", "huge", ["1000"], []),
-    ("full", "full", ["60", "16384"], ["--policy=neighbours:512"]),
-    ("dies", "dies", ["30000"], []),
-    ("execs", "execs", ["10000", "16"], []),
-    ("stops", "stops", ["15000", "16"], []),
+    ("far", "far", ["20000", "16"], ["-o", "far.data"], WAIT),
+    ("follow", "follow", ["10000"], ["--policy=neighbours:16"], WAIT),
+    ("fight", "fight", ["400000"], [], 0),
+    ("shared", "shared", ["5000", "32"], ["--policy=interleave-shared"], WAIT),
+    ("neighbours", "far", ["600", "1024"], ["--policy=neighbours:64"], WAIT),
+    ("latency", "far", ["10000"], ["--policy=latency"], 0),
+    ("dry", "far", ["1000", "16"], ["--dry-run"], STAY),
+    ("bound", "bound", ["1000"], [], STAY),
+    ("twins", "twins", ["1000"], [], STAY),
+    ("huge", "huge", ["1000"], [], WAIT),
+    ("full", "full", ["2", "16384"], ["--policy=neighbours:512"], STAY),
+    ("dies", "dies", ["30000"], [], 0),
+    ("execs", "execs", ["10000", "16"], [], WAIT),
+    ("stops", "stops", ["15000", "16"], [], WAIT),
 ]
 
 
@@ -40,10 +43,10 @@ def script(build):
 
     run("balanced", numalens, "migrate", "--interval=100ms", "--", program, "far", "100")
     lines.append("echo 0 >/proc/sys/kernel/numa_balancing")
-    for name, mode, arguments, options in RUNS:
+    for name, mode, arguments, options, seconds in RUNS:
         lines.append("unset LINGER")
         run(f"{name}.plain", program, mode, *arguments)
-        lines.append("unset LINGER" if name in ("dry", "latency") else "export LINGER=1")
+        lines.append(f"export LINGER={seconds}")
         run(name, numalens, "migrate", *OFTEN, *options, f"--json=/root/out/{name}.json", "--", program, mode, *arguments)
         lines.append("cut -d' ' -f1 /proc/uptime >>/root/out/uptime")
     run("far.report", numalens, "report", "--json", "far.data")
@@ -122,10 +125,11 @@ def judge_following(tap, results):
     far = Judge(tap, results, "far")
     far.lies("pages made on node 0 end on node 3", 3, 0.95)
     if tap.check("far: there were intervals", len(far.intervals) >= 4, far.told["intervals"]):
-        # The program's own questions about its pages, on a stack that lies elsewhere, are samples too.
+        # The array is all remote at first; but the program's beginning, and its questions about its pages, are sampled too, and
+        # on a busy machine take as long as they like. Most accesses are the array's.
         first = max(ratio([i]) for i in far.intervals[:3])
         last = min(ratio(far.intervals[i:i + 3]) for i in range(1, len(far.intervals) - 2))
-        far.check("remote accesses fall from nearly all to under 5%", first > 0.7 and last < 0.05,
+        far.check("remote accesses fall from most to under 5%", first > 0.5 and last < 0.05,
                   f"first {first}, last {last}")
         tap.note(f"far: {len(far.intervals)} intervals, remote {first:.3f} at first, {last:.3f} in the best three")
     report = json.loads(results.text("far.report.out") or "{}")

@@ -12,7 +12,7 @@
  *     stops        as far; stops itself half-way, until a child wakes it
  *     as UID COMMAND...   runs COMMAND as that user
  * With LINGER in the environment it goes on reading, once its sum is known, until the pages have gone where they should, at
- * most for 40 seconds. With READY it makes that file when the array is filled; with UNTIL it goes on writing
+ * most for so many seconds; where they should stay, for just as long. With READY it makes that file when the array is filled; with UNTIL it goes on writing
  * until that file is there.
  * Prints a sum that depends on nothing but its arguments, then on which nodes the pages are. */
 #include <errno.h>
@@ -110,17 +110,21 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Reads on until all pages are on that node (-1: no node has more than half of them), and a moment longer. */
+enum { SPREAD = -1, STAY = -2 };
+
+/* Reads on until all pages are on that node (SPREAD: no node has more than half of them), and a moment longer. */
 static void linger(int node)
 {
-    double start = seconds(), done = 0;
-    while (getenv("LINGER") && seconds() - start < 40 && (done == 0 || seconds() - done < 2)) {
+    double start = seconds(), done = 0, most = getenv("LINGER") ? atof(getenv("LINGER")) : 0;
+    while (seconds() - start < most && (done == 0 || seconds() - done < 2)) {
         unsigned count[NODES + 1] = {0};
-        volatile long sum = read_only(0, 2000);
+        volatile long sum = read_only(0, 1 + 128000 / (long)pages);
         (void)sum;
+        if (node == STAY)
+            continue;
         count_pages(count);
         bool there = node >= 0 ? count[node] == pages : true;
-        for (int i = 0; i < NODES && node < 0; i++)
+        for (int i = 0; i < NODES && node == SPREAD; i++)
             there &= count[i] <= pages / 2;
         if (there && done == 0)
             done = seconds();
@@ -162,7 +166,7 @@ static void *look(void *argument)
     struct worker *worker = argument;
     go_to(worker->node);
     worker->total = read_only(0, rounds);
-    linger(-1);
+    linger(SPREAD);
     return NULL;
 }
 
@@ -278,6 +282,7 @@ int main(int argc, char **argv)
         pid_t child = twin(&end);
         go_to(3);
         total = use(0, rounds);
+        linger(STAY);
         tell();
         close(end);
         waitpid(child, NULL, 0);
@@ -302,7 +307,9 @@ int main(int argc, char **argv)
             raise(SIGKILL);
         }
         total += use(rounds / 2, rounds);
-        if (strcmp(how, "bound") != 0 && strcmp(how, "full") != 0)
+        if (strcmp(how, "bound") == 0 || strcmp(how, "full") == 0)
+            linger(STAY);
+        else
             linger(strcmp(how, "follow") == 0 ? 1 : 3);
     }
     while (getenv("UNTIL") && access(getenv("UNTIL"), F_OK) != 0)
