@@ -29,8 +29,8 @@ def script(build):
         lines.append(f"echo $? >/root/out/{name}.status")
 
     # The first recording after the boot calibrates and hardly samples: it is not one of those that are judged.
-    run("first", numalens, "record", "-q", *OFTEN, "-o", "first.data", "--", build / "examples/patterns/problems", "none",
-        "--pin", "--threads=4", "--rounds=1000")
+    run("first", numalens, "record", "-q", *OFTEN, "--threads=5", "-o", "first.data", "--", build / "examples/patterns/problems",
+        "none", "--pin", "--threads=4", "--rounds=500000")
     for mode, (_, rounds, workers) in MODES.items():
         for number in range(RUNS):
             run(f"{mode}{number}", numalens, "record", "-q", *OFTEN, f"--threads={workers + 1}", "-o", "numalens.data", "--",
