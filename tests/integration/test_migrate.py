@@ -141,6 +141,13 @@ def _():
         assert ended.status == 127, ended
 
 
+def program_of(pid):
+    try:
+        return os.path.basename(os.readlink("/proc/%s/exe" % pid))
+    except FileNotFoundError:  # gone meanwhile
+        return ""
+
+
 @check("when numalens is killed the program goes on")
 def _():
     with nlens.Folder() as folder:
@@ -153,9 +160,7 @@ def _():
         child, end = 0, time.monotonic() + nlens.PATIENCE
         while time.monotonic() < end and not child:
             with open(children) as stream:
-                for pid in stream.read().split():
-                    if os.path.basename(os.readlink("/proc/%s/exe" % pid)) == "handover":
-                        child = int(pid)
+                child = next((int(pid) for pid in stream.read().split() if program_of(pid) == "handover"), 0)
         assert child, "the program did not start"
         tool.kill()
         tool.communicate()
