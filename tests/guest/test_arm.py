@@ -8,8 +8,8 @@ import guest_case
 import guest_machine
 
 ARM = guest_machine.Kind("arm64")
-# Hints come by and by: that run must take some seconds.
-SIZES = {"numa-hint": 280, "uffd-wp": 160}
+# Hints come by and by, and protecting pages anew has a budget: both must take some seconds.
+SIZES = {"numa-hint": 448, "uffd-wp": 320}
 PAGE = 4096
 SCRIPT = """
 cd /tmp; out=/root/out
@@ -63,15 +63,15 @@ def judge_pages(tap, results, mechanism):
     master = told["pages"][0]["pid"]
     # None: a page whose writer had ended before its interval was told.
     writers = {user["tid"] for row in found.get("res", []) for user in row["threads"] if user["writes"]} - {None}
-    # Both workers write the same pages at the same time; write protection tells of the one that was first.
-    tap.check(f"{mechanism}: the master and the workers write the result",
-              master in writers and len(writers) in ((3,) if mechanism == "numa-hint" else (2, 3)), writers)
+    # Both workers use the same pages at the same time: a fault tells of the one that was first after the page was armed,
+    # and hints are armed by a thread, which then often is the first.
+    tap.check(f"{mechanism}: the master and the workers write the result", master in writers and len(writers) in (2, 3), writers)
     homes = {row["node"] for rows in found.values() for row in rows} - {None}
     tap.check(f"{mechanism}: homes of pages are known", homes <= {0, 1, 2} and homes, homes)
     # Of the matrices that workers only read, faults of NUMA hinting show the readers as well; others the writers only.
     readers = {user["tid"] for row in found.get("b", []) for user in row["threads"] if user["reads"]} - {master}
     if mechanism == "numa-hint":
-        tap.check("numa-hint: both workers read the middle matrix", len(readers) == 2, readers)
+        tap.check("numa-hint: the workers read the middle matrix", len(readers) in (1, 2), readers)
         lasting = {name: sum(row["last_s"] - row["first_s"] for row in rows) / len(rows) for name, rows in found.items()}
         both = {name: sum(row["intervals"] for row in rows) for name, rows in found.items()}
         tap.check("numa-hint: the middle matrix is in use in more intervals than the first", both["b"] > both["a"],

@@ -74,13 +74,15 @@ check("the slider has steps to go through, in both maps", () => {
   assert.ok(map.cartography.partitions.length >= 3);
   assert.ok(map.gantt.partitions.length >= 3);
 });
-check("two phases are found: the master's, then the workers'", () => {
+check("phases are found: the master's, then the workers'", () => {
   /* Samples may miss the master, who is done after a few milliseconds: then page faults tell, where they are recorded. */
   const told = execFileSync(numalens, ["report", samples.data], { encoding: "utf8" });
   for (const { run } of told.includes("Page faults could not be recorded") ? [faults] : [samples, faults]) {
     const names = run.phases.map((phase) => `${phase.name} until ${phase.end_s}`).join("; ");
-    assert.ok(run.phases.length >= 2 && /^main /.test(run.phases[0].name) && /2 threads/.test(run.phases[1].name), names);
-    assert.ok(run.phases[0].end_s < run.duration * 0.2, names);
+    /* Either may have parts: the master goes through one matrix after the other. */
+    const whose = run.phases.map((phase) => (/^main /.test(phase.name) ? "m" : /2 threads/.test(phase.name) ? "w" : "?")).join("");
+    assert.match(whose, /^m+w+$/, names);
+    assert.ok(run.phases[whose.indexOf("w") - 1].end_s < run.duration * 0.2, names);
   }
 });
 check("the master fills the matrices before the workers begin (Figures 4 and 6)", () => {
