@@ -86,9 +86,9 @@ def judge_mode(tap, results, mode, placements):
 
 
 def judge_verdicts(tap, own, shared, *_):
-    # cluster and mem0-cpu0 are the same for this program; mem0-cpu1 alone has all of it far.
+    # cluster and mem0-cpu0 are the same for this program, so either may be ahead by a hair; mem0-cpu1 alone has all of it far.
     tap.check("own: the best placements are named by run time, and the worst",
-              own.get("by") == "plain time" and own["differ"] and sorted(own["best"]) == ["cluster", "mem0-cpu0"]
+              own.get("by") == "plain time" and own["differ"] and own["best"] and set(own["best"]) <= {"cluster", "mem0-cpu0"}
               and "worst is mem0-cpu1" in own["text"], own)
     tap.check("own: that data lies elsewhere than its threads explains it",
               own.get("problem") == "distance" and "100% of the accesses are remote under mem0-cpu1" in own["why"], own)

@@ -14,7 +14,7 @@ OFTEN = ["--", "--frequency=1000", "--burst=2", "--budget=90", "--"]
 LU_SIZE, LU_THREADS, DOUBLE = 256, 4, 8
 PROGRAMS = {
     "streamcluster": ["examples/case_streamcluster", "--rounds=4", "--points=768"],
-    "blackscholes": ["examples/case_blackscholes", "--options=16384", "--rounds=8", "--threads=4"],
+    "blackscholes": ["examples/case_blackscholes", "--options=16384", "--rounds=24", "--threads=4"],
     "lu": ["examples/nas_lu", f"--size={LU_SIZE}", "--iterations=5", f"--threads={LU_THREADS}"],
     "freqmine": ["examples/case_freqmine", "--transactions=3000", "--rounds=10", "--threads=4"],
 }
