@@ -77,9 +77,11 @@ static int export_to(struct trace_reader *reader, const struct arguments *argume
         return -1;
     int failed = moca_export(reader, arguments->csv, 0, out, result, err);
     if (fclose(out) != 0 && failed == 0)
-        failed = error_set(err, -errno, "%s: %s", arguments->output.path, strerror(errno));
-    if (failed < 0)
+        failed = error_set(err, -errno, "cannot write: %s", strerror(errno));
+    if (failed < 0) {
         trace_file_remove(arguments->output.path);
+        error_prefix(err, "%s", arguments->output.path);
+    }
     return failed;
 }
 

@@ -264,6 +264,13 @@ static bool outside(const struct capture_options *options)
     return options->system || options->pid;
 }
 
+/* Two options that do not go together. */
+static void refuse(struct sampling_options *sampling, const char *option, const char *other, const char *why)
+{
+    if (!*sampling->complaint)
+        snprintf(sampling->complaint, sizeof sampling->complaint, "%s %s: %s", option, other, why);
+}
+
 /* What goes with -a and -p, and what does not. */
 static void check_system(struct wishes *wishes)
 {
@@ -277,17 +284,17 @@ static void check_system(struct wishes *wishes)
     if (options->command && !*options->command)
         options->command = NULL;
     if (options->pid && (options->system || options->command))
-        option_complain(sampling, "-p", options->system ? "with -a" : "with a program",
-                        "it is for one process that runs already");
+        refuse(sampling, "-p", options->system ? "with -a" : "with a program",
+               "it is for one process that runs already");
     if (options->samples == SAMPLES_SOFT || options->samples == SAMPLES_NONE)
-        option_complain(sampling, which, "with this --source",
-                        "the agent must be in a program from its start; there are pebs, ibs, spe, faults");
+        refuse(sampling, which, "with this --source",
+               "the agent must be in a program from its start; there are pebs, ibs, spe, faults");
     if (wishes->of_faults || (options->faults && options->samples != SAMPLES_FAULTS))
-        option_complain(sampling, which, "with options for faults", "pages do not fault again then");
+        refuse(sampling, which, "with options for faults", "pages do not fault again then");
     if (sampling->spec)
-        option_complain(sampling, which, "with --topology", "a pretended machine runs one program");
+        refuse(sampling, which, "with --topology", "a pretended machine runs one program");
     if (wishes->custom.count || options->start_threads || options->start_ns || wishes->placement)
-        option_complain(sampling, which, "with options for one program", "programs run without the agent then");
+        refuse(sampling, which, "with options for one program", "programs run without the agent then");
 }
 
 /* Fills `placement` for this machine, or deals on the pretended one. */

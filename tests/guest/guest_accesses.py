@@ -6,6 +6,7 @@ import math
 
 Access = collections.namedtuple("Access", "tid kind object address offset source home")
 PAGE = 4096
+SOURCES = {"cluster": 0, "mem0-cpu0": 0, "mem0-cpu1": 1}  # placements on one node of CPUs, with memory on node 0
 SURE = 4  # standard deviations: one check in 16,000 fails by chance
 
 
@@ -32,6 +33,12 @@ def are_known(accesses):
 def elsewhere(accesses, source, home):
     """Those that do not go from that node (or None: any) to that one."""
     return [access for access in accesses if access.home != home or (source is not None and access.source != source)]
+
+
+def judge_bound(tap, title, accesses, placement):
+    source = SOURCES[placement]
+    wrong = elsewhere(accesses, source, 0)
+    tap.check(title + f"every access goes from node {source} to node 0", accesses and not wrong, *wrong[:5])
 
 
 def remote_share(accesses):

@@ -53,12 +53,8 @@ def judge_places(tap, results, mode, placement):
     accesses = guest_accesses.heap(accesses)
     share, deviation = guest_accesses.remote_share(accesses)
     title = f"{mode}: {placement}: "
-    if placement in ("cluster", "mem0-cpu0"):
-        wrong = guest_accesses.elsewhere(accesses, 0, 0)
-        tap.check(title + "every access goes from node 0 to node 0", accesses and not wrong, *wrong[:5])
-    elif placement == "mem0-cpu1":
-        wrong = guest_accesses.elsewhere(accesses, 1, 0)
-        tap.check(title + "every access goes from node 1 to node 0", accesses and not wrong, *wrong[:5])
+    if placement in guest_accesses.SOURCES:
+        guest_accesses.judge_bound(tap, title, accesses, placement)
     elif placement == "distributed":
         wrong = [access for access in accesses if access.home != (access.source if mode == "near" else 0)]
         tap.check(title + "threads on all nodes; every access goes to where its data was touched",

@@ -82,12 +82,8 @@ def judge_placement(tap, name, placement, accesses):
     heap = guest_accesses.heap(accesses)
     share, deviation = guest_accesses.remote_share(of_main(heap))
     title = f"{name}: {placement}: "
-    if placement in ("cluster", "mem0-cpu0"):
-        wrong = guest_accesses.elsewhere(heap, 0, 0)
-        tap.check(title + "every access goes from node 0 to node 0", heap and not wrong, *wrong[:5])
-    elif placement == "mem0-cpu1":
-        wrong = guest_accesses.elsewhere(heap, 1, 0)
-        tap.check(title + "every access goes from node 1 to node 0", heap and not wrong, *wrong[:5])
+    if placement in guest_accesses.SOURCES:
+        guest_accesses.judge_bound(tap, title, heap, placement)
     elif placement == "distributed":
         wrong = wrong_of_distributed(name, heap)
         tap.check(title + "every access goes from where its thread was dealt to where its data was touched", heap and not wrong,
