@@ -83,6 +83,8 @@ void live_record_die(struct flow *flow, struct process *process, uint32_t index,
         return;
     if (record->trail != FLOW_NONE && !(record->flags & RECORD_INHERITED))
         uncount(flow, record, time);
+    if (flow->graves.count && !(record->flags & RECORD_LEFTOVER))
+        live_pages_bury(flow, process, index);
     record->flags |= RECORD_DEAD;
     if (record->tally != FLOW_NONE) {
         pool_at(&flow->tallies, record->tally)->died = time;

@@ -155,6 +155,11 @@ struct waiting_page { /* whose interval is not over yet */
     uint16_t cpu;
 };
 
+struct grave { /* of a waiting page without an object: the one that died there meanwhile and had most of it */
+    uint64_t page, size, bytes;
+    uint32_t process, record; /* or FLOW_NONE */
+};
+
 struct page_order {
     uint64_t time;
     uint32_t ordinal;
@@ -231,6 +236,8 @@ struct flow {
     uint64_t pages, pages_no_thread;
     uint64_t pages_due; /* when the first of waiting_pages is over */
     array_of(struct waiting_page) waiting_pages;
+    array_of(struct grave) graves;
+    struct map64 grave_of; /* process and page, to a grave's number */
     array_of(struct page_order) page_order;
     pool_of(struct waiting) waiting;
     uint32_t free_waiting;
@@ -344,6 +351,7 @@ void live_page_add(struct flow *flow, struct process *process, const struct even
 void live_pages_pass(struct flow *flow, uint64_t time); /* intervals that are over by then count */
 void live_pages_end_process(struct flow *flow, const struct process *process);
 void live_pages_finish(struct flow *flow);
+void live_pages_bury(struct flow *flow, const struct process *process, uint32_t record); /* it dies */
 void live_page_frame(struct flow *flow, struct process *process, const struct event_frame *frame);
 
 /* whether what happens in this process counts */

@@ -158,6 +158,34 @@ static void what_comes_and_goes_within_an_interval_counts(void **state)
     close_all(&opened);
 }
 
+/* Two objects live and die one after the other where a page is used: it is the one's that had most of it. Both have
+ * what lies below and beside. */
+static void what_lives_within_an_interval_counts(void **state)
+{
+    (void)state;
+    begin();
+    start_program();
+    put((struct event){.time = 2,
+                       .kind = EVENT_MAP,
+                       .map = {.addr = 0x500000, .size = 64 * PAGE, .map_kind = MAP_KIND_ANONYMOUS, .path = ""}});
+    for (uint64_t page = 0; page < 6; page++)
+        put_page(PID, 1, 0x500000 + page * PAGE, 0, 1);
+    put((struct event){.time = INTERVAL + 10, .kind = EVENT_ALLOC, .alloc = {.addr = 0x501100, .size = PAGE / 4}});
+    put((struct event){.time = INTERVAL + 20, .kind = EVENT_FREE, .free = {.addr = 0x501100}});
+    put((struct event){.time = INTERVAL + 30, .kind = EVENT_ALLOC, .alloc = {.addr = 0x501010, .size = 3 * PAGE}});
+    put((struct event){.time = INTERVAL + 40, .kind = EVENT_FREE, .free = {.addr = 0x501010}});
+    put((struct event){.time = 9 * INTERVAL, .kind = EVENT_PROCESS_EXIT});
+    struct opened opened = end();
+    assert_int_equal(flow_attributed(opened.flow), 6);
+    assert_int_equal(object_at(opened.flow, 0x500000)->totals.samples, 2);
+    uint64_t samples = 0;
+    for (uint32_t i = 0; i < flow_sampled_object_count(opened.flow); i++)
+        if (flow_object(opened.flow, i)->addr == 0x501010)
+            samples += flow_object(opened.flow, i)->totals.samples;
+    assert_int_equal(samples, 4);
+    close_all(&opened);
+}
+
 struct seen {
     const struct flow *flow;
     uint32_t count, without_thread, cpu66;
@@ -225,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_access_for_reads_and_one_for_writes),
         cmocka_unit_test(what_comes_and_goes_within_an_interval_counts),
+        cmocka_unit_test(what_lives_within_an_interval_counts),
         cmocka_unit_test(unknown_threads_are_not_made_up),
         cmocka_unit_test(samples_are_not_mixed_with_pages),
     };
