@@ -3,8 +3,10 @@
 #include "base/mem.h"
 
 #include <limits.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 char *self_find(const char *path)
@@ -19,4 +21,11 @@ char *self_find(const char *path)
     char *resolved = realpath(whole, NULL);
     free(whole);
     return resolved;
+}
+
+bool self_may(int capability)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {0};
+    return syscall(SYS_capget, &head, sets) == 0 && sets[capability / 32].effective >> capability % 32 & 1;
 }

@@ -1,6 +1,7 @@
 #include "capture/perf_source.h"
 
 #include "base/mem.h"
+#include "base/self.h"
 #include "capture/perf_records.h"
 #include "capture/perf_ring.h"
 #include "capture/probe.h"
@@ -9,13 +10,20 @@
 #include "capture/touched.h"
 
 #include <errno.h>
+#include <linux/capability.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { PAGES_MOST = 128, KERNEL_BIT = 63 }; /* 128: with its head just what perf_event_mlock_kb allows by default */
+enum {
+    PAGES_ALLOWED = 128, /* with its head just what perf_event_mlock_kb allows everybody */
+    PAGES_MOST = 1024,   /* a program may touch a gigabyte for the first time in a fifth of a second */
+    WAKE_PART = 8,       /* the recorder is woken when so much of a buffer is filled */
+    KERNEL_BIT = 63,
+};
 
 struct perf_source {
     struct perf_ring *rings;
@@ -51,18 +59,35 @@ static int open_ring(struct perf_ring *ring, struct perf_event_attr *attr, pid_t
     return code;
 }
 
-/* Those that tell the reading from the writing half of x86-64's string instructions. */
-static void ask_for_registers(struct perf_event_attr *attr, bool wanted)
-{
+/* The stack pointer, and those that tell the reading from the writing half of x86-64's string instructions. */
 #if defined(__x86_64__)
-    enum { SI = 4, DI = 5, SP = 7 }; /* of asm/perf_regs.h */
-    if (wanted) {
-        attr->sample_type |= PERF_SAMPLE_REGS_USER;
-        attr->sample_regs_user = 1 << SI | 1 << DI | 1 << SP;
-    }
+enum { SI = 4, DI = 5, SP = 7, REGISTERS = 1 << SI | 1 << DI | 1 << SP, REGISTER_COUNT = 3 }; /* of asm/perf_regs.h */
 #else
-    (void)attr, (void)wanted;
+#define REGISTERS (1u << 31) /* SP */
+enum { REGISTER_COUNT = 1 };
 #endif
+
+static void ask_for_registers(struct perf_event_attr *attr)
+{
+    attr->sample_type |= PERF_SAMPLE_REGS_USER;
+    attr->sample_regs_user = REGISTERS;
+}
+
+static struct direction_registers registers_of(const struct fault_record *fault)
+{
+    const uint64_t *registers = fault->registers;
+    if (REGISTER_COUNT == 1)
+        return (struct direction_registers){.stack = registers[0]};
+    return (struct direction_registers){registers[0], registers[1], registers[2]};
+}
+
+/* Of each CPU's buffer. */
+static size_t buffer_pages(const struct capture_options *options, unsigned cpus)
+{
+    size_t pages = self_may(CAP_IPC_LOCK) ? PAGES_MOST : PAGES_ALLOWED, page = (size_t)sysconf(_SC_PAGESIZE);
+    while (pages > 1 && pages * page * cpus > options->memory / (options->faults ? 8 : 16))
+        pages /= 2;
+    return pages;
 }
 
 struct perf_source *perf_source_open(pid_t child, const struct capture_options *options, struct error *err)
@@ -72,12 +97,13 @@ struct perf_source *perf_source_open(pid_t child, const struct capture_options *
     attr.inherit = 1;
     perf_attr_tell_tasks(&attr);
     perf_attr_count_lost(&attr);
-    ask_for_registers(&attr, options->faults);
+    if (options->faults)
+        ask_for_registers(&attr);
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
     unsigned count = cpus > 0 ? (unsigned)cpus : 1;
-    size_t pages = PAGES_MOST, page = (size_t)sysconf(_SC_PAGESIZE);
-    while (pages > 1 && pages * page * count > options->memory / 16)
-        pages /= 2;
+    size_t pages = buffer_pages(options, count);
+    attr.watermark = 1;
+    attr.wakeup_watermark = (uint32_t)(pages * (size_t)sysconf(_SC_PAGESIZE) / WAKE_PART);
     struct perf_source *source = mem_zalloc(sizeof *source);
     source->rings = mem_zalloc(count * sizeof *source->rings);
     int code = -ENODEV;
@@ -89,6 +115,7 @@ struct perf_source *perf_source_open(pid_t child, const struct capture_options *
         code = result;
         if (code < 0)
             break;
+        perf_ring_wake(ring, SIGIO);
         source->ring_count++;
     }
     if (code < 0) {
@@ -146,8 +173,9 @@ static void tell_fault(struct perf_source *source, const struct fault_record *fa
                                 .tid = fault->tid,
                                 .cpu = (int)fault->cpu,
                                 .first = first};
-    if (source->registers && fault->header.size >= sizeof *fault + 3 * sizeof *fault->registers && fault->abi) {
-        registers = (struct direction_registers){fault->registers[0], fault->registers[1], fault->registers[2]};
+    if (source->registers && fault->abi &&
+        fault->header.size >= sizeof *fault + REGISTER_COUNT * sizeof *fault->registers) {
+        registers = registers_of(fault);
         told.registers = &registers;
     }
     faults_fault(source->faults, &told);
@@ -181,6 +209,8 @@ static void take_map(struct perf_source *source, const struct map_record *map, u
         .path = strncmp(map->path, "//anon", 6) == 0 ? "" : map->path,
     };
     perf_source_fresh(source, map->pid, map->addr, map->size);
+    if (source->faults)
+        faults_map(source->faults, map->pid, map->addr, map->size, map->path);
     tasks_map(&source->tasks, time, map->pid, &kept);
 }
 
@@ -217,7 +247,7 @@ static void take(void *context, unsigned ring, const struct perf_event_header *r
         if (source->faults && task->pid != task->tid)
             faults_thread(source->faults, task->pid);
         else if (source->faults && source->follow)
-            faults_process(source->faults, task->pid);
+            faults_fork(source->faults, task->pid, task->parent_pid);
         break;
     case PERF_RECORD_EXIT:
         if (!tasks_exit(&source->tasks, time, task->pid))

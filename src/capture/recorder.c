@@ -338,6 +338,8 @@ static void drain_kernel(struct recorder *recorder, uint64_t now)
     }
     if (recorder->homes)
         homes_ask(recorder->homes, now);
+    if (recorder->maps)
+        capture_maps_round(recorder->maps, now);
 }
 
 static void call_observer(struct recorder *recorder, uint64_t now)

@@ -1,6 +1,8 @@
 /* doctor/permissions.c - what this user may do, as the system says it. */
 #include "doctor/probe.h"
 
+#include "base/self.h"
+
 #include <inttypes.h>
 #include <linux/capability.h>
 #include <stdio.h>
@@ -25,7 +27,7 @@ static void check_user(struct doctor *doctor)
                         {CAP_SYS_NICE, "SYS_NICE"}};
     char held[128] = "";
     for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++) {
-        if (!probe_has_capability(capabilities[i].number))
+        if (!self_may(capabilities[i].number))
             continue;
         strcat(held, *held ? ", " : "");
         strcat(held, capabilities[i].name);
@@ -45,7 +47,7 @@ static void check_paranoid(struct doctor *doctor)
                   "a kernel with CONFIG_PERF_EVENTS", "not there: the kernel has no perf events");
         return;
     }
-    bool refused = level > 2 && !probe_has_capability(CAP_PERFMON) && !probe_has_capability(CAP_SYS_ADMIN);
+    bool refused = level > 2 && !self_may(CAP_PERFMON) && !self_may(CAP_SYS_ADMIN);
     probe_add(doctor, GROUP, "perf_event_paranoid", "perf_event_paranoid", refused ? DOCTOR_LIMITED : DOCTOR_FACT,
               refused ? "sudo sysctl kernel.perf_event_paranoid=2" : NULL, "%ld: %s", level,
               meanings[level < -1  ? 0

@@ -1,5 +1,7 @@
 #include "doctor/probe.h"
 
+#include "base/self.h"
+
 #include <errno.h>
 #include <linux/capability.h>
 #include <signal.h>
@@ -85,7 +87,7 @@ void probe_add(struct doctor *doctor, const char *group, const char *id, const c
 void probe_add_perf_refusal(struct doctor *doctor, const char *group, const char *id, const char *name, int error)
 {
     long paranoid = probe_read_number("/proc/sys/kernel/perf_event_paranoid", -2);
-    bool privileged = probe_has_capability(CAP_PERFMON) || probe_has_capability(CAP_SYS_ADMIN);
+    bool privileged = self_may(CAP_PERFMON) || self_may(CAP_SYS_ADMIN);
     bool refused = error == EPERM || error == EACCES;
     if (refused && paranoid > 2 && !privileged)
         probe_add(doctor, group, id, name, DOCTOR_MISSING, "sudo sysctl kernel.perf_event_paranoid=2",
@@ -155,14 +157,6 @@ char *probe_own_status(const char *field)
     free(line);
     fclose(file);
     return found;
-}
-
-bool probe_has_capability(int capability)
-{
-    char *effective = probe_own_status("CapEff");
-    uint64_t set = effective ? strtoull(effective, NULL, 16) : 0;
-    free(effective);
-    return set >> capability & 1;
 }
 
 bool probe_has_seccomp_filter(void)

@@ -37,7 +37,6 @@ char *probe_read_line(const char *path);
 /* A field of /proc/self/status ("Seccomp"), to be freed, or NULL. */
 char *probe_own_status(const char *field);
 
-bool probe_has_capability(int capability);
 bool probe_has_seccomp_filter(void);
 
 /* Which container this runs in ("docker"), or NULL. */

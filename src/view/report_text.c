@@ -263,6 +263,25 @@ static void traffic(const struct report *report)
     table_print(table, report->out, 2, report->options->width, report->options->color);
 }
 
+/* How pages were made to fault, and what was left out. */
+static void how_faults(const struct report *report)
+{
+    const struct trace_session *session = flow_session(report->flow), *ending = report->options->ending;
+    const char *mechanism = session ? trace_session_get(session, "mechanism") : NULL;
+    uint64_t interval = session ? trace_session_number(session, "interval_ns", 0) : 0;
+    uint64_t own = ending ? trace_session_number(ending, "faults_own", 0) : 0;
+    if (!mechanism || !interval)
+        return;
+    if (strcmp(mechanism, "none") == 0)
+        say(report, "Page faults: those that come by themselves, in intervals of %s.",
+            number_seconds((double)interval * 1e-9));
+    else
+        say(report, "Page faults: in intervals of %s, pages are made to fault again by %s.",
+            number_seconds((double)interval * 1e-9), mechanism);
+    if (own)
+        say(report, "%s faults of the profiler itself are left out.", number_count(own));
+}
+
 static void how_measured(const struct report *report)
 {
     const struct trace_session *session = flow_session(report->flow), *ending = report->options->ending;
@@ -278,6 +297,7 @@ static void how_measured(const struct report *report)
     const char *hardware = session && !*report->whole.tick ? trace_session_get(session, "source_reason") : NULL;
     if (hardware && *hardware)
         say(report, "The processor itself took the samples, by %s.", hardware);
+    how_faults(report);
     if (topology->pretended)
         say(report, "The topology is pretended: threads are dealt %s onto its CPUs, pages have their homes by %s.",
             whole_deal(topology), whole_homes(topology));

@@ -7,6 +7,7 @@
 #include "capture/faults/armer.h"
 #include "capture/faults/instructions.h"
 #include "capture/faults/mechanism.h"
+#include "capture/faults/own_memory.h"
 #include "capture/faults/page_use.h"
 #include "capture/touched.h"
 
@@ -45,6 +46,7 @@ struct faults {
     unsigned armer_count;
     struct armer *protecting; /* the one of them that is write protection, or NULL */
     struct touched armed;
+    struct own_memory own;
     array_of(struct watched) watched;
     array_of(struct pending) pending;
     uint64_t begin, next, armed_at, armed_before, looked;
@@ -111,6 +113,7 @@ void faults_close(struct faults *faults)
     page_use_free(faults->use);
     instructions_forget(&faults->instructions);
     touched_free(&faults->armed);
+    own_memory_free(&faults->own);
     array_free(&faults->watched);
     array_free(&faults->pending);
     free(faults);
@@ -141,6 +144,12 @@ void faults_process(struct faults *faults, uint32_t pid)
                (struct watched){.pid = pid, .lone = true, .since = clock_now_ns(), .cpu_ns = cpu_time(pid)});
 }
 
+void faults_fork(struct faults *faults, uint32_t pid, uint32_t parent)
+{
+    own_memory_fork(&faults->own, pid, parent);
+    faults_process(faults, pid);
+}
+
 void faults_thread(struct faults *faults, uint32_t pid)
 {
     struct watched *watched = find(faults, pid);
@@ -154,6 +163,7 @@ void faults_exec(struct faults *faults, uint32_t pid, uint64_t time)
     page_use_tell_process(faults->use, pid, time);
     instructions_forget(&faults->instructions);
     touched_forget_process(&faults->armed, pid);
+    own_memory_forget(&faults->own, pid);
     each_armer (faults, armer)
         armer->forget(armer->context, pid, time);
     if (watched)
@@ -165,12 +175,18 @@ void faults_exit(struct faults *faults, uint32_t pid, uint64_t time)
     struct watched *watched = find(faults, pid);
     page_use_tell_process(faults->use, pid, time);
     touched_forget_process(&faults->armed, pid);
+    own_memory_forget(&faults->own, pid);
     each_armer (faults, armer)
         armer->forget(armer->context, pid, UINT64_MAX);
     if (!watched)
         return;
     faults->totals.lone += watched->lone;
     *watched = faults->watched.items[--faults->watched.count];
+}
+
+void faults_map(struct faults *faults, uint32_t pid, uint64_t addr, uint64_t size, const char *path)
+{
+    own_memory_map(&faults->own, pid, addr, size, path);
 }
 
 void faults_fresh(struct faults *faults, uint32_t pid, uint64_t addr, uint64_t size)
@@ -214,7 +230,8 @@ static void settle(struct faults *faults)
         bool marked = pending->range.categories & (PAGEMAP_WRITTEN | PAGEMAP_SOFT_DIRTY) &&
                       !(pending->range.categories & PAGEMAP_ZERO);
         for (uint64_t page = pending->range.start; page < pending->range.end; page += 4096) {
-            if (touched_add(&faults->armed, pending->pid, page) || !marked || !watched)
+            if (touched_add(&faults->armed, pending->pid, page) || !marked || !watched ||
+                own_memory_has(&faults->own, pending->pid, page))
                 continue;
             faults->totals.unseen++;
             page_use_written(faults->use, &written, page);
@@ -222,6 +239,21 @@ static void settle(struct faults *faults)
     }
     page_use_written_over(faults->use);
     faults->pending.count = 0;
+}
+
+/* Whether the profiler used the page, not the program: in memory of the agent's own, and what its code uses or reads
+ * elsewhere. But its frames lie on the program's stack, which the program will use as well; and where it samples too, it
+ * may carry out the program's own accesses. */
+static bool is_own(struct faults *faults, const struct faults_fault *fault)
+{
+    enum { NEAR = 1 << 16 };
+    if (own_memory_has(&faults->own, fault->pid, fault->addr))
+        return true;
+    if (faults->options->samples != SAMPLES_FAULTS || !fault->registers ||
+        !own_memory_has(&faults->own, fault->pid, fault->ip))
+        return false;
+    uint64_t low = fault->registers->stack - NEAR;
+    return fault->addr - low >= 2 * NEAR;
 }
 
 void faults_fault(struct faults *faults, const struct faults_fault *fault)
@@ -237,7 +269,7 @@ void faults_fault(struct faults *faults, const struct faults_fault *fault)
     if (faults->pending.count && fault->time > faults->armed_at)
         settle(faults);
     /* With hints and write protection, a write may be due to either. */
-    if (!fault->first && faults->armer_count)
+    if (!fault->first && faults->armed_at)
         access.mechanism = faults->armers[0].mechanism;
     if (access.mechanism == PAGE_NUMA_HINT)
         faults->credit_ns -= faults->cost_ns;
@@ -246,6 +278,10 @@ void faults_fault(struct faults *faults, const struct faults_fault *fault)
     /* A page that was protected is not any more: nothing to tell at the next look unless it is written again. */
     if (access.direction == DIRECTION_WRITE && faults->armer_count)
         touched_forget(&faults->armed, fault->pid, fault->addr & ~(uint64_t)4095, 4096);
+    if (is_own(faults, fault)) {
+        faults->totals.own++;
+        return;
+    }
     page_use_add(faults->use, &access);
     faults->totals.faults++;
 }

@@ -30,6 +30,8 @@ void faults_close(struct faults *faults);
 /* What the kernel tells, in order of time. */
 void faults_fault(struct faults *faults, const struct faults_fault *fault);
 void faults_process(struct faults *faults, uint32_t pid);
+void faults_fork(struct faults *faults, uint32_t pid, uint32_t parent);
+void faults_map(struct faults *faults, uint32_t pid, uint64_t addr, uint64_t size, const char *path);
 void faults_thread(struct faults *faults, uint32_t pid); /* has more than one now */
 void faults_exec(struct faults *faults, uint32_t pid, uint64_t time);
 void faults_exit(struct faults *faults, uint32_t pid, uint64_t time);
@@ -46,6 +48,7 @@ void faults_finish(struct faults *faults, uint64_t now);
 
 struct faults_totals {
     uint64_t faults;    /* seen */
+    uint64_t own;       /* of the profiler itself: left out */
     uint64_t armed;     /* pages made to fault again, where the mechanism counts them */
     uint64_t unseen;    /* written pages that no fault told of: the mechanism did */
     uint64_t pages;     /* told, each for one thread and interval */
