@@ -13,25 +13,27 @@
 
 #include <stdlib.h>
 
-/* The record that most of the page belongs to, by three looks at it. */
-static uint32_t record_of(struct flow *flow, struct process *process, const struct event_page *page,
-                          enum reason *reason)
-{
-    uint64_t last = page->size ? page->size - 1 : 0;
-    uint32_t middle = live_attribute(flow, process, ADDRTREE_NOWHERE, page->page + page->size / 2, reason);
-    uint32_t start = live_attribute(flow, process, ADDRTREE_NOWHERE, page->page, reason);
-    if (start == middle && start != FLOW_NONE)
-        return start;
-    uint32_t end = live_attribute(flow, process, ADDRTREE_NOWHERE, page->page + last, reason);
-    if (start == end && start != FLOW_NONE)
-        return start;
-    return middle != FLOW_NONE ? middle : start != FLOW_NONE ? start : end;
-}
-
 /* What lies under everything else may only be there until something better comes. */
 static bool is_leftover(struct flow *flow, uint32_t record)
 {
     return record == FLOW_NONE || (pool_at(&flow->records, record)->flags & RECORD_LEFTOVER);
+}
+
+/* The record that most of the page belongs to, by three looks at it: the one that two of them find, else the one in the
+ * middle. Anything is better than what is left over: the end of a large block may be all that a page is used for. */
+static uint32_t record_of(struct flow *flow, struct process *process, const struct event_page *page,
+                          enum reason *reason)
+{
+    const uint64_t looks[] = {page->size / 2, 0, page->size ? page->size - 1 : 0};
+    uint32_t found[3], best = FLOW_NONE;
+    for (unsigned i = 0; i < 3; i++) {
+        found[i] = live_attribute(flow, process, ADDRTREE_NOWHERE, page->page + looks[i], reason);
+        if (best == FLOW_NONE || (is_leftover(flow, best) && !is_leftover(flow, found[i])))
+            best = found[i];
+        else if (i == 2 && found[1] == found[2] && !is_leftover(flow, found[2]))
+            best = found[2];
+    }
+    return best;
 }
 
 static uint64_t grave_key(const struct process *process, uint64_t page)

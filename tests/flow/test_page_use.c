@@ -186,6 +186,23 @@ static void what_lives_within_an_interval_counts(void **state)
     close_all(&opened);
 }
 
+static void the_end_of_a_block_is_more_than_what_lies_below(void **state)
+{
+    (void)state;
+    begin();
+    start_program();
+    put((struct event){.time = 2,
+                       .kind = EVENT_MAP,
+                       .map = {.addr = 0x600000, .size = 8 * PAGE, .map_kind = MAP_KIND_ANONYMOUS, .path = ""}});
+    put((struct event){.time = 3, .kind = EVENT_ALLOC, .alloc = {.addr = 0x600010, .size = 2 * PAGE}});
+    for (uint64_t page = 0; page < 4; page++)
+        put_page(PID, 1, 0x600000 + page * PAGE, 0, 1);
+    struct opened opened = end();
+    assert_int_equal(object_at(opened.flow, 0x600010)->totals.samples, 3);
+    assert_int_equal(object_at(opened.flow, 0x604000)->totals.samples, 1);
+    close_all(&opened);
+}
+
 struct seen {
     const struct flow *flow;
     uint32_t count, without_thread, cpu66;
@@ -254,6 +271,7 @@ int main(void)
         cmocka_unit_test(an_access_for_reads_and_one_for_writes),
         cmocka_unit_test(what_comes_and_goes_within_an_interval_counts),
         cmocka_unit_test(what_lives_within_an_interval_counts),
+        cmocka_unit_test(the_end_of_a_block_is_more_than_what_lies_below),
         cmocka_unit_test(unknown_threads_are_not_made_up),
         cmocka_unit_test(samples_are_not_mixed_with_pages),
     };
