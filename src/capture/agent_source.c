@@ -322,11 +322,7 @@ void agent_source_sleep(struct agent_source *source, uint64_t timeout_ns)
 
 void agent_source_wake(struct agent_source *source)
 {
-    struct wire_region *region = source->region->map;
-    atomic_fetch_add(&region->wake_word, 1);
-    int saved = errno;
-    syscall(SYS_futex, &region->wake_word, FUTEX_WAKE, 1, NULL, NULL, 0);
-    errno = saved;
+    capture_region_wake(source->region->map);
 }
 
 const struct agent_totals *agent_source_totals(const struct agent_source *source)

@@ -250,9 +250,9 @@ void describe_fault_totals(struct trace_session *ending, const struct faults_tot
         const char *key;
         uint64_t value;
     } figures[] = {
-        {"faults", totals->faults},       {"faults_own", totals->own},         {"pages_told", totals->pages},
-        {"pages_armed", totals->armed},   {"pages_unseen", totals->unseen},    {"rounds_skipped", totals->skipped},
-        {"unguarded", totals->unguarded}, {"one_thread", totals->lone},        {"fault_cost_ns", totals->fault_ns},
+        {"faults", totals->faults},       {"faults_own", totals->own},      {"pages_told", totals->pages},
+        {"pages_armed", totals->armed},   {"pages_unseen", totals->unseen}, {"rounds_skipped", totals->skipped},
+        {"unguarded", totals->unguarded}, {"one_thread", totals->lone},     {"fault_cost_ns", totals->fault_ns},
     };
     for (unsigned i = 0; i < sizeof figures / sizeof *figures; i++)
         trace_session_setf(ending, figures[i].key, "%" PRIu64, figures[i].value);

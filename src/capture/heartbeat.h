@@ -1,4 +1,5 @@
-/* capture/heartbeat.h - tells agents that the recorder lives, even while it waits for a slow disk or for a CPU.
+/* capture/heartbeat.h - tells agents that the recorder lives, even while it waits for a slow disk or for a CPU; and wakes the
+ * recorder when buffers of the kernel fill up, which those that it sleeps on know nothing of.
  *
  * A thread of its own: it sleeps nearly always, so the scheduler lets it run soon however many threads compete. Agents
  * whose ring is full wait as long as they hear it. */
@@ -7,19 +8,21 @@
 
 #include "wire/region.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 
 struct heartbeat {
     struct wire_region *region;
     pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t stopped;
-    bool running, stop;
+    struct pollfd *watched; /* the first one ends it */
+    nfds_t count;
+    bool running;
 };
 
-/* False when there can be no thread: then the caller must renew region->heartbeat_ns itself. */
-bool heartbeat_start(struct heartbeat *heartbeat, struct wire_region *region);
+/* `fds`: the buffers' descriptors, which must stay open until it stops. False when there can be no thread: then the
+ * caller must renew region->heartbeat_ns itself. */
+bool heartbeat_start(struct heartbeat *heartbeat, struct wire_region *region, const int *fds, unsigned count);
 void heartbeat_stop(struct heartbeat *heartbeat);
 
 #endif

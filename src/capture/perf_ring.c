@@ -3,7 +3,6 @@
 #include "base/mem.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -120,13 +119,6 @@ int perf_ring_map_aux(struct perf_ring *ring, size_t pages)
             break;
     }
     return -errno;
-}
-
-void perf_ring_wake(const struct perf_ring *ring, int number)
-{
-    struct f_owner_ex owner = {F_OWNER_TID, (pid_t)syscall(SYS_gettid)};
-    if (fcntl(ring->fd, F_SETOWN_EX, &owner) == 0 && fcntl(ring->fd, F_SETSIG, number) == 0)
-        fcntl(ring->fd, F_SETFL, O_ASYNC);
 }
 
 void perf_ring_close(struct perf_ring *ring)

@@ -41,9 +41,6 @@ int perf_ring_open_in(struct perf_ring *ring, struct perf_event_attr *attr, pid_
 int perf_ring_map_aux(struct perf_ring *ring, size_t pages);
 void perf_ring_close(struct perf_ring *ring);
 
-/* A signal to the calling thread whenever the event's watermark is reached. */
-void perf_ring_wake(const struct perf_ring *ring, int number);
-
 /* The oldest record, or NULL. Good until perf_ring_next. */
 const struct perf_event_header *perf_ring_peek(struct perf_ring *ring);
 void perf_ring_next(struct perf_ring *ring, const struct perf_event_header *record);

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <linux/capability.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -115,7 +114,6 @@ struct perf_source *perf_source_open(pid_t child, const struct capture_options *
         code = result;
         if (code < 0)
             break;
-        perf_ring_wake(ring, SIGIO);
         source->ring_count++;
     }
     if (code < 0) {
@@ -301,6 +299,14 @@ void perf_source_fresh(struct perf_source *source, uint32_t pid, uint64_t addr, 
     touched_forget(&source->touched, pid, addr, size);
     if (source->faults)
         faults_fresh(source->faults, pid, addr, size);
+}
+
+unsigned perf_source_descriptors(const struct perf_source *source, int *fds, unsigned most)
+{
+    unsigned count = source->ring_count < most ? source->ring_count : most;
+    for (unsigned i = 0; i < count; i++)
+        fds[i] = source->rings[i].fd;
+    return count;
 }
 
 uint64_t perf_source_finish(struct perf_source *source)

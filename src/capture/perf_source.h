@@ -28,6 +28,9 @@ void perf_source_connect(struct perf_source *source, struct sink *sink, struct p
  * must have been drained: a page is a new one when its mapping is. */
 double perf_source_drain(struct perf_source *source, uint64_t until);
 
+/* Its buffers' descriptors, at most `most`: poll() tells when one is filled by an eighth. Returns how many. */
+unsigned perf_source_descriptors(const struct perf_source *source, int *fds, unsigned most);
+
 /* New memory at these addresses; see capture/touched.h. */
 void perf_source_fresh(struct perf_source *source, uint32_t pid, uint64_t addr, uint64_t size);
 

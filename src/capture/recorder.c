@@ -36,6 +36,7 @@ enum {
     TEND_NS = 100000000,   /* between looks for threads that are gone */
     FLUSH_NS = 1000000000, /* what a kill -9 may cost */
     LITTLE_BYTES = 32 << 10,
+    BUFFERS_WATCHED = 1024,
     LAST_ROUNDS = 16, /* also for a ring whose process is not known yet */
 };
 
@@ -269,7 +270,9 @@ static int start(struct recorder *recorder, struct error *err)
         goto cleanup;
     connect_sources(recorder);
     pause_start(&recorder->pause, options, recorder->region.map);
-    heartbeat_start(&recorder->heartbeat, recorder->region.map);
+    int buffers[BUFFERS_WATCHED];
+    unsigned count = recorder->perf ? perf_source_descriptors(recorder->perf, buffers, BUFFERS_WATCHED) : 0;
+    heartbeat_start(&recorder->heartbeat, recorder->region.map, buffers, count);
     signals_ready(recorder->agents, &mask);
     recorder->started = recorder->tended = recorder->flushed = clock_now_ns();
     code = launch_go(&recorder->launch, options->command[0], &result->exit_status, err);
@@ -325,8 +328,10 @@ static void tend(struct recorder *recorder, uint64_t now)
 /* The kernel's records and questions, in shorter intervals when its buffers fill up. */
 static void drain_kernel(struct recorder *recorder, uint64_t now)
 {
-    if (now - recorder->kernel_drained < HURRY_NS)
+    if (now - recorder->kernel_drained < HURRY_NS) {
+        recorder->filled = 1; /* who woke us so soon may be one of them */
         return;
+    }
     recorder->kernel_drained = now;
     /* Agents' records of `now` and before are drained: their news of new memory came before its first touch. */
     recorder->filled = recorder->perf ? perf_source_drain(recorder->perf, now) : 0;

@@ -9,11 +9,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { RING_BYTES = 128 << 10, FEWEST_RINGS = 16, MOST_RINGS = 4096 };
@@ -137,6 +139,14 @@ void capture_region_free(struct capture_region *region)
     if (region->fd >= 0)
         close(region->fd);
     *region = (struct capture_region){.fd = -1};
+}
+
+void capture_region_wake(struct wire_region *map)
+{
+    atomic_fetch_add(&map->wake_word, 1);
+    int saved = errno;
+    syscall(SYS_futex, &map->wake_word, FUTEX_WAKE, 1, NULL, NULL, 0);
+    errno = saved;
 }
 
 void capture_region_drop_ring(const struct capture_region *region, uint32_t index)

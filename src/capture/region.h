@@ -23,6 +23,9 @@ void capture_region_hardware(struct capture_region *region);
 /* Tells every agent to stop, and unmaps. */
 void capture_region_free(struct capture_region *region);
 
+/* Wakes the recorder that sleeps in agent_source_sleep. Async-signal-safe. */
+void capture_region_wake(struct wire_region *map);
+
 /* Gives the memory of a ring that nobody uses back to the system. */
 void capture_region_drop_ring(const struct capture_region *region, uint32_t index);
 

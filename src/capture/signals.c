@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <sys/resource.h>
 
-/* SIGXFSZ and SIGPIPE: the write that failed says so by itself. SIGIO: buffers of the kernel fill up. */
-static const int taken[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ, SIGIO};
+/* SIGXFSZ and SIGPIPE: the write that failed says so by itself. */
+static const int taken[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ};
 enum { TAKEN = sizeof taken / sizeof *taken, GRACE_NS = 50000000 };
 
 /* Written by handlers, read by the recorder's only thread. */
