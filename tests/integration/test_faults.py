@@ -98,6 +98,28 @@ def huge():
     assert max(sizes) > 4096, sizes
 
 
+@check("half a gigabyte's first touches in a row: all are there, or it is said how many are not")
+def burst():
+    truth, found = observe("sweep", "none", arguments=["--pages=65536", "--ms=1"])
+    missing = (truth.pages("written") | truth.pages("read")) - set(page_truth.rows_by_page(found))
+    lost = (found.get("dropped") or {}).get("perf_lost", 0)
+    note("%d missing, %d said to be lost" % (len(missing), lost))
+    assert len(missing) <= lost
+
+
+@check("what the profiler itself touches is left out, and counted")
+def own():
+    with Folder() as folder:
+        ended = record(folder, [example("pages_halves")], [*OFTEN, "--mechanism", "none"])
+        names = [row["name"] or "" for row in report(ended.trace, "pages", "--limit", "0")["pages"]]
+        said = run([nlens.NUMALENS, "report", ended.trace]).out.decode()
+    symbols = run(["nm", "--defined-only", os.path.join(nlens.BUILD, "src", "agent", "libnumalens-agent.so")]).out.decode()
+    variables = {line.split()[2] for line in symbols.splitlines() if line.split()[1] in "bBdD"}
+    ours = [name for name in names if "numalens" in name or name.split(" ")[0] in variables]
+    assert not ours, ours
+    assert "faults of the profiler itself are left out" in said, said[-1500:]
+
+
 @check("small chunks lose nothing")
 def chunks():
     for mechanism in mechanisms(("uffd-wp",)):
