@@ -49,7 +49,7 @@ struct faults {
     struct own_memory own;
     array_of(struct watched) watched;
     array_of(struct pending) pending;
-    uint64_t begin, next, armed_at, armed_before, looked;
+    uint64_t begin, next, armed_at, armed_before, next_look;
     double credit_ns;
     double cost_ns;    /* of one provoked fault: see reckon() */
     uint64_t cpu_ns;   /* of this process, when that was last reckoned */
@@ -351,16 +351,19 @@ static void arm(struct faults *faults)
     faults->armed_at = clock_now_ns();
 }
 
-/* A program may end before its interval does: sizes and frames of pages are asked for soon while it is young. */
+/* A program may end before its interval does: sizes and frames of pages are asked for soon while it is young, as far as
+ * that takes a small part of the time. */
 static void look(struct faults *faults, uint64_t now)
 {
-    enum { EVERY_NS = 5000000, YOUNG_NS = 1000000000 };
-    if (now - faults->looked < EVERY_NS)
+    enum { EVERY_NS = 5000000, YOUNG_NS = 1000000000, PART = 50 };
+    if (now < faults->next_look)
         return;
-    faults->looked = now;
+    uint64_t began = clock_now_ns();
     array_each (&faults->watched, const struct watched, watched)
         if (now < watched->since + YOUNG_NS)
             page_use_look(faults->use, watched->pid);
+    uint64_t took = clock_now_ns() - began;
+    faults->next_look = now + (took * PART > EVERY_NS ? took * PART : EVERY_NS);
 }
 
 void faults_reach(struct faults *faults, uint64_t now)

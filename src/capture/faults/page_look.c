@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { PAGE_BYTES = 4096, AT_ONCE = 512 };
+enum {
+    PAGE_BYTES = 4096,
+    AT_ONCE = 512,
+    GAP = 32, /* entries nobody asked for that cost less than another call */
+};
 
 static void read_entries(int fd, struct page_seen *pages, size_t count)
 {
@@ -15,8 +19,10 @@ static void read_entries(int fd, struct page_seen *pages, size_t count)
     for (size_t i = 0; i < count;) {
         uint64_t first = pages[i].page;
         size_t end = i;
-        while (end < count && pages[end].page - first < AT_ONCE * PAGE_BYTES)
+        do
             end++;
+        while (end < count && pages[end].page - first < AT_ONCE * PAGE_BYTES &&
+               pages[end].page - pages[end - 1].page <= GAP * PAGE_BYTES);
         size_t got = pagemap_read(fd, first, entries, (pages[end - 1].page - first) / PAGE_BYTES + 1);
         for (; i < end; i++) {
             size_t at = (pages[i].page - first) / PAGE_BYTES;
