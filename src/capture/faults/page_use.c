@@ -88,6 +88,15 @@ static int compare_pages(const void *left, const void *right)
     return one->page < other->page ? -1 : one->page > other->page;
 }
 
+static void sort_pages(struct used *pages, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (pages[i].page < pages[i - 1].page) { /* often they are in order already */
+            qsort(pages, count, sizeof *pages, compare_pages);
+            return;
+        }
+}
+
 /* Parts of one huge page become one, at its beginning. */
 static void merge_huge(const struct page_use *use, struct chunk *chunk)
 {
@@ -111,14 +120,14 @@ static void merge_huge(const struct page_use *use, struct chunk *chunk)
 }
 
 /* Asks for sizes and frames of pages that came since the last look. A fault is told before the kernel has found a page for
- * it: such ones stay for the next look. False when there is nobody to ask. */
+ * it: such ones stay for the next look. The chunk's index is out of date then. False when there is nobody to ask. */
 static bool look(const struct page_use *use, struct chunk *chunk)
 {
     size_t count = chunk->pages.count - chunk->looked;
     struct used *pages = chunk->pages.items + chunk->looked;
     if (count == 0)
         return true;
-    qsort(pages, count, sizeof *pages, compare_pages);
+    sort_pages(pages, count);
     struct page_seen *seen = mem_zalloc(count * sizeof *seen);
     for (size_t i = 0; i < count; i++)
         seen[i].page = pages[i].page;
@@ -133,17 +142,21 @@ static bool look(const struct page_use *use, struct chunk *chunk)
         pages[i] = *to;
         *to = page;
     }
-    for (size_t i = 0; i < count; i++)
-        *map64_insert(&chunk->index, pages[i].page, NULL) = (size_t)(pages + i - chunk->pages.items);
     free(seen);
     return alive;
 }
 
 void page_use_look(struct page_use *use, uint32_t pid)
 {
-    array_each (&use->chunks, struct chunk *, chunk)
-        if ((*chunk)->pid == pid)
-            look(use, *chunk);
+    array_each (&use->chunks, struct chunk *, place) {
+        struct chunk *chunk = *place;
+        size_t first = chunk->looked;
+        if (chunk->pid != pid)
+            continue;
+        look(use, chunk);
+        for (size_t i = first; i < chunk->pages.count; i++)
+            *map64_insert(&chunk->index, chunk->pages.items[i].page, NULL) = i;
+    }
 }
 
 /* The kernel has no page yet where the program faulted: what becomes of it shows before the next interval is told. */
@@ -170,7 +183,7 @@ static void tell(struct page_use *use, struct chunk *chunk, uint64_t until)
     bool alive = look(use, chunk);
     if (alive && chunk->looked < chunk->pages.count && !chunk->until && use->late.count < LATE_MOST)
         put_off(use, chunk, until);
-    array_sort(&chunk->pages, compare_pages);
+    sort_pages(chunk->pages.items, chunk->pages.count);
     merge_huge(use, chunk);
     struct event event = {.time = chunk->begin, .pid = chunk->pid, .tid = chunk->tid, .kind = EVENT_PAGE};
     array_each (&chunk->pages, struct used, page) {
