@@ -29,11 +29,13 @@ class Truth:
 
 
 def rows_by_page(report):
-    """The report's rows, one for each small page."""
+    """The report's rows, one for each small page; those of a process and of its child at the same place are one."""
     found = {}
     for row in report["pages"]:
         for page in range(row["page"], row["page"] + row["size"], PAGE):
-            found[page] = row
+            both = found.get(page)
+            found[page] = row if both is None else {**both, "threads": both["threads"] + row["threads"],
+                                                    "intervals": both["intervals"] + row["intervals"]}
     return found
 
 

@@ -50,6 +50,20 @@ def writes():
                     assert not few, "%s %s: written for 300 ms, seen in %s intervals of 20 ms" % (what, name, few[:5])
 
 
+@check("memory of every kind, shared or of a file, and a child's: every page is there with its process")
+def kinds():
+    for mechanism in mechanisms(("uffd-wp",)):
+        truth, found = observe("kinds", mechanism)
+        assert not page_truth.wrong(truth, found), page_truth.wrong(truth, found)[:5]
+        for direction in ("writes", "reads"):
+            assert page_truth.recall(truth, found, direction) == 1.0, direction
+        assert page_truth.recall_of_threads(truth, found) == 1.0
+        assert len({row["pid"] for row in found["pages"]}) == 2
+    truth, found = observe("kinds", "none")
+    assert not page_truth.wrong(truth, found), page_truth.wrong(truth, found)[:5]
+    assert page_truth.recall(truth, found, "writes") == 1.0
+
+
 @check("a page that is used once is there once, and phases come after one another")
 def intervals():
     for mechanism in mechanisms(("uffd-wp", "soft-dirty")):

@@ -25,8 +25,9 @@ struct armer {
 };
 
 /* Write protection through userfaultfd, asynchronous (Linux 6.7): the agent in each process lends its descriptor through
- * `region`. write_protect_round must be called often, agents wait for it; it returns the process that lent one, or 0. */
-void write_protect_open(struct armer *armer, struct wire_region *region);
+ * `region`. write_protect_round must be called often, agents wait for it; it returns the process that lent one, or 0.
+ * `readable`: pages of files that are only read show one by one, which costs their readers more faults. */
+void write_protect_open(struct armer *armer, struct wire_region *region, bool readable);
 uint32_t write_protect_round(struct armer *armer, uint64_t now);
 /* New memory at these addresses: it must be registered anew. */
 void write_protect_fresh(struct armer *armer, uint32_t pid, uint64_t addr, uint64_t size);

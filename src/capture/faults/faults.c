@@ -96,7 +96,7 @@ struct faults *faults_open(const struct capture_options *options, struct wire_re
         soft_dirty_open(&faults->armers[faults->armer_count++]);
     if (options->mechanism == MECHANISM_UFFD_WP || options->write_protect) {
         faults->protecting = &faults->armers[faults->armer_count++];
-        write_protect_open(faults->protecting, region);
+        write_protect_open(faults->protecting, region, options->fault_budget_ppm >= NO_LIMIT_PPM);
     }
     faults->use = page_use_new(sink, &use);
     faults->credit_ns = FIRST_CREDIT_NS * options->fault_budget_ppm / 1e6;

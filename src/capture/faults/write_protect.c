@@ -37,6 +37,7 @@ struct guarded {
 
 struct write_protect {
     struct wire_region *region;
+    bool readable; /* also what may only be read */
     struct map64 by_pid; /* to struct guarded * */
     struct pagemap_range *found;
     uint64_t without;
@@ -116,11 +117,13 @@ uint32_t write_protect_round(struct armer *armer, uint64_t now)
     return pid;
 }
 
-/* Devices and rings shared with the kernel are left alone, and so is what the agent itself shares with us. */
-static bool wanted(const char *prot, const char *path)
+/* Devices and rings shared with the kernel are left alone, and so is what the agent itself shares with us. Files that are
+ * only read cannot be protected from anything, but the kernel maps one page of a registered file at a time, not
+ * sixteen. */
+static bool wanted(const struct write_protect *protect, const char *prot, const char *path)
 {
     if (prot[1] != 'w')
-        return false;
+        return protect->readable && path[0] == '/' && strcmp(prot, "r--p") == 0;
     if (path[0] == '[')
         return strcmp(path, "[heap]") == 0 || strncmp(path, "[stack", 6) == 0 || strncmp(path, "[anon", 5) == 0;
     if (strncmp(path, "/dev/", 5) == 0)
@@ -160,7 +163,7 @@ void write_protect_fresh(struct armer *armer, uint32_t pid, uint64_t addr, uint6
 }
 
 /* Mappings come and go: those that are new are registered. The program's own userfaultfd keeps what is its own. */
-static void register_memory(struct guarded *guarded)
+static void register_memory(const struct write_protect *protect, struct guarded *guarded)
 {
     FILE *maps = procfs_open(guarded->pid, "maps");
     char *line = NULL;
@@ -173,7 +176,7 @@ static void register_memory(struct guarded *guarded)
         if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*x %*s %*u %n", &start, &end, prot, &path) < 3 || !path)
             continue;
         line[strcspn(line, "\n")] = 0;
-        if (!wanted(prot, line + path))
+        if (!wanted(protect, prot, line + path))
             continue;
         struct uffdio_register request = {.range = {start, end - start}, .mode = UFFDIO_REGISTER_MODE_WP};
         if (registered(guarded, start, end) || ioctl(guarded->uffd, UFFDIO_REGISTER, &request) == 0)
@@ -193,7 +196,7 @@ static uint64_t arm(void *context, uint32_t pid, uint64_t most, armer_found *fou
     uint64_t armed = 0, begin;
     if (!guarded || guarded->pagemap < 0)
         return 0;
-    register_memory(guarded);
+    register_memory(protect, guarded);
     begin = guarded->cursor;
     for (bool wrapped = false; armed < most;) {
         uint64_t last = wrapped ? begin : pagemap_end();
@@ -236,10 +239,11 @@ uint64_t write_protect_without(const struct armer *armer)
     return ((const struct write_protect *)armer->context)->without;
 }
 
-void write_protect_open(struct armer *armer, struct wire_region *region)
+void write_protect_open(struct armer *armer, struct wire_region *region, bool readable)
 {
     struct write_protect *protect = mem_zalloc(sizeof *protect);
     protect->region = region;
+    protect->readable = readable;
     protect->found = mem_alloc(RANGES * sizeof *protect->found);
     *armer = (struct armer){protect, PAGE_UFFD_WP, arm, nothing, forget, close_protect};
 }
