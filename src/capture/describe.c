@@ -78,7 +78,7 @@ struct trace_session *describe_session(const struct capture_options *options, co
     set_machine(session);
     trace_session_set(session, "source", source);
     trace_session_set(session, "source_reason", hardware ? means->hardware : means->hardware_reason);
-    if (!hardware && options->samples != SAMPLES_FAULTS && options->samples != SAMPLES_NONE) {
+    if (!hardware) {
         trace_session_set(session, "tick", means->perf_tick ? "perf" : "timer");
         trace_session_set(session, "tick_reason", means->tick_reason);
         trace_session_setf(session, "period_ns", "%" PRIu64, options->tick_ns);

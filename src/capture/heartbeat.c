@@ -29,8 +29,11 @@ static void *beat(void *argument)
     struct heartbeat *heartbeat = argument;
     do {
         atomic_store_explicit(&heartbeat->region->heartbeat_ns, clock_now_ns(), memory_order_relaxed);
-        if (poll(heartbeat->watched, heartbeat->count, BEAT_MS) > 0 && look(heartbeat))
+        int found = poll(heartbeat->watched, heartbeat->count, BEAT_MS);
+        if (found > 0 && look(heartbeat))
             capture_region_wake(heartbeat->region);
+        else if (found < 0)
+            usleep(BEAT_MS * 1000);
     } while (!heartbeat->watched[0].revents);
     return NULL;
 }

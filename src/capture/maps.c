@@ -61,6 +61,12 @@ static void forget_lines(struct capture_maps *maps, struct asked *asked)
     array_free(&asked->lines);
 }
 
+static void forget_missing(struct capture_maps *maps, struct asked *asked)
+{
+    maps->missing -= asked->missing.count;
+    asked->missing.count = 0;
+}
+
 static void forget_all(struct capture_maps *maps)
 {
     for (size_t i = 0; i < maps->by_pid.capacity; i++) {
@@ -166,20 +172,24 @@ static void tell(struct capture_maps *maps, uint32_t pid, struct line *line, uin
     sink_put(maps->sink, &event);
 }
 
-static void tell_at(struct capture_maps *maps, const struct asked *asked, uint64_t addr, uint64_t time)
+/* False when nothing is there. */
+static bool tell_at(struct capture_maps *maps, const struct asked *asked, uint64_t addr, uint64_t time)
 {
     struct line *line = find(asked, addr);
     if (line && !line->told)
         tell(maps, asked->pid, line, time);
+    return line;
 }
 
 static void look_for_missing(struct capture_maps *maps, struct asked *asked, uint64_t now)
 {
     look(maps, asked, now);
+    bool found = asked->missing.count == 0;
     array_each (&asked->missing, const struct missing, missing)
-        tell_at(maps, asked, missing->addr, missing->time);
-    maps->missing -= asked->missing.count;
-    asked->missing.count = 0;
+        found |= tell_at(maps, asked, missing->addr, missing->time);
+    if (!found)
+        asked->wait = LATEST_NS; /* gone, or never there */
+    forget_missing(maps, asked);
 }
 
 void capture_maps_sample(struct capture_maps *maps, uint32_t pid, uint64_t addr, uint64_t time)
@@ -190,6 +200,7 @@ void capture_maps_sample(struct capture_maps *maps, uint32_t pid, uint64_t addr,
         asked->image = process->start;
         asked->looked = 0;
         forget_lines(maps, asked);
+        forget_missing(maps, asked);
     }
     if (!find(asked, addr)) {
         if (asked->looked == 0 || time >= asked->looked + asked->wait) {

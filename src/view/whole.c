@@ -56,6 +56,10 @@ struct whole whole_of(const struct flow *flow, const struct view_options *option
         .burst = number_of(session, "burst", 0),
         .duration = (double)(flow_end(flow) - flow_start(flow)) * 1e-9,
     };
+    if (strcmp(whole.source, "faults") == 0 || strcmp(whole.source, "none") == 0) { /* no tick came */
+        whole.tick = "";
+        whole.period_ns = whole.burst = 0;
+    }
     uint64_t duration = number_of(options->ending, "duration_ns", 0);
     if (duration)
         whole.duration = (double)duration * 1e-9;

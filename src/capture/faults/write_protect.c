@@ -37,7 +37,7 @@ struct guarded {
 
 struct write_protect {
     struct wire_region *region;
-    bool readable; /* also what may only be read */
+    bool readable;       /* also what may only be read */
     struct map64 by_pid; /* to struct guarded * */
     struct pagemap_range *found;
     uint64_t without;
