@@ -1,6 +1,6 @@
 """The figures of bench/faults as one picture."""
 WIDTH, HEIGHT = 300, 200
-BLUE, ORANGE, GREEN = "#3572b0", "#c9792b", "#4a9a5b"
+BLUE, ORANGE, GREEN, GREY = "#3572b0", "#c9792b", "#4a9a5b", "#777777"
 GOAL = 1.10
 
 
@@ -35,8 +35,8 @@ def plot(left, top, title, x_label, y_label, places, series, least, most, goal=N
             if wide > 9:
                 parts.append(text(x + wide / 2 + 4, y_of(value) - 4, label_of(value, most), "start", 10, -90))
         if len(series) > 1:
-            parts += ['<rect x="%g" y="%g" width="10" height="10" fill="%s"/>' % (left + 8 + 110 * number, top + 7, colour),
-                      text(left + 22 + 110 * number, top + 16, name, "start", 11)]
+            parts += ['<rect x="%g" y="%g" width="10" height="10" fill="%s"/>' % (left + 8 + 95 * number, top + 7, colour),
+                      text(left + 22 + 95 * number, top + 16, name, "start", 11)]
     if goal:
         parts += ['<line x1="%g" y1="%g" x2="%g" y2="%g" stroke="#c33" stroke-dasharray="5 4"/>' % (
             left, y_of(goal), left + WIDTH, y_of(goal)), text(left + WIDTH + 3, y_of(goal) + 4, "goal", "start", 11)]
@@ -45,7 +45,8 @@ def plot(left, top, title, x_label, y_label, places, series, least, most, goal=N
 
 def ratios(rows, key):
     return [(BLUE, "program", {row[key]: row["ratio_program"] for row in rows}),
-            (ORANGE, "all CPU time", {row[key]: row["ratio_cpu"] for row in rows})]
+            (ORANGE, "all CPU time", {row[key]: row["ratio_cpu"] for row in rows}),
+            (GREY, "wall", {row[key]: row["ratio_wall"] for row in rows})]
 
 
 def events(rows, key):
@@ -54,7 +55,7 @@ def events(rows, key):
 
 def write(path, found, options):
     steps, kinds, guest = found["intervals"], found["mechanisms"], found["guest"]
-    highest = max([1.25] + [row["ratio_cpu"] * 1.08 for row in steps + kinds])
+    highest = max([1.25] + [row[ratio] * 1.08 for row in steps + kinds for ratio in ("ratio_cpu", "ratio_wall")])
     most = max([1] + [row["events"] for row in steps + kinds]) * 1.25
     runs = sorted({row["runs"] for row in steps + kinds})
     by_step, by_kind = [row["interval_ms"] for row in steps], [row["mechanism"] for row in kinds]
