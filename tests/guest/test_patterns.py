@@ -30,6 +30,8 @@ def script(build):
         run(f"{name}-{mode}", numalens, "record", *OFTEN, "-o", "numalens.data", "--",
             build / "examples/patterns" / name, mode, "--pin", *options)
 
+    # The first recording after the boot calibrates and hardly samples: it is not one of those that are judged.
+    program("moved_pages", "stays")
     for name, rounds in ROUNDS.items():
         for mode in ("bad", "good"):
             program(name, mode, f"--rounds={rounds}", "--threads=4")
