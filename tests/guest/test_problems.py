@@ -13,6 +13,8 @@ import guest_machine
 from guest_build import quote
 
 RUNS = 10
+SPARE = 2     # recordings soon after the boot may have hardly any samples
+ENOUGH = 100  # samples to judge by
 # Samples begin when the workers are there: in an emulator, loading the program takes as long as its work.
 OFTEN = ["--frequency=1000", "--burst=4", "--budget=90"]
 # mode: (pattern that must be found, rounds: emulation is slow, workers)
@@ -32,7 +34,7 @@ def script(build):
     run("first", numalens, "record", "-q", *OFTEN, "--threads=5", "-o", "first.data", "--", build / "examples/patterns/problems",
         "none", "--pin", "--threads=4", "--rounds=500000")
     for mode, (_, rounds, workers) in MODES.items():
-        for number in range(RUNS):
+        for number in range(RUNS + SPARE):
             run(f"{mode}{number}", numalens, "record", "-q", *OFTEN, f"--threads={workers + 1}", "-o", "numalens.data", "--",
                 build / "examples/patterns/problems", mode, "--pin", f"--threads={workers}", f"--rounds={rounds}")
             for table in ("patterns", "balance"):
@@ -48,7 +50,7 @@ def fault_of(mode, patterns, balance):
     far = max((row["tid"] for row in balance.get("threads", [])), default=None)
     if patterns.get("topology", {}).get("nodes") != 2 or patterns["topology"]["pretended"]:
         return "not recorded on two real nodes"
-    if patterns["samples"] < 100:
+    if patterns["samples"] < ENOUGH:
         return f"judged by {patterns['samples']} samples"
     if [row["pattern"] for row in rows] != ([wanted] if wanted else []):
         return "called " + (", ".join(row["pattern"] for row in rows) or "nothing")
@@ -63,8 +65,12 @@ def fault_of(mode, patterns, balance):
 
 def judge(tap, results, mode):
     right, samples = 0, []
-    for number in range(RUNS):
+    for number in range(RUNS + SPARE):
         patterns = results.json(f"{mode}{number}.patterns") or {}
+        if len(samples) == RUNS or (patterns.get("samples", 0) < ENOUGH and RUNS - len(samples) < RUNS + SPARE - number):
+            if len(samples) < RUNS:
+                tap.note(f"{mode}, run {number}: {patterns.get('samples')} samples, too few to judge; another instead")
+            continue
         fault = fault_of(mode, patterns, results.json(f"{mode}{number}.balance") or {})
         samples.append(patterns.get("samples", 0))
         right += fault is None
