@@ -15,26 +15,28 @@
 #define AGENT_EXPORT __attribute__((visibility("default")))
 
 struct stack_table; /* agent/stack.h */
+struct agent_thread;
 
 /* What the sampler keeps of a thread; only agent/sampler.c, agent/tick.c and agent/arch touch it. */
 struct sampler_thread {
     void *timer;           /* kernel's number of the fall-back timer, when `has_timer` */
     bool has_timer, ready; /* ready: ticks may arrive */
     volatile bool bursting;
-    volatile bool stop;  /* the burst is to end at the next access */
-    uint32_t left;       /* accesses left in the burst */
-    uint32_t skip;       /* accesses to let pass before the first one is kept */
-    uint32_t steps;      /* instructions stepped in this burst */
-    uint32_t kept;       /* accesses kept in this burst */
-    uint64_t began;      /* wire_counter() at the burst's start */
-    uint32_t turns;      /* tick_turns() then */
-    uint64_t period_ns;  /* mean spacing in force */
-    uint64_t random;     /* xorshift state */
-    uint64_t user_seen;  /* ns of user CPU time, when the spacing of ticks was looked at */
-    uint64_t spacing_ns; /* of ticks as they come */
-    uint64_t tick_ns;    /* spacing of the perf event's ticks, or of the timer's */
-    void *tick_page;     /* the perf event's mapping, which keeps it alive, or NULL */
-    void *step_stack;    /* agent/arch: where bursts run, or NULL */
+    volatile bool stop;                           /* the burst is to end at the next access */
+    uint32_t left;                                /* accesses left in the burst */
+    uint32_t skip;                                /* accesses to let pass before the first one is kept */
+    uint32_t steps;                               /* instructions stepped in this burst */
+    uint32_t kept;                                /* accesses kept in this burst */
+    uint64_t began;                               /* wire_counter() at the burst's start */
+    uint32_t turns;                               /* tick_turns() then */
+    uint64_t period_ns;                           /* mean spacing in force */
+    uint64_t random;                              /* xorshift state */
+    uint64_t user_seen;                           /* ns of user CPU time, when the spacing of ticks was looked at */
+    uint64_t spacing_ns;                          /* of ticks as they come */
+    uint64_t tick_ns;                             /* spacing of the perf event's ticks, or of the timer's */
+    void *tick_page;                              /* the perf event's mapping, which keeps it alive, or NULL */
+    void *step_stack;                             /* agent/arch: where bursts run, or NULL */
+    void (*calls_out)(struct agent_thread *self); /* agent/arch: see agent_calls_out */
     uint64_t hidden;   /* mask.c: signals the program believes blocked and the kernel does not; bits as the kernel's */
     uint64_t guard_sp; /* agent/arch: stack pointer to go back to when guarded work faults; 0: nothing is guarded */
     uint64_t spare[3]; /* for agent/arch */
@@ -78,6 +80,14 @@ extern union agent_switch agent_switch;
 
 /* Static TLS: no allocation, no lazy binding, safe in handlers. */
 extern __thread struct agent_thread agent_self __attribute__((tls_model("initial-exec")));
+
+/* To be called before anything of libc that may use vector registers, wherever burst_access() can get: in a burst these
+ * may hold the program's values (x86-64; system calls and what only looks at memory do no harm). */
+static inline void agent_calls_out(struct agent_thread *self)
+{
+    if (self->sampler.calls_out)
+        self->sampler.calls_out(self);
+}
 
 /* Room for a record in this thread's ring (claimed on first use), or NULL: then the loss is counted under `cause`.
  * Call with inside > 0. With `may_wait`, a full ring is waited for while the recorder lives (never from a handler). */

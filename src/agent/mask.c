@@ -24,7 +24,7 @@ static uint64_t bit_of(int signal)
 /* What a sampled thread needs open. */
 static uint64_t needed(const struct agent_thread *self)
 {
-    uint64_t bits = bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGILL) | bit_of(SIGTRAP);
+    uint64_t bits = bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGILL) | bit_of(SIGFPE) | bit_of(SIGTRAP);
     if (self->sampler.has_timer)
         bits |= bit_of(signals_timer_signal());
     return bits;

@@ -157,6 +157,7 @@ static void *wait_for_room(struct agent_thread *self, uint32_t words)
 static __attribute__((noinline)) void *reserve_slow(struct agent_thread *self, uint32_t words, enum loss_cause cause,
                                                     bool may_wait)
 {
+    agent_calls_out(self);
     if (!self->producer.ring) {
         if (!thread_ready(self, may_wait))
             return NULL;

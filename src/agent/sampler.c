@@ -5,6 +5,7 @@
 #include "agent/armed.h"
 #include "agent/attach.h"
 #include "agent/mask.h"
+#include "agent/ring.h"
 #include "agent/signals.h"
 #include "agent/stack.h"
 #include "agent/step.h"
@@ -13,7 +14,6 @@
 #include "agent/tick.h"
 
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/resource.h>
 
 enum {
@@ -90,6 +90,7 @@ bool sampler_start(bool forked)
     if (forked) {
         signals_forked();
         tick_forget(self);
+        step_forget(self);
         self->sampler.ready = false;
         self->sampler.bursting = false;
     }
@@ -105,7 +106,7 @@ bool sampler_start(bool forked)
 bool sampler_join(void)
 {
     learn_counter_speed();
-    sampling = step_start() && signals_start();
+    sampling = step_start(agent_region->config.flags & WIRE_STEP_BY_TRAP) && signals_start();
     return sampling;
 }
 
@@ -133,7 +134,7 @@ static uint64_t burst_cost(void)
 {
     const struct wire_config *config = &agent_region->config;
     uint64_t known = atomic_load_explicit(&agent_region->burst_ns, memory_order_relaxed);
-    return known ? known : COST_FIRST_NS + delivery_ns() * STEP_SIGNALS * (config->burst + STEP_SPREAD / 2);
+    return known ? known : COST_FIRST_NS + delivery_ns() * step_signals() * (config->burst + 4);
 }
 
 /* Ticks that start no burst are to take half of the budget at most. They come half as often again as they are asked for. And
@@ -311,6 +312,8 @@ static void send_sample(struct agent_thread *self, const ucontext_t *context, co
     step_unwind_regs(context, &chain.regs);
     if (!step_guarded(self, number_chain, &chain))
         chain.stack = 0;
+    if (!(agent_region->config.flags & WIRE_COUNTER_IS_CPU) || ring_rseq_cpu() < 0)
+        agent_calls_out(self); /* time or CPU come from libc */
     const uint32_t words = sizeof(struct wire_sample) / 8;
     struct wire_sample *sample = agent_reserve(self, words, LOSS_SAMPLE_FULL, false);
     if (!sample)
@@ -378,7 +381,7 @@ static void run_burst(struct agent_thread *self, ucontext_t *context)
     sampler->bursting = true;
     sampler->stop = false;
     sampler->left = agent_region->config.burst;
-    sampler->skip = (uint32_t)(next_random(self) % STEP_SPREAD);
+    sampler->skip = (uint32_t)(next_random(self) % step_spread(self));
     sampler->steps = sampler->kept = 0;
     count(&counters_of(self)->bursts, 1);
     if (step_begin(self, context) == STEP_DONE)
@@ -442,7 +445,7 @@ static bool masks_faults(const ucontext_t *context)
 {
     const sigset_t *mask = &context->uc_sigmask;
     return sigismember(mask, SIGSEGV) || sigismember(mask, SIGBUS) || sigismember(mask, SIGILL) ||
-           sigismember(mask, SIGTRAP);
+           sigismember(mask, SIGFPE) || sigismember(mask, SIGTRAP);
 }
 
 /* Whether another signal is to be delivered at this very place. A timer's tick may come at the end of a system call by
@@ -453,7 +456,7 @@ static bool has_pending(const struct agent_thread *self, const ucontext_t *conte
     uint64_t pending = 0, blocked;
     if (!self->sampler.has_timer || attach_is_shy())
         return false;
-    memcpy(&blocked, &context->uc_sigmask, sizeof(blocked));
+    blocked = context->uc_sigmask.__val[0];
     sys_call(SYS_rt_sigpending, &pending, sizeof(pending));
     return pending & ~blocked;
 }

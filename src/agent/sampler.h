@@ -29,7 +29,7 @@ void sampler_thread_stop(struct agent_thread *self);
 /* Whether this process is being sampled. */
 bool sampler_is_active(void);
 
-/* The program's wishes for the signals the sampler holds (SIGSEGV, SIGBUS, SIGILL, SIGTRAP and the tick's): kept and
+/* The program's wishes for the signals the sampler holds (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP and the tick's): kept and
  * honoured as if the agent were not there. True when the signal is held: the call is then done, `*result` is what the
  * program gets to see (0 or -1 with errno set). Interposed sigaction(), signal() & co. ask this first. */
 struct sigaction;

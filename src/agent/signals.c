@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { HELD_COUNT = 5, HELD_TIMER = 4, KERNEL_SET_BYTES = 8 };
+enum { HELD_COUNT = 6, HELD_TIMER = 5, KERNEL_SET_BYTES = 8 };
 
 /* The wish for one signal. Writers hold `wishes_lock` with all signals blocked and make `turn` odd while they write;
  * readers, which may be handlers, copy and look at `turn` again. */
@@ -18,7 +18,7 @@ struct wish {
     struct sigaction action;
 };
 
-static int held_signals[HELD_COUNT] = {SIGSEGV, SIGBUS, SIGILL, SIGTRAP, 0};
+static int held_signals[HELD_COUNT] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, 0};
 static struct wish wishes[HELD_COUNT];
 static _Atomic uint32_t wishes_lock;
 static _Atomic int holding_pid; /* of the process whose signals are held; 0: none */

@@ -1,6 +1,6 @@
 /* agent/signals.h - the signals the sampler holds, and the program's wishes for them.
  *
- * The kernel calls the agent for SIGSEGV, SIGBUS, SIGILL, SIGTRAP and the timer's signal. What is not the agent's own
+ * The kernel calls the agent for SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP and the timer's signal. What is not the agent's own
  * business goes to the program as if it had been called directly: its handler, on its stack, under its mask; or death by
  * the same signal at the same place. */
 #ifndef NUMALENS_AGENT_SIGNALS_H

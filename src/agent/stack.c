@@ -209,6 +209,7 @@ static uint32_t chain_number(struct agent_thread *self, struct stack_table *tabl
 static __attribute__((noinline)) uint32_t number_by_walk(struct agent_thread *self, const struct unwind_regs *regs,
                                                          uint64_t high, uint64_t epoch, bool may_wait)
 {
+    agent_calls_out(self); /* what follows asks libc what is loaded */
     if (!self->stacks)
         self->stacks = sys_pages(sizeof *self->stacks);
     struct stack_table *table = self->stacks;

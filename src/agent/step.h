@@ -1,10 +1,11 @@
 /* agent/step.h - stepping: the part of the sampler that differs by processor (agent/arch/CPU/step.c).
  *
- * x86-64 has a trap flag that a signal handler may set in the interrupted context: each instruction then ends in a
- * SIGTRAP, whose handler decodes the next one. aarch64 gives user space no such flag: there the tick's handler carries
- * the instructions out itself, on the register image in the signal frame, and leaves the thread behind them.
+ * The tick's handler carries the thread's next instructions out itself and leaves the thread behind them. On aarch64 it
+ * does so on the register image in the signal frame; on x86-64 copies of the instructions run with the program's
+ * registers (agent/arch/x86_64/engine.h). Where x86-64 forbids executable memory the trap flag is left: each instruction
+ * then ends in a SIGTRAP, whose handler decodes the next one, at a hundred times the cost.
  *
- * Both keep one promise: an instruction that is not fully understood is never touched. The burst ends before it and
+ * All keep one promise: an instruction that is not fully understood is never touched. The burst ends before it and
  * the program runs it by itself. Everything here runs in signal handlers. */
 #ifndef NUMALENS_AGENT_STEP_H
 #define NUMALENS_AGENT_STEP_H
@@ -20,48 +21,26 @@ struct step_access {
     uint8_t flags; /* SAMPLE_READ, SAMPLE_WRITE, SAMPLE_LOCKED */
 };
 
-#if defined(__aarch64__)
 /* Once per process, before the first tick, and for each thread, on that thread; none of them in handlers. False: no
- * stepping here. */
-bool step_start(void);
+ * stepping here. With `by_trap` the trap flag is used even where a better way is at hand (x86-64). */
+bool step_start(bool by_trap);
 bool step_thread_start(struct agent_thread *self);
 void step_thread_stop(struct agent_thread *self);
 
+/* After a fork, in the child: forgets what of the parent's the child does not have. */
+void step_forget(struct agent_thread *self);
+
 /* Calls work() where stepping cannot overwrite it: instructions carried out in the handler push to the program's stack,
  * on which the handler and its frame lie. So this moves to the agent's own stack with a copy of the frame and goes back
- * to the program from there. Returns only when it cannot: then false, and nothing was done. */
+ * to the program from there. By the trap flag, it just calls. Returns false when it cannot: then nothing was done. */
 bool step_apart(struct agent_thread *self, siginfo_t *info, ucontext_t *context,
                 void (*work)(struct agent_thread *self, ucontext_t *context));
 
 /* A burst lets a random number of accesses below this pass before it keeps one (docs/sampling.md). */
-enum { STEP_SPREAD = 32 };
+uint32_t step_spread(const struct agent_thread *self);
 
-/* Signals that an access of a burst takes, about: none here beyond the tick's own. */
-enum { STEP_SIGNALS = 0 };
-#else
-enum { STEP_SPREAD = 8, STEP_SIGNALS = 4 }; /* each step is a signal here, and about one in four is an access */
-
-static inline bool step_start(void)
-{
-    return true;
-}
-static inline bool step_thread_start(struct agent_thread *self)
-{
-    (void)self;
-    return true;
-}
-static inline void step_thread_stop(struct agent_thread *self)
-{
-    (void)self;
-}
-static inline bool step_apart(struct agent_thread *self, siginfo_t *info, ucontext_t *context,
-                              void (*work)(struct agent_thread *self, ucontext_t *context))
-{
-    (void)info;
-    work(self, context);
-    return true;
-}
-#endif
+/* Signals that an access of a burst takes, about, beyond the tick's own. */
+uint32_t step_signals(void);
 
 /* Calls work(argument); false when it faulted, at whatever place, and was given up there: step_fault() then goes back
  * to self->sampler.guard_sp. For reading the program's stack, which need not be what it seems. Does not nest. */
@@ -98,7 +77,7 @@ enum step_state step_begin(struct agent_thread *self, ucontext_t *context);
 /* A SIGTRAP with si_code TRAP_TRACE came and step_owes_trap() (x86-64). */
 enum step_state step_trap(struct agent_thread *self, ucontext_t *context);
 
-/* A fault (SIGSEGV, SIGBUS, SIGILL) came; when stepping or probing caused it, the context is mended and true returned. */
+/* A fault (SIGSEGV, SIGBUS, SIGILL, SIGFPE) came; when stepping or probing caused it, the context is mended and true returned. */
 bool step_fault(struct agent_thread *self, ucontext_t *context, int signal);
 
 /* wire_counter() ticks that a fenced load of one byte at `addr` takes beyond the measuring itself, with the page's

@@ -18,8 +18,9 @@ enum { STEPS_PER_ACCESS = 64 };
 
 unsigned long cpu_features;
 
-bool step_start(void)
+bool step_start(bool by_trap)
 {
+    (void)by_trap; /* there is no such flag */
     cpu_features = getauxval(AT_HWCAP);
     slots_start(); /* without them vector code ends bursts: fewer samples, no harm */
     return true;

@@ -48,7 +48,7 @@ unsigned form_size(const struct form *form, unsigned size_code)
     case SIZE_EIGHTH:
         return form->vector_bytes / 8;
     case SIZE_HALF_OR_V:
-        return form->encoding == ENCODING_EVEX && form->w ? form->vector_bytes : form->vector_bytes / 2;
+        return form->encoding == DECODE_EVEX && form->w ? form->vector_bytes : form->vector_bytes / 2;
     case SIZE_DUP:
         return form->vector_bytes == 16 ? 8 : form->vector_bytes;
     case SIZE_KNP:
@@ -63,6 +63,7 @@ unsigned form_size(const struct form *form, unsigned size_code)
 void form_modrm(struct form *form, unsigned disp8_scale)
 {
     form->has_modrm = true;
+    form->modrm_at = form->at;
     form->modrm = form_byte(form);
     unsigned mod = form->modrm >> 6;
     form->reg = form->modrm >> 3 & 7;
@@ -134,7 +135,7 @@ static bool use_vector_index(struct form *form, uint8_t opcode, unsigned size)
     struct decode_operand *memory = &form->memory;
     if (!form->is_memory || form->rm != 4)
         return false;
-    bool evex = form->encoding == ENCODING_EVEX;
+    bool evex = form->encoding == DECODE_EVEX;
     if (evex)
         memory->index |= form->vector_extra & 16;
     memory->index_bytes = opcode & 1 ? 8 : 4;
@@ -154,9 +155,10 @@ static bool has_immediate(unsigned map, uint8_t opcode)
 
 static bool decode_vector(struct form *form, unsigned map, uint8_t opcode, struct decoded *decoded)
 {
+    form->vector = true;
     const uint16_t(*table)[4] = map == 1 ? vector_0f : map == 2 ? vector_38 : vector_3a;
     uint16_t entry = table[opcode][form->mandatory];
-    bool evex = form->encoding == ENCODING_EVEX;
+    bool evex = form->encoding == DECODE_EVEX;
     if (map == 2 && opcode == 0x2d && evex && form->mandatory == PREFIX_66)
         entry = OP_VALID | OP_READ | OP_EVEX | SIZE_Y; /* vscalefss; VEX has vmaskmovpd here */
     if (!(entry & OP_VALID) || !(entry & (OP_LEGACY << form->encoding)))
@@ -208,7 +210,7 @@ static bool decode_vex(struct form *form, uint8_t first, struct decoded *decoded
 {
     uint8_t p1 = form_byte(form);
     unsigned map = 1;
-    form->encoding = ENCODING_VEX;
+    form->encoding = DECODE_VEX;
     form->r = p1 & 0x80 ? 0 : 8;
     uint8_t last = p1;
     if (first == 0xc4) {
@@ -224,7 +226,10 @@ static bool decode_vex(struct form *form, uint8_t first, struct decoded *decoded
     if (map < 1 || map > 3)
         return false;
     uint8_t opcode = form_byte(form);
+    form->map = (uint8_t)map;
+    form->opcode = opcode;
     if (map == 1 && opcode == 0xae) { /* vldmxcsr, vstmxcsr */
+        form->vector = true;
         form_modrm(form, 1);
         if (!form->is_memory || (form->reg != 2 && form->reg != 3) || form->mandatory != PREFIX_NONE)
             return false;
@@ -234,6 +239,7 @@ static bool decode_vex(struct form *form, uint8_t first, struct decoded *decoded
     uint16_t entry = map == 1   ? opcode_vex_0f[opcode][form->mandatory]
                      : map == 2 ? opcode_vex_38[opcode][form->mandatory]
                                 : 0;
+    form->vector = map == 1; /* mask registers; those of map 2 are general */
     return entry ? decode_by_prefix(form, entry, decoded) : decode_vector(form, map, opcode, decoded);
 }
 
@@ -244,7 +250,7 @@ static bool decode_evex(struct form *form, struct decoded *decoded)
     /* Bits that are fixed today and mean more registers tomorrow. */
     if ((p0 & 8) || !(p1 & 4) || map < 1 || map > 3)
         return false;
-    form->encoding = ENCODING_EVEX;
+    form->encoding = DECODE_EVEX;
     form->x = p0 & 0x40 ? 0 : 8;
     form->b = p0 & 0x20 ? 0 : 8;
     form->w = p1 & 0x80;
@@ -254,6 +260,8 @@ static bool decode_evex(struct form *form, struct decoded *decoded)
     form->mask = p2 & 7;
     unsigned length = p2 >> 5 & 3;
     uint8_t opcode = form_byte(form);
+    form->map = (uint8_t)map;
+    form->opcode = opcode;
     /* With a register operand, EVEX.b makes the length bits a rounding mode; the length then does not matter. */
     if (length == 3) {
         if (!form->broadcast)
@@ -267,11 +275,15 @@ static bool decode_evex(struct form *form, struct decoded *decoded)
 static bool decode_two_bytes(struct form *form, struct decoded *decoded)
 {
     uint8_t opcode = form_byte(form);
+    form->map = 1;
+    form->opcode = opcode;
     if (opcode != 0x38 && opcode != 0x3a)
         return opcode_0f[opcode] & OP_VALID ? decode_scalar_0f(form, opcode, decoded)
                                             : decode_vector(form, 1, opcode, decoded);
     unsigned map = opcode == 0x38 ? 2 : 3;
     opcode = form_byte(form);
+    form->map = (uint8_t)map;
+    form->opcode = opcode;
     if (map == 2 && opcode_38[opcode][form->mandatory])
         return decode_by_prefix(form, opcode_38[opcode][form->mandatory], decoded);
     return decode_vector(form, map, opcode, decoded);
@@ -325,10 +337,39 @@ static uint8_t read_prefixes(struct form *form)
                       : form->repeat == 0xf2 ? PREFIX_F2
                       : form->operand16      ? PREFIX_66
                                              : PREFIX_NONE;
+    form->opcode_at = form->at - 1;
+    form->prefix_at = rex ? form->at - 2 : DECODE_NONE;
+    form->opcode = byte;
     bool extended = byte == 0xc4 || byte == 0xc5 || byte == 0x62;
     if (extended && (rex || form->mandatory != PREFIX_NONE || form->lock))
         form->short_of_bytes = true; /* no such instruction */
+    if (extended)
+        form->prefix_at = form->opcode_at;
     return byte;
+}
+
+static void form_tell(const struct form *form, struct decoded *decoded)
+{
+    decoded->length = form->at;
+    decoded->rip_at = form->rip_at;
+    decoded->modrm_at = form->modrm_at;
+    decoded->prefix_at = form->prefix_at;
+    decoded->opcode_at = form->opcode_at;
+    decoded->encoding = form->encoding;
+    decoded->map = form->map;
+    decoded->opcode = form->opcode;
+    decoded->modrm = form->modrm;
+    decoded->reg = form->reg | form->r;
+    decoded->rm = form->rm | form->b;
+    decoded->extra = form->vector_extra;
+    decoded->repeat = form->repeat;
+    decoded->w = form->w;
+    decoded->operand16 = form->operand16;
+    decoded->address32 = form->address32;
+    decoded->lock = form->lock;
+    decoded->vector = form->vector;
+    decoded->immediate = form->immediate;
+    decoded->rip_disp = form->rip_at ? (int32_t)form->memory.disp : 0;
 }
 
 bool decode_instruction(const uint8_t *bytes, size_t available, struct decoded *decoded)
@@ -351,8 +392,7 @@ bool decode_instruction(const uint8_t *bytes, size_t available, struct decoded *
         known = decode_scalar_1(&form, byte, decoded);
     if (!known || form.short_of_bytes)
         return false;
-    decoded->length = form.at;
-    decoded->rip_at = form.rip_at;
+    form_tell(&form, decoded);
     if (form.lock) {
         const unsigned both = SAMPLE_READ | SAMPLE_WRITE;
         if (decoded->operand_count == 0 || (decoded->operands[0].flags & both) != both)

@@ -50,12 +50,27 @@ struct decode_operand {
     bool mask_is_k;
 };
 
+enum decode_encoding { DECODE_LEGACY, DECODE_VEX, DECODE_EVEX };
+
 struct decoded {
     uint8_t length;
     uint8_t operand_count;
     uint8_t rip_at;      /* where in it a displacement from rip lies (4 bytes); 0: it has none */
+    uint8_t modrm_at;    /* where its ModRM lies; 0: it has none */
+    uint8_t prefix_at;   /* where its REX, VEX or EVEX prefix lies; DECODE_NONE: it has none */
+    uint8_t opcode_at;   /* legacy encodings: where the opcode begins; what lies before are prefixes */
+    uint8_t encoding;    /* enum decode_encoding */
+    uint8_t map, opcode; /* map: 0, or 1, 2, 3 for 0F, 0F 38, 0F 3A */
+    uint8_t modrm;
+    uint8_t reg, rm; /* of ModRM, with their fourth bit */
+    uint8_t extra;   /* VEX.vvvv, EVEX.V'vvvv: a register's number */
+    uint8_t repeat;  /* 0, 0xf2, 0xf3 */
+    bool w, operand16, address32, lock;
+    bool vector;         /* uses x87, MMX, vector or mask registers, or their control words */
     bool repeated;       /* a rep prefix: accesses nothing when the counter is 0 */
     bool counter_is_ecx; /* ... and that is ECX, not RCX */
+    int32_t rip_disp;    /* ... and what it is */
+    int32_t immediate;   /* of branches: the distance; of ret: the bytes to pop */
     struct decode_operand operands[DECODE_MAX_OPERANDS];
 };
 

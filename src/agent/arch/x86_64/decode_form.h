@@ -7,7 +7,6 @@
 #include "agent/arch/x86_64/opcodes.h"
 #include "wire/event.h"
 
-enum encoding { ENCODING_LEGACY, ENCODING_VEX, ENCODING_EVEX };
 enum mandatory { PREFIX_NONE, PREFIX_66, PREFIX_F3, PREFIX_F2 };
 
 struct form {
@@ -28,8 +27,11 @@ struct form {
     uint8_t mask;          /* EVEX.aaa */
     /* ModRM */
     bool has_modrm, is_memory;
-    uint8_t modrm, reg, rm; /* reg, rm: three bits */
-    uint8_t rip_at;         /* where a displacement from rip lies, or 0 */
+    uint8_t modrm, reg, rm;                              /* reg, rm: three bits */
+    uint8_t rip_at;                                      /* where a displacement from rip lies, or 0 */
+    uint8_t modrm_at, prefix_at, opcode_at, map, opcode; /* see struct decoded */
+    bool vector;
+    int32_t immediate;
     struct decode_operand memory;
 };
 

@@ -223,7 +223,10 @@ bool decode_scalar_1(struct form *form, uint8_t opcode, struct decoded *decoded)
     if (entry & OP_MODRM)
         form_modrm(form, 1);
     /* C6 and C7 with reg 7 have immediates of their own; they are refused before those matter. */
-    uint64_t immediate = form_number(form, immediate_bytes(form, entry));
+    unsigned bytes = immediate_bytes(form, entry);
+    uint64_t immediate = form_number(form, bytes);
+    form->immediate = bytes == 1 ? (int8_t)immediate : (int32_t)immediate;
+    form->vector = opcode == 0x9b || (opcode >= 0xd8 && opcode <= 0xdf); /* x87 */
     if (opcode >= 0xd8 && opcode <= 0xdf)
         return decode_x87(form, opcode, decoded);
     if ((entry & OP_GROUP) && (entry & OP_MODRM))
@@ -246,6 +249,7 @@ static bool decode_state(struct form *form, struct decoded *decoded)
         return false;
     if (form->operand16) /* clwb, clflushopt */
         return form->reg >= 6;
+    form->vector = form->reg < 7;
     switch (form->reg) {
     case 0:
     case 1: /* fxsave, fxrstor */
@@ -314,7 +318,7 @@ bool decode_scalar_0f(struct form *form, uint8_t opcode, struct decoded *decoded
     unsigned size = form_size(form, entry & SIZE_MASK);
     if (entry & OP_MODRM)
         form_modrm(form, 1);
-    form_number(form, immediate_bytes(form, entry));
+    form->immediate = (int32_t)form_number(form, immediate_bytes(form, entry));
     if (entry & OP_GROUP)
         return decode_group_0f(form, opcode, size, decoded);
     if (entry & OP_MODRM)

@@ -73,10 +73,114 @@ guard_mend:
     lea .Ltime_load(%rip), %rcx
     cmp %rcx, %rdi
     je 1f
-    xor %eax, %eax
+    lea .Lload_done(%rip), %rcx
+    lea .Lfalse(%rip), %rax
+    cmp %rcx, %rdi
+    je 1f
+    lea .Lstore_done(%rip), %rcx
+    cmp %rcx, %rdi
+    je 1f
+    lea .Lequal_begin(%rip), %rcx
+    lea .Lequal_end(%rip), %rdx
+    cmp %rcx, %rdi
+    jb 2f
+    cmp %rdx, %rdi
+    jb 1f
+2:  xor %eax, %eax
 1:  ret
     .cfi_endproc
     .size guard_mend, . - guard_mend
+
+.macro function name
+    .hidden \name
+    .globl \name
+    .type \name, @function
+    .p2align 4
+\name:
+    .cfi_startproc
+    endbr64
+.endm
+.macro end name
+    .cfi_endproc
+    .size \name, . - \name
+.endm
+
+    function guard_load
+.Lload_done:
+    mov (%rdi), %rax
+    mov %rax, (%rsi)
+    mov $1, %eax
+    ret
+.Lfalse:
+    xor %eax, %eax
+    ret
+    end guard_load
+
+    function guard_store
+.Lstore_done:
+    mov %rsi, (%rdi)
+    mov $1, %eax
+    ret
+    end guard_store
+
+    function guard_equal
+.Lequal_begin:
+    cmp $8, %rdx
+    jb 3f
+1:  mov (%rdi), %rax
+    cmp (%rsi), %rax
+    jne .Lequal_end
+    add $8, %rdi
+    add $8, %rsi
+    sub $8, %rdx
+    cmp $8, %rdx
+    jae 1b
+    test %rdx, %rdx
+    jz 2f
+    mov -8(%rdi,%rdx), %rax /* the rest, with some bytes once more */
+    cmp -8(%rsi,%rdx), %rax
+    jne .Lequal_end
+2:  mov $1, %eax
+    ret
+3:  test %rdx, %rdx
+    jz 2b
+    movzbl -1(%rdi,%rdx), %eax
+    cmp -1(%rsi,%rdx), %al
+    jne .Lequal_end
+    dec %rdx
+    jmp 3b
+.Lequal_end:
+    xor %eax, %eax
+    ret
+    end guard_equal
+
+    function guard_serialize
+    mov %rsp, %rax
+    mov %ss, %ecx
+    push %rcx
+    push %rax
+    pushfq
+    mov %cs, %ecx
+    push %rcx
+    lea 1f(%rip), %rcx
+    push %rcx
+    iretq
+1:  ret
+    end guard_serialize
+
+    function step_return
+    .cfi_undefined rip
+    mov %rdi, %rbx
+    lea -256(%rdi), %rsp
+    xor %ebp, %ebp
+    mov %rsi, %rdi
+    mov %rbx, %rsi
+    call *%rdx
+    mov %rbx, %rsp
+    mov $15, %eax /* rt_sigreturn */
+    syscall
+    hlt
+    end step_return
 
     .hidden guard_call
     .globl guard_call

@@ -1,103 +1,93 @@
-/* agent/arch/x86_64/step.c - stepping by the trap flag. Runs in signal handlers.
- *
- * With TF set in the interrupted context the next instruction ends in a SIGTRAP (TRAP_TRACE). The kernel clears TF when
- * it starts a handler of the program in between, and the flag comes back when that returns; should it leave by a jump,
- * the flag is gone and no trap follows. So `owed` counts the contexts that still hold our flag, rather than whether a
- * burst goes on: a nested burst may have ended before an outer context gets its trap. */
+/* agent/arch/x86_64/step.c - stepping: by the engine where there is one, else by the trap flag. Runs in signal handlers,
+ * but for step_start, step_thread_start and step_thread_stop. */
 #include "agent/step.h"
 
 #include "agent/probe.h"
-#include "agent/arch/x86_64/decode.h"
+#include "agent/arch/x86_64/engine.h"
 #include "agent/arch/x86_64/frame.h"
 #include "agent/arch/x86_64/guard.h"
+#include "agent/arch/x86_64/trap_flag.h"
 #include "agent/unwind.h"
 
-enum {
-    TRAP_FLAG = 1 << 8,
-    STEP_LIMIT = 128, /* instructions in a burst: where nothing is accessed, it ends here */
-};
+/* Written by step_start before the first tick. */
+static bool by_trap_flag;
 
-#define VSYSCALL_PAGE 0xffffffffff600000u /* may be executed but not read */
-
-/* Per thread, in the room that the sampler leaves to the processor. */
-static uint64_t *owed(struct agent_thread *self)
+/* Where executable memory is forbidden it is so for every thread: the first one shows it. */
+bool step_start(bool by_trap)
 {
-    return &self->sampler.spare[0];
-}
-
-static bool has_trap_flag(const ucontext_t *context)
-{
-    return context->uc_mcontext.gregs[REG_EFL] & TRAP_FLAG;
-}
-
-static void set_trap_flag(struct agent_thread *self, ucontext_t *context)
-{
-    context->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
-    ++*owed(self);
-}
-
-static void clear_trap_flag(struct agent_thread *self, ucontext_t *context)
-{
-    context->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
-    if (*owed(self) > 0)
-        --*owed(self);
-}
-
-bool step_owes_trap(const struct agent_thread *self)
-{
-    return self->sampler.spare[0] > 0;
-}
-
-bool step_goes_on(const struct agent_thread *self, const ucontext_t *context)
-{
-    return step_owes_trap(self) && has_trap_flag(context);
-}
-
-/* Tells the accesses of the instruction the context is at. False: the burst ends before it. */
-static bool tell_accesses(struct agent_thread *self, const ucontext_t *context)
-{
-    struct decode_registers registers;
-    struct decode_vectors vectors;
-    struct decoded decoded;
-    struct decode_access accesses[DECODE_MAX_ACCESSES];
-    uint8_t bytes[DECODE_MAX_BYTES];
-    uint64_t rip = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
-    if (agent_owns_code(rip) || rip >= VSYSCALL_PAGE)
-        return false;
-    size_t readable = guard_copy(bytes, (const void *)rip, sizeof bytes);
-    if (!decode_instruction(bytes, readable, &decoded))
-        return false;
-    frame_registers(context, &registers, &vectors);
-    int count = decode_accesses(&decoded, &registers, accesses);
-    for (int i = 0; i < count; i++) {
-        struct step_access access = {.addr = accesses[i].addr, .size = accesses[i].size, .flags = accesses[i].flags};
-        if (!burst_access(self, context, &access))
-            return false;
+    frame_learn();
+    by_trap_flag = by_trap;
+    if (!by_trap) {
+        struct engine *engine = engine_map();
+        by_trap_flag = !engine;
+        if (engine)
+            engine_unmap(engine);
     }
-    return count >= 0;
+    return true;
 }
 
-static bool may_step(struct agent_thread *self, const ucontext_t *context)
+bool step_thread_start(struct agent_thread *self)
 {
-    if (self->sampler.steps >= STEP_LIMIT || !tell_accesses(self, context))
-        return false;
-    self->sampler.steps++;
+    if (!by_trap_flag && !self->sampler.step_stack)
+        self->sampler.step_stack = engine_map(); /* NULL: this thread goes by the trap flag */
     return true;
+}
+
+void step_thread_stop(struct agent_thread *self)
+{
+    struct engine *engine = self->sampler.step_stack;
+    self->sampler.step_stack = NULL;
+    if (engine)
+        engine_unmap(engine);
+}
+
+void step_forget(struct agent_thread *self)
+{
+    self->sampler.step_stack = NULL;
+    self->sampler.calls_out = NULL;
+    self->sampler.guard_sp = 0;
+}
+
+uint32_t step_spread(const struct agent_thread *self)
+{
+    return self->sampler.step_stack ? 32 : 8;
+}
+
+uint32_t step_signals(void)
+{
+    return by_trap_flag ? 4 : 0; /* each step is one, and about one in four is an access */
+}
+
+/* With a shadow stack a call would have to write that too, and the way back from a copied frame would be refused. */
+static bool has_shadow_stack(void)
+{
+    uint64_t pointer = 0;
+    __asm__ volatile(".byte 0xf3, 0x48, 0x0f, 0x1e, 0xc8" : "+a"(pointer)); /* rdsspq %rax: a nop where there is none */
+    return pointer != 0;
+}
+
+bool step_apart(struct agent_thread *self, siginfo_t *info, ucontext_t *context,
+                void (*work)(struct agent_thread *self, ucontext_t *context))
+{
+    struct engine *engine = self->sampler.step_stack;
+    (void)info;
+    if (!engine) {
+        work(self, context);
+        return true;
+    }
+    if (has_shadow_stack())
+        return false;
+    ucontext_t *copy = frame_copy(context, engine_stack_top(engine));
+    if (!copy)
+        return false;
+    step_return(copy, self, work);
 }
 
 enum step_state step_begin(struct agent_thread *self, ucontext_t *context)
 {
-    if (has_trap_flag(context) || !may_step(self, context)) /* a program may step itself */
-        return STEP_DONE;
-    set_trap_flag(self, context);
-    return STEP_PENDING;
-}
-
-enum step_state step_trap(struct agent_thread *self, ucontext_t *context)
-{
-    if (self->sampler.bursting && may_step(self, context))
-        return STEP_PENDING;
-    clear_trap_flag(self, context);
+    if (!self->sampler.step_stack)
+        return trap_flag_begin(self, context);
+    engine_burst(self->sampler.step_stack, self, context);
     return STEP_DONE;
 }
 
@@ -109,16 +99,14 @@ bool step_fault(struct agent_thread *self, ucontext_t *context, int signal)
         context->uc_mcontext.gregs[REG_RIP] = (greg_t)end;
         return true;
     }
+    if (self->sampler.step_stack && engine_fault(self->sampler.step_stack, context))
+        return true;
     if (self->sampler.guard_sp) {
         context->uc_mcontext.gregs[REG_RSP] = (greg_t)self->sampler.guard_sp;
         context->uc_mcontext.gregs[REG_RIP] = (greg_t)guard_landing;
         return true;
     }
-    /* The program's own fault: its handler is not to find our flag in the context. */
-    if (step_goes_on(self, context)) {
-        clear_trap_flag(self, context);
-        self->sampler.bursting = false;
-    }
+    trap_flag_fault(self, context);
     return false;
 }
 
