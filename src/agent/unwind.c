@@ -15,9 +15,10 @@ enum {
 struct walk {
     uint64_t key; /* unwind_key() of the frame at hand */
     uint64_t sp, fp, lr;
-    uint64_t low, high; /* the starting stack pointer, the stack's end */
-    uint64_t fp_from;   /* slot that fp was read from, or FROM_REGISTER */
-    bool has_lr;        /* lr is good */
+    uint64_t low, high;  /* the starting stack pointer, the stack's end */
+    uint64_t fp_from;    /* slot that fp was read from, or FROM_REGISTER */
+    bool has_lr;         /* lr is good */
+    bool is_interrupted; /* between two instructions of its own, not behind a call */
     struct unwind_notes *notes;
 };
 
@@ -68,12 +69,19 @@ static inline void load_fp(struct walk *walk, uint64_t slot)
     walk->fp_from = slot;
 }
 
+/* In an epilogue, behind `pop %rbp`, tables still name the slot it was popped from, now below the stack pointer. The
+ * register has the caller's value again, and the memory is free for others. */
+static inline bool is_restored(const struct walk *walk, uint64_t slot)
+{
+    return walk->is_interrupted && slot < walk->sp;
+}
+
 /* Goes to the caller, whose stack pointer is `cfa`. */
 static inline enum step arrive(struct walk *walk, uint64_t ra, uint64_t cfa)
 {
     walk->key = ra;
     walk->sp = cfa;
-    walk->has_lr = false;
+    walk->has_lr = walk->is_interrupted = false;
     return ra == 0 ? STEP_END : STEP_ON;
 }
 
@@ -105,9 +113,10 @@ static inline enum step step_packed(struct walk *walk, uint32_t packed)
     uint64_t ra = load_noted(walk, slot);
     if (unwind_packed_has_fp(packed)) {
         slot = base + unwind_packed_fp(packed);
-        if (__builtin_expect(!readable(walk, slot), 0))
+        if (__builtin_expect(readable(walk, slot), 1))
+            load_fp(walk, slot);
+        else if (!is_restored(walk, slot))
             return STEP_CUT;
-        load_fp(walk, slot);
     }
     if (unwind_packed_signed(packed))
         ra = unwind_arch_strip(ra);
@@ -138,9 +147,10 @@ static enum step step_rule(struct walk *walk, const struct unwind_rule *rule)
         return STEP_CUT;
     if (rule->fp != UNWIND_SAME) {
         uint64_t slot = (rule->fp == UNWIND_AT_CFA ? cfa : fp) + (uint64_t)(int64_t)rule->fp_offset;
-        if (!readable(walk, slot))
+        if (readable(walk, slot))
+            load_fp(walk, slot);
+        else if (!is_restored(walk, slot))
             return STEP_CUT;
-        load_fp(walk, slot);
     }
     if (rule->ra == UNWIND_SAME)
         return return_to_lr(walk, cfa, rule->is_signed);
@@ -166,6 +176,7 @@ static enum step step_signal(struct walk *walk)
     if (slots.lr)
         walk->lr = load_noted(walk, base + slots.lr);
     walk->has_lr = slots.lr != 0;
+    walk->is_interrupted = true;
     walk->key = unwind_key(pc, false);
     walk->sp = sp;
     return STEP_ON;
@@ -309,6 +320,7 @@ static inline __attribute__((always_inline)) unsigned walk_up(const struct unwin
                        .high = high,
                        .fp_from = FROM_REGISTER,
                        .has_lr = !pc_is_return && regs->lr != 0,
+                       .is_interrupted = !pc_is_return,
                        .notes = notes};
     for (unsigned count = 1;;) {
         uint32_t packed = unwind_rule_of(now.key);

@@ -410,9 +410,67 @@ static void interrupts_at_random_instructions(void **state)
                   "%u equal through the signal frame\n",
                   random_pcs.taken, random_pcs.equal, random_pcs.longer, random_pcs.taken - good,
                   random_pcs.through_signal);
-    assert_true(good >= random_pcs.taken * 0.99);
+    assert_true(good >= random_pcs.taken * 0.998); /* one instruction of a hot loop would be more than the rest */
     assert_true(random_pcs.through_signal >= random_pcs.taken * 0.99);
 }
+
+#if defined(__x86_64__)
+/* As compilers describe an epilogue: behind `pop %rbp` the frame pointer is still said to be in its slot, which is below the
+ * stack pointer by then. The trap stands there; `through` gets what is found from its handler. */
+unsigned epilogue_traps(void);
+__asm__(".text\n"
+        ".type epilogue_traps, @function\n"
+        "epilogue_traps:\n"
+        "  .cfi_startproc\n"
+        "  push %rbp\n"
+        "  .cfi_def_cfa_offset 16\n"
+        "  .cfi_offset 6, -16\n"
+        "  mov $0x1234, %ebp\n"
+        "  pop %rbp\n"
+        "  .cfi_def_cfa_offset 8\n"
+        "  int3\n"
+        "  nop\n"
+        "  ret\n"
+        "  .cfi_endproc\n"
+        ".size epilogue_traps, . - epilogue_traps\n");
+
+static unsigned trapped_whole;
+
+static void on_trap(int signal_number, siginfo_t *info, void *context)
+{
+    (void)signal_number;
+    (void)info;
+    struct unwind_regs regs = context_regs(context);
+    uint64_t ours[MAX];
+    bool cut;
+    unsigned count = unwind_walk(&regs, high, false, ours, MAX, &cut);
+    trapped_whole += !cut && ours[count - 1] == root;
+    uint64_t *below = (uint64_t *)(regs.sp - 8);
+    *below = 8; /* the slot is free: what is in it is no frame pointer any more */
+    count = unwind_walk(&regs, high, false, ours, MAX, &cut);
+    trapped_whole += !cut && ours[count - 1] == root;
+}
+
+/* A caller that needs its frame pointer to find its own caller. */
+static __attribute__((noinline)) unsigned call_epilogue(unsigned size)
+{
+    volatile char room[size];
+    room[0] = 1;
+    epilogue_traps();
+    return (unsigned)room[0];
+}
+
+static void epilogues_have_the_frame_pointer_back(void **state)
+{
+    (void)state;
+    struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO}, before;
+    assert_int_equal(sigaction(SIGTRAP, &action, &before), 0);
+    for (unsigned size = 1; size <= 100; size++)
+        assert_int_equal(call_epilogue(size * 16), 1);
+    assert_int_equal(sigaction(SIGTRAP, &before, NULL), 0);
+    assert_int_equal(trapped_whole, 200);
+}
+#endif
 
 static int set_up(void **state)
 {
@@ -436,6 +494,9 @@ int main(void)
         cmocka_unit_test(libraries_come_and_go),
         cmocka_unit_test(walks_beside_a_loader),
         cmocka_unit_test(interrupts_at_random_instructions),
+#if defined(__x86_64__)
+        cmocka_unit_test(epilogues_have_the_frame_pointer_back),
+#endif
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
