@@ -99,8 +99,8 @@ static void add_leader(struct pmu_event *event, uint32_t type, uint64_t config)
                                              .exclude_hv = 1};
 }
 
-/* The kernel's own names. */
-static void add_named_pebs(struct choosing *choosing, const struct pmu_device *device)
+/* The kernel's own names. Returns whether it has any, wished for or not. */
+static bool add_named_pebs(struct choosing *choosing, const struct pmu_device *device)
 {
     const struct pmu_wish *wish = choosing->wish;
     struct perf_event_attr attr, leader;
@@ -117,6 +117,7 @@ static void add_named_pebs(struct choosing *choosing, const struct pmu_device *d
         event->attr = attr;
         fill_pebs(choosing, device, event, false);
     }
+    return pmu_device_event(device, "mem-loads", &attr) || pmu_device_event(device, "mem-stores", &attr);
 }
 
 static void add_known_pebs(struct choosing *choosing, const struct pmu_device *device, const struct pmu_known *known)
@@ -143,12 +144,13 @@ static void choose_pebs(struct choosing *choosing)
     char names[DEVICES_MOST][64];
     struct pmu_device device;
     size_t count = pmu_devices(choosing->sysfs, "cpu", names, DEVICES_MOST); /* cpu, or cpu_core and cpu_atom */
+    bool is_named = false; /* then what has no name cannot be sampled here, whatever the processor's model could do */
     for (size_t i = 0; i < count; i++)
         if (pmu_device_open(&device, choosing->sysfs, names[i]))
-            add_named_pebs(choosing, &device);
+            is_named |= add_named_pebs(choosing, &device);
     const char *who = "as the kernel names them";
     struct pmu_known known;
-    if (choice->count == 0 && strncmp(choosing->cpuid, "GenuineIntel", 12) == 0 &&
+    if (!is_named && strncmp(choosing->cpuid, "GenuineIntel", 12) == 0 &&
         pmu_device_open(&device, choosing->sysfs, "cpu")) {
         bool real = strcmp(choosing->sysfs, "/sys") == 0; /* libpfm4 knows this machine only */
         who = "as libpfm4 names them";
