@@ -32,18 +32,23 @@ bool counter_trusted(void)
 }
 #endif
 
+struct moment {
+    uint64_t counter, ns;
+};
+
 /* A counter value and the time at which it was read, from the tightest of a few tries. */
-static void measure(uint64_t *counter, uint64_t *ns)
+static struct moment measure(void)
 {
-    uint64_t best = UINT64_MAX;
+    struct moment best = {0};
+    uint64_t least = UINT64_MAX;
     for (int try = 0; try < 8; try++) {
         uint64_t before = wire_counter(), now = clock_now_ns(), after = wire_counter();
-        if (after - before >= best)
+        if (after - before >= least)
             continue;
-        best = after - before;
-        *counter = before + best / 2;
-        *ns = now;
+        least = after - before;
+        best = (struct moment){before + least / 2, now};
     }
+    return best;
 }
 
 /* ns a tick, in 2^-32. */
@@ -60,12 +65,11 @@ static uint64_t measured_slope(void)
     if (frequency)
         return slope_of(frequency, 1000000000);
 #endif
-    uint64_t counter, ns, later_counter, later_ns;
-    measure(&counter, &ns);
+    struct moment first = measure(), later;
     do
-        measure(&later_counter, &later_ns);
-    while (later_ns - ns < MEASURE_NS);
-    return slope_of(later_counter - counter, later_ns - ns);
+        later = measure();
+    while (later.ns - first.ns < MEASURE_NS);
+    return slope_of(later.counter - first.counter, later.ns - first.ns);
 }
 
 uint32_t counter_ticks_per_us(void)
@@ -82,7 +86,9 @@ void counter_clock_start(struct counter_clock *clock, bool identity)
         return;
     }
     uint64_t slope = measured_slope();
-    measure(&clock->origin, &clock->origin_ns);
+    struct moment origin = measure();
+    clock->origin = origin.counter;
+    clock->origin_ns = origin.ns;
     clock->lines[0] = (struct counter_line){clock->origin, clock->origin_ns, slope};
     clock->renewed_ns = clock->origin_ns;
 }
@@ -107,8 +113,8 @@ void counter_clock_renew(struct counter_clock *clock, uint64_t now_ns)
 {
     if (clock->identity || now_ns - clock->renewed_ns < RENEW_NS)
         return;
-    uint64_t counter, ns;
-    measure(&counter, &ns);
+    struct moment now = measure();
+    uint64_t counter = now.counter, ns = now.ns;
     clock->renewed_ns = ns;
     uint64_t reached = counter_clock_ns(clock, counter);
     uint64_t rate = slope_of(counter - clock->origin, ns - clock->origin_ns);

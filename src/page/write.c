@@ -24,6 +24,7 @@ struct template
 
 static int template_find(struct template *template, struct error *err)
 {
+    *template = (struct template){0};
     const char *at = memmem(page_template, page_template_size, marker, sizeof marker - 1);
     if (!at)
         return error_set(err, -ENOTSUP,
