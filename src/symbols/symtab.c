@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Marks that the linker sets at the edges of data: no objects, though they have addresses. */
+/* Marks that the linker sets at the edges of data: no objects, though they have addresses. On x86-64 some have the type of
+ * an object, but never a size. */
 static bool is_edge(const char *name)
 {
     static const char *const edges[] = {
@@ -85,7 +86,7 @@ static void add_symbol(const GElf_Sym *symbol, const char *name, const place_lis
     struct table *table;
     if (type == STT_FUNC || type == STT_GNU_IFUNC)
         table = &symtab->functions;
-    else if (type == STT_OBJECT || type == STT_COMMON)
+    else if ((type == STT_OBJECT && (symbol->st_size || !is_edge(name))) || type == STT_COMMON)
         table = &symtab->objects;
     else if (type == STT_NOTYPE && name[0] != '$' && name[0] != '.' && !is_edge(name)) /* assembly; $x, .L are not it */
         table = is_code ? &symtab->functions : &symtab->objects;

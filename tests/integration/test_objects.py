@@ -90,9 +90,12 @@ def sections():
                                     ("sections_fixed", "--stubs", [".plt", ".plt.sec"])):
         result = record_and_report([example("objects/" + program), option], OFTEN, tables=["objects"])
         names = ["%s %s" % (program, name) for name in wanted]  # which of them, the linker decides
-        top = result["objects"][0]
+        # On x86-64 a call writes its return address to the stack, and the return reads it: accesses of their own.
+        stack = sum(row["share"] for row in result["objects"] if row["kind"] == "stack")
+        assert stack < (0.8 if option == "--calls" else 0.1), describe(result["objects"])
+        top = [row for row in result["objects"] if row["kind"] != "stack"][0]
         assert top["name"] in names and top["kind"] == "section", "%s: %s" % (option, describe(result["objects"]))
-        shares("%s %s" % (program, option), [(top["name"], top["share"], 1.0)])
+        shares("%s %s" % (program, option), [(top["name"], top["share"] / (1 - stack), 1.0)])
 
 
 @check("stacks are one object in tables, each thread's in detail, with what others do to it; a coroutine's is a map")

@@ -140,6 +140,8 @@ static void sections_are_known(void **state)
     assert_true(section.writable && !section.executable);
     assert_true(symbols_section(module, fixture_address(KNOWN_PLAIN, "_GLOBAL_OFFSET_TABLE_", NULL), &section));
     assert_true(strncmp(section.name, ".got", 4) == 0);
+    struct symbol_object object; /* the linker's mark is no variable, whatever its type */
+    assert_false(symbols_object(module, fixture_address(KNOWN_PLAIN, "_GLOBAL_OFFSET_TABLE_", NULL), &object));
     assert_false(symbols_section(module, 1, &section));
     symbols_free(symbols);
 }
