@@ -80,6 +80,11 @@ static void say(const struct perf_import *result, const char *output)
     printf("Source %s; %s.\n", result->source, result->topology);
     if (*result->clock)
         printf("Heap objects, sites and threads from the agent's trace; %s.\n", result->clock);
+    if (result->early)
+        printf("%s samples are from before their thread began, by up to %s: their times are not on perf's clock, and "
+               "objects "
+               "miss such samples. perf record -k CLOCK_MONOTONIC_RAW avoids that.\n",
+               number_count(result->early), number_seconds((double)result->most_early_ns / 1e9));
     if (result->other)
         printf("Left out: %s samples that are no memory accesses.\n", number_count(result->other));
     if (result->unreadable)

@@ -375,6 +375,8 @@ static int write_trace(struct importing *importing, const char *path, const char
         result->samples = result->other = result->unreadable = 0;
         each_record(importing, put);
     }
+    if (importing->with)
+        result->early = perf_with_early(importing->with, &result->most_early_ns);
     bool told = !importing->with || perf_with_tell(importing->with, &importing->processes, err) >= 0;
     struct trace_session *ending = trace_session_new();
     trace_session_setf(ending, "duration_ns", "%" PRIu64, importing->last_time - importing->first_time);

@@ -20,10 +20,11 @@ struct perf_import {
     uint64_t threads;    /* that made them */
     uint64_t left_out;   /* processes without samples */
     uint64_t span_ns;
-    char source[16];    /* "pebs", "ibs", "spe", "faults" or "perf" */
-    char topology[128]; /* "2 nodes, 112 CPUs", and where that comes from */
-    char clock[256];    /* with an agent's trace: how its clock was found, and how well; else "" */
-    char damage[512];   /* where and why reading ended early, or "" */
+    char source[16];               /* "pebs", "ibs", "spe", "faults" or "perf" */
+    char topology[128];            /* "2 nodes, 112 CPUs", and where that comes from */
+    char clock[256];               /* with an agent's trace: how its clock was found, and how well; else "" */
+    uint64_t early, most_early_ns; /* samples from before their thread began (perf_with.h) */
+    char damage[512];              /* where and why reading ended early, or "" */
 };
 
 /* `with`: an agent's trace of the same run, for objects, sites and threads (perf_with.h); NULL: none. 0, or negative with

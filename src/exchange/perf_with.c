@@ -15,6 +15,8 @@ struct perf_with {
     struct trace_reader *reader;
     struct perf_clock clock;
     struct map64 last_stacks; /* pid, to the highest number of a call chain that the agent gave */
+    struct map64 forks;       /* tid, to when perf saw it begin, on the agent's clock */
+    uint64_t early, most_early_ns;
     array_of(struct held) held;
     array_of(uint64_t) frames;
 };
@@ -56,6 +58,7 @@ void perf_with_close(struct perf_with *with)
     if (with->reader)
         trace_reader_close(with->reader);
     map64_free(&with->last_stacks);
+    map64_free(&with->forks);
     array_free(&with->held);
     array_free(&with->frames);
     free(with);
@@ -81,8 +84,14 @@ int perf_with_align(struct perf_with *with, struct perf_tasks *tasks, const stru
             common |= map64_remove(&tasks->sampled, with->last_stacks.keys[i]);
     if (!common)
         return error_set(err, -EINVAL, "no process of the agent's trace has memory samples");
-    array_each (&tasks->items, struct perf_task, task)
+    array_each (&tasks->items, struct perf_task, task) {
         task->time = task->time ? perf_clock_time(&with->clock, task->time) : 0;
+        bool is_new;
+        uint64_t *fork =
+            task->time && task->type == PERF_RECORD_FORK ? map64_insert(&with->forks, task->tid, &is_new) : NULL;
+        if (fork && (is_new || task->time < *fork))
+            *fork = task->time;
+    }
     return 0;
 }
 
@@ -91,9 +100,21 @@ const struct perf_clock *perf_with_clock(const struct perf_with *with)
     return &with->clock;
 }
 
+uint64_t perf_with_early(const struct perf_with *with, uint64_t *most_ns)
+{
+    *most_ns = with->most_early_ns;
+    return with->early;
+}
+
 void perf_with_hold(struct perf_with *with, const struct event *sample, const uint64_t *frames, uint16_t depth,
                     bool cut)
 {
+    const uint64_t *fork = map64_find(&with->forks, sample->tid);
+    if (fork && sample->time < *fork) {
+        with->early++;
+        if (*fork - sample->time > with->most_early_ns)
+            with->most_early_ns = *fork - sample->time;
+    }
     struct held held = {*sample, with->held.count, with->frames.count, depth, cut};
     for (uint16_t i = 0; i < depth; i++)
         array_push(&with->frames, frames[i]);

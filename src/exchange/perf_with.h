@@ -25,6 +25,11 @@ bool perf_with_knows(const struct perf_with *with, uint32_t pid);
 void perf_with_hold(struct perf_with *with, const struct event *sample, const uint64_t *frames, uint16_t depth,
                     bool cut);
 
+/* Samples of threads that perf says began later, by up to `*most_ns`: their times are not on its clock. Since Linux
+ * 6.2 a page fault that two recorders watch on different clocks has one time for both. They are kept, but by their times no
+ * object may have been there. */
+uint64_t perf_with_early(const struct perf_with *with, uint64_t *most_ns);
+
 /* The agent's session with `source` in place of its own samples. The caller frees it. */
 struct trace_session *perf_with_session(const struct perf_with *with, const char *source);
 

@@ -253,6 +253,25 @@ static void by_the_wall_clock(void **state)
     check(&run, 0);
 }
 
+/* As where a sample's time is another recorder's: it is from before its thread began. */
+static void samples_before_their_thread(void **state)
+{
+    (void)state;
+    struct perf_import result;
+    struct error err = {0};
+    struct run run = make(FAR, -1, "here", true);
+    assert_int_equal(import(&run, &result, &err), 0);
+    assert_int_equal(result.early, 0);
+    unlink(run.perf.output);
+    run = make(FAR, -1, "here", true);
+    put_load(&run, PID, TID, 12 * MS - 7 * MS, BLOCK + 128);
+    put_load(&run, PID, TID, 12 * MS - 3 * MS, BLOCK + 128);
+    assert_int_equal(import(&run, &result, &err), 0);
+    assert_int_equal(result.early, 2);
+    assert_int_equal(result.most_early_ns, 7 * MS);
+    unlink(run.perf.output);
+}
+
 static void refuse(struct run run, const char *word)
 {
     struct perf_import result;
@@ -291,9 +310,8 @@ static void what_does_not_fit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_common_events),
-        cmocka_unit_test(by_one_clock),
-        cmocka_unit_test(by_the_wall_clock),
+        cmocka_unit_test(by_common_events),  cmocka_unit_test(by_one_clock),
+        cmocka_unit_test(by_the_wall_clock), cmocka_unit_test(samples_before_their_thread),
         cmocka_unit_test(what_does_not_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
