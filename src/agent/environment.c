@@ -73,3 +73,79 @@ void environment_strip(char **environment)
     }
     *to = NULL;
 }
+
+/* Where this library was loaded from; "" when that is not known. Written before main, by the only thread there is. */
+static char own_path[1024];
+
+void environment_note(char *const *environment)
+{
+    for (; *environment; environment++) {
+        const char *at = value_of(*environment, "LD_PRELOAD");
+        while (at && *at) {
+            size_t length = strcspn(at, " :");
+            if (names_library(at, length) && length < sizeof own_path) {
+                memcpy(own_path, at, length);
+                own_path[length] = '\0';
+                return;
+            }
+            at += length + (at[length] != '\0');
+        }
+    }
+}
+
+static bool names_agent(const char *list)
+{
+    while (*list) {
+        size_t length = strcspn(list, " :");
+        if (names_library(list, length))
+            return true;
+        list += length + (list[length] != '\0');
+    }
+    return false;
+}
+
+enum environment_preload environment_preload(char *const *environment)
+{
+    const char *list = NULL;
+    bool region = false;
+    for (; environment && *environment; environment++) {
+        const char *value = value_of(*environment, "LD_PRELOAD");
+        list = value && !list ? value : list; /* the dynamic linker takes the first, too */
+        region |= value_of(*environment, WIRE_ENVIRONMENT) != NULL;
+    }
+    if (!region || (list && names_agent(list)))
+        return PRELOAD_AGENT;
+    return list && list[strspn(list, " :")] ? PRELOAD_OTHERS : PRELOAD_NOTHING;
+}
+
+size_t environment_room(char *const *environment)
+{
+    size_t bytes = sizeof *environment;
+    if (!*own_path)
+        return 0;
+    for (; *environment; environment++) {
+        bytes += sizeof *environment;
+        if (value_of(*environment, "LD_PRELOAD"))
+            bytes += strlen(*environment) + strlen(own_path) + 2;
+    }
+    return bytes;
+}
+
+char *const *environment_put_back(char *const *environment, void *room)
+{
+    char **copy = room, *text;
+    size_t count = 0;
+    while (environment[count])
+        count++;
+    text = (char *)(copy + count + 1);
+    for (size_t i = 0; i <= count; i++) {
+        const char *list = environment[i] ? value_of(environment[i], "LD_PRELOAD") : NULL;
+        copy[i] = list ? text : environment[i];
+        if (!list)
+            continue;
+        text = stpcpy(stpcpy(text, "LD_PRELOAD="), own_path);
+        *text++ = ':';
+        text = stpcpy(text, list) + 1;
+    }
+    return copy;
+}

@@ -1,6 +1,10 @@
 /* exec: the new program must find the signals as the old one wished them, and the recorder must know when it cannot be
- * followed. posix_spawn starts from a fresh thread with nothing pending: there only the latter is seen to. */
+ * followed. posix_spawn starts from a fresh thread with nothing pending: there only the latter is seen to.
+ *
+ * A wrapper that sets LD_PRELOAD to a library of its own takes the agent out of it: it is put back in front. One that
+ * empties it may know a program that no library may be preloaded into: that is respected, and counted. */
 #include "agent/attach.h"
+#include "agent/environment.h"
 #include "agent/real.h"
 #include "agent/ring.h"
 #include "agent/sampler.h"
@@ -21,29 +25,43 @@ static bool is_followed(char *const *environment)
     return false;
 }
 
-/* True when the new program was counted as one that is not followed. */
-static bool count_stranger(char *const *environment)
+static bool follows(void)
 {
-    if (!agent_switch.live || !(agent_region->config.flags & WIRE_FOLLOW_CHILDREN) || is_followed(environment))
-        return false;
-    atomic_fetch_add_explicit(&agent_region->shared.lost[LOSS_CHILD_UNTRACKED], 1, memory_order_relaxed);
-    return true;
+    return agent_switch.live && agent_region->config.flags & WIRE_FOLLOW_CHILDREN;
+}
+
+/* The environment for the new program: the one that was given, or a copy of it in this function's frame. */
+#define WITH_AGENT(given, wanted)                                                                                      \
+    size_t room_ = follows() && environment_preload(given) == PRELOAD_OTHERS ? environment_room(given) : 0;            \
+    char *copy_[room_ / sizeof(char *) + 2];                                                                           \
+    char *const *wanted = room_ ? environment_put_back(given, copy_) : (given)
+
+/* When the new program is not followed, counts it; returns under which cause, or LOSS_CAUSES. */
+static enum loss_cause count_stranger(char *const *environment)
+{
+    enum loss_cause cause = !follows()                                          ? LOSS_CAUSES
+                            : !is_followed(environment)                         ? LOSS_CHILD_UNTRACKED
+                            : environment_preload(environment) != PRELOAD_AGENT ? LOSS_CHILD_PRELOAD
+                                                                                : LOSS_CAUSES;
+    if (cause != LOSS_CAUSES)
+        atomic_fetch_add_explicit(&agent_region->shared.lost[cause], 1, memory_order_relaxed);
+    return cause;
 }
 
 /* Before and after the real call; the latter only when it failed. */
-static bool leave(char *const *environment)
+static enum loss_cause leave(char *const *environment)
 {
     real_need();
-    bool counted = count_stranger(environment);
+    enum loss_cause counted = count_stranger(environment);
     if (agent_switch.live)
         sampler_exec_begin(&agent_self);
     return counted;
 }
 
-static int stay(int result, bool counted)
+static int stay(int result, enum loss_cause counted)
 {
-    if (counted)
-        atomic_fetch_sub_explicit(&agent_region->shared.lost[LOSS_CHILD_UNTRACKED], 1, memory_order_relaxed);
+    if (counted != LOSS_CAUSES)
+        atomic_fetch_sub_explicit(&agent_region->shared.lost[counted], 1, memory_order_relaxed);
     if (agent_switch.live)
         sampler_exec_failed(&agent_self);
     return result;
@@ -51,8 +69,9 @@ static int stay(int result, bool counted)
 
 AGENT_EXPORT int execve(const char *path, char *const arguments[], char *const environment[])
 {
-    bool counted = leave(environment);
-    return stay(real.execve(path, arguments, environment), counted);
+    WITH_AGENT(environment, wanted);
+    enum loss_cause counted = leave(wanted);
+    return stay(real.execve(path, arguments, wanted), counted);
 }
 
 AGENT_EXPORT int execv(const char *path, char *const arguments[])
@@ -62,8 +81,9 @@ AGENT_EXPORT int execv(const char *path, char *const arguments[])
 
 AGENT_EXPORT int execvpe(const char *file, char *const arguments[], char *const environment[])
 {
-    bool counted = leave(environment);
-    return stay(real.execvpe(file, arguments, environment), counted);
+    WITH_AGENT(environment, wanted);
+    enum loss_cause counted = leave(wanted);
+    return stay(real.execvpe(file, arguments, wanted), counted);
 }
 
 AGENT_EXPORT int execvp(const char *file, char *const arguments[])
@@ -73,8 +93,9 @@ AGENT_EXPORT int execvp(const char *file, char *const arguments[])
 
 AGENT_EXPORT int fexecve(int fd, char *const arguments[], char *const environment[])
 {
-    bool counted = leave(environment);
-    return stay(real.fexecve(fd, arguments, environment), counted);
+    WITH_AGENT(environment, wanted);
+    enum loss_cause counted = leave(wanted);
+    return stay(real.fexecve(fd, arguments, wanted), counted);
 }
 
 AGENT_EXPORT int execveat(int directory, const char *path, char *const arguments[], char *const environment[],
@@ -85,8 +106,9 @@ AGENT_EXPORT int execveat(int directory, const char *path, char *const arguments
         errno = ENOSYS;
         return -1;
     }
-    bool counted = leave(environment);
-    return stay(real.execveat(directory, path, arguments, environment, flags), counted);
+    WITH_AGENT(environment, wanted);
+    enum loss_cause counted = leave(wanted);
+    return stay(real.execveat(directory, path, arguments, wanted, flags), counted);
 }
 
 /* The arguments behind `first` up to their NULL, and, for execle, the environment behind that. */
@@ -126,19 +148,21 @@ AGENT_EXPORT int execlp(const char *file, const char *first, ...)
 AGENT_EXPORT int posix_spawn(pid_t *child, const char *path, const posix_spawn_file_actions_t *actions,
                              const posix_spawnattr_t *attributes, char *const arguments[], char *const environment[])
 {
+    WITH_AGENT(environment, wanted);
     real_need();
-    int result = real.posix_spawn(child, path, actions, attributes, arguments, environment);
+    int result = real.posix_spawn(child, path, actions, attributes, arguments, wanted);
     if (result == 0)
-        count_stranger(environment);
+        count_stranger(wanted);
     return result;
 }
 
 AGENT_EXPORT int posix_spawnp(pid_t *child, const char *file, const posix_spawn_file_actions_t *actions,
                               const posix_spawnattr_t *attributes, char *const arguments[], char *const environment[])
 {
+    WITH_AGENT(environment, wanted);
     real_need();
-    int result = real.posix_spawnp(child, file, actions, attributes, arguments, environment);
+    int result = real.posix_spawnp(child, file, actions, attributes, arguments, wanted);
     if (result == 0)
-        count_stranger(environment);
+        count_stranger(wanted);
     return result;
 }

@@ -14,14 +14,26 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+enum { COMMAND_BYTES = 64 << 10 }; /* of a command line that are kept: a list of files can have megabytes */
+
 static char *command_line(char **command)
 {
-    char *line = mem_strdup("");
-    for (; *command; command++) {
-        char *longer = mem_format("%s%s%s", line, *line ? " " : "", *command);
-        free(line);
-        line = longer;
+    char *line = mem_alloc(COMMAND_BYTES + 64), *at = line, *const end = line + COMMAND_BYTES;
+    size_t cut = 0;
+    for (char **word = command; *word; word++) {
+        size_t length = strlen(*word), room = (size_t)(end - at);
+        if (word != command && room) {
+            *at++ = ' ';
+            room--;
+        }
+        size_t kept = length < room ? length : room;
+        memcpy(at, *word, kept);
+        at += kept;
+        cut += length - kept;
     }
+    *at = 0;
+    if (cut)
+        snprintf(at, 64, " ... (%zu bytes more)", cut);
     return line;
 }
 
@@ -135,6 +147,7 @@ void describe_result(struct recorder_result *result, const struct sink *sink, co
                             (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000u;
     result->recorder_cpu_ns = (uint64_t)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) * 1000000000u +
                               (uint64_t)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) * 1000u;
+    result->preload_emptied = sink->lost[LOSS_CHILD_PRELOAD];
     result->drops = 0;
     for (unsigned i = 0; i < sizeof weighty / sizeof *weighty; i++)
         result->drops += sink->lost[weighty[i]];
@@ -176,6 +189,17 @@ struct trace_session *describe_ending(const struct recorder_result *result, cons
     return ending;
 }
 
+__attribute__((format(printf, 2, 3))) static void add_note(struct recorder_result *result, const char *format, ...)
+{
+    size_t used = strlen(result->notes);
+    va_list arguments;
+    if (used && used + 2 < sizeof result->notes)
+        used += (size_t)snprintf(result->notes + used, sizeof result->notes - used, "; ");
+    va_start(arguments, format);
+    vsnprintf(result->notes + used, sizeof result->notes - used, format, arguments);
+    va_end(arguments);
+}
+
 void describe_means(struct recorder_result *result, const struct capture_options *options,
                     const struct capture_means *means)
 {
@@ -200,21 +224,17 @@ void describe_means(struct recorder_result *result, const struct capture_options
                  *means->faults_reason ? "first touch comes from the samples" : "");
     else if (*means->homes_reason)
         snprintf(result->notes, sizeof result->notes, "homes of pages stay unknown: %s", means->homes_reason);
-    else if (result->untracked)
-        snprintf(result->notes, sizeof result->notes,
-                 "%" PRIu64 " program%s started without the agent (static, setuid, or another environment)",
-                 result->untracked, result->untracked == 1 ? "" : "s");
-}
-
-__attribute__((format(printf, 2, 3))) static void add_note(struct recorder_result *result, const char *format, ...)
-{
-    size_t used = strlen(result->notes);
-    va_list arguments;
-    if (used && used + 2 < sizeof result->notes)
-        used += (size_t)snprintf(result->notes + used, sizeof result->notes - used, "; ");
-    va_start(arguments, format);
-    vsnprintf(result->notes + used, sizeof result->notes - used, format, arguments);
-    va_end(arguments);
+    uint64_t others = result->untracked > result->preload_emptied ? result->untracked - result->preload_emptied : 0;
+    if (result->preload_emptied)
+        add_note(result,
+                 "%" PRIu64 " program%s started without the agent: LD_PRELOAD was emptied for %s; record %s directly",
+                 result->preload_emptied, result->preload_emptied == 1 ? "" : "s",
+                 result->preload_emptied == 1 ? "it" : "them", result->preload_emptied == 1 ? "it" : "them");
+    if (others && !*reason && !*means->homes_reason)
+        add_note(result,
+                 "%" PRIu64 " program%s started without the agent (static, setuid, another environment, or "
+                 "no /proc where they run)",
+                 others, others == 1 ? "" : "s");
 }
 
 void describe_faults(struct recorder_result *result, const struct capture_means *means,

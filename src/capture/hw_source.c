@@ -376,6 +376,11 @@ double hw_source_drain(struct hw_source *source, uint64_t until, const struct hw
         fullest = filled > fullest ? filled : fullest;
     }
     perf_ring_merge(source->rings, source->count, hw_reader_time, until, take, &(struct draining){source, listener});
+    for (unsigned i = 0; i < source->count; i++) {
+        uint64_t corrupt = perf_ring_corrupt(&source->rings[i]);
+        if (corrupt)
+            listener->loss(listener->context, clock_now_ns(), LOSS_PERF, corrupt);
+    }
     if (until == UINT64_MAX)
         tell_lost(source, listener);
     return fullest;

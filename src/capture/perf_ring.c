@@ -142,6 +142,8 @@ const struct perf_event_header *perf_ring_peek(struct perf_ring *ring)
     const struct perf_event_header *record = (const struct perf_event_header *)(ring->data + at);
     size_t size = record->size; /* records are 8-aligned, so their heads never wrap */
     if (size < sizeof *record || size % 8 || size > filled || size > ring->size) {
+        /* What follows cannot be found again: all that is there is given back, and counted as one loss at least. */
+        ring->corrupt++;
         ring->tail = head;
         return NULL;
     }
@@ -153,6 +155,13 @@ const struct perf_event_header *perf_ring_peek(struct perf_ring *ring)
     memcpy(ring->copy, record, to_end);
     memcpy(ring->copy + to_end, ring->data, size - to_end);
     return (const struct perf_event_header *)ring->copy;
+}
+
+uint64_t perf_ring_corrupt(struct perf_ring *ring)
+{
+    uint64_t count = ring->corrupt;
+    ring->corrupt = 0;
+    return count;
 }
 
 void perf_ring_next(struct perf_ring *ring, const struct perf_event_header *record)

@@ -18,6 +18,7 @@ struct perf_ring {
     const uint8_t *aux; /* NULL: none */
     size_t aux_size;    /* a power of two */
     uint64_t lost_recorded, lost_told;
+    uint64_t corrupt; /* see perf_ring_corrupt */
 };
 
 /* Every page fault, with its address, on the agent's clock. */
@@ -44,6 +45,10 @@ void perf_ring_close(struct perf_ring *ring);
 /* The oldest record, or NULL. Good until perf_ring_next. */
 const struct perf_event_header *perf_ring_peek(struct perf_ring *ring);
 void perf_ring_next(struct perf_ring *ring, const struct perf_event_header *record);
+
+/* How often, since this was last asked, what was there could not be a record. Everything in the buffer is skipped then: each
+ * time stands for one lost record at least. */
+uint64_t perf_ring_corrupt(struct perf_ring *ring);
 
 /* Gives what was read back to the kernel. */
 void perf_ring_release(struct perf_ring *ring);

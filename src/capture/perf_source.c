@@ -289,6 +289,8 @@ double perf_source_drain(struct perf_source *source, uint64_t until)
     perf_ring_merge(source->rings, source->ring_count, time_of, until, take, source);
     if (full)
         tell_full(source);
+    for (unsigned i = 0; i < source->ring_count; i++)
+        tell_lost(source, source->latest, perf_ring_corrupt(&source->rings[i]));
     for (unsigned i = 0; i < source->ring_count && until == UINT64_MAX; i++) /* the end */
         tell_lost(source, source->latest, perf_ring_lost(&source->rings[i], perf_event_lost(source->rings[i].fd)));
     return fullest;

@@ -36,6 +36,19 @@ uint64_t procfs_cpu_ns(uint32_t pid)
     return (user + system) * (1000000000u / (unsigned long long)hz);
 }
 
+uint64_t procfs_cpu_and_parent(uint32_t pid, uint32_t *parent)
+{
+    char line[1024];
+    unsigned long long times[4];
+    long hz = sysconf(_SC_CLK_TCK);
+    *parent = 0;
+    if (sscanf(read_stat(pid, line, sizeof line), "%*c %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu %llu %llu",
+               parent, &times[0], &times[1], &times[2], &times[3]) != 5 ||
+        hz <= 0)
+        return 0;
+    return (times[0] + times[1] + times[2] + times[3]) * (1000000000u / (unsigned long long)hz);
+}
+
 char procfs_state(uint32_t pid)
 {
     char line[1024];

@@ -14,6 +14,9 @@ FILE *procfs_open(uint32_t pid, const char *name);
 /* CPU time of all its threads so far, in ns; 0 when it is gone. */
 uint64_t procfs_cpu_ns(uint32_t pid);
 
+/* That of its children that it waited for included, and who its parent is (0 when it is gone). */
+uint64_t procfs_cpu_and_parent(uint32_t pid, uint32_t *parent);
+
 /* Which nodes its cpuset allows, by index of the topology. All when that cannot be read. */
 void procfs_open_nodes(uint32_t pid, const struct topology *topology, bool *open);
 

@@ -194,7 +194,12 @@ char *program_agent_path(struct error *err)
         path = self_find(NUMALENS_AGENT_FROM_BIN); /* installed */
     if (path && !strpbrk(path, " :"))
         return path;
-    if (path)
+    struct stat status;
+    if (!path && stat("/proc/self/exe", &status) != 0)
+        error_set(err, -ENOENT,
+                  "/proc is not mounted here, and the agent reaches the recorder through it: mount it first (mount -t "
+                  "proc proc /proc)");
+    else if (path)
         error_set(err, -EINVAL, "%s: the agent cannot be loaded from a path with a blank or a colon; move numalens",
                   path);
     else

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "capture/agent_source.h"
+#include "capture/cpu_account.h"
 #include "capture/custom_result.h"
 #include "capture/describe.h"
 #include "capture/faults/faults.h"
@@ -61,6 +62,7 @@ struct recorder {
     struct capture_means means; /* what is in force */
     struct heartbeat heartbeat;
     struct pause pause;
+    struct cpu_account others; /* CPU time that is not in `usage` */
     uint64_t started, tended, flushed, kernel_drained;
     double filled;  /* the fullest buffer of the kernel, of 1.0 */
     size_t drained; /* bytes since the writer's memory was looked at */
@@ -311,6 +313,7 @@ static void tend(struct recorder *recorder, uint64_t now)
     if (now - recorder->tended >= TEND_NS) {
         recorder->tended = now;
         agent_source_tend(recorder->agents, now);
+        cpu_account_look(&recorder->others, &recorder->processes, false);
         sink_loss(&recorder->sink, now, (uint32_t)recorder->launch.pid, 0, LOSS_STACK_TABLE,
                   recorder->processes.stacks_lost);
         recorder->processes.stacks_lost = 0;
@@ -384,6 +387,7 @@ static void drain_until_end(struct recorder *recorder)
     }
     /* The program is no more; what its children do from now on is not part of it. */
     atomic_store(&recorder->region.map->recording, 0);
+    cpu_account_look(&recorder->others, &recorder->processes, true);
     for (int round = 0; round < LAST_ROUNDS; round++)
         agent_source_drain(recorder->agents, clock_now_ns());
     agent_source_tend(recorder->agents, clock_now_ns());
@@ -411,6 +415,7 @@ static void finish(struct recorder *recorder)
                        result);
     flush(recorder);
     describe_result(result, &recorder->sink, agent_source_totals(recorder->agents), &recorder->usage);
+    result->target_cpu_ns += cpu_account_total(&recorder->others);
     result->processes = recorder->processes.started;
     describe_means(result, recorder->options, &recorder->means);
     if (recorder->faults) {
@@ -458,6 +463,7 @@ int recorder_run(const struct capture_options *options, struct recorder_result *
     homes_free(recorder.homes);
     capture_maps_free(recorder.maps);
     agent_source_free(recorder.agents);
+    cpu_account_free(&recorder.others);
     process_table_free(&recorder.processes);
     capture_region_free(&recorder.region);
     return code;

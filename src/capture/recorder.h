@@ -15,6 +15,7 @@ struct recorder_result {
     enum fault_mechanism mechanism; /* that made pages fault again */
     bool write_protect;             /* and uffd-wp beside it */
     uint64_t untracked;             /* programs that no agent spoke for */
+    uint64_t preload_emptied;       /* of those: started with an empty LD_PRELOAD */
     uint64_t bytes;                 /* of the file */
     uint64_t drops;                 /* things lost that weigh: see recorder.c */
     uint64_t duration_ns, target_cpu_ns, recorder_cpu_ns, handler_ns;

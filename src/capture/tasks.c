@@ -120,8 +120,9 @@ static void tell(struct tasks *tasks, struct task *task)
                                              .path = kept->map.path};
         sink_put(tasks->sink, &event);
     }
-    sink_loss(tasks->sink, task->born, task->pid, task->pid, LOSS_CHILD_UNTRACKED, 1);
     tasks->untracked++;
+    tasks->untracked_pid = task->pid;
+    tasks->untracked_time = task->born;
 }
 
 void tasks_exec(struct tasks *tasks, uint64_t time, uint32_t pid, const char *name)
@@ -169,4 +170,9 @@ void tasks_finish(struct tasks *tasks)
     for (size_t i = 0; i < tasks->by_pid.capacity; i++)
         if (tasks->by_pid.keys[i] != MAP64_EMPTY)
             tell(tasks, (struct task *)(uintptr_t)tasks->by_pid.values[i]);
+    /* Agents that saw them leave have counted them, some with the cause: nobody counts twice. */
+    uint64_t counted = tasks->sink->lost[LOSS_CHILD_UNTRACKED] + tasks->sink->lost[LOSS_CHILD_PRELOAD];
+    if (tasks->untracked > counted)
+        sink_loss(tasks->sink, tasks->untracked_time, tasks->untracked_pid, tasks->untracked_pid, LOSS_CHILD_UNTRACKED,
+                  tasks->untracked - counted);
 }

@@ -14,7 +14,9 @@ struct tasks {
     struct map64 by_pid; /* to struct task * */
     uint32_t first;      /* the target */
     bool follow;
-    uint64_t untracked; /* programs told of that had no agent */
+    uint64_t untracked;     /* programs told of that had no agent */
+    uint32_t untracked_pid; /* the last of them, and when it began */
+    uint64_t untracked_time;
 };
 
 void tasks_init(struct tasks *tasks, uint32_t first, bool follow);

@@ -79,11 +79,12 @@ int compare_child_close(struct compare_child *child)
 }
 
 static void become(const struct compare_child *child, char **command, int out, const struct placement *placement,
-                   int trouble)
+                   int trouble, const sigset_t *mask)
 {
     int cause = 0;
     for (unsigned i = 0; i < WATCHED; i++)
         sigaction(watched[i], &child->old[i], NULL);
+    sigprocmask(SIG_SETMASK, mask, NULL);
     if ((child->input >= 0 && dup2(child->input, STDIN_FILENO) < 0) || dup2(out, STDOUT_FILENO) < 0)
         cause = errno;
     if (cause == 0 && placement)
@@ -97,6 +98,28 @@ static void become(const struct compare_child *child, char **command, int out, c
     _exit(127);
 }
 
+/* Starts the child with the watched signals blocked until its number is noted: one that comes in between would be
+ * passed to nobody, and the run would go on to its end. One that came before means that there is to be no child. */
+static pid_t start(const struct compare_child *child, char **command, int out, const struct placement *placement,
+                   int trouble)
+{
+    sigset_t held, mask;
+    sigemptyset(&held);
+    for (unsigned i = 0; i < WATCHED; i++)
+        sigaddset(&held, watched[i]);
+    sigprocmask(SIG_BLOCK, &held, &mask);
+    errno = EINTR;
+    pid_t pid = asked ? -1 : fork();
+    if (pid == 0)
+        become(child, command, out, placement, trouble, &mask);
+    int cause = errno;
+    if (pid > 0)
+        running = pid;
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    errno = cause;
+    return pid;
+}
+
 int compare_child_run(struct compare_child *child, char **command, int out, const struct placement *placement,
                       int *status, double *seconds, struct error *err)
 {
@@ -107,16 +130,16 @@ int compare_child_run(struct compare_child *child, char **command, int out, cons
         return error_set(err, -errno, "cannot wind standard input back: %s", strerror(errno));
     if (pipe2(pipes, O_CLOEXEC) < 0)
         return error_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
-    uint64_t start = clock_now_ns();
-    pid_t pid = fork();
-    if (pid == 0)
-        become(child, command, out, placement, pipes[1]);
+    uint64_t began = clock_now_ns();
+    pid_t pid = start(child, command, out, placement, pipes[1]);
+    int unstarted = errno;
     close(pipes[1]);
     if (pid < 0) {
         close(pipes[0]);
-        return error_set(err, -errno, "cannot start a process: %s", strerror(errno));
+        if (asked)
+            return error_set(err, -EINTR, "asked to end by signal %d (%s)", (int)asked, strsignal(asked));
+        return error_set(err, -unstarted, "cannot start a process: %s", strerror(unstarted));
     }
-    running = pid;
     int cause;
     ssize_t got;
     do
@@ -127,7 +150,7 @@ int compare_child_run(struct compare_child *child, char **command, int out, cons
         ;
     running = 0;
     if (seconds)
-        *seconds = (double)(clock_now_ns() - start) * 1e-9;
+        *seconds = (double)(clock_now_ns() - began) * 1e-9;
     if (got == sizeof cause)
         return error_set(err, -cause, "%s cannot be run%s: %s", command[0],
                          placement ? " with this placement, without recording" : "", strerror(cause));

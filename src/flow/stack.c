@@ -19,6 +19,8 @@ void live_stack_define(struct flow *flow, struct process *process, const struct 
                                              .frame = FLOW_NONE,
                                              .tally = FLOW_NONE,
                                              .depth = event->depth});
+    if (event->depth == 0)
+        return; /* nothing to copy, and maybe from nowhere */
     array_reserve(&flow->chain, flow->chain.count + event->depth);
     memcpy(flow->chain.items + flow->chain.count, event->frames, event->depth * sizeof *event->frames);
     flow->chain.count += event->depth;

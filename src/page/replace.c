@@ -1,5 +1,6 @@
 #include "page/replace.h"
 
+#include "base/link.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -48,13 +49,19 @@ static int write_into(const char *path, void (*fill)(FILE *out, const void *cont
 int replace_file(const char *path, void (*fill)(FILE *out, const void *context), const void *context, struct error *err)
 {
     struct stat old;
+    char *target = link_follow(path, err);
+    if (!target)
+        return err ? err->code : -EACCES;
     bool exists = stat(path, &old) == 0;
+    if (!exists || !S_ISREG(old.st_mode)) {
+        free(target);
+        target = NULL;
+    }
     if (exists && S_ISDIR(old.st_mode))
         return error_set(err, -EISDIR, "cannot write %s: it is a folder; name a file in it", path);
     if (exists && !S_ISREG(old.st_mode))
         return write_into(path, fill, context, err);
     /* The file that a symbolic link leads to is meant, not the link. */
-    char *target = exists ? realpath(path, NULL) : NULL;
     target = target ? target : mem_strdup(path);
     char *fresh = mem_format("%s.%d.new", target, (int)getpid());
     int file = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

@@ -1,5 +1,6 @@
 #include "trace/file.h"
 
+#include "base/link.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -18,22 +19,40 @@ static int explain(const char *path, int code, struct error *err)
     return error_set(err, code, "cannot create %s: %s%s", path, strerror(-code), remedy);
 }
 
-/* Renaming over a symbolic link would replace the link: the file it leads to is meant. */
-static char *follow_link(const char *path)
+static const char *kind_of(mode_t mode)
 {
-    char *target = realpath(path, NULL);
-    return target ? target : mem_strdup(path);
+    return S_ISFIFO(mode)   ? "a FIFO or pipe"
+           : S_ISSOCK(mode) ? "a socket"
+           : S_ISDIR(mode)  ? "a directory"
+                            : "a block device";
+}
+
+/* Character devices are written to as they are, /dev/null among them. Who opens or fills a FIFO waits for its reader,
+ * and the program would wait with us; nor could a report read it, which goes back and forth in the file. */
+static int open_special(const char *path, mode_t mode, struct error *err)
+{
+    if (!S_ISCHR(mode))
+        return error_set(err, -EINVAL,
+                         "cannot create %s: it is %s, and a recording is a regular file; name another with -o", path,
+                         kind_of(mode));
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    return fd < 0 ? explain(path, -errno, err) : fd;
 }
 
 int trace_file_create(const char *path, struct error *err)
 {
     struct stat old;
+    char *followed = link_follow(path, err);
+    if (!followed)
+        return err ? err->code : -EACCES;
     bool exists = stat(path, &old) == 0;
     if (exists && !S_ISREG(old.st_mode)) {
-        int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-        return fd < 0 ? explain(path, -errno, err) : fd;
+        free(followed);
+        return open_special(path, old.st_mode, err);
     }
-    char *target = exists ? follow_link(path) : mem_strdup(path);
+    /* Renaming over a symbolic link would replace the link: the file it leads to is meant. */
+    char *target = exists ? mem_strdup(followed) : mem_strdup(path);
+    free(followed);
     char *fresh = mem_format("%s.%d.new", target, (int)getpid());
     int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd >= 0 && rename(fresh, target) < 0) {
@@ -43,7 +62,7 @@ int trace_file_create(const char *path, struct error *err)
         fd = explain(path, code, err);
     } else if (fd < 0 && errno == EACCES && exists) {
         /* A directory that may not be changed, with a file in it that may: as a last resort write into that. */
-        fd = open(target, O_WRONLY | O_TRUNC | O_CLOEXEC);
+        fd = open(target, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW);
         if (fd < 0)
             fd = explain(path, -errno, err);
     } else if (fd < 0) {

@@ -8,10 +8,11 @@
 #include <stdint.h>
 
 /* A descriptor of a new, empty file of mode 0600 at `path`, or a negative code. What was there before is replaced in
- * one step, and only when the new file exists; devices and pipes are opened as they are. */
+ * one step, and only when the new file exists. Character devices are opened as they are; FIFOs, sockets, directories and
+ * block devices are refused, and so are symbolic links that another user may have laid (base/link.h). */
 int trace_file_create(const char *path, struct error *err);
 
-/* Removes what trace_file_create made. Devices and pipes stay. */
+/* Removes what trace_file_create made. Devices stay. */
 void trace_file_remove(const char *path);
 
 /* Writes all of it at offset `at`, or leaves the file `at` bytes long and returns a negative errno. */

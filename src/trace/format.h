@@ -21,6 +21,8 @@ enum {
     TRACE_BLOCK_ENDING = 0x101,
     TRACE_MAX_RAW = 64 << 20, /* a reader refuses larger blocks; a writer stays far below */
     TRACE_MAX_COUNT = 1 << 20,
+    TRACE_MAX_SESSION = 16 << 20, /* bytes and keys of a session: a writer refuses what a reader would */
+    TRACE_MAX_KEYS = 4096,
     TRACE_MAX_RUNS = 1 << 16,
     TRACE_MAX_FRAMES = 1024,
     TRACE_MAX_COLUMNS = 8,

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { SCAN_BYTES = 1 << 16, MAX_SESSION_BYTES = 1 << 20, MAX_SESSION_KEYS = 4096 };
+enum { SCAN_BYTES = 1 << 16 };
 
 struct scan {
     struct trace_index *index;
@@ -75,7 +75,7 @@ static uint64_t find_magic(const struct scan *scan, uint64_t at)
 
 static struct trace_session *read_session(const struct scan *scan, const struct trace_block_header *header)
 {
-    if (header->raw_bytes > MAX_SESSION_BYTES || header->count > MAX_SESSION_KEYS)
+    if (header->raw_bytes > TRACE_MAX_SESSION || header->count > TRACE_MAX_KEYS)
         return NULL;
     uint8_t *raw = mem_alloc(header->raw_bytes + 1);
     struct trace_session *session = NULL;

@@ -67,6 +67,11 @@ static int put_session(struct trace_writer *writer, uint16_t kind, const struct 
 {
     size_t length, size;
     char *text = trace_session_to_text(session, &length);
+    if (length > TRACE_MAX_SESSION || trace_session_count(session) > TRACE_MAX_KEYS) {
+        free(text);
+        return error_set(err, -E2BIG, "cannot write the trace: %zu bytes of session data, more than the format allows",
+                         length);
+    }
     const void *block = packer_text(writer->packer, kind, text, length, (uint32_t)trace_session_count(session), &size);
     free(text);
     return put_block(writer, block, size, err);

@@ -295,7 +295,10 @@ static void how_measured(const struct report *report)
         report->whole.period_ns ? number_seconds((double)report->whole.period_ns * 1e-9) : "",
         report->whole.period_ns ? " of a thread's CPU time on average" : "", burst);
     const char *hardware = session && !*report->whole.tick ? trace_session_get(session, "source_reason") : NULL;
-    if (hardware && *hardware)
+    bool by_faults = strcmp(report->whole.source, "faults") == 0;
+    if (hardware && *hardware && by_faults)
+        say(report, "The samples are page faults, as the kernel reported them.");
+    else if (hardware && *hardware)
         say(report, "The processor itself took the samples, by %s.", hardware);
     how_faults(report);
     if (topology->pretended)
@@ -310,7 +313,7 @@ static void how_measured(const struct report *report)
         say(report, "Page faults could not be recorded%s%s%s: the first sampled access stands for the first touch.",
             reason && *reason ? " (" : "", reason ? reason : "", reason && *reason ? ")" : "");
     uint64_t handler = ending ? trace_session_number(ending, "handler_ns", 0) : 0;
-    uint64_t cpu = ending ? trace_session_number(ending, "target_cpu_ns", 0) : 0;
+    uint64_t cpu = ending ? trace_session_number(ending, "cpu_ns", 0) : 0;
     if (handler && cpu)
         say(report, "Sampling took %s of the program's CPU time.", number_percent(handler, cpu));
 }
@@ -350,7 +353,7 @@ static void not_known(const struct report *report)
         any = true;
         fprintf(out, "    %12s  %s\n", number_count(losses[i]), loss_text(i));
     }
-    if (!any)
+    if (!any && !report->options->damage)
         fputs("  Nothing was lost.\n", out);
     named_functions(report);
     if (report->options->damage)

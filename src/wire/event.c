@@ -27,6 +27,7 @@ static const char *const loss_names[LOSS_CAUSES] = {
     [LOSS_FN_NESTED] = "fn_nested",
     [LOSS_AUX_FULL] = "aux_full",
     [LOSS_COLLISION] = "collision",
+    [LOSS_CHILD_PRELOAD] = "child_preload",
 };
 
 static const char *const loss_texts[LOSS_CAUSES] = {
@@ -51,6 +52,7 @@ static const char *const loss_texts[LOSS_CAUSES] = {
     [LOSS_FN_NESTED] = "calls of named functions not looked at: too many unfinished ones",
     [LOSS_AUX_FULL] = "stretches of hardware samples cut: buffer full",
     [LOSS_COLLISION] = "stretches in which hardware samples collided",
+    [LOSS_CHILD_PRELOAD] = "child programs started without the agent: LD_PRELOAD was emptied for them",
 };
 
 static const char *const alloc_names[ALLOC_FNS] = {

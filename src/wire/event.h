@@ -87,6 +87,7 @@ enum loss_cause {
     LOSS_FN_NESTED,       /* calls of such functions that were not looked at: too many unfinished ones in a thread */
     LOSS_AUX_FULL,        /* stretches of hardware samples cut: their buffer was full */
     LOSS_COLLISION,       /* hardware samples that ran into one another (SPE) */
+    LOSS_CHILD_PRELOAD,   /* children without an agent: LD_PRELOAD was emptied before they were started */
     LOSS_CAUSES
 };
 
