@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A pause after which accesses are not of one burst, though no first one was marked: it was lost. */
-enum { BURST_PAUSE = 2000000 };
-
 static uint64_t *node_counts(const struct facts *facts)
 {
     return mem_zalloc((facts->node_count + 1ul) * sizeof(uint64_t));
@@ -77,6 +74,9 @@ static void begin(struct gathering *gathering, struct facts *facts)
     gathering->subject_of = mem_alloc((gathering->object_count + 1ul) * sizeof *gathering->subject_of);
     gathering->objects = mem_zalloc((gathering->object_count + 1ul) * sizeof *gathering->objects);
     gathering->sites = mem_zalloc((gathering->site_count + 1ul) * sizeof *gathering->sites);
+    gathering->node_looks = mem_zalloc((facts->node_count + 1ul) * sizeof *gathering->node_looks);
+    for (uint32_t i = 0; i < facts->node_count; i++)
+        gathering->node_looks[i].thread = FLOW_NONE;
     gathering->bursts = mem_zalloc((flow_thread_count(flow) + 1) * sizeof *gathering->bursts);
     facts->objects.items = mem_zalloc((gathering->object_count + 1ul) * sizeof *facts->objects.items);
     facts->objects.count = facts->objects.capacity = gathering->object_count;
@@ -139,10 +139,14 @@ static struct burst *burst_of(struct gathering *gathering, const struct flow_acc
         burst = *place = mem_zalloc(sizeof *burst);
     bool first = access->flags & SAMPLE_FIRST;
     burst->marked |= first;
-    if (first || !burst->marked || access->time - burst->last > BURST_PAUSE) {
+    if (first || !burst->marked || access->time - burst->last > FACTS_BURST_PAUSE) {
         burst->number = ++gathering->burst_count;
         gathering->active[phases_slice(gathering->flow, access->time)]++;
         burst->count = 0;
+    }
+    if (access->home >= 0 && (burst->count == 0 || burst->home != access->home)) {
+        burst->home = access->home; /* a burst that goes to several nodes is one of each */
+        turns_look(&gathering->node_looks[access->home], access);
     }
     burst->last = access->time;
     return burst;
@@ -313,6 +317,8 @@ static void finish(struct gathering *gathering)
         pages_add_to_site(gathering, i, site);
         lines_add_to_site(gathering, i, site);
     }
+    for (uint32_t i = 0; i < facts->node_count; i++)
+        turns_finish_node(gathering, i);
     for (uint32_t i = 0; i < gathering->site_count; i++) {
         struct facts_subject *site = &facts->sites.items[i];
         if (site->instances < 2)
@@ -338,6 +344,7 @@ static void gathering_free(struct gathering *gathering)
     free(gathering->sites);
     free(gathering->subject_of);
     free(gathering->bursts);
+    free(gathering->node_looks);
     map64_free(&gathering->user_of);
 }
 
@@ -361,6 +368,7 @@ struct facts *facts_make(const struct flow *flow, struct error *err)
         failed = flow_each_access_in_time(flow, visit, &gathering, err);
     if (failed == 0)
         finish(&gathering);
+    facts->bursts = gathering.burst_count;
     gathering_free(&gathering);
     if (failed == 0)
         failed = facts_look_again(facts, err);

@@ -39,6 +39,22 @@ struct fact_user { /* one thread's use of a subject */
     uint64_t first, last; /* times; 0 for one that only touched */
 };
 
+/* Pairs of bursts that follow each other in time, 10 ms or more apart: how often the thread changes. */
+struct fact_mixing {
+    double pairs, changes, chance;               /* chance: changes to expect when threads use it at the same time */
+    double near_pairs, near_changes, near_turns; /* less than 60 ms apart; near_turns: changes to expect at most when
+                                                     threads take turns of 60 ms or longer */
+};
+
+/* Pairs of neighbours in order of address, from different bursts: how often both come from one node. */
+struct fact_parts {
+    uint64_t bursts;                 /* with a place among them */
+    uint64_t pairs, agree;           /* all, or those in one page where these are enough */
+    uint64_t near_pairs, near_agree; /* no further apart than parts are, or in one page likewise */
+    uint64_t borders;                /* of the near pairs, those that may lie across the border of two threads' parts */
+    double chance;                   /* share of pairs that agree where nodes are mixed at random */
+};
+
 struct fact_phase { /* a stretch of time in which the subject is hot */
     uint64_t start, end;
     uint64_t samples, remote;
@@ -75,7 +91,8 @@ struct facts_subject {
     uint64_t first_remote;             /* ns from birth to the first remote use, UINT64_MAX when there was none */
 
     enum fact_turns turns;
-    double overlap;    /* share of its hot time slices with threads of two nodes or more: 0 to 1 */
+    double overlap; /* share of its hot time slices with threads of two nodes or more: 0 to 1 */
+    struct fact_mixing mixing;
     uint64_t switches; /* the paper's Figure 3: changes of thread, and the mean ns between them */
     uint64_t switch_ns;
 
@@ -86,8 +103,9 @@ struct facts_subject {
     uint64_t true_sharing;       /* samples on lines where different threads use the same bytes, one writing */
     uint64_t worst_line;         /* address of the falsely shared line with the most samples, 0: none */
 
-    double parted;      /* 1: threads of different nodes keep to different parts of it; 0: mixed as by chance;
+    double parted; /* 1: threads of different nodes keep to different parts of it; 0: mixed as by chance;
                            -1: not looked at (one node uses it, or hardly a remote sample) */
+    struct fact_parts parts;
     double slow_time;   /* share of all CPU time that its accesses beyond the caches wait */
     double remote_time; /* the part of it that is there because they are remote: what local ones would not wait */
 
@@ -101,6 +119,7 @@ struct facts_node {                      /* of one node's memory */
     uint64_t samples, remote;            /* that lie on it, from elsewhere */
     uint64_t latency_sum, latency_count; /* of those beyond the caches */
     double remote_time;                  /* as of a subject */
+    struct fact_mixing mixing;           /* of the bursts that go to it */
 };
 
 /* One thread's use of one object on a cache line that several threads use, at least one of them writing. */
@@ -132,7 +151,9 @@ struct facts {
     struct flow_totals totals;
     uint64_t slow_ns; /* latency above which an access is taken to have gone beyond the caches */
     uint64_t slow_local_sum, slow_local_count, slow_remote_sum, slow_remote_count; /* latencies above it */
-    double remote_time;    /* as of a subject, of everything: an estimate from above, since nothing overlaps in it */
+    double remote_time; /* as of a subject, of everything: an estimate from above, since nothing overlaps in it */
+    double remote_time_variance; /* of the bursts it is the mean of */
+    uint64_t bursts;             /* independent ones in the trace; of sources without bursts: samples */
     double remote_penalty; /* what a slow remote access costs more than a slow local one, as a part of the latter */
     bool penalty_measured; /* from latencies; else assumed from the topology's distances */
     bool timed;            /* there are latencies at all; without them remote_time is 0 */

@@ -10,6 +10,8 @@
  * needs no page to be sampled twice. A burst counts once a page: accesses in a row agree with themselves. */
 #include "analysis/facts_again.h"
 
+#include "base/map64.h"
+
 #include <string.h>
 
 enum {
@@ -32,7 +34,7 @@ struct candidate {
     array_of(struct place) places;
     uint64_t seen;
     uint64_t last_page;
-    uint32_t last_burst;
+    uint32_t last_burst, threads;
 };
 
 struct wait {
@@ -43,6 +45,8 @@ struct wait {
 
 struct burst {
     uint32_t number;
+    bool marked; /* its source marks the first access of each */
+    uint64_t last;
     uint32_t timed, waits;
     double time;
     struct wait wait[BURST];
@@ -51,7 +55,7 @@ struct burst {
 struct again {
     struct facts *facts;
     const struct topology *topology;
-    double between, weight;
+    double between, weight, squares;
     bool bursts; /* the source takes them */
     uint32_t burst_count;
     struct burst *threads;  /* the burst each thread is in */
@@ -83,10 +87,12 @@ static void end_burst(struct again *again, struct burst *burst)
     double whole = again->bursts ? burst->time : 1;
     if (burst->timed == 0 || whole <= 0)
         return;
-    again->weight += again->bursts ? 1 : burst->time;
+    double weight = again->bursts ? 1 : burst->time, lost = 0;
+    again->weight += weight;
     for (uint32_t i = 0; i < burst->waits; i++) {
         const struct wait *wait = &burst->wait[i];
         again->facts->remote_time += wait->remote / whole;
+        lost += wait->remote / whole;
         if (wait->home >= 0)
             again->facts->nodes[wait->home].remote_time += wait->remote / whole;
         if (wait->object == FLOW_NONE)
@@ -94,6 +100,7 @@ static void end_burst(struct again *again, struct burst *burst)
         again->slow[wait->object] += wait->slow / whole;
         again->remote[wait->object] += wait->remote / whole;
     }
+    again->squares += lost * lost / weight;
     burst->timed = burst->waits = 0;
     burst->time = 0;
 }
@@ -142,50 +149,111 @@ static void visit(void *context, const struct flow_access *access)
     if (access->thread == FLOW_NONE)
         return;
     struct burst *burst = &again->threads[access->thread];
-    if (access->flags & SAMPLE_FIRST || !again->bursts) {
+    bool first = access->flags & SAMPLE_FIRST;
+    burst->marked |= first;
+    if (first || !burst->marked || access->time > burst->last + FACTS_BURST_PAUSE) {
         end_burst(again, burst);
         burst->number = ++again->burst_count;
     }
+    burst->last = access->time;
     note_time(again, burst, access);
     note_place(again, access, burst->number);
 }
 
+/* Within a page in no order: bursts that follow each other in time are of one thread there as long as its turn lasts, and
+ * would agree whatever the parts are. */
 static int by_place(const void *left, const void *right)
 {
     const struct place *a = left, *b = right;
     if (a->object != b->object)
         return a->object < b->object ? -1 : 1;
-    if (a->addr != b->addr)
+    if (a->addr / PAGE != b->addr / PAGE)
         return a->addr < b->addr ? -1 : 1;
-    return a->burst < b->burst ? -1 : a->burst > b->burst;
+    uint64_t mark_a = map64_hash(a->burst), mark_b = map64_hash(b->burst);
+    return mark_a < mark_b ? -1 : mark_a > mark_b;
 }
 
-static double parted_of(struct candidate *candidate, uint32_t node_count)
+/* Neighbours no further apart than this are in one part of an object: a thread's part is hardly ever smaller. */
+static uint64_t near_of(const struct facts *facts, uint32_t object)
 {
-    uint64_t pairs[2] = {0}, agree[2] = {0}; /* of all neighbours; of those in one page */
-    uint64_t *nodes = mem_zalloc(node_count * sizeof *nodes);
-    array_sort(&candidate->places, by_place);
+    enum { LEAST = 64 << 10, PARTS = 512 };
+    uint64_t part = flow_object_copy(facts->flow, object).size / PARTS;
+    return part > LEAST ? part : LEAST;
+}
+
+enum { ANY, NEAR, IN_PAGE, REACHES };
+
+struct neighbours { /* counted by how far they are apart */
+    uint64_t pairs[REACHES], agree[REACHES];
+    uint32_t objects;
+};
+
+static void count_neighbours(const struct facts *facts, const struct candidate *candidate, struct neighbours *found,
+                             uint64_t *nodes)
+{
+    uint64_t near = 0;
     for (size_t i = 0; i < candidate->places.count; i++) {
         const struct place *place = &candidate->places.items[i], *last = place - 1;
         nodes[place->node]++;
-        if (i == 0 || last->object != place->object || last->burst == place->burst)
+        if (i == 0 || last->object != place->object) {
+            near = near_of(facts, place->object);
+            found->objects++;
             continue;
-        bool same_page = last->addr / PAGE == place->addr / PAGE, same_node = last->node == place->node;
-        pairs[0]++;
-        agree[0] += same_node;
-        pairs[1] += same_page;
-        agree[1] += same_page && same_node;
+        }
+        if (last->burst == place->burst)
+            continue;
+        uint64_t page = place->addr / PAGE, last_page = last->addr / PAGE;
+        bool reached[REACHES] = {true, (page - last_page) * PAGE <= near, page == last_page};
+        for (unsigned reach = 0; reach < REACHES; reach++) {
+            found->pairs[reach] += reached[reach];
+            found->agree[reach] += reached[reach] && last->node == place->node;
+        }
     }
-    double chance = 0;
-    for (uint32_t i = 0; i < node_count && candidate->places.count; i++) {
+}
+
+/* A place is added whenever burst or page change: a burst is counted by its first. */
+static uint64_t bursts_of(struct candidate *candidate)
+{
+    struct map64 seen = {0};
+    bool is_new;
+    uint64_t count = 0;
+    array_each (&candidate->places, const struct place, place) {
+        map64_insert(&seen, place->burst, &is_new);
+        count += is_new;
+    }
+    map64_free(&seen);
+    return count;
+}
+
+static struct fact_parts parts_of(const struct facts *facts, struct candidate *candidate, uint32_t threads)
+{
+    struct neighbours found = {0};
+    uint64_t *nodes = mem_zalloc((facts->node_count + 1ul) * sizeof *nodes);
+    array_sort(&candidate->places, by_place);
+    count_neighbours(facts, candidate, &found, nodes);
+    struct fact_parts parts = {.bursts = bursts_of(candidate)};
+    for (uint32_t i = 0; i < facts->node_count && candidate->places.count; i++) {
         double share = (double)nodes[i] / (double)candidate->places.count;
-        chance += share * share;
+        parts.chance += share * share;
     }
     free(nodes);
-    unsigned by = pairs[1] >= PAIRS; /* what happens in one page is better evidence, where there is enough of it */
-    if (pairs[by] < PAIRS || chance > 0.95)
+    /* What happens in one page is better evidence, where there is enough of it. */
+    bool by_page = found.pairs[IN_PAGE] >= PAIRS;
+    parts.pairs = found.pairs[by_page ? IN_PAGE : ANY];
+    parts.agree = found.agree[by_page ? IN_PAGE : ANY];
+    parts.near_pairs = found.pairs[by_page ? IN_PAGE : NEAR];
+    parts.near_agree = found.agree[by_page ? IN_PAGE : NEAR];
+    /* Where each thread has one part of each object, so many neighbours are of two threads. */
+    uint64_t borders = by_page ? 0 : (uint64_t)threads * found.objects, apart = parts.near_pairs - parts.near_agree;
+    parts.borders = borders < apart ? borders : apart;
+    return parts;
+}
+
+static double kappa_of(const struct fact_parts *parts)
+{
+    if (parts->pairs < PAIRS || parts->chance > 0.95)
         return -1;
-    double kappa = ((double)agree[by] / (double)pairs[by] - chance) / (1 - chance);
+    double kappa = ((double)parts->agree / (double)parts->pairs - parts->chance) / (1 - parts->chance);
     return kappa < 0 ? 0 : kappa;
 }
 
@@ -206,7 +274,7 @@ static void choose_candidates(struct again *again)
         uint32_t own = FLOW_NONE, *place = has_site ? &of_site[object->site] : &own;
         if (*place == FLOW_NONE) {
             *place = (uint32_t)again->candidates.count;
-            array_push(&again->candidates, (struct candidate){0});
+            array_push(&again->candidates, (struct candidate){.threads = subject->using_threads});
         }
         again->candidate_of[i] = *place;
     }
@@ -242,26 +310,32 @@ static void hand_out(struct again *again)
     struct facts *facts = again->facts;
     double weight = again->weight > 0 ? again->weight : 1;
     facts->remote_time /= weight;
+    double variance = again->squares / weight - facts->remote_time * facts->remote_time;
+    facts->remote_time_variance = variance > 0 ? variance : 0;
     for (uint32_t i = 0; i < facts->node_count; i++)
         facts->nodes[i].remote_time /= weight;
     array_each (&facts->sites, struct facts_subject, site)
         site->parted = -1;
-    double *parted = mem_alloc((again->candidates.count + 1) * sizeof *parted);
+    struct fact_parts *parts = mem_zalloc((again->candidates.count + 1) * sizeof *parts);
     for (size_t i = 0; i < again->candidates.count; i++)
-        parted[i] = parted_of(&again->candidates.items[i], facts->node_count);
+        parts[i] = parts_of(facts, &again->candidates.items[i], again->candidates.items[i].threads);
     for (uint32_t i = 0; i < facts->objects.count; i++) {
         struct facts_subject *object = &facts->objects.items[i];
         object->slow_time = again->slow[i] / weight;
         object->remote_time = again->remote[i] / weight;
-        object->parted = again->candidate_of[i] != FLOW_NONE ? parted[again->candidate_of[i]] : -1;
+        if (again->candidate_of[i] != FLOW_NONE) {
+            object->parts = parts[again->candidate_of[i]];
+            object->parted = kappa_of(&object->parts);
+        }
         if (object->site >= facts->sites.count)
             continue;
         struct facts_subject *site = &facts->sites.items[object->site];
         site->slow_time += object->slow_time;
         site->remote_time += object->remote_time;
         site->parted = object->parted;
+        site->parts = object->parts;
     }
-    free(parted);
+    free(parts);
 }
 
 int facts_look_again(struct facts *facts, struct error *err)

@@ -4,6 +4,9 @@
 
 #include "analysis/facts.h"
 
+/* A pause after which accesses are not of one burst, though no first one was marked: it was lost. */
+enum { FACTS_BURST_PAUSE = 2000000 };
+
 /* Fills `parted`, `remote_time` and what goes with them, everywhere in `facts`, whose other fields are complete.
  * facts_make's last step. Negative with `err` when the trace cannot be read. */
 int facts_look_again(struct facts *facts, struct error *err);

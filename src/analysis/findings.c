@@ -1,3 +1,4 @@
+/* analysis/findings.c - findings and what is undecided, worst first. */
 #include "analysis/findings_internal.h"
 
 #include "analysis/sources.h"
@@ -67,8 +68,7 @@ const char *findings_text(struct findings *findings, const char *format, ...)
     return kept;
 }
 
-/* Time that placement could win. Lines that threads write in turn are slow wherever their page lies. */
-static double placement_loss(const struct facts_subject *subject)
+double placement_loss(const struct facts_subject *subject)
 {
     return subject->remote_time * (1 - subject_bounced(subject));
 }
@@ -82,7 +82,8 @@ static void add_finding(struct findings *findings, const struct facts_subject *s
                               .is_site = is_site,
                               .node = -1,
                               .remote_samples = subject->totals.remote,
-                              .confidence = verdict_confidence(verdict)};
+                              .confidence = verdict->confidence,
+                              .bursts = subject->bursts};
     finding.share_of_remote = part_of(finding.remote_samples, facts->totals.remote);
     finding.lost_time_share = verdict->pattern == PATTERN_FALSE_SHARING
                                   ? subject->slow_time * part_of(subject->false_sharing, subject->totals.samples)
@@ -99,17 +100,41 @@ static void add_finding(struct findings *findings, const struct facts_subject *s
     array_push(&findings->items, finding);
 }
 
+/* The claim that lacks most has `of` bursts of the subject's: as many more as it needs, all of them must be. */
+static void add_undecided(struct findings *findings, const struct facts_subject *subject, bool is_site,
+                          const struct verdict *verdict, struct sources *sources)
+{
+    const struct facts *facts = findings->facts;
+    struct undecided undecided = {.finding = {.pattern = verdict->pattern,
+                                              .subject = subject,
+                                              .is_site = is_site,
+                                              .node = -1,
+                                              .remote_samples = subject->totals.remote,
+                                              .confidence = verdict->confidence,
+                                              .bursts = subject->bursts,
+                                              .evidence = "",
+                                              .gain = ""},
+                                  .bursts = subject->bursts};
+    undecided.finding.share_of_remote = part_of(subject->totals.remote, facts->totals.remote);
+    finding_name(findings, &undecided.finding, sources);
+    undecided.needed = verdict_needed(verdict, subject->bursts);
+    array_push(&findings->undecided, undecided);
+}
+
 static void judge_subject(struct findings *findings, const struct facts_subject *subject, bool is_site,
                           struct sources *sources)
 {
-    struct verdict verdict;
+    struct verdict verdict, placement;
     size_t before = findings->items.count;
-    if (judge_placement(findings->facts, subject, &verdict))
+    enum judged placed = judge_placement(findings->facts, subject, &placement);
+    if (placed == JUDGED)
+        add_finding(findings, subject, is_site, &placement, sources);
+    if (judge_false_sharing(findings->facts, subject, &verdict) == JUDGED)
         add_finding(findings, subject, is_site, &verdict, sources);
-    if (judge_false_sharing(findings->facts, subject, &verdict))
+    if (findings->items.count == before && judge_shared(findings->facts, subject, &verdict) == JUDGED)
         add_finding(findings, subject, is_site, &verdict, sources);
-    if (findings->items.count == before && judge_shared(findings->facts, subject, &verdict))
-        add_finding(findings, subject, is_site, &verdict, sources);
+    if (findings->items.count == before && placed == JUDGED_UNDECIDED)
+        add_undecided(findings, subject, is_site, &placement, sources);
 }
 
 /* A site speaks for its objects, unless one of them is what is remote. */
@@ -137,7 +162,8 @@ static void judge_nodes(struct findings *findings)
                                   .file = "",
                                   .remote_samples = facts->nodes[node].remote,
                                   .lost_time_share = facts->nodes[node].remote_time,
-                                  .confidence = verdict_confidence(&verdict)};
+                                  .confidence = verdict.confidence,
+                                  .bursts = facts->bursts};
         finding.name = findings_text(findings, "node %d", node_number(facts, (int)node));
         finding.share_of_remote = part_of(finding.remote_samples, facts->totals.remote);
         finding_explain(findings, &finding, &verdict);
@@ -156,6 +182,13 @@ static int by_weight(const void *left, const void *right)
     if (a->remote_samples != b->remote_samples)
         return a->remote_samples > b->remote_samples ? -1 : 1;
     return a->pattern < b->pattern ? -1 : a->pattern > b->pattern;
+}
+
+static int by_remote(const void *left, const void *right)
+{
+    const struct undecided *a = left, *b = right;
+    uint64_t of_a = a->finding.remote_samples, of_b = b->finding.remote_samples;
+    return of_a > of_b ? -1 : of_a < of_b;
 }
 
 static bool lies_on(const struct finding *finding, int node)
@@ -188,53 +221,6 @@ static void put_nodes_behind(struct findings *findings)
     }
 }
 
-static void judge_gate(struct findings *findings)
-{
-    const struct facts *facts = findings->facts;
-    double lost = facts->remote_time;
-    array_each (&facts->objects, const struct facts_subject, object)
-        lost -= object->remote_time - placement_loss(object);
-    findings->remote_time_share = lost > 0 ? lost : 0;
-    findings->gate_bound = findings_bounds.gate;
-    const char *penalty = facts->penalty_measured ? "as measured" : "assumed from the distances of the nodes";
-    double ratio = part_of(facts->totals.remote, facts->totals.home_known);
-    if (facts->node_count < 2 || facts->totals.home_known == 0) {
-        findings->gate = facts->node_count < 2 ? "There is one memory node: nothing is remote."
-                                               : "Where the pages lie is not known, so no placement can be judged.";
-        return;
-    }
-    if (!facts->timed) {
-        findings->numa_bound = ratio >= findings_bounds.gate_untimed;
-        findings->gate = findings_text(
-            findings,
-            "%s: %.1f%% of the accesses are remote. No latency was recorded, so their time "
-            "is not known.",
-            findings->numa_bound ? "NUMA may slow this program" : "NUMA is not what slows this program", 100 * ratio);
-        return;
-    }
-    findings->numa_bound = findings->remote_time_share >= findings->gate_bound;
-    if (findings->numa_bound)
-        findings->gate =
-            findings_text(findings,
-                          "NUMA slows this program: up to %.0f%% of its time is waiting that local memory "
-                          "would not cost (a remote access beyond the caches takes %.1f times a local one, "
-                          "%s).",
-                          100 * findings->remote_time_share, 1 + facts->remote_penalty, penalty);
-    else if (ratio < 0.01)
-        findings->gate = findings_text(
-            findings, "NUMA is not what slows this program: %.1f%% of its accesses are remote.", 100 * ratio);
-    else
-        findings->gate =
-            findings_text(findings,
-                          "NUMA is not what slows this program: at most %.1f%% of its time is waiting "
-                          "that local memory would not cost (bound: %.0f%%), though %.1f%% of the accesses "
-                          "are remote: caches and prefetching answer most of them.%s",
-                          100 * findings->remote_time_share, 100 * findings->gate_bound, 100 * ratio,
-                          flow_topology(facts->flow)->pretended
-                              ? " By latency alone: a pretended machine has no narrow path to far memory."
-                              : "");
-}
-
 struct findings *findings_make(const struct facts *facts)
 {
     struct findings *findings = mem_zalloc(sizeof *findings);
@@ -252,7 +238,9 @@ struct findings *findings_make(const struct facts *facts)
     findings_add_problems(findings);
     array_sort(&findings->items, by_weight);
     put_nodes_behind(findings);
-    judge_gate(findings);
+    array_sort(&findings->undecided, by_remote);
+    findings_judge_gate(findings);
+    findings_decide(findings);
     sources_free(sources);
     return findings;
 }
@@ -266,6 +254,7 @@ void findings_free(struct findings *findings)
         array_free(&finding->against);
     }
     array_free(&findings->items);
+    array_free(&findings->undecided);
     strtab_free(findings->texts);
     free(findings);
 }

@@ -39,11 +39,12 @@ enum action {
 
 /* What makes a finding. Shares are parts of 1.0. */
 struct findings_bounds {
-    uint64_t bursts;          /* independent looks at a subject, at least */
+    uint64_t bursts;          /* of a subject, at least */
     uint64_t samples;         /* remote (or falsely shared) samples of it, at least */
     double of_remote, of_all; /* its part of all remote samples, of all samples, at least */
     double remote;            /* remote part of its own samples, at least */
-    double parted;            /* facts' `parted` from which nodes keep to their parts */
+    double parted;            /* facts' `parted` from which nodes keep to their parts, and below which they do not */
+    double turns;             /* part of chance's changes of thread below which threads take turns */
     double mostly;            /* part of the samples (or instances) from which something holds of a subject */
     double mixed;             /* part of the remote samples on mixed pages */
     double false_sharing;     /* part of the samples on falsely shared lines */
@@ -81,19 +82,31 @@ struct finding {
     uint64_t remote_samples;
     double share_of_remote; /* of all remote samples, 0 to 1 */
     double lost_time_share; /* of the program's time, estimated; gain says under which assumption */
-    double confidence;      /* 0 to 1, from the number of samples behind the decisive number */
+    double confidence;      /* 0 to 1: the smallest of the claims it rests on (claim.h) */
+    uint64_t bursts;        /* behind it */
     const char *evidence;   /* one or two numbers in a sentence */
     const char *gain;       /* what the first advice would win, and the assumption */
     array_of(struct advice) advice, against;
 };
 
+/* A subject that is remote enough to matter, but no pattern is sure enough to be said. */
+struct undecided {
+    struct finding finding; /* what it is about, without evidence or advice; the pattern is the likeliest one */
+    uint64_t bursts;        /* there are */
+    uint64_t needed;        /* would decide it, if it is what it seems */
+};
+
 struct findings {
     const struct facts *facts;
     struct strtab *texts;
-    array_of(struct finding) items;       /* worst first */
-    bool numa_bound;                      /* false: NUMA is not what slows this program; `gate` says why */
-    double remote_time_share, gate_bound; /* estimated share of time in remote latency; the bound */
-    const char *gate;                     /* the sentence */
+    array_of(struct finding) items;           /* worst first */
+    array_of(struct undecided) undecided;     /* most remote samples first */
+    const char *decide;                       /* the command that gets enough bursts for all of them; "" when none is */
+    bool numa_bound;                          /* false: NUMA is not what slows this program; `gate` says why */
+    bool gate_decided;                        /* false: the interval has the bound in it */
+    double remote_time_share, gate_bound;     /* estimated share of time in remote latency; the bound */
+    double remote_time_low, remote_time_high; /* its interval, at 90% */
+    const char *gate;                         /* the sentence */
 };
 
 struct findings *findings_make(const struct facts *facts);

@@ -2,27 +2,37 @@
 #ifndef NUMALENS_ANALYSIS_FINDINGS_INTERNAL_H
 #define NUMALENS_ANALYSIS_FINDINGS_INTERNAL_H
 
+#include "analysis/claim.h"
 #include "analysis/findings.h"
 
 struct sources;
 
-/* What was decided of a subject, and the number that decided it. */
+/* What is said of a subject, as sure as the weakest of the claims it rests on. */
 struct verdict {
     enum pattern pattern;
-    double decisive, bound;
-    uint64_t looks; /* independent ones behind the number */
+    double confidence;
+    uint64_t needed; /* most bursts that one of its unsure claims needs; 0: all are sure */
+    double of;       /* fewest bursts that one of these has now */
 };
 
-/* findings_judge.c. The main pattern of a subject; false when it has none. */
-bool judge_placement(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict);
-bool judge_false_sharing(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict);
+/* A verdict with no claims yet; one more claim that it rests on. */
+void verdict_begin(struct verdict *verdict, enum pattern pattern);
+void verdict_claim(struct verdict *verdict, struct claim claim);
+
+/* Bursts of a subject that has so many now with which all its claims would be sure; round, and more than there are. */
+uint64_t verdict_needed(const struct verdict *verdict, uint64_t bursts);
+
+enum judged {
+    JUDGED_NOTHING,   /* no pattern, or too little of it to matter */
+    JUDGED_UNDECIDED, /* it matters, but no pattern is sure enough: the verdict is the likeliest one */
+    JUDGED
+};
+
+/* findings_judge.c. The main pattern of a subject. */
+enum judged judge_placement(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict);
+enum judged judge_false_sharing(const struct facts *facts, const struct facts_subject *subject,
+                                struct verdict *verdict);
 bool judge_node(const struct facts *facts, uint32_t node, struct verdict *verdict);
-
-/* 0 to 1: how surely the decisive number is beyond its bound, and how well it is known. */
-double verdict_confidence(const struct verdict *verdict);
-
-/* Lower end of the Wilson interval of a share, at 95%. */
-double wilson_low(double share, uint64_t looks);
 
 /* Each instance is used by one thread (all but a few are). */
 bool subject_private(const struct facts_subject *subject);
@@ -58,12 +68,19 @@ void finding_explain(struct findings *findings, struct finding *finding, const s
 void finding_advise(struct findings *findings, struct finding *finding);
 
 /* findings_problems.c: data that nodes share; its texts and advice; and what is no object's: contention, imbalance. */
-bool judge_shared(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict);
+enum judged judge_shared(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict);
 void finding_on_sharing(struct findings *findings, struct finding *finding);
 void findings_add_problems(struct findings *findings);
 
 /* findings_name.c: name, function, file and line of what the finding is about. */
 void finding_name(struct findings *findings, struct finding *finding, struct sources *sources);
+
+/* Time that placement could win. Lines that threads write in turn are slow wherever their page lies. */
+double placement_loss(const struct facts_subject *subject);
+
+/* findings_gate.c: whether NUMA slows the program, and the command that would decide what is undecided. */
+void findings_judge_gate(struct findings *findings);
+void findings_decide(struct findings *findings);
 
 /* A text that lives as long as the findings. */
 const char *findings_text(struct findings *findings, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,15 +1,18 @@
-/* analysis/findings_judge.c - which pattern a subject has, from its facts alone. */
+/* analysis/findings_judge.c - which pattern a subject has, from its facts alone.
+ *
+ * No pattern is what remains when the others do not hold: each rests on claims of its own (claim.h), whose null hypotheses
+ * stand beside them, and is as sure as the weakest of these. The pattern that is surest is the subject's, if it is sure
+ * enough to be said; else the subject is undecided, with the number of bursts that would decide it. */
 #include "analysis/findings_internal.h"
 
-#include <math.h>
-
 const struct findings_bounds findings_bounds = {
-    .bursts = 8,
+    .bursts = CLAIM_BURSTS,
     .samples = 32,
     .of_remote = 0.02,
     .of_all = 0.01,
     .remote = 0.2,
-    .parted = 0.6,
+    .parted = 0.5,
+    .turns = 0.6,
     .mostly = 0.85,
     .mixed = 0.5,
     .false_sharing = 0.25,
@@ -26,30 +29,6 @@ const struct findings_bounds findings_bounds = {
     .gate = 0.05,
     .gate_untimed = 0.05,
 };
-
-double wilson_low(double share, uint64_t looks)
-{
-    const double z = 1.96;
-    double n = (double)looks;
-    if (looks == 0)
-        return 0;
-    double middle = share + z * z / (2 * n);
-    double half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n));
-    double low = (middle - half) / (1 + z * z / n);
-    return low > 0 ? low : 0;
-}
-
-double verdict_confidence(const struct verdict *verdict)
-{
-    double share = verdict->decisive < 1 ? verdict->decisive : 1, bound = verdict->bound;
-    if (verdict->looks == 0 || share <= 0)
-        return 0;
-    /* The score test, whose inverse the Wilson interval is. */
-    double z = (share - bound) / sqrt(bound * (1 - bound) / (double)verdict->looks);
-    double beyond = 0.5 * erfc(-z / sqrt(2));
-    double known = wilson_low(share, verdict->looks) / share;
-    return beyond < known ? beyond : known;
-}
 
 bool subject_private(const struct facts_subject *subject)
 {
@@ -122,12 +101,18 @@ static bool is_loaders(const struct facts *facts, const struct facts_subject *su
            (double)subject_bytes(facts, subject, false) <= findings_bounds.cached_bytes;
 }
 
-bool subject_matters(const struct facts *facts, const struct facts_subject *subject, uint64_t samples)
+/* Whether so many of its samples are enough of all. */
+static bool subject_part_matters(const struct facts *facts, const struct facts_subject *subject, uint64_t samples)
 {
     double of_all =
         subject_kind(facts, subject) == OBJECT_SECTION ? findings_bounds.section_of_all : findings_bounds.of_all;
+    return part_of(samples, facts->totals.samples) >= of_all;
+}
+
+bool subject_matters(const struct facts *facts, const struct facts_subject *subject, uint64_t samples)
+{
     return samples >= findings_bounds.samples && subject->bursts >= findings_bounds.bursts &&
-           part_of(samples, facts->totals.samples) >= of_all;
+           subject_part_matters(facts, subject, samples);
 }
 
 /* Where the pages lie evenly on the nodes, writers of all nodes can have no better place for them. But the threads may,
@@ -142,72 +127,252 @@ static bool is_spread(const struct facts *facts, const struct facts_subject *sub
     return part_of(most, all) <= 1.0 / facts->node_count + 0.15;
 }
 
-static bool one_user(const struct facts_subject *subject)
+/* --- claims: what each pattern rests on --- */
+
+void verdict_begin(struct verdict *verdict, enum pattern pattern)
 {
-    if (subject->sharing != SHARING_ALL)
-        return subject->main_user_node != subject->main_home;
-    if (subject->users.count == 0 || subject->main_user_node == subject->main_home)
-        return false;
-    return part_of(subject->users.items[0].samples, subject->totals.samples - subject->init_samples) >=
-           findings_bounds.mostly;
+    *verdict = (struct verdict){.pattern = pattern, .confidence = 1};
 }
 
-static bool choose(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict)
+void verdict_claim(struct verdict *verdict, struct claim claim)
 {
-    uint64_t remote = subject->totals.remote;
-    if (subject_private(subject)) {
-        verdict->pattern = PATTERN_REMOTE_AFTER_ALLOCATION;
-        double mixed = part_of(subject->mixed_remote, remote);
-        if (mixed >= findings_bounds.mixed) {
-            verdict->pattern = PATTERN_MIXED_PAGES;
-            verdict->decisive = mixed;
-            verdict->bound = findings_bounds.mixed;
-            verdict->looks = (uint64_t)((double)subject->bursts * part_of(remote, subject->totals.samples)) + 1;
-        }
-        return true;
-    }
-    if (one_user(subject)) {
-        verdict->pattern = PATTERN_REMOTE_AFTER_ALLOCATION;
-        return true;
-    }
-    if (subject->sharing != SHARING_ALL)
-        return false;
-    if (subject->parted >= findings_bounds.parted) {
-        verdict->pattern = PATTERN_FAR_INITIALISED;
-        return true;
-    }
-    if (subject->turns == TURNS_DISJOINT) {
-        verdict->pattern = PATTERN_ALTERNATE_REMOTE;
-        return true;
-    }
-    verdict->pattern = PATTERN_CONCURRENT_REMOTE;
-    return subject->turns == TURNS_CONCURRENT &&
-           (subject->use != USE_WRITTEN || !is_spread(facts, subject) || subject_by_process(facts, subject).pinnable);
+    double confidence = claim_confidence(&claim);
+    if (confidence < verdict->confidence)
+        verdict->confidence = confidence;
+    if (confidence >= CLAIM_LIKELY)
+        return;
+    /* Seen from all bursts: a claim may have only a part of them to go by. */
+    uint64_t needed = claim_needed(&claim);
+    verdict->needed = needed > verdict->needed ? needed : verdict->needed;
+    verdict->of = claim.bursts > 0 && (verdict->of == 0 || claim.bursts < verdict->of) ? claim.bursts : verdict->of;
 }
 
-bool judge_placement(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict)
+uint64_t verdict_needed(const struct verdict *verdict, uint64_t bursts)
+{
+    /* With nothing to go by so far, a claim is taken to need as many as there are, ten times over. */
+    double factor = verdict->of > 0 ? (double)verdict->needed / verdict->of : 10;
+    return claim_rounded((double)bursts * factor);
+}
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* H0: at most half of the bound's part of its accesses is remote. */
+static void claim_remote(struct verdict *verdict, const struct facts_subject *subject)
+{
+    verdict_claim(verdict, (struct claim){.share = part_of(subject->totals.remote, subject->totals.home_known),
+                                          .null = findings_bounds.remote / 2,
+                                          .bursts = (double)subject->bursts});
+}
+
+/* Its use, without what initialises it, by the thread or from the node that uses it most. */
+static double use_of_one(const struct facts_subject *subject, bool node)
+{
+    uint64_t all = 0, one = 0;
+    array_each (&subject->users, const struct fact_user, user) {
+        uint64_t used = user->samples - user->init;
+        all += used;
+        one += (node ? user->node == subject->main_user_node : user->thread == subject->main_user) ? used : 0;
+    }
+    return part_of(one, all);
+}
+
+/* H0: a third or more of its use is by others than its main user: another thread; where threads of one node share it,
+ * another node. Of a site: of a third of its instances. */
+static void claim_one_user(struct verdict *verdict, const struct facts_subject *subject)
+{
+    double share = subject->instances > 1 && subject->sharing != SHARING_THREAD
+                       ? part_of(subject->private_instances, subject->instances)
+                       : use_of_one(subject, subject->sharing == SHARING_NODE);
+    verdict_claim(verdict, (struct claim){.share = share, .null = 2.0 / 3, .bursts = (double)subject->bursts});
+}
+
+/* H0: one node makes 90% of its use or more. */
+static void claim_shared(struct verdict *verdict, const struct facts_subject *subject)
+{
+    verdict_claim(verdict, (struct claim){.share = use_of_one(subject, true),
+                                          .null = 0.9,
+                                          .bursts = (double)subject->bursts,
+                                          .below = true});
+}
+
+static double halfway(const struct fact_parts *parts)
+{
+    return parts->chance + findings_bounds.parted * (1 - parts->chance);
+}
+
+/* H0: neighbours in it are of one node no oftener than halfway between chance and always. Borders between parts only
+ * make it harder to reject. */
+static void claim_parted(struct verdict *verdict, const struct facts_subject *subject)
+{
+    const struct fact_parts *parts = &subject->parts;
+    verdict_claim(verdict, (struct claim){.share = part_of(parts->agree, parts->pairs),
+                                          .null = halfway(parts),
+                                          .bursts = smaller((double)parts->pairs, (double)parts->bursts)});
+}
+
+/* H0: neighbours in one part of it are of one node halfway between chance and always, or oftener; those that may lie across
+ * the border of two threads' parts are no evidence. */
+static void claim_mixed(struct verdict *verdict, const struct facts_subject *subject)
+{
+    const struct fact_parts *parts = &subject->parts;
+    double pairs = (double)(parts->near_pairs - parts->borders);
+    verdict_claim(verdict, (struct claim){.share = pairs > 0 ? (double)parts->near_agree / pairs : 1,
+                                          .null = halfway(parts),
+                                          .bursts = smaller(pairs, (double)parts->bursts),
+                                          .below = true});
+}
+
+/* H0: among bursts that follow each other the thread changes 60% as often as where threads use it at the same time, or
+ * oftener. */
+static void claim_turns(struct verdict *verdict, const struct facts_subject *subject)
+{
+    const struct fact_mixing *mixing = &subject->mixing;
+    double pairs = mixing->pairs > 0 ? mixing->pairs : 1;
+    verdict_claim(verdict, (struct claim){.share = mixing->changes / pairs,
+                                          .null = findings_bounds.turns * mixing->chance / pairs,
+                                          .bursts = mixing->pairs,
+                                          .below = true});
+}
+
+/* H0: threads take turns of 60 ms or longer: then bursts closer than that change thread as seldom as near_turns has it. */
+static void claim_same_time(struct verdict *verdict, const struct fact_mixing *mixing)
+{
+    double pairs = mixing->near_pairs > 0 ? mixing->near_pairs : 1;
+    verdict_claim(verdict, (struct claim){.share = mixing->near_changes / pairs,
+                                          .null = mixing->near_turns / pairs,
+                                          .bursts = mixing->near_pairs});
+}
+
+/* H0: half of its remote accesses are on pages that it shares with private things of other nodes' threads, or fewer (more).
+ * The bursts are those with a remote access. */
+static void claim_pages_mixed(struct verdict *verdict, const struct facts_subject *subject, bool mixed)
+{
+    verdict_claim(verdict, (struct claim){.share = part_of(subject->mixed_remote, subject->totals.remote),
+                                          .null = findings_bounds.mixed,
+                                          .bursts = (double)subject->bursts *
+                                                    part_of(subject->totals.remote, subject->totals.samples),
+                                          .below = !mixed});
+}
+
+/* --- the patterns of placement --- */
+
+static bool after_allocation(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict)
+{
+    (void)facts;
+    bool private = subject_private(subject);
+    if (!private && (subject->main_user_node == subject->main_home ||
+                     (subject->sharing == SHARING_ALL && use_of_one(subject, false) < findings_bounds.mostly)))
+        return false;
+    claim_one_user(verdict, subject);
+    if (private && subject->mixed_remote)
+        claim_pages_mixed(verdict, subject, false);
+    return true;
+}
+
+static bool mixed_pages(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict)
+{
+    (void)facts;
+    if (!subject_private(subject) || subject->mixed_remote == 0)
+        return false;
+    claim_one_user(verdict, subject);
+    claim_pages_mixed(verdict, subject, true);
+    return true;
+}
+
+static bool far_initialised(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict)
+{
+    (void)facts;
+    if (subject_private(subject) || subject->sharing != SHARING_ALL)
+        return false;
+    claim_shared(verdict, subject);
+    claim_parted(verdict, subject);
+    return true;
+}
+
+static bool alternate(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict)
+{
+    (void)facts;
+    if (subject_private(subject) || subject->sharing != SHARING_ALL)
+        return false;
+    claim_shared(verdict, subject);
+    claim_mixed(verdict, subject);
+    claim_turns(verdict, subject);
+    return true;
+}
+
+static bool concurrent(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict)
+{
+    if (subject_private(subject) || subject->sharing != SHARING_ALL ||
+        (subject->use == USE_WRITTEN && is_spread(facts, subject) && !subject_by_process(facts, subject).pinnable))
+        return false;
+    claim_shared(verdict, subject);
+    claim_mixed(verdict, subject);
+    claim_same_time(verdict, &subject->mixing);
+    return true;
+}
+
+/* Whether where it lies could matter at all. */
+static bool may_matter(const struct facts *facts, const struct facts_subject *subject)
 {
     const struct flow_totals *totals = &subject->totals;
-    double remote = part_of(totals->remote, totals->home_known);
-    if (facts->node_count < 2 || !subject_matters(facts, subject, totals->remote) || remote < findings_bounds.remote ||
-        part_of(totals->remote, facts->totals.remote) < findings_bounds.of_remote || is_cached(facts, subject) ||
-        is_shared_line(facts, subject) || is_own_stacks(facts, subject) || is_loaders(facts, subject))
-        return false;
-    *verdict = (struct verdict){.decisive = remote, .bound = findings_bounds.remote / 2, .looks = subject->bursts};
-    return choose(facts, subject, verdict);
+    return facts->node_count > 1 && subject_part_matters(facts, subject, totals->remote) &&
+           part_of(totals->remote, totals->home_known) >= findings_bounds.remote &&
+           part_of(totals->remote, facts->totals.remote) >= findings_bounds.of_remote && !is_cached(facts, subject) &&
+           !is_shared_line(facts, subject) && !is_own_stacks(facts, subject) && !is_loaders(facts, subject);
 }
 
-bool judge_false_sharing(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict)
+enum judged judge_placement(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict)
+{
+    static const struct {
+        enum pattern pattern;
+        bool (*judge)(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict);
+    } rules[] = {
+        {PATTERN_REMOTE_AFTER_ALLOCATION, after_allocation},
+        {PATTERN_MIXED_PAGES, mixed_pages},
+        {PATTERN_FAR_INITIALISED, far_initialised},
+        {PATTERN_ALTERNATE_REMOTE, alternate},
+        {PATTERN_CONCURRENT_REMOTE, concurrent},
+    };
+    if (!may_matter(facts, subject))
+        return JUDGED_NOTHING;
+    bool any = false;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        struct verdict other;
+        verdict_begin(&other, rules[i].pattern);
+        if (!rules[i].judge(facts, subject, &other))
+            continue;
+        claim_remote(&other, subject);
+        bool surer = !any || other.confidence > verdict->confidence ||
+                     (other.confidence >= verdict->confidence && other.needed < verdict->needed);
+        any = true;
+        if (surer)
+            *verdict = other;
+    }
+    return !any ? JUDGED_NOTHING : verdict->confidence >= CLAIM_HINT ? JUDGED : JUDGED_UNDECIDED;
+}
+
+/* --- sharing and nodes --- */
+
+enum judged judge_false_sharing(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict)
 {
     double part = part_of(subject->false_sharing, subject->totals.samples);
     if (!subject_matters(facts, subject, subject->false_sharing) || part < findings_bounds.false_sharing ||
         subject->false_sharing <= subject->true_sharing)
-        return false;
-    *verdict = (struct verdict){.pattern = PATTERN_FALSE_SHARING,
-                                .decisive = part,
-                                .bound = findings_bounds.false_sharing / 2,
-                                .looks = subject->bursts};
-    return true;
+        return JUDGED_NOTHING;
+    verdict_begin(verdict, PATTERN_FALSE_SHARING);
+    /* H0: half of the bound's part of its accesses is on such lines, or less. */
+    verdict_claim(
+        verdict,
+        (struct claim){.share = part, .null = findings_bounds.false_sharing / 2, .bursts = (double)subject->bursts});
+    /* H0: of the shared lines, half are shared falsely, or fewer. */
+    double shared = (double)(subject->false_sharing + subject->true_sharing);
+    verdict_claim(verdict, (struct claim){.share = (double)subject->false_sharing / shared,
+                                          .null = 0.5,
+                                          .bursts = (double)subject->bursts * subject_bounced(subject)});
+    return verdict->confidence >= CLAIM_HINT ? JUDGED : JUDGED_NOTHING;
 }
 
 uint32_t nodes_taking_part(const struct facts *facts, uint32_t home)
@@ -240,13 +405,20 @@ bool judge_node(const struct facts *facts, uint32_t node, struct verdict *verdic
     const struct trace_session *session = flow_session(facts->flow);
     uint64_t burst = session ? trace_session_number(session, "burst", 1) : 1;
     double most = 0.5 + 0.5 / facts->node_count; /* 75% of two nodes' traffic, 56% of eight's */
-    *verdict = (struct verdict){
-        .pattern = PATTERN_SATURATED_NODE, .bound = most / 2, .looks = own->samples / (burst ? burst : 1)};
-    if (facts->node_count < 2 || part_of(own->samples, facts->totals.home_known) < most ||
-        own->remote < findings_bounds.samples || verdict->looks < findings_bounds.bursts ||
+    double bursts = (double)(facts->totals.home_known / (burst ? burst : 1));
+    double load = part_of(node_load(facts, node), facts->totals.home_known);
+    if (facts->node_count < 2 || load < most || own->remote < findings_bounds.samples ||
         part_of(own->remote, own->samples) < findings_bounds.remote ||
         nodes_taking_part(facts, node) < (facts->node_count < 3 ? 2 : 3))
         return false;
-    verdict->decisive = part_of(node_load(facts, node), facts->totals.home_known);
-    return verdict->decisive >= most;
+    verdict_begin(verdict, PATTERN_SATURATED_NODE);
+    /* H0: it serves halfway between an equal share and that bound, or less. */
+    verdict_claim(verdict,
+                  (struct claim){.share = load, .null = (most + 1.0 / facts->node_count) / 2, .bursts = bursts});
+    /* H0: half of the bound's part of what it serves comes from elsewhere, or less. */
+    verdict_claim(verdict, (struct claim){.share = part_of(own->remote, own->samples),
+                                          .null = findings_bounds.remote / 2,
+                                          .bursts = bursts * part_of(own->samples, facts->totals.home_known)});
+    claim_same_time(verdict, &own->mixing);
+    return verdict->confidence >= CLAIM_HINT;
 }

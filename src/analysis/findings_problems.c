@@ -26,19 +26,20 @@ static const char *command_of(const struct findings *findings)
     return command && *command && strlen(command) <= COMMAND_MAX ? command : "./app ...";
 }
 
-bool judge_shared(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict)
+enum judged judge_shared(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict)
 {
     uint64_t shared = subject->true_sharing;
     double part = part_of(shared, subject->totals.samples);
     if (facts->node_count < 2 || subject->sharing != SHARING_ALL || subject->writers == 0 ||
         !subject_matters(facts, subject, shared) || part < findings_bounds.true_sharing ||
         shared <= subject->false_sharing)
-        return false;
-    *verdict = (struct verdict){.pattern = PATTERN_CROSS_NODE_SHARING,
-                                .decisive = part,
-                                .bound = findings_bounds.true_sharing / 2,
-                                .looks = subject->bursts};
-    return true;
+        return JUDGED_NOTHING;
+    verdict_begin(verdict, PATTERN_CROSS_NODE_SHARING);
+    /* H0: half of the bound's part of its accesses is on such lines, or less. */
+    verdict_claim(
+        verdict,
+        (struct claim){.share = part, .null = findings_bounds.true_sharing / 2, .bursts = (double)subject->bursts});
+    return verdict->confidence >= CLAIM_HINT ? JUDGED : JUDGED_NOTHING;
 }
 
 /* "101 on node 0, 102 on node 1 and 4 more" */
@@ -101,11 +102,27 @@ static struct finding blank(enum pattern pattern)
     return (struct finding){.pattern = pattern, .node = -1, .name = "", .function = "", .file = ""};
 }
 
+/* Accesses beyond the caches on the contended ways are of so many bursts, about. */
+static double bursts_on_contended(const struct facts *facts, const struct latency *latency)
+{
+    uint64_t memory = 0;
+    array_each (&latency->pairs, const struct latency_pair, pair)
+        memory += pair->contended ? pair->memory : 0;
+    return (double)facts->bursts * part_of(memory, facts->totals.samples);
+}
+
 static void add_contention(struct findings *findings, const struct accesses *accesses)
 {
     const struct facts *facts = findings->facts;
     struct latency *latency = latency_make(accesses, NULL, 0, flow_calibration(facts->flow));
-    if (latency->contention == CONTENTION_MEMORY || latency->contention == CONTENTION_LINK) {
+    struct verdict verdict;
+    verdict_begin(&verdict, PATTERN_CONTENTION);
+    /* H0: half of the bound's part of the accesses beyond the caches is in the tail, or less. */
+    verdict_claim(&verdict, (struct claim){.share = latency->tail_share,
+                                           .null = latency_bounds.tail_share / 2,
+                                           .bursts = bursts_on_contended(facts, latency)});
+    if ((latency->contention == CONTENTION_MEMORY || latency->contention == CONTENTION_LINK) &&
+        verdict.confidence >= CLAIM_HINT) {
         bool link = latency->contention == CONTENTION_LINK;
         int node = node_number(facts, latency->node), from = node_number(facts, latency->link_from);
         struct finding finding = blank(PATTERN_CONTENTION);
@@ -115,7 +132,8 @@ static void add_contention(struct findings *findings, const struct accesses *acc
         finding.remote_samples = facts->nodes[latency->node].remote;
         finding.share_of_remote = part_of(finding.remote_samples, facts->totals.remote);
         finding.lost_time_share = facts->nodes[latency->node].remote_time;
-        finding.confidence = wilson_low(latency->tail_share, 1000) / latency->tail_share;
+        finding.confidence = verdict.confidence;
+        finding.bursts = facts->bursts;
         finding.evidence = findings_text(findings, "%s", latency->why);
         finding.gain = "What the tail takes beyond the usual; it is gone when fewer accesses meet.";
         if (link)
@@ -138,13 +156,30 @@ static void add_contention(struct findings *findings, const struct accesses *acc
     latency_free(latency);
 }
 
+/* H0: the critical thread has a fifth more than its equal share of the remote accesses, or less. */
+static void claim_unbalanced(const struct facts *facts, const struct balance *balance, struct verdict *verdict)
+{
+    uint64_t critical = 0;
+    array_each (&balance->threads, const struct balance_thread, thread)
+        critical = thread->thread == balance->spread.critical ? thread->remote.accesses : critical;
+    verdict_begin(verdict, PATTERN_IMBALANCE);
+    verdict_claim(verdict, (struct claim){.share = part_of(critical, balance->spread.remote),
+                                          .null = 1.2 / (balance->spread.threads > 1 ? balance->spread.threads : 2),
+                                          .bursts = (double)facts->bursts *
+                                                    part_of(balance->spread.remote, facts->totals.samples)});
+}
+
 static void add_imbalance(struct findings *findings, const struct accesses *accesses)
 {
     const struct facts *facts = findings->facts;
     struct balance *balance = balance_make(accesses, 0);
     /* Where little is remote, its spread over the threads says nothing. */
     bool matters = part_of(facts->totals.remote, facts->totals.samples) >= findings_bounds.unbalanced_remote;
-    if (balance->unbalanced && matters) {
+    struct verdict verdict;
+    verdict.confidence = 0;
+    if (balance->unbalanced && matters)
+        claim_unbalanced(facts, balance, &verdict);
+    if (balance->unbalanced && matters && verdict.confidence >= CLAIM_HINT) {
         const struct flow_thread *thread = flow_thread(facts->flow, balance->spread.critical);
         uint64_t remote = 0, *homes = facts->threads[balance->spread.critical].homes;
         int own = flow_thread_node(facts->flow, balance->spread.critical);
@@ -160,7 +195,8 @@ static void add_imbalance(struct findings *findings, const struct accesses *acce
         double lost = facts->remote_time * balance->spread.threads * ((double)remote - balance->spread.mean) /
                       (double)(facts->totals.remote ? facts->totals.remote : 1);
         finding.lost_time_share = lost < 1 ? lost : 1;
-        finding.confidence = wilson_low(balance->lost, 1000) / (balance->lost > 0 ? balance->lost : 1);
+        finding.confidence = verdict.confidence;
+        finding.bursts = facts->bursts;
         finding.evidence = findings_text(findings, "%s", balance->why);
         finding.gain =
             "What the critical thread waits longer than the mean; all others wait for it where threads meet.";

@@ -23,6 +23,7 @@ struct user_work { /* a fact_user in the making: there may be several for each o
 
 enum { STRIDES = 8, SLICES = 64, DETAIL_SAMPLES = 64 };
 enum { TURNS_SLICE_NS = 10000000 }; /* longer than a scheduler's slices, shorter than turns that matter */
+enum { TURN_NS = 60000000 };        /* turns of this length and longer are told from use at the same time */
 
 struct strides {
     int64_t strides[STRIDES];
@@ -33,6 +34,15 @@ struct strides {
 struct detail { /* of subjects with DETAIL_SAMPLES samples or more */
     struct strides strides;
     uint32_t samples[SLICES], remote[SLICES];
+};
+
+struct looks {       /* pairs of bursts in order of time, TURNS_SLICE_NS or more apart */
+    uint32_t thread; /* of the last one, or FLOW_NONE */
+    int16_t node;
+    uint64_t time;
+    uint32_t pairs, thread_changes, node_changes;
+    uint32_t near_pairs, near_changes; /* of those, less than TURN_NS apart; of threads */
+    double near_weight;                /* sum of their distances as parts of TURN_NS */
 };
 
 struct work {
@@ -51,10 +61,7 @@ struct work {
     uint32_t owner; /* of a stack, else FLOW_NONE */
 
     /* After the initialisation, in order of time: whose bursts, and from which node. */
-    uint32_t turn_thread;
-    int16_t turn_node;
-    uint64_t turn_time;
-    uint32_t turn_looks, thread_changes, node_changes;
+    struct looks looks;
     uint32_t *node_bursts;
 
     uint32_t switch_thread; /* likewise by single accesses: the paper's Figure 3 */
@@ -67,8 +74,9 @@ struct work {
     struct detail *detail; /* or NULL */
 };
 
-struct mixing { /* changes from thread to thread and from node to node, seen and by chance: see turns.c */
-    double threads, threads_by_chance, nodes, nodes_by_chance;
+struct mixing {               /* changes from thread to thread and from node to node, seen and by chance: see turns.c */
+    struct fact_mixing looks; /* of threads */
+    double nodes, nodes_by_chance;
 };
 
 struct site_work { /* of a site with several instances: its own users and details, and sums over the instances */
@@ -87,7 +95,8 @@ struct burst_access {
 
 struct burst { /* the one a thread is in */
     uint32_t number;
-    bool marked; /* its source marks the first access of each */
+    int16_t home; /* of its last access */
+    bool marked;  /* its source marks the first access of each */
     uint64_t last;
     uint32_t count; /* of accesses with an object and a chain; the last BURST_KEPT are kept */
     struct burst_access kept[BURST_KEPT];
@@ -108,7 +117,8 @@ struct gathering {
     struct map64 user_of;  /* subject << 32 | thread -> index in its users, where they are many */
     struct burst **bursts; /* by thread, made when needed */
     uint32_t burst_count;
-    uint32_t active[SLICES]; /* bursts of the whole program in each slice of the run */
+    struct looks *node_looks; /* of the bursts that lie on each node's memory */
+    uint32_t active[SLICES];  /* bursts of the whole program in each slice of the run */
     unsigned slow_unit;
     uint64_t latencies[SLOW_BUCKETS];
     struct lines *lines;
@@ -153,6 +163,8 @@ void users_finish_site(struct gathering *gathering, uint32_t site);
 
 /* turns.c: how the threads' uses lie in time. */
 void turns_add(const struct gathering *gathering, struct work *work, const struct flow_access *access, bool new_burst);
+void turns_look(struct looks *looks, const struct flow_access *access); /* of a new burst */
+void turns_finish_node(struct gathering *gathering, uint32_t node);
 void turns_finish(struct gathering *gathering, uint32_t object); /* adds to its site too */
 void turns_finish_site(struct gathering *gathering, uint32_t site);
 

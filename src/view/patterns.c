@@ -1,6 +1,7 @@
 /* view/patterns.c - numalens report patterns: which findings are shown, and all of them for programs. */
 #include "view/patterns.h"
 
+#include "analysis/claim.h"
 #include "base/json.h"
 #include "view/report.h"
 
@@ -81,6 +82,8 @@ static void put_finding(struct json *json, const struct findings *findings, cons
     json_real(json, "share_of_remote", finding->share_of_remote, 6);
     json_real(json, "lost_time_share", finding->lost_time_share, 6);
     json_real(json, "confidence", finding->confidence, 3);
+    json_text(json, "sure", claim_word(finding->confidence));
+    json_number(json, "bursts", finding->bursts);
     json_text(json, "evidence", finding->evidence);
     json_text(json, "gain", finding->gain);
     json_array(json, "advice");
@@ -94,6 +97,26 @@ static void put_finding(struct json *json, const struct findings *findings, cons
     json_end(json);
 }
 
+static void put_undecided(struct json *json, const struct findings *findings, const struct view_options *options)
+{
+    json_array(json, "undecided");
+    array_each (&findings->undecided, const struct undecided, undecided) {
+        if (!pattern_passes(findings, &undecided->finding, &options->filter))
+            continue;
+        json_object(json, NULL);
+        put_subject(json, findings, &undecided->finding);
+        json_number(json, "remote", undecided->finding.remote_samples);
+        json_real(json, "share_of_remote", undecided->finding.share_of_remote, 6);
+        json_text(json, "likeliest", pattern_name(undecided->finding.pattern));
+        json_real(json, "confidence", undecided->finding.confidence, 3);
+        json_number(json, "bursts", undecided->bursts);
+        json_number(json, "needed", undecided->needed);
+        json_end(json);
+    }
+    json_end(json);
+    json_text(json, "decide", *findings->decide ? findings->decide : NULL);
+}
+
 static int patterns_json(const struct findings *findings, const struct view_options *options, FILE *out,
                          struct error *err)
 {
@@ -103,7 +126,10 @@ static int patterns_json(const struct findings *findings, const struct view_opti
     report_json_head(json, findings->facts->flow, options);
     json_object(json, "gate");
     json_bool(json, "numa_bound", findings->numa_bound);
+    json_bool(json, "decided", findings->gate_decided);
     json_real(json, "remote_time_share", findings->remote_time_share, 6);
+    json_real(json, "low", findings->remote_time_low, 6);
+    json_real(json, "high", findings->remote_time_high, 6);
     json_real(json, "bound", findings->gate_bound, 6);
     json_text(json, "text", findings->gate);
     json_end(json);
@@ -116,6 +142,7 @@ static int patterns_json(const struct findings *findings, const struct view_opti
             put_finding(json, findings, finding);
     }
     json_end(json);
+    put_undecided(json, findings, options);
     json_number(json, "matching", matching);
     return json_finish(json, err);
 }

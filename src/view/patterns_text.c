@@ -1,4 +1,5 @@
 /* view/patterns_text.c - findings for people: what, where, how much, the evidence, what to do and what not. */
+#include "analysis/claim.h"
 #include "base/text.h"
 #include "view/number.h"
 #include "view/paragraph.h"
@@ -17,10 +18,13 @@ static const char *bold(const struct view_options *options, bool on)
 
 static const char *gate_color(const struct findings *findings, const struct view_options *options)
 {
-    return !options->color ? "" : findings->numa_bound ? "\033[1;31m" : "\033[1;32m";
+    return !options->color           ? ""
+           : !findings->gate_decided ? "\033[1;33m"
+           : findings->numa_bound    ? "\033[1;31m"
+                                     : "\033[1;32m";
 }
 
-/* "97.1% of the remote accesses, up to 31% of the time, confidence 97%" */
+/* "97.1% of the remote accesses, up to 31% of the time" */
 static char *amount(const struct finding *finding)
 {
     char time[64] = "hardly any time";
@@ -73,7 +77,8 @@ static void put_finding(const struct findings *findings, const struct finding *f
     fprintf(out, "\n%2zu  %s%s  %s%s\n", number, bold(options, true), pattern_name(finding->pattern), safe,
             bold(options, false));
     paragraph(out, INDENT, width, "", "%s%s.", text, size);
-    paragraph(out, INDENT, width, "", "%s; confidence %.0f%%.", much, 100 * finding->confidence);
+    paragraph(out, INDENT, width, "", "%s; %s (%.0f%%, from %s bursts).", much, claim_word(finding->confidence),
+              100 * finding->confidence, number_count(finding->bursts));
     paragraph_labelled(out, "Evidence", INDENT, HANG, width, "%s", finding->evidence);
     array_each (&finding->advice, const struct advice, advice) {
         char *action = capital(action_text(advice->action));
@@ -101,6 +106,27 @@ static size_t matching(const struct findings *findings, const struct view_option
     return count;
 }
 
+/* One line a subject: how many bursts there are, how many would decide; then the command that gets them. */
+static void put_undecided(const struct findings *findings, const struct view_options *options, unsigned indent,
+                          size_t most, FILE *out)
+{
+    size_t number = 0;
+    array_each (&findings->undecided, const struct undecided, undecided) {
+        if (!pattern_passes(findings, &undecided->finding, &options->filter) || ++number > most)
+            continue;
+        char *subject = pattern_subject(&undecided->finding);
+        paragraph(out, indent, options->width, "",
+                  "Undecided: %s, %.1f%% of the remote accesses: %s burst%s, about %s would decide its pattern.",
+                  subject, 100 * undecided->finding.share_of_remote, number_count(undecided->bursts),
+                  undecided->bursts == 1 ? "" : "s", number_count(undecided->needed));
+        free(subject);
+    }
+    if (number > most)
+        fprintf(out, "%*sand %s more undecided\n", (int)indent, "", number_count(number - most));
+    if (*findings->decide && (number || !findings->gate_decided))
+        paragraph(out, indent, options->width, "", "To decide: %s", findings->decide);
+}
+
 void patterns_text(const struct findings *findings, const struct view_options *options, FILE *out)
 {
     size_t number = 0, count = matching(findings, options);
@@ -121,6 +147,9 @@ void patterns_text(const struct findings *findings, const struct view_options *o
     }
     if (options->limit && count > options->limit)
         fprintf(out, "\n%s more\n", number_count(count - options->limit));
+    if (findings->undecided.count || *findings->decide)
+        fputc('\n', out);
+    put_undecided(findings, options, 0, options->limit ? options->limit : SIZE_MAX, out);
 }
 
 static void in_short(const struct findings *findings, const struct view_options *options, FILE *out)
@@ -144,6 +173,7 @@ static void in_short(const struct findings *findings, const struct view_options 
     }
     if (findings->items.count > SHORT)
         fprintf(out, "     and %zu more\n", findings->items.count - SHORT);
+    put_undecided(findings, options, 2, SHORT, out);
     fputc('\n', out);
 }
 

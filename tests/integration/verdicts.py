@@ -28,8 +28,12 @@ def topology(nodes, cpus=1):
     return "numa:%d core:%d" % (nodes, cpus)
 
 
-def record(folder, program, mode, spec):
-    ended = nlens.record(folder, [nlens.example("patterns/" + program), mode], ["-q", "--topology", spec],
+# Bursts enough to decide, whatever a burst costs: how many decide what is bench/verdicts/calibrate's matter.
+OFTEN = ["-F", "200", "--budget", "100"]
+
+
+def record(folder, program, mode, spec, often=OFTEN):
+    ended = nlens.record(folder, [nlens.example("patterns/" + program), mode], ["-q", *often, "--topology", spec],
                          name="%s-%s.data" % (program, mode))
     assert ended.status == 0, "record failed: %s" % ended
     return ended.trace
@@ -68,6 +72,22 @@ def wrong(program, mode, rows):
     if (os.path.basename(row["file"] or ""), row["line"]) != (source, nlens.site_line("patterns/" + source, site)):
         return "the place is %s:%s" % (row["file"], row["line"])
     return None
+
+
+def truth(program, mode):
+    """The pattern that a run has, or None."""
+    return PROGRAMS[program][0] if mode == "bad" else None
+
+
+def is_right(program, mode, row):
+    """Whether a single finding on a run is right, whatever else is said or not."""
+    if row["pattern"] == "saturated-node":  # right beside what one thread made and all use, but not of what is used in turns
+        return row["name"] == "node 0" and (mode == "bad" and program != "alternate_remote" or mode == "same")
+    if program == "saturated_node":
+        return row["pattern"] == "concurrent-remote"
+    if mode == "same":
+        return row["pattern"] in ("concurrent-remote", "cross-node-sharing")
+    return row["pattern"] == truth(program, mode) and row["name"] == PROGRAMS[program][1]
 
 
 def judge(program, mode, trace, spec):
