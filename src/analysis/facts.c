@@ -373,6 +373,8 @@ struct facts *facts_make(const struct flow *flow, struct error *err)
     if (failed == 0)
         failed = facts_look_again(facts, err);
     if (failed == 0)
+        failed = facts_find_written(facts, err);
+    if (failed == 0)
         return facts;
     facts_free(facts);
     return NULL;

@@ -15,6 +15,12 @@ enum fact_use {
     USE_WRITTEN,
 };
 
+enum fact_proof {
+    PROOF_NONE,      /* pages were not watched for writes, or not for long enough */
+    PROOF_READ_ONLY, /* no page of it was written after its initialisation */
+    PROOF_WRITTEN,   /* some were */
+};
+
 enum fact_sharing {
     SHARING_THREAD, /* private to one thread, but for its initialisation and stray accesses (2% or less) */
     SHARING_NODE,   /* several threads, all of one node */
@@ -75,6 +81,8 @@ struct facts_subject {
     uint64_t *from, *home; /* samples by node it came from, by home: node_count each */
 
     enum fact_use use;
+    enum fact_proof proof; /* from write protection, where that was recorded: samples may miss a rare write */
+    uint64_t written_pages;
     uint32_t writers;      /* threads that write after the initialisation */
     uint64_t init_end;     /* when the initialisation was over: the first use by another thread than the
                                             one that touched it first, or the first read; born when none was seen */

@@ -11,4 +11,7 @@ enum { FACTS_BURST_PAUSE = 2000000 };
  * facts_make's last step. Negative with `err` when the trace cannot be read. */
 int facts_look_again(struct facts *facts, struct error *err);
 
+/* facts_written.c: fills `written_pages` and `proof`, from pages that were recorded beside the samples. */
+int facts_find_written(struct facts *facts, struct error *err);
+
 #endif

@@ -28,27 +28,51 @@ static double spread_part(const struct consult *it)
     return 100.0 * (it->nodes - 1) / it->nodes;
 }
 
+/* At most so much of its accesses writes it, 95% sure; in percent. */
+static double writes_at_most(const struct consult *it)
+{
+    return 100 * claim_at_most(it->writes / 100, (double)it->subject->bursts);
+}
+
 static bool may_duplicate(const struct consult *it)
 {
-    return it->subject->use != USE_WRITTEN && it->writes <= 100 * findings_bounds.duplicate_writes;
+    return it->subject->use != USE_WRITTEN && it->subject->proof != PROOF_WRITTEN &&
+           it->writes <= 100 * findings_bounds.duplicate_writes;
+}
+
+/* Copies go stale at the first write: they are advised only where write protection has shown that there is none. */
+static bool is_proved(const struct consult *it)
+{
+    return it->subject->use == USE_READ_ONLY && it->subject->proof == PROOF_READ_ONLY;
 }
 
 static void duplicate(struct consult *it)
 {
     uint64_t bytes = subject_bytes(it->facts, it->subject, it->finding->is_site);
-    const char *valid =
-        it->subject->use == USE_READ_ONLY
-            ? "nobody writes it after its initialisation"
-            : text(it, "only %.1f%% of its accesses are writes, which must then go to each copy", it->writes);
     advise(it, ACTION_DUPLICATE,
-           text(it, "%s; a copy takes %s, %u of them %s", valid, bytes_text(it, bytes), it->nodes,
-                bytes_text(it, bytes * it->nodes)),
+           text(it,
+                "no page of it was written after its initialisation, as write protection shows; a copy takes %s, %u of "
+                "them "
+                "%s",
+                bytes_text(it, bytes), it->nodes, bytes_text(it, bytes * it->nodes)),
            code_duplicate(it));
 }
 
 static void not_duplicate(struct consult *it)
 {
-    against(it, ACTION_DUPLICATE, text(it, "not duplication: %.0f%% of its accesses are writes", it->writes));
+    if (!may_duplicate(it) && it->subject->proof == PROOF_WRITTEN)
+        against(it, ACTION_DUPLICATE,
+                text(it, "not duplication: %lu of its pages were written after its initialisation",
+                     (unsigned long)it->subject->written_pages));
+    else if (!may_duplicate(it))
+        against(it, ACTION_DUPLICATE, text(it, "not duplication: %.0f%% of its accesses are writes", it->writes));
+    else
+        against(
+            it, ACTION_DUPLICATE,
+            text(it,
+                 "not duplication before it is proved that nobody writes it: at most %.1f%% of its accesses are writes "
+                 "(95%% sure); this run would prove it: %s",
+                 writes_at_most(it), code_prove(it)));
 }
 
 /* All its threads on the node where it lies: when they fit there. */
@@ -78,15 +102,66 @@ static void pin_processes(struct consult *it, struct by_process by)
         "numa_run_on_node(number % (numa_max_node() + 1));");
 }
 
+/* Part of a heap object's pages that were touched before it was allocated: the C library had them from an earlier use. */
+static double recycled_part(const struct consult *it)
+{
+    const struct flow_touched *rows;
+    size_t count = flow_object_touched(it->facts->flow, it->subject->object, &rows);
+    uint64_t pages = 0, fresh = 0;
+    for (size_t i = 0; i < count; i++) {
+        pages += rows[i].pages;
+        fresh += rows[i].fresh;
+    }
+    return part_of(pages - fresh, pages);
+}
+
+/* Its user allocates it already, and still it is far: the allocator gave out pages that another thread had touched. */
+static bool is_recycled(const struct consult *it)
+{
+    const struct facts_subject *subject = it->subject;
+    return subject_kind(it->facts, subject) == OBJECT_HEAP && recycled_part(it) >= 0.5 &&
+           part_of(subject->alloc_thread_samples, subject->totals.samples - subject->init_samples) >=
+               findings_bounds.mostly;
+}
+
+static void on_recycled(struct consult *it)
+{
+    advise(
+        it, ACTION_SEPARATE_PAGES,
+        text(it,
+             "the thread that uses it allocates it already, but %.0f%% of its pages are recycled: the allocator had "
+             "them "
+             "from another thread, which touched them first; an allocator with arenas that keep their pages, or a free "
+             "in the thread that allocates, keeps them apart",
+             100 * recycled_part(it)),
+        code_allocator(it));
+    against(it, ACTION_ALLOCATE_NEAR, "not another place to allocate it: its user allocates it");
+    against(it, ACTION_INTERLEAVE,
+            text(it, "not interleaving: %.0f%% of the accesses would still be remote", spread_part(it)));
+}
+
+/* The pages of a stack are its thread's own, but the first: it is far when the thread was moved. */
+static void on_stack(struct consult *it)
+{
+    advise(it, ACTION_PIN_TOGETHER,
+           "a stack is on the node where its thread began: keep the thread there, or let it move before it works",
+           code_pin_thread(it, it->user));
+    against(it, ACTION_INTERLEAVE, "not interleaving, nor any other place: a stack is its thread's own");
+}
+
 static void on_after_allocation(struct consult *it)
 {
     const struct facts_subject *subject = it->subject;
+    if (subject_kind(it->facts, subject) == OBJECT_STACK || is_recycled(it)) {
+        (subject_kind(it->facts, subject) == OBJECT_STACK ? on_stack : on_recycled)(it);
+        return;
+    }
     bool site = it->finding->is_site;
     bool moved = !site && subject->toucher != FLOW_NONE && subject->toucher == subject->main_user;
     double remote = 100 * part_of(subject->totals.remote, subject->totals.home_known);
     if (moved)
         advise(it, ACTION_PIN_TOGETHER, "its thread touched it first and went to another node since: keep it there",
-               text(it, "numa_run_on_node(%d);  /* in that thread, at its start; <numa.h> */", it->home));
+               code_pin_thread(it, it->home));
     else if (site)
         advise(
             it, ACTION_ALLOCATE_NEAR,
@@ -137,20 +212,18 @@ static void on_alternate(struct consult *it)
     struct by_process by = subject_by_process(it->facts, it->subject);
     if (by.pinnable)
         pin_processes(it, by);
-    if (it->subject->use == USE_READ_ONLY)
+    if (is_proved(it))
         duplicate(it);
     if (can_move)
         advise(it, ACTION_MIGRATE, text(it, "when the turn changes; %s", move), code_migrate(it));
-    if (may_duplicate(it) && it->subject->use != USE_READ_ONLY)
-        duplicate(it);
     if (!by.pinnable)
         pin_or_not(it);
     if (it->finding->advice.count == 0)
         advise(it, ACTION_SPREAD, "turns are too short to move it, so let one node's threads do all the work on it",
-               text(it, "numa_run_on_node(%d);  /* in threads that use it; <numa.h> */", it->home));
+               code_pin_thread(it, it->home));
     if (!can_move)
         against(it, ACTION_MIGRATE, text(it, "not migration: %s", move));
-    if (!may_duplicate(it))
+    if (!is_proved(it))
         not_duplicate(it);
     against(
         it, ACTION_INTERLEAVE,
@@ -164,21 +237,20 @@ static void on_concurrent(struct consult *it)
     struct by_process by = subject_by_process(it->facts, it->subject);
     if (by.pinnable)
         pin_processes(it, by);
-    if (may_duplicate(it))
+    if (is_proved(it))
         duplicate(it);
     if (by.pinnable)
         against(it, ACTION_INTERLEAVE,
                 text(it, "not interleaving: %.0f%% of the accesses would still be remote", spread_part(it)));
-    else if (may_duplicate(it))
+    else if (is_proved(it))
         advise(it, ACTION_INTERLEAVE, "where copies are too large; as much stays remote, but no node serves it all",
                code_interleave(it));
     else
         advise(it, ACTION_INTERLEAVE,
-               text(it,
-                    "%u nodes use it at the same time and write it; it can be near to one only, so share the load out",
-                    it->subject->using_nodes),
+               text(it, "%u nodes use it at the same time%s; it can be near to one only, so share the load out",
+                    it->subject->using_nodes, may_duplicate(it) ? "" : " and write it"),
                code_interleave(it));
-    if (!may_duplicate(it))
+    if (!is_proved(it))
         not_duplicate(it);
     if (!by.pinnable)
         pin_or_not(it);
@@ -242,7 +314,8 @@ static void on_node(struct consult *it)
            text(it, "%u nodes use the one memory; over all nodes, each serves a part%s",
                 nodes_taking_part(it->facts, (uint32_t)it->finding->node),
                 count ? ". Where an object has a finding of its own, that comes first" : ""),
-           code_interleave_all(it));
+           it->whole ? code_interleave_all(it)
+                     : "Spread the large objects of this node, one by one:\nthe findings on them say how.");
     if (count > 1)
         advise(it, ACTION_SPREAD, text(it, "each of these on another one: %s", names),
                "/* another node for each; #include <numa.h>, -lnuma */\n"
@@ -252,10 +325,42 @@ static void on_node(struct consult *it)
                  node_number(it->facts, it->finding->node)));
 }
 
-static bool is_fortran(const char *file)
+static enum language language_of(const char *file)
 {
+    static const struct {
+        const char *ending;
+        enum language language;
+    } endings[] = {
+        {"c", LANGUAGE_C},         {"h", LANGUAGE_C},         {"cc", LANGUAGE_CXX},      {"cpp", LANGUAGE_CXX},
+        {"cxx", LANGUAGE_CXX},     {"C", LANGUAGE_CXX},       {"hh", LANGUAGE_CXX},      {"hpp", LANGUAGE_CXX},
+        {"f", LANGUAGE_FORTRAN},   {"F", LANGUAGE_FORTRAN},   {"for", LANGUAGE_FORTRAN}, {"f90", LANGUAGE_FORTRAN},
+        {"F90", LANGUAGE_FORTRAN}, {"f95", LANGUAGE_FORTRAN}, {"f03", LANGUAGE_FORTRAN}, {"f08", LANGUAGE_FORTRAN}};
     const char *dot = file ? strrchr(file, '.') : NULL;
-    return dot && (dot[1] == 'f' || dot[1] == 'F');
+    if (!file || !*file)
+        return LANGUAGE_C; /* nothing is known of it: a program without debug information */
+    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++) {
+        if (strcmp(dot + 1, endings[i].ending) == 0)
+            return endings[i].language;
+    }
+    return LANGUAGE_OTHER;
+}
+
+/* Commands that change all of the program are for a finding that most remote accesses have, on memory, not on a stack or a
+ * few pages; of a node: whose objects have no findings with another cure for most of it. */
+static bool is_whole(const struct findings *findings, const struct finding *finding)
+{
+    enum { LARGE = 1 << 20 };
+    if (finding->share_of_remote < 0.5)
+        return false;
+    if (finding->subject)
+        return subject_kind(findings->facts, finding->subject) != OBJECT_STACK &&
+               subject_bytes(findings->facts, finding->subject, finding->is_site) >= LARGE;
+    double others = 0;
+    array_each (&findings->items, const struct finding, other) {
+        bool cure = other->advice.count && other->advice.items[0].action == ACTION_INTERLEAVE;
+        others += other->subject && !cure ? other->share_of_remote : 0;
+    }
+    return others < 0.5;
 }
 
 void finding_advise(struct findings *findings, struct finding *finding)
@@ -279,7 +384,8 @@ void finding_advise(struct findings *findings, struct finding *finding)
                          .name = finding->named ? finding->name : "data",
                          .app = command && *command && strlen(command) <= COMMAND_MAX ? command : "./app ...",
                          .nodes = facts->node_count,
-                         .fortran = is_fortran(finding->file)};
+                         .whole = is_whole(findings, finding),
+                         .language = language_of(finding->file)};
     it.address = it.name;
     if (it.subject) {
         it.writes = 100 * subject_writes(it.subject);

@@ -42,11 +42,6 @@ static double remote_part(const struct finding *finding)
     return 100 * part_of(finding->subject->totals.remote, finding->subject->totals.home_known);
 }
 
-static double write_part(const struct finding *finding)
-{
-    return 100 * subject_writes(finding->subject);
-}
-
 static const char *after_allocation(struct findings *findings, const struct finding *finding)
 {
     const struct facts *facts = findings->facts;
@@ -107,25 +102,32 @@ static const char *far_initialised(struct findings *findings, const struct findi
                          node_number(facts, subject->main_home), remote_part(finding));
 }
 
+/* Samples bound the share of writes; that there are none is shown by write protection alone. */
+static const char *written_how(struct findings *findings, const struct facts_subject *subject)
+{
+    if (subject->proof == PROOF_READ_ONLY && subject->use == USE_READ_ONLY)
+        return "no page of it is written after its initialisation (as write protection shows)";
+    if (subject->use == USE_WRITTEN)
+        return findings_text(findings, "it is written (%.0f%% writes)", 100 * subject_writes(subject));
+    return findings_text(findings, "at most %.1f%% of its accesses are writes (95%% sure)",
+                         100 * claim_at_most(subject_writes(subject), (double)subject->bursts));
+}
+
 static const char *shared_use(struct findings *findings, const struct finding *finding)
 {
     const struct facts_subject *subject = finding->subject;
-    const char *use = subject->use == USE_READ_ONLY     ? "nobody writes it after its initialisation"
-                      : subject->use == USE_READ_MOSTLY ? "it is hardly ever written"
-                                                        : "it is written";
+    const char *use = written_how(findings, subject);
     if (finding->pattern == PATTERN_ALTERNATE_REMOTE)
         return findings_text(findings,
                              "%u threads on %u nodes use it one after the other, a turn lasts %.1f ms on average "
-                             "(%.0f%% as mixed as by chance); %s (%.0f%% writes). %.0f%% of the accesses are "
-                             "remote.",
+                             "(%.0f%% as mixed as by chance); %s. %.0f%% of the accesses are remote.",
                              subject->using_threads, subject->using_nodes, (double)subject->switch_ns * 1e-6,
-                             100 * subject->overlap, use, write_part(finding), remote_part(finding));
+                             100 * subject->overlap, use, remote_part(finding));
     return findings_text(
         findings,
-        "%u threads on %u nodes use it at the same time (%.0f%% as mixed as by chance); %s (%.0f%% writes). "
-        "%.0f%% of the accesses are remote.",
-        subject->using_threads, subject->using_nodes, 100 * subject->overlap, use, write_part(finding),
-        remote_part(finding));
+        "%u threads on %u nodes use it at the same time (%.0f%% as mixed as by chance); %s. %.0f%% of the accesses are "
+        "remote.",
+        subject->using_threads, subject->using_nodes, 100 * subject->overlap, use, remote_part(finding));
 }
 
 static const char *mixed_pages(struct findings *findings, const struct finding *finding)

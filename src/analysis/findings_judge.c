@@ -5,6 +5,8 @@
  * enough to be said; else the subject is undecided, with the number of bursts that would decide it. */
 #include "analysis/findings_internal.h"
 
+#include <string.h>
+
 const struct findings_bounds findings_bounds = {
     .bursts = CLAIM_BURSTS,
     .samples = 32,
@@ -21,6 +23,7 @@ const struct findings_bounds findings_bounds = {
     .unbalanced_remote = 0.10,
     .one_of_many = 0.8,
     .cached_bytes = 64 << 10,
+    .few_lines = 8 * 64,
     .cached_time = 0.005,
     .from_node = 0.4,
     .duplicate_writes = 0.1,
@@ -99,6 +102,22 @@ static bool is_loaders(const struct facts *facts, const struct facts_subject *su
 {
     return subject_kind(facts, subject) == OBJECT_SECTION &&
            (double)subject_bytes(facts, subject, false) <= findings_bounds.cached_bytes;
+}
+
+/* Variables of the system's libraries, and things of a few cache lines: nobody allocates them elsewhere, and no page is moved
+ * for them. */
+static bool is_not_to_place(const struct facts *facts, const struct facts_subject *subject)
+{
+    static const char *const system[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
+    const struct flow_object *object = flow_object(facts->flow, subject->object);
+    enum object_kind kind = subject_kind(facts, subject);
+    if ((double)subject_bytes(facts, subject, subject->instances > 1) <= findings_bounds.few_lines)
+        return true;
+    for (size_t i = 0; object && object->module && (kind == OBJECT_STATIC || kind == OBJECT_SECTION) && i < 4; i++) {
+        if (strncmp(object->module, system[i], strlen(system[i])) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* Whether so many of its samples are enough of all. */
@@ -321,7 +340,8 @@ static bool may_matter(const struct facts *facts, const struct facts_subject *su
     return facts->node_count > 1 && subject_part_matters(facts, subject, totals->remote) &&
            part_of(totals->remote, totals->home_known) >= findings_bounds.remote &&
            part_of(totals->remote, facts->totals.remote) >= findings_bounds.of_remote && !is_cached(facts, subject) &&
-           !is_shared_line(facts, subject) && !is_own_stacks(facts, subject) && !is_loaders(facts, subject);
+           !is_shared_line(facts, subject) && !is_own_stacks(facts, subject) && !is_loaders(facts, subject) &&
+           !is_not_to_place(facts, subject);
 }
 
 enum judged judge_placement(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict)

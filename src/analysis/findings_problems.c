@@ -82,10 +82,8 @@ void finding_on_sharing(struct findings *findings, struct finding *finding)
                              "cluster the %u threads that share it on node %d, which uses it most and has %u "
                              "CPUs: then no line leaves the node",
                              subject->using_threads, number, cpus),
-               findings_text(findings,
-                             "numa_run_on_node(%d);  /* in each of these threads, at its start; <numa.h> */\n"
-                             "numactl --cpunodebind=%d --membind=%d %s  # or all of the program",
-                             number, number, number, command_of(findings)));
+               findings_text(findings, "numa_run_on_node(%d);  /* in each of these threads, at its start; <numa.h> */",
+                             number));
     else
         advise(finding, ACTION_PIN_TOGETHER,
                findings_text(findings,
@@ -147,7 +145,9 @@ static void add_contention(struct findings *findings, const struct accesses *acc
         advise(&finding, ACTION_INTERLEAVE,
                link ? "where the threads must stay: other links and memories then take a part"
                     : "one memory serves too much: over all nodes, each serves a part",
-               findings_text(findings, "numactl --interleave=all %s", command_of(findings)));
+               finding.share_of_remote >= 0.5
+                   ? findings_text(findings, "numactl --interleave=all %s", command_of(findings))
+                   : "Spread the large objects of this node, one by one:\nthe findings on them say how.");
         if (!link)
             advise(&finding, ACTION_SPREAD, "threads that use memory most on different nodes, each with its data",
                    findings_text(findings, "OMP_PROC_BIND=spread OMP_PLACES=cores %s", command_of(findings)));
@@ -203,8 +203,7 @@ static void add_imbalance(struct findings *findings, const struct accesses *acce
         advise(
             &finding, ACTION_SYMMETRIC,
             "as many threads and as much of the data on each node: then each thread has the same part of remote ones",
-            findings_text(findings, "OMP_PROC_BIND=spread OMP_PLACES=cores numactl --interleave=all %s",
-                          command_of(findings)));
+            findings_text(findings, "OMP_PROC_BIND=spread OMP_PLACES=cores %s", command_of(findings)));
         advise(&finding, ACTION_PIN_TOGETHER,
                findings_text(findings, "or bring the thread to its data, most of which lies on node %d",
                              node_number(facts, (int)home)),

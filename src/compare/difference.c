@@ -276,47 +276,49 @@ static double shared_part(const struct profile_entry *entry, enum pattern patter
                : 0;
 }
 
-/* A finding that is not made again is gone only when something that it is made of has changed for real. */
-static void judge_absence(const struct difference *difference, struct difference_finding *fate)
+/* A finding that one run has and the other has not is gone, or new, only when something that it is made of has changed for
+ * real. `side`: the run that has it. */
+static void judge_absence(const struct difference *difference, struct difference_finding *fate, int side)
 {
-    const struct profile_finding *before = fate->before;
-    const struct difference_row *row = row_of(difference, 0, before->entry);
-    const struct profile *after = difference->sides[1];
+    const struct profile_finding *has = side == 0 ? fate->before : fate->after;
+    const struct difference_row *row = row_of(difference, side, has->entry);
+    const struct profile *other = difference->sides[!side], *const *sides = difference->sides;
+    const char *which = side == 0 ? "second" : "first";
+    enum finding_fate changed = side == 0 ? FATE_GONE : FATE_NEW;
     fate->fate = FATE_UNSURE;
-    if (after->bursts < findings_bounds.bursts) {
-        snprintf(fate->why, sizeof fate->why, "the second run has hardly any samples");
+    if (other->bursts < findings_bounds.bursts) {
+        snprintf(fate->why, sizeof fate->why, "the %s run has hardly any samples", which);
         return;
     }
-    bool lines = before->pattern == PATTERN_FALSE_SHARING || before->pattern == PATTERN_CROSS_NODE_SHARING;
-    const struct profile_entry *x = row ? row->sides[0] : NULL, *y = row ? row->sides[1] : NULL;
+    bool lines = has->pattern == PATTERN_FALSE_SHARING || has->pattern == PATTERN_CROSS_NODE_SHARING;
+    const struct profile_entry *a = row ? row->sides[0] : NULL, *b = row ? row->sides[1] : NULL;
+    const struct profile_entry *x = side == 0 ? a : b, *y = side == 0 ? b : a;
     if (row && (!y || bursts_with(y) < difference_bounds.bursts) && row->real[DIFFERENCE_SHARE]) {
-        fate->fate = FATE_GONE;
-        snprintf(fate->why, sizeof fate->why,
-                 "the second run hardly uses it any more: %.1f%% of all accesses were its, %.1f%% are",
-                 100 * ratio_value(&x->share), y ? 100 * ratio_value(&y->share) : 0.0);
-    } else if (lines && y && shared_part(x, before->pattern) >= 2 * shared_part(y, before->pattern)) {
-        fate->fate = FATE_GONE;
+        fate->fate = changed;
+        snprintf(fate->why, sizeof fate->why, "the %s run hardly uses it: %.1f%% of all accesses were its, %.1f%% are",
+                 which, a ? 100 * ratio_value(&a->share) : 0.0, b ? 100 * ratio_value(&b->share) : 0.0);
+    } else if (lines && y && shared_part(x, has->pattern) >= 2 * shared_part(y, has->pattern)) {
+        fate->fate = changed;
         snprintf(fate->why, sizeof fate->why, "%.0f%% of its accesses were on lines shared like that, %.0f%% are",
-                 100 * shared_part(x, before->pattern), 100 * shared_part(y, before->pattern));
+                 100 * shared_part(a, has->pattern), 100 * shared_part(b, has->pattern));
     } else if (row && row->real[DIFFERENCE_REMOTE]) {
-        fate->fate = FATE_GONE;
+        fate->fate = changed;
         snprintf(fate->why, sizeof fate->why, "%.1f%% of its accesses were remote, %.1f%% are",
-                 100 * ratio_value(&x->far), 100 * ratio_value(&y->far));
-    } else if (before->node >= 0 && (uint32_t)before->node < difference->nodes && difference->home_real[before->node]) {
-        fate->fate = FATE_GONE;
+                 100 * ratio_value(&a->far), 100 * ratio_value(&b->far));
+    } else if (has->node >= 0 && (uint32_t)has->node < difference->nodes && difference->home_real[has->node]) {
+        fate->fate = changed;
         snprintf(fate->why, sizeof fate->why, "%.0f%% of all accesses went to its memory, %.0f%% do",
-                 100 * ratio_value(&difference->sides[0]->homes[before->node]),
-                 100 * ratio_value(&after->homes[before->node]));
+                 100 * ratio_value(&sides[0]->homes[has->node]), 100 * ratio_value(&sides[1]->homes[has->node]));
     } else if (!row && (difference->whole.real[DIFFERENCE_REMOTE] || difference->whole.real[DIFFERENCE_LATENCY] ||
                         difference->latency_real[0] || difference->latency_real[1])) {
-        fate->fate = FATE_GONE;
+        fate->fate = changed;
         snprintf(fate->why, sizeof fate->why,
                  "%.1f%% of all accesses were remote, %.1f%% are; mean latency %.0f and %.0f %s",
-                 100 * ratio_value(&difference->sides[0]->far), 100 * ratio_value(&after->far),
-                 ratio_value(&difference->sides[0]->latency), ratio_value(&after->latency), after->unit);
+                 100 * ratio_value(&sides[0]->far), 100 * ratio_value(&sides[1]->far), ratio_value(&sides[0]->latency),
+                 ratio_value(&sides[1]->latency), sides[1]->unit);
     } else {
         snprintf(fate->why, sizeof fate->why,
-                 "not found in the second run, but nothing about it changed by more than chance");
+                 "not found in the %s run, but nothing about it changed by more than chance", which);
     }
 }
 
@@ -336,13 +338,15 @@ static void judge_findings(struct difference *difference)
             }
         }
         if (!fate.after)
-            judge_absence(difference, &fate);
+            judge_absence(difference, &fate, 0);
         array_push(&difference->findings, fate);
     }
     for (size_t i = 0; i < b->findings.count; i++) {
-        if (!known[i])
-            array_push(&difference->findings,
-                       (struct difference_finding){.after = &b->findings.items[i], .fate = FATE_NEW});
+        struct difference_finding fate = {.after = &b->findings.items[i]};
+        if (known[i])
+            continue;
+        judge_absence(difference, &fate, 1);
+        array_push(&difference->findings, fate);
     }
     free(known);
 }

@@ -215,17 +215,29 @@ static void concurrent(void **state)
     assert_true(says(finding->gain, "75% of the accesses stay remote"));
     assert_true(finding->share_of_remote > 0.99);
 
-    made->object->use = USE_READ_ONLY;
+    made->object->use = USE_READ_ONLY; /* no write was sampled: that is no proof */
     made->object->totals.writes = 0;
     assert_string_equal(patterns(made), "concurrent-remote");
+    assert_int_equal(worst(made)->advice.items[0].action, ACTION_INTERLEAVE);
+    assert_true(says(worst(made)->evidence, "at most 0.5% of its accesses are writes (95% sure)"));
+    assert_true(says(warned(worst(made), ACTION_DUPLICATE)->why, "numalens record --faults -- "));
+
+    made->object->proof = PROOF_READ_ONLY;
+    assert_string_equal(patterns(made), "concurrent-remote");
     assert_int_equal(worst(made)->advice.items[0].action, ACTION_DUPLICATE);
-    assert_true(says(worst(made)->advice.items[0].why, "nobody writes it"));
+    assert_true(says(worst(made)->advice.items[0].why, "no page of it was written"));
     assert_true(says(worst(made)->advice.items[0].code, "numa_alloc_onnode"));
     assert_null(warned(worst(made), ACTION_DUPLICATE));
+    made->object->proof = PROOF_WRITTEN; /* pages were written that no sample shows */
+    made->object->written_pages = 7;
+    patterns(made);
+    assert_int_equal(worst(made)->advice.items[0].action, ACTION_INTERLEAVE);
+    assert_true(says(warned(worst(made), ACTION_DUPLICATE)->why, "7 of its pages were written"));
 
     made->object->using_threads = 2; /* now they fit on the node */
     patterns(made);
-    assert_true(says(advised(worst(made), ACTION_PIN_TOGETHER)->code, "numactl --cpunodebind=0"));
+    assert_true(
+        says(advised(worst(made), ACTION_PIN_TOGETHER)->code, "numa_run_on_node(0)")); /* not all of its threads */
     made_free(made);
 }
 
