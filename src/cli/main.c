@@ -20,6 +20,7 @@ static const struct {
     {"export", cmd_export, "write the pages of a trace as MOCA has them"},
     {"migrate", cmd_migrate, "run a program and keep its pages near the threads that use them"},
     {"stat", cmd_stat, "count memory traffic per node while a program runs, or for a time"},
+    {"machines", cmd_machines, "models of machines: latency and bandwidth from node to node; measure this one"},
     {"doctor", cmd_doctor, "what works on this machine, why not, and what would enable it"},
 };
 
