@@ -352,6 +352,24 @@ bool burst_access(struct agent_thread *self, const ucontext_t *context, const st
     return --sampler->left > 0;
 }
 
+/* The clock runs on while another thread has the CPU: where the tick's page shows that this happened, the burst cost what
+ * others did. Where it cannot show it (a timer's tick), or a hypervisor took the CPU away, there is a limit: what happens
+ * once in a while is not what the next burst will cost. */
+static void learn_cost(struct agent_thread *self)
+{
+    struct sampler_thread *sampler = &self->sampler;
+    uint64_t cost = to_ns(wire_counter() - sampler->began), usual = burst_cost(), most = 2 * usual + delivery_ns();
+    bool interrupted = sampler->tick_page && tick_turns(self) != sampler->turns;
+    bool alone = sampler->tick_page && !interrupted;
+    count(&counters_of(self)->handler_ns, interrupted ? usual : alone || cost < most ? cost : most);
+    if (interrupted)
+        return;
+    if (cost > most)
+        cost = most;
+    atomic_store_explicit(&agent_region->burst_ns, (usual * (COST_SMOOTHING - 1) + cost) / COST_SMOOTHING + 1,
+                          memory_order_relaxed);
+}
+
 static void end_burst(struct agent_thread *self)
 {
     struct sampler_thread *sampler = &self->sampler;
@@ -362,13 +380,7 @@ static void end_burst(struct agent_thread *self)
     else if (sampler->kept == 0)
         count_loss(self, LOSS_TICK_NO_ACCESS);
     sampler->bursting = false;
-    uint64_t cost = to_ns(wire_counter() - sampler->began), usual = burst_cost(), most = 2 * usual + delivery_ns();
-    bool alone = sampler->tick_page && tick_turns(self) == sampler->turns;
-    count(&counters->handler_ns, alone || cost < most ? cost : most); /* else another thread ran meanwhile */
-    if (cost > most)
-        cost = most; /* what happens once in a while is not what the next will cost */
-    atomic_store_explicit(&agent_region->burst_ns, (usual * (COST_SMOOTHING - 1) + cost) / COST_SMOOTHING + 1,
-                          memory_order_relaxed);
+    learn_cost(self);
     sampler->period_ns = affordable_period(sampler);
 }
 
@@ -497,7 +509,7 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
     }
     self->sampler.idle = 0;
     if (!chosen) {
-        if (!stepping)
+        if (!stepping && tick_turns(self) == self->sampler.turns)
             count(&counters_of(self)->handler_ns, to_ns(wire_counter() - self->sampler.began));
         return;
     }
