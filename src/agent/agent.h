@@ -26,7 +26,7 @@ struct sampler_thread {
     uint32_t left;                                /* accesses left in the burst */
     uint32_t skip;                                /* accesses to let pass before the first one is kept */
     uint32_t steps;                               /* instructions stepped in this burst */
-    uint32_t kept;                                /* accesses kept in this burst */
+    uint32_t seen, kept;                          /* accesses met and kept in this burst */
     uint64_t began;                               /* wire_counter() at the burst's start */
     uint32_t turns;                               /* tick_turns() then */
     uint64_t period_ns;                           /* mean spacing in force */

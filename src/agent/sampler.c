@@ -338,7 +338,7 @@ bool burst_access(struct agent_thread *self, const ucontext_t *context, const st
                   (access->flags & SAMPLE_WRITE && flags & WIRE_SAMPLE_STORES);
     if (sampler->stop)
         return false;
-    count(&counters_of(self)->accesses, 1);
+    sampler->seen++;
     if (!wanted)
         return true;
     if (sampler->skip > 0) {
@@ -375,6 +375,7 @@ static void end_burst(struct agent_thread *self)
     struct sampler_thread *sampler = &self->sampler;
     struct wire_counters *counters = counters_of(self);
     count(&counters->steps, sampler->steps);
+    count(&counters->accesses, sampler->seen);
     if (sampler->steps == 0 && sampler->kept == 0)
         count_loss(self, LOSS_TICK_UNSTEPPED);
     else if (sampler->kept == 0)
@@ -394,7 +395,7 @@ static void run_burst(struct agent_thread *self, ucontext_t *context)
     sampler->stop = false;
     sampler->left = agent_region->config.burst;
     sampler->skip = (uint32_t)(next_random(self) % step_spread(self));
-    sampler->steps = sampler->kept = 0;
+    sampler->steps = sampler->seen = sampler->kept = 0;
     count(&counters_of(self)->bursts, 1);
     if (step_begin(self, context) == STEP_DONE)
         end_burst(self);
