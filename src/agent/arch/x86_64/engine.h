@@ -24,7 +24,7 @@
 #include <ucontext.h>
 
 enum {
-    ENGINE_BLOCKS = 512, /* a small number is as good as a large one: what is rarely used has left the caches */
+    ENGINE_BLOCKS = 384, /* a small number is as good as a large one: what is rarely used has left the caches */
     ENGINE_TABLE = 1024, /* a power of two, at most half full */
     BLOCK_INSTRUCTIONS = 12,
     BLOCK_SOURCE = 64,
