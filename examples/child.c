@@ -29,11 +29,11 @@ static int work(long rounds)
 
 int main(int argc, char **argv)
 {
-    long rounds = example_option(argc, argv, "rounds", 35000);
+    long rounds = example_work(argc, argv, "rounds", 35000);
     if (example_flag(argc, argv, "work"))
         return work(rounds);
     char wish[32];
-    snprintf(wish, sizeof wish, "--rounds=%ld", rounds);
+    snprintf(wish, sizeof wish, "--rounds=%ld", example_option(argc, argv, "rounds", 35000));
     char self[] = "/proc/self/exe", flag[] = "--work";
     char *arguments[] = {argv[0], flag, wish, NULL};
     pid_t child = -1;

@@ -65,7 +65,7 @@ __attribute__((noinline)) static void refuse(long round)
 int main(int argc, char **argv)
 {
     size_t count = static_cast<size_t>(example_option(argc, argv, "count", 16384));
-    long rounds = example_option(argc, argv, "rounds", 80000);
+    long rounds = example_work(argc, argv, "rounds", 80000);
     shop::Store store(count);
     long total = 0, caught = 0;
     for (long round = 0; round < rounds; round++) {

@@ -47,7 +47,7 @@ LEVEL(1, level_2, 48)
 
 int main(int argc, char **argv)
 {
-    rounds = example_option(argc, argv, "rounds", 35000);
+    rounds = example_work(argc, argv, "rounds", 35000);
     printf("total %ld\n", level_1(0));
     if (example_flag(argc, argv, "truth"))
         example_truth("block", "deep", 65536UL * (size_t)rounds, 0);

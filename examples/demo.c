@@ -87,7 +87,7 @@ int main(int argc, char **argv)
     struct simulation simulation = {
         .rows = 2 + WORKERS * (size_t)example_option(argc, argv, "rows", 128),
         .columns = (size_t)example_option(argc, argv, "columns", 2048),
-        .steps = example_option(argc, argv, "steps", 150),
+        .steps = example_work(argc, argv, "steps", 150),
     };
     simulation_init(&simulation);
     pthread_barrier_init(&simulation.step_done, NULL, WORKERS);

@@ -27,6 +27,14 @@ static inline long example_option(int argc, char **argv, const char *name, long 
     return fallback;
 }
 
+/* How much of its work an example does: the number in --NAME=N, or `fallback`, times EXAMPLE_LONGER in the environment. With
+ * it a test that needs more samples gets them from the same program, its children included, under the same command. */
+static inline long example_work(int argc, char **argv, const char *name, long fallback)
+{
+    const char *longer = getenv("EXAMPLE_LONGER");
+    return example_option(argc, argv, name, fallback) * (longer ? strtol(longer, NULL, 10) : 1);
+}
+
 /* Whether --NAME is there. */
 static inline bool example_flag(int argc, char **argv, const char *name)
 {

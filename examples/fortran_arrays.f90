@@ -1,6 +1,6 @@
 ! fortran_arrays.f90 - Fortran: an array in a COMMON block, one in a module, an allocatable one.
 ! Truth: the COMMON block `wave` gets 50% of the accesses, the module array `grid` 25%, `work` (heap) 25%.
-! An optional argument is the number of rounds.
+! An optional argument is the number of rounds; EXAMPLE_LONGER in the environment multiplies it, as in example.h.
 module plate
    implicit none
    integer, parameter :: points = 16384
@@ -14,13 +14,18 @@ program fortran_arrays
    common /wave/ pressure
    real(8), allocatable :: work(:)
    real(8) :: total
-   integer :: i, round, rounds
+   integer :: i, round, rounds, longer, status
    character(len=32) :: text
 
    rounds = 25000
    if (command_argument_count() > 0) then
       call get_command_argument(1, text)
       read (text, *) rounds
+   end if
+   call get_environment_variable('EXAMPLE_LONGER', text, status=status)
+   if (status == 0) then
+      read (text, *) longer
+      rounds = rounds * longer
    end if
    allocate (work(points)) ! site: work
    pressure = 1.0d0

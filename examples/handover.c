@@ -42,7 +42,7 @@ int main(int argc, char **argv)
 {
     struct work work = {
         .count = (size_t)example_option(argc, argv, "count", 1 << 18),
-        .rounds = example_option(argc, argv, "rounds", 8000),
+        .rounds = example_work(argc, argv, "rounds", 8000),
     };
     pthread_join(example_thread(make, &work), NULL);
     pthread_join(example_thread(use, &work), NULL);

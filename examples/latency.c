@@ -5,7 +5,7 @@
 int main(int argc, char **argv)
 {
     size_t count = (size_t)1 << example_option(argc, argv, "bits", 24);
-    long steps = example_option(argc, argv, "steps", 12000000);
+    long steps = example_work(argc, argv, "steps", 12000000);
     size_t row_count = 65536;
     volatile size_t *chain = malloc(count * sizeof *chain); /* site: chain */
     volatile long *row = malloc(row_count * sizeof *row);   /* site: row */

@@ -12,7 +12,7 @@ struct node {
 int main(int argc, char **argv)
 {
     size_t count = (size_t)example_option(argc, argv, "count", 20000);
-    long rounds = example_option(argc, argv, "rounds", 25000);
+    long rounds = example_work(argc, argv, "rounds", 25000);
     volatile long *weights = malloc(count * sizeof *weights); /* site: weights */
     example_need(weights, "malloc");
     struct node *first = NULL;

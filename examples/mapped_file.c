@@ -10,7 +10,7 @@
 int main(int argc, char **argv)
 {
     size_t count = 1 << 17, size = count * sizeof(long);
-    long rounds = example_option(argc, argv, "rounds", 25000);
+    long rounds = example_work(argc, argv, "rounds", 25000);
     const char *path = argc > 1 && argv[1][0] != '-' ? argv[1] : "mapped_file.bin";
     int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
     example_need(file >= 0 && ftruncate(file, (off_t)size) == 0, "making the file");

@@ -37,7 +37,7 @@ static void *run(void *argument)
 int main(int argc, char **argv)
 {
     count = (size_t)example_option(argc, argv, "count", 1 << 20);
-    rounds = example_option(argc, argv, "rounds", 900);
+    rounds = example_work(argc, argv, "rounds", 900);
     table = malloc(count * sizeof *table); /* site: table */
     example_need(table, "malloc");
     pthread_barrier_init(&turn, NULL, READERS + 1);

@@ -5,7 +5,7 @@
 int main(int argc, char **argv)
 {
     size_t count = (size_t)example_option(argc, argv, "count", 65536);
-    long rounds = example_option(argc, argv, "rounds", 20000);
+    long rounds = example_work(argc, argv, "rounds", 20000);
     volatile long *often = malloc(3 * count * sizeof *often); /* site: often */
     volatile long *seldom = malloc(count * sizeof *seldom);   /* site: seldom */
     example_need(often && seldom, "malloc");

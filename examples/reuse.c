@@ -17,7 +17,7 @@ int main(int argc, char **argv)
 {
     size_t count = (size_t)example_option(argc, argv, "count", 8192);
     long rounds = example_option(argc, argv, "rounds", 100);
-    long passes = example_option(argc, argv, "passes", 320);
+    long passes = example_work(argc, argv, "passes", 320);
     long total = 0;
     uintptr_t first = 0;
     for (long round = 0; round < rounds; round++) {

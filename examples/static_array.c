@@ -22,7 +22,7 @@ static long run(long rounds)
 
 int main(int argc, char **argv)
 {
-    long rounds = example_option(argc, argv, "rounds", 30000);
+    long rounds = example_work(argc, argv, "rounds", 30000);
     printf("total %ld\n", run(rounds));
     if (example_flag(argc, argv, "truth")) {
         unsigned long each = (unsigned long)COUNT * (unsigned long)rounds;

@@ -82,7 +82,7 @@ static void *run(void *argument)
 
 int main(int argc, char **argv)
 {
-    long rounds = example_option(argc, argv, "rounds", 100000);
+    long rounds = example_work(argc, argv, "rounds", 100000);
     /* Each thread gets another amount of work, so that per-thread shares differ too. */
     struct thread threads[THREADS] = {
         {.number = 0, .rounds = rounds}, {.number = 1, .rounds = 2 * rounds}, {.number = 2, .rounds = 3 * rounds}};

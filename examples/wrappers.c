@@ -33,7 +33,7 @@ static void matrix_free(struct matrix *matrix)
 
 int main(int argc, char **argv)
 {
-    long rounds = example_option(argc, argv, "rounds", 60000);
+    long rounds = example_work(argc, argv, "rounds", 60000);
     size_t count = 16384;
     volatile long *first = xmalloc(count * sizeof *first);   /* site: first */
     volatile long *second = xmalloc(count * sizeof *second); /* site: second */

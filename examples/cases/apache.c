@@ -135,7 +135,7 @@ static int run_process(unsigned number)
 
 int main(int argc, char **argv)
 {
-    requests = example_option(argc, argv, "requests", 100000);
+    requests = example_work(argc, argv, "requests", 100000);
     pools = example_option(argc, argv, "pools", 2);
     pin = example_flag(argc, argv, "pin");
     board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -90,7 +90,7 @@ int main(int argc, char **argv)
 {
     pthread_t handles[MOST_THREADS];
     options = example_option(argc, argv, "options", 1 << 16);
-    rounds = example_option(argc, argv, "rounds", 60);
+    rounds = example_work(argc, argv, "rounds", 60);
     threads = example_option(argc, argv, "threads", 8);
     example_need(threads >= 1 && threads <= MOST_THREADS && options >= threads, "--threads, --options");
     data = malloc((size_t)options * sizeof *data);     /* site: data */

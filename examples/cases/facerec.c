@@ -100,7 +100,7 @@ static void *work(void *argument)
 
 int main(int argc, char **argv)
 {
-    rounds = example_option(argc, argv, "rounds", 6);
+    rounds = example_work(argc, argv, "rounds", 6);
     duplicate = example_flag(argc, argv, "duplicate");
     read_subspace(&subspace);
     pthread_t threads[WORKERS];

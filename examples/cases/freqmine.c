@@ -78,7 +78,7 @@ int main(int argc, char **argv)
 {
     pthread_t handles[MOST_THREADS];
     transactions = example_option(argc, argv, "transactions", 40000);
-    rounds = example_option(argc, argv, "rounds", 12);
+    rounds = example_work(argc, argv, "rounds", 12);
     threads = example_option(argc, argv, "threads", 8);
     example_need(threads >= 1 && threads <= MOST_THREADS && transactions > 0, "--threads, --transactions");
     tree = malloc((size_t)(transactions * DEPTH + 1) * sizeof *tree); /* site: tree */

@@ -111,7 +111,7 @@ static void *index_files(void *argument)
 
 int main(int argc, char **argv)
 {
-    rounds = example_option(argc, argv, "rounds", 15000);
+    rounds = example_work(argc, argv, "rounds", 15000);
     local = example_flag(argc, argv, "local");
     mallopt(M_ARENA_MAX, 1);
     pthread_barrier_init(&turn, NULL, THREADS);

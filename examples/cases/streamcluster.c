@@ -69,7 +69,7 @@ static void *cluster(void *argument)
 
 int main(int argc, char **argv)
 {
-    rounds = example_option(argc, argv, "rounds", 400);
+    rounds = example_work(argc, argv, "rounds", 400);
     interleave = example_flag(argc, argv, "interleave");
     points.count = (unsigned)example_option(argc, argv, "points", POINTS);
     size_t bytes = sizeof(float) * points.count * DIMENSIONS;

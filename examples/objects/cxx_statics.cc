@@ -32,7 +32,7 @@ volatile long hidden[ITEMS]; // site: hidden
 
 int main(int argc, char **argv)
 {
-    long rounds = example_option(argc, argv, "rounds", 15000), total = 0;
+    long rounds = example_work(argc, argv, "rounds", 15000), total = 0;
     hidden[0] = shop::prices[0] = shop::Stock::shelves[0] = 1;
     for (long round = 0; round < rounds; round++)
         total += walk(shop::prices, ITEMS, PASSES) + walk(hidden, ITEMS, PASSES) +

@@ -20,7 +20,7 @@ static const volatile long *need(void *mapped)
 
 int main(int argc, char **argv)
 {
-    long rounds = example_option(argc, argv, "rounds", 1200), total = 0;
+    long rounds = example_work(argc, argv, "rounds", 1200), total = 0;
     const char *path = argc > 1 && argv[1][0] != '-' ? argv[1] : "files.bin";
     int file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), memory = memfd_create("shared", MFD_CLOEXEC);
     example_need(file >= 0 && ftruncate(file, 4 * MIB) == 0, path);

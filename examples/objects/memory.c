@@ -38,7 +38,7 @@ static long ask_for_time(long times)
 
 int main(int argc, char **argv)
 {
-    long rounds = example_option(argc, argv, "rounds", 20000);
+    long rounds = example_work(argc, argv, "rounds", 20000);
     passes = rounds * 2;
     if (example_flag(argc, argv, "clock")) {
         printf("total %ld\n", ask_for_time(rounds * 500) & 0);

@@ -23,7 +23,7 @@ static __attribute__((noinline)) long read_bytes(const volatile char *bytes, siz
 
 int main(int argc, char **argv)
 {
-    long rounds = example_option(argc, argv, "rounds", 4000000), total = 0;
+    long rounds = example_work(argc, argv, "rounds", 4000000), total = 0;
     static const char literal[] = "x";
     if (example_flag(argc, argv, "text")) {
         total = read_bytes((const volatile char *)read_bytes, 32, rounds * 4);

@@ -80,7 +80,7 @@ static __attribute__((noinline)) void grow(size_t bytes)
 
 int main(int argc, char **argv)
 {
-    rounds = example_option(argc, argv, "rounds", 12000);
+    rounds = example_work(argc, argv, "rounds", 12000);
     grow(4 << 20);
     run_coroutine();
     printf("total %ld\n", total);

@@ -17,13 +17,15 @@ extern char **environ;
 
 enum { ITEMS = 32768, PASSES = 2000, MOST = 16 };
 
+static long passes;
+
 static int work(const volatile long *shared, int rank)
 {
     long *private = malloc(ITEMS * sizeof *private); /* site: private */
     example_need(private, "malloc");
     memset(private, 1, ITEMS * sizeof *private);
     long total = 0;
-    for (int pass = 0; pass < PASSES; pass++)
+    for (long pass = 0; pass < passes; pass++)
         total += walk(private, ITEMS, 1) + walk(shared, ITEMS, 1);
     free(private);
     return total ? rank : 99;
@@ -66,6 +68,7 @@ static void execute(char **argv, pid_t *children, int count)
 int main(int argc, char **argv)
 {
     int count = (int)example_option(argc, argv, "count", 4), rank = (int)example_option(argc, argv, "rank", -1);
+    passes = example_work(argc, argv, "passes", PASSES);
     if (rank >= 0) {
         int file = open(argv[2], O_RDWR | O_CLOEXEC);
         example_need(file >= 0, argv[2]);

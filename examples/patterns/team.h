@@ -51,7 +51,7 @@ static inline void team_init(int argc, char **argv, const char *modes, long roun
         exit(2);
     }
     team.size = (size_t)example_option(argc, argv, "threads", (long)team.size);
-    team.rounds = example_option(argc, argv, "rounds", rounds);
+    team.rounds = example_work(argc, argv, "rounds", rounds);
     example_need(team.size >= 1 && team.size <= TEAM_MAX, "--threads: 1 to 64;");
     team.pinned = example_flag(argc, argv, "pin");
     team_pin(0);
