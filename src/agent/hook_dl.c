@@ -21,30 +21,38 @@ static void refresh(bool loading)
 }
 
 /* A bare name is searched for on the paths of the object that calls, and $ORIGIN is the caller's too: such a call must
- * reach the linker as the caller's own, by a jump. */
+ * reach the linker as the caller's own, by a jump. GCC makes one when it optimizes, clang when it is told to. */
+#if defined(__clang__)
+#define BY_JUMP
+#define AS_CALLER __attribute__((musttail))
+#else
+#define BY_JUMP __attribute__((optimize("O2")))
+#define AS_CALLER
+#endif
+
 static bool depends_on_caller(const char *file)
 {
     return file && *file && (!strchr(file, '/') || strchr(file, '$'));
 }
 
-AGENT_EXPORT __attribute__((optimize("O2"))) void *dlopen(const char *file, int mode)
+AGENT_EXPORT BY_JUMP void *dlopen(const char *file, int mode)
 {
     real_need();
     if (depends_on_caller(file)) {
         agent_switch.modules = 1;
-        return real.dlopen(file, mode);
+        AS_CALLER return real.dlopen(file, mode);
     }
     void *handle = real.dlopen(file, mode);
     refresh(true);
     return handle;
 }
 
-AGENT_EXPORT __attribute__((optimize("O2"))) void *dlmopen(Lmid_t namespace, const char *file, int mode)
+AGENT_EXPORT BY_JUMP void *dlmopen(Lmid_t namespace, const char *file, int mode)
 {
     real_need();
     if (depends_on_caller(file)) {
         agent_switch.modules = 1;
-        return real.dlmopen(namespace, file, mode);
+        AS_CALLER return real.dlmopen(namespace, file, mode);
     }
     void *handle = real.dlmopen(namespace, file, mode);
     refresh(true);

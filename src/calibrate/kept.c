@@ -42,7 +42,8 @@ static struct calibration *read_kept(const char *path, const char *wanted, bool 
     struct error ignored = {0};
     if (file && getline(&line, &size, file) > 0) {
         line[strcspn(line, "\n")] = '\0';
-        if (strncmp(line, wanted, whole ? SIZE_MAX : strlen(wanted)) == 0 && getline(&line, &size, file) > 0) {
+        bool same = whole ? strcmp(line, wanted) == 0 : strncmp(line, wanted, strlen(wanted)) == 0;
+        if (same && getline(&line, &size, file) > 0) {
             line[strcspn(line, "\n")] = '\0';
             calibration = calibration_from_text(line, &ignored);
         }
