@@ -59,6 +59,8 @@ struct agent_thread {
     uint32_t claim_misses;      /* ring.c: times in a row that no ring was free */
     uint32_t full_misses;       /* ring.c: times in a row that a handler found the ring full */
     uint32_t farewells;         /* thread.c: rounds of key destructors seen */
+    uint32_t hook_calls;        /* record.h: of hooks so far */
+    uint64_t hook_began;        /* record.h: when the hook began that is being timed; 0: none is */
     struct sampler_thread sampler;
 };
 

@@ -2,6 +2,7 @@
  * for its own ends (malloc's memory, thread stacks) does not come this way. */
 #undef _FILE_OFFSET_BITS /* it would make mmap another name of mmap64; both are defined here */
 #include "agent/attach.h"
+#include "agent/file_name.h"
 #include "agent/maps.h"
 #include "agent/modules.h"
 #include "agent/real.h"
@@ -13,28 +14,9 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/shm.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-
-enum { PATH_BYTES = 512 };
-
-#define DEVICE_ZERO makedev(1, 5)
 
 /* A file or shared memory was mapped: then mremap has to ask what it moves. Any thread sets it. */
 static bool has_files;
-
-static void descriptor_path(int fd, char *path, size_t size)
-{
-    char link[32] = "/proc/self/fd/", digits[12];
-    unsigned count = 0;
-    size_t at = strlen(link);
-    for (unsigned value = (unsigned)fd; count == 0 || value; value /= 10)
-        digits[count++] = (char)('0' + value % 10);
-    while (count)
-        link[at++] = digits[--count];
-    link[at] = '\0';
-    sys_readlink(link, path, size);
-}
 
 static enum map_kind kind_of(int flags, const char *path)
 {
@@ -45,16 +27,22 @@ static enum map_kind kind_of(int flags, const char *path)
     return strncmp(path, "/memfd:", 7) == 0 ? MAP_KIND_SHARED : MAP_KIND_FILE;
 }
 
-/* Memory of a device may not like to be read: then the sampler measures no latencies. */
-static void notice_device(int flags, int fd)
+/* What file is mapped. Memory of a device may not like to be read: then the sampler measures no latencies. */
+static void look_at_file(int fd, struct file_name *name)
 {
-    struct stat file;
-    int saved = errno;
-    if (flags & MAP_ANONYMOUS || !attach_is_sampling() || agent_device_mapped)
+    struct agent_thread *self = &agent_self;
+    bool heap = attach_heap(), notice = attach_is_sampling() && !agent_device_mapped;
+    name->path[0] = '\0';
+    if (attach_is_shy() || !(heap || notice)) {
+        agent_device_mapped |= notice && attach_is_shy();
         return;
-    if (attach_is_shy() || fstat(fd, &file) != 0 || (S_ISCHR(file.st_mode) && file.st_rdev != DEVICE_ZERO))
+    }
+    uint64_t began = heap ? ring_time() : 0;
+    file_name_find(fd, heap, name);
+    if (notice && name->device)
         agent_device_mapped = true;
-    errno = saved;
+    if (heap)
+        record_rare_work(self, began);
 }
 
 static void tell_map(const struct record_map *map, const struct unwind_regs *caller)
@@ -80,7 +68,10 @@ static void tell_unmap(const void *addr, size_t size)
 static inline void *map(void *addr, size_t size, int prot, int flags, int fd, off_t offset,
                         const struct unwind_regs *caller)
 {
-    notice_device(flags, fd);
+    struct file_name file;
+    if (!(flags & MAP_ANONYMOUS))
+        look_at_file(fd, &file);
+    const char *path = flags & MAP_ANONYMOUS ? "" : file.path;
     if (!attach_heap())
         return real.mmap(addr, size, prot, flags, fd, offset);
     /* A fixed map ends what lies there. */
@@ -89,9 +80,6 @@ static inline void *map(void *addr, size_t size, int prot, int flags, int fd, of
     void *mapped = real.mmap(addr, size, prot, flags, fd, offset);
     if (mapped == MAP_FAILED)
         return mapped;
-    char path[PATH_BYTES] = "";
-    if (!(flags & MAP_ANONYMOUS) && !attach_is_shy())
-        descriptor_path(fd, path, sizeof path);
     if (kind_of(flags, path) != MAP_KIND_ANONYMOUS)
         has_files = true;
     struct record_map told = {.addr = (uint64_t)mapped,
@@ -126,7 +114,7 @@ AGENT_EXPORT int munmap(void *addr, size_t size)
 
 struct moved_map {
     struct record_map told;
-    char path[PATH_BYTES];
+    char path[FILE_NAME_BYTES];
 };
 
 static bool holds_map(const struct maps_line *line, void *data)

@@ -9,6 +9,15 @@
 
 #include <errno.h>
 
+/* One call in HOOKS_TIMED is timed, not the first ones: those set up the thread. */
+enum { HOOKS_TIMED = 64, HOOKS_UNTIMED = 32 };
+
+/* The call that began at hook_began ends: see record.c. */
+void record_time_hook(struct agent_thread *self);
+
+/* Adds what was done since `began` (ring_time()) to the account, when the thread has one. */
+void record_rare_work(struct agent_thread *self, uint64_t began);
+
 /* Opens a hook's work: false when the thread is already inside the agent or has no ring. `*saved` keeps errno. */
 static inline bool record_begin(struct agent_thread *self, int *saved)
 {
@@ -30,11 +39,15 @@ static inline bool record_begin(struct agent_thread *self, int *saved)
         if (!self->stack_high && !self->stack_asked)
             thread_find_stack(self);
     }
+    if (__builtin_expect(++self->hook_calls % HOOKS_TIMED == HOOKS_UNTIMED, 0))
+        self->hook_began = ring_time();
     return true;
 }
 
 static inline void record_end(struct agent_thread *self, int saved)
 {
+    if (__builtin_expect(self->hook_began != 0, 0))
+        record_time_hook(self);
     __asm__ volatile("" ::: "memory");
     self->inside = 0;
     errno = saved;

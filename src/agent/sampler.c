@@ -517,7 +517,7 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
     if (self->inside > 0 || stepping || has_pending(self, context)) {
         count_loss(self, LOSS_TICK_BUSY);
     } else if (!self->producer.ring) {
-        count_loss(self, LOSS_NO_RING); /* a handler does not claim one */
+        count_loss(self, self->ended ? LOSS_THREAD_ENDED : LOSS_NO_RING); /* a handler does not claim one */
     } else if (tick_is_late(signal, info) || masks_faults(context) || on_alternate_stack(context, regs.sp)) {
         count_loss(self, LOSS_TICK_MASKED);
     } else if (!attach_is_shy() && !signals_held()) {

@@ -4,6 +4,7 @@
 #include "agent/maps.h"
 #include "agent/modules.h"
 #include "agent/process.h"
+#include "agent/record.h"
 #include "agent/ring.h"
 #include "agent/sampler.h"
 #include "agent/stack.h"
@@ -93,7 +94,7 @@ bool thread_ready(struct agent_thread *self, bool may_ask)
     if (self->producer.ring)
         return true;
     if (self->ended) {
-        ring_lose(self, LOSS_NO_RING, 1);
+        ring_lose(self, LOSS_THREAD_ENDED, 1);
         return false;
     }
     if (may_ask && !self->stack_high && !self->stack_asked)
@@ -111,6 +112,7 @@ bool thread_ready(struct agent_thread *self, bool may_ask)
 
 void thread_begin(uint64_t entry, uint64_t created)
 {
+    uint64_t began = ring_time();
     struct agent_thread *self = &agent_self;
     int saved = errno;
     self->inside += AGENT_CALLS_LIBC;
@@ -135,6 +137,7 @@ void thread_begin(uint64_t entry, uint64_t created)
     if (agent_switch.modules && self->producer.ring)
         modules_refresh(self);
     sampler_thread_start(self);
+    record_rare_work(self, began);
     self->inside -= AGENT_BUSY;
     errno = saved;
 }
@@ -142,6 +145,7 @@ void thread_begin(uint64_t entry, uint64_t created)
 void thread_end(struct agent_thread *self)
 {
     int saved = errno;
+    uint64_t began = ring_time();
     self->inside += AGENT_BUSY;
     sampler_thread_stop(self);
     if (self->producer.ring) {
@@ -153,6 +157,7 @@ void thread_end(struct agent_thread *self)
             record->time = agent_time();
             agent_commit(self, WORDS);
         }
+        record_rare_work(self, began);
         ring_close(self);
         stack_forget(self);
     }

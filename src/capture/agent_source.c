@@ -183,6 +183,10 @@ static void pass_counters(struct agent_source *source, struct ring_state *state,
     pass_counter(&source->totals.steps, &state->told.steps, &counters->steps);
     pass_counter(&source->totals.accesses, &state->told.accesses, &counters->accesses);
     pass_counter(&source->totals.handler_ns, &state->told.handler_ns, &counters->handler_ns);
+    pass_counter(&source->totals.hook_calls, &state->told.hook_calls, &counters->hook_calls);
+    pass_counter(&source->totals.hook_timed, &state->told.hook_timed, &counters->hook_timed);
+    pass_counter(&source->totals.hook_time, &state->told.hook_time, &counters->hook_time);
+    pass_counter(&source->totals.hook_rare_time, &state->told.hook_rare_time, &counters->hook_rare_time);
     pass_losses(source, counters, state->lost_told, now, state->pid, state->tid);
 }
 

@@ -20,8 +20,9 @@ struct agent_listener {
 
 struct agent_totals {
     uint64_t ticks, bursts, steps, accesses, handler_ns;
-    uint64_t corrupt; /* rings given up because their bytes were no records */
-    uint64_t rings;   /* ever claimed: threads seen */
+    uint64_t hook_calls, hook_timed, hook_time, hook_rare_time; /* as in wire_counters */
+    uint64_t corrupt;                                           /* rings given up because their bytes were no records */
+    uint64_t rings;                                             /* ever claimed: threads seen */
 };
 
 struct agent_source *agent_source_new(const struct capture_region *region, struct process_table *processes,

@@ -135,8 +135,9 @@ void describe_result(struct recorder_result *result, const struct sink *sink, co
                      const struct rusage *usage)
 {
     /* Ticks skipped on purpose are no drops: they are told, but weigh nothing. */
-    static const enum loss_cause weighty[] = {LOSS_RING_FULL,   LOSS_SAMPLE_FULL, LOSS_NO_RING, LOSS_PERF,
-                                              LOSS_STACK_TABLE, LOSS_DISK,        LOSS_MEMORY,  LOSS_AUX_FULL};
+    static const enum loss_cause weighty[] = {LOSS_RING_FULL, LOSS_SAMPLE_FULL, LOSS_NO_RING,
+                                              LOSS_PERF,      LOSS_STACK_TABLE, LOSS_DISK,
+                                              LOSS_MEMORY,    LOSS_AUX_FULL,    LOSS_THREAD_ENDED};
     struct rusage own;
     getrusage(RUSAGE_SELF, &own);
     result->samples = sink->counts[EVENT_SAMPLE];
@@ -155,6 +156,14 @@ void describe_result(struct recorder_result *result, const struct sink *sink, co
     result->bytes = sink->writer ? trace_writer_bytes(sink->writer) : 0;
 }
 
+uint64_t describe_tracking_ns(const struct agent_totals *totals, const struct wire_config *config)
+{
+    double time =
+        totals->hook_timed ? (double)totals->hook_time / (double)totals->hook_timed * (double)totals->hook_calls : 0;
+    bool counter = config->flags & WIRE_COUNTER_IS_CPU && config->ticks_per_us;
+    return (uint64_t)((time + (double)totals->hook_rare_time) * (counter ? 1000.0 / config->ticks_per_us : 1));
+}
+
 struct trace_session *describe_ending(const struct recorder_result *result, const struct sink *sink,
                                       const struct agent_totals *totals)
 {
@@ -170,6 +179,7 @@ struct trace_session *describe_ending(const struct recorder_result *result, cons
         {"steps", totals->steps},
         {"accesses", totals->accesses},
         {"handler_ns", totals->handler_ns},
+        {"tracking_ns", result->tracking_ns},
         {"cpu_ns", result->target_cpu_ns},
         {"recorder_cpu_ns", result->recorder_cpu_ns},
         {"corrupt_rings", totals->corrupt},

@@ -18,6 +18,9 @@ struct trace_session *describe_ending(const struct recorder_result *result, cons
 void describe_result(struct recorder_result *result, const struct sink *sink, const struct agent_totals *totals,
                      const struct rusage *usage);
 
+/* What the hooks took in all, from those of their calls that were timed. */
+uint64_t describe_tracking_ns(const struct agent_totals *totals, const struct wire_config *config);
+
 /* Fills result->source and result->notes. */
 void describe_means(struct recorder_result *result, const struct capture_options *options,
                     const struct capture_means *means);

@@ -416,6 +416,7 @@ static void finish(struct recorder *recorder)
     flush(recorder);
     describe_result(result, &recorder->sink, agent_source_totals(recorder->agents), &recorder->usage);
     result->target_cpu_ns += cpu_account_total(&recorder->others);
+    result->tracking_ns = describe_tracking_ns(agent_source_totals(recorder->agents), &recorder->region.map->config);
     result->processes = recorder->processes.started;
     describe_means(result, recorder->options, &recorder->means);
     if (recorder->faults) {

@@ -19,6 +19,7 @@ struct recorder_result {
     uint64_t bytes;                 /* of the file */
     uint64_t drops;                 /* things lost that weigh: see recorder.c */
     uint64_t duration_ns, target_cpu_ns, recorder_cpu_ns, handler_ns;
+    uint64_t tracking_ns;       /* in hooks of the heap, of mappings and threads: from calls that were timed */
     char source[768];           /* which sampler is in force and why */
     char notes[1024];           /* what could not be had, one after the other; "" when nothing */
     char custom_missing[1024];  /* functions the user named that no program had; "" when none */

@@ -221,8 +221,9 @@ static void summarise(const struct wishes *wishes, const struct recorder_result 
         fprintf(stderr, "); pages fault again by %s%s", mechanism_name(result->mechanism),
                 result->write_protect ? " and uffd-wp" : "");
     else
-        fprintf(stderr, "); sampling took %.1f%% of the program's CPU time",
-                percent(result->handler_ns, result->target_cpu_ns));
+        fprintf(stderr, "); sampling took %.1f%% of the program's CPU time, tracking its objects %.1f%%",
+                percent(result->handler_ns, result->target_cpu_ns),
+                percent(result->tracking_ns, result->target_cpu_ns));
     if (result->drops)
         fprintf(stderr, "; %" PRIu64 " events lost", result->drops);
     bool usual = strcmp(file, "numalens.data") == 0;

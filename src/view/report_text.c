@@ -314,7 +314,11 @@ static void how_measured(const struct report *report)
             reason && *reason ? " (" : "", reason ? reason : "", reason && *reason ? ")" : "");
     uint64_t handler = ending ? trace_session_number(ending, "handler_ns", 0) : 0;
     uint64_t cpu = ending ? trace_session_number(ending, "cpu_ns", 0) : 0;
-    if (handler && cpu)
+    uint64_t tracking = ending ? trace_session_number(ending, "tracking_ns", 0) : 0;
+    if (handler && cpu && tracking)
+        say(report, "Sampling took %s of the program's CPU time, tracking its objects %s.",
+            number_percent(handler, cpu), number_percent(tracking, cpu));
+    else if (handler && cpu)
         say(report, "Sampling took %s of the program's CPU time.", number_percent(handler, cpu));
 }
 

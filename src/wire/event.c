@@ -28,6 +28,7 @@ static const char *const loss_names[LOSS_CAUSES] = {
     [LOSS_AUX_FULL] = "aux_full",
     [LOSS_COLLISION] = "collision",
     [LOSS_CHILD_PRELOAD] = "child_preload",
+    [LOSS_THREAD_ENDED] = "thread_ended",
 };
 
 static const char *const loss_texts[LOSS_CAUSES] = {
@@ -53,6 +54,7 @@ static const char *const loss_texts[LOSS_CAUSES] = {
     [LOSS_AUX_FULL] = "stretches of hardware samples cut: buffer full",
     [LOSS_COLLISION] = "stretches in which hardware samples collided",
     [LOSS_CHILD_PRELOAD] = "child programs started without the agent: LD_PRELOAD was emptied for them",
+    [LOSS_THREAD_ENDED] = "allocations or releases of threads that were ending",
 };
 
 static const char *const alloc_names[ALLOC_FNS] = {

@@ -88,6 +88,7 @@ enum loss_cause {
     LOSS_AUX_FULL,        /* stretches of hardware samples cut: their buffer was full */
     LOSS_COLLISION,       /* hardware samples that ran into one another (SPE) */
     LOSS_CHILD_PRELOAD,   /* children without an agent: LD_PRELOAD was emptied before they were started */
+    LOSS_THREAD_ENDED,    /* events of a thread after its end was recorded: libc and other libraries clean up */
     LOSS_CAUSES
 };
 

@@ -74,6 +74,9 @@ struct wire_counters {
     _Atomic uint64_t steps;      /* instructions stepped */
     _Atomic uint64_t accesses;   /* memory accesses seen in bursts, sent or not */
     _Atomic uint64_t handler_ns; /* time spent in sampling handlers */
+    /* What hooks of the heap and of mappings take, in the units of record times: some calls are timed, and stand for all. What
+     * is rare and dear (a thread's start, a file's name) is timed each time. */
+    _Atomic uint64_t hook_calls, hook_timed, hook_time, hook_rare_time;
 };
 
 struct wire_ring {

@@ -220,4 +220,103 @@ def signal_at_fork():
         assert ended.status == -signal.SIGTERM, ended
 
 
+ENDING = """
+#include <pthread.h>
+#include <stdlib.h>
+static pthread_key_t key;
+static __thread int rounds;
+static void end(void *value)
+{
+    free(value);
+    if (++rounds < 4)
+        pthread_setspecific(key, malloc(10));
+}
+static void *work(void *argument)
+{
+    pthread_setspecific(key, malloc(10));
+    return argument;
+}
+int main(void)
+{
+    pthread_t threads[18];
+    pthread_key_create(&key, end);
+    for (int i = 0; i < 18; i++)
+        pthread_create(&threads[i], NULL, work, NULL);
+    for (int i = 0; i < 18; i++)
+        pthread_join(threads[i], NULL);
+}
+"""
+
+
+@check("what threads release while they end is counted as that, not as a lack of rings")
+def ending_threads():
+    with Folder() as folder:
+        program = os.path.join(folder, "ending")
+        built = run([tool("cc"), "-pthread", "-x", "c", "-o", program, "-"], ENDING.encode())
+        assert built.status == 0, built
+        ended = record(folder, [program])
+        assert ended.status == 0, ended
+        text = text_of(ended.trace)
+        assert "no free ring" not in text and "threads that were ending" in text, text
+
+
+# Maps a file that is old, again and again; then files that follow one another in the same place on the disk.
+MAPS = """
+import mmap, os, sys
+with open(sys.executable, "rb") as stream:
+    for _ in range(500):
+        mmap.mmap(stream.fileno(), 4096, prot=mmap.PROT_READ).close()
+for number in range(20):
+    name = "file%d" % number
+    with open(name, "w+b") as stream:
+        stream.write(bytes(8192))
+        stream.flush()
+        kept = mmap.mmap(stream.fileno(), 8192, prot=mmap.PROT_READ)
+    kept.close()
+    os.unlink(name)
+"""
+
+
+@check("mapped files have their names, also when one takes the place of another")
+def names_of_maps():
+    with Folder() as folder:
+        ended = record(folder, [tool("python3"), "-c", MAPS])
+        assert ended.status == 0, ended
+        events = run([DUMP, ended.trace]).out.decode(errors="replace")
+        for number in range(20):
+            assert re.search(r"/file%d\b" % number, events), "file%d is missing" % number
+
+
+@check("a file that is mapped again and again costs one system call each time")
+def calls_of_maps():
+    strace = tool("strace")
+    with Folder() as folder:
+        log = os.path.join(folder, "log")
+        ended = run([strace, "-f", "-o", log, "-e", "trace=readlink,readlinkat", nlens.NUMALENS, "record", "-o", "x.data", "--",
+                     tool("python3"), "-c", MAPS], folder=folder)
+        if ended.status != 0:
+            raise Skip("strace cannot trace here: %s" % ended.err[-200:].decode(errors="replace"))
+        with open(log) as stream:
+            asked = sum("/proc/self/fd/" in line for line in stream)
+        note("%d names asked for" % asked)
+        assert asked < 200, asked
+
+
+CHURN = "kept = [b''] * 64\nfor turn in range(200000):\n    kept[turn % 64] = bytearray(600 + turn * 37 % 5000)\n"
+
+
+@check("the closing line and the report distinguish sampling and tracking")
+def tracking():
+    with Folder() as folder:
+        python = tool("python3")
+        ended = record(folder, [python, "-c", CHURN])
+        assert ended.status == 0 and re.search(rb"sampling took [0-9.]+% of the program's CPU time, tracking its objects [0-9.]+%",
+                                               ended.err), ended
+        much = int(keys_of(ended.trace)["ending.tracking_ns"])
+        assert "tracking its objects" in text_of(ended.trace)
+        note("%.2f ms for 200,000 blocks" % (much / 1e6))
+        # Two calls a block, and no call in less than a nanosecond.
+        assert much > 400000, much
+
+
 nlens.main()

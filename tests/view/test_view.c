@@ -134,7 +134,7 @@ static void write_trace(void (*story)(struct writing *))
     trace_session_set(ending, "exit_status", "3");
     trace_session_set(ending, "duration_ns", "2500000000");
     trace_session_set(ending, "handler_ns", "20000000");
-    trace_session_set(ending, "target_cpu_ns", "4000000000");
+    trace_session_set(ending, "cpu_ns", "4000000000");
     struct writing writing = {.writer = trace_writer_open(path, session, &err)};
     assert_non_null(writing.writer);
     if (story)
