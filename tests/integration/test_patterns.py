@@ -18,11 +18,15 @@ def judge_all(program, mode, trace, specs):
 def register(program, mode):
     what = verdicts.PROGRAMS[program][0]
 
-    @check("%s %s: %s on 2, 4 and 8 nodes" % (program, mode, what if mode == "bad" else "no " + what))
+    @check("%s %s: %s on 2, 4 and 8 nodes%s" % (program, mode, what if mode == "bad" else "no " + what,
+                                                "; the code to change compiles" if mode == "bad" else ""))
     def verdict():
         with nlens.Folder() as folder:
             trace = verdicts.record(folder, program, mode, verdicts.topology(8))
             judge_all(program, mode, trace, [verdicts.topology(n) for n in verdicts.NODES])
+            if mode == "bad":
+                count, error = verdicts.advised(program, folder, trace, verdicts.topology(4))
+                assert count and not error, "%d pieces of code\n%s" % (count, error)
 
 
 for run in verdicts.RUNS:

@@ -90,7 +90,43 @@ def is_right(program, mode, row):
     return row["pattern"] == truth(program, mode) and row["name"] == PROGRAMS[program][1]
 
 
+COMMANDS = ("numactl ", "numalens ", "LD_PRELOAD=", "OMP_")
+HEADERS = ("numa.h", "numaif.h", "sched.h", "string.h", "stdlib.h")
+
+
+def code_of(rows):
+    """The advice that is lines of code: no commands, no sentences."""
+    return [(row, advice["code"]) for row in rows for advice in row["advice"]
+            if row["line"] and not advice["code"].startswith(COMMANDS) and not advice["code"].rstrip().endswith(".")]
+
+
+def uncompilable(folder, source, rows):
+    """What the compiler says of advised code that is put behind the allocating line; None when all of it compiles."""
+    path = os.path.join(nlens.SOURCE, "examples", source)
+    for row, code in code_of(rows):
+        with open(path) as file:
+            lines = file.read().split("\n")
+        at = row["line"]
+        while ";" not in lines[at - 1]:
+            at += 1
+        lines[at:at] = ["{ size_t size = 65536, count = 8192; (void)size; (void)count;", code, "}"]
+        copy = os.path.join(folder, "advised.c")
+        with open(copy, "w") as file:
+            file.write("\n".join(lines))
+        ended = nlens.run(["cc", "-std=gnu17", "-D_GNU_SOURCE", "-fopenmp", "-fsyntax-only", "-I", os.path.dirname(path),
+                           *[word for header in HEADERS for word in ("-include", header)], copy])
+        if ended.status:
+            return "%s\n%s" % (code, ended.err.decode())
+    return None
+
+
 def judge(program, mode, trace, spec):
     """(what is wrong or None, the findings in words)"""
     rows = nlens.report(trace, "patterns", "--topology", spec)["patterns"]
     return wrong(program, mode, rows), describe(rows)
+
+
+def advised(program, folder, trace, spec):
+    """(how much of the advice is code, what of it does not compile)"""
+    rows = nlens.report(trace, "patterns", "--topology", spec)["patterns"]
+    return len(code_of(rows)), uncompilable(folder, "patterns/%s.c" % program, rows)
