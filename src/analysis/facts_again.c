@@ -176,7 +176,7 @@ static int by_place(const void *left, const void *right)
 /* Neighbours no further apart than this are in one part of an object: a thread's part is hardly ever smaller. */
 static uint64_t near_of(const struct facts *facts, uint32_t object)
 {
-    enum { LEAST = 64 << 10, PARTS = 512 };
+    enum { LEAST = 16 << 10, PARTS = 2048 };
     uint64_t part = flow_object_copy(facts->flow, object).size / PARTS;
     return part > LEAST ? part : LEAST;
 }

@@ -133,7 +133,8 @@ static void judge_subject(struct findings *findings, const struct facts_subject 
         add_finding(findings, subject, is_site, &verdict, sources);
     if (findings->items.count == before && judge_shared(findings->facts, subject, &verdict) == JUDGED)
         add_finding(findings, subject, is_site, &verdict, sources);
-    if (findings->items.count == before && placed == JUDGED_UNDECIDED)
+    bool worth_more = part_of(subject->totals.remote, findings->facts->totals.remote) >= findings_bounds.undecided;
+    if (findings->items.count == before && placed == JUDGED_UNDECIDED && worth_more)
         add_undecided(findings, subject, is_site, &placement, sources);
 }
 

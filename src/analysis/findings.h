@@ -49,7 +49,8 @@ struct findings_bounds {
     double mixed;             /* part of the remote samples on mixed pages */
     double false_sharing;     /* part of the samples on falsely shared lines */
     double true_sharing;      /* likewise on lines whose bytes threads share */
-    double section_of_all;    /* like of_all, for a section: what has no name of its own must matter more */
+    double undecided;      /* part of all remote samples from which a subject without a sure pattern is worth a line */
+    double section_of_all; /* like of_all, for a section: what has no name of its own must matter more */
     double unbalanced_remote; /* remote part of all samples, at least, before their spread over threads is judged */
     double one_of_many;       /* part of a site's remote samples from which one object stands for it */
     double cached_bytes;      /* a subject of this size whose accesses hardly wait is answered by caches */

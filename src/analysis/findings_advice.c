@@ -360,6 +360,8 @@ static bool is_whole(const struct findings *findings, const struct finding *find
         bool cure = other->advice.count && other->advice.items[0].action == ACTION_INTERLEAVE;
         others += other->subject && !cure ? other->share_of_remote : 0;
     }
+    array_each (&findings->undecided, const struct undecided, other)
+        others += other->finding.share_of_remote; /* it may want another cure */
     return others < 0.5;
 }
 

@@ -19,6 +19,7 @@ const struct findings_bounds findings_bounds = {
     .mixed = 0.5,
     .false_sharing = 0.25,
     .true_sharing = 0.25,
+    .undecided = 0.05,
     .section_of_all = 0.10,
     .unbalanced_remote = 0.10,
     .one_of_many = 0.8,

@@ -19,6 +19,8 @@ PROGRAMS = {
     "far_initialised": ("far-initialised", "grid", "grid"),
     "mixed_pages": ("mixed-pages", "record", "record"),
     "false_sharing": ("false-sharing", "counters", "counters"),
+    "blocks": ("far-initialised", "grid", "grid"),
+    "rewritten": ("concurrent-remote", "vector", "vector"),
 }
 # Every run there is: (program, mode).
 RUNS = [(program, mode) for program in PROGRAMS for mode in ("bad", "good")] + [("false_sharing", "same")]
