@@ -17,6 +17,8 @@
 struct stack_table; /* agent/stack.h */
 struct agent_thread;
 
+enum { AGENT_CUSTOM_WORDS = 145 };
+
 /* What the sampler keeps of a thread; only agent/sampler.c, agent/tick.c and agent/arch touch it. */
 struct sampler_thread {
     void *timer;           /* kernel's number of the fall-back timer, when `has_timer` */
@@ -48,6 +50,7 @@ struct agent_thread {
     struct wire_producer producer; /* .ring is NULL until the thread has claimed one */
     uint32_t ring_index;
     uint32_t pid, tid;
+    uint32_t made_by;         /* self.c: the tid of the thread that has this block */
     volatile uint32_t inside; /* > 0: agent code runs on this thread; counts nesting */
     bool started, ended;      /* the thread's start was recorded; its end was */
     bool stack_asked;         /* thread.c: the kernel was asked for the stack's place */
@@ -62,6 +65,7 @@ struct agent_thread {
     uint32_t hook_calls;        /* record.h: of hooks so far */
     uint64_t hook_began;        /* record.h: when the hook began that is being timed; 0: none is */
     struct sampler_thread sampler;
+    uint64_t custom[AGENT_CUSTOM_WORDS]; /* custom.c: unfinished calls of functions that the user named */
 };
 
 /* Set once, before anything is recorded, and never unset; NULL means: do nothing but pass calls on. */
@@ -80,8 +84,15 @@ union agent_switch {
 };
 extern union agent_switch agent_switch;
 
-/* Static TLS: no allocation, no lazy binding, safe in handlers. */
-extern __thread struct agent_thread agent_self __attribute__((tls_model("initial-exec")));
+/* From the thread pointer to the place of this thread's block, or 0: see agent/self.h. */
+extern intptr_t agent_slot;
+
+/* This thread's block; NULL when it has none yet, or none any more. Safe in handlers. */
+static inline struct agent_thread *thread_self(void)
+{
+    intptr_t slot = agent_slot;
+    return __builtin_expect(slot != 0, 1) ? *(struct agent_thread **)((char *)__builtin_thread_pointer() + slot) : NULL;
+}
 
 /* To be called before anything of libc that may use vector registers, wherever burst_access() can get: in a burst these
  * may hold the program's values (x86-64; system calls and what only looks at memory do no harm). */

@@ -8,6 +8,7 @@
 #include "agent/real.h"
 #include "agent/ring.h"
 #include "agent/sampler.h"
+#include "agent/self.h"
 #include "agent/signals.h"
 #include "agent/stack.h"
 #include "agent/sys.h"
@@ -132,20 +133,26 @@ static void introduce(struct agent_thread *self, bool forked)
     }
 }
 
-static void attach(struct agent_thread *self)
+/* The recorder's region, and a block for this thread; NULL when either cannot be had. */
+static struct agent_thread *find_recorder(void)
 {
     struct environment_region where;
     if (!environment_read(environ, &where) || !(agent_region = region_map(&where)) ||
-        !atomic_load_explicit(&agent_region->recording, memory_order_acquire)) {
-        attach_give_up();
-        return;
-    }
+        !atomic_load_explicit(&agent_region->recording, memory_order_acquire))
+        return NULL;
+    if (thread_setup())
+        return self_need();
+    atomic_fetch_add_explicit(&agent_region->shared.lost[LOSS_NO_KEY], 1, memory_order_relaxed);
+    return NULL;
+}
+
+static void attach(struct agent_thread *self)
+{
     if (!(agent_region->config.flags & WIRE_FOLLOW_CHILDREN))
         environment_strip(environ);
     /* Kernels before 4.14 do not know this; there the hooks of fork do what they can. */
     sys_call(SYS_madvise, &agent_switch, sizeof agent_switch, MADV_WIPEONFORK);
     modules_setup();
-    thread_setup();
     introduce(self, false);
     modules_refresh(self);
     locals_setup();
@@ -161,6 +168,7 @@ static void attach(struct agent_thread *self)
 static void start_anew(struct agent_thread *self, bool was_inside)
 {
     static struct wire_ring nowhere;
+    self_forked();
     modules_forked();
     if (sampling)
         signals_forked();
@@ -188,7 +196,6 @@ static void start_anew(struct agent_thread *self, bool was_inside)
 
 void attach_look(void)
 {
-    struct agent_thread *self = &agent_self;
     uint32_t now = atomic_load_explicit(&phase, memory_order_acquire);
     if (now == PHASE_OFF || now == PHASE_BUSY || (now == PHASE_ATTACHED && agent_switch.live))
         return;
@@ -197,6 +204,12 @@ void attach_look(void)
     if (!atomic_compare_exchange_strong(&phase, &now, PHASE_BUSY))
         return;
     int saved = errno;
+    struct agent_thread *self = now == PHASE_UNTRIED ? find_recorder() : self_need();
+    if (!self) {
+        attach_give_up();
+        errno = saved;
+        return;
+    }
     bool was_inside = self->inside != 0;
     self->inside += AGENT_CALLS_LIBC;
     if (now == PHASE_UNTRIED)
@@ -220,8 +233,8 @@ void attach_forked(void)
 
 void attach_finish(void)
 {
-    struct agent_thread *self = &agent_self;
-    if (!agent_switch.live)
+    struct agent_thread *self = agent_switch.live ? self_need() : NULL;
+    if (!self)
         return;
     int saved = errno;
     self->inside += AGENT_BUSY;
@@ -236,8 +249,8 @@ void attach_finish(void)
 
 void attach_begin_sampling(void)
 {
-    struct agent_thread *self = &agent_self;
-    if (!agent_switch.live || !(agent_region->config.flags & (WIRE_SAMPLE_LOADS | WIRE_SAMPLE_STORES)))
+    struct agent_thread *self = thread_self();
+    if (!self || !agent_switch.live || !(agent_region->config.flags & (WIRE_SAMPLE_LOADS | WIRE_SAMPLE_STORES)))
         return;
     int saved = errno;
     self->inside += AGENT_BUSY;
@@ -248,7 +261,7 @@ void attach_begin_sampling(void)
 
 bool attach_join(struct wire_region *region)
 {
-    struct agent_thread *self = &agent_self;
+    struct agent_thread *self = thread_self();
     uint32_t now = PHASE_UNTRIED;
     if (!atomic_compare_exchange_strong(&phase, &now, PHASE_BUSY))
         return false;
@@ -258,7 +271,6 @@ bool attach_join(struct wire_region *region)
     agent_region = region;
     sys_call(SYS_madvise, &agent_switch, sizeof agent_switch, MADV_WIPEONFORK);
     modules_setup();
-    thread_setup();
     process_pid = (uint32_t)sys_call(SYS_getpid);
     ring_image = atomic_fetch_add_explicit(&region->images, 1, memory_order_relaxed) + 1;
     process_owe(false);

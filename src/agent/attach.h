@@ -19,7 +19,8 @@ void attach_begin_sampling(void);
 /* At the very end of the program: stops sampling here and tells what is still to be told. */
 void attach_finish(void);
 
-/* Instead of all that: the recorder is this process itself and hands its region over (agent/join.h). Once; false when
+/* Instead of all that: the recorder is this process itself and hands its region over (agent/join.h). The calling thread has a
+ * block. Once; false when
  * the process is attached already. */
 bool attach_join(struct wire_region *region);
 

@@ -10,6 +10,7 @@
 #include "agent/custom_arch.h"
 #include "agent/modules.h"
 #include "agent/record.h"
+#include "agent/self.h"
 #include "agent/stack.h"
 #include "agent/unwind.h"
 
@@ -23,7 +24,12 @@ struct custom_thread {
     struct custom_entry entries[ENTRIES];
 };
 
-static __thread struct custom_thread custom_self __attribute__((tls_model("initial-exec")));
+_Static_assert(sizeof(struct custom_thread) <= AGENT_CUSTOM_WORDS * sizeof(uint64_t), "its room in a thread's block");
+
+static struct custom_thread *custom_of(struct agent_thread *self)
+{
+    return (struct custom_thread *)self->custom;
+}
 
 static uint64_t return_address(void)
 {
@@ -33,8 +39,11 @@ static uint64_t return_address(void)
 /* For the unwinder: the true return address of the function whose caller's stack pointer will be `cfa`. */
 static uint64_t find_return(uint64_t cfa)
 {
-    struct custom_thread *thread = &custom_self;
+    struct agent_thread *self = thread_self();
     uint64_t ra = 0;
+    if (!self)
+        return 0;
+    struct custom_thread *thread = custom_of(self);
     for (uint32_t left = thread->used; left; left &= left - 1) {
         struct custom_entry *entry = &thread->entries[__builtin_ctz(left)];
         if (entry->cfa != cfa)
@@ -117,7 +126,7 @@ static uint64_t argument(const struct custom_call *call, uint8_t number)
 static struct custom_entry *enter(struct agent_thread *self, const struct custom_hook *hook,
                                   const struct custom_call *call)
 {
-    struct custom_thread *thread = &custom_self;
+    struct custom_thread *thread = custom_of(self);
     if (__builtin_expect(thread->used, 0)) {
         forget_left(self, thread, call);
         if (thread->used && is_nested(self, thread, hook, call))
@@ -162,8 +171,10 @@ static void tell(struct agent_thread *self, const struct custom_hook *hook, enum
 
 struct custom_entry *custom_enter(const struct custom_hook *hook, struct custom_call *call)
 {
-    struct agent_thread *self = &agent_self;
-    if (self->inside || !attach_heap())
+    if (!attach_heap())
+        return NULL;
+    struct agent_thread *self = self_need();
+    if (!self || self->inside)
         return NULL;
     custom_arch_arguments(call);
     switch (hook->role) {
@@ -221,11 +232,11 @@ static void tell_object(struct agent_thread *self, const struct custom_entry *en
 
 void custom_leave(struct custom_entry *entry, uint64_t result, uint64_t fp)
 {
-    struct agent_thread *self = &agent_self;
+    struct agent_thread *self = thread_self();
     struct custom_entry copy = *entry;
     release(entry);
     uint64_t addr = given(&copy, result);
-    if (addr == 0 || self->inside || !attach_heap())
+    if (addr == 0 || !self || self->inside || !attach_heap())
         return;
     if (copy.hook->role == CUSTOM_ALLOC)
         tell_object(self, &copy, addr, fp);
@@ -239,8 +250,11 @@ int custom_personality(int version, int actions, uint64_t class, void *exception
 __attribute__((used)) int custom_personality(int version, int actions, uint64_t class, void *exception, void *context)
 {
     (void)version, (void)class, (void)exception, (void)context;
-    struct custom_thread *thread = &custom_self;
+    struct agent_thread *self = thread_self();
     struct custom_entry *innermost = NULL;
+    if (!self)
+        return CONTINUE_UNWIND;
+    struct custom_thread *thread = custom_of(self);
     for (uint32_t left = thread->used; left && (actions & CLEANUP_PHASE); left &= left - 1) {
         struct custom_entry *entry = &thread->entries[__builtin_ctz(left)];
         if (!entry->doubtful && (!innermost || entry->cfa < innermost->cfa))

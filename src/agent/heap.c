@@ -34,7 +34,7 @@ static inline void look_at_modules(struct agent_thread *self, uint64_t pc)
 
 void heap_born(void *block, size_t size, enum alloc_fn fn, const struct unwind_regs *caller)
 {
-    struct agent_thread *self = &agent_self;
+    struct agent_thread *self = self_need();
     int saved;
     if (is_nested(caller->pc, true) || !record_begin(self, &saved))
         return;
@@ -46,7 +46,7 @@ void heap_born(void *block, size_t size, enum alloc_fn fn, const struct unwind_r
 
 void heap_gone(void *block, enum alloc_fn fn, uint64_t pc)
 {
-    struct agent_thread *self = &agent_self;
+    struct agent_thread *self = self_need();
     int saved;
     if (is_nested(pc, false) || !record_begin(self, &saved))
         return;

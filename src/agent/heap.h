@@ -8,6 +8,7 @@
 #include "agent/attach.h"
 #include "agent/modules.h"
 #include "agent/record.h"
+#include "agent/self.h"
 #include "agent/stack.h"
 
 /* A hook that is called by the code of an operator new or delete has nothing of its own to tell. Known by where that

@@ -2,11 +2,12 @@
 #include "agent/attach.h"
 #include "agent/real.h"
 #include "agent/record.h"
+#include "agent/self.h"
 
 AGENT_EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
 {
     enum { WORDS = sizeof(struct wire_barrier) / 8 };
-    struct agent_thread *self = &agent_self;
+    struct agent_thread *self;
     struct wire_barrier *record;
     int saved;
     real_need();
@@ -15,7 +16,7 @@ AGENT_EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
     uint64_t since = agent_time();
     int result = real.pthread_barrier_wait(barrier);
     /* The barrier may be gone by now: another thread need not wait for this one to destroy it. */
-    if (!attach_live() || !record_begin(self, &saved))
+    if (!attach_live() || !(self = self_need()) || !record_begin(self, &saved))
         return result;
     record = agent_reserve(self, WORDS, LOSS_RING_FULL, true);
     if (record) {

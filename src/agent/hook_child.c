@@ -10,11 +10,11 @@
 static void tell(pid_t child, int status)
 {
     enum { WORDS = sizeof(struct wire_waited) / 8 };
-    struct agent_thread *self = &agent_self;
+    struct agent_thread *self;
     int saved;
     /* Programs wait in handlers of SIGCHLD too: nothing here may wait, and a thread that is not known yet stays so. */
-    if (child <= 0 || !(WIFEXITED(status) || WIFSIGNALED(status)) || !attach_heap() || !self->producer.ring ||
-        !record_begin(self, &saved))
+    if (child <= 0 || !(WIFEXITED(status) || WIFSIGNALED(status)) || !attach_heap() || !(self = thread_self()) ||
+        !self->producer.ring || !record_begin(self, &saved))
         return;
     struct wire_waited *record = ring_reserve(self, WORDS, LOSS_RING_FULL, false);
     if (record) {

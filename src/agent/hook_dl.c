@@ -4,15 +4,18 @@
 #include "agent/modules.h"
 #include "agent/real.h"
 #include "agent/record.h"
+#include "agent/self.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
 static void refresh(bool loading)
 {
-    struct agent_thread *self = &agent_self;
     int saved;
-    if (!attach_live() || !record_begin(self, &saved))
+    if (!attach_live())
+        return;
+    struct agent_thread *self = self_need();
+    if (!record_begin(self, &saved))
         return;
     self->loading = loading;
     modules_refresh(self);

@@ -8,6 +8,7 @@
 #include "agent/real.h"
 #include "agent/ring.h"
 #include "agent/sampler.h"
+#include "agent/self.h"
 
 #include <errno.h>
 #include <spawn.h>
@@ -53,8 +54,9 @@ static enum loss_cause leave(char *const *environment)
 {
     real_need();
     enum loss_cause counted = count_stranger(environment);
-    if (agent_switch.live)
-        sampler_exec_begin(&agent_self);
+    struct agent_thread *self = agent_switch.live ? self_need() : NULL;
+    if (self)
+        sampler_exec_begin(self);
     return counted;
 }
 
@@ -62,8 +64,9 @@ static int stay(int result, enum loss_cause counted)
 {
     if (counted != LOSS_CAUSES)
         atomic_fetch_sub_explicit(&agent_region->shared.lost[counted], 1, memory_order_relaxed);
-    if (agent_switch.live)
-        sampler_exec_failed(&agent_self);
+    struct agent_thread *self = agent_switch.live ? self_need() : NULL;
+    if (self)
+        sampler_exec_failed(self);
     return result;
 }
 

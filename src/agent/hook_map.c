@@ -8,6 +8,7 @@
 #include "agent/real.h"
 #include "agent/record.h"
 #include "agent/sampler.h"
+#include "agent/self.h"
 #include "agent/stack.h"
 #include "agent/sys.h"
 
@@ -30,7 +31,7 @@ static enum map_kind kind_of(int flags, const char *path)
 /* What file is mapped. Memory of a device may not like to be read: then the sampler measures no latencies. */
 static void look_at_file(int fd, struct file_name *name)
 {
-    struct agent_thread *self = &agent_self;
+    struct agent_thread *self = self_need();
     bool heap = attach_heap(), notice = attach_is_sampling() && !agent_device_mapped;
     name->path[0] = '\0';
     if (attach_is_shy() || !(heap || notice)) {
@@ -41,13 +42,13 @@ static void look_at_file(int fd, struct file_name *name)
     file_name_find(fd, heap, name);
     if (notice && name->device)
         agent_device_mapped = true;
-    if (heap)
+    if (heap && self)
         record_rare_work(self, began);
 }
 
 static void tell_map(const struct record_map *map, const struct unwind_regs *caller)
 {
-    struct agent_thread *self = &agent_self;
+    struct agent_thread *self = self_need();
     int saved;
     if (modules_is_agent(caller->pc) || !record_begin(self, &saved))
         return;
@@ -57,7 +58,7 @@ static void tell_map(const struct record_map *map, const struct unwind_regs *cal
 
 static void tell_unmap(const void *addr, size_t size)
 {
-    struct agent_thread *self = &agent_self;
+    struct agent_thread *self = self_need();
     int saved;
     if (!record_begin(self, &saved))
         return;

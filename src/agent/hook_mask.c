@@ -3,14 +3,16 @@
 #include "agent/mask.h"
 #include "agent/real.h"
 #include "agent/sampler.h"
+#include "agent/self.h"
 
 #include <errno.h>
 #include <string.h>
 
 AGENT_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 {
-    if (sampler_is_active() || mask_hidden(&agent_self))
-        return mask_change(how, set, old);
+    struct agent_thread *self = sampler_is_active() ? self_need() : thread_self();
+    if (self && (sampler_is_active() || mask_hidden(self)))
+        return mask_change(self, how, set, old);
     real_need();
     return real.pthread_sigmask(how, set, old);
 }

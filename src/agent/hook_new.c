@@ -131,9 +131,10 @@ static void *plain_delete(uint64_t block, uint64_t unused, uint64_t unused2)
 
 static __attribute__((noinline)) operator_fn *find_next(enum operator_form form, void *caller)
 {
-    struct agent_thread *self = &agent_self;
+    struct agent_thread *self = self_need(); /* NULL: nothing is recorded yet, or no longer */
     int saved = errno;
-    self->inside += AGENT_CALLS_LIBC;
+    if (self)
+        self->inside += AGENT_CALLS_LIBC;
     operator_fn *next = (operator_fn *)look_up(form, caller);
     dlerror(); /* what failed on the way is not the program's to see */
     if (next)
@@ -141,7 +142,8 @@ static __attribute__((noinline)) operator_fn *find_next(enum operator_form form,
     else /* no C++ library at all: somebody took the hook for one */
         next = form >= DELETE ? plain_delete : form >= NEW_ALIGNED ? plain_new_aligned : plain_new;
     atomic_store_explicit(&next_forms[form], next, memory_order_release);
-    self->inside -= AGENT_CALLS_LIBC;
+    if (self)
+        self->inside -= AGENT_CALLS_LIBC;
     errno = saved;
     return next;
 }

@@ -4,6 +4,7 @@
 #include "agent/mask.h"
 #include "agent/real.h"
 #include "agent/record.h"
+#include "agent/self.h"
 #include "agent/sys.h"
 
 #include <stdarg.h>
@@ -29,7 +30,7 @@ static struct start *start_take(void *(*routine)(void *), void *argument)
             !atomic_exchange_explicit(&start->taken, 1, memory_order_acquire)) {
             start->routine = routine;
             start->argument = argument;
-            start->hidden = mask_hidden(&agent_self);
+            start->hidden = mask_hidden(thread_self());
             start->created = agent_time();
             start->turn = deal_turn();
             return start;
@@ -50,10 +51,12 @@ static void *run(void *argument)
     void *routine_argument = start->argument;
     uint64_t created = start->created;
     deal_go(start->turn);
-    mask_inherit(&agent_self, start->hidden);
+    struct agent_thread *self = self_begin();
+    if (self)
+        mask_inherit(self, start->hidden);
     start_release(start);
-    if (attach_live())
-        thread_begin((uint64_t)routine, created);
+    if (self && attach_live())
+        thread_begin(self, (uint64_t)routine, created);
     return routine(routine_argument);
 }
 
@@ -73,9 +76,11 @@ AGENT_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribu
 
 static void tell_name(uint32_t tid, const char *name)
 {
-    struct agent_thread *self = &agent_self;
     int saved;
-    if (!attach_live() || !record_begin(self, &saved))
+    if (!attach_live())
+        return;
+    struct agent_thread *self = self_need();
+    if (!record_begin(self, &saved))
         return;
     thread_renamed(self, tid, name);
     record_end(self, saved);
@@ -87,12 +92,11 @@ AGENT_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
     int result = real.pthread_setname_np(thread, name);
     if (result)
         return result;
-    /* Static TLS lies at the same distance from every thread's descriptor. A thread without a number has not told of
-     * itself yet and will do so under its new name. */
-    intptr_t distance = (intptr_t)&agent_self - (intptr_t)pthread_self();
-    const struct agent_thread *other = (const struct agent_thread *)((intptr_t)thread + distance);
-    if (other == &agent_self || other->tid)
-        tell_name(other->tid, name);
+    /* A thread without a number has not told of itself yet and will do so under its new name. */
+    const struct agent_thread *other = self_of(thread);
+    uint32_t tid = other ? other->tid : 0;
+    if (tid || pthread_equal(thread, pthread_self()))
+        tell_name(tid, name);
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #include "agent/modules.h"
 #include "agent/ring.h"
 #include "agent/sampler.h"
+#include "agent/self.h"
 #include "agent/signals.h"
 #include "agent/sys.h"
 #include "agent/thread.h"
@@ -13,10 +14,14 @@
 
 enum join_result join_start(struct wire_region *region)
 {
-    struct agent_thread *self = &agent_self;
     modules_setup();
     if (getauxval(AT_ENTRY) - agent_text_start < agent_text_end - agent_text_start)
         return JOIN_STATIC;
+    if (!thread_setup())
+        return JOIN_NO_KEY;
+    struct agent_thread *self = self_need();
+    if (!self)
+        return JOIN_REFUSED;
     if (!attach_join(region))
         return JOIN_TAKEN;
     int saved = errno;
@@ -34,11 +39,13 @@ bool join_is_armed(uint32_t tid)
 
 int join_arm(uint32_t tid)
 {
-    struct agent_thread *self = &agent_self;
     if (join_is_armed(tid))
         return 0;
     if ((uint32_t)sys_call(SYS_gettid) != tid)
         return armed_call(tid, signals_timer_signal()) < 0 ? -ESRCH : 1;
+    struct agent_thread *self = self_need();
+    if (!self)
+        return -ENOMEM;
     self->inside += AGENT_BUSY;
     sampler_arm(self);
     self->inside -= AGENT_BUSY;
@@ -47,7 +54,9 @@ int join_arm(uint32_t tid)
 
 void join_refresh(void)
 {
-    struct agent_thread *self = &agent_self;
+    struct agent_thread *self = self_need();
+    if (!self)
+        return;
     self->inside += AGENT_CALLS_LIBC;
     if (thread_ready(self, true))
         modules_refresh(self);

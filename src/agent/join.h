@@ -13,6 +13,7 @@ enum join_result {
     JOIN_OK,
     JOIN_TAKEN,   /* a recorder has this process already */
     JOIN_STATIC,  /* linked into the executable: its code cannot be told from the program's */
+    JOIN_NO_KEY,  /* the program has all of libc's first thread keys: agent/self.h */
     JOIN_REFUSED, /* the system lets no handlers be set, or no instructions be stepped */
 };
 

@@ -10,7 +10,7 @@ enum { BLOCKS = 16 }; /* modules with thread-local variables; there are rarely m
 
 /* Written once by locals_setup, before there are other threads. */
 static struct {
-    int64_t distance; /* from the agent's own block, which is loaded at the start like the others */
+    int64_t distance; /* from the thread pointer */
     uint64_t size, module;
 } blocks[BLOCKS];
 static unsigned block_count;
@@ -34,7 +34,7 @@ static int see_module(struct dl_phdr_info *info, size_t size, void *data)
     bool own = agent_text_start >= start && agent_text_start < end;
     if (bytes == 0 || own || block_count == BLOCKS)
         return 0;
-    blocks[block_count].distance = (int64_t)((uint64_t)info->dlpi_tls_data - (uint64_t)&agent_self);
+    blocks[block_count].distance = (int64_t)((uint64_t)info->dlpi_tls_data - (uint64_t)__builtin_thread_pointer());
     blocks[block_count].size = bytes;
     blocks[block_count++].module = start;
     return 0;
@@ -48,7 +48,7 @@ void locals_setup(void)
 void locals_tell(struct agent_thread *self)
 {
     for (unsigned i = 0; i < block_count; i++) {
-        struct record_map block = {.addr = (uint64_t)self + (uint64_t)blocks[i].distance,
+        struct record_map block = {.addr = (uint64_t)__builtin_thread_pointer() + (uint64_t)blocks[i].distance,
                                    .size = blocks[i].size,
                                    .offset = blocks[i].module,
                                    .kind = MAP_KIND_THREAD_LOCAL,

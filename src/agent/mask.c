@@ -35,9 +35,8 @@ static long kernel_mask(int how, const uint64_t *set, uint64_t *old)
     return sys_call(SYS_rt_sigprocmask, how, set, old, sizeof(*set));
 }
 
-int mask_change(int how, const sigset_t *set, sigset_t *old)
+int mask_change(struct agent_thread *self, int how, const sigset_t *set, sigset_t *old)
 {
-    struct agent_thread *self = &agent_self;
     uint64_t hidden = self->sampler.hidden, need = needed(self), kernel = 0, wanted = set ? to_bits(set) : 0;
     long result = kernel_mask(how, NULL, &kernel);
     if (result == 0 && set) {
@@ -73,7 +72,7 @@ bool mask_hides(const struct agent_thread *self, int signal)
 
 uint64_t mask_hidden(const struct agent_thread *self)
 {
-    return self->sampler.hidden;
+    return self ? self->sampler.hidden : 0;
 }
 
 void mask_inherit(struct agent_thread *self, uint64_t hidden)

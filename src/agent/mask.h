@@ -13,12 +13,12 @@
 #include <signal.h>
 
 /* What pthread_sigmask() does: 0 or an error number. */
-int mask_change(int how, const sigset_t *set, sigset_t *old);
+int mask_change(struct agent_thread *self, int how, const sigset_t *set, sigset_t *old);
 
 /* Whether the program believes this signal to be blocked in this thread while it is not. In handlers. */
 bool mask_hides(const struct agent_thread *self, int signal);
 
-/* A new thread begins with its creator's mask: what to hand over, and to take over. */
+/* A new thread begins with its creator's mask: what to hand over (`self` may be NULL), and to take over. */
 uint64_t mask_hidden(const struct agent_thread *self);
 void mask_inherit(struct agent_thread *self, uint64_t hidden);
 

@@ -6,13 +6,34 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A page is 4 KB at least; valloc from the arena happens to nobody. */
 enum { ARENA_PAGE = 4096 };
 
-static __thread bool resolving __attribute__((tls_model("initial-exec")));
+/* The threads that resolve, by thread pointer: one as a rule, since the first hook of all does it. */
+enum { RESOLVERS = 16 };
+static _Atomic uint64_t resolvers[RESOLVERS];
+
+static bool is_resolving(uint64_t thread)
+{
+    for (unsigned i = 0; i < RESOLVERS; i++)
+        if (atomic_load_explicit(&resolvers[i], memory_order_relaxed) == thread)
+            return true;
+    return false;
+}
+
+/* Waits while there are too many. */
+static _Atomic uint64_t *resolver_enter(uint64_t thread)
+{
+    for (unsigned i = 0;; i = (i + 1) % RESOLVERS) {
+        uint64_t nobody = 0;
+        if (atomic_compare_exchange_strong(&resolvers[i], &nobody, thread))
+            return &resolvers[i];
+    }
+}
 
 static void *first_malloc(size_t size)
 {
@@ -119,11 +140,12 @@ struct real real = {
 
 bool real_resolve(void)
 {
-    if (resolving)
+    uint64_t thread = (uint64_t)__builtin_thread_pointer();
+    if (is_resolving(thread))
         return false;
     if (real.sigaction)
         return true;
-    resolving = true;
+    _Atomic uint64_t *resolver = resolver_enter(thread);
     int saved = errno;
     struct real found = real;
     /* Part of a library that others need (join.h), this may lie behind libc: then nothing comes next. */
@@ -176,7 +198,7 @@ bool real_resolve(void)
     /* Two threads may get here together; both write the same. */
     real = found;
     errno = saved;
-    resolving = false;
+    atomic_store(resolver, 0);
     return true;
 }
 

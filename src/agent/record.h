@@ -18,9 +18,13 @@ void record_time_hook(struct agent_thread *self);
 /* Adds what was done since `began` (ring_time()) to the account, when the thread has one. */
 void record_rare_work(struct agent_thread *self, uint64_t began);
 
-/* Opens a hook's work: false when the thread is already inside the agent or has no ring. `*saved` keeps errno. */
+/* Opens a hook's work: false when the thread is already inside the agent or has no block (`self` is NULL) or ring. `*saved` keeps errno. */
 static inline bool record_begin(struct agent_thread *self, int *saved)
 {
+    if (__builtin_expect(!self, 0)) {
+        ring_lose_all(LOSS_NO_RING, 1);
+        return false;
+    }
     if (__builtin_expect(self->inside != 0, 0)) {
         /* A signal handler of the program interrupted the agent. */
         if (self->inside < AGENT_CALLS_LIBC)

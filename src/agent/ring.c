@@ -20,7 +20,6 @@ enum {
 
 struct wire_region *agent_region; /* written once by attach.c */
 union agent_switch agent_switch __attribute__((aligned(sizeof(union agent_switch))));
-__thread struct agent_thread agent_self;
 uint32_t ring_image;
 
 uint64_t agent_time(void)
@@ -41,11 +40,16 @@ uint16_t agent_cpu(void)
     return cpu < 0 ? 0 : (uint16_t)cpu;
 }
 
+void ring_lose_all(enum loss_cause cause, uint64_t count)
+{
+    atomic_fetch_add_explicit(&agent_region->shared.lost[cause], count, memory_order_relaxed);
+}
+
 void ring_lose(struct agent_thread *self, enum loss_cause cause, uint64_t count)
 {
     struct wire_ring *ring = self->producer.ring;
     if (!ring) {
-        atomic_fetch_add_explicit(&agent_region->shared.lost[cause], count, memory_order_relaxed);
+        ring_lose_all(cause, count);
         return;
     }
     _Atomic uint64_t *lost = &ring->counters.lost[cause];

@@ -20,6 +20,9 @@ void ring_forget(struct agent_thread *self);
 /* Counts a loss in the thread's ring, or for all when it has none. */
 void ring_lose(struct agent_thread *self, enum loss_cause cause, uint64_t count);
 
+/* The same for a thread that has no block either. */
+void ring_lose_all(enum loss_cause cause, uint64_t count);
+
 /* Out of line: wakes the recorder if the ring is half full. */
 void ring_check_fill(struct agent_thread *self);
 

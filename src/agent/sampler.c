@@ -6,6 +6,7 @@
 #include "agent/attach.h"
 #include "agent/mask.h"
 #include "agent/ring.h"
+#include "agent/self.h"
 #include "agent/signals.h"
 #include "agent/stack.h"
 #include "agent/step.h"
@@ -85,7 +86,7 @@ static void learn_counter_speed(void)
 
 bool sampler_start(bool forked)
 {
-    struct agent_thread *self = &agent_self;
+    struct agent_thread *self = thread_self();
     const struct wire_config *config = &agent_region->config;
     if (forked) {
         signals_forked();
@@ -119,7 +120,7 @@ bool sampler_rejoin(void)
 void sampler_stop(void)
 {
     sampling = false;
-    sampler_thread_stop(&agent_self);
+    sampler_thread_stop(thread_self());
 }
 
 static uint64_t delivery_ns(void)
@@ -543,8 +544,12 @@ static void postpone(struct agent_thread *self, int signal, siginfo_t *info, uco
 
 bool sampler_signal(int signal, siginfo_t *info, ucontext_t *context)
 {
-    struct agent_thread *self = &agent_self;
+    struct agent_thread *self = self_in_handler();
     int saved = errno;
+    if (!self && armed_is_call(info))
+        self = self_make();
+    if (!self)
+        return tick_is(signal, info) || armed_is_call(info);
     if (tick_is(signal, info)) {
         on_tick(self, signal, info, context);
         errno = saved;

@@ -7,6 +7,7 @@
 #include "agent/record.h"
 #include "agent/ring.h"
 #include "agent/sampler.h"
+#include "agent/self.h"
 #include "agent/stack.h"
 #include "agent/sys.h"
 
@@ -14,34 +15,27 @@
 #include <pthread.h>
 #include <string.h>
 
-/* The key whose destructor tells of a thread's end, however it ends. Written once by thread_setup. */
-static pthread_key_t end_key;
-static bool has_end_key;
+enum {
+    DESCRIPTOR_WORDS = 200,
+    STACK_LEAST = 16384
+}; /* words that are looked through; PTHREAD_STACK_MIN at its least */
 
+/* However a thread ends. */
 static void end_destructor(void *value)
 {
-    struct agent_thread *self = &agent_self;
+    struct agent_thread *self = value;
     /* Destructors of other keys may still allocate and release: let them go first, for as many rounds as there are. */
     if (++self->farewells < PTHREAD_DESTRUCTOR_ITERATIONS) {
-        pthread_setspecific(end_key, value);
+        self_keep(self);
         return;
     }
     thread_end(self);
+    self_release(self);
 }
 
-void thread_setup(void)
+bool thread_setup(void)
 {
-    if (!has_end_key)
-        has_end_key = pthread_key_create(&end_key, end_destructor) == 0;
-}
-
-static void watch_end(struct agent_thread *self)
-{
-    if (!has_end_key)
-        return;
-    self->inside += AGENT_CALLS_LIBC;
-    pthread_setspecific(end_key, self);
-    self->inside -= AGENT_CALLS_LIBC;
+    return self_setup(end_destructor);
 }
 
 struct stack_search {
@@ -70,6 +64,55 @@ void thread_find_stack(struct agent_thread *self)
         search.high = descriptor & ~(uint64_t)15;
     self->stack_low = search.low;
     self->stack_high = search.high;
+}
+
+/* Where libc's descriptor of a thread keeps the stack: its lowest address, its size, its guard's size, twice. To ask libc
+ * (pthread_getattr_np) would make it allocate for the program's thread, which may never do so itself. Found in the first
+ * thread that asks, and then held against what the kernel says; 0: not looked for yet, negative: not found. */
+static _Atomic int descriptor_stack;
+
+struct descriptor_stack {
+    uint64_t low, size, guard, reported_guard;
+};
+
+/* This thread's, when they are at this place of its descriptor. */
+static bool is_stack(const struct descriptor_stack *stack)
+{
+    uint64_t sp = (uint64_t)__builtin_frame_address(0), descriptor = (uint64_t)pthread_self();
+    return stack->low && stack->low % 16 == 0 && stack->size >= STACK_LEAST && sp - stack->low < stack->size &&
+           descriptor - stack->low < stack->size && stack->guard < stack->size && stack->guard % 4096 == 0 &&
+           stack->low + stack->guard <= sp && stack->reported_guard <= stack->guard;
+}
+
+static int look_for_stack(struct agent_thread *self)
+{
+    const uint64_t *words = (const uint64_t *)pthread_self();
+    thread_find_stack(self);
+    for (int at = 1; at < DESCRIPTOR_WORDS && self->stack_high; at++) {
+        const struct descriptor_stack *stack = (const struct descriptor_stack *)(words + at);
+        /* the kernel's map may be larger: neighbours that look alike are one */
+        if (is_stack(stack) && stack->low + stack->guard >= self->stack_low &&
+            stack->low + stack->size >= self->stack_high)
+            return at;
+    }
+    return -1;
+}
+
+/* The stack as libc has it; false when that cannot be found out. */
+static bool read_descriptor(struct agent_thread *self)
+{
+    int at = atomic_load_explicit(&descriptor_stack, memory_order_relaxed);
+    if (at == 0) {
+        at = look_for_stack(self);
+        atomic_store_explicit(&descriptor_stack, at, memory_order_relaxed);
+    }
+    const struct descriptor_stack *stack = (const struct descriptor_stack *)((const uint64_t *)pthread_self() + at);
+    if (at < 0 || !is_stack(stack))
+        return false;
+    self->stack_asked = true;
+    self->stack_low = stack->low + stack->guard;
+    self->stack_high = stack->low + stack->size;
+    return true;
 }
 
 void thread_tell(struct agent_thread *self, uint64_t entry, uint64_t time)
@@ -101,7 +144,6 @@ bool thread_ready(struct agent_thread *self, bool may_ask)
         thread_find_stack(self);
     if (!ring_claim(self))
         return false;
-    watch_end(self);
     process_tell(self);
     thread_tell(self, 0, agent_time());
     locals_tell(self);
@@ -110,24 +152,14 @@ bool thread_ready(struct agent_thread *self, bool may_ask)
     return true;
 }
 
-void thread_begin(uint64_t entry, uint64_t created)
+void thread_begin(struct agent_thread *self, uint64_t entry, uint64_t created)
 {
     uint64_t began = ring_time();
-    struct agent_thread *self = &agent_self;
     int saved = errno;
-    self->inside += AGENT_CALLS_LIBC;
-    pthread_attr_t attributes;
-    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-        void *low = NULL;
-        size_t size = 0;
-        pthread_attr_getstack(&attributes, &low, &size);
-        self->stack_low = (uint64_t)low;
-        self->stack_high = (uint64_t)low + size;
-        pthread_attr_destroy(&attributes);
-    }
-    self->inside -= AGENT_CALLS_LIBC - AGENT_BUSY;
+    self->inside += AGENT_BUSY;
+    if (!read_descriptor(self))
+        thread_find_stack(self);
     if (!self->producer.ring && ring_claim(self)) {
-        watch_end(self);
         process_tell(self);
         thread_tell(self, entry, created);
         locals_tell(self);

@@ -4,8 +4,8 @@
 
 #include "agent/agent.h"
 
-/* Once per process, before any thread is told of. */
-void thread_setup(void);
+/* Once per process, before any thread is told of. False: threads cannot be told apart here (agent/self.h). */
+bool thread_setup(void);
 
 /* Makes sure that this thread has a ring and that its start was recorded; false when it cannot have one. `may_ask`:
  * not in a handler, so the kernel may be asked where the stack lies. */
@@ -19,7 +19,7 @@ void thread_tell(struct agent_thread *self, uint64_t entry, uint64_t time);
 
 /* The start of a thread made by pthread_create, on that thread. `created` is when its creator asked for it: so threads
  * are told in the order of their creation, whichever of them runs first. */
-void thread_begin(uint64_t entry, uint64_t created);
+void thread_begin(struct agent_thread *self, uint64_t entry, uint64_t created);
 
 /* Records the end and closes the ring. What the thread still does is lost, and counted. */
 void thread_end(struct agent_thread *self);

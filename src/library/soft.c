@@ -64,6 +64,11 @@ static int join(struct soft *soft, struct error *err)
         return error_set(err, -ENOTSUP,
                          "the soft sampler is part of the executable and cannot tell its own code from the program's: "
                          "link libnumalens.so instead of libnumalens.a");
+    case JOIN_NO_KEY:
+        return error_set(
+            err, -EAGAIN,
+            "the program holds all of the first 32 pthread keys, one of which the soft sampler needs: open "
+            "the first session before other libraries create theirs");
     default:
         return error_set(err, -EPERM, "the soft sampler cannot step instructions here: numalens doctor says why");
     }

@@ -29,6 +29,7 @@ static const char *const loss_names[LOSS_CAUSES] = {
     [LOSS_COLLISION] = "collision",
     [LOSS_CHILD_PRELOAD] = "child_preload",
     [LOSS_THREAD_ENDED] = "thread_ended",
+    [LOSS_NO_KEY] = "no_key",
 };
 
 static const char *const loss_texts[LOSS_CAUSES] = {
@@ -55,6 +56,7 @@ static const char *const loss_texts[LOSS_CAUSES] = {
     [LOSS_COLLISION] = "stretches in which hardware samples collided",
     [LOSS_CHILD_PRELOAD] = "child programs started without the agent: LD_PRELOAD was emptied for them",
     [LOSS_THREAD_ENDED] = "allocations or releases of threads that were ending",
+    [LOSS_NO_KEY] = "processes not recorded: the program's libraries hold all of the first 32 pthread keys",
 };
 
 static const char *const alloc_names[ALLOC_FNS] = {

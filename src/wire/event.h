@@ -89,6 +89,7 @@ enum loss_cause {
     LOSS_COLLISION,       /* hardware samples that ran into one another (SPE) */
     LOSS_CHILD_PRELOAD,   /* children without an agent: LD_PRELOAD was emptied before they were started */
     LOSS_THREAD_ENDED,    /* events of a thread after its end was recorded: libc and other libraries clean up */
+    LOSS_NO_KEY,          /* processes not recorded: none of libc's first 32 thread keys was free (agent/self.h) */
     LOSS_CAUSES
 };
 

@@ -32,4 +32,8 @@ int native_run(struct machine *machine, uint32_t word);
 void machine_to_context(const struct machine *machine, ucontext_t *context);
 void machine_from_context(struct machine *machine, const ucontext_t *context);
 
+/* The thread under test; each test has its own. */
+struct agent_thread;
+extern __thread struct agent_thread agent_self;
+
 #endif
