@@ -53,6 +53,7 @@ struct agent_thread {
     uint32_t made_by;         /* self.c: the tid of the thread that has this block */
     volatile uint32_t inside; /* > 0: agent code runs on this thread; counts nesting */
     bool started, ended;      /* the thread's start was recorded; its end was */
+    bool ring_lost;           /* ring.c: the recorder gave the ring to another */
     bool stack_asked;         /* thread.c: the kernel was asked for the stack's place */
     bool loading;             /* hook_dl.c: what it finds loaded, nobody can have used yet */
     uint64_t stack_low, stack_high;
@@ -60,7 +61,7 @@ struct agent_thread {
     uint64_t wake_at;           /* ring.c: head at which to see whether the recorder should be woken */
     uint32_t claim_skip;        /* ring.c: reservations to refuse before a ring is asked for again */
     uint32_t claim_misses;      /* ring.c: times in a row that no ring was free */
-    uint32_t full_misses;       /* ring.c: times in a row that a handler found the ring full */
+    uint64_t stuck_at;          /* ring.c: where the ring's tail stood too long, + 1; else 0 */
     uint32_t farewells;         /* thread.c: rounds of key destructors seen */
     uint32_t hook_calls;        /* record.h: of hooks so far */
     uint64_t hook_began;        /* record.h: when the hook began that is being timed; 0: none is */

@@ -1,10 +1,12 @@
 #include "agent/attach.h"
 
 #include "agent/environment.h"
+#include "agent/identity.h"
 #include "agent/lend.h"
 #include "agent/locals.h"
 #include "agent/modules.h"
 #include "agent/process.h"
+#include "agent/reach.h"
 #include "agent/real.h"
 #include "agent/ring.h"
 #include "agent/sampler.h"
@@ -13,9 +15,6 @@
 #include "agent/stack.h"
 #include "agent/sys.h"
 #include "agent/thread.h"
-
-#include <string.h>
-#include <sys/stat.h>
 
 enum phase {
     PHASE_UNTRIED,
@@ -51,65 +50,6 @@ bool attach_is_sampling(void)
     return sampling;
 }
 
-static bool region_fits(const struct wire_region *region, uint64_t bytes, uint64_t nonce)
-{
-    if (region->magic != WIRE_MAGIC || region->version != WIRE_VERSION || region->header_bytes != sizeof *region ||
-        region->nonce != nonce || region->region_bytes > bytes)
-        return false;
-    uint64_t rings = (uint64_t)region->ring_count * sizeof(struct wire_ring);
-    uint64_t data = (uint64_t)region->ring_count * region->ring_bytes;
-    uint32_t size = region->ring_bytes;
-    uint64_t custom = (uint64_t)region->config.custom_count * sizeof(struct wire_custom);
-    return region->ring_count > 0 && region->config.custom_count <= WIRE_CUSTOM_MOST && size >= WIRE_PAGE &&
-           (size & (size - 1)) == 0 && region->rings_offset >= sizeof *region + custom &&
-           region->rings_offset % 64 == 0 && region->data_offset % 8 == 0 && region->data_offset <= bytes &&
-           data <= bytes - region->data_offset && region->rings_offset <= region->data_offset &&
-           rings <= region->data_offset - region->rings_offset;
-}
-
-static struct wire_region *region_map(const struct environment_region *where)
-{
-    char path[64] = "/proc/", digits[24];
-    char *at = path + strlen(path);
-    const uint64_t numbers[] = {where->pid, where->fd};
-    for (unsigned i = 0; i < 2; i++) {
-        uint64_t value = numbers[i];
-        unsigned count = 0;
-        do {
-            digits[count++] = (char)('0' + value % 10);
-            value /= 10;
-        } while (value);
-        while (count)
-            *at++ = digits[--count];
-        if (i == 0) {
-            memcpy(at, "/fd/", 4);
-            at += 4;
-        }
-    }
-    *at = '\0';
-    int fd = (int)sys_call(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
-    if (fd < 0)
-        return NULL;
-    struct wire_region *region = NULL;
-    struct stat file;
-    int saved = errno;
-    bool known = fstat(fd, &file) == 0 && file.st_size >= (off_t)sizeof *region;
-    errno = saved;
-    if (known) {
-        uint64_t bytes = (uint64_t)file.st_size;
-        long mapped = sys_call(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0L);
-        if (mapped > 0 || mapped < -4095) {
-            region = (struct wire_region *)mapped;
-            if (!region_fits(region, bytes, where->nonce)) {
-                sys_unmap(region, bytes);
-                region = NULL;
-            }
-        }
-    }
-    sys_close(fd);
-    return region;
-}
-
 static void switch_on(void)
 {
     agent_switch.live = 1;
@@ -133,16 +73,28 @@ static void introduce(struct agent_thread *self, bool forked)
     }
 }
 
+/* Nothing of this process is recorded, and the report says why. */
+static void lose_process(enum loss_cause cause)
+{
+    atomic_fetch_add_explicit(&agent_region->shared.lost[cause], 1, memory_order_relaxed);
+    attach_give_up();
+}
+
 /* The recorder's region, and a block for this thread; NULL when either cannot be had. */
 static struct agent_thread *find_recorder(void)
 {
     struct environment_region where;
-    if (!environment_read(environ, &where) || !(agent_region = region_map(&where)) ||
+    struct reached reached;
+    if (!environment_read(environ, &where) || !(agent_region = reach_region(&where, &reached)) ||
         !atomic_load_explicit(&agent_region->recording, memory_order_acquire))
         return NULL;
+    if (!identity_attach(&reached)) {
+        lose_process(LOSS_UNREACHABLE);
+        return NULL;
+    }
     if (thread_setup())
         return self_need();
-    atomic_fetch_add_explicit(&agent_region->shared.lost[LOSS_NO_KEY], 1, memory_order_relaxed);
+    lose_process(LOSS_NO_KEY);
     return NULL;
 }
 
@@ -179,10 +131,14 @@ static void start_anew(struct agent_thread *self, bool was_inside)
     if (was_inside) {
         /* A signal handler forked while its thread was writing a record, and that writing will go on in this child
          * too: let it end where nobody looks. */
-        atomic_fetch_add_explicit(&agent_region->shared.lost[LOSS_CHILD_UNTRACKED], 1, memory_order_relaxed);
         self->producer.ring = &nowhere;
         self->wake_at = UINT64_MAX;
-        attach_give_up();
+        lose_process(LOSS_CHILD_UNTRACKED);
+        return;
+    }
+    if (!identity_forked()) {
+        ring_forget(self);
+        lose_process(LOSS_UNREACHABLE);
         return;
     }
     ring_forget(self);
@@ -271,6 +227,7 @@ bool attach_join(struct wire_region *region)
     agent_region = region;
     sys_call(SYS_madvise, &agent_switch, sizeof agent_switch, MADV_WIPEONFORK);
     modules_setup();
+    identity_attach(&(struct reached){0});
     process_pid = (uint32_t)sys_call(SYS_getpid);
     ring_image = atomic_fetch_add_explicit(&region->images, 1, memory_order_relaxed) + 1;
     process_owe(false);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct environment_region {
+struct environment_region { /* of the recorder: its number, and its descriptor of the region */
     uint64_t pid, fd, nonce;
 };
 

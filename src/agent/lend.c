@@ -1,6 +1,7 @@
 #include "agent/lend.h"
 
 #include "agent/agent.h"
+#include "agent/identity.h"
 #include "agent/ring.h"
 #include "agent/sys.h"
 
@@ -67,7 +68,7 @@ void lend_protection(void)
     if (!(agent_region->config.flags & WIRE_LEND_PROTECTION))
         return;
     int fd = make();
-    uint64_t offer = (uint64_t)(uint32_t)sys_call(SYS_getpid) << 32 | (fd < 0 ? WIRE_OFFER_NONE : (uint32_t)fd + 1);
+    uint64_t offer = (uint64_t)identity.pid << 32 | (fd < 0 ? WIRE_OFFER_NONE : (uint32_t)fd + 1);
     if (wait_while(offer, true)) {
         ring_wake_recorder();
         if (!wait_while(offer, false)) {

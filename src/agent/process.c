@@ -1,5 +1,6 @@
 #include "agent/process.h"
 
+#include "agent/identity.h"
 #include "agent/maps.h"
 #include "agent/record.h"
 #include "agent/sys.h"
@@ -41,15 +42,15 @@ void process_tell(struct agent_thread *self)
     }
     texts[length++] = '\0';
 
-    uint32_t parent = (uint32_t)sys_call(SYS_getppid);
     uint32_t words = (uint32_t)(sizeof(struct wire_process) + length + 7) / 8;
     struct wire_process *record = agent_reserve(self, words, LOSS_RING_FULL, true);
     if (!record)
         return;
     record->head =
-        (struct wire_head){.type = WIRE_PROCESS, .words = (uint8_t)words, .cpu = agent_cpu(), .value = parent};
+        (struct wire_head){.type = WIRE_PROCESS, .words = (uint8_t)words, .cpu = agent_cpu(), .value = identity.parent};
     record->time = agent_time();
     record->forked = owing == OWE_FORK;
+    record->local = identity.foreign ? self->pid : 0;
     memset((uint64_t *)record + words - 1, 0, 8);
     memcpy(record->texts, texts, length);
     agent_commit(self, words);

@@ -3,6 +3,7 @@
 #include "agent/ring.h"
 
 #include "agent/attach.h"
+#include "agent/identity.h"
 #include "agent/sys.h"
 #include "agent/thread.h"
 #include "base/clock.h"
@@ -11,16 +12,20 @@
 #include <string.h>
 
 enum {
-    WAIT_NS = 20000000,        /* one wait for room; the recorder wakes us earlier */
-    SILENT_NS = 2000000000,    /* a recorder without a heartbeat for so long is gone ... */
-    SILENT_WAITS = 10,         /* ... if it stays so while we wait: both may have been stopped and continued */
-    SILENT_MISSES = 1000,      /* likewise for handlers, which never wait */
+    WAIT_NS = 20000000, /* one wait for room; the recorder wakes us earlier */
+    SILENT_WAITS = 100, /* a recorder without a heartbeat for so many of them, 2 s, does not run. Not a time by the
+                                * clock: both may have been stopped, and a time namespace has another clock */
+    STUCK_WAITS = 500,  /* it runs, and takes nothing: 10 s. Whatever the cause, the program goes on */
     CLAIM_SKIP_MAX_SHIFT = 10, /* without a free ring, look again after at most 1024 events */
 };
 
 struct wire_region *agent_region; /* written once by attach.c */
 union agent_switch agent_switch __attribute__((aligned(sizeof(union agent_switch))));
 uint32_t ring_image;
+
+/* The recorder does not run: the heartbeat that it was last heard with; else 0. Until it is heard again nobody waits for
+ * it, and what finds no room is lost. Any thread writes it. */
+static _Atomic uint64_t silent_since;
 
 uint64_t agent_time(void)
 {
@@ -56,16 +61,33 @@ void ring_lose(struct agent_thread *self, enum loss_cause cause, uint64_t count)
     atomic_store_explicit(lost, atomic_load_explicit(lost, memory_order_relaxed) + count, memory_order_relaxed);
 }
 
-static bool recorder_is_silent(void)
+static uint64_t heartbeat(void)
 {
-    uint64_t beat = atomic_load_explicit(&agent_region->heartbeat_ns, memory_order_relaxed);
-    uint64_t now = clock_now_ns();
-    return now > beat && now - beat > SILENT_NS;
+    return atomic_load_explicit(&agent_region->heartbeat_ns, memory_order_relaxed);
 }
 
+/* For good: it has ended, or was killed. */
 static bool recorder_stopped(void)
 {
-    return !atomic_load_explicit(&agent_region->recording, memory_order_relaxed);
+    return !atomic_load_explicit(&agent_region->recording, memory_order_relaxed) ||
+           atomic_load_explicit(&agent_region->held[0], memory_order_relaxed) & FUTEX_OWNER_DIED;
+}
+
+/* Whether nobody is to wait for the recorder: it was silent, and still is. */
+static bool recorder_away(void)
+{
+    uint64_t since = atomic_load_explicit(&silent_since, memory_order_relaxed);
+    if (since && since != heartbeat())
+        atomic_store_explicit(&silent_since, since = 0, memory_order_relaxed);
+    return since != 0;
+}
+
+/* Whether this thread's ring is still its own; one that the recorder took for a dead thread's is not. */
+static bool ring_is_own(const struct agent_thread *self)
+{
+    const struct wire_ring *ring = self->producer.ring;
+    return atomic_load_explicit(&ring->state, memory_order_relaxed) == WIRE_RING_CLAIMED &&
+           atomic_load_explicit(&ring->image, memory_order_relaxed) == ring_image && ring->pid == identity.pid;
 }
 
 bool ring_claim(struct agent_thread *self)
@@ -93,8 +115,8 @@ bool ring_claim(struct agent_thread *self)
         atomic_store_explicit(&region->claim_hint, (index + 1) % count, memory_order_relaxed);
         self->pid = (uint32_t)sys_call(SYS_getpid);
         self->tid = (uint32_t)sys_call(SYS_gettid);
-        ring->pid = self->pid;
-        ring->tid = self->tid;
+        ring->pid = identity.pid;
+        ring->tid = identity_tid(self->pid, self->tid, &ring->local_tid);
         atomic_store_explicit(&ring->image, ring_image, memory_order_relaxed);
         self->ring_index = index;
         self->claim_misses = 0;
@@ -112,7 +134,8 @@ bool ring_claim(struct agent_thread *self)
 void ring_forget(struct agent_thread *self)
 {
     self->producer = (struct wire_producer){0};
-    self->claim_skip = self->claim_misses = self->full_misses = 0;
+    self->claim_skip = self->claim_misses = 0;
+    self->stuck_at = 0;
 }
 
 void ring_close(struct agent_thread *self)
@@ -135,11 +158,21 @@ void ring_wake_recorder(void)
     sys_futex_wake(&region->wake_word, region->config.flags & WIRE_JOINED);
 }
 
+/* The next hook claims another; what is being recorded knows numbers of this one. */
+static void lose_ring(struct agent_thread *self)
+{
+    self->ring_lost = true;
+    self->producer.ring = NULL;
+}
+
 static void *wait_for_room(struct agent_thread *self, uint32_t words)
 {
     struct wire_ring *ring = self->producer.ring;
     void *room = NULL;
-    unsigned silent = 0;
+    unsigned silent = 0, stuck = 0;
+    uint64_t seen = atomic_load_explicit(&ring->tail, memory_order_relaxed), heard = heartbeat();
+    if (self->stuck_at == seen + 1 || recorder_away())
+        return NULL;
     while (agent_switch.live) {
         uint32_t word = atomic_load_explicit(&ring->tail_word, memory_order_acquire);
         atomic_store_explicit(&ring->waiting, 1, memory_order_seq_cst);
@@ -149,9 +182,19 @@ static void *wait_for_room(struct agent_thread *self, uint32_t words)
             break;
         ring_wake_recorder();
         sys_futex_wait(&ring->tail_word, word, WAIT_NS);
-        silent = recorder_is_silent() ? silent + 1 : 0;
-        if (recorder_stopped() || silent > SILENT_WAITS)
+        uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed), beat = heartbeat();
+        silent = beat == heard ? silent + 1 : 0;
+        stuck = tail == seen ? stuck + 1 : 0;
+        seen = tail;
+        heard = beat;
+        if (recorder_stopped())
             attach_give_up();
+        if (silent > SILENT_WAITS)
+            atomic_store_explicit(&silent_since, beat, memory_order_relaxed);
+        if (stuck > STUCK_WAITS)
+            self->stuck_at = tail + 1; /* not waited for again until it moves */
+        if (silent > SILENT_WAITS || stuck > STUCK_WAITS || !ring_is_own(self))
+            break;
     }
     atomic_store_explicit(&ring->waiting, 0, memory_order_relaxed);
     return room;
@@ -163,7 +206,9 @@ static __attribute__((noinline)) void *reserve_slow(struct agent_thread *self, u
 {
     agent_calls_out(self);
     if (!self->producer.ring) {
-        if (!thread_ready(self, may_wait))
+        if (self->ring_lost)
+            ring_lose(self, cause, 1);
+        if (self->ring_lost || !thread_ready(self, may_wait))
             return NULL;
         void *room = wire_ring_reserve(&self->producer, words);
         if (room)
@@ -173,9 +218,11 @@ static __attribute__((noinline)) void *reserve_slow(struct agent_thread *self, u
         void *room = wait_for_room(self, words);
         if (room)
             return room;
-    } else if (recorder_stopped() || (++self->full_misses % SILENT_MISSES == 0 && recorder_is_silent())) {
-        attach_give_up();
     }
+    if (recorder_stopped())
+        attach_give_up();
+    if (!ring_is_own(self))
+        lose_ring(self);
     ring_lose(self, cause, 1);
     return NULL;
 }
@@ -196,7 +243,6 @@ void ring_check_fill(struct agent_thread *self)
 {
     uint64_t tail = atomic_load_explicit(&self->producer.ring->tail, memory_order_relaxed);
     uint32_t half = self->producer.bytes / 2;
-    self->full_misses = 0;
     if (self->producer.head - tail < half) {
         self->wake_at = tail + half;
         return;

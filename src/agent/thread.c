@@ -140,6 +140,11 @@ bool thread_ready(struct agent_thread *self, bool may_ask)
         ring_lose(self, LOSS_THREAD_ENDED, 1);
         return false;
     }
+    if (self->ring_lost) { /* what was said in it must be said again */
+        self->ring_lost = false;
+        ring_forget(self);
+        stack_forget(self);
+    }
     if (may_ask && !self->stack_high && !self->stack_asked)
         thread_find_stack(self);
     if (!ring_claim(self))

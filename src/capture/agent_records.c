@@ -78,6 +78,7 @@ static void take_process(struct agent_source *source, struct ring_state *state, 
     size_t used = strlen(exe) + 1 < size ? strlen(exe) + 1 : size;
     event.process.command = take_text(command, sizeof command, process->texts + used, size - used);
     state->process = process_start(source->processes, &event, state->image);
+    state->process->local = (uint32_t)process->local;
     state->process->rings++;
     state->last_time = event.time;
 }
@@ -243,9 +244,14 @@ static void take_barrier(struct agent_source *source, struct ring_state *state, 
 static void take_waited(struct agent_source *source, struct ring_state *state, uint32_t pid,
                         const struct wire_waited *waited)
 {
-    struct event event = {.time = time_of(source, waited->time), .pid = pid, .tid = pid, .kind = EVENT_PROCESS_EXIT};
+    struct event event = {.time = time_of(source, waited->time), .kind = EVENT_PROCESS_EXIT};
     event.exit_status = (int32_t)(uint32_t)waited->status;
     state->last_time = event.time;
+    if (state->process->local) { /* the number that the parent knows it by */
+        const struct capture_process *child = process_child(source->processes, state->pid, pid);
+        pid = child ? child->pid : 0;
+    }
+    event.pid = event.tid = pid;
     if (process_find(source->processes, pid))
         sink_put(source->sink, &event);
 }

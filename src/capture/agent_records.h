@@ -13,6 +13,7 @@ struct ring_state {
     struct capture_process *process; /* NULL until its owner is known */
     uint32_t pid, tid, image;
     bool owned;       /* claimed by someone we have seen */
+    bool nameless;    /* its thread's number cannot be known */
     bool refused;     /* its bytes were no records: nothing of this owner is believed any more */
     bool busy;        /* being drained */
     uint8_t patience; /* rounds that this ring was left alone because its process is not known yet */

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "capture/procfs.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -71,11 +72,22 @@ static void wake_producer(struct wire_ring *ring)
     syscall(SYS_futex, &ring->tail_word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+/* A thread in another PID namespace that knows only its number there. When no thread has it any more, it stands for
+ * itself, and the ring is freed when it is drained. */
+static void find_number(struct ring_state *state, uint32_t local)
+{
+    int64_t tid = procfs_thread(state->pid, local);
+    state->tid = tid > 0 ? (uint32_t)tid : local;
+    state->nameless = tid <= 0;
+}
+
 static void adopt(struct agent_source *source, struct ring_state *state)
 {
     state->owned = true;
     state->pid = state->ring->pid;
     state->tid = state->ring->tid;
+    if (state->ring->local_tid)
+        find_number(state, state->ring->local_tid);
     state->image = atomic_load(&state->ring->image);
     state->tail = atomic_load(&state->ring->tail);
     state->last_time = clock_now_ns();
@@ -254,6 +266,8 @@ static bool thread_gone(const struct agent_source *source, const struct ring_sta
     const struct capture_process *process = process_find(source->processes, state->pid);
     if (process && process->image > state->image)
         return true; /* exec: the old program's threads are no more */
+    if (state->nameless)
+        return kill((pid_t)state->pid, 0) < 0 ? errno == ESRCH : procfs_thread(state->pid, state->ring->local_tid) == 0;
     return syscall(SYS_tgkill, state->pid, state->tid, 0) < 0 && errno == ESRCH;
 }
 

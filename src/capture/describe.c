@@ -247,6 +247,29 @@ void describe_means(struct recorder_result *result, const struct capture_options
                  others, others == 1 ? "" : "s");
 }
 
+void describe_losses(struct recorder_result *result, const struct sink *sink)
+{
+    static const struct {
+        enum loss_cause cause;
+        const char *text;
+    } causes[] = {
+        {LOSS_UNREACHABLE, "not recorded in a network namespace of its own, which the recorder cannot be reached from"},
+        {LOSS_RESTRICTED, "not sampled once it restricted its system calls (seccomp)"},
+        {LOSS_NO_COUNTER, "not recorded once it forbade itself the processor's counter (prctl PR_SET_TSC)"},
+    };
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
+        uint64_t count = sink->lost[causes[i].cause];
+        if (count == 1)
+            add_note(result, "1 process was %s", causes[i].text);
+        else if (count)
+            add_note(result, "%" PRIu64 " processes: each %s", count, causes[i].text);
+    }
+    uint64_t pauses = sink->lost[LOSS_PAUSED];
+    if (pauses)
+        add_note(result, "the recorder was paused %" PRIu64 " time%s (stopped, suspended or starved)", pauses,
+                 pauses == 1 ? "" : "s");
+}
+
 void describe_faults(struct recorder_result *result, const struct capture_means *means,
                      const struct faults_totals *totals)
 {

@@ -25,6 +25,9 @@ uint64_t describe_tracking_ns(const struct agent_totals *totals, const struct wi
 void describe_means(struct recorder_result *result, const struct capture_options *options,
                     const struct capture_means *means);
 
+/* Notes of what kept processes from being recorded, and of pauses of the recorder itself. */
+void describe_losses(struct recorder_result *result, const struct sink *sink);
+
 /* The same for page faults: what could not be had, and figures for the trace's last block. */
 void describe_faults(struct recorder_result *result, const struct capture_means *means,
                      const struct faults_totals *totals);

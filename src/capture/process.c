@@ -37,6 +37,19 @@ struct capture_process *process_find(const struct process_table *table, uint32_t
     return place ? (struct capture_process *)(uintptr_t)*place : NULL;
 }
 
+struct capture_process *process_child(const struct process_table *table, uint32_t parent, uint32_t local)
+{
+    struct capture_process *found = NULL; /* the newest: numbers come again */
+    for (size_t i = 0; i < table->by_pid.capacity; i++) {
+        if (table->by_pid.keys[i] == MAP64_EMPTY)
+            continue;
+        struct capture_process *process = (struct capture_process *)(uintptr_t)table->by_pid.values[i];
+        if (process->local == local && process->parent == parent && (!found || process->start > found->start))
+            found = process;
+    }
+    return found;
+}
+
 struct capture_process *process_start(struct process_table *table, const struct event *event, uint32_t image)
 {
     bool is_new;
@@ -47,6 +60,7 @@ struct capture_process *process_start(struct process_table *table, const struct 
     const struct capture_process *parent = event->process.forked ? process_find(table, event->process.parent) : NULL;
     forget_stacks(table, process);
     process->pid = event->pid;
+    process->parent = event->process.parent;
     process->image = image;
     process->start = event->time;
     process->announced = true;

@@ -7,6 +7,8 @@
 
 struct capture_process {
     uint32_t pid;
+    uint32_t parent;
+    uint32_t local; /* its number in its own PID namespace, where that is another; else 0 */
     uint32_t image; /* of the agent in it, see wire_ring; 0: none */
     uint64_t start; /* when the image began */
     uint32_t rings; /* that it holds */
@@ -31,6 +33,9 @@ void process_table_free(struct process_table *table);
 
 /* The process as far as it is known, or NULL. */
 struct capture_process *process_find(const struct process_table *table, uint32_t pid);
+
+/* The child of `parent` that it knows as `local`, in a PID namespace that is not the recorder's; or NULL. */
+struct capture_process *process_child(const struct process_table *table, uint32_t parent, uint32_t local);
 
 /* A new image begins in `pid`; with `parent` (of a fork) its chains' numbers go on where the parent's are. Appends
  * EVENT_PROCESS_START. `event` has time, pid and process filled. */

@@ -1,12 +1,14 @@
 #include "capture/procfs.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 FILE *procfs_open(uint32_t pid, const char *name)
 {
-    char path[64];
+    char path[384];
     snprintf(path, sizeof path, "/proc/%u/%s", pid, name);
     return fopen(path, "re");
 }
@@ -53,6 +55,62 @@ char procfs_state(uint32_t pid)
 {
     char line[1024];
     return *read_stat(pid, line, sizeof line);
+}
+
+/* The last number of a thread's "NSpid:" line: that in its own namespace; 0 when there is none. */
+static uint32_t innermost(uint32_t pid, const char *task)
+{
+    static const char label[] = "NSpid:";
+    char path[320], line[512];
+    uint32_t last = 0;
+    snprintf(path, sizeof path, "task/%.255s/status", task);
+    FILE *file = procfs_open(pid, path);
+    while (file && fgets(line, sizeof line, file)) {
+        if (strncmp(line, label, sizeof label - 1) != 0)
+            continue;
+        const char *at = strrchr(line, '\t');
+        last = at ? (uint32_t)strtoul(at, NULL, 10) : 0;
+        break;
+    }
+    if (file)
+        fclose(file);
+    return last;
+}
+
+int64_t procfs_thread(uint32_t pid, uint32_t local)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%u/task", pid);
+    DIR *tasks = opendir(path);
+    if (!tasks)
+        return -1;
+    int64_t found = 0;
+    for (struct dirent *task; !found && (task = readdir(tasks));)
+        if (task->d_name[0] != '.' && innermost(pid, task->d_name) == local)
+            found = strtol(task->d_name, NULL, 10);
+    closedir(tasks);
+    return found;
+}
+
+static uint64_t namespace_of(const char *process, const char *space)
+{
+    char path[64];
+    struct stat file;
+    snprintf(path, sizeof path, "/proc/%s/ns/%s", process, space);
+    return stat(path, &file) == 0 ? (uint64_t)file.st_ino : 0;
+}
+
+bool procfs_is_apart(uint32_t pid, const char *space)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%u", pid);
+    uint64_t own = namespace_of("self", space), other = namespace_of(text, space);
+    return own && other && own != other;
+}
+
+uint64_t procfs_pid_namespace(void)
+{
+    return namespace_of("self", "pid");
 }
 
 /* "0-1,3" into the topology's nodes. */

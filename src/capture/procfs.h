@@ -20,6 +20,16 @@ uint64_t procfs_cpu_and_parent(uint32_t pid, uint32_t *parent);
 /* Which nodes its cpuset allows, by index of the topology. All when that cannot be read. */
 void procfs_open_nodes(uint32_t pid, const struct topology *topology, bool *open);
 
+/* The number of a thread that is `local` in its own PID namespace. 0 when the process has none of that number; -1 when it
+ * cannot be looked at. */
+int64_t procfs_thread(uint32_t pid, uint32_t local);
+
+/* Whether the process is in another namespace ("net", "pid") than this one; false when that cannot be known. */
+bool procfs_is_apart(uint32_t pid, const char *space);
+
+/* The number that the kernel has for this process's PID namespace, or 0. */
+uint64_t procfs_pid_namespace(void);
+
 /* The state letter of /proc/PID/stat ('T': stopped), or 0. */
 char procfs_state(uint32_t pid);
 

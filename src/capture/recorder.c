@@ -9,6 +9,7 @@
 #include "capture/faults/faults.h"
 #include "capture/faults/mechanism.h"
 #include "capture/faults/settings.h"
+#include "capture/handover.h"
 #include "capture/heartbeat.h"
 #include "capture/homes.h"
 #include "capture/hw_record.h"
@@ -61,6 +62,7 @@ struct recorder {
     struct pmu_choice choice;   /* what it could be */
     struct capture_means means; /* what is in force */
     struct heartbeat heartbeat;
+    struct handover handover;
     struct pause pause;
     struct cpu_account others; /* CPU time that is not in `usage` */
     uint64_t started, tended, flushed, kernel_drained;
@@ -274,7 +276,9 @@ static int start(struct recorder *recorder, struct error *err)
     pause_start(&recorder->pause, options, recorder->region.map);
     int buffers[BUFFERS_WATCHED];
     unsigned count = recorder->perf ? perf_source_descriptors(recorder->perf, buffers, BUFFERS_WATCHED) : 0;
+    capture_region_hold(&recorder->region);
     heartbeat_start(&recorder->heartbeat, recorder->region.map, buffers, count);
+    handover_start(&recorder->handover, &recorder->region);
     signals_ready(recorder->agents, &mask);
     recorder->started = recorder->tended = recorder->flushed = clock_now_ns();
     code = launch_go(&recorder->launch, options->command[0], &result->exit_status, err);
@@ -419,6 +423,7 @@ static void finish(struct recorder *recorder)
     result->tracking_ns = describe_tracking_ns(agent_source_totals(recorder->agents), &recorder->region.map->config);
     result->processes = recorder->processes.started;
     describe_means(result, recorder->options, &recorder->means);
+    describe_losses(result, &recorder->sink);
     if (recorder->faults) {
         struct faults_totals totals = faults_totals(recorder->faults);
         describe_faults(result, &recorder->means, &totals);
@@ -457,6 +462,7 @@ int recorder_run(const struct capture_options *options, struct recorder_result *
         launch_cancel(&recorder.launch);
     }
     signals_release();
+    handover_stop(&recorder.handover);
     heartbeat_stop(&recorder.heartbeat);
     faults_close(recorder.faults);
     perf_source_close(recorder.perf);

@@ -4,12 +4,14 @@
 #include "base/clock.h"
 #include "capture/counter.h"
 #include "capture/faults/mechanism.h"
+#include "capture/procfs.h"
 #include "topology/placement.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -43,10 +45,10 @@ static void configure(struct wire_config *config, const struct capture_options *
         config->flags |= WIRE_FOLLOW_CHILDREN;
     if (!perf_tick)
         config->flags |= WIRE_TICK_TIMER_ONLY;
-    if (options->faults && (options->mechanism == MECHANISM_UFFD_WP || options->write_protect)) {
+    if (options->faults && (options->mechanism == MECHANISM_UFFD_WP || options->write_protect))
         config->flags |= WIRE_LEND_PROTECTION;
-        config->filters = mechanism_filters();
-    }
+    config->filters = mechanism_filters();
+    config->pid_namespace = procfs_pid_namespace();
     if (options->placement)
         configure_deal(config, options->placement);
     config->burst = options->burst;
@@ -130,10 +132,29 @@ void capture_region_hardware(struct capture_region *region)
     region->map->config.flags &= ~(uint32_t)(WIRE_SAMPLE_LOADS | WIRE_SAMPLE_STORES);
 }
 
+static pthread_mutex_t *hold_of(struct wire_region *map)
+{
+    _Static_assert(sizeof(pthread_mutex_t) <= sizeof map->held, "room for a mutex");
+    return (pthread_mutex_t *)(void *)map->held;
+}
+
+void capture_region_hold(struct capture_region *region)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    region->held =
+        pthread_mutex_init(hold_of(region->map), &attributes) == 0 && pthread_mutex_lock(hold_of(region->map)) == 0;
+    pthread_mutexattr_destroy(&attributes);
+}
+
 void capture_region_free(struct capture_region *region)
 {
     if (region->map) {
         atomic_store(&region->map->recording, 0);
+        if (region->held)
+            pthread_mutex_unlock(hold_of(region->map)); /* or this thread's list of such would lead nowhere */
         munmap(region->map, region->bytes);
     }
     if (region->fd >= 0)

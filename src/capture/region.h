@@ -6,10 +6,13 @@
 #include "capture/options.h"
 #include "wire/region.h"
 
+#include <stdbool.h>
+
 struct capture_region {
     struct wire_region *map; /* NULL: none */
     size_t bytes;
     int fd;
+    bool held;
     char environment[96]; /* "NUMALENS_REGION=..." for the target */
 };
 
@@ -19,6 +22,10 @@ int capture_region_make(struct capture_region *region, const struct capture_opti
 
 /* Hardware samples: agents only follow objects. Before the target starts. */
 void capture_region_hardware(struct capture_region *region);
+
+/* From now on agents see at once when this process is killed: the kernel tells them. By the thread that will free it,
+ * which must not end before. */
+void capture_region_hold(struct capture_region *region);
 
 /* Tells every agent to stop, and unmaps. */
 void capture_region_free(struct capture_region *region);

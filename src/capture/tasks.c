@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/mem.h"
+#include "capture/procfs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@ struct task {
     uint32_t pid, parent, threads;
     uint64_t born; /* fork, then exec */
     bool executed;
+    bool apart; /* in a network namespace where the recorder's socket is not */
     char name[32];
     array_of(struct kept_map) maps;
 };
@@ -120,6 +122,11 @@ static void tell(struct tasks *tasks, struct task *task)
                                              .path = kept->map.path};
         sink_put(tasks->sink, &event);
     }
+    if (task->apart) {
+        sink_loss(tasks->sink, task->born, task->pid, task->pid, LOSS_UNREACHABLE, 1);
+        tasks->unreachable++;
+        return;
+    }
     tasks->untracked++;
     tasks->untracked_pid = task->pid;
     tasks->untracked_time = task->born;
@@ -133,6 +140,7 @@ void tasks_exec(struct tasks *tasks, uint64_t time, uint32_t pid, const char *na
     tell(tasks, task);
     forget_maps(task);
     task->executed = true;
+    task->apart = procfs_is_apart(pid, "net");
     task->born = time;
     task->threads = 1;
     strncpy(task->name, name, sizeof task->name - 1);

@@ -30,6 +30,10 @@ static const char *const loss_names[LOSS_CAUSES] = {
     [LOSS_CHILD_PRELOAD] = "child_preload",
     [LOSS_THREAD_ENDED] = "thread_ended",
     [LOSS_NO_KEY] = "no_key",
+    [LOSS_UNREACHABLE] = "unreachable",
+    [LOSS_PAUSED] = "recorder_paused",
+    [LOSS_RESTRICTED] = "restricted",
+    [LOSS_NO_COUNTER] = "no_counter",
 };
 
 static const char *const loss_texts[LOSS_CAUSES] = {
@@ -57,6 +61,10 @@ static const char *const loss_texts[LOSS_CAUSES] = {
     [LOSS_CHILD_PRELOAD] = "child programs started without the agent: LD_PRELOAD was emptied for them",
     [LOSS_THREAD_ENDED] = "allocations or releases of threads that were ending",
     [LOSS_NO_KEY] = "processes not recorded: the program's libraries hold all of the first 32 pthread keys",
+    [LOSS_UNREACHABLE] = "programs not recorded: in a network namespace of their own, without the recorder's /proc",
+    [LOSS_PAUSED] = "pauses of the recorder (stopped, suspended or starved): events of that time may be missing",
+    [LOSS_RESTRICTED] = "processes not sampled once system calls were restricted (seccomp)",
+    [LOSS_NO_COUNTER] = "processes not recorded once the processor's counter was forbidden (prctl PR_SET_TSC)",
 };
 
 static const char *const alloc_names[ALLOC_FNS] = {

@@ -90,6 +90,10 @@ enum loss_cause {
     LOSS_CHILD_PRELOAD,   /* children without an agent: LD_PRELOAD was emptied before they were started */
     LOSS_THREAD_ENDED,    /* events of a thread after its end was recorded: libc and other libraries clean up */
     LOSS_NO_KEY,          /* processes not recorded: none of libc's first 32 thread keys was free (agent/self.h) */
+    LOSS_UNREACHABLE,     /* child programs that cannot reach the recorder: a network namespace of their own */
+    LOSS_PAUSED,          /* spans in which the recorder did not run: count 0 at the span's start, 1 at its end */
+    LOSS_RESTRICTED,      /* processes sampled no further: they filter their system calls (seccomp) */
+    LOSS_NO_COUNTER,      /* processes recorded no further: they forbid the processor's counter (PR_SET_TSC) */
     LOSS_CAUSES
 };
 

@@ -48,6 +48,7 @@ struct wire_process { /* value: parent pid */
     struct wire_head head;
     uint64_t time;
     uint64_t forked; /* 1: a fork's child, same image as its parent */
+    uint64_t local;  /* its number in its own PID namespace, where that is another; else 0 */
     char texts[];    /* exe, NUL, command line with blanks, NUL */
 };
 

@@ -3,7 +3,8 @@
  * The recorder makes one memfd per session: a header page, the functions the user named,
  * then `ring_count` ring headers, then the rings' bytes. The
  * agent finds it through the environment, NUMALENS_REGION=PID:FD:NONCE (three decimal numbers), by opening
- * /proc/PID/fd/FD: nothing has a name, and no descriptor stays open in the target. Both sides distrust it: the recorder checks every record it reads.
+ * /proc/PID/fd/FD, or where that leads nowhere (another PID namespace, no /proc) over an abstract socket (struct
+ * wire_hello): no descriptor stays open in the target. Both sides distrust it: the recorder checks every record it reads.
  *
  * A ring has one producer, the thread that claimed it, and one consumer, the recorder. Indices count bytes and only
  * grow. A record never wraps: when it does not fit before the end, a WIRE_PAD fills the rest. */
@@ -19,7 +20,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC       0x314c4e554d414c4eu
-#define WIRE_VERSION     1u
+#define WIRE_VERSION     2u
 #define WIRE_ENVIRONMENT "NUMALENS_REGION"
 #define WIRE_PAGE        4096u
 
@@ -55,9 +56,10 @@ struct wire_config { /* written by the recorder before the target starts, then r
     uint32_t
         deal_nodes; /* new threads (and forked processes) are dealt over so many sets of CPUs in turn; 0: nowhere */
     uint64_t deal_cpus[WIRE_DEAL_NODES][WIRE_DEAL_WORDS];
-    uint32_t filters;      /* WIRE_LEND_PROTECTION only: system call filters on the recorder */
-    uint32_t signal_ns;    /* what a tick costs on this machine, interrupt and way back included; 0: not known */
-    uint32_t custom_count; /* functions named by the user: struct wire_custom, right behind struct wire_region */
+    uint32_t filters;       /* system call filters on the recorder */
+    uint32_t signal_ns;     /* what a tick costs on this machine, interrupt and way back included; 0: not known */
+    uint32_t custom_count;  /* functions named by the user: struct wire_custom, right behind struct wire_region */
+    uint64_t pid_namespace; /* the recorder's, as the kernel numbers them (/proc/self/ns/pid); 0: not known */
 };
 
 enum wire_ring_state {
@@ -81,7 +83,8 @@ struct wire_counters {
 
 struct wire_ring {
     alignas(64) _Atomic uint32_t state;
-    uint32_t pid, tid;
+    uint32_t pid, tid;                 /* as the recorder counts them, unless ... */
+    uint32_t local_tid;                /* ... not 0: the thread's number in its own PID namespace is all it knows */
     _Atomic uint32_t image;            /* which program image of pid: region->images at its start */
     alignas(64) _Atomic uint64_t head; /* producer */
     _Atomic uint32_t waiting;          /* producer waits on tail_word */
@@ -107,8 +110,10 @@ struct wire_region {
     _Atomic uint64_t
         burst_ns; /* what a burst costs, smoothed over all threads; 0 before the first. Any thread writes it */
     _Atomic uint64_t offer; /* process << 32 | descriptor + 1 (or WIRE_OFFER_NONE); the recorder sets it to 0 again */
-    _Atomic uint32_t offer_word;             /* futex: changes whenever it does */
-    _Atomic uint32_t dealt;                  /* threads and processes that have got their turn */
+    _Atomic uint32_t offer_word; /* futex: changes whenever it does */
+    _Atomic uint32_t dealt;      /* threads and processes that have got their turn */
+    /* A robust mutex that the recorder holds: the kernel sets FUTEX_OWNER_DIED in its first word when it is killed. */
+    alignas(64) _Atomic uint32_t held[16];
     alignas(64) struct wire_counters shared; /* losses that no ring can tell (atomic adds) */
 };
 
@@ -125,6 +130,41 @@ static inline struct wire_ring *wire_ring_at(struct wire_region *region, uint32_
 static inline uint8_t *wire_ring_data(struct wire_region *region, uint32_t index)
 {
     return (uint8_t *)region + region->data_offset + (size_t)index * region->ring_bytes;
+}
+
+/* An agent that cannot open the region's descriptor asks for it: connects to the abstract socket of this name
+ * (SOCK_SEQPACKET), sends a hello, and gets an answer with the descriptor (SCM_RIGHTS). Who has the nonce can make both
+ * numbers; they do not give it away, because names of sockets are there for everyone to read. */
+struct wire_hello {
+    uint64_t token; /* wire_token(nonce, WIRE_TOKEN_HELLO) */
+};
+
+struct wire_answer {
+    uint32_t pid, parent; /* who asked, in the recorder's PID namespace; parent 0: not known */
+};
+
+enum { WIRE_TOKEN_NAME = 1, WIRE_TOKEN_HELLO = 2, WIRE_SOCKET_NAME = 32 };
+
+static inline uint64_t wire_token(uint64_t nonce, uint64_t use)
+{
+    uint64_t value = nonce ^ use * 0x9e3779b97f4a7c15u;
+    for (unsigned i = 0; i < 6; i++) {
+        unsigned __int128 product = (unsigned __int128)(value ^ nonce >> i) * 0xda942042e4dd58b5u;
+        value = (uint64_t)product ^ (uint64_t)(product >> 64);
+    }
+    return value;
+}
+
+/* "NUL numalens- 16 hexadecimal digits"; returns how many bytes of `name` count. */
+static inline unsigned wire_socket_name(char name[static WIRE_SOCKET_NAME], uint64_t nonce)
+{
+    static const char begin[] = "\0numalens-";
+    uint64_t token = wire_token(nonce, WIRE_TOKEN_NAME);
+    unsigned length = sizeof begin - 1;
+    __builtin_memcpy(name, begin, length);
+    for (unsigned i = 0; i < 16; i++, token <<= 4)
+        name[length++] = "0123456789abcdef"[token >> 60];
+    return length;
 }
 
 /* The processor's own counter: monotonic and the same on every CPU (the recorder checks that before it asks for it). */

@@ -39,6 +39,7 @@ struct test_region {
     size_t output_size;
     bool corrupt; /* a ring held what cannot be a record */
     bool idle;    /* set by a test: rings are never read and the heart does not beat */
+    bool deaf;    /* set by a test: rings are never read, but the heart beats */
     bool lazy;    /* set by a test: one record is read of each ring at a time */
 };
 

@@ -3,6 +3,7 @@
 
 #include "base/map64.h"
 
+#include <linux/futex.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -375,6 +376,30 @@ static void the_target_outlives_its_recorder(void **state)
     test_region_free(&t);
 }
 
+static void a_ring_that_nobody_reads_is_not_waited_for_for_ever(void **state)
+{
+    (void)state;
+    struct test_region t;
+    test_region_make(&t, 2, WIRE_PAGE, TRACK);
+    t.deaf = true;
+    assert_int_equal(run_in(&t, TARGET, "flood", NULL), 0);
+    assert_false(t.corrupt);
+    assert_true(test_region_lost(&t, LOSS_RING_FULL) > 0);
+    test_region_free(&t);
+}
+
+static void a_killed_recorder_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct test_region t;
+    test_region_make(&t, 2, WIRE_PAGE, TRACK);
+    t.deaf = true;
+    atomic_store(&t.region->held[0], FUTEX_OWNER_DIED);
+    assert_int_equal(run_in(&t, TARGET, "flood", NULL), 0);
+    assert_true(test_region_lost(&t, LOSS_RING_FULL) <= 4); /* nothing is tried any more, by none of its threads */
+    test_region_free(&t);
+}
+
 static void a_wrong_region_is_left_alone(void **state)
 {
     (void)state;
@@ -536,6 +561,8 @@ int main(void)
         cmocka_unit_test(no_descriptor_stays_open),
         cmocka_unit_test(a_full_ring_is_waited_for),
         cmocka_unit_test(the_target_outlives_its_recorder),
+        cmocka_unit_test(a_ring_that_nobody_reads_is_not_waited_for_for_ever),
+        cmocka_unit_test(a_killed_recorder_is_not_waited_for),
         cmocka_unit_test(a_wrong_region_is_left_alone),
         cmocka_unit_test(libraries_come_and_go),
         cmocka_unit_test(signals_mean_what_they_meant),

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """Where the kernel refuses: perf_event_open forbidden (perf_event_paranoid 3, containers), then more. Recording goes on
-with timers; the first sampled access stands for the first touch, and the report says so."""
+with timers; the first sampled access stands for the first touch, and the report says so. And where programs are put apart:
+PID namespaces, sandboxes, no /proc."""
+import sys
+
 import nlens
-from nlens import Folder, check, example, note, record, refuse, report, row_at, run, site_line
+from nlens import Folder, Skip, check, example, note, record, refuse, report, row_at, run, site_line, tool
 
 
 def record_confined(folder, *refused, error=1):
@@ -47,6 +50,78 @@ def doctor():
     text = ended.out.decode()
     assert ended.status == 0, ended
     assert "perf_event_paranoid" in text or "seccomp" in text, text
+
+
+# In PID namespaces: how programs are put there. bwrap's own /proc shows the namespace, the bound one the machine.
+APART = {
+    "unshare -p": ["unshare", "-p", "-f"],
+    "unshare -p with its own /proc": ["unshare", "-p", "-f", "--mount-proc"],
+    "bwrap --unshare-pid": ["bwrap", "--ro-bind", "/", "/", "--unshare-pid", "--die-with-parent"],
+    "bwrap --unshare-pid --proc": ["bwrap", "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "--die-with-parent"],
+    "bwrap without /proc": ["bwrap", "--ro-bind", "/", "/", "--tmpfs", "/proc"],
+}
+# Says who it is where it is, then keeps two threads busy with allocations: more than their rings hold.
+THREADS = """
+import os, sys, threading
+def work():
+    kept = [b""] * 64
+    for turn in range(20000):
+        kept[turn % 64] = bytearray(600 + turn * 37 % 5000)
+threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+proc = lambda name: os.readlink("/proc/" + name) if os.path.lexists("/proc/" + name) else "none"
+print(os.getpid(), proc("self"), flush=True)
+"""
+
+
+def around(how):
+    command = [tool(APART[how][0]), *APART[how][1:]]
+    if run([*command, "true"]).status != 0:
+        raise Skip("%s is not allowed here" % how)
+    return command
+
+
+def in_namespace(how):
+    def body():
+        with Folder() as folder:
+            ended = record(folder, [*around(how), sys.executable, "-c", THREADS])
+            assert ended.status == 0, ended
+            inner, shown = ended.out.split()
+            result = report(ended.trace, "threads")
+            pids = {row["pid"] for row in result["threads"]}
+            workers = [row for row in result["threads"] if row["pid"] != row["tid"]]
+            note("%s, %d threads, pid %s there, %s by /proc, %s recorded" % (
+                result["dropped"], len(result["threads"]), inner.decode(), shown.decode(), sorted(pids)))
+            for cause in ("ring_full", "no_ring", "child_untracked", "unreachable"):
+                assert cause not in result["dropped"], result["dropped"]
+            if "-p" in how:  # numbers are the recorder's: 1 to 9 are the namespace's first ones
+                assert int(inner) < 10 and int(inner) not in pids, pids
+            if shown != inner and shown != b"none":
+                assert int(shown) in pids, pids
+            assert len(workers) == 2, result["threads"]
+    return body
+
+
+for _how in APART:
+    check("threads under %s: recorded to their end, under the numbers that the recorder has for them" % _how)(
+        in_namespace(_how))
+
+
+@check("bwrap --unshare-all: what cannot reach the recorder is counted, with the reason")
+def unreachable():
+    with Folder() as folder:
+        command = [tool("bwrap"), "--ro-bind", "/", "/", "--unshare-all", "--proc", "/proc"]
+        if run([*command, "true"]).status != 0:
+            raise Skip("namespaces are not allowed here")
+        ended = record(folder, [*command, example("handover")])
+        assert ended.status == 0 and ended.out.startswith(b"total"), ended
+        result = report(ended.trace)
+        note(result["dropped"])
+        assert result["dropped"].get("unreachable", 0) >= 1 and "child_untracked" not in result["dropped"], ended
+        assert b"network namespace" in ended.err and b"network namespace" in run([nlens.NUMALENS, "report", ended.trace]).out
 
 
 nlens.main()
