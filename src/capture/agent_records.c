@@ -17,6 +17,17 @@ static inline uint64_t time_of(const struct agent_source *source, uint64_t count
     return counter_clock_ns(source->clock, counter);
 }
 
+/* Times of allocations and releases are rounded down to steps of 16 ns, which halves what they take in the file: a block
+ * cannot get from one thread to another, or from a release to an allocation, in less. Beside a thread's other events the
+ * time stays as it is, so that their order does. */
+enum { HEAP_TIME_STEP = 16 };
+
+static inline uint64_t heap_time_of(const struct agent_source *source, const struct ring_state *state, uint64_t counter)
+{
+    uint64_t time = time_of(source, counter), rounded = time & ~(uint64_t)(HEAP_TIME_STEP - 1);
+    return __builtin_expect(rounded > state->last_time, 1) ? rounded : time;
+}
+
 static inline uint32_t stack_of(const struct ring_state *state, uint32_t number)
 {
     return __builtin_expect(number - 1 < state->stack_count, 1) ? state->stacks[number - 1] : 0;
@@ -160,7 +171,7 @@ static inline void take_alloc(struct agent_source *source, struct ring_state *st
     struct event event;
     uint64_t size_fn = alloc->size_fn;
     event.kind = EVENT_ALLOC;
-    event.time = time_of(source, alloc->time);
+    event.time = heap_time_of(source, state, alloc->time);
     event.alloc.addr = alloc->addr;
     event.alloc.size = size_fn & (((uint64_t)1 << WIRE_FN_SHIFT) - 1);
     event.alloc.fn = (uint8_t)(size_fn >> WIRE_FN_SHIFT);
@@ -176,7 +187,7 @@ static inline void take_free(struct agent_source *source, struct ring_state *sta
 {
     struct event event;
     event.kind = EVENT_FREE;
-    event.time = time_of(source, release->time);
+    event.time = heap_time_of(source, state, release->time);
     event.free.addr = release->addr;
     event.free.fn = (uint8_t)head.value;
     event.free.cpu = head.cpu;

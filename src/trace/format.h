@@ -16,7 +16,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "headers are written a
 #define TRACE_BLOCK_MAGIC 0x4b424c4eu /* "NLBK" */
 
 enum {
-    TRACE_VERSION = 1,
+    TRACE_VERSION = 2, /* what is written; all from 1 on are read */
+    TRACE_HEAP = 63,   /* allocations and releases of a thread together, instead of EVENT_ALLOC and EVENT_FREE */
     TRACE_BLOCK_SESSION = 0x100, /* below: enum event_kind */
     TRACE_BLOCK_ENDING = 0x101,
     TRACE_MAX_RAW = 64 << 20, /* a reader refuses larger blocks; a writer stays far below */
@@ -25,7 +26,7 @@ enum {
     TRACE_MAX_KEYS = 4096,
     TRACE_MAX_RUNS = 1 << 16,
     TRACE_MAX_FRAMES = 1024,
-    TRACE_MAX_COLUMNS = 8,
+    TRACE_MAX_COLUMNS = 9,
 };
 
 enum trace_packing { TRACE_STORED, TRACE_ZSTD };

@@ -8,6 +8,8 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+enum { PART_BYTES = 8192 }; /* of what is packed for itself, at least */
+
 struct packer {
     ZSTD_CCtx *zstd;
     uint8_t *raw, *packed;
@@ -47,16 +49,36 @@ static void reserve(uint8_t **bytes, size_t *capacity, size_t wanted)
     *bytes = mem_alloc(*capacity);
 }
 
-/* Packs `raw_bytes` of packer->raw behind a header that has all but sizes and sums. */
-static const void *finish(struct packer *packer, struct trace_block_header *header, size_t raw_bytes, int level,
-                          size_t *size)
+/* Packs each part of `raw` for itself, so that each gets a code made for it: parts end at `ends`, in order. Parts that
+ * are too small for that go with the next. 0 when it is no use. */
+static size_t pack_parts(struct packer *packer, uint8_t *to, size_t room, const size_t *ends, unsigned count, int level)
 {
-    reserve(&packer->packed, &packer->packed_capacity, sizeof *header + ZSTD_compressBound(raw_bytes));
+    size_t from = 0, used = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (ends[i] - from < PART_BYTES && i + 1 < count)
+            continue;
+        size_t packed =
+            ZSTD_compressCCtx(packer->zstd, to + used, room - used, packer->raw + from, ends[i] - from, level);
+        if (ZSTD_isError(packed))
+            return 0;
+        used += packed;
+        from = ends[i];
+    }
+    return used;
+}
+
+/* Packs packer->raw, up to the last of `ends`, behind a header that has all but sizes and sums. */
+static const void *finish(struct packer *packer, struct trace_block_header *header, const size_t *ends, unsigned count,
+                          int level, size_t *size)
+{
+    size_t raw_bytes = ends[count - 1];
+    reserve(&packer->packed, &packer->packed_capacity,
+            sizeof *header + ZSTD_compressBound(raw_bytes) + count * ZSTD_compressBound(0));
     uint8_t *payload = packer->packed + sizeof *header;
     size_t room = packer->packed_capacity - sizeof *header;
-    size_t packed = ZSTD_compressCCtx(packer->zstd, payload, room, packer->raw, raw_bytes, level);
+    size_t packed = pack_parts(packer, payload, room, ends, count, level);
     header->packing = TRACE_ZSTD;
-    if (ZSTD_isError(packed) || packed >= raw_bytes) {
+    if (packed == 0 || packed >= raw_bytes) {
         if (raw_bytes)
             memcpy(payload, packer->raw, raw_bytes);
         packed = raw_bytes;
@@ -100,6 +122,8 @@ const void *packer_runs(struct packer *packer, uint8_t kind, uint32_t pid, struc
             at = varint_put(at, (uint64_t)(run->columns[i].at - run->columns[i].bytes));
     }
     /* Like beside like: the same column of every run together packs best. */
+    size_t ends[1 + TRACE_MAX_COLUMNS];
+    ends[0] = (size_t)(at - packer->raw);
     for (unsigned i = 0; i < columns; i++) {
         for (struct trace_run *run = runs; run; run = run->next) {
             size_t length = (size_t)(run->columns[i].at - run->columns[i].bytes);
@@ -107,8 +131,9 @@ const void *packer_runs(struct packer *packer, uint8_t kind, uint32_t pid, struc
                 memcpy(at, run->columns[i].bytes, length);
             at += length;
         }
+        ends[i + 1] = (size_t)(at - packer->raw);
     }
-    return finish(packer, &header, (size_t)(at - packer->raw), level, size);
+    return finish(packer, &header, ends, 1 + columns, level, size);
 }
 
 const void *packer_text(struct packer *packer, uint16_t kind, const char *text, size_t length, uint32_t count,
@@ -118,7 +143,7 @@ const void *packer_text(struct packer *packer, uint16_t kind, const char *text, 
     reserve(&packer->raw, &packer->raw_capacity, length + 1);
     if (length)
         memcpy(packer->raw, text, length);
-    return finish(packer, &header, length, 3, size);
+    return finish(packer, &header, &length, 1, 3, size);
 }
 
 bool block_header_good(const struct trace_block_header *header)

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/mem.h"
+#include "trace/heap_model.h"
 #include "trace/index.h"
 #include "trace/pack.h"
 #include "trace/sample_cache.h"
@@ -10,6 +11,8 @@
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
+
+static const uint64_t HEAP_KINDS = UINT64_C(1) << EVENT_ALLOC | UINT64_C(1) << EVENT_FREE;
 
 /* A block whose runs are being read. */
 struct open_block {
@@ -45,6 +48,12 @@ struct trace_reader {
     bool shared; /* file, index and order belong to another reader */
 };
 
+/* Where events of a block come among others of the same time. */
+static inline uint16_t rank(uint16_t kind)
+{
+    return kind == TRACE_HEAP ? EVENT_ALLOC : kind;
+}
+
 static int compare_blocks(const void *left, const void *right, void *context)
 {
     const struct index_block *blocks = context;
@@ -52,8 +61,8 @@ static int compare_blocks(const void *left, const void *right, void *context)
     uint64_t first_a = blocks[a].header.first_time, first_b = blocks[b].header.first_time;
     if (first_a != first_b)
         return first_a < first_b ? -1 : 1;
-    if (blocks[a].header.kind != blocks[b].header.kind)
-        return blocks[a].header.kind < blocks[b].header.kind ? -1 : 1;
+    if (rank(blocks[a].header.kind) != rank(blocks[b].header.kind))
+        return rank(blocks[a].header.kind) < rank(blocks[b].header.kind) ? -1 : 1;
     return a < b ? -1 : 1;
 }
 
@@ -133,6 +142,9 @@ void trace_reader_close(struct trace_reader *reader)
     trace_reader_rewind(reader);
     array_each (&reader->spare, struct source *, source) {
         free((*source)->cursor.frames);
+        if ((*source)->cursor.heap)
+            free((*source)->cursor.heap->slots);
+        free((*source)->cursor.heap);
         free(*source);
     }
     array_free(&reader->spare);
@@ -196,6 +208,11 @@ static struct source *source_new(struct trace_reader *reader, uint8_t kind)
         source = mem_zalloc(sizeof *source);
     if ((kind == EVENT_STACK || kind == EVENT_PAGE) && !source->cursor.frames)
         source->cursor.frames = mem_alloc(TRACE_MAX_FRAMES * sizeof *source->cursor.frames);
+    if (kind == TRACE_HEAP) {
+        if (!source->cursor.heap)
+            source->cursor.heap = mem_zalloc(sizeof *source->cursor.heap);
+        heap_model_begin(source->cursor.heap);
+    }
     return source;
 }
 
@@ -227,7 +244,7 @@ static int open_block(struct trace_reader *reader, const struct index_block *fro
             source_done(reader, source);
             break;
         }
-        uint64_t tie = (uint64_t)header->kind << 56 | reader->serial++;
+        uint64_t tie = (uint64_t)rank(header->kind) << 56 | reader->serial++;
         array_push(&reader->heap, (struct heap_entry){source->cursor.time, tie, source});
         sift_up(reader->heap.items, reader->heap.count - 1);
     }
@@ -248,10 +265,11 @@ static int open_due_blocks(struct trace_reader *reader, struct error *err)
             break;
         /* At the same time a smaller kind comes first; an equal one waits until it is needed. */
         if (reader->heap.count && block->header.first_time == reader->heap.items[0].time &&
-            block->header.kind >= reader->heap.items[0].tie >> 56)
+            rank(block->header.kind) >= reader->heap.items[0].tie >> 56)
             break;
         reader->next_block++;
-        if (!(reader->kinds >> block->header.kind & 1))
+        uint64_t holds = block->header.kind == TRACE_HEAP ? HEAP_KINDS : UINT64_C(1) << block->header.kind;
+        if (!(reader->kinds & holds))
             continue;
         int code = open_block(reader, block, err);
         if (code < 0)
@@ -270,7 +288,7 @@ static void finish_first(struct trace_reader *reader)
         sift_down(heap, reader->heap.count);
 }
 
-int trace_reader_next(struct trace_reader *reader, struct event *event, struct error *err)
+static int next_event(struct trace_reader *reader, struct event *event, struct error *err)
 {
     if (reader->finished) {
         source_done(reader, reader->finished);
@@ -301,6 +319,15 @@ int trace_reader_next(struct trace_reader *reader, struct event *event, struct e
     top->time = cursor->time;
     sift_down(reader->heap.items, reader->heap.count);
     return 1;
+}
+
+int trace_reader_next(struct trace_reader *reader, struct event *event, struct error *err)
+{
+    int code;
+    do
+        code = next_event(reader, event, err);
+    while (__builtin_expect(code > 0 && !(reader->kinds >> event->kind & 1), 0));
+    return code;
 }
 
 uint64_t trace_reader_sample_block(const struct trace_reader *reader, uint64_t ordinal, uint64_t *first_time,

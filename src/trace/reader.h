@@ -43,7 +43,8 @@ uint64_t trace_reader_sample_block(const struct trace_reader *reader, uint64_t o
 /* A second reader of the same file for another thread, for single samples only. Close it before the first one. */
 struct trace_reader *trace_reader_share(const struct trace_reader *reader);
 
-uint64_t trace_reader_count(const struct trace_reader *reader, enum event_kind kind); /* from the block index: free */
+/* From the block index: free. Allocations and releases are counted together, as EVENT_ALLOC. */
+uint64_t trace_reader_count(const struct trace_reader *reader, enum event_kind kind);
 uint64_t trace_reader_first_time(const struct trace_reader *reader);
 uint64_t trace_reader_last_time(const struct trace_reader *reader);
 

@@ -1,6 +1,7 @@
 #include "trace/run.h"
 
 #include "base/mem.h"
+#include "trace/heap_coder.h"
 #include "trace/run_append.h"
 #include "trace/varint.h"
 
@@ -23,6 +24,8 @@ unsigned run_columns(unsigned kind)
         [EVENT_POOL] = 4,          [EVENT_POOL_ALLOC] = 6,   [EVENT_PAGE] = 8,          [EVENT_FRAME] = 3,
         [EVENT_BARRIER] = 2,
     };
+    if (kind == TRACE_HEAP)
+        return HEAP_COLUMNS;
     return kind < EVENT_KINDS ? columns[kind] : 0;
 }
 
@@ -69,6 +72,11 @@ void run_begin(struct trace_run *run, uint8_t kind, uint32_t tid, uint64_t first
     run->state.time = first_time;
     if ((kind == EVENT_STACK || kind == EVENT_PAGE) && !run->frames)
         run->frames = mem_alloc(TRACE_MAX_FRAMES * sizeof *run->frames);
+    if (kind == TRACE_HEAP) {
+        if (!run->heap)
+            run->heap = heap_coder_new();
+        heap_coder_begin(run->heap);
+    }
 }
 
 static void put_bytes(struct trace_run *run, unsigned column, const void *bytes, size_t size)
@@ -223,10 +231,10 @@ void run_append_other(struct trace_run *run, const struct event *event)
 void run_finish(struct trace_run *run)
 {
     static const uint8_t repeat_column[EVENT_KINDS][RUN_REPEATS] = {
-        [EVENT_ALLOC] = {4},   [EVENT_FREE] = {2}, [EVENT_SAMPLE] = {4},     [EVENT_TOUCH] = {3},
-        [EVENT_HOME] = {2, 3}, [EVENT_POOL] = {3}, [EVENT_POOL_ALLOC] = {4}, [EVENT_PAGE] = {2},
+        [EVENT_SAMPLE] = {4}, [EVENT_TOUCH] = {3},      [EVENT_HOME] = {2, 3},
+        [EVENT_POOL] = {3},   [EVENT_POOL_ALLOC] = {4}, [EVENT_PAGE] = {2},
     };
-    for (unsigned i = 0; i < RUN_REPEATS; i++) {
+    for (unsigned i = 0; i < RUN_REPEATS && run->kind < EVENT_KINDS; i++) {
         unsigned column = repeat_column[run->kind][i];
         if (column == 0 || run->state.repeats[i].times == 0)
             continue;
@@ -241,11 +249,13 @@ void run_release(struct trace_run *run)
     for (unsigned i = 0; i < TRACE_MAX_COLUMNS; i++)
         free(run->columns[i].bytes);
     free(run->frames);
+    heap_coder_free(run->heap);
 }
 
 size_t run_memory(const struct trace_run *run)
 {
-    size_t total = sizeof *run + (run->frames ? TRACE_MAX_FRAMES * sizeof *run->frames : 0);
+    size_t total =
+        sizeof *run + heap_coder_memory(run->heap) + (run->frames ? TRACE_MAX_FRAMES * sizeof *run->frames : 0);
     for (unsigned i = 0; i < TRACE_MAX_COLUMNS; i++)
         total += (size_t)(run->columns[i].limit - run->columns[i].bytes);
     return total;

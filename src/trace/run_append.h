@@ -2,6 +2,7 @@
 #ifndef NUMALENS_TRACE_RUN_APPEND_H
 #define NUMALENS_TRACE_RUN_APPEND_H
 
+#include "trace/heap_coder.h"
 #include "trace/run.h"
 #include "trace/varint.h"
 
@@ -51,12 +52,6 @@ static inline void put_alloc(struct trace_run *run, const struct event_alloc *al
     guess->addr = run->state.last[0] = addr;
 }
 
-static inline void put_free(struct trace_run *run, const struct event_free *release)
-{
-    put_difference(run, 1, 0, rotate_right(release->addr, 4));
-    put_repeat(run, 2, 0, release->fn | (uint64_t)release->cpu << 8);
-}
-
 static inline void put_sample(struct trace_run *run, const struct event_sample *sample)
 {
     struct run_guess *guess = guess_for(&run->state, sample->stack);
@@ -74,20 +69,31 @@ static inline void put_sample(struct trace_run *run, const struct event_sample *
     guess->addr = run->state.last[0] = sample->addr;
 }
 
+/* What is a multiple of HEAP_TIME_STEP loses its zeroes. */
+static inline void put_heap_time(struct trace_run *run, uint64_t passed)
+{
+    put(run, 0, passed % HEAP_TIME_STEP ? passed << 1 | 1 : passed >> HEAP_TIME_SHIFT << 1);
+}
+
 /* As run_append, when run->room is not 0. */
 static inline void run_append_fast(struct trace_run *run, const struct event *event)
 {
     run->room--;
     run->count++;
-    put(run, 0, event->time - run->state.time);
+    uint64_t passed = event->time - run->state.time;
     run->state.time = event->time;
     switch (event->kind) {
     case EVENT_ALLOC:
-        put_alloc(run, &event->alloc);
-        break;
+        put_heap_time(run, passed);
+        heap_put_alloc(run, &event->alloc);
+        return;
     case EVENT_FREE:
-        put_free(run, &event->free);
-        break;
+        put_heap_time(run, passed);
+        heap_put_free(run, &event->free);
+        return;
+    }
+    put(run, 0, passed);
+    switch (event->kind) {
     case EVENT_SAMPLE:
         put_sample(run, &event->sample);
         break;

@@ -16,10 +16,23 @@
 enum {
     BLOCK_EVENTS = 65536,
     BLOCK_SAMPLES = 8192, /* fewer: readers fetch single samples and unpack a whole block for one */
+    BLOCK_HEAP = 262144,  /* more: releases find what was allocated in the same block */
     BLOCK_BYTES = 1 << 20,
     BLOCK_RUNS = 4096,
     PACK_LEVEL = 1,
 };
+
+/* The kind of the block that events of a kind are in. */
+static inline uint8_t block_kind(uint8_t kind)
+{
+    return kind == EVENT_ALLOC || kind == EVENT_FREE ? TRACE_HEAP : kind;
+}
+
+/* Whether the run can hold an event of this time: not before its last one, and not ages after. */
+static inline bool run_takes(const struct trace_run *run, uint64_t time)
+{
+    return (int64_t)(time - run->state.time) >= 0;
+}
 
 /* A block in the making: one kind of one process. */
 struct pending {
@@ -114,12 +127,15 @@ static void recycle(struct trace_writer *writer, struct pending *pending)
 /* Brings the block's count up to date. It is looked at only when a run needs room, not for every event. */
 static bool pending_full(struct pending *pending, struct trace_run *run)
 {
-    uint32_t most = pending->kind == EVENT_SAMPLE ? BLOCK_SAMPLES : BLOCK_EVENTS;
+    uint32_t most = pending->kind == EVENT_SAMPLE ? BLOCK_SAMPLES
+                    : pending->kind == TRACE_HEAP ? BLOCK_HEAP
+                                                  : BLOCK_EVENTS;
     pending->count += run->count - run->counted;
     pending->bytes += run_bytes(run) - run->bytes_counted;
     run->counted = run->count;
     run->bytes_counted = run_bytes(run);
-    return pending->count >= most || pending->run_count >= BLOCK_RUNS || pending->bytes >= BLOCK_BYTES;
+    return pending->count >= most || pending->run_count >= BLOCK_RUNS ||
+           pending->bytes >= (pending->kind == TRACE_HEAP ? 2 : 1) * (size_t)BLOCK_BYTES;
 }
 
 static int write_pending(struct trace_writer *writer, struct pending *pending, struct error *err)
@@ -163,7 +179,7 @@ static struct trace_run *run_new(struct trace_writer *writer, struct pending *pe
         writer->free_runs = run->next;
     else
         run = mem_zalloc(sizeof *run);
-    run_begin(run, event->kind, event->tid, event->time);
+    run_begin(run, pending->kind, event->tid, event->time);
     run->pending = pending;
     *(pending->last ? &pending->last->next : &pending->runs) = run;
     pending->last = run;
@@ -202,19 +218,19 @@ static int find_run(struct trace_writer *writer, struct trace_run **run, const s
         code = make_room(writer, run, err);
     if (code < 0)
         return code;
-    if (*run && (*run)->state.time <= event->time)
+    if (*run && run_takes(*run, event->time))
         return 0;
-    *run = run_new(writer, pending_for(writer, event->pid, event->kind), event);
+    *run = run_new(writer, pending_for(writer, event->pid, block_kind(event->kind)), event);
     run_make_room(*run);
     return 0;
 }
 
 int trace_writer_append(struct trace_writer *writer, const struct event *event, struct error *err)
 {
-    struct pending *pending = pending_for(writer, event->pid, event->kind);
+    struct pending *pending = pending_for(writer, event->pid, block_kind(event->kind));
     uint64_t *known = map64_find(&pending->run_of_tid, event->tid);
     struct trace_run *run = known ? (struct trace_run *)(uintptr_t)*known : NULL;
-    if (!run || run->room == 0 || run->state.time > event->time || writer->failed) {
+    if (!run || run->room == 0 || !run_takes(run, event->time) || writer->failed) {
         int code = find_run(writer, &run, event, err);
         if (code < 0)
             return code;
@@ -226,13 +242,13 @@ int trace_writer_append(struct trace_writer *writer, const struct event *event, 
 int trace_writer_append_lane(struct trace_writer *writer, struct trace_lane *lane, const struct event *event,
                              struct error *err)
 {
-    struct trace_run *run = lane->runs[event->kind];
-    if (__builtin_expect(!run || run->room == 0 || run->state.time > event->time || writer->failed, 0)) {
+    /* Allocations and releases are in one run. */
+    struct trace_run **held = &lane->runs[event->kind == EVENT_FREE ? EVENT_ALLOC : event->kind], *run = *held;
+    if (__builtin_expect(!run || run->room == 0 || !run_takes(run, event->time) || writer->failed, 0)) {
         int code = find_run(writer, &run, event, err);
         if (code < 0)
             return code;
-        struct trace_run **held = &lane->runs[event->kind]; /* NULL by now if its block was written */
-        if (*held != run) {
+        if (*held != run) { /* NULL by now if its block was written */
             if (*held)
                 (*held)->holder = NULL;
             *held = run;

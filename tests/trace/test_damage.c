@@ -3,6 +3,7 @@
 #include "trace/pack.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
+#include "churn.h"
 #include "wild.h"
 
 #include <setjmp.h>
@@ -16,7 +17,7 @@
 #include <xxhash.h>
 #include <cmocka.h>
 
-enum { EVENTS = 250 };
+enum { EVENTS = 320, WILD = 250 };
 
 static int memory = -1; /* a file in memory: thousands of them are written */
 static char path[64];
@@ -149,7 +150,8 @@ static size_t forge(struct wild *wild, uint8_t *to, unsigned chosen)
             if (wild_number(wild) % 3 == 0)
                 *fields[wild_number(wild) % 5] = (uint32_t)wild_value(wild);
             if (wild_number(wild) % 8 == 0)
-                header.kind = (uint16_t)(wild_number(wild) % (EVENT_KINDS + 2));
+                header.kind =
+                    wild_number(wild) % 4 ? (uint16_t)(wild_number(wild) % (EVENT_KINDS + 2)) : (uint16_t)TRACE_HEAP;
             if (wild_number(wild) % 8 == 0)
                 header.first_time = wild_value(wild);
         } else {
@@ -207,11 +209,13 @@ static int make_whole(void **state)
     trace_session_set(session, "command", "a test");
     struct trace_writer *writer = trace_writer_open(place, session, &err);
     struct wild wild = {.random = 42};
+    struct churn churn = {.random = 43, .tid = 100};
     for (int i = 0; i < EVENTS; i++) {
-        struct event event = wild_event(&wild, 1 + wild_number(&wild) % (EVENT_KINDS - 1));
+        struct event event =
+            i < WILD ? wild_event(&wild, 1 + wild_number(&wild) % (EVENT_KINDS - 1)) : churn_next(&churn);
         event.pid = 100;
         trace_writer_append(writer, &event, &err);
-        if (i == EVENTS / 2)
+        if (i == WILD / 2)
             trace_writer_flush(writer, &err);
     }
     trace_writer_close(writer, session, &err);

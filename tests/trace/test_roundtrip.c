@@ -4,6 +4,8 @@
 #include "trace/reader.h"
 #include "trace/writer.h"
 #include "event_line.h"
+#include "churn.h"
+#include "old_format.h"
 #include "wild.h"
 
 #include <setjmp.h>
@@ -60,6 +62,12 @@ static struct trace_reader *open_reader(void)
     return reader;
 }
 
+/* A thread's allocations and releases stay in the order in which they were appended. */
+static unsigned rank(unsigned kind)
+{
+    return kind == EVENT_FREE ? EVENT_ALLOC : kind;
+}
+
 static void every_field_comes_back_in_order(void **state)
 {
     (void)state;
@@ -94,7 +102,7 @@ static void every_field_comes_back_in_order(void **state)
             read[i] = (struct kept){event.time, event.kind, strdup(line)};
             if (i)
                 assert_true(read[i - 1].time < event.time ||
-                            (read[i - 1].time == event.time && read[i - 1].kind <= event.kind));
+                            (read[i - 1].time == event.time && rank(read[i - 1].kind) <= rank(event.kind)));
         }
         struct event event;
         assert_int_equal(trace_reader_next(reader, &event, &err), 0);
@@ -108,6 +116,78 @@ static void every_field_comes_back_in_order(void **state)
     }
     for (int i = 0; i < EVENTS; i++)
         free(written[i].line);
+    trace_reader_close(reader);
+}
+
+/* Blocks that are released and allocated anew, some of them by other threads, more than a run keeps slots for. */
+static void lives_of_blocks_come_back_in_order(void **state)
+{
+    (void)state;
+    enum { THREADS = 3, LIVES = 60000 };
+    struct error err;
+    char line[LINE_BYTES], same[LINE_BYTES];
+    for (unsigned way = 0; way < 4; way++) {
+        struct trace_writer *writer = open_writer();
+        struct churn churns[THREADS], again[THREADS];
+        struct trace_lane lanes[THREADS] = {0};
+        for (uint32_t i = 0; i < THREADS; i++)
+            again[i] = churns[i] =
+                (struct churn){.random = 99 + i, .tid = 1 + i, .exact = way & 1, .long_lived = (way & 2) != 0};
+        for (int i = 0; i < LIVES; i++) {
+            struct event event = churn_next(&churns[i % THREADS]);
+            assert_int_equal(trace_writer_append_lane(writer, &lanes[i % THREADS], &event, &err), 0);
+            if (i == LIVES / 4 * 3)
+                assert_int_equal(trace_writer_flush(writer, &err), 0);
+        }
+        for (uint32_t i = 0; i < THREADS; i++)
+            trace_lane_drop(&lanes[i]);
+        close_writer(writer);
+        struct trace_reader *reader = open_reader();
+        struct event event;
+        for (int i = 0; i < LIVES; i++) {
+            assert_int_equal(trace_reader_next(reader, &event, &err), 1);
+            struct event expected = churn_next(&again[event.tid - 1]);
+            event_line(&event, line, sizeof line);
+            event_line(&expected, same, sizeof same);
+            assert_string_equal(line, same);
+        }
+        assert_int_equal(trace_reader_next(reader, &event, &err), 0);
+        trace_reader_close(reader);
+    }
+}
+
+static void format_1_is_read(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct wild wild = {.random = 2024};
+    static struct kept written[OLD_EVENTS], read[OLD_EVENTS];
+    char line[LINE_BYTES];
+    const char *folder = getenv("TEST_DATA");
+    snprintf(line, sizeof line, "%s/format1.data", folder ? folder : "tests/trace/data");
+    struct trace_reader *reader = trace_reader_open(line, &err);
+    assert_non_null(reader);
+    assert_null(trace_reader_damage(reader));
+    for (int i = 0; i < OLD_EVENTS; i++) {
+        struct event event = old_event(&wild, i);
+        event_line(&event, line, sizeof line);
+        written[i] = (struct kept){event.time, event.kind, strdup(line)};
+        assert_int_equal(trace_reader_next(reader, &event, &err), 1);
+    }
+    trace_reader_rewind(reader);
+    for (int i = 0; i < OLD_EVENTS; i++) {
+        struct event event;
+        assert_int_equal(trace_reader_next(reader, &event, &err), 1);
+        event_line(&event, line, sizeof line);
+        read[i] = (struct kept){event.time, event.kind, strdup(line)};
+    }
+    qsort(written, OLD_EVENTS, sizeof *written, by_time_and_kind);
+    qsort(read, OLD_EVENTS, sizeof *read, by_time_and_kind);
+    for (int i = 0; i < OLD_EVENTS; i++) {
+        assert_string_equal(read[i].line, written[i].line);
+        free(read[i].line);
+        free(written[i].line);
+    }
     trace_reader_close(reader);
 }
 
@@ -203,6 +283,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_field_comes_back_in_order),
+        cmocka_unit_test(lives_of_blocks_come_back_in_order),
+        cmocka_unit_test(format_1_is_read),
         cmocka_unit_test(samples_are_found_by_ordinal),
         cmocka_unit_test(kinds_can_be_left_out),
         cmocka_unit_test(lanes_survive_flushes_and_steps_back),

@@ -1,0 +1,208 @@
+/* trace/heap_coder.c - see trace/heap_coder.h. The recorder's hot path. */
+#include "trace/heap_coder.h"
+
+#include "base/mem.h"
+#include "trace/run_append.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct heap_coder *heap_coder_new(void)
+{
+    return mem_zalloc(sizeof(struct heap_coder));
+}
+
+/* As many sets as there are slots / 4: half full when every slot is used. */
+static void make_sets(struct heap_coder *coder)
+{
+    uint32_t bits = 0;
+    while ((4u << bits) < coder->model.slot_room)
+        bits++;
+    if (!coder->sets || bits != coder->set_bits) {
+        free(coder->sets);
+        coder->sets = aligned_alloc(64, sizeof *coder->sets << bits);
+        if (!coder->sets)
+            abort(); /* out of memory, as mem_alloc does */
+        coder->set_bits = bits;
+    }
+    memset(coder->sets, 0, sizeof *coder->sets << bits);
+}
+
+void heap_coder_begin(struct heap_coder *coder)
+{
+    heap_model_begin(&coder->model);
+    make_sets(coder);
+}
+
+void heap_coder_free(struct heap_coder *coder)
+{
+    if (!coder)
+        return;
+    free(coder->sets);
+    free(coder->model.slots);
+    free(coder);
+}
+
+size_t heap_coder_memory(const struct heap_coder *coder)
+{
+    return coder ? sizeof *coder + coder->model.slot_room * sizeof *coder->model.slots +
+                       (sizeof *coder->sets << coder->set_bits)
+                 : 0;
+}
+
+/* Blocks that are neighbours are in the same set, or in the next: what is used together is in the cache together. */
+static inline struct heap_entry_set *set_of(struct heap_coder *coder, uint64_t addr)
+{
+    return &coder->sets[(addr >> 7 ^ addr >> 13 ^ addr >> 19) & ((1u << coder->set_bits) - 1)];
+}
+
+static inline uint64_t tag_of(uint64_t addr)
+{
+    return addr >> 4 << 32;
+}
+
+static void remember(struct heap_coder *coder, uint64_t addr, uint32_t slot)
+{
+    struct heap_entry_set *set = set_of(coder, addr);
+    unsigned way = coder->turn++ % HEAP_WAYS;
+    for (unsigned i = 0; i < HEAP_WAYS; i++)
+        if (set->ways[i] == 0) {
+            way = i;
+            break;
+        }
+    set->ways[way] = tag_of(addr) | (slot + 1);
+}
+
+/* Takes the address out of the table: its slot, or HEAP_SLOTS. */
+static inline uint32_t recall(struct heap_coder *coder, uint64_t addr)
+{
+    struct heap_entry_set *set = set_of(coder, addr);
+    uint64_t tag = tag_of(addr);
+    for (unsigned i = 0; i < HEAP_WAYS; i++) {
+        uint64_t way = set->ways[i];
+        if (way >> 32 != tag >> 32 || (uint32_t)way == 0)
+            continue;
+        uint32_t slot = (uint32_t)way - 1;
+        if (!coder->model.slots[slot].used || coder->model.slots[slot].addr != addr)
+            continue;
+        set->ways[i] = 0;
+        return slot;
+    }
+    return HEAP_SLOTS;
+}
+
+/* The table grows with the slots; what was in it is found again by them. */
+static __attribute__((noinline)) void remember_all(struct heap_coder *coder)
+{
+    make_sets(coder);
+    for (uint32_t i = 0; i < coder->model.slot_count; i++)
+        if (coder->model.slots[i].used)
+            remember(coder, coder->model.slots[i].addr, i);
+}
+
+static inline int depth_of(const struct heap_recent *recent, uint64_t addr, unsigned most)
+{
+    for (unsigned i = 0; i < most && i < recent->count; i++)
+        if (recent->addr[recent->count - 1 - i] == addr)
+            return (int)i;
+    return -1;
+}
+
+static inline unsigned put_place(struct trace_run *run, struct heap_model *model, const struct event_alloc *alloc,
+                                 unsigned size_class)
+{
+    int depth = depth_of(&model->recent[size_class], alloc->addr, HEAP_RECENT);
+    if (depth >= 0) {
+        heap_recent_take(&model->recent[size_class], (unsigned)depth);
+        return (unsigned)depth;
+    }
+    depth = depth_of(&model->recent[HEAP_UNKNOWN], alloc->addr, HEAP_PLACES - HEAP_PLACE_UNKNOWN);
+    if (depth >= 0) {
+        heap_recent_take(&model->recent[HEAP_UNKNOWN], (unsigned)depth);
+        return HEAP_PLACE_UNKNOWN + (unsigned)depth;
+    }
+    uint64_t expected = model->end;
+    model->end = alloc->addr + heap_chunk(alloc->size);
+    if (alloc->addr == expected)
+        return HEAP_PLACE_END;
+    uint64_t addr = rotate_right(alloc->addr, 4);
+    put(run, HEAP_COLUMN_FAR, zigzag(addr - model->far[0]));
+    model->far[0] = addr;
+    return HEAP_PLACE_FAR;
+}
+
+static inline void put_byte(struct trace_run *run, unsigned column, uint8_t byte)
+{
+    *run->columns[column].at++ = byte;
+}
+
+static inline unsigned put_shape(struct trace_run *run, struct heap_model *model, unsigned which, uint64_t shape)
+{
+    if (__builtin_expect(model->shape[which] == shape, 1))
+        return 0;
+    model->shape[which] = shape;
+    put(run, HEAP_COLUMN_SHAPE, shape);
+    return HEAP_SHAPE_CHANGED;
+}
+
+void heap_put_alloc(struct trace_run *run, const struct event_alloc *alloc)
+{
+    struct heap_coder *coder = run->heap;
+    struct heap_model *model = &coder->model;
+    unsigned size_class = heap_class(alloc->size);
+    unsigned op = put_place(run, model, alloc, size_class);
+    struct heap_guess *before = heap_guess_of(model, model->last_stack), *guess = heap_guess_of(model, alloc->stack);
+    if (before->next_stack == alloc->stack)
+        op |= HEAP_STACK_GUESSED;
+    else
+        put(run, HEAP_COLUMN_STACK, zigzag((uint64_t)alloc->stack - before->next_stack));
+    before->next_stack = model->last_stack = alloc->stack;
+    if (guess->size == alloc->size) {
+        op |= HEAP_SIZE_GUESSED;
+    } else {
+        put_byte(run, HEAP_COLUMN_SIZE, (uint8_t)alloc->size);
+        put(run, HEAP_COLUMN_SIZE_UPPER, alloc->size >> 8);
+        guess->size = alloc->size;
+    }
+    op |= put_shape(run, model, 0, alloc->fn | (uint64_t)alloc->cpu << 8);
+    put_byte(run, HEAP_COLUMN_OP, (uint8_t)op);
+
+    uint32_t room = model->slot_room, slot = heap_slot_take(model, alloc->addr, size_class);
+    if (__builtin_expect(model->slot_room != room, 0))
+        remember_all(coder);
+    else if (slot != HEAP_SLOTS)
+        remember(coder, alloc->addr, slot);
+}
+
+static inline unsigned put_slot(struct trace_run *run, const struct heap_model *model, uint32_t slot)
+{
+    if (slot == model->newest)
+        return HEAP_RELEASE_NEWEST;
+    if (slot == model->released + 1)
+        return HEAP_RELEASE_NEXT;
+    if (slot + 1 == model->released)
+        return HEAP_RELEASE_PREVIOUS;
+    put_byte(run, HEAP_COLUMN_SLOT, (uint8_t)slot);
+    put(run, HEAP_COLUMN_SLOT_UPPER, slot >> 8);
+    return HEAP_RELEASE_SLOT;
+}
+
+void heap_put_free(struct trace_run *run, const struct event_free *release)
+{
+    struct heap_coder *coder = run->heap;
+    struct heap_model *model = &coder->model;
+    uint32_t slot = recall(coder, release->addr);
+    unsigned op = HEAP_IS_FREE;
+    if (slot != HEAP_SLOTS) {
+        op |= put_slot(run, model, slot);
+        heap_slot_release(model, slot);
+    } else {
+        uint64_t addr = rotate_right(release->addr, 4);
+        op |= HEAP_RELEASE_FAR;
+        put(run, HEAP_COLUMN_FAR, zigzag(addr - model->far[1]));
+        model->far[1] = addr;
+        heap_recent_push(&model->recent[HEAP_UNKNOWN], release->addr);
+    }
+    op |= put_shape(run, model, 1, release->fn | (uint64_t)release->cpu << 8);
+    put_byte(run, HEAP_COLUMN_OP, (uint8_t)op);
+}
