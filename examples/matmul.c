@@ -7,14 +7,15 @@
  * to the last (written). In the second only the workers do: both sweep `a` (read) and `res` (written), row by row and both at
  * the same rows; and both go through all of `b` (read) for every row: at any time all of it is in use.
  *
- * usage: matmul [rows] */
+ * usage: matmul [rows]
+ * EXAMPLE_LONGER=N in the environment: each element of the result is computed N times over (see example.h). */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { WORKERS = 2 };
 
-static int size = 384;
+static int size = 384, longer = 1;
 static double *a, *b, *res;
 
 static void initialise(void)
@@ -35,8 +36,12 @@ static void *multiply(void *argument)
     for (int row = 0; row < size; row++) {
         for (int column = id; column < size; column += WORKERS) {
             double sum = 0;
-            for (int k = 0; k < size; k++)
-                sum += a[(size_t)row * (size_t)size + (size_t)k] * b[(size_t)k * (size_t)size + (size_t)column];
+            for (int time = 0; time < longer; time++) {
+                sum = 0;
+                for (int k = 0; k < size; k++)
+                    sum += a[(size_t)row * (size_t)size + (size_t)k] * b[(size_t)k * (size_t)size + (size_t)column];
+                __asm__ volatile("" ::"g"(&sum) : "memory"); /* each time counts */
+            }
             res[(size_t)row * (size_t)size + (size_t)column] = sum;
         }
     }
@@ -49,6 +54,8 @@ int main(int argc, char **argv)
     int ids[WORKERS];
     if (argc > 1)
         size = atoi(argv[1]);
+    const char *wish = getenv("EXAMPLE_LONGER");
+    longer = wish ? atoi(wish) : 1;
     if (size < 1 || size > 10000)
         return 2;
     size_t bytes = (size_t)size * (size_t)size * sizeof(double);

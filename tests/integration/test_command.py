@@ -72,7 +72,7 @@ def status():
 def children():
     with Folder() as folder:
         line = site_line("child.c", "array")
-        ended = record(folder, [example("child"), "--exec", "--rounds=12000"])
+        ended = record(folder, [example("child"), "--exec", "--rounds=12000"], bursts=10)
         assert ended.status == 0, ended
         followed = report(ended.trace, "objects")["objects"]
         row_at(followed, "child.c", line)
@@ -140,7 +140,7 @@ def quiet():
 @check("in a pipe there are no colours and no progress")
 def pipe():
     with Folder() as folder:
-        ended = record(folder, [example("ratio"), "--rounds=3000"])
+        ended = record(folder, [example("ratio"), "--rounds=3000"], bursts=10)
         text = run([nlens.NUMALENS, "report", ended.trace])
         for stream in (ended.err, text.out, text.err):
             assert b"\x1b" not in stream and b"\r" not in stream, stream
@@ -149,7 +149,7 @@ def pipe():
 @check("report --json has every field that is promised")
 def promised_fields():
     with Folder() as folder:
-        ended = record(folder, [example("handover"), "--rounds=2000"], ["--topology", "numa:2 core:1"])
+        ended = record(folder, [example("handover"), "--rounds=2000"], ["--topology", "numa:2 core:1"], bursts=20)
         result = report(ended.trace)
         for key in ("version command exit_status duration_s source period topology samples attributed remote_ratio dropped "
                     "threads objects").split():

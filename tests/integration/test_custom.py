@@ -9,8 +9,9 @@ import nlens
 from nlens import BUILD, Folder, check, example, note, record, record_and_report, report, row_at, run, site_line
 
 WITHIN = 0.05
-# Bursts lie in one loop each: a share is known as well as there are bursts.
-OFTEN = ["--frequency", "1000"]
+# Bursts are in one loop each: with so many the bound is five standard deviations of a share.
+OFTEN = ["--frequency", "4000", "--budget", "50"]
+BURSTS = 2500
 
 
 def named_in(source):
@@ -30,7 +31,7 @@ def objects_by_function(trace, names):
 
 @check("objects of nested pools have their shares, sites and lives")
 def pool():
-    result = record_and_report([example("pool")], OFTEN + named_in("pool.c"), tables=["sites", "objects"])
+    result = record_and_report([example("pool")], OFTEN + named_in("pool.c"), tables=["sites", "objects"], bursts=BURSTS)
     rows = {name: row_at(result["sites"], "pool.c", site_line("pool.c", name))
             for name in ("table", "header", "body", "trailer")}
     for name, true in (("table", 0.4), ("header", 0.3), ("body", 0.2), ("trailer", 0.1)):
@@ -49,7 +50,7 @@ def pool():
 
 @check("without names the same program is three blocks")
 def unnamed():
-    result = record_and_report([example("pool"), "--rounds=20"], tables=["sites"])
+    result = record_and_report([example("pool"), "--rounds=20"], tables=["sites"], bursts=30)
     block = row_at(result["sites"], "pool.c", site_line("pool.c", "block"))
     assert block["share"] > 0.9 and block["count"] == 3, block
 

@@ -2,7 +2,6 @@
 """numalens report map on real programs: known phases, known shapes, lines that fit."""
 import collections
 import json
-import os
 
 import nlens
 from nlens import Folder, check, correlation, note, run
@@ -10,11 +9,13 @@ from nlens import Folder, check, correlation, note, run
 PRETEND = ("--topology", "numa:4 core:2")
 
 
-def record(folder, program, *arguments, options=()):
-    trace = os.path.join(folder, "map.data")
-    ended = run([nlens.NUMALENS, "record", "-F", "1000", "-o", trace, *PRETEND, *options, "--", program, *arguments])
+BURSTS = 1000  # of up to nine threads: phases are found by how often each is seen using what
+
+
+def record(folder, program, *arguments, bursts=BURSTS):
+    ended = nlens.record(folder, [program, *arguments], ["-F", "1000", "--budget", "100", *PRETEND], bursts=bursts)
     assert ended.status == 0, ended
-    return trace
+    return ended.trace
 
 
 def report(trace, *options):

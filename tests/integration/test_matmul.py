@@ -20,13 +20,12 @@ def lines_of_matrices():
                 if (found := re.match(r"\s*(\w+) = malloc\(bytes\);", line))}
 
 
-def record(folder, *options):
-    trace = os.path.join(folder, "matmul.data")
+def record(folder, *options, bursts=0):
     plain = run([nlens.example("matmul"), str(SIZE)])
-    ended = run([nlens.NUMALENS, "record", "-o", trace, *options, "--", nlens.example("matmul"), str(SIZE)])
+    ended = nlens.record(folder, [nlens.example("matmul"), str(SIZE)], options, bursts=bursts)
     assert ended.status == 0, ended
     assert ended.out == plain.out, (ended.out, plain.out)
-    return trace
+    return ended.trace
 
 
 def pages(trace):
@@ -104,7 +103,7 @@ def faults():
 @check("samples: both workers sweep the first matrix, and use all of the second one all the time")
 def samples():
     with Folder() as folder:
-        trace = record(folder, "--frequency", "2000", "--budget", "50")
+        trace = record(folder, "--frequency", "2000", "--budget", "50", bursts=600)
         told = pages(trace)
         found = matrices(told)
         assert {"a", "b"} <= set(found), sorted(found)

@@ -22,7 +22,7 @@ def register(program, mode):
                                                 "; the code to change compiles" if mode == "bad" else ""))
     def verdict():
         with nlens.Folder() as folder:
-            trace = verdicts.record(folder, program, mode, verdicts.topology(8))
+            trace = verdicts.record(folder, program, mode, verdicts.topology(8), bursts=verdicts.BURSTS)
             judge_all(program, mode, trace, [verdicts.topology(n) for n in verdicts.NODES])
             if mode == "bad":
                 count, error = verdicts.advised(program, folder, trace, verdicts.topology(4))
@@ -38,7 +38,7 @@ def two_cpus():
     spec = verdicts.topology(4, 2)
     for program, mode in (("far_initialised", "bad"), ("far_initialised", "good"), ("mixed_pages", "bad")):
         with nlens.Folder() as folder:
-            trace = verdicts.record(folder, program, mode, spec)
+            trace = verdicts.record(folder, program, mode, spec, bursts=verdicts.BURSTS)
             rows = nlens.report(trace, "patterns")["patterns"]
             wrong = verdicts.wrong(program, mode, rows)
             note("%s %s: %s" % (program, mode, verdicts.describe(rows)))

@@ -13,8 +13,9 @@ def error(samples, samples_all, count, count_all):
 
 @check("the error D against a program's own counters stays under 0.1")
 def truth():
-    # Distances between bursts vary by a third or so, and the least thread has 850 here: D is off by a hundredth by chance.
-    result = record_and_report([example("truth"), "--truth", "--rounds=50000"], ["-F", "4000", "--budget", "50"], tables=["objects"])
+    # Distances between bursts vary by a third or so, and the least thread has 850 of so many: D is off by a hundredth by chance.
+    result = record_and_report([example("truth"), "--truth", "--rounds=50000"], ["-F", "4000", "--budget", "50"], tables=["objects"],
+                               bursts=6000)
     counted = {}
     for (name, thread), (reads, writes) in truths(result["stdout"]).items():
         counted[name, thread] = reads + writes

@@ -21,7 +21,7 @@ def recording():
     if "trace" not in made:
         made["folder"] = Folder()
         folder = made["folder"].__enter__()
-        ended = nlens.record(folder, [example("demo")], MACHINE)
+        ended = nlens.record(folder, [example("demo")], MACHINE, bursts=200)
         assert ended.status == 0, ended
         made["data"], = page_data.of(ended.trace, os.path.join(folder, "page.html"))
         made["trace"] = ended.trace

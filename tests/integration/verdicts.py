@@ -34,9 +34,12 @@ def topology(nodes, cpus=1):
 OFTEN = ["-F", "200", "--budget", "100"]
 
 
-def record(folder, program, mode, spec, often=OFTEN):
+BURSTS = 300
+
+
+def record(folder, program, mode, spec, often=OFTEN, bursts=0):
     ended = nlens.record(folder, [nlens.example("patterns/" + program), mode], ["-q", *often, "--topology", spec],
-                         name="%s-%s.data" % (program, mode))
+                         name="%s-%s.data" % (program, mode), bursts=bursts)
     assert ended.status == 0, "record failed: %s" % ended
     return ended.trace
 
