@@ -2,10 +2,8 @@
 
 #include <math.h>
 
-const double CLAIM_CERTAIN = 0.99, CLAIM_LIKELY = 0.9, CLAIM_HINT = 0.75;
+const double CLAIM_MOST = 0.999, CLAIM_CERTAIN = 0.99, CLAIM_LIKELY = 0.9, CLAIM_HINT = 0.75;
 
-/* What the test does not know of (a source that errs, a program unlike any other) is never less than this. */
-static const double MOST = 0.999;
 static const double TWO_SIDED = 1.96, ONE_SIDED = 1.645;
 
 static double within(double share)
@@ -27,7 +25,7 @@ double claim_confidence(const struct claim *claim)
         return 0;
     double z = (claim->below ? -distance : distance) / sqrt(null * (1 - null) / claim->bursts);
     double confidence = 0.5 * erfc(-z / sqrt(2));
-    return confidence < MOST ? confidence : MOST;
+    return confidence < CLAIM_MOST ? confidence : CLAIM_MOST;
 }
 
 static double wilson(double share, double bursts, double z, double side)

@@ -19,6 +19,9 @@ struct claim {
 
 enum { CLAIM_BURSTS = 12 }; /* below this many nothing is claimed, whatever they show */
 
+/* No claim is surer than this: what the test does not know of (a source that errs, a program unlike any other). */
+extern const double CLAIM_MOST; /* 0.999 */
+
 extern const double CLAIM_CERTAIN, CLAIM_LIKELY, CLAIM_HINT; /* 0.99, 0.9, 0.75; below CLAIM_HINT nothing is said */
 
 /* 0 to 1: one less the chance to see this share, or a more extreme one, if the null hypothesis held. 0 with fewer than

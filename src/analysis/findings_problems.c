@@ -156,17 +156,24 @@ static void add_contention(struct findings *findings, const struct accesses *acc
     latency_free(latency);
 }
 
-/* H0: the critical thread has a fifth more than its equal share of the remote accesses, or less. */
-static void claim_unbalanced(const struct facts *facts, const struct balance *balance, struct verdict *verdict)
+/* H0: the critical thread has a fifth more than its equal share of the remote accesses, or less. Every burst of the threads is
+ * an observation: it is remote and the critical thread's, or not. That thread was chosen for being the largest of all: any of
+ * them could have been by chance. */
+static void claim_unbalanced(const struct balance *balance, struct verdict *verdict)
 {
-    uint64_t critical = 0;
-    array_each (&balance->threads, const struct balance_thread, thread)
-        critical = thread->thread == balance->spread.critical ? thread->remote.accesses : critical;
+    double critical = 0, remote = 0, all = 0, threads = balance->spread.threads > 1 ? balance->spread.threads : 2;
+    array_each (&balance->threads, const struct balance_thread, thread) {
+        double far = (double)thread->bursts * part_of(thread->remote.accesses, thread->all.accesses);
+        critical = thread->thread == balance->spread.critical ? far : critical;
+        remote += far;
+        all += (double)thread->bursts;
+    }
     verdict_begin(verdict, PATTERN_IMBALANCE);
-    verdict_claim(verdict, (struct claim){.share = part_of(critical, balance->spread.remote),
-                                          .null = 1.2 / (balance->spread.threads > 1 ? balance->spread.threads : 2),
-                                          .bursts = (double)facts->bursts *
-                                                    part_of(balance->spread.remote, facts->totals.samples)});
+    verdict_claim(verdict, (struct claim){.share = all > 0 ? critical / all : 0,
+                                          .null = all > 0 ? 1.2 / threads * remote / all : 1,
+                                          .bursts = all});
+    double chance = (CLAIM_MOST - verdict->confidence) * threads;
+    verdict->confidence = chance < CLAIM_MOST ? CLAIM_MOST - chance : 0;
 }
 
 static void add_imbalance(struct findings *findings, const struct accesses *accesses)
@@ -178,7 +185,7 @@ static void add_imbalance(struct findings *findings, const struct accesses *acce
     struct verdict verdict;
     verdict.confidence = 0;
     if (balance->unbalanced && matters)
-        claim_unbalanced(facts, balance, &verdict);
+        claim_unbalanced(balance, &verdict);
     if (balance->unbalanced && matters && verdict.confidence >= CLAIM_HINT) {
         const struct flow_thread *thread = flow_thread(facts->flow, balance->spread.critical);
         uint64_t remote = 0, *homes = facts->threads[balance->spread.critical].homes;
