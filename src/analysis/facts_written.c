@@ -9,7 +9,10 @@
 
 #include <string.h>
 
-enum { INTERVALS = 2 }; /* whole ones after the initialisation, at least: else nothing is proved */
+enum {
+    LATE = 2,      /* intervals after the initialisation that do not count: a page may be told of one interval late */
+    INTERVALS = 5, /* after the initialisation, at least: else nothing is proved */
+};
 
 struct written {
     struct facts *facts;
@@ -30,14 +33,13 @@ static void visit(void *context, const struct flow_page *page)
     struct facts *facts = written->facts;
     if (sees_writes(page->mechanism)) {
         written->first_wp = page->time < written->first_wp ? page->time : written->first_wp;
-        written->interval = page->until > page->time ? page->until - page->time : written->interval;
     }
     written->last = page->until > written->last ? page->until : written->last;
     if (page->object >= facts->objects.count || page->writes + page->unknown == 0)
         return;
     struct facts_subject *subject = &facts->objects.items[page->object];
     struct flow_object object = flow_object_copy(facts->flow, page->object);
-    if (page->time < subject->init_end || page->page < object.addr ||
+    if (page->time < subject->init_end + LATE * written->interval || page->page < object.addr ||
         page->page + page->size > object.addr + object.size)
         return;
     bool is_new;
@@ -69,9 +71,11 @@ static void join_site(struct facts_subject *site, const struct facts_subject *ob
 
 int facts_find_written(struct facts *facts, struct error *err)
 {
+    const struct trace_session *session = flow_session(facts->flow);
     struct written written = {.facts = facts, .first_wp = UINT64_MAX};
-    if (flow_page_count(facts->flow) == 0)
+    if (flow_page_count(facts->flow) == 0 || !session)
         return 0;
+    written.interval = trace_session_number(session, "interval_ns", 50000000);
     int failed = flow_each_page(facts->flow, visit, &written, err);
     bool *begun = mem_zalloc(facts->sites.count + 1);
     for (size_t i = 0; failed == 0 && i < facts->objects.count; i++) {

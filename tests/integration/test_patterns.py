@@ -33,6 +33,23 @@ for run in verdicts.RUNS:
     register(*run)
 
 
+@check("a copy a node is advised where write protection proves that nobody writes, and nowhere else")
+def proved():
+    spec = verdicts.topology(4)
+    for program, options, copy in (("concurrent_remote", ["--faults"], True), ("concurrent_remote", [], False),
+                                   ("rewritten", ["--faults"], False)):
+        with nlens.Folder() as folder:
+            trace = verdicts.record(folder, program, "bad", spec, [*verdicts.OFTEN, *options])
+            rows = [row for row in nlens.report(trace, "patterns")["patterns"] if row["pattern"] == "concurrent-remote"]
+            assert len(rows) == 1, rows
+            note("%s %s: %s" % (program, options, rows[0]["evidence"]))
+            actions = [advice["action"] for advice in rows[0]["advice"]]
+            assert (actions[0] == "duplicate") == copy and ("duplicate" in actions) == copy, rows[0]
+            why = [advice["why"] for advice in rows[0]["against"] if advice["action"] == "duplicate"]
+            wanted = "pages were written" if options else "numalens record --faults"
+            assert copy or wanted in why[0], rows[0]
+
+
 @check("two CPUs a node, told when recording: the same verdicts")
 def two_cpus():
     spec = verdicts.topology(4, 2)
