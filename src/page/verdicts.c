@@ -78,6 +78,7 @@ void verdicts_put(const struct parts *parts, struct json *json)
     const struct findings *findings = parts->findings;
     json_object(json, "gate");
     json_bool(json, "numa_bound", findings->numa_bound);
+    json_bool(json, "decided", findings->gate_decided);
     json_text(json, "text", findings->gate);
     json_real(json, "remote_time_share", findings->remote_time_share, 6);
     json_real(json, "bound", findings->gate_bound, 6);

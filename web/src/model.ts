@@ -80,7 +80,7 @@ export class Run {
   readonly distances: number[][];
   readonly matrix: number[][];
   readonly latency: LatencyHead | null;
-  readonly gate: { numa_bound: boolean; text: string } | null;
+  readonly gate: { numa_bound: boolean; decided?: boolean; text: string } | null;
   readonly findings: Finding[];
   readonly processes: (Totals & { pid: number; exe?: string; command?: string })[];
   readonly threads: Thread[];

@@ -20,7 +20,7 @@ export class Overview implements View {
     clear(this.element,
       h("h2", { class: "sr" }, "Overview"),
       h("div", { class: "cards" }, this.remoteCard(run), this.trafficCard(run), this.latencyCard(run)),
-      run.gate ? h("p", { class: `gate ${run.gate.numa_bound ? "bad" : "good"}` }, h("span", { class: "gate-mark", "aria-hidden": true }, run.gate.numa_bound ? "▲" : "✓"), run.gate.text) : null,
+      run.gate ? h("p", { class: `gate ${run.gate.decided === false ? "open" : run.gate.numa_bound ? "bad" : "good"}` }, h("span", { class: "gate-mark", "aria-hidden": true }, run.gate.decided === false ? "?" : run.gate.numa_bound ? "▲" : "✓"), run.gate.text) : null,
       this.phases(run),
       h("div", { class: "findings-head" }, h("h3", null, run.findings.length ? plural(run.findings.length, "finding") : "Findings"), run.findings.length ? h("p", { class: "hint" }, "Worst first.") : null),
       run.findings.length
