@@ -102,6 +102,9 @@ static struct made *make(void)
         feed_thread(feeding, PID + i, name, 0, 0);
     }
     feed_stack(feeding, 1, 2, chain);
+    for (unsigned page = 0; page < 16; page++) /* by main, before it is allocated: the allocator had them */
+        feed_touch(feeding, 0x10000000 + page * 4096ul);
+    feeding->time += 100000000;
     feed_alloc(feeding, 0x10000000, SIZE, 1);
     feed_read(feeding, 0x10000000);
     flow_finish(feeding->flow);
@@ -302,6 +305,41 @@ static void after_allocation(void **state)
     made->object->sharing = SHARING_THREAD;
     made->object->totals.remote = SAMPLES / 10;
     assert_string_equal(patterns(made), "");
+    made_free(made);
+}
+
+/* Its user allocates it already: it is far because the allocator had its pages from another thread. */
+static void recycled_pages(void **state)
+{
+    (void)state;
+    struct made *made = make();
+    put_users(made->object, 5, 1);
+    made->object->sharing = SHARING_THREAD;
+    made->object->using_threads = made->object->using_nodes = 1;
+    made->object->main_user = made->object->alloc_thread = 5;
+    made->object->main_user_node = 2;
+    assert_string_equal(patterns(made), "remote-after-allocation");
+    assert_int_equal(worst(made)->advice.items[0].action, ACTION_ALLOCATE_NEAR); /* twin: another allocates it */
+    made->object->alloc_thread_samples = SAMPLES;
+    assert_string_equal(patterns(made), "remote-after-allocation");
+    assert_int_equal(worst(made)->advice.items[0].action, ACTION_SEPARATE_PAGES);
+    assert_true(says(worst(made)->advice.items[0].why, "100% of its pages are recycled"));
+    assert_non_null(warned(worst(made), ACTION_ALLOCATE_NEAR));
+    made_free(made);
+}
+
+/* A command for all of the program is for what most remote accesses are, never for a part of them. */
+static void no_wider_than_the_evidence(void **state)
+{
+    (void)state;
+    struct made *made = make();
+    made->facts.totals.remote = 3 * made->object->totals.remote;
+    patterns(made);
+    array_each (&worst(made)->advice, const struct advice, advice)
+        assert_null(strstr(advice->code, "numactl"));
+    made->facts.totals.remote = made->object->totals.remote; /* twin: all of them */
+    patterns(made);
+    assert_true(says(worst(made)->advice.items[0].code, "numactl --interleave=all")); /* it has no name in the source */
     made_free(made);
 }
 
@@ -576,6 +614,8 @@ int main(void)
         cmocka_unit_test(alternate),
         cmocka_unit_test(after_allocation),
         cmocka_unit_test(many_instances),
+        cmocka_unit_test(recycled_pages),
+        cmocka_unit_test(no_wider_than_the_evidence),
         cmocka_unit_test(far_initialised),
         cmocka_unit_test(mixed_pages),
         cmocka_unit_test(false_sharing),
