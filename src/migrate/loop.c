@@ -41,6 +41,7 @@ struct loop {
     struct governor governor;
     struct loop_summary summary;
     uint64_t number, began, started, sampling_ns;
+    uint64_t bursts; /* since the interval began */
     bool pinned, late;
     array_of(struct timed_process) processes;
     array_of(uint32_t) forget; /* began another program in this interval */
@@ -62,7 +63,6 @@ struct loop *loop_new(const struct loop_options *options, const struct loop_list
     loop->map = page_map_new(options->memory / BYTES_PER_PAGE);
     loop->other = page_map_new(options->memory / BYTES_PER_PAGE);
     governor_start(&loop->governor, options->never_rest, options->most_cost);
-    loop->summary.remote_first = loop->summary.remote_last = -1;
     if (policy_open(&loop->policy, options->policy, loop->machine, err) == 0) {
         snprintf(loop->summary.policy, sizeof loop->summary.policy, "%s", options->policy);
         loop->worker = worker_new(&loop->options, loop->machine, &loop->policy, &loop->memory, loop->history);
@@ -139,13 +139,16 @@ static void take(struct loop *loop, const struct event *event)
 {
     switch (event->kind) {
     case EVENT_SAMPLE:
+        loop->bursts += (event->sample.flags & SAMPLE_FIRST) != 0;
         take_access(loop, event, event->sample.addr, event->sample.cpu, event->sample.flags & SAMPLE_WRITE,
                     event->sample.latency, event->sample.flags & SAMPLE_HAS_LATENCY);
         break;
     case EVENT_PAGE: /* first touches among them, but in this interval */
         for (unsigned write = 0; write < 2; write++)
-            if (write ? event->page.writes : event->page.reads + event->page.unknown)
+            if (write ? event->page.writes : event->page.reads + event->page.unknown) {
+                loop->bursts++;
                 take_access(loop, event, event->page.page, first_cpu(&event->page), write, 0, false);
+            }
         break;
     case EVENT_TOUCH: /* a first touch: it says where a pretended page lies, and is no sample of use */
         memory_touch(&loop->memory, event->pid, event->touch.addr, node_of(loop, event, event->touch.cpu), true);
@@ -224,6 +227,7 @@ static void add_up(struct loop_summary *summary, const struct loop_interval *int
     struct loop_interval *total = &summary->total;
     summary->intervals++;
     total->samples += interval->samples;
+    total->bursts += interval->bursts;
     total->lost += interval->lost;
     total->pages += interval->pages;
     total->huge += interval->huge;
@@ -250,9 +254,9 @@ static void add_up(struct loop_summary *summary, const struct loop_interval *int
     total->evaluate_ns += interval->evaluate_ns;
     total->migrate_ns += interval->migrate_ns;
     if (interval->known) {
-        summary->remote_last = (double)interval->remote / (double)interval->known;
-        if (summary->remote_first < 0)
-            summary->remote_first = summary->remote_last;
+        summary->last = (struct loop_share){interval->remote, interval->known, interval->bursts};
+        if (summary->first.known == 0)
+            summary->first = summary->last;
     }
 }
 
@@ -313,7 +317,9 @@ static void rest_interval(struct loop *loop, struct loop_interval *interval)
 
 static void end_interval(struct loop *loop, uint64_t now, uint64_t sampling_ns)
 {
-    struct loop_interval interval = {.number = ++loop->number, .began = loop->began, .ended = now};
+    struct loop_interval interval = {
+        .number = ++loop->number, .began = loop->began, .ended = now, .bursts = loop->bursts};
+    loop->bursts = 0;
     interval.sampling_ns = sampling_ns > loop->sampling_ns ? sampling_ns - loop->sampling_ns : 0;
     interval.cpu_ns = cpu_since(loop);
     loop->sampling_ns = sampling_ns;

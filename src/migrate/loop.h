@@ -35,6 +35,7 @@ struct loop_interval {
     uint64_t number, began, ended; /* CLOCK_MONOTONIC_RAW */
     bool rested;                   /* nothing was sampled, on purpose */
     uint64_t samples, lost;
+    uint64_t bursts; /* that the samples came in */
     uint32_t threads;
     uint64_t pages, huge, known, remote, homeless;
     uint64_t wishes, skipped[PLAN_SKIPS], nonsense[PLAN_NONSENSES];
@@ -44,11 +45,16 @@ struct loop_interval {
     struct error failure;                        /* of asking for homes, code 0 when all went well */
 };
 
+struct loop_share {
+    uint64_t remote, known; /* accesses, and those of them whose page's node is known */
+    uint64_t bursts;        /* that they came in: accesses of one burst are alike, and count as one trial */
+};
+
 struct loop_summary {
     char policy[128];
     uint64_t intervals, rested, late; /* late: lengthened because the worker was busy */
     struct loop_interval total;       /* sums; number, began, ended: of the whole */
-    double remote_first, remote_last; /* of the first and the last interval with samples; -1 when there is none */
+    struct loop_share first, last;    /* intervals with samples; known 0 when there is none */
     uint64_t contended;
     uint32_t rests[GOVERNOR_VERDICTS];
     struct plan_word words[PLAN_WORDS];

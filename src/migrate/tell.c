@@ -1,5 +1,7 @@
 #include "migrate/tell.h"
 
+#include "base/wilson.h"
+
 #include <inttypes.h>
 
 static double share(uint64_t part, uint64_t whole)
@@ -57,8 +59,8 @@ void tell_interval(FILE *out, const struct loop_interval *interval, bool dry_run
         fputs("resting\n", out);
         return;
     }
-    fprintf(out, "%" PRIu64 " samples of %u threads on %" PRIu64 " pages", interval->samples, interval->threads,
-            interval->pages);
+    fprintf(out, "%" PRIu64 " samples in %" PRIu64 " bursts of %u threads on %" PRIu64 " pages", interval->samples,
+            interval->bursts, interval->threads, interval->pages);
     if (interval->known)
         fprintf(out, ", %.1f%% remote", 100 * share(interval->remote, interval->known));
     if (interval->homeless)
@@ -73,6 +75,33 @@ void tell_interval(FILE *out, const struct loop_interval *interval, bool dry_run
             (double)interval->evaluate_ns / 1e6, (double)interval->migrate_ns / 1e6);
 }
 
+static struct wilson interval_of(const struct loop_share *part)
+{
+    /* Bursts without an access of known home do not count; and no more trials than accesses. */
+    double trials = part->bursts && part->bursts < part->known ? (double)part->bursts : (double)part->known;
+    return wilson_interval(share(part->remote, part->known), trials);
+}
+
+/* "96.4% (88 to 99%: 276 samples in 71 bursts)" */
+static void tell_share(FILE *out, const struct loop_share *part)
+{
+    struct wilson range = interval_of(part);
+    fprintf(out, "%.1f%% (%.0f to %.0f%%: %" PRIu64 " samples in %" PRIu64 " bursts)",
+            100 * share(part->remote, part->known), 100 * range.low, 100 * range.high, part->known, part->bursts);
+}
+
+static void tell_change(FILE *out, const struct loop_share *first, const struct loop_share *last)
+{
+    struct wilson before = interval_of(first), after = interval_of(last);
+    fputs("; remote accesses: ", out);
+    tell_share(out, first);
+    fputs(" in the first interval, ", out);
+    tell_share(out, last);
+    fputs(" in the last", out);
+    if (before.low <= after.high && after.low <= before.high)
+        fputs(", no difference beyond chance", out);
+}
+
 static void tell_moves(FILE *out, const char *prefix, const struct loop_summary *summary, bool dry_run)
 {
     const struct loop_interval *total = &summary->total;
@@ -84,9 +113,8 @@ static void tell_moves(FILE *out, const char *prefix, const struct loop_summary 
     fprintf(out, "%s %" PRIu64 " pages (", dry_run ? "would have moved" : "moved", total->moved.pages);
     tell_size(out, total->moved.bytes);
     fprintf(out, ") in %" PRIu64 " intervals by policy %s", summary->intervals, summary->policy);
-    if (summary->remote_first >= 0)
-        fprintf(out, "; remote accesses: %.1f%% at first, %.1f%% at the end", 100 * summary->remote_first,
-                100 * summary->remote_last);
+    if (summary->first.known)
+        tell_change(out, &summary->first, &summary->last);
     else if (total->samples == 0)
         fputs("; no access was sampled", out);
     fputc('\n', out);
@@ -174,6 +202,7 @@ void tell_summary(FILE *out, const char *prefix, const struct loop_summary *summ
 static void json_figures(struct json *json, const struct loop_interval *figures)
 {
     json_number(json, "samples", figures->samples);
+    json_number(json, "bursts", figures->bursts);
     json_number(json, "samples_lost", figures->lost);
     json_number(json, "threads", figures->threads);
     json_number(json, "pages", figures->pages);
@@ -217,6 +246,26 @@ void tell_interval_json(struct json *json, const struct loop_interval *interval,
     json_end(json);
 }
 
+/* remote_ratio_WHICH, with its interval of 95% and what it was found in. */
+static void json_share(struct json *json, const char *which, const struct loop_share *part)
+{
+    const char *const names[] = {"remote_ratio_%s", "remote_low_%s", "remote_high_%s", "samples_%s", "bursts_%s"};
+    struct wilson range = interval_of(part);
+    double values[] = {share(part->remote, part->known), range.low, range.high};
+    char name[32];
+    for (unsigned i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, names[i], which);
+        if (part->known)
+            json_real(json, name, values[i], 4);
+        else
+            json_null(json, name);
+    }
+    snprintf(name, sizeof name, names[3], which);
+    json_number(json, name, part->known);
+    snprintf(name, sizeof name, names[4], which);
+    json_number(json, name, part->bursts);
+}
+
 void tell_summary_json(struct json *json, const struct loop_summary *summary, uint64_t cpu_ns)
 {
     const struct loop_interval *total = &summary->total;
@@ -225,13 +274,8 @@ void tell_summary_json(struct json *json, const struct loop_summary *summary, ui
     json_number(json, "intervals_count", summary->intervals);
     json_number(json, "intervals_rested", summary->rested);
     json_number(json, "intervals_late", summary->late);
-    if (summary->remote_first >= 0) {
-        json_real(json, "remote_ratio_first", summary->remote_first, 4);
-        json_real(json, "remote_ratio_last", summary->remote_last, 4);
-    } else {
-        json_null(json, "remote_ratio_first");
-        json_null(json, "remote_ratio_last");
-    }
+    json_share(json, "first", &summary->first);
+    json_share(json, "last", &summary->last);
     json_object(json, "total");
     json_figures(json, total);
     json_end(json);

@@ -116,7 +116,10 @@ static void test_pages_follow(void **state)
     assert_int_equal(stage.seen.last.remote, 0);
     assert_int_equal(stage.seen.moved, 50);
     end(&stage, &summary);
-    assert_true(summary.remote_first == 1 && summary.remote_last == 0);
+    assert_int_equal(summary.first.remote, summary.first.known);
+    assert_int_equal(summary.first.known, 50);
+    assert_int_equal(summary.last.remote, 0);
+    assert_int_equal(summary.last.known, 50);
     assert_int_equal(summary.total.moved.pages, 50);
     assert_int_equal(summary.intervals, 2);
 }
