@@ -9,7 +9,11 @@
 
 struct heap_coder *heap_coder_new(void)
 {
-    return mem_zalloc(sizeof(struct heap_coder));
+    struct heap_coder *coder = aligned_alloc(64, sizeof *coder);
+    if (!coder)
+        abort(); /* out of memory, as mem_alloc does */
+    memset(coder, 0, sizeof *coder);
+    return coder;
 }
 
 /* As many sets as there are slots / 4: half full when every slot is used. */
@@ -56,39 +60,36 @@ static inline struct heap_entry_set *set_of(struct heap_coder *coder, uint64_t a
     return &coder->sets[(addr >> 7 ^ addr >> 13 ^ addr >> 19) & ((1u << coder->set_bits) - 1)];
 }
 
-static inline uint64_t tag_of(uint64_t addr)
+static inline uint32_t tag_of(uint64_t addr)
 {
-    return addr >> 4 << 32;
+    return (uint32_t)((addr >> 4 ^ addr >> 20) << 16);
 }
 
+/* Searches here are without branches: nobody can foretell where they end. */
 static void remember(struct heap_coder *coder, uint64_t addr, uint32_t slot)
 {
     struct heap_entry_set *set = set_of(coder, addr);
     unsigned way = coder->turn++ % HEAP_WAYS;
     for (unsigned i = 0; i < HEAP_WAYS; i++)
-        if (set->ways[i] == 0) {
-            way = i;
-            break;
-        }
+        way = set->ways[i] == 0 ? i : way;
     set->ways[way] = tag_of(addr) | (slot + 1);
 }
 
-/* Takes the address out of the table: its slot, or HEAP_SLOTS. */
+/* Takes the address out of the table: its slot, or HEAP_SLOTS. Of two with the same tag only one is found. */
 static inline uint32_t recall(struct heap_coder *coder, uint64_t addr)
 {
     struct heap_entry_set *set = set_of(coder, addr);
-    uint64_t tag = tag_of(addr);
-    for (unsigned i = 0; i < HEAP_WAYS; i++) {
-        uint64_t way = set->ways[i];
-        if (way >> 32 != tag >> 32 || (uint32_t)way == 0)
-            continue;
-        uint32_t slot = (uint32_t)way - 1;
-        if (!coder->model.slots[slot].used || coder->model.slots[slot].addr != addr)
-            continue;
-        set->ways[i] = 0;
-        return slot;
-    }
-    return HEAP_SLOTS;
+    uint32_t tag = tag_of(addr);
+    unsigned found = HEAP_WAYS;
+    for (unsigned i = 0; i < HEAP_WAYS; i++)
+        found = (set->ways[i] ^ tag) - 1 < 0xffff ? i : found;
+    if (found == HEAP_WAYS)
+        return HEAP_SLOTS;
+    uint32_t slot = (uint16_t)set->ways[found] - 1u;
+    if (!coder->model.slots[slot].used || coder->model.slots[slot].addr != addr)
+        return HEAP_SLOTS;
+    set->ways[found] = 0;
+    return slot;
 }
 
 /* The table grows with the slots; what was in it is found again by them. */
@@ -100,26 +101,29 @@ static __attribute__((noinline)) void remember_all(struct heap_coder *coder)
             remember(coder, coder->model.slots[i].addr, i);
 }
 
-static inline int depth_of(const struct heap_recent *recent, uint64_t addr, unsigned most)
+/* How long before the last one it was released, or `most`. */
+static inline unsigned depth_of(const struct heap_model *model, unsigned size_class, uint64_t addr, unsigned most)
 {
-    for (unsigned i = 0; i < most && i < recent->count; i++)
-        if (recent->addr[recent->count - 1 - i] == addr)
-            return (int)i;
-    return -1;
+    const uint64_t *ring = model->recent[size_class].addr;
+    unsigned top = model->top[size_class] + (unsigned)HEAP_RING, depth = most;
+    for (unsigned i = most; i-- > 0;)
+        depth = ring[(top - 1 - i) % HEAP_RING] == addr ? i : depth;
+    return depth;
 }
 
 static inline unsigned put_place(struct trace_run *run, struct heap_model *model, const struct event_alloc *alloc,
                                  unsigned size_class)
 {
-    int depth = depth_of(&model->recent[size_class], alloc->addr, HEAP_RECENT);
-    if (depth >= 0) {
-        heap_recent_take(&model->recent[size_class], (unsigned)depth);
-        return (unsigned)depth;
+    enum { UNKNOWN = HEAP_PLACES - HEAP_PLACE_UNKNOWN };
+    unsigned depth = depth_of(model, size_class, alloc->addr, HEAP_RECENT);
+    if (depth < HEAP_RECENT) {
+        heap_recent_take(model, size_class, depth);
+        return depth;
     }
-    depth = depth_of(&model->recent[HEAP_UNKNOWN], alloc->addr, HEAP_PLACES - HEAP_PLACE_UNKNOWN);
-    if (depth >= 0) {
-        heap_recent_take(&model->recent[HEAP_UNKNOWN], (unsigned)depth);
-        return HEAP_PLACE_UNKNOWN + (unsigned)depth;
+    depth = depth_of(model, HEAP_UNKNOWN, alloc->addr, UNKNOWN);
+    if (depth < UNKNOWN) {
+        heap_recent_take(model, HEAP_UNKNOWN, depth);
+        return HEAP_PLACE_UNKNOWN + depth;
     }
     uint64_t expected = model->end;
     model->end = alloc->addr + heap_chunk(alloc->size);
@@ -201,7 +205,7 @@ void heap_put_free(struct trace_run *run, const struct event_free *release)
         op |= HEAP_RELEASE_FAR;
         put(run, HEAP_COLUMN_FAR, zigzag(addr - model->far[1]));
         model->far[1] = addr;
-        heap_recent_push(&model->recent[HEAP_UNKNOWN], release->addr);
+        heap_recent_push(model, HEAP_UNKNOWN, release->addr);
     }
     op |= put_shape(run, model, 1, release->fn | (uint64_t)release->cpu << 8);
     put_byte(run, HEAP_COLUMN_OP, (uint8_t)op);

@@ -11,7 +11,7 @@
 enum { HEAP_WAYS = 8 };
 
 struct heap_entry_set {
-    _Alignas(64) uint64_t ways[HEAP_WAYS]; /* upper half: of the address; lower half: slot + 1, or 0 */
+    _Alignas(32) uint32_t ways[HEAP_WAYS]; /* upper half: of the address; lower half: slot + 1; or 0 */
 };
 
 struct heap_coder {

@@ -44,15 +44,10 @@ static inline bool get_place(struct run_cursor *cursor, struct heap_model *model
         model->end = to->addr + heap_chunk(to->size);
         return true;
     }
-    struct heap_recent *recent = &model->recent[heap_class(to->size)];
-    unsigned depth = place;
-    if (place > HEAP_PLACE_FAR) {
-        recent = &model->recent[HEAP_UNKNOWN];
-        depth = place - HEAP_PLACE_UNKNOWN;
-    }
-    if (place >= HEAP_PLACES || depth >= recent->count)
+    if (place >= HEAP_PLACES)
         return false;
-    to->addr = heap_recent_take(recent, depth);
+    to->addr = place < HEAP_PLACE_END ? heap_recent_take(model, heap_class(to->size), place)
+                                      : heap_recent_take(model, HEAP_UNKNOWN, place - HEAP_PLACE_UNKNOWN);
     return true;
 }
 
@@ -100,7 +95,7 @@ static bool get_free(struct run_cursor *cursor, struct heap_model *model, unsign
         slot = UINT64_MAX;
         if (!get_far(cursor, model, 1, &release->addr))
             return false;
-        heap_recent_push(&model->recent[HEAP_UNKNOWN], release->addr);
+        heap_recent_push(model, HEAP_UNKNOWN, release->addr);
         break;
     default:
         return false;

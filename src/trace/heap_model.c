@@ -2,9 +2,19 @@
 
 #include "base/mem.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { FIRST_SLOTS = 64 };
+
+struct heap_model *heap_model_new(void)
+{
+    struct heap_model *model = aligned_alloc(64, sizeof *model);
+    if (!model)
+        abort(); /* out of memory, as mem_alloc does */
+    memset(model, 0, sizeof *model);
+    return model;
+}
 
 void heap_model_begin(struct heap_model *model)
 {
@@ -17,9 +27,9 @@ void heap_model_begin(struct heap_model *model)
 
 bool heap_model_grow(struct heap_model *model)
 {
-    if (model->slot_room >= HEAP_SLOTS)
+    if (model->slot_room > HEAP_SLOTS)
         return false;
-    model->slot_room = model->slot_room ? model->slot_room * 4 : FIRST_SLOTS;
+    model->slot_room = model->slot_room ? model->slot_room * 2 : FIRST_SLOTS;
     model->slots = mem_resize(model->slots, model->slot_room * sizeof *model->slots);
     return true;
 }

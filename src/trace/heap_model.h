@@ -17,10 +17,11 @@
 
 enum {
     HEAP_CLASSES = 72,
-    HEAP_RECENT = 7,      /* released blocks that a class remembers: what glibc's threads keep for themselves */
-    HEAP_UNKNOWN = 0,     /* the class of blocks whose size the run does not know */
-    HEAP_GUESSES = 128,   /* by call chain */
-    HEAP_SLOTS = 1 << 16, /* at most; blocks beyond have none */
+    HEAP_RING = 8,      /* released blocks that a class remembers */
+    HEAP_RECENT = 7,    /* those that an allocation may name: what glibc's threads keep for themselves */
+    HEAP_UNKNOWN = 0,   /* the class of blocks whose size the run does not know */
+    HEAP_GUESSES = 128, /* by call chain */
+    HEAP_SLOTS = 65535, /* at most; blocks beyond have none */
     /* Nor do they when hardly any release is of a slot: other threads release what this one allocates. */
     HEAP_SLOTS_FIRST = 1024,
     HEAP_SLOTS_PER_HIT = 8,
@@ -59,7 +60,7 @@ struct heap_slot {
 };
 
 struct heap_recent {
-    uint64_t count, addr[HEAP_RECENT]; /* the last one at the end */
+    _Alignas(64) uint64_t addr[HEAP_RING]; /* a ring; the last one is before `top` */
 };
 
 struct heap_guess {
@@ -69,6 +70,7 @@ struct heap_guess {
 
 struct heap_model {
     struct heap_recent recent[HEAP_CLASSES];
+    uint8_t top[HEAP_CLASSES];
     struct heap_guess guesses[HEAP_GUESSES];
     uint64_t end;    /* behind the last block whose address was written out, or the one that began there */
     uint64_t far[2]; /* address last written out, rotated: of an allocation, of a release */
@@ -79,6 +81,8 @@ struct heap_model {
     uint32_t slot_hits; /* releases of a slot */
     struct heap_slot *slots;
 };
+
+struct heap_model *heap_model_new(void);
 
 /* Forgets everything but the memory it has. */
 void heap_model_begin(struct heap_model *model);
@@ -105,22 +109,19 @@ static inline struct heap_guess *heap_guess_of(struct heap_model *model, uint32_
     return &model->guesses[stack % HEAP_GUESSES];
 }
 
-static inline void heap_recent_push(struct heap_recent *recent, uint64_t addr)
+static inline void heap_recent_push(struct heap_model *model, unsigned size_class, uint64_t addr)
 {
-    if (recent->count == HEAP_RECENT) {
-        for (unsigned i = 0; i + 1 < HEAP_RECENT; i++)
-            recent->addr[i] = recent->addr[i + 1];
-        recent->count--;
-    }
-    recent->addr[recent->count++] = addr;
+    model->recent[size_class].addr[model->top[size_class]++ % HEAP_RING] = addr;
 }
 
-/* Takes out the one that is `depth` (less than its count) below the last. */
-static inline uint64_t heap_recent_take(struct heap_recent *recent, unsigned depth)
+/* Takes out the one that is `depth` (less than HEAP_RECENT) before the last; later ones move up. */
+static inline uint64_t heap_recent_take(struct heap_model *model, unsigned size_class, unsigned depth)
 {
-    uint64_t at = --recent->count - depth, addr = recent->addr[at];
-    for (; at < recent->count; at++)
-        recent->addr[at] = recent->addr[at + 1];
+    uint64_t *ring = model->recent[size_class].addr;
+    unsigned last = --model->top[size_class] + HEAP_RING, at = last - depth;
+    uint64_t addr = ring[at % HEAP_RING];
+    for (; at < last; at++)
+        ring[at % HEAP_RING] = ring[(at + 1) % HEAP_RING];
     return addr;
 }
 
@@ -133,7 +134,7 @@ static inline uint32_t heap_slot_take(struct heap_model *model, uint64_t addr, u
         model->free_slot = model->slots[slot].next;
     } else {
         if (model->slot_count >= HEAP_SLOTS_FIRST + model->slot_hits * HEAP_SLOTS_PER_HIT ||
-            (model->slot_count == model->slot_room && !heap_model_grow(model)))
+            model->slot_count == HEAP_SLOTS || (model->slot_count == model->slot_room && !heap_model_grow(model)))
             return HEAP_SLOTS;
         slot = model->slot_count++;
     }
@@ -151,7 +152,7 @@ static inline uint64_t heap_slot_release(struct heap_model *model, uint32_t slot
     old->next = model->free_slot;
     model->free_slot = slot + 1;
     model->released = slot;
-    heap_recent_push(&model->recent[old->size_class], old->addr);
+    heap_recent_push(model, old->size_class, old->addr);
     return old->addr;
 }
 

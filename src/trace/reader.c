@@ -210,7 +210,7 @@ static struct source *source_new(struct trace_reader *reader, uint8_t kind)
         source->cursor.frames = mem_alloc(TRACE_MAX_FRAMES * sizeof *source->cursor.frames);
     if (kind == TRACE_HEAP) {
         if (!source->cursor.heap)
-            source->cursor.heap = mem_zalloc(sizeof *source->cursor.heap);
+            source->cursor.heap = heap_model_new();
         heap_model_begin(source->cursor.heap);
     }
     return source;
