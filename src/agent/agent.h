@@ -56,6 +56,7 @@ struct agent_thread {
     bool ring_lost;           /* ring.c: the recorder gave the ring to another */
     bool stack_asked;         /* thread.c: the kernel was asked for the stack's place */
     bool loading;             /* hook_dl.c: what it finds loaded, nobody can have used yet */
+    bool asked_ticks;         /* mask.c: the program itself has last asked for ticks' signals to be blocked */
     uint64_t stack_low, stack_high;
     struct stack_table *stacks; /* chains this thread has sent; mapped lazily */
     uint64_t wake_at;           /* ring.c: head at which to see whether the recorder should be woken */

@@ -1,10 +1,14 @@
 /* The program's wishes for signals. Those that the sampler holds are its to keep and honour (agent/sampler.h); all
  * others go where they went. The older functions are told in terms of sigaction, as libc does. */
+#include "agent/alternate.h"
 #include "agent/real.h"
 #include "agent/sampler.h"
+#include "agent/signals.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 int __sigaction(int signal, const struct sigaction *wanted, struct sigaction *old);
 sighandler_t bsd_signal(int signal, sighandler_t handler);
@@ -31,7 +35,14 @@ AGENT_EXPORT int sigaction(int signal, const struct sigaction *wanted, struct si
     if (sampler_sigaction(signal, wanted, old, &result))
         return result;
     real_need();
-    return real.sigaction(signal, wanted, old);
+    return signals_timer_signal() ? alternate_sigaction(signal, wanted, old) : real.sigaction(signal, wanted, old);
+}
+
+AGENT_EXPORT int sigaltstack(const stack_t *wanted, stack_t *old)
+{
+    if (wanted && !(wanted->ss_flags & SS_DISABLE))
+        alternate_set(wanted->ss_size);
+    return (int)syscall(SYS_sigaltstack, wanted, old);
 }
 
 AGENT_EXPORT int __sigaction(int signal, const struct sigaction *wanted, struct sigaction *old)

@@ -35,10 +35,23 @@ static long kernel_mask(int how, const uint64_t *set, uint64_t *old)
     return sys_call(SYS_rt_sigprocmask, how, set, old, sizeof(*set));
 }
 
+/* Ticks that are blocked because a handler of the program runs which may be on an alternate stack (agent/alternate.h): the
+ * program has not asked for that, unless it blocks everything. */
+static uint64_t blocked_by_us(const struct agent_thread *self, uint64_t kernel)
+{
+    enum { NEARLY_ALL = 58 };
+    if (!signals_timer_signal() || self->asked_ticks || __builtin_popcountll(kernel) >= NEARLY_ALL)
+        return 0;
+    uint64_t ticks = bit_of(SIGTRAP) | bit_of(signals_timer_signal());
+    return (kernel & ticks) == ticks ? ticks : 0;
+}
+
 int mask_change(struct agent_thread *self, int how, const sigset_t *set, sigset_t *old)
 {
     uint64_t hidden = self->sampler.hidden, need = needed(self), kernel = 0, wanted = set ? to_bits(set) : 0;
     long result = kernel_mask(how, NULL, &kernel);
+    uint64_t added = blocked_by_us(self, kernel);
+    kernel &= ~added;
     if (result == 0 && set) {
         if (how != SIG_BLOCK && how != SIG_UNBLOCK && how != SIG_SETMASK)
             return EINVAL;
@@ -50,7 +63,8 @@ int mask_change(struct agent_thread *self, int how, const sigset_t *set, sigset_
         /* what the kernel blocks already (a signal that waits) stays so */
         bool may_hide = (next & need) == need && sampler_is_active() && signals_is_own_process();
         uint64_t hide = may_hide ? need & ~kernel : 0;
-        uint64_t told = next & ~hide;
+        uint64_t told = (next & ~hide) | added;
+        self->asked_ticks = next & (bit_of(SIGTRAP) | bit_of(signals_timer_signal()));
         self->sampler.hidden = hidden | hide; /* a signal that comes in between finds both */
         result = kernel_mask(SIG_SETMASK, &told, NULL);
         self->sampler.hidden = hide;

@@ -193,6 +193,8 @@ bool real_resolve(void)
     NEXT(execveat, "execveat");
     NEXT(posix_spawn, "posix_spawn");
     NEXT(posix_spawnp, "posix_spawnp");
+    NEXT(siglongjmp, "siglongjmp");
+    NEXT(longjmp_chk, "__longjmp_chk");
     NEXT(sigaction, "sigaction");
     dlerror(); /* an old libc lacks some; that is not the program's to see */
     /* Two threads may get here together; both write the same. */

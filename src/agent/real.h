@@ -49,6 +49,8 @@ struct real {
     int (*waitid)(idtype_t, id_t, siginfo_t *, int);
     pid_t (*fork_bare)(void); /* _Fork; NULL before glibc 2.34 */
 
+    void (*siglongjmp)(void *, int);
+    void (*longjmp_chk)(void *, int);
     int (*sigaction)(int, const struct sigaction *, struct sigaction *);
     sighandler_t (*signal)(int, sighandler_t);
     sighandler_t (*sysv_signal)(int, sighandler_t);

@@ -8,14 +8,15 @@
 #include <string.h>
 
 enum {
-    KEYS_INSIDE = 32,   /* PTHREAD_KEY_2NDLEVEL_SIZE of every glibc: keys whose values are in the descriptor */
-    SLOT_WITHIN = 1536, /* of the descriptor's start; x86-64 has the first key's at 0x318, aarch64 earlier */
-    BLOCK_BYTES = 4096,
+    KEYS_INSIDE = 32,    /* PTHREAD_KEY_2NDLEVEL_SIZE of every glibc: keys whose values are in the descriptor */
+    SLOT_WITHIN = 1536,  /* of the descriptor's start; x86-64 has the first key's at 0x318, aarch64 earlier */
+    BLOCK_BYTES = 65536, /* state, then the stacks */
+    OWNER_PAGE = 4096,
     CHUNK_FIRST = 8, /* blocks in the first mapping; each further one has twice as many */
     CHUNKS = 20,
     ENDED = 64,
 };
-_Static_assert(sizeof(struct agent_thread) <= BLOCK_BYTES, "a thread's block");
+_Static_assert(sizeof(struct agent_thread) <= BLOCK_BYTES / 16, "a thread's block");
 
 intptr_t agent_slot;            /* written once by self_setup */
 static intptr_t slot_in_thread; /* the same from a pthread_t on */
@@ -42,7 +43,7 @@ static uint32_t chunk_count(unsigned number)
 
 static size_t owners_bytes(unsigned number)
 {
-    return (chunk_count(number) * sizeof(uint64_t) + BLOCK_BYTES - 1) & ~(size_t)(BLOCK_BYTES - 1);
+    return (chunk_count(number) * sizeof(uint64_t) + OWNER_PAGE - 1) & ~(size_t)(OWNER_PAGE - 1);
 }
 
 static struct agent_thread *block_at(struct chunk *chunk, unsigned number, uint32_t index)
@@ -178,6 +179,16 @@ struct agent_thread *self_in_handler(void)
 {
     struct agent_thread *self = thread_self();
     return self || !agent_slot ? self : find(thread_pointer());
+}
+
+void *self_stack(const struct agent_thread *self, unsigned number)
+{
+    return (char *)self + BLOCK_BYTES - number * (BLOCK_BYTES / 2);
+}
+
+bool self_is_inside(const struct agent_thread *self, uint64_t sp)
+{
+    return sp - (uint64_t)self < BLOCK_BYTES;
 }
 
 void self_keep(struct agent_thread *self)

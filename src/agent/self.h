@@ -32,6 +32,10 @@ struct agent_thread *self_begin(void);
 /* For handlers: also finds the block while libc has it taken out to call `at_end`. NULL: this thread has none. */
 struct agent_thread *self_in_handler(void);
 
+/* The top of the block's stack for ticks (0) or for faults (1); each has some 30 KiB. And whether `sp` is on one. */
+void *self_stack(const struct agent_thread *self, unsigned number);
+bool self_is_inside(const struct agent_thread *self, uint64_t sp);
+
 /* In a round of key destructors: keeps the block for the next round. */
 void self_keep(struct agent_thread *self);
 

@@ -1,7 +1,10 @@
 /* agent/signals.c - see signals.h. All but signals_start, signals_retake, signals_exec_* and sampler_sigaction runs in handlers. */
 #include "agent/signals.h"
+#include "agent/alternate.h"
+#include "agent/aside.h"
 #include "agent/real.h"
 #include "agent/sampler.h"
+#include "agent/self.h"
 #include "agent/step.h"
 #include "agent/sys.h"
 
@@ -60,7 +63,7 @@ static void restore_mask(uint64_t mask)
     sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, KERNEL_SET_BYTES);
 }
 
-static uint64_t lock_wishes(void)
+uint64_t signals_lock(void)
 {
     uint64_t mask = block_all();
     while (atomic_exchange_explicit(&wishes_lock, 1, memory_order_acquire))
@@ -68,7 +71,7 @@ static uint64_t lock_wishes(void)
     return mask;
 }
 
-static void unlock_wishes(uint64_t mask)
+void signals_unlock(uint64_t mask)
 {
     atomic_store_explicit(&wishes_lock, 0, memory_order_release);
     restore_mask(mask);
@@ -96,37 +99,124 @@ static struct sigaction read_wish(int index)
     return copy;
 }
 
-static void pass_on(int signal, siginfo_t *info, ucontext_t *context, bool other_mask);
+typedef void handler_fn(int signal, siginfo_t *info, void *context);
 
-static void on_signal(int signal, siginfo_t *info, void *context)
+/* A signal on its way: what came, and then which handler of the program is to be called with what. */
+struct arrival {
+    int signal;
+    siginfo_t *info;
+    ucontext_t *context;
+    handler_fn *next; /* or NULL: the signal was the agent's, or has been dealt with */
+    bool other_mask;  /* the kernel did not set the mask that the program's handler is to run under */
+};
+
+static void on_signal(int signal, siginfo_t *info, void *frame);
+static void pass_on(struct arrival *arrival);
+
+static void arrive(void *argument)
 {
-    /* A fault makes the kernel (6.18 and before) deliver a pending SIGTRAP too, even a blocked one, and before it: the
-     * fault then seems to come from the first instruction of this very function. It came from where the SIGTRAP's
-     * context says; that handler runs when this one is done, and changes made to its context last. */
-    ucontext_t *beneath = info->si_code > 0 ? step_entered(context, (uint64_t)on_signal, SIGTRAP) : NULL;
-    if (beneath)
-        context = beneath;
-    if (!sampler_signal(signal, info, context))
-        pass_on(signal, info, context, beneath != NULL);
+    struct arrival *arrival = argument;
+    if (!sampler_signal(arrival->signal, arrival->info, arrival->context))
+        pass_on(arrival);
 }
 
-/* What the kernel is told: our handler, under the program's mask and flags. Call with the lock held. */
+/* Where to handle a signal: the top of a stack of the agent's, or NULL: here. Ticks, whose handler runs under a full mask,
+ * have one. Faults, which may come in the middle of a tick's handler, have a second one when they need it and their mask
+ * is full too: a handler that leaves the alternate stack is not seen to be on it, and the next signal would overwrite its
+ * frame. For the same reason nobody leaves an alternate stack that is large enough. */
+static void *own_stack(int index, const ucontext_t *context)
+{
+    const struct agent_thread *self = self_in_handler();
+    uint64_t sp = (uint64_t)__builtin_frame_address(0);
+    const stack_t *alternate = &context->uc_stack;
+    bool on_alternate = !(alternate->ss_flags & SS_DISABLE) && sp - (uint64_t)alternate->ss_sp < alternate->ss_size;
+    if (!self || self_is_inside(self, sp))
+        return NULL;
+    if (alternate_is_small())
+        return self_stack(self, carries_ticks(index) ? 0 : 1);
+    return carries_ticks(index) && !on_alternate ? self_stack(self, 0) : NULL;
+}
+
+struct call { /* of a handler of the program; small enough to be returned in registers */
+    handler_fn *next;
+    ucontext_t *context;
+};
+
+static __attribute__((noinline)) struct call handle(int signal, siginfo_t *info, ucontext_t *context)
+{
+    /* A fault makes the kernel (6.18 and before) deliver a pending SIGTRAP too, even a blocked one, and before it: the
+     * fault then seems to come from the first instruction of on_signal. It came from where the SIGTRAP's context says;
+     * that handler runs when this one is done, and changes made to its context last. */
+    ucontext_t *beneath = info->si_code > 0 ? step_entered(context, (uint64_t)on_signal, SIGTRAP) : NULL;
+    struct arrival arrival = {
+        .signal = signal, .info = info, .context = beneath ? beneath : context, .other_mask = beneath != NULL};
+    void *stack = own_stack(held_index(signal), context);
+    if (stack)
+        aside_call(stack, arrive, &arrival);
+    else
+        arrive(&arrival);
+    return (struct call){arrival.next, arrival.context};
+}
+
+static void on_signal(int signal, siginfo_t *info, void *frame)
+{
+    struct call call = handle(signal, info, frame);
+    if (call.next)
+        call.next(signal, info, call.context); /* a jump: the program's handler has all of the stack */
+}
+
+/* Nothing interrupts but the faults of the handler itself. */
+static void fill_mask(sigset_t *mask)
+{
+    sigfillset(mask);
+    for (int i = 0; i < HELD_COUNT; i++)
+        if (!carries_ticks(i))
+            sigdelset(mask, held_signals[i]);
+}
+
+/* What the kernel is told: our handler, under the program's mask and flags. Call with the lock held. A tick goes to the
+ * alternate stack for those whose own stacks are small (coroutines), unless there is no room either. */
 static int tell_kernel(int index)
 {
     const struct sigaction *wish = &wishes[index].action;
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
     if (is_function(wish))
         action.sa_flags = SA_SIGINFO | (wish->sa_flags & (SA_ONSTACK | SA_NODEFER | SA_RESTART));
-    if (carries_ticks(index)) {
+    if (alternate_is_small() && (carries_ticks(index) || !is_function(wish) || alternate_is_useless()))
+        action.sa_flags &= ~SA_ONSTACK;
+    if (carries_ticks(index) || alternate_is_small()) {
         action.sa_flags &= ~SA_NODEFER;
-        sigfillset(&action.sa_mask);
-        for (int i = 0; i < HELD_COUNT; i++)
-            if (!carries_ticks(i))
-                sigdelset(&action.sa_mask, held_signals[i]);
+        fill_mask(&action.sa_mask);
     } else if (is_function(wish)) {
         action.sa_mask = wish->sa_mask;
+        if (wish->sa_flags & SA_ONSTACK) {
+            sigaddset(&action.sa_mask, SIGTRAP);
+            sigaddset(&action.sa_mask, held_signals[HELD_TIMER]);
+        }
     }
     return real.sigaction(held_signals[index], &action, NULL);
+}
+
+static bool is_held(int index)
+{
+    struct sigaction now;
+    return real.sigaction(held_signals[index], NULL, &now) == 0 && now.sa_sigaction == on_signal;
+}
+
+void signals_renew(void)
+{
+    if (!is_holding() || !signals_is_own_process())
+        return;
+    uint64_t mask = signals_lock();
+    for (int i = 0; i < HELD_COUNT; i++)
+        if (is_held(i))
+            tell_kernel(i);
+    signals_unlock(mask);
+}
+
+bool signals_is_held(int signal)
+{
+    return held_index(signal) >= 0;
 }
 
 static int choose_timer_signal(void)
@@ -146,7 +236,7 @@ bool signals_start(void)
     real_need();
     held_signals[HELD_TIMER] = choose_timer_signal();
     bool good = true;
-    uint64_t mask = lock_wishes();
+    uint64_t mask = signals_lock();
     for (int i = 0; i < HELD_COUNT && good; i++) {
         struct sigaction now;
         good = real.sigaction(held_signals[i], NULL, &now) == 0;
@@ -156,14 +246,16 @@ bool signals_start(void)
         }
     }
     atomic_store(&holding_pid, good ? (int)sys_call(SYS_getpid) : 0);
-    unlock_wishes(mask);
+    signals_unlock(mask);
+    if (good && !(agent_region->config.flags & WIRE_JOINED))
+        alternate_begin(); /* a program without hooks would see it */
     return good;
 }
 
 bool signals_retake(void)
 {
     bool good = true;
-    uint64_t mask = lock_wishes();
+    uint64_t mask = signals_lock();
     for (int i = 0; i < HELD_COUNT && good; i++) {
         struct sigaction now;
         good = real.sigaction(held_signals[i], NULL, &now) == 0;
@@ -172,7 +264,7 @@ bool signals_retake(void)
             good = tell_kernel(i) == 0;
         }
     }
-    unlock_wishes(mask);
+    signals_unlock(mask);
     return good;
 }
 
@@ -183,12 +275,6 @@ void signals_forked(void)
         atomic_store(&wishes[i].turn, 0);
     if (is_holding())
         atomic_store(&holding_pid, (int)sys_call(SYS_getpid));
-}
-
-static bool is_held(int index)
-{
-    struct sigaction now;
-    return real.sigaction(held_signals[index], NULL, &now) == 0 && now.sa_sigaction == on_signal;
 }
 
 bool signals_is_own_process(void)
@@ -222,7 +308,7 @@ static void let_default_happen(int signal, siginfo_t *info)
 /* A handler that is to be called once: true for the one caller that may. */
 static bool take_once(int index, const struct sigaction *seen)
 {
-    uint64_t mask = lock_wishes();
+    uint64_t mask = signals_lock();
     bool mine = wishes[index].action.sa_handler == seen->sa_handler;
     if (mine) {
         struct sigaction reset = *seen;
@@ -231,15 +317,16 @@ static bool take_once(int index, const struct sigaction *seen)
         write_wish(index, &reset);
         tell_kernel(index);
     }
-    unlock_wishes(mask);
+    signals_unlock(mask);
     return mine;
 }
 
-/* Gives a signal that came to the agent to the program. With `other_mask`, the kernel did not set the mask that this
- * handler is to run under. */
-static void pass_on(int signal, siginfo_t *info, ucontext_t *context, bool other_mask)
+/* Gives a signal that came to the agent to the program. */
+static void pass_on(struct arrival *arrival)
 {
-    int index = held_index(signal);
+    int signal = arrival->signal, index = held_index(signal);
+    siginfo_t *info = arrival->info;
+    ucontext_t *context = arrival->context;
     struct sigaction wish = read_wish(index);
     bool sent = info->si_code <= 0;
     if (wish.sa_handler == SIG_IGN && sent)
@@ -252,16 +339,18 @@ static void pass_on(int signal, siginfo_t *info, ucontext_t *context, bool other
         errno = saved;
         return;
     }
-    if (other_mask || carries_ticks(index)) {
+    if (arrival->other_mask || carries_ticks(index) || alternate_is_small()) {
         uint64_t mask, program;
         memcpy(&mask, &context->uc_sigmask, sizeof(mask));
         memcpy(&program, &wish.sa_mask, sizeof(program));
         mask |= program;
         if (!(wish.sa_flags & SA_NODEFER))
             mask |= 1ull << (signal - 1);
+        if (wish.sa_flags & SA_ONSTACK)
+            mask |= 1ull << (SIGTRAP - 1) | 1ull << (held_signals[HELD_TIMER] - 1);
         restore_mask(mask);
     }
-    wish.sa_sigaction(signal, info, context);
+    arrival->next = wish.sa_sigaction;
 }
 
 bool sampler_sigaction(int signal, const struct sigaction *wanted, struct sigaction *old, int *result)
@@ -277,13 +366,13 @@ bool sampler_sigaction(int signal, const struct sigaction *wanted, struct sigact
     }
     /* the child of a vfork shares this memory but has signals of its own */
     bool borrowed = !signals_is_own_process();
-    uint64_t mask = lock_wishes();
+    uint64_t mask = signals_lock();
     previous = wishes[index].action;
     if (wanted && !borrowed) {
         write_wish(index, &next);
         tell_kernel(index);
     }
-    unlock_wishes(mask);
+    signals_unlock(mask);
     *result = wanted && borrowed ? real.sigaction(signal, wanted, NULL) : 0;
     if (old)
         *old = previous;
@@ -302,9 +391,9 @@ void signals_exec_failed(void)
 {
     if (!is_holding())
         return;
-    uint64_t mask = lock_wishes();
+    uint64_t mask = signals_lock();
     for (int i = 0; i < HELD_COUNT; i++)
         if (wishes[i].action.sa_handler == SIG_IGN)
             tell_kernel(i);
-    unlock_wishes(mask);
+    signals_unlock(mask);
 }

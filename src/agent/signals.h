@@ -26,6 +26,16 @@ bool signals_held(void);
 /* Whether this is the process whose signals are held, and not a vfork's child in its memory. */
 bool signals_is_own_process(void);
 
+/* Keeps the handlers of all signals from being changed, and all signals from coming. */
+uint64_t signals_lock(void);
+void signals_unlock(uint64_t mask);
+
+/* Tells the kernel anew how the held signals are to come: agent/alternate.h has changed its mind. */
+void signals_renew(void);
+
+/* Whether the sampler holds this signal, once it holds any. */
+bool signals_is_held(int signal);
+
 /* The signal for timers. */
 int signals_timer_signal(void);
 

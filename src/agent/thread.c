@@ -16,7 +16,7 @@
 #include <string.h>
 
 enum {
-    DESCRIPTOR_WORDS = 200,
+    DESCRIPTOR_WORDS = 280, /* that every glibc has on x86-64 */
     STACK_LEAST = 16384
 }; /* words that are looked through; PTHREAD_STACK_MIN at its least */
 
@@ -87,8 +87,11 @@ static bool is_stack(const struct descriptor_stack *stack)
 static int look_for_stack(struct agent_thread *self)
 {
     const uint64_t *words = (const uint64_t *)pthread_self();
+    int64_t count = (const uint64_t *)__builtin_thread_pointer() - words; /* up to there, or from there on */
+    if (count <= 0 || count > DESCRIPTOR_WORDS)
+        count = DESCRIPTOR_WORDS;
     thread_find_stack(self);
-    for (int at = 1; at < DESCRIPTOR_WORDS && self->stack_high; at++) {
+    for (int at = 1; at + 4 <= count && self->stack_high; at++) {
         const struct descriptor_stack *stack = (const struct descriptor_stack *)(words + at);
         /* the kernel's map may be larger: neighbours that look alike are one */
         if (is_stack(stack) && stack->low + stack->guard >= self->stack_low &&

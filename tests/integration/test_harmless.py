@@ -74,6 +74,7 @@ PROGRAMS = [
     ("own SIGSEGV handler", lambda: [example("segv_barrier")], b""),
     ("all signals blocked", lambda: [example("block_signals")], b""),
     ("alternate stack and overflows", lambda: [example("altstack")], b""),
+    ("alternate stack with room for one frame", lambda: [example("small_stack")], b""),
     ("forks from threads", lambda: [example("fork_threads")], b""),
     ("raw system calls on heap buffers", lambda: [example("raw_syscalls")], b""),
     ("closes every descriptor", lambda: [example("close_all")], b""),
