@@ -75,6 +75,17 @@ def hooked():
             assert found == wanted, "found %s\nwanted %s" % (found, wanted)
 
 
+@check("vector registers of any width keep their values across a hooked function")
+def wide_registers():
+    with Folder() as folder:
+        plain = run([example("wide_registers")])
+        if b"kept" not in plain.out:
+            raise nlens.Skip("the processor has no such registers: %s" % plain.out.decode().strip())
+        ended = record(folder, [example("wide_registers")], ["--source", "none"] + named_in("harmless/wide_registers.c"))
+        assert (ended.status, ended.out) == (0, plain.out), ended
+        assert objects_by_function(ended.trace, ["wide_alloc"]) == {"wide_alloc": 1000}, ended
+
+
 @check("a name that is nowhere, and a function that cannot be hooked, are told by name; the program runs on")
 def not_hooked():
     with Folder() as folder:

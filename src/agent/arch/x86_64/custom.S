@@ -18,7 +18,8 @@
 #define ENTRY    -128
 #define TARGET   -136
 #define FRAME    160
-#define VECTORS  512
+#define VECTORS  2752 /* an XSAVE image up to the upper sixteen ZMM registers, which end at 2688 */
+#define HEADER   512  /* in that image; its first 16 bytes are written, the others must be zero */
 
     .macro vectors_move op, width, to_memory
     .set number, 0
@@ -32,10 +33,25 @@
     .endr
     .endm
 
+/* Where registers are wider than YMM, a move to those would clear their upper halves, and libc's functions use the upper
+ * sixteen: then all of them are saved and restored by one instruction. Changes rax and rdx. */
     .macro vectors_all to_memory
+    movl custom_wide(%rip), %eax
+    testl %eax, %eax
+    jne 7f
     cmpb $0, custom_has_avx(%rip)
     je 8f
     vectors_move vmovups, ymm, \to_memory
+    jmp 9f
+7:  xorl %edx, %edx
+    .if \to_memory
+    .irp word, 0, 8, 16, 24, 32, 40, 48, 56
+    movq %rdx, HEADER + \word(%rsp)
+    .endr
+    xsave64 (%rsp)
+    .else
+    xrstor64 (%rsp)
+    .endif
     jmp 9f
 8:  vectors_move movups, xmm, \to_memory
 9:
@@ -72,6 +88,13 @@
     .size custom_has_avx, 1
 custom_has_avx:
     .zero 1
+    .globl custom_wide
+    .hidden custom_wide
+    .type custom_wide, @object
+    .size custom_wide, 4
+    .p2align 2
+custom_wide: /* the components to save, as XSAVE numbers them; 0: none is wider than YMM */
+    .zero 4
 
     .text
     .p2align 4
@@ -148,7 +171,7 @@ custom_return:
     movq ENTRY_SAVED(%rbx), %rcx
     movq %rcx, ENTRY(%rbp)
     movq %rbx, %rdi
-    movq %rax, %rsi
+    movq RAX(%rbp), %rsi
     movq (%rbp), %rdx
     call custom_leave
     movq TARGET(%rbp), %rcx

@@ -6,7 +6,10 @@ enum { CUSTOM_REACH = 1 << 30 }; /* a jump goes 2 GiB, and so do addresses relat
 
 #define custom_arch_relocate relocate_x86_64
 
-extern uint8_t custom_has_avx; /* read by custom.S */
+#include <cpuid.h>
+
+extern uint8_t custom_has_avx; /* both are read by custom.S */
+extern uint32_t custom_wide;
 
 static inline bool custom_arch_shadow_stack(void)
 {
@@ -17,7 +20,12 @@ static inline bool custom_arch_shadow_stack(void)
 
 static inline void custom_arch_prepare(void)
 {
+    enum { XSAVE_ENABLED = 1 << 27, SSE_AND_AVX = 0x6, AVX512 = 0xe0 };
+    unsigned a, b, c = 0, d, enabled = 0, high;
     custom_has_avx = __builtin_cpu_supports("avx") != 0;
+    if (__get_cpuid(1, &a, &b, &c, &d) && c & XSAVE_ENABLED)
+        __asm__ volatile("xgetbv" : "=a"(enabled), "=d"(high) : "c"(0));
+    custom_wide = enabled & AVX512 ? enabled & (SSE_AND_AVX | AVX512) : 0;
 }
 
 /* Six come in registers, the others above the return address. */
