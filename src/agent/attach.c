@@ -8,6 +8,7 @@
 #include "agent/process.h"
 #include "agent/reach.h"
 #include "agent/real.h"
+#include "agent/restrict.h"
 #include "agent/ring.h"
 #include "agent/sampler.h"
 #include "agent/self.h"
@@ -88,6 +89,11 @@ static struct agent_thread *find_recorder(void)
     if (!environment_read(environ, &where) || !(agent_region = reach_region(&where, &reached)) ||
         !atomic_load_explicit(&agent_region->recording, memory_order_acquire))
         return NULL;
+    enum loss_cause cause;
+    if (restrict_found(&cause)) {
+        lose_process(cause);
+        return NULL;
+    }
     if (!identity_attach(&reached)) {
         lose_process(LOSS_UNREACHABLE);
         return NULL;

@@ -99,21 +99,3 @@ AGENT_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
         tell_name(tid, name);
     return 0;
 }
-
-AGENT_EXPORT int prctl(int option, ...)
-{
-    unsigned long words[4];
-    va_list arguments;
-    va_start(arguments, option);
-    for (unsigned i = 0; i < 4; i++)
-        words[i] = va_arg(arguments, unsigned long);
-    va_end(arguments);
-    real_need();
-    int result = real.prctl(option, words[0], words[1], words[2], words[3]);
-    if (option == PR_SET_NAME && result == 0)
-        tell_name(0, (const char *)words[0]);
-    /* Nobody without privileges can filter his own system calls without one of these. */
-    if ((option == PR_SET_NO_NEW_PRIVS || option == PR_SET_SECCOMP) && result == 0)
-        attach_be_shy();
-    return result;
-}

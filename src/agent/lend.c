@@ -2,6 +2,7 @@
 
 #include "agent/agent.h"
 #include "agent/identity.h"
+#include "agent/restrict.h"
 #include "agent/ring.h"
 #include "agent/sys.h"
 
@@ -11,34 +12,11 @@
 
 enum { TURN_NS = 20000000, TURNS = 25 };
 
-/* A filter may kill who makes a system call that it does not know: under more filters than the recorder's, none is made. */
-static uint32_t own_filters(void)
-{
-    static const char label[] = "\nSeccomp_filters:";
-    char text[4096];
-    uint32_t filters = 0;
-    size_t length = 0;
-    int fd = sys_open_read("/proc/self/status");
-    if (fd < 0)
-        return UINT32_MAX;
-    for (long got; length < sizeof text - 1 && (got = sys_read(fd, text + length, sizeof text - 1 - length)) > 0;)
-        length += (size_t)got;
-    sys_close(fd);
-    text[length] = '\0';
-    const char *at = strstr(text, label);
-    if (!at)
-        return UINT32_MAX;
-    for (at += sizeof label - 1; *at == '\t' || *at == ' ';)
-        at++;
-    for (; *at >= '0' && *at <= '9'; at++)
-        filters = filters * 10 + (uint32_t)(*at - '0');
-    return filters;
-}
-
 static int make(void)
 {
     struct uffdio_api api = {.api = UFFD_API, .features = WIRE_UFFD_FEATURES};
-    if (own_filters() > agent_region->config.filters)
+    /* A filter may kill who makes a system call that it does not know. */
+    if (restrict_filters() > agent_region->config.filters)
         return -1;
     int fd = (int)sys_call(SYS_userfaultfd, WIRE_UFFD_FLAGS);
     if (fd >= 0 && sys_call(SYS_ioctl, fd, UFFDIO_API, &api) < 0) {

@@ -32,7 +32,7 @@ static uint64_t needed(const struct agent_thread *self)
 
 static long kernel_mask(int how, const uint64_t *set, uint64_t *old)
 {
-    return sys_call(SYS_rt_sigprocmask, how, set, old, sizeof(*set));
+    return sys_call_asked(SYS_rt_sigprocmask, how, set, old, sizeof(*set));
 }
 
 /* Ticks that are blocked because a handler of the program runs which may be on an alternate stack (agent/alternate.h): the

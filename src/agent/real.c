@@ -174,6 +174,7 @@ bool real_resolve(void)
     NEXT(pthread_setname_np, "pthread_setname_np");
     NEXT(pthread_barrier_wait, "pthread_barrier_wait");
     NEXT(prctl, "prctl");
+    NEXT(syscall, "syscall");
     NEXT(fork, "fork");
     NEXT(fork_bare, "_Fork");
     NEXT(signal, "signal");

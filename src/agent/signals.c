@@ -365,7 +365,7 @@ bool sampler_sigaction(int signal, const struct sigaction *wanted, struct sigact
         sigdelset(&next.sa_mask, SIGSTOP);
     }
     /* the child of a vfork shares this memory but has signals of its own */
-    bool borrowed = !signals_is_own_process();
+    bool borrowed = !sys_restricted && !signals_is_own_process();
     uint64_t mask = signals_lock();
     previous = wishes[index].action;
     if (wanted && !borrowed) {
@@ -377,6 +377,25 @@ bool sampler_sigaction(int signal, const struct sigaction *wanted, struct sigact
     if (old)
         *old = previous;
     return true;
+}
+
+void signals_give_back(struct agent_thread *self)
+{
+    if (!is_holding())
+        return;
+    uint64_t mask = block_all(), ticks = 1ull << (SIGTRAP - 1) | 1ull << (signals_timer_signal() - 1);
+    siginfo_t info;
+    struct timespec none = {0};
+    for (int i = 0; i < 2; i++) { /* a tick that is pending would kill */
+        int signal = (int)sys_call(SYS_rt_sigtimedwait, &ticks, &info, &none, KERNEL_SET_BYTES);
+        if (signal > 0 && !sampler_is_tick(signal, &info)) /* the program's */
+            sys_call(SYS_rt_tgsigqueueinfo, sys_call(SYS_getpid), sys_call(SYS_gettid), signal, &info);
+    }
+    for (int i = 0; i < HELD_COUNT; i++)
+        real.sigaction(held_signals[i], &wishes[i].action, NULL);
+    atomic_store(&holding_pid, 0);
+    restore_mask(mask | self->sampler.hidden);
+    self->sampler.hidden = 0;
 }
 
 void signals_exec_begin(void)

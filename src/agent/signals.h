@@ -46,4 +46,8 @@ void signals_exec_failed(void);
 /* In sampler.c: deals with a signal that is the agent's own business; false when it is the program's. */
 bool sampler_signal(int signal, siginfo_t *info, ucontext_t *context);
 
+/* Sampling has ended for good and this thread, whose tick is stopped, is the process's only one: the kernel gets the
+ * program's wishes, and nothing comes to the agent any more. */
+void signals_give_back(struct agent_thread *self);
+
 #endif

@@ -254,8 +254,8 @@ void describe_losses(struct recorder_result *result, const struct sink *sink)
         const char *text;
     } causes[] = {
         {LOSS_UNREACHABLE, "not recorded in a network namespace of its own, which the recorder cannot be reached from"},
-        {LOSS_RESTRICTED, "not sampled once it restricted its system calls (seccomp)"},
-        {LOSS_NO_COUNTER, "not recorded once it forbade itself the processor's counter (prctl PR_SET_TSC)"},
+        {LOSS_RESTRICTED, "not recorded once its system calls were restricted (seccomp)"},
+        {LOSS_NO_COUNTER, "not recorded once the processor's counter was forbidden to it (prctl PR_SET_TSC)"},
     };
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
         uint64_t count = sink->lost[causes[i].cause];

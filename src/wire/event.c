@@ -63,8 +63,8 @@ static const char *const loss_texts[LOSS_CAUSES] = {
     [LOSS_NO_KEY] = "processes not recorded: the program's libraries hold all of the first 32 pthread keys",
     [LOSS_UNREACHABLE] = "programs not recorded: in a network namespace of their own, without the recorder's /proc",
     [LOSS_PAUSED] = "pauses of the recorder (stopped, suspended or starved): events of that time may be missing",
-    [LOSS_RESTRICTED] = "processes not sampled once system calls were restricted (seccomp)",
-    [LOSS_NO_COUNTER] = "processes not recorded once the processor's counter was forbidden (prctl PR_SET_TSC)",
+    [LOSS_RESTRICTED] = "processes not recorded once their system calls were restricted (seccomp)",
+    [LOSS_NO_COUNTER] = "processes not recorded once the processor's counter was forbidden to them (prctl PR_SET_TSC)",
 };
 
 static const char *const alloc_names[ALLOC_FNS] = {

@@ -92,7 +92,7 @@ enum loss_cause {
     LOSS_NO_KEY,          /* processes not recorded: none of libc's first 32 thread keys was free (agent/self.h) */
     LOSS_UNREACHABLE,     /* child programs that cannot reach the recorder: a network namespace of their own */
     LOSS_PAUSED,          /* spans in which the recorder did not run: count 0 at the span's start, 1 at its end */
-    LOSS_RESTRICTED,      /* processes sampled no further: they filter their system calls (seccomp) */
+    LOSS_RESTRICTED,      /* processes recorded no further: they filter their system calls (seccomp) */
     LOSS_NO_COUNTER,      /* processes recorded no further: they forbid the processor's counter (PR_SET_TSC) */
     LOSS_CAUSES
 };

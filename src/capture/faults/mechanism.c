@@ -183,11 +183,14 @@ uint64_t mechanism_fault_ns(void)
 uint32_t mechanism_filters(void)
 {
     char line[256];
-    uint32_t filters = 0;
+    uint32_t filters = 0, mode = 0;
     FILE *file = procfs_open((uint32_t)getpid(), "status");
-    while (file && fgets(line, sizeof line, file))
+    while (file && fgets(line, sizeof line, file)) {
+        if (sscanf(line, "Seccomp: %u", &mode) == 1)
+            filters = mode > 0; /* before Linux 5.9 they are not counted */
         if (sscanf(line, "Seccomp_filters: %u", &filters) == 1)
             break;
+    }
     if (file)
         fclose(file);
     return filters;
