@@ -4,15 +4,16 @@
 #include "agent/real.h"
 #include "agent/record.h"
 #include "agent/restrict.h"
+#include "agent/self.h"
 #include "agent/sys.h"
 
 #include <stdarg.h>
 
 static void tell_name(const char *name)
 {
-    struct agent_thread *self = &agent_self;
+    struct agent_thread *self = attach_live() ? self_need() : NULL;
     int saved;
-    if (!attach_live() || !record_begin(self, &saved))
+    if (!self || !record_begin(self, &saved))
         return;
     thread_renamed(self, 0, name);
     record_end(self, saved);

@@ -3,6 +3,7 @@
 #include "agent/attach.h"
 #include "agent/ring.h"
 #include "agent/sampler.h"
+#include "agent/self.h"
 #include "agent/signals.h"
 #include "agent/sys.h"
 
@@ -63,9 +64,13 @@ static bool is_only_thread(void)
 
 static void end(enum loss_cause cause)
 {
-    struct agent_thread *self = &agent_self;
     if (!attach_live())
         return;
+    struct agent_thread *self = self_need();
+    if (!self) {
+        attach_give_up();
+        return;
+    }
     int saved = errno;
     self->inside += AGENT_CALLS_LIBC;
     ring_lose(self, cause, 1);
