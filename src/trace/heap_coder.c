@@ -9,7 +9,7 @@
 
 struct heap_coder *heap_coder_new(void)
 {
-    struct heap_coder *coder = aligned_alloc(64, sizeof *coder);
+    struct heap_coder *coder = aligned_alloc(_Alignof(struct heap_coder), sizeof *coder);
     if (!coder)
         abort(); /* out of memory, as mem_alloc does */
     memset(coder, 0, sizeof *coder);
@@ -24,7 +24,7 @@ static void make_sets(struct heap_coder *coder)
         bits++;
     if (!coder->sets || bits != coder->set_bits) {
         free(coder->sets);
-        coder->sets = aligned_alloc(64, sizeof *coder->sets << bits);
+        coder->sets = aligned_alloc(_Alignof(struct heap_entry_set), sizeof *coder->sets << bits);
         if (!coder->sets)
             abort(); /* out of memory, as mem_alloc does */
         coder->set_bits = bits;

@@ -9,7 +9,7 @@ enum { FIRST_SLOTS = 64 };
 
 struct heap_model *heap_model_new(void)
 {
-    struct heap_model *model = aligned_alloc(64, sizeof *model);
+    struct heap_model *model = aligned_alloc(_Alignof(struct heap_model), sizeof *model);
     if (!model)
         abort(); /* out of memory, as mem_alloc does */
     memset(model, 0, sizeof *model);
