@@ -24,20 +24,21 @@ struct sampler_thread {
     void *timer;           /* kernel's number of the fall-back timer, when `has_timer` */
     bool has_timer, ready; /* ready: ticks may arrive */
     volatile bool bursting;
-    volatile bool stop;                           /* the burst is to end at the next access */
-    uint32_t left;                                /* accesses left in the burst */
-    uint32_t skip;                                /* accesses to let pass before the first one is kept */
-    uint32_t steps;                               /* instructions stepped in this burst */
-    uint32_t seen, kept;                          /* accesses met and kept in this burst */
-    uint64_t began;                               /* wire_counter() at the burst's start */
-    uint32_t turns;                               /* tick_turns() then */
-    uint64_t period_ns;                           /* mean spacing in force */
-    uint64_t random;                              /* xorshift state */
-    uint64_t user_seen;                           /* ns of user CPU time, when the spacing of ticks was looked at */
-    uint64_t spacing_ns;                          /* of ticks as they come */
-    uint64_t tick_ns;                             /* spacing of the perf event's ticks, or of the timer's */
-    void *tick_page;                              /* the perf event's mapping, which keeps it alive, or NULL */
-    void *step_stack;                             /* agent/arch: where bursts run, or NULL */
+    volatile bool stop;  /* the burst is to end at the next access */
+    uint32_t left;       /* accesses left in the burst */
+    uint32_t skip;       /* accesses to let pass before the first one is kept */
+    uint32_t steps;      /* instructions stepped in this burst */
+    uint32_t seen, kept; /* accesses met and kept in this burst */
+    uint32_t stopped_at; /* agent/arch: the instruction that ended the burst, as wire_stop_count wants it; 0: none */
+    uint64_t began;      /* wire_counter() at the burst's start */
+    uint32_t turns;      /* tick_turns() then */
+    uint64_t period_ns;  /* mean spacing in force */
+    uint64_t random;     /* xorshift state */
+    uint64_t user_seen;  /* ns of user CPU time, when the spacing of ticks was looked at */
+    uint64_t spacing_ns; /* of ticks as they come */
+    uint64_t tick_ns;    /* spacing of the perf event's ticks, or of the timer's */
+    void *tick_page;     /* the perf event's mapping, which keeps it alive, or NULL */
+    void *step_stack;    /* agent/arch: where bursts run, or NULL */
     void (*calls_out)(struct agent_thread *self); /* agent/arch: see agent_calls_out */
     uint64_t hidden;   /* mask.c: signals the program believes blocked and the kernel does not; bits as the kernel's */
     uint64_t guard_sp; /* agent/arch: stack pointer to go back to when guarded work faults; 0: nothing is guarded */

@@ -377,6 +377,8 @@ static void end_burst(struct agent_thread *self)
     struct wire_counters *counters = counters_of(self);
     count(&counters->steps, sampler->steps);
     count(&counters->accesses, sampler->seen);
+    if (sampler->stopped_at)
+        wire_stop_count(agent_region, sampler->stopped_at);
     if (sampler->steps == 0 && sampler->kept == 0)
         count_loss(self, LOSS_TICK_UNSTEPPED);
     else if (sampler->kept == 0)
@@ -396,7 +398,7 @@ static void run_burst(struct agent_thread *self, ucontext_t *context)
     sampler->stop = false;
     sampler->left = agent_region->config.burst;
     sampler->skip = (uint32_t)(next_random(self) % step_spread(self));
-    sampler->steps = sampler->seen = sampler->kept = 0;
+    sampler->steps = sampler->seen = sampler->kept = sampler->stopped_at = 0;
     count(&counters_of(self)->bursts, 1);
     if (step_begin(self, context) == STEP_DONE)
         end_burst(self);

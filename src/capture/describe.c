@@ -297,6 +297,32 @@ void describe_faults(struct recorder_result *result, const struct capture_means 
                  means->mechanism_reason);
 }
 
+static int by_count(const void *left, const void *right)
+{
+    uint32_t a = (uint32_t) * (const uint64_t *)left, b = (uint32_t) * (const uint64_t *)right;
+    return a < b ? 1 : a > b ? -1 : 0;
+}
+
+void describe_stops(struct trace_session *ending, const struct wire_region *region)
+{
+    uint64_t stops[WIRE_STOPS];
+    char text[WIRE_STOPS * 24] = "";
+    size_t length = 0;
+    for (unsigned i = 0; i < WIRE_STOPS; i++)
+        stops[i] = atomic_load_explicit(&region->stops[i], memory_order_relaxed);
+    qsort(stops, WIRE_STOPS, sizeof *stops, by_count);
+    for (unsigned i = 0; i < WIRE_STOPS && (uint32_t)stops[i]; i++) {
+        uint32_t name = (uint32_t)(stops[i] >> 32), bytes = name >> 24;
+        char digits[16] = "other";
+        if (bytes >= 1 && bytes <= 3)
+            snprintf(digits, sizeof digits, "%0*x", (int)(2 * bytes), (name & 0xffffff) >> (24 - 8 * bytes));
+        length +=
+            (size_t)snprintf(text + length, sizeof text - length, "%s%s %u", i ? ", " : "", digits, (uint32_t)stops[i]);
+    }
+    if (length)
+        trace_session_set(ending, "stops", text);
+}
+
 void describe_fault_totals(struct trace_session *ending, const struct faults_totals *totals)
 {
     const struct {

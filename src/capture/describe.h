@@ -14,6 +14,9 @@ struct trace_session *describe_session(const struct capture_options *options, co
 struct trace_session *describe_ending(const struct recorder_result *result, const struct sink *sink,
                                       const struct agent_totals *totals);
 
+/* The instructions before which bursts ended, most frequent first, as key "stops": "0f05 812, cd 3, other 1". */
+void describe_stops(struct trace_session *ending, const struct wire_region *region);
+
 /* Fills the figures of `result` that come from the sink and from `usage` of the target. */
 void describe_result(struct recorder_result *result, const struct sink *sink, const struct agent_totals *totals,
                      const struct rusage *usage);

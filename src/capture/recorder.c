@@ -429,6 +429,7 @@ static void finish(struct recorder *recorder)
         describe_faults(result, &recorder->means, &totals);
     }
     struct trace_session *ending = describe_ending(result, &recorder->sink, agent_source_totals(recorder->agents));
+    describe_stops(ending, recorder->region.map);
     if (recorder->faults) {
         struct faults_totals totals = faults_totals(recorder->faults);
         describe_fault_totals(ending, &totals);

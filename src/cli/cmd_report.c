@@ -79,6 +79,7 @@ static const struct argp_option option_table[] = {
     {"topology", OPTION_TOPOLOGY, "SPEC", 0, "Pretend this machine after the fact: \"numa:4 core:2\"", 0},
     {"deal", OPTION_DEAL, "HOW", 0, "Threads onto pretended CPUs: packed, round-robin or node:NODE", 0},
     {"homes", OPTION_HOMES, "HOW", 0, "Homes of pretended pages: first-touch, interleave or bind:NODE", 0},
+    {"verbose", 'v', NULL, 0, "Say more about how it was measured: bursts, and the instructions they ended at", 0},
     {"color", OPTION_COLOR, "WHEN", 0, "auto, always or never", 0},
     {"width", OPTION_WIDTH, "COLUMNS", 0, "As wide as this; 0: as wide as it gets", 0},
     {0},
@@ -195,6 +196,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         break;
     case 'i':
         arguments->input = value;
+        break;
+    case 'v':
+        arguments->view.verbose = true;
         break;
     case 's':
         arguments->view.sort = value;

@@ -23,9 +23,9 @@ enum {
 
 static const struct argp_option option_table[] = {
     {0, 0, 0, 0, "How often:", 2},
-    {"frequency", 'F', "HZ", 0, "bursts a second of CPU time of each thread (250)", 2},
+    {"frequency", 'F', "HZ", 0, "bursts a second of CPU time of each thread (200)", 2},
     {"period", 'c', "TIME", 0, "instead: mean CPU time between bursts, such as 5ms; or events of the hardware", 2},
-    {"burst", KEY_BURST, "K", 0, "accesses a burst (24)", 2},
+    {"burst", KEY_BURST, "K", 0, "accesses a burst (28)", 2},
     {"budget", KEY_BUDGET, "PERCENT", 0, "of a thread's CPU time that sampling may cost (2; faults: 4)", 2},
     {0, 0, 0, 0, "What:", 3},
     {"loads", KEY_LOADS, 0, 0, "loads only", 3},
@@ -196,8 +196,8 @@ error_t sampling_options_parse(struct sampling_options *options, int key, char *
 
 void sampling_options_init(struct sampling_options *options)
 {
-    *options = (struct sampling_options){.capture = {.tick_ns = 4000000,
-                                                     .burst = 24,
+    *options = (struct sampling_options){.capture = {.tick_ns = 5000000,
+                                                     .burst = 28,
                                                      .budget_ppm = 20000,
                                                      .max_frames = 32,
                                                      .loads = true,

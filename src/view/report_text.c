@@ -8,6 +8,7 @@
 #include "view/whole.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { TOP_SITES = 10, TOP_THREADS = 8, TOP_FUNCTIONS = 8, TOP_PROCESSES = 8, NAMED_IN_ANSWER = 4, SHOWN_NODES = 12 };
@@ -282,6 +283,54 @@ static void how_faults(const struct report *report)
         say(report, "%s faults of the profiler itself are left out.", number_count(own));
 }
 
+/* What of a trace is known by name; x86-64's opcodes. */
+static const char *stop_name(const char *bytes, size_t length)
+{
+    static const char *const names[][2] = {
+        {"0f05", "syscall"}, {"0fa2", "cpuid"},    {"0f0b", "ud2"},      {"9c", "pushf"},    {"9d", "popf"},
+        {"cc", "int3"},      {"cd", "int"},        {"f4", "hlt"},        {"0fae", "xsave"},  {"0fc7", "xsavec"},
+        {"0f01d6", "xtest"}, {"0f01ee", "rdpkru"}, {"0f01ef", "wrpkru"}, {"0f01d5", "xend"}, {"c7", "xbegin"},
+        {"d9", "fnstenv"},   {"dd", "fnsave"},     {"0f34", "sysenter"}, {"ec", "in"},       {"cf", "iret"},
+    };
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i][0]) == length && strncmp(names[i][0], bytes, length) == 0)
+            return names[i][1];
+    return NULL;
+}
+
+/* "0f05 812, cd 3": instructions by their first bytes, and how many bursts ended before them. */
+static void how_stops(const struct report *report, const char *stops)
+{
+    char text[1024] = "";
+    size_t length = 0;
+    for (const char *at = stops; *at && length + 64 < sizeof text;) {
+        size_t name = strcspn(at, " "), item = strcspn(at, ",");
+        unsigned long count = name < item ? strtoul(at + name, NULL, 10) : 0;
+        const char *known = stop_name(at, name);
+        bool sane = count && name <= 6 && strspn(at, "0123456789abcdefother") >= name;
+        if (sane)
+            length += (size_t)snprintf(text + length, sizeof text - length, "%s%s%s%.*s%s %lu", length ? ", " : "",
+                                       known ? known : "", known ? " (" : "", (int)name, at, known ? ")" : "", count);
+        at += item + strspn(at + item, ", ");
+    }
+    if (length)
+        say(report, "Bursts ended before these instructions: %s.", text);
+}
+
+static void how_bursts(const struct report *report, const struct trace_session *ending)
+{
+    uint64_t handler = trace_session_number(ending, "handler_ns", 0), cpu = trace_session_number(ending, "cpu_ns", 0);
+    uint64_t bursts = trace_session_number(ending, "bursts", 0), steps = trace_session_number(ending, "steps", 0);
+    const char *stops = trace_session_get(ending, "stops");
+    if (handler && cpu)
+        say(report, "Sampling took %s of the program's CPU time.", number_percent(handler, cpu));
+    if (bursts)
+        say(report, "%s bursts, %lu instructions each on average%s.", number_count(bursts),
+            (unsigned long)(steps / bursts), stops ? "" : "; none ended at an instruction it could not carry out");
+    if (stops)
+        how_stops(report, stops);
+}
+
 static void how_measured(const struct report *report)
 {
     const struct trace_session *session = flow_session(report->flow), *ending = report->options->ending;
@@ -320,6 +369,8 @@ static void how_measured(const struct report *report)
             number_percent(handler, cpu), number_percent(tracking, cpu));
     else if (handler && cpu)
         say(report, "Sampling took %s of the program's CPU time.", number_percent(handler, cpu));
+    if (report->options->verbose && ending)
+        how_bursts(report, ending);
 }
 
 /* Functions that the user named and that were not hooked. Names come from the trace: hostile. */

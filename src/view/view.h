@@ -39,6 +39,7 @@ struct view_options {
     unsigned height;                    /* map: rows; 0: 24 */
     enum view_map_by by;                /* map: what colours mean */
     double from_s, to_s;                /* map: since the start; to_s 0: to the end */
+    bool verbose;                       /* the report: how it was measured in more detail */
     const char *path;                   /* of the trace, for the commands that are suggested */
     const char *damage;                 /* what is missing in the file, or NULL */
     const struct trace_session *ending; /* or NULL */

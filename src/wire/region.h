@@ -26,6 +26,10 @@
 
 enum { WIRE_DEAL_NODES = 64, WIRE_DEAL_WORDS = 16 };
 
+/* Instructions before which bursts ended: how many are counted by themselves. The last place is for all others. */
+enum { WIRE_STOPS = 32 };
+#define WIRE_STOP_OTHERS UINT32_MAX
+
 enum wire_flag {
     WIRE_SAMPLE_LOADS = 1,
     WIRE_SAMPLE_STORES = 2,
@@ -112,10 +116,27 @@ struct wire_region {
     _Atomic uint64_t offer; /* process << 32 | descriptor + 1 (or WIRE_OFFER_NONE); the recorder sets it to 0 again */
     _Atomic uint32_t offer_word; /* futex: changes whenever it does */
     _Atomic uint32_t dealt;      /* threads and processes that have got their turn */
+    _Atomic uint64_t stops[WIRE_STOPS]; /* bytes of the instruction << 32 | how often: wire_stop_count */
     /* A robust mutex that the recorder holds: the kernel sets FUTEX_OWNER_DIED in its first word when it is killed. */
     alignas(64) _Atomic uint32_t held[16];
     alignas(64) struct wire_counters shared; /* losses that no ring can tell (atomic adds) */
 };
+
+/* Counts a burst that ended before an instruction: `name` is the number of bytes << 24 and up to three of them, the first
+ * one highest. In handlers, of any thread. */
+static inline void wire_stop_count(struct wire_region *region, uint32_t name)
+{
+    for (unsigned i = 0; i < WIRE_STOPS; i++) {
+        uint32_t key = i < WIRE_STOPS - 1 ? name : WIRE_STOP_OTHERS;
+        uint64_t seen = atomic_load_explicit(&region->stops[i], memory_order_relaxed);
+        if (seen == 0 && atomic_compare_exchange_strong(&region->stops[i], &seen, (uint64_t)key << 32 | 1))
+            return;
+        if (seen >> 32 == key) {
+            atomic_fetch_add_explicit(&region->stops[i], 1, memory_order_relaxed);
+            return;
+        }
+    }
+}
 
 static inline struct wire_custom *wire_custom_at(struct wire_region *region, uint32_t index)
 {

@@ -328,7 +328,7 @@ static int set_up(void **unused)
     /* room without access on both sides: what misses the arena faults */
     char *space = mmap(NULL, ARENA_BYTES + (16 << 20), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     arena = (uint8_t *)space + (8 << 20);
-    if (space == MAP_FAILED || mprotect(arena, ARENA_BYTES, PROT_READ | PROT_WRITE) != 0 || !step_start() ||
+    if (space == MAP_FAILED || mprotect(arena, ARENA_BYTES, PROT_READ | PROT_WRITE) != 0 || !step_start(false) ||
         !slots_start())
         return -1;
     for (unsigned i = 0; i < ARENA_BYTES; i++)

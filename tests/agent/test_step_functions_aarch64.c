@@ -287,7 +287,7 @@ static void test_loops(void **unused)
 static int set_up(void **unused)
 {
     (void)unused;
-    return step_start() && slots_start() ? 0 : -1;
+    return step_start(false) && slots_start() ? 0 : -1;
 }
 
 static int tear_down(void **unused)

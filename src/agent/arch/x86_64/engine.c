@@ -63,8 +63,10 @@ static void repeat(struct engine *engine, const struct block *block)
 /* Runs one block. False: the burst is over, and the registers are those before the instruction it ends at. */
 static bool run_block(struct engine *engine, struct block *block, ucontext_t *context)
 {
-    if (block->last.kind == OUTLINE_STOP && block->instructions == 1)
+    if (block->last.kind == OUTLINE_STOP && block->instructions == 1) {
+        engine->self->sampler.stopped_at = (uint32_t)block->last.target;
         return false;
+    }
     if (block->last.kind == OUTLINE_REPEAT && engine->registers.general[DECODE_RCX] == 0) {
         engine->registers.rip = block->next;
         return true;

@@ -173,3 +173,48 @@ void outline_of(const struct decoded *decoded, uint64_t pc, struct outline *outl
     }
     outline->kind = OUTLINE_COPY;
 }
+
+static bool is_prefix(uint8_t byte)
+{
+    switch (byte) {
+    case 0x26:
+    case 0x2e:
+    case 0x36:
+    case 0x3e:
+    case 0x40 ... 0x4f:
+    case 0x64 ... 0x67:
+    case 0xf0:
+    case 0xf2:
+    case 0xf3:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static uint32_t name_of(unsigned count, unsigned first, unsigned second, unsigned third)
+{
+    return count << 24 | first << 16 | second << 8 | third;
+}
+
+uint32_t outline_name(const uint8_t *bytes, size_t available)
+{
+    size_t at = 0;
+    while (at + 1 < available && is_prefix(bytes[at]))
+        at++;
+    const uint8_t *from = bytes + at;
+    size_t left = available - at;
+    if (left == 0)
+        return 0;
+    /* The map is in the byte behind VEX or EVEX, the opcode one or two further on. */
+    if (from[0] == 0xc4 && left > 3)
+        return name_of(3, 0xc4, from[1] & 31, from[3]);
+    if (from[0] == 0x62 && left > 4)
+        return name_of(3, 0x62, from[1] & 7, from[4]);
+    if (from[0] == 0xc5 && left > 2)
+        return name_of(3, 0xc5, 1, from[2]);
+    if (from[0] != 0x0f || left < 2)
+        return name_of(1, from[0], 0, 0);
+    bool longer = from[1] == 0x38 || from[1] == 0x3a || from[1] == 0x01; /* of 0F 01 ModRM says which it is */
+    return longer && left > 2 ? name_of(3, 0x0f, from[1], from[2]) : name_of(2, 0x0f, from[1], 0);
+}

@@ -63,6 +63,8 @@ static void fill_block(struct block *block, struct emitter *out, const uint8_t *
             outline_of(&decoded, block->pc + source, &outline);
         else
             decoded = (struct decoded){.length = 1};
+        if (outline.kind == OUTLINE_STOP)
+            outline.target = outline_name(bytes + source, readable - source);
         if (!add_instruction(block, out, &decoded, &outline, bytes, source))
             break;
         source += decoded.length;
