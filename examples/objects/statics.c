@@ -45,7 +45,7 @@ static long (*load_plugin(const char *program))(void)
 
 int main(int argc, char **argv)
 {
-    rounds = example_work(argc, argv, "rounds", 8000);
+    rounds = example_work(argc, argv, "rounds", 4000);
     long (*plugin)(void) = example_option(argc, argv, "plugin", 1) ? load_plugin(argv[0]) : inside;
     example_need(plugin, "dlsym");
     table[0] = mine[0] = 1;

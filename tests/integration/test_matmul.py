@@ -117,9 +117,11 @@ def samples():
             all_rows = [rows[page] for page in found[name]]
             begin, end = min(r["first_s"] for r in all_rows), max(r["last_s"] for r in all_rows)
             lasting = sum(r["last_s"] - r["first_s"] for r in all_rows) / len(all_rows) / (end - begin)
-            # By worker: a busy machine lets one of them fall behind.
+            # By worker, since a busy machine lets one of them fall behind; but pages that both use may be all there are.
             of_one = {reader: [((r["first_s"] + r["last_s"]) / 2, r["page"]) for r in all_rows
                                if [user["tid"] for user in r["threads"] if user["reads"]] == [reader]] for reader in readers}
+            if sum(map(len, of_one.values())) < len(all_rows) / 2:
+                of_one = {None: [((r["first_s"] + r["last_s"]) / 2, r["page"]) for r in all_rows]}
             return min(correlation(places) for places in of_one.values() if len(places) > 10), lasting
 
         sweep, brief = shape("a")
