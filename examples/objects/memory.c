@@ -12,17 +12,13 @@
 
 enum { ITEMS = 4096 };
 
-static long passes;
-
 static void *in_arena(void *argument)
 {
     (void)argument;
     long *arena_block = malloc(ITEMS * sizeof *arena_block); /* site: arena_block */
     example_need(arena_block, "malloc");
     memset(arena_block, 1, ITEMS * sizeof *arena_block);
-    long total = walk(arena_block, ITEMS, passes);
-    free(arena_block);
-    return (void *)total;
+    return arena_block;
 }
 
 static long ask_for_time(long times)
@@ -39,7 +35,6 @@ static long ask_for_time(long times)
 int main(int argc, char **argv)
 {
     long rounds = example_work(argc, argv, "rounds", 20000);
-    passes = rounds * 2;
     if (example_flag(argc, argv, "clock")) {
         printf("total %ld\n", ask_for_time(rounds * 500) & 0);
         return 0;
@@ -52,10 +47,13 @@ int main(int argc, char **argv)
     memset(own_map, 1, size);
     memset(block, 1, size);
     memset(behind, 1, size);
-    void *theirs;
-    pthread_join(example_thread(in_arena, NULL), &theirs);
-    long total = walk(own_map, ITEMS, passes) + walk(block, ITEMS, passes) + walk(behind, ITEMS, passes);
+    void *arena_block;
+    pthread_join(example_thread(in_arena, NULL), &arena_block);
+    long total = 0;
+    for (long round = 0; round < rounds; round++) /* in turn: what else the machine does meets all alike */
+        total += walk(own_map, ITEMS, 2) + walk(block, ITEMS, 2) + walk(behind, ITEMS, 2) + walk(arena_block, ITEMS, 2);
     free(block);
-    printf("total %ld\n", total + (long)theirs);
+    free(arena_block);
+    printf("total %ld\n", total);
     return 0;
 }

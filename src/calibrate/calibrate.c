@@ -11,11 +11,13 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <time.h>
 
 enum {
     PASSES = 5,            /* over all fields: what disturbs for some ms is then in one of five parts of each */
     ROUNDS = 6,            /* of a field in a pass */
-    LIMIT_NS = 800000000,  /* then what is missing stays unknown */
+    LIMIT_NS = 800000000,  /* of CPU time: then what is missing stays unknown */
+    MOST_TIMES = 5,        /* as long at most where others want the CPU too */
     MEMORY_SPAN = 4 << 20, /* flushed lines need no large memory */
     MEMORY_LINES = 2048,
     RING_LINES = 512, /* of a ring that is pushed from cache to cache */
@@ -32,10 +34,22 @@ struct work { /* of the thread that measures */
     const struct topology *topology;
     struct calibration *calibration;
     struct times caches[CALIBRATION_CACHES];
-    struct times *memory; /* as calibration->memory */
-    uint64_t deadline;
+    struct times *memory;      /* as calibration->memory */
+    uint64_t limit_cpu, limit; /* of the thread's CPU time, of the clock */
     double ns_per_tick;
 };
+
+static uint64_t cpu_ns(void)
+{
+    struct timespec now;
+    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0 ? (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec
+                                                             : 0;
+}
+
+static bool has_time(const struct work *work)
+{
+    return cpu_ns() < work->limit_cpu && clock_now_ns() < work->limit;
+}
 
 static bool run_on_node(const struct topology *topology, uint32_t node, int *on)
 {
@@ -82,7 +96,7 @@ static void measure_rounds(struct work *work, const struct chase *chase, struct 
                            void (*round)(struct work *work, const struct chase *chase, struct times *times,
                                          unsigned number))
 {
-    for (unsigned done = 0, tried = 0; done < ROUNDS && clock_now_ns() < work->deadline; tried++) {
+    for (unsigned done = 0, tried = 0; done < ROUNDS && has_time(work); tried++) {
         size_t chased = times->chased.count, sampled = times->sampled.count, stepped = times->stepped.count;
         long before = times_put_off();
         round(work, chase, times, pass * ROUNDS + done);
@@ -261,8 +275,9 @@ static void *measure(void *context)
     size_t fields = (size_t)work->calibration->node_count * work->calibration->node_count;
     uint32_t local = 0;
     work->memory = mem_zalloc(fields * sizeof *work->memory);
+    work->limit_cpu = cpu_ns() + LIMIT_NS;
     find_counter(work);
-    for (unsigned pass = 0; pass < PASSES && clock_now_ns() < work->deadline; pass++)
+    for (unsigned pass = 0; pass < PASSES && has_time(work); pass++)
         measure_pass(work, pass, &local);
     conclude(work, local);
     drop_unseen(work->calibration);
@@ -282,7 +297,7 @@ struct calibration *calibrate(const struct topology *topology, struct error *err
     }
     struct work work = {.topology = topology,
                         .calibration = calibration_new(topology->node_count),
-                        .deadline = clock_now_ns() + LIMIT_NS};
+                        .limit = clock_now_ns() + (uint64_t)MOST_TIMES * LIMIT_NS};
     int failed = pthread_create(&thread, NULL, measure, &work);
     if (failed == 0)
         pthread_join(thread, NULL);

@@ -8,6 +8,7 @@ import guest_machine
 from guest_results import Results
 from guest_tap import Tap
 
+LONGEST = 16  # times the usual work; what has no samples then has none for another reason
 RUN = pathlib.Path(__file__).parent / "run"
 
 
@@ -23,6 +24,19 @@ def main(judge, kind=guest_machine.X86_64):
     with tempfile.TemporaryDirectory() as folder:
         judge(tap, build, folder)
     return tap.end()
+
+
+def record_lines(name, numalens, options, program, samples, trace="numalens.data"):
+    """Lines of a script that record a program of examples/ until the trace has so many samples, each time with twice the work
+    (EXAMPLE_LONGER). How long that takes is up to the emulator, what is judged is not. out/NAME.longer has how much it was."""
+    quoted = [" ".join(map(guest_build.quote, words)) for words in (options, program)]
+    command = f"{guest_build.quote(numalens)} record {quoted[0]} -o {trace} -- {quoted[1]}"
+    count = f"{guest_build.quote(numalens)} report --json {trace} 2>/dev/null | grep -o '\"samples\": *[0-9]*' | head -n 1 | tr -dc 0-9"
+    return ["longer=1; while :; do",
+            f"EXAMPLE_LONGER=$longer timeout 400 {command} >/root/out/{name}.out 2>/root/out/{name}.err; echo $? >/root/out/{name}.status",
+            f"echo $longer >/root/out/{name}.longer; found=$({count})",
+            f'if [ "${{found:-0}}" -ge {samples} ] || [ $longer -ge {LONGEST} ]; then break; fi',
+            "longer=$((longer * 2)); done"]
 
 
 def boot(tap, folder, script, *words, name="guest"):

@@ -13,6 +13,7 @@ import verdicts  # noqa: E402
 
 # A signal is dear in the guest; without leave to spend more there would be too few samples to judge.
 OFTEN = ["--frequency=1000", "--budget=90"]
+ENOUGH = 1600  # samples, of a hundred bursts
 # Emulation is slow: fewer rounds than elsewhere.
 ROUNDS = {"remote_after_allocation": 1500000, "far_initialised": 1500000, "mixed_pages": 300}
 
@@ -27,8 +28,8 @@ def script(build):
         lines.append("cut -d' ' -f1 /proc/uptime >>/root/out/uptime")
 
     def program(name, mode, *options):
-        run(f"{name}-{mode}", numalens, "record", *OFTEN, "-o", "numalens.data", "--",
-            build / "examples/patterns" / name, mode, "--pin", *options)
+        lines.extend(guest_case.record_lines(f"{name}-{mode}", numalens, OFTEN,
+                                             [build / "examples/patterns" / name, mode, "--pin", *options], ENOUGH))
 
     # The first recording after the boot calibrates and hardly samples: it is not one of those that are judged.
     program("moved_pages", "stays")

@@ -13,8 +13,7 @@ import guest_machine
 from guest_build import quote
 
 RUNS = 10
-SPARE = 2     # recordings soon after the boot may have hardly any samples
-ENOUGH = 100  # samples to judge by
+ENOUGH = 400  # samples to judge by, of a hundred bursts
 # Samples begin when the workers are there: in an emulator, loading the program takes as long as its work.
 OFTEN = ["--frequency=1000", "--burst=4", "--budget=90"]
 # mode: (pattern that must be found, rounds: emulation is slow, workers)
@@ -34,9 +33,10 @@ def script(build):
     run("first", numalens, "record", "-q", *OFTEN, "--threads=5", "-o", "first.data", "--", build / "examples/patterns/problems",
         "none", "--pin", "--threads=4", "--rounds=500000")
     for mode, (_, rounds, workers) in MODES.items():
-        for number in range(RUNS + SPARE):
-            run(f"{mode}{number}", numalens, "record", "-q", *OFTEN, f"--threads={workers + 1}", "-o", "numalens.data", "--",
-                build / "examples/patterns/problems", mode, "--pin", f"--threads={workers}", f"--rounds={rounds}")
+        for number in range(RUNS):
+            lines.extend(guest_case.record_lines(
+                f"{mode}{number}", numalens, ["-q", *OFTEN, f"--threads={workers + 1}"],
+                [build / "examples/patterns/problems", mode, "--pin", f"--threads={workers}", f"--rounds={rounds}"], ENOUGH))
             for table in ("patterns", "balance"):
                 run(f"{mode}{number}.{table}", numalens, "report", table, "--json")
         lines.append("cut -d' ' -f1 /proc/uptime >>/root/out/uptime")
@@ -65,12 +65,8 @@ def fault_of(mode, patterns, balance):
 
 def judge(tap, results, mode):
     right, samples = 0, []
-    for number in range(RUNS + SPARE):
+    for number in range(RUNS):
         patterns = results.json(f"{mode}{number}.patterns") or {}
-        if len(samples) == RUNS or (patterns.get("samples", 0) < ENOUGH and RUNS - len(samples) < RUNS + SPARE - number):
-            if len(samples) < RUNS:
-                tap.note(f"{mode}, run {number}: {patterns.get('samples')} samples, too few to judge; another instead")
-            continue
         fault = fault_of(mode, patterns, results.json(f"{mode}{number}.balance") or {})
         samples.append(patterns.get("samples", 0))
         right += fault is None

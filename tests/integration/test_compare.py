@@ -20,8 +20,20 @@ def compare(*words, status=0, **rest):
     return ended
 
 
-def placements(program, *options, machine=FOUR, **rest):
-    answer = json.loads(compare("--json", "-q", *machine, *options, "--", "-F", "500", "--", *program, **rest).out)
+SAMPLES = 500 * 24  # of every run, so that five standard deviations of three quarters are a tenth
+
+
+def placements(program, *options, machine=FOUR, environment=None, **rest):
+    """The comparison, with programs that run longer until every recording has enough samples to judge by."""
+    longer, answer = 1, {}
+    while True:
+        answer = json.loads(compare("--json", "-q", *machine, *options, "--", "-F", "1000", "--budget", "100", "--", *program,
+                                    environment={**(environment or {}), "EXAMPLE_LONGER": str(longer)}, **rest).out)
+        least = min(run["samples"] for row in answer["placements"] for run in row["runs"])
+        if least >= SAMPLES:
+            break
+        assert longer < nlens.LONGEST, "%d samples in a run with %d times the usual work, %d are needed" % (least, longer, SAMPLES)
+        longer *= 2
     for row in answer["placements"]:
         note("%-12s %s" % (row["placement"], [round(run["remote_ratio"] or 0, 3) for run in row["runs"]]))
     note(answer["verdict"]["text"])
@@ -33,9 +45,9 @@ def pattern(name, *words):
     return [nlens.example(PATTERNS % name), *words]
 
 
-def twin(folder, name, mode, *options):
+def twin(folder, name, mode, *options, bursts=500):
     ended = nlens.record(folder, pattern(name, mode), ["-q", "-F", "500", "--budget", "100", "--topology", "numa:4 core:1", *options],
-                         name="%s-%s.data" % (name, mode))
+                         name="%s-%s.data" % (name, mode), bursts=bursts)
     assert ended.status == 0, ended
     return ended.trace
 
@@ -190,7 +202,7 @@ def noise():
     with nlens.Folder() as folder:
         for attempt in range(10):
             pair = [nlens.record(folder, pattern("far_initialised", "bad", "--rounds=4000000"),
-                                 ["-q", "-F", "500", "--budget", "100", "--topology", "numa:4 core:1"], name=name).trace
+                                 ["-q", "-F", "500", "--budget", "100", "--topology", "numa:4 core:1"], name=name, bursts=500).trace
                     for name in ("a.data", "b.data")]
             answer = difference(*pair)
             real = [(table, row) for table in ("objects", "sites", "functions", "threads")
@@ -228,7 +240,7 @@ def rows():
 @check("bad input: files that are none, wrong usage")
 def bad_input():
     with nlens.Folder() as folder:
-        good = twin(folder, "far_initialised", "good", "--stop-after", "1ns")
+        good = twin(folder, "far_initialised", "good", "--stop-after", "1ns", bursts=0)
         junk, short = os.path.join(folder, "junk"), os.path.join(folder, "short.data")
         with open(junk, "wb") as stream:
             stream.write(b"\x1b[2Jnot a trace" * 100)

@@ -42,7 +42,9 @@ def check_statics(program):
         assert row["name"] == name, row["name"]
         assert row["size"] == 4096 * 8, row
         found.append(("%s of %s" % (name, file), row["share"], eighths / 8))
-    shares(program, found)
+    # Half of the thread-local data is another thread's, which may be on a CPU that others slow down.
+    shares(program, [each for each in found if not each[0].startswith("mine")])
+    shares(program, [each for each in found if each[0].startswith("mine")], within=0.1)
     mine = [row for row in result["objects"] if row["name"] == "mine"]
     assert len(mine) == 2, "one for each thread: %s" % describe(mine)
     for row in mine:
