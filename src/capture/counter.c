@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RENEW_NS = 1000000000, MEASURE_NS = 3000000 };
+enum { RENEW_NS = 1000000000, MEASURE_NS = 3000000, STEP_NS = 100000000 };
 
 #if defined(__x86_64__)
 bool counter_trusted(void)
@@ -117,6 +117,14 @@ void counter_clock_renew(struct counter_clock *clock, uint64_t now_ns)
     uint64_t counter = now.counter, ns = now.ns;
     clock->renewed_ns = ns;
     uint64_t reached = counter_clock_ns(clock, counter);
+    if (counter < clock->lines[0].from || reached > ns + STEP_NS || ns > reached + STEP_NS) {
+        /* One of the two was stepped: a suspended machine's counter may run on or begin anew, its clock stands still. */
+        clock->origin = counter;
+        clock->origin_ns = ns;
+        clock->lines[0] = (struct counter_line){counter, ns, clock->lines[0].slope};
+        clock->count = 1;
+        return;
+    }
     uint64_t rate = slope_of(counter - clock->origin, ns - clock->origin_ns);
     uint64_t ticks = counter - clock->lines[0].from;
     if (rate == 0 || ticks == 0)

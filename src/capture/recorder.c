@@ -33,10 +33,11 @@
 #include <unistd.h>
 
 enum {
-    IDLE_NS = 10000000,    /* sleep at most that long */
-    HURRY_NS = 1000000,    /* when kernel buffers fill up */
-    TEND_NS = 100000000,   /* between looks for threads that are gone */
-    FLUSH_NS = 1000000000, /* what a kill -9 may cost */
+    IDLE_NS = 10000000,     /* sleep at most that long */
+    HURRY_NS = 1000000,     /* when kernel buffers fill up */
+    TEND_NS = 100000000,    /* between looks for threads that are gone */
+    FLUSH_NS = 1000000000,  /* what a kill -9 may cost */
+    PAUSED_NS = 1000000000, /* between two rounds: the recorder was stopped, suspended or starved */
     LITTLE_BYTES = 32 << 10,
     BUFFERS_WATCHED = 1024,
     LAST_ROUNDS = 16, /* also for a ring whose process is not known yet */
@@ -371,10 +372,31 @@ static void look_at_pause(struct recorder *recorder, uint64_t now)
         hw_record_rest(recorder->hardware, !wanted);
 }
 
+/* What was lost for want of a recorder. */
+static uint64_t lost_by_waiting(const struct recorder *recorder)
+{
+    const uint64_t *lost = recorder->sink.lost;
+    return lost[LOSS_RING_FULL] + lost[LOSS_SAMPLE_FULL] + lost[LOSS_NO_RING] + lost[LOSS_PERF] + lost[LOSS_AUX_FULL];
+}
+
+/* The recorder did not run between `from` and now; when something was lost by it, that is the time it was of. */
+static void note_pause(struct recorder *recorder, uint64_t from, uint64_t now, uint64_t lost_before)
+{
+    agent_source_tend(recorder->agents, now);
+    if (lost_by_waiting(recorder) == lost_before)
+        return;
+    struct event event = {.time = from, .pid = (uint32_t)recorder->launch.pid, .kind = EVENT_LOSS};
+    event.loss.cause = LOSS_PAUSED;
+    sink_put(&recorder->sink, &event);
+    sink_loss(&recorder->sink, now, event.pid, 0, LOSS_PAUSED, 1);
+}
+
 static void drain_until_end(struct recorder *recorder)
 {
+    uint64_t last = clock_now_ns();
     for (bool ended = false; !ended;) {
-        uint64_t now = clock_now_ns();
+        uint64_t now = clock_now_ns(), from = last, lost = lost_by_waiting(recorder);
+        last = now;
         atomic_store_explicit(&recorder->region.map->heartbeat_ns, now, memory_order_relaxed);
         ended = target_ended(recorder);
         if (recorder->faults)
@@ -382,6 +404,8 @@ static void drain_until_end(struct recorder *recorder)
         size_t bytes = agent_source_drain(recorder->agents, now);
         recorder->drained += bytes;
         drain_kernel(recorder, now);
+        if (now - from >= PAUSED_NS)
+            note_pause(recorder, from, now, lost);
         tend(recorder, now);
         call_observer(recorder, now);
         look_at_pause(recorder, now);

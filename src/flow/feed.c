@@ -25,12 +25,29 @@ struct flow *flow_new(struct symbols *symbols, const struct topology *topology)
      1u << EVENT_MODULE_LOAD | 1u << EVENT_MODULE_UNLOAD | 1u << EVENT_MAP | 1u << EVENT_UNMAP | 1u << EVENT_ALLOC |   \
      1u << EVENT_FREE | 1u << EVENT_POOL | 1u << EVENT_POOL_ALLOC)
 
+/* A pause is told at its start and at its end; the other causes last until the process ends. */
+static void feed_gap(struct flow *flow, const struct event *event)
+{
+    struct flow_gap gap = {event->time, UINT64_MAX, event->pid, event->loss.cause};
+    struct flow_gap *last = flow->gaps.count ? &flow->gaps.items[flow->gaps.count - 1] : NULL;
+    if (gap.cause == LOSS_PAUSED && event->loss.count && last && last->cause == LOSS_PAUSED)
+        last->until = event->time;
+    else if (gap.cause == LOSS_PAUSED || gap.cause == LOSS_RESTRICTED || gap.cause == LOSS_NO_COUNTER)
+        array_push(&flow->gaps, gap);
+}
+
+static void feed_loss(struct flow *flow, const struct event *event)
+{
+    if (event->loss.cause < LOSS_CAUSES)
+        flow->losses[event->loss.cause] += event->loss.count;
+    flow->lost_touches |= event->loss.cause == LOSS_PERF;
+    feed_gap(flow, event);
+}
+
 void flow_feed(struct flow *flow, const struct event *event)
 {
     if (event->kind == EVENT_LOSS) {
-        if (event->loss.cause < LOSS_CAUSES)
-            flow->losses[event->loss.cause] += event->loss.count;
-        flow->lost_touches |= event->loss.cause == LOSS_PERF;
+        feed_loss(flow, event);
         return;
     }
     if (event->kind != EVENT_STACK) { /* definitions come early, whatever their time */

@@ -145,6 +145,15 @@ uint64_t flow_start(const struct flow *flow), flow_end(const struct flow *flow);
 const uint64_t *flow_losses(const struct flow *flow);
 size_t flow_unattributed(const struct flow *flow, const char *const **reasons, const uint64_t **counts);
 
+/* A time of which something is missing, with its cause: a pause of the recorder, or what a process did after it could no
+ * longer be recorded (then `until` is UINT64_MAX). pid 0: not of one process. In order of `from`. */
+struct flow_gap {
+    uint64_t from, until;
+    uint32_t pid;
+    uint8_t cause; /* enum loss_cause */
+};
+size_t flow_gaps(const struct flow *flow, const struct flow_gap **rows);
+
 /* A thread waited at a barrier (pthread_barrier_wait), from time - waited to time. In order of time. */
 struct flow_barrier_wait {
     uint64_t time, waited;

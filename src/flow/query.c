@@ -50,6 +50,12 @@ const uint64_t *flow_losses(const struct flow *flow)
     return flow->losses;
 }
 
+size_t flow_gaps(const struct flow *flow, const struct flow_gap **rows)
+{
+    *rows = flow->gaps.items;
+    return flow->gaps.count;
+}
+
 size_t flow_barrier_waits(const struct flow *flow, const struct flow_barrier_wait **rows)
 {
     *rows = flow->barrier_waits.items;

@@ -216,6 +216,7 @@ struct flow {
     struct found last_found[LAST_THREADS]; /* by tid: accesses of a burst mostly go to one block */
     uint64_t layout;                       /* counts events that change what lies where */
     array_of(struct flow_barrier_wait) barrier_waits;
+    array_of(struct flow_gap) gaps;
 
     pool_of(struct record) records;
     uint32_t free_record; /* chain through `trail`, or FLOW_NONE */

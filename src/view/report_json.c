@@ -253,6 +253,28 @@ static void put_topology(struct json *json, const struct topology *topology)
     json_end(json);
 }
 
+static void put_gaps(struct json *json, const struct flow *flow)
+{
+    const struct flow_gap *gaps;
+    size_t count = flow_gaps(flow, &gaps);
+    uint64_t start = flow_start(flow);
+    if (count == 0)
+        return;
+    json_array(json, "gaps");
+    for (size_t i = 0; i < count; i++) {
+        json_object(json, NULL);
+        json_text(json, "cause", loss_name(gaps[i].cause));
+        json_number(json, "pid", gaps[i].pid);
+        json_real(json, "from_s", gaps[i].from > start ? (double)(gaps[i].from - start) / 1e9 : 0, 6);
+        if (gaps[i].until == UINT64_MAX)
+            json_null(json, "until_s");
+        else
+            json_real(json, "until_s", gaps[i].until > start ? (double)(gaps[i].until - start) / 1e9 : 0, 6);
+        json_end(json);
+    }
+    json_end(json);
+}
+
 void report_json_head(struct json *json, const struct flow *flow, const struct view_options *options)
 {
     struct flow_totals totals = flow_totals(flow);
@@ -282,6 +304,7 @@ void report_json_head(struct json *json, const struct flow *flow, const struct v
             json_number(json, loss_name(i), flow_losses(flow)[i]);
     }
     json_end(json);
+    put_gaps(json, flow);
     const char *const *reasons;
     const uint64_t *counts;
     size_t count = flow_unattributed(flow, &reasons, &counts);

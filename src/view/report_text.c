@@ -387,6 +387,30 @@ static void named_functions(const struct report *report)
     }
 }
 
+/* When it was that something of this cause was lost, where that is known. */
+static void gaps_of(const struct report *report, unsigned cause)
+{
+    enum { SHOWN = 5 };
+    const struct flow_gap *gaps;
+    size_t count = flow_gaps(report->flow, &gaps), found = 0;
+    uint64_t start = flow_start(report->flow);
+    for (size_t i = 0; i < count; i++) {
+        const struct flow_gap *gap = &gaps[i];
+        if (gap->cause != cause || ++found > SHOWN)
+            continue;
+        double from = gap->from > start ? (double)(gap->from - start) / 1e9 : 0;
+        if (gap->until != UINT64_MAX)
+            fprintf(report->out, "    %12s  from %.1f s to %.1f s\n", "", from,
+                    (double)(gap->until > start ? gap->until - start : 0) / 1e9);
+        else if (gap->pid)
+            fprintf(report->out, "    %12s  process %u from %.1f s on\n", "", gap->pid, from);
+        else
+            fprintf(report->out, "    %12s  from %.1f s on\n", "", from);
+    }
+    if (found > SHOWN)
+        fprintf(report->out, "    %12s  and %s more\n", "", number_count(found - SHOWN));
+}
+
 static void not_known(const struct report *report)
 {
     FILE *out = report->out;
@@ -407,6 +431,7 @@ static void not_known(const struct report *report)
             fputs("  Lost or skipped:\n", out);
         any = true;
         fprintf(out, "    %12s  %s\n", number_count(losses[i]), loss_text(i));
+        gaps_of(report, i);
     }
     if (!any && !report->options->damage)
         fputs("  Nothing was lost.\n", out);

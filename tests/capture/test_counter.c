@@ -31,6 +31,25 @@ static void time_goes_on_without_a_jump_when_lines_change(void **state)
     assert_int_equal(clock.count, COUNTER_LINES);
 }
 
+/* A machine that was suspended: its counter went on and its clock did not, or the other way round. */
+static void a_step_is_followed(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct counter_clock clock;
+        counter_clock_start(&clock, false);
+        if (i == 0)
+            clock.lines[0].ns += 3600000000000; /* the line is an hour ahead */
+        else if (i == 1)
+            clock.lines[0].ns -= clock.lines[0].ns / 2;
+        else
+            clock.lines[0].from = UINT64_MAX / 2; /* the counter begins anew */
+        counter_clock_renew(&clock, UINT64_MAX);
+        uint64_t before = clock_now_ns(), ns = counter_clock_ns(&clock, wire_counter()), after = clock_now_ns();
+        assert_true(ns + 50000000 > before && ns < after + 50000000);
+    }
+}
+
 static void counters_become_the_clocks_time(void **state)
 {
     (void)state;
@@ -61,6 +80,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_goes_on_without_a_jump_when_lines_change),
+        cmocka_unit_test(a_step_is_followed),
         cmocka_unit_test(counters_become_the_clocks_time),
         cmocka_unit_test(nanoseconds_stay_what_they_are),
     };

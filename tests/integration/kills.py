@@ -1,0 +1,157 @@
+"""kills - recordings that are killed or paused at chosen moments, and what must be left of them. Used by test_kills.py, for a
+few moments, and by tests/soak/kills.py for hundreds."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import nlens
+from nlens import ENVIRONMENT, PATIENCE, run
+
+STACK, ALLOC, LOSS = 10, 11, 16
+DUMP = os.path.join(nlens.BUILD, "tests", "trace", "trace_dump")
+# Two threads that allocate; every line that comes in is answered with how often they did. An empty one ends it.
+WORK = """
+import sys, threading
+done, turns = False, [0, 0]
+def work(mine):
+    kept = [b""] * 64
+    while not done:
+        kept[turns[mine] % 64] = bytearray(600 + turns[mine] % 5000)
+        turns[mine] += 1
+threads = [threading.Thread(target=work, args=(i,)) for i in range(2)]
+for thread in threads:
+    thread.start()
+print("working", flush=True)
+while sys.stdin.readline().strip():
+    print(sum(turns), flush=True)
+done = True
+for thread in threads:
+    thread.join()
+print("ended", flush=True)
+"""
+# More turns than two rings hold, many times.
+MANY = 50000
+
+
+class Recording:
+    def __init__(self, folder, options=()):
+        self.trace = os.path.join(folder, "numalens.data")
+        self.process = subprocess.Popen(
+            [nlens.NUMALENS, "record", *options, "-o", self.trace, "--", sys.executable, "-c", WORK], cwd=folder,
+            env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        assert self.process.stdout.readline() == b"working\n", self.process.stderr.read()
+
+    def target(self):
+        with open("/proc/%d/task/%d/children" % (self.process.pid, self.process.pid)) as stream:
+            children = stream.read().split()
+        assert len(children) == 1, children
+        return int(children[0])
+
+    def turns(self):
+        self.process.stdin.write(b"count\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+    def work_on(self, turns=MANY):
+        """Until the program has done so much more."""
+        goal, began = self.turns() + turns, time.monotonic()
+        while self.turns() < goal:
+            assert time.monotonic() - began < PATIENCE, "the program stands still"
+            time.sleep(0.01)
+
+    def end(self):
+        """Lets the program end: (its and the recorder's output)."""
+        out, err = self.process.communicate(b"\n", timeout=PATIENCE)
+        assert out == b"ended\n", "%s %s" % (out, err)
+        return err
+
+
+def read(trace):
+    """The report, and it must be readable: every complete block is."""
+    for command in (["report", "--json", trace], ["report", trace]):
+        ended = run([nlens.NUMALENS, *command])
+        assert ended.status == 0, ended
+        if "--json" in command:
+            result = json.loads(ended.out)
+    result["text"] = ended.out.decode()
+    result["events"] = count(trace)
+    return result
+
+
+def count(trace):
+    ended = run([DUMP, "--count", trace])
+    assert ended.status == 0, ended
+    return sum(int(line.rsplit("=", 1)[1]) for line in ended.out.decode().splitlines() if line.startswith("count "))
+
+
+def kill(folder, whom, delay):
+    """Kills after so many seconds; every block that was in the file by then must be there. Returns the report."""
+    recording = Recording(folder)
+    process = recording.process
+    time.sleep(delay)
+    before = os.path.join(folder, "before.data")
+    shutil.copy(recording.trace, before)
+    if whom == "target":
+        os.kill(recording.target(), signal.SIGKILL)
+        _, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode in (-9, 137), "%s %s" % (process.returncode, err)
+    elif whom == "recorder":
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(timeout=PATIENCE)
+        recording.work_on()
+        assert recording.end() == b""
+    else:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate(timeout=PATIENCE)
+    result = read(recording.trace)
+    assert result["events"] >= count(before), "%d events, before the kill %d" % (result["events"], count(before))
+    if whom == "target":
+        assert result["damage"] is None and result["exit_status"] == 137, result["damage"]
+    else:  # how far it goes is said, in seconds, when there is anything
+        assert "no end" in result["damage"] and ("is missing" in result["damage"] or not result["events"]), result["damage"]
+    return result
+
+
+def pause(folder, delay, seconds):
+    """Stops the recorder for so long, and until the program has gone on without it: (the report, how long it was)."""
+    recording = Recording(folder)
+    time.sleep(delay)
+    os.kill(recording.process.pid, signal.SIGSTOP)
+    stopped = time.monotonic()
+    time.sleep(seconds)
+    recording.work_on()
+    os.kill(recording.process.pid, signal.SIGCONT)
+    paused = time.monotonic() - stopped
+    recording.work_on()
+    recording.end()
+    assert recording.process.returncode == 0, recording.process.returncode
+    result = read(recording.trace)
+    gaps = [gap for gap in result["gaps"] if gap["cause"] == "recorder_paused"]
+    longest = max(gaps, key=lambda gap: gap["until_s"] - gap["from_s"])
+    # The last thing that it did before is before the stop, the first after it is after it.
+    assert longest["until_s"] - longest["from_s"] > paused - 0.1, "%s, paused %.2f s" % (gaps, paused)
+    assert "from %.1f s to %.1f s" % (longest["from_s"], longest["until_s"]) in result["text"], result["text"]
+    assert result["dropped"]["ring_full"] > 0 and result["damage"] is None, result["dropped"]
+    last = last_alloc(recording.trace)
+    assert last > longest["until_s"], "nothing was recorded after the pause: %.2f s, %s" % (last, longest)
+    return result, paused
+
+
+def last_alloc(trace):
+    """When the last allocation was recorded, in seconds from the first event."""
+    first, last = float("inf"), 0
+    dump = subprocess.Popen([DUMP, trace], stdout=subprocess.PIPE, text=True, errors="replace")
+    for line in dump.stdout:
+        kind, _, rest = line.partition(" ")
+        if not kind.isdigit() or int(kind) in (STACK, LOSS):
+            continue
+        at = int(rest.split(" ", 1)[0])
+        first = min(first, at)
+        if int(kind) == ALLOC:
+            last = max(last, at)
+    assert dump.wait() == 0
+    return (last - first) / 1e9

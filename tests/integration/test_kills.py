@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""kill -9 of the program, of the recorder and of both at random moments, and a recorder that is stopped for a while: every
+complete block is there, and what is missing is reported with its time. tests/soak/kills.py does it hundreds of times."""
+import random
+
+import nlens
+from kills import kill, pause
+from nlens import Folder, check, note
+
+KILLS, PAUSES = 4, 1
+
+
+def at_random_moments(whom):
+    def body():
+        chance = random.Random(whom)
+        for _ in range(KILLS):
+            delay = chance.random() * 1.5
+            with Folder() as folder:
+                result = kill(folder, whom, delay)
+                note("after %.2f s: %d events, %s" % (delay, result["events"], result["damage"]))
+    return body
+
+
+for _whom in ("target", "recorder", "both"):
+    check("kill -9 of %s at random moments: every complete block is there, the rest is named" % _whom)(
+        at_random_moments(_whom))
+
+
+@check("a recorder that is stopped for 5 s: recording goes on after it, and the report has the time that is missing")
+def stopped():
+    chance = random.Random(5)
+    for _ in range(PAUSES):
+        with Folder() as folder:
+            result, paused = pause(folder, chance.random(), 5)
+            note("%.1f s: %s, lost %s" % (paused, result["gaps"], result["dropped"]["ring_full"]))
+
+
+nlens.main()
