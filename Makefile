@@ -1,7 +1,7 @@
 # A thin layer over Meson: the commands a newcomer types. Each installs what is missing first.
 BUILD ?= build
 
-.PHONY: all deps deps-all demo test quick bench lint format install clean
+.PHONY: all deps deps-all demo test quick bench soak lint format install clean
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -31,6 +31,10 @@ quick: all
 
 bench: deps-all all
 	@scripts/bench $(BUILD)
+
+# Many programs in many ways, plain and recorded: docs/reliability.md.
+soak: deps-all all
+	@NUMALENS_BUILD=$(abspath $(BUILD)) tests/soak/matrix.py --write docs/reliability.md
 
 lint:
 	@scripts/lint $(BUILD)

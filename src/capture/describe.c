@@ -242,8 +242,8 @@ void describe_means(struct recorder_result *result, const struct capture_options
                  result->preload_emptied == 1 ? "it" : "them", result->preload_emptied == 1 ? "it" : "them");
     if (others && !*reason && !*means->homes_reason)
         add_note(result,
-                 "%" PRIu64 " program%s started without the agent (static, setuid, another environment, or "
-                 "no /proc where they run)",
+                 "%" PRIu64 " program%s started without the agent (static, setuid, another environment, or a sandbox "
+                 "from which the recorder cannot be reached)",
                  others, others == 1 ? "" : "s");
 }
 

@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""A part of the matrix of programs and ways of running (tests/soak/matrix.py, docs/reliability.md): what numalens records keeps
+its output, status and signals; what it cannot record, it gives the reason for."""
+import os
+import sys
+import tempfile
+
+import nlens
+from nlens import Skip, check, note
+
+sys.path.insert(0, os.path.join(nlens.SOURCE, "tests", "soak"))
+import matrix  # noqa: E402
+import programs  # noqa: E402
+import ways  # noqa: E402
+
+PROGRAMS = ["sh", "c", "c++", "python", "perl", "tar|xz"]
+WAYS = ["as it is", "nobody", "perf refused", "calls refused", "no /proc", "no /dev/shm", "low limits", "closed streams",
+        "full disk"]
+# What must come of it, whatever the program is.
+REFUSED = {"no /proc"}
+
+folder = tempfile.TemporaryDirectory(prefix="numalens-")
+os.chmod(folder.name, 0o755)
+made = programs.make(folder.name)
+
+
+def run_way(name):
+    found = 0
+    for program in PROGRAMS:
+        _, _, verdict, text = matrix.cell((program, made[program], name))
+        note("%s: %s, %s" % (program, verdict, text[:200]))
+        assert verdict != matrix.FAILED, "%s: %s" % (program, text)
+        if verdict == matrix.SKIPPED:
+            continue
+        found += 1
+        assert name not in REFUSED or verdict == matrix.REASON, "%s: %s, %s" % (program, verdict, text)
+        if name in ("as it is", "low limits", "perf refused"):
+            assert verdict == matrix.RECORDED, "%s: %s, %s" % (program, verdict, text)
+    if not found:
+        raise Skip("none of the programs can be run so here")
+
+
+assert set(WAYS) <= set(ways.make())
+for each in WAYS:
+    check("%s: %d programs keep their output and status" % (each, len(PROGRAMS)))(lambda each=each: run_way(each))
+
+nlens.main()

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Programs times ways of running: does recording leave a program as it is, and is it recorded, or is the reason given?
+
+  tests/soak/matrix.py [--programs A,B] [--ways A,B] [--write docs/reliability.md]
+
+Each pair is run plain and recorded, in a folder of its own: the same output, the same status, the same signal. Then the
+recording must open and name the program; where none was made, or the program is not in it, numalens must have said why. The
+exit status is 1 when any pair fails. `make soak` runs all of it; tests/integration/test_matrix.py a part.
+"""
+import argparse
+import json
+import multiprocessing
+import os
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "integration")]
+import nlens  # noqa: E402
+import programs as all_programs  # noqa: E402
+import ways as all_ways  # noqa: E402
+
+RECORDED, UNFOLLOWED, REASON, FAILED, SKIPPED = "recorded", "not followed", "refused", "failed", "skipped"
+
+
+def fill(words, folder, port):
+    return [word.replace("{folder}", folder).replace("{port}", str(port)).replace("{{", "{").replace("}}", "}")
+            for word in words]
+
+
+def run(way, command, folder, numalens=(), port=0):
+    os.chmod(folder, 0o777)
+    inside = [*fill(way.outer, folder, port), *numalens, *fill(way.inner, folder, port), *fill(command, folder, port)]
+    return nlens.run(inside, folder=folder, prepare=way.prepare() if way.prepare else None)
+
+
+def said(ended):
+    lines = [line for line in ended.err.decode(errors="replace").splitlines() if line.startswith("numalens ")]
+    return lines, [line for line in ended.err.decode(errors="replace").splitlines() if not line.startswith("numalens ")]
+
+
+def look(trace, name, ended):
+    """What became of the recording: (verdict, text)."""
+    lines, _ = said(ended)
+    if not os.path.exists(trace):
+        reason = [line for line in lines if ":" in line]
+        return (REASON, reason[0]) if reason else (FAILED, "no recording, and not a word about it")
+    opened = nlens.run([nlens.NUMALENS, "report", "--json", trace])
+    if opened.status != 0:
+        return FAILED, "the recording cannot be read: %s" % opened.err.decode(errors="replace").strip()[:200]
+    result = json.loads(opened.out)
+    notes = [line for line in lines if "note:" in line or "not whole" in line]
+    if any("without the agent" in line for line in notes):
+        return UNFOLLOWED, notes[-1]
+    return RECORDED, notes[0] if notes else "%d samples" % result["samples"]
+
+
+def pair(name, command, way):
+    """One cell: (verdict, text)."""
+    with tempfile.TemporaryDirectory(prefix="numalens-") as top:
+        os.chmod(top, 0o755)
+        plain_folder, folder = os.path.join(top, "run"), os.path.join(top, "out")
+        os.mkdir(plain_folder)
+        os.mkdir(folder)
+        os.chmod(folder, 0o777)
+        trace = os.path.join(folder, "x.data")
+        target = "disk/x.data" if way.disk else trace
+        try:
+            plain = run(way, command, plain_folder, port=all_programs.free_port())
+        except AssertionError:
+            return SKIPPED, "it does not end here without numalens either"
+        for entry in os.listdir(plain_folder):
+            nlens.run(["rm", "-rf", os.path.join(plain_folder, entry)])
+        # What the program prints must not depend on the folder: both runs are in one of the same name.
+        if way.disk:
+            keep = "\"$0\" \"$@\"; status=$?; cp %s/disk/x.data %s 2> /dev/null; exit $status" % (plain_folder, trace)
+            numalens = ["sh", "-c", keep, nlens.NUMALENS, "record", "-o", target, "--"]
+        else:
+            numalens = [nlens.NUMALENS, "record", "-o", target, "--"]
+        try:
+            ended = run(way, command, plain_folder, numalens, port=all_programs.free_port())
+        except AssertionError:
+            return FAILED, "recorded, it does not end"
+        return judge(name, way, plain, ended, trace)
+
+
+def judge(name, way, plain, ended, trace):
+    lines, others = said(ended)
+    refused = ended.status == 1 and not os.path.exists(trace) and lines and ended.out == b""
+    if refused:
+        return REASON, lines[0]
+    if way.disk and ended.status == 1 and "space" in " ".join(lines):
+        return REASON, lines[0]
+    shell = {plain.status, 128 - plain.status if plain.status < 0 else plain.status}
+    if ended.status not in shell:
+        return FAILED, "status %d instead of %d: %s" % (ended.status, plain.status, ended.err.decode(errors="replace")[-300:])
+    if not way.silent and ended.out != plain.out:
+        return FAILED, "another output: %r instead of %r" % (ended.out[-200:], plain.out[-200:])
+    strange = [line for line in others if line not in plain.err.decode(errors="replace").splitlines()]
+    if any("ld.so" in line for line in strange):
+        return FAILED, "the dynamic linker complains: %s" % strange[0]
+    if way.silent and not os.path.exists(trace):
+        return REASON, "nothing can be said: the streams are closed"
+    return look(trace, name, ended)
+
+
+def choose(names, wanted):
+    if not wanted:
+        return list(names)
+    chosen = wanted.split(",")
+    unknown = [name for name in chosen if name not in names]
+    if unknown:
+        sys.exit("matrix: there is no %s; there are: %s" % (unknown[0], ", ".join(names)))
+    return chosen
+
+
+def cell(job):
+    """(program, way, verdict, text)"""
+    name, command, way_name = job
+    way = all_ways.make()[way_name]
+    missing = command if isinstance(command, str) else way.missing()
+    try:
+        return (name, way_name, *((SKIPPED, missing) if missing else pair(name, command, way)))
+    except nlens.Skip as reason:
+        return name, way_name, SKIPPED, str(reason)
+
+
+def cells(programs, wanted_programs, wanted_ways, jobs):
+    """Yields what cell() returns, in order."""
+    work = [(name, programs[name], way) for name in wanted_programs for way in wanted_ways]
+    if jobs == 1:
+        yield from map(cell, work)
+        return
+    with multiprocessing.Pool(jobs) as pool:
+        yield from pool.imap(cell, work)
+
+
+MARKS = {RECORDED: "recorded", UNFOLLOWED: "not followed", REASON: "refused", FAILED: "**failed**", SKIPPED: "-"}
+
+
+def write(path, results, took):
+    names, ways = list(dict.fromkeys(r[0] for r in results)), list(dict.fromkeys(r[1] for r in results))
+    table = {(r[0], r[1]): r for r in results}
+    counts = {verdict: sum(r[2] == verdict for r in results) for verdict in MARKS}
+    with open(path, "w") as out:
+        out.write("# Reliability\n\nPrograms times ways of running, each plain and recorded: the same output, the same status, the same "
+                  "signal. Then the\nrecording must open; where none was made, numalens must have given the reason. This page is written "
+                  "by\n`tests/soak/matrix.py --write docs/reliability.md`; `make soak` runs all of it, `make test` a part.\n\n")
+        out.write("%d pairs: %d recorded, %d in which the program ran outside of the agent's reach and the reason was given, %d refused with "
+                  "the reason,\n%d failed, %d not run here. %s %s, kernel %s.\n\n" % (
+            len(results), counts[RECORDED], counts[UNFOLLOWED], counts[REASON], counts[FAILED], counts[SKIPPED], os.uname().sysname,
+            os.uname().machine, os.uname().release.split("-")[0]))
+        out.write("| way | " + " | ".join(name.replace("|", "\\|") for name in names) + " |\n")
+        out.write("| --- |" + " --- |" * len(names) + "\n")
+        for way in ways:
+            out.write("| %s | %s |\n" % (way, " | ".join(MARKS[table[name, way][2]] for name in names)))
+        for title, verdict in (("Refused, and why", REASON), ("Not followed, and why", UNFOLLOWED), ("Failed", FAILED), ("Not run here", SKIPPED)):
+            kept = {}
+            for name, way, found, text in results:
+                if found == verdict:
+                    kept.setdefault(text.strip().splitlines()[-1][:220] if text.strip() else "", []).append((name, way))
+            if kept:
+                out.write("\n## %s\n\n" % title)
+            for text, pairs in kept.items():
+                which = sorted({way for _, way in pairs}) if verdict in (REASON, UNFOLLOWED) else sorted({"%s, %s" % p for p in pairs})
+                out.write("- %s: %s\n" % ("; ".join(which[:6]) + (" and %d more" % (len(which) - 6) if len(which) > 6 else ""),
+                                          text.replace("|", "\\|")))
+
+
+def main():
+    ways = all_ways.make()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--programs")
+    parser.add_argument("--ways")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--write", metavar="FILE")
+    arguments = parser.parse_args()
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="numalens-") as folder:
+        os.chmod(folder, 0o755)
+        programs = all_programs.make(folder)
+        results = []
+        for result in cells(programs, choose(programs, arguments.programs), choose(ways, arguments.ways), arguments.jobs):
+            results.append(result)
+            print("%-10s %-22s %-12s %s" % (*result[:3], result[3].replace("\n", " ")[:160]), flush=True)
+            if arguments.write:
+                write(arguments.write, results + [(p, w, SKIPPED, "not reached") for p in dict.fromkeys(r[0] for r in results)
+                                                  for w in ways if not any(r[:2] == (p, w) for r in results)],
+                      time.monotonic() - began)
+    failed = sum(result[2] == FAILED for result in results)
+    print("%d pairs, %d failed" % (len(results), failed))
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""The programs of the matrix: each prints the same whenever it runs, and ends with a status that is known."""
+import os
+import shutil
+import socket
+import subprocess
+
+import nlens
+
+PREPARED = {
+    "fortran": ("f90", ["gfortran", "-fopenmp", "-O1"], """
+program plate
+  implicit none
+  real(8) :: a(200, 200), s
+  integer :: i, j, k
+  a = 1.0d0
+  do k = 1, 20
+    !$omp parallel do
+    do j = 1, 200
+      do i = 1, 200
+        a(i, j) = a(i, j) * 1.0001d0 + dble(i + j) * 1.0d-6
+      end do
+    end do
+  end do
+  s = sum(a)
+  print '(F12.4)', s
+end program
+"""),
+    "c++": ("cpp", ["g++", "-O1", "-pthread"], """
+#include <iostream>
+#include <map>
+#include <thread>
+#include <vector>
+int main()
+{
+    std::vector<std::thread> threads;
+    std::vector<long> sums(4);
+    for (int t = 0; t < 4; t++)
+        threads.emplace_back([&sums, t] {
+            std::map<int, std::vector<int>> kept;
+            for (int i = 0; i < 20000; i++)
+                kept[i % 97].push_back(i);
+            for (auto &entry : kept)
+                for (int value : entry.second)
+                    sums[t] += value % (t + 2);
+        });
+    for (auto &thread : threads)
+        thread.join();
+    for (long sum : sums)
+        std::cout << sum << "\\n";
+    return 7;
+}
+"""),
+    "rust": ("rs", ["rustc", "-O"], """
+use std::collections::HashMap;
+use std::thread;
+fn main() {
+    let workers: Vec<_> = (0..4u64).map(|t| thread::spawn(move || {
+        let mut kept: HashMap<u64, Vec<u64>> = HashMap::new();
+        for i in 0..20000u64 { kept.entry(i % 97).or_default().push(i * (t + 1)); }
+        kept.values().map(|v| v.iter().sum::<u64>()).sum::<u64>()
+    })).collect();
+    for worker in workers { println!("{}", worker.join().unwrap()); }
+}
+"""),
+    "c": ("c", ["cc", "-O1", "-pthread"], """
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+static void *work(void *argument)
+{
+    long sum = 0;
+    for (int i = 0; i < 20000; i++) {
+        int *block = malloc(sizeof *block * (size_t)(i % 50 + 1));
+        *block = i;
+        sum += *block % 7;
+        free(block);
+    }
+    *(long *)argument = sum;
+    return NULL;
+}
+int main(void)
+{
+    pthread_t threads[4];
+    long sums[4];
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, work, &sums[i]);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        printf("%ld\\n", sums[i]);
+    }
+    fflush(stdout);
+    return raise(SIGUSR1); /* and dies of it */
+}
+"""),
+    "strict": ("c", ["cc", "-O1"], """
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(void)
+{
+    volatile long sum = 0;
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0)
+        return 1;
+    for (long i = 0; i < 100000000; i++)
+        sum += i;
+    write(1, "strict\\n", 7);
+    syscall(SYS_exit, 3);
+}
+"""),
+    "filter": ("c", ["cc", "-O1"], """
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+/* Only what it needs itself; anything else kills. */
+int main(void)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 4, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 3, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigreturn, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_brk, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
+    volatile long sum = 0;
+    setvbuf(stdout, NULL, _IONBF, 0);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        return 1;
+    for (long i = 0; i < 100000000; i++)
+        sum += i;
+    puts("filtered");
+    return 4;
+}
+"""),
+}
+
+SCRIPTS = {
+    "sh": ["sh", "-c", "i=0; while [ $i -lt 300 ]; do i=$((i + 1)); done; (exit 3) | cat; echo $i; exit 5"],
+    "python": ["python3", "-c", "import json, threading\n"
+               "def work(n): out[n] = len(json.dumps(list(range(20000))))\n"
+               "out = {}\nthreads = [threading.Thread(target=work, args=(n,)) for n in range(3)]\n"
+               "[t.start() for t in threads]; [t.join() for t in threads]; print(sorted(out.items()))"],
+    "perl": ["perl", "-e", "my %h; $h{$_ % 1000} += $_ for 1..100000; print join(',', map { $h{$_} } 1..5), \"\\n\"; exit 9"],
+    "node": ["node", "-e", "const a = []; for (let i = 0; i < 200000; i++) a.push({i}); console.log(a.length)"],
+    "java": ["java", "-Xmx128m", "-Xshare:auto", "-version"],
+    "git": ["sh", "-c", "rm -rf r && git init -q r && cd r && echo x > f && git add f && "
+            "git -c user.name=a -c user.email=b commit -qm m && git log --format=%s && git gc -q && git fsck"],
+    "gcc": ["sh", "-c", "echo 'int main(void){return 6;}' > x.c && gcc -O2 -o x x.c && ./x"],
+    "tar|xz": ["sh", "-c", "tar -C /usr/include -cf - --sort=name --mtime=@0 linux/if.h linux/fs.h | xz -T2 | xz -d | cksum"],
+    "sort": ["sh", "-c", "seq 60000 -1 1 | sort -n --parallel=2 | tail -1"],
+    "awk": ["awk", "BEGIN { for (i = 0; i < 200000; i++) n[i % 100] += i; print n[42] }"],
+    "gzip": ["sh", "-c", "seq 100000 | gzip -9 | gzip -d | cksum"],
+    "sqlite": ["sqlite3", ":memory:", "create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n where "
+               "i < 20000) insert into t select i, i * 7 % 1000 from n; select b, count(*) from t group by b limit 3;"],
+    "redis": ["sh", "-c", "redis-server --port {port} --bind 127.0.0.1 --save '' --appendonly no > /dev/null & "
+              "until redis-cli -p {port} ping > /dev/null 2>&1; do sleep 0.1; done; "
+              "redis-benchmark -p {port} -q -n 2000 -t set,get > /dev/null; redis-cli -p {port} set a 1; redis-cli -p {port} get a; "
+              "redis-cli -p {port} shutdown nosave; wait; echo ended"],
+    "nginx": ["sh", "-c", "mkdir -p www; echo page > www/page.html; printf 'daemon off; worker_processes 2; pid %s/pid; "
+              "error_log %s/log; events {{}} http {{ access_log off; client_body_temp_path %s/a; proxy_temp_path %s/b; fastcgi_temp_path "
+              "%s/c; uwsgi_temp_path %s/d; scgi_temp_path %s/e; server {{ listen 127.0.0.1:{port}; root %s/www; }} }}' $PWD $PWD $PWD "
+              "$PWD $PWD $PWD $PWD $PWD > conf; chmod -R a+rX . ; nginx -e $PWD/log -p $PWD -c $PWD/conf & "
+              "until ab -q -n 1 http://127.0.0.1:{port}/page.html > /dev/null 2>&1; do sleep 0.1; done; "
+              "ab -q -n 500 -c 4 http://127.0.0.1:{port}/page.html | grep -E '^(Complete|Failed|Document Length)'; kill -QUIT $!; wait; "
+              "echo ended"],
+    "postgres": ["sh", "-c", "rm -rf data; initdb -D data -A trust -U postgres --no-sync > /dev/null && "
+                 "echo 'select sum(i) from generate_series(1, 10000) i;' | postgres --single -D data -j postgres 2> /dev/null | "
+                 "grep -o 'sum = .*'"],
+    "chromium": ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--user-data-dir=chrome",
+                 "--dump-dom", "data:text/html,<p id=x></p><script>x.textContent=[...Array(9).keys()].join()</script>"],
+}
+PRELOADED = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def library(name):
+    for folder in ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib"):
+        if os.path.exists(os.path.join(folder, name)):
+            return os.path.join(folder, name)
+    return None
+
+
+def make(folder):
+    """{name: command, or a text that says why it cannot be run here}; compiled ones go into `folder`."""
+    made = {}
+    for name, (ending, compiler, text) in PREPARED.items():
+        source, binary = os.path.join(folder, name + "." + ending), os.path.join(folder, name)
+        if not shutil.which(compiler[0]):
+            made[name] = "%s is not installed" % compiler[0]
+            continue
+        with open(source, "w") as stream:
+            stream.write(text)
+        built = subprocess.run([*compiler, "-o", binary, source], env=nlens.ENVIRONMENT, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT)
+        made[name] = [binary] if built.returncode == 0 else "it cannot be compiled here: %s" % built.stdout.decode()[-200:]
+    for name, command in SCRIPTS.items():
+        tools = {"tar|xz": "xz", "redis": "redis-benchmark", "sqlite": "sqlite3", "postgres": "initdb"}
+        needed = tools.get(name, command[0] if command[0] != "sh" else name)
+        made[name] = command if shutil.which(needed) else "%s is not installed" % needed
+    for name, file in PRELOADED.items():
+        path = library(file)
+        works = isinstance(made.get("c"), list)
+        made[name] = ["env", "LD_PRELOAD=" + path, *made["c"]] if path and works else "%s is not installed" % file
+    return made

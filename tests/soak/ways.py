@@ -1,0 +1,63 @@
+"""The ways of running a program: around the recorder (what it may do itself) or between it and the program (a sandbox)."""
+import os
+import resource
+import shutil
+
+import nlens
+
+BWRAP = ["bwrap", "--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--bind", "{folder}", "{folder}", "--chdir", "{folder}"]
+SHELL = ["sh", "-c"]
+
+
+def low_limits():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0))
+    resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+
+
+def close_streams():
+    for number in (0, 1, 2):
+        os.close(number)
+
+
+class Way:
+    """`outer` stands before numalens, `inner` between numalens and the program; a plain run has both."""
+
+    def __init__(self, outer=(), inner=(), prepare=None, needs=(), root=False, silent=False, disk=None):
+        self.outer, self.inner, self.prepare, self.needs, self.root = list(outer), list(inner), prepare, needs, root
+        self.silent = silent  # the streams are closed: only the status can be compared
+        self.disk = disk      # where the recording goes instead
+
+    def missing(self):
+        for name in self.needs:
+            if not shutil.which(name):
+                return "%s is not installed" % name
+        return "only root can do that" if self.root and os.geteuid() != 0 else None
+
+
+def make():
+    return {
+        "as it is": Way(),
+        "nobody": Way(outer=["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"], needs=["setpriv"], root=True),
+        "user namespace": Way(inner=["unshare", "--user", "--map-root-user"], needs=["unshare"]),
+        "PID namespace": Way(inner=["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"],
+                             needs=["unshare"]),
+        "mount namespace": Way(inner=["unshare", "--user", "--map-root-user", "--mount"], needs=["unshare"]),
+        "bubblewrap": Way(inner=[*BWRAP, "--proc", "/proc"], needs=["bwrap"]),
+        "bubblewrap, PIDs": Way(inner=[*BWRAP, "--proc", "/proc", "--unshare-pid", "--die-with-parent"], needs=["bwrap"]),
+        "perf refused": Way(prepare=lambda: nlens.refuse("perf_event_open", error=1)),
+        "calls refused": Way(prepare=lambda: nlens.refuse("perf_event_open", "userfaultfd", "ptrace", "process_vm_readv",
+                                                          "move_pages", error=38)),
+        "no /proc": Way(outer=["unshare", "--mount", "--map-root-user", *SHELL, "mount -t tmpfs none /proc && exec \"$@\"", "sh"],
+                        needs=["unshare"]),
+        "program without /proc": Way(inner=["unshare", "--mount", "--map-root-user", *SHELL,
+                                            "mount -t tmpfs none /proc && exec \"$@\"", "sh"], needs=["unshare"]),
+        "no /dev/shm": Way(outer=["unshare", "--mount", "--map-root-user", *SHELL,
+                                  "mount -t tmpfs -o size=4k,mode=0 none /dev/shm && exec \"$@\"", "sh"], needs=["unshare"]),
+        "low limits": Way(prepare=lambda: low_limits),
+        "closed streams": Way(prepare=lambda: close_streams, silent=True),
+        "full disk": Way(outer=["unshare", "--mount", "--map-root-user", *SHELL,
+                                "mkdir -p {folder}/disk && mount -t tmpfs -o size=8k none {folder}/disk && exec \"$@\"", "sh"],
+                         needs=["unshare"], disk="disk"),
+    }
