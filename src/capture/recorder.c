@@ -415,10 +415,10 @@ static void drain_until_end(struct recorder *recorder)
     }
     /* The program is no more; what its children do from now on is not part of it. */
     atomic_store(&recorder->region.map->recording, 0);
-    cpu_account_look(&recorder->others, &recorder->processes, true);
     for (int round = 0; round < LAST_ROUNDS; round++)
         agent_source_drain(recorder->agents, clock_now_ns());
     agent_source_tend(recorder->agents, clock_now_ns());
+    cpu_account_look(&recorder->others, &recorder->processes, true);
     if (recorder->hardware)
         hw_record_drain(recorder->hardware, UINT64_MAX);
     if (recorder->perf) {

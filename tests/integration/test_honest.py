@@ -6,6 +6,7 @@ import re
 import signal
 import stat
 import subprocess
+import time
 
 import nlens
 from nlens import ENVIRONMENT, Folder, PATIENCE, Skip, check, example, note, record, report, run, tool
@@ -263,9 +264,9 @@ def ending_threads():
 # Maps a file that is old, again and again; then files that follow one another in the same place on the disk.
 MAPS = """
 import mmap, os, sys
-with open(sys.executable, "rb") as stream:
+with open(sys.argv[1], "rb") as stream:
     for _ in range(500):
-        mmap.mmap(stream.fileno(), 4096, prot=mmap.PROT_READ).close()
+        mmap.mmap(stream.fileno(), 0, prot=mmap.PROT_READ).close()
 for number in range(20):
     name = "file%d" % number
     with open(name, "w+b") as stream:
@@ -277,10 +278,20 @@ for number in range(20):
 """
 
 
+def old_file():
+    """A file of a page with a single name that was not changed just now."""
+    for path in ("/etc/passwd", "/etc/services", nlens.NUMALENS, os.path.join(nlens.SOURCE, "README.md")):
+        if os.access(path, os.R_OK):
+            status = os.stat(path)
+            if status.st_nlink == 1 and time.time() - status.st_ctime > 60 and status.st_size:
+                return path
+    raise Skip("no file here is old and has a single name")
+
+
 @check("mapped files have their names, also when one takes the place of another")
 def names_of_maps():
     with Folder() as folder:
-        ended = record(folder, [tool("python3"), "-c", MAPS])
+        ended = record(folder, [tool("python3"), "-c", MAPS, old_file()])
         assert ended.status == 0, ended
         events = run([DUMP, ended.trace]).out.decode(errors="replace")
         for number in range(20):
@@ -293,7 +304,7 @@ def calls_of_maps():
     with Folder() as folder:
         log = os.path.join(folder, "log")
         ended = run([strace, "-f", "-o", log, "-e", "trace=readlink,readlinkat", nlens.NUMALENS, "record", "-o", "x.data", "--",
-                     tool("python3"), "-c", MAPS], folder=folder)
+                     tool("python3"), "-c", MAPS, old_file()], folder=folder)
         if ended.status != 0:
             raise Skip("strace cannot trace here: %s" % ended.err[-200:].decode(errors="replace"))
         with open(log) as stream:
