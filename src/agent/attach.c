@@ -38,6 +38,8 @@ void attach_give_up(void)
 
 void attach_be_shy(void)
 {
+    if (agent_switch.live)
+        ring_map_all();
     shy = true;
 }
 

@@ -1,5 +1,6 @@
 #include "agent/reach.h"
 
+#include "agent/ring.h"
 #include "agent/sys.h"
 
 #include <string.h>
@@ -25,6 +26,12 @@ static bool region_fits(const struct wire_region *region, uint64_t bytes, uint64
            rings <= region->data_offset - region->rings_offset;
 }
 
+static void *map_shared(int fd, uint64_t bytes)
+{
+    long mapped = sys_call(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0L);
+    return mapped < 0 && mapped > -4096 ? NULL : (void *)mapped;
+}
+
 /* Closes `fd`. */
 static struct wire_region *map(int fd, uint64_t nonce)
 {
@@ -33,15 +40,11 @@ static struct wire_region *map(int fd, uint64_t nonce)
     if (fd < 0)
         return NULL;
     if (sys_call(SYS_fstat, fd, &file) == 0 && file.st_size >= (off_t)sizeof *region) {
-        uint64_t bytes = (uint64_t)file.st_size;
-        long mapped = sys_call(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0L);
-        if (mapped > 0 || mapped < -4095) {
-            region = (struct wire_region *)mapped;
-            if (!region_fits(region, bytes, nonce)) {
-                sys_unmap(region, bytes);
-                region = NULL;
-            }
-        }
+        struct wire_region *head = map_shared(fd, sizeof *region);
+        if (head && region_fits(head, (uint64_t)file.st_size, nonce))
+            region = map_shared(fd, ring_prefix(head)); /* rings are mapped when they are claimed */
+        if (head)
+            sys_unmap(head, sizeof *region);
     }
     sys_close(fd);
     return region;

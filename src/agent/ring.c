@@ -16,6 +16,7 @@ enum {
     SILENT_WAITS = 100, /* a recorder without a heartbeat for so many of them, 2 s, does not run. Not a time by the
                                 * clock: both may have been stopped, and a time namespace has another clock */
     STUCK_WAITS = 500,  /* it runs, and takes nothing: 10 s. Whatever the cause, the program goes on */
+    CLAIM_FAILURES = 4, /* free rings that cannot be mapped, before one gives up */
     CLAIM_SKIP_MAX_SHIFT = 10, /* without a free ring, look again after at most 1024 events */
 };
 
@@ -90,6 +91,124 @@ static bool ring_is_own(const struct agent_thread *self)
            atomic_load_explicit(&ring->image, memory_order_relaxed) == ring_image && ring->pid == identity.pid;
 }
 
+/* By ring: where this process has it, or NULL. Written by whoever has claimed it, and stays. */
+enum { RINGS_MOST = 4096 };
+static _Atomic(uint8_t *) ring_places[RINGS_MOST];
+static _Atomic(uint8_t *) all_rings; /* once ring_map_all() was called */
+
+static uint64_t page_bytes(void)
+{
+    return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* The page in which the first ring begins. */
+static uint64_t rings_page(const struct wire_region *region)
+{
+    return region->data_offset & ~(page_bytes() - 1);
+}
+
+uint64_t ring_prefix(const struct wire_region *region)
+{
+    return rings_page(region) + page_bytes();
+}
+
+/* The bytes of the region from the first ring up to `end`, mapped once more. No descriptor is needed for that: a shared
+ * mapping whose old size is given as 0 is not moved but doubled, and may be larger. */
+static uint8_t *map_again(uint64_t end)
+{
+    uint64_t start = rings_page(agent_region);
+    long at = sys_call(SYS_mremap, (uint8_t *)agent_region + start, 0L, end - start, MREMAP_MAYMOVE);
+    return at < 0 && at > -4096 ? NULL : (uint8_t *)at;
+}
+
+static uint8_t *map_ring(uint32_t index)
+{
+    struct wire_region *region = agent_region;
+    uint64_t from = region->data_offset + (uint64_t)index * region->ring_bytes, start = rings_page(region);
+    uint8_t *at = map_again(from + region->ring_bytes);
+    uint64_t before = (from - start) & ~(page_bytes() - 1); /* those of other rings */
+    if (at && before)
+        sys_unmap(at, before);
+    return at ? at + (from - start) : NULL;
+}
+
+void ring_map_all(void)
+{
+    const struct wire_region *region = agent_region;
+    if (region->config.flags & WIRE_JOINED || atomic_load(&all_rings))
+        return;
+    uint8_t *at = map_again(region->data_offset + (uint64_t)region->ring_count * region->ring_bytes);
+    if (at)
+        atomic_store(&all_rings, at + (region->data_offset - rings_page(region)));
+}
+
+/* Where the ring's bytes are; NULL when they cannot be mapped, or may not. */
+static uint8_t *ring_bytes_at(uint32_t index)
+{
+    if (agent_region->config.flags & WIRE_JOINED)
+        return wire_ring_data(agent_region, index);
+    if (index >= RINGS_MOST)
+        return NULL;
+    uint8_t *place = atomic_load_explicit(&ring_places[index], memory_order_relaxed);
+    uint8_t *all = atomic_load_explicit(&all_rings, memory_order_relaxed);
+    if (place || all)
+        return place ? place : all + (uint64_t)index * agent_region->ring_bytes;
+    place = attach_is_shy() ? NULL : map_ring(index);
+    atomic_store_explicit(&ring_places[index], place, memory_order_relaxed);
+    return place;
+}
+
+static bool is_mapped(uint32_t index)
+{
+    return index < RINGS_MOST && atomic_load_explicit(&ring_places[index], memory_order_relaxed);
+}
+
+/* Takes a ring if it is free and can be mapped. */
+enum claimed { CLAIM_TAKEN, CLAIM_OK, CLAIM_UNMAPPED };
+
+static enum claimed claim(struct agent_thread *self, uint32_t index)
+{
+    struct wire_region *region = agent_region;
+    struct wire_ring *ring = wire_ring_at(region, index);
+    uint32_t expected = WIRE_RING_FREE;
+    if (atomic_load_explicit(&ring->state, memory_order_relaxed) != WIRE_RING_FREE ||
+        !atomic_compare_exchange_strong_explicit(&ring->state, &expected, WIRE_RING_CLAIMED, memory_order_acquire,
+                                                 memory_order_relaxed))
+        return CLAIM_TAKEN;
+    uint8_t *bytes = ring_bytes_at(index);
+    if (!bytes) {
+        atomic_store_explicit(&ring->state, WIRE_RING_FREE, memory_order_release);
+        return CLAIM_UNMAPPED;
+    }
+    self->pid = (uint32_t)sys_call(SYS_getpid);
+    self->tid = (uint32_t)sys_call(SYS_gettid);
+    ring->pid = identity.pid;
+    ring->tid = identity_tid(self->pid, self->tid, &ring->local_tid);
+    atomic_store_explicit(&ring->image, ring_image, memory_order_relaxed);
+    self->ring_index = index;
+    self->claim_misses = 0;
+    wire_producer_init(&self->producer, ring, bytes, region->ring_bytes);
+    self->wake_at = self->producer.head + region->ring_bytes / 2;
+    return CLAIM_OK;
+}
+
+/* The first of the rings from `from` on, round and round; gives up when mapping fails a few times. */
+static bool claim_from(struct agent_thread *self, uint32_t from)
+{
+    struct wire_region *region = agent_region;
+    uint32_t count = region->ring_count, failed = 0;
+    for (uint32_t i = 0; i < count && failed < CLAIM_FAILURES; i++) {
+        uint32_t index = (from + i) % count;
+        enum claimed claimed = claim(self, index);
+        if (claimed == CLAIM_OK) {
+            atomic_store_explicit(&region->claim_hint, (index + 1) % count, memory_order_relaxed);
+            return true;
+        }
+        failed += claimed == CLAIM_UNMAPPED;
+    }
+    return false;
+}
+
 bool ring_claim(struct agent_thread *self)
 {
     struct wire_region *region = agent_region;
@@ -102,28 +221,13 @@ bool ring_claim(struct agent_thread *self)
         attach_give_up();
         return false;
     }
-    uint32_t count = region->ring_count;
+    for (uint32_t i = 0; i < region->ring_count;
+         i++) /* what another thread of this process has had is mapped already */
+        if (is_mapped(i) && claim(self, i) == CLAIM_OK)
+            return true;
     uint32_t hint = atomic_load_explicit(&region->claim_hint, memory_order_relaxed);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t index = (hint + i) % count;
-        struct wire_ring *ring = wire_ring_at(region, index);
-        uint32_t expected = WIRE_RING_FREE;
-        if (atomic_load_explicit(&ring->state, memory_order_relaxed) != WIRE_RING_FREE ||
-            !atomic_compare_exchange_strong_explicit(&ring->state, &expected, WIRE_RING_CLAIMED, memory_order_acquire,
-                                                     memory_order_relaxed))
-            continue;
-        atomic_store_explicit(&region->claim_hint, (index + 1) % count, memory_order_relaxed);
-        self->pid = (uint32_t)sys_call(SYS_getpid);
-        self->tid = (uint32_t)sys_call(SYS_gettid);
-        ring->pid = identity.pid;
-        ring->tid = identity_tid(self->pid, self->tid, &ring->local_tid);
-        atomic_store_explicit(&ring->image, ring_image, memory_order_relaxed);
-        self->ring_index = index;
-        self->claim_misses = 0;
-        wire_producer_init(&self->producer, ring, wire_ring_data(region, index), region->ring_bytes);
-        self->wake_at = self->producer.head + region->ring_bytes / 2;
+    if (claim_from(self, hint) || claim_from(self, 0)) /* the first ones take least room for a moment: map_ring() */
         return true;
-    }
     if (self->claim_misses < CLAIM_SKIP_MAX_SHIFT)
         self->claim_misses++;
     self->claim_skip = 1u << self->claim_misses;

@@ -11,6 +11,11 @@ enum { AGENT_BUSY = 1, AGENT_CALLS_LIBC = 0x10000 };
 /* Takes a free ring; false when there is none (counted) or nothing is to be recorded. Safe in handlers. */
 bool ring_claim(struct agent_thread *self);
 
+/* How much of the region is mapped at the start: all but the rings' bytes, and a page of those. Rings are mapped when they
+ * are claimed, and stay. ring_map_all: maps them all, while system calls are still allowed. */
+uint64_t ring_prefix(const struct wire_region *region);
+void ring_map_all(void);
+
 /* Gives the ring back to the recorder, which frees it once it is drained. */
 void ring_close(struct agent_thread *self);
 

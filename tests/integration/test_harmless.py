@@ -123,6 +123,21 @@ for _name, _command, _text in PROGRAMS:
     check(_name + ": same output and status")(lambda n=_name, c=_command, t=_text: compare(n, c(), t))
 
 
+@check("recording takes less than 4 MiB of a small process's address space")
+def address_space():
+    command = [tool("sh"), "-c", "grep VmPeak /proc/self/status"]
+
+    def peak(result):
+        assert result.status == 0, result
+        return int(re.search(rb"VmPeak:\s+(\d+) kB", result.out)[1])
+    with Folder() as folder:
+        plain, recorded = peak(run(command)), peak(record(folder, command))
+        limited = record(folder, [tool("sh"), "-c", "ulimit -v 60000; grep -c . /proc/self/status"])
+        note("%d KiB, recorded %d KiB" % (plain, recorded))
+        assert recorded - plain < 4096
+        assert limited.status == 0 and len(report(limited.trace)["threads"]) >= 2, limited
+
+
 def talk_to_redis(folder, launcher):
     """Starts a server through `launcher`, loads it, talks to it, shuts it down: (its status, what it answered)."""
     socket = os.path.join(folder, "redis.sock")
