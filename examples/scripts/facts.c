@@ -21,12 +21,12 @@ static int script(nlens_trace *trace, nlens_group *group, int argc, char **argv)
         printf("    %s, %s, %s, %s\n", f->use, f->sharing, f->turns, f->shape);
         printf("    %u threads of %u nodes use it, %u write; most: %s\n", f->using_threads, f->using_nodes, f->writers,
                name_of(f->main_user));
-        printf("    allocated by %s, first touched by %s; lies on node %d\n", name_of(f->alloc_thread),
+        printf("    allocated by %s, first touched by %s; home node %d\n", name_of(f->alloc_thread),
                name_of(f->toucher), f->main_home);
         if (f->switches)
             printf("    %s between changes of thread\n", script_time(f->switch_ns));
         if (f->first_remote != NLENS_FOREVER)
-            printf("    first remote access %s after its birth\n", script_time(f->first_remote));
+            printf("    first remote access %s after its allocation\n", script_time(f->first_remote));
     }
     return 0;
 }

@@ -12,7 +12,7 @@ static int script(nlens_trace *trace, nlens_group *group, int argc, char **argv)
     printf("%lu of %lu accesses are remote: %.1f%%\n", all->remote, all->home_known,
            script_percent(all->remote, all->home_known));
     if (all->home_known < all->samples)
-        printf("%lu more lie on pages whose node is not known\n", all->samples - all->home_known);
+        printf("%lu more are on pages whose home node is not known\n", all->samples - all->home_known);
 
     size_t threads;
     const nlens_thread *const *list = nlens_group_threads(group, NLENS_BY_REMOTE, &threads);

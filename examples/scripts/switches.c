@@ -1,6 +1,6 @@
 /* switches.c - average time between accesses by distinct threads to an object: is it worth migrating?
  *
- * The program of Figure 3 of the MemProf paper, with its two mistakes mended: the time before the first access is not
+ * The program of Figure 3 of the MemProf paper, with its two mistakes corrected: the time before the first access is not
  * counted as if a thread had changed then, and the counter has one name.
  *
  * usage: numalens script switches [TRACE] -- [CONDITION...] [N]      the N objects with the most accesses (10)

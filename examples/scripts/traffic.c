@@ -3,7 +3,7 @@
  * usage: numalens script traffic [TRACE] -- [CONDITION...] [SLICES]      (10)
  *
  * A line is a stretch of time. "0>1" is the part of its accesses in percent that came from node 0 and went to node 1;
- * pairs without an access are left out. */
+ * pairs without an access are not printed. */
 #include <numalens/script.h>
 
 static int script(nlens_trace *trace, nlens_group *group, int argc, char **argv)

@@ -77,13 +77,13 @@ typedef struct nlens_sample {
 } nlens_sample;
 
 typedef struct nlens_session_options {
-    size_t size;        /* sizeof(nlens_session_options): tells the library which fields there are */
+    size_t size;        /* sizeof(nlens_session_options): says which fields there are */
     unsigned wanted;    /* NLENS_READS, NLENS_WRITES, or both; 0: both */
     int source;         /* enum nlens_source */
     bool whole_process; /* all threads, also those to come; else those of nlens_session_add_thread */
     uint64_t period_ns; /* mean CPU time of a thread between bursts of 8 samples; 0: 2 ms. Hardware: as many samples */
     uint64_t period;    /* for hardware instead: accesses between samples; not used by software */
-    uint32_t latency;   /* reads that took less are left out; in ns, of hardware in cycles. Writes have none and stay */
+    uint32_t latency;   /* reads that took less are dropped; in ns, of hardware in cycles. Writes have none and stay */
     uint32_t budget;    /* of the threads' CPU time that sampling may take, in millionths; 0: 20000, 2 % (software) */
     size_t room;        /* samples kept for nlens_session_read until it is called; 0: 262144, or none with a callback */
     /* Called by a thread of the library, one call at a time. It may use the session, but not close it. */
@@ -116,7 +116,7 @@ typedef struct nlens_session_stats {
     uint64_t unwritten; /* of them: not in the file, for an error while writing */
     /* Of all sessions of this process, while this one was there: */
     uint64_t overrun; /* samples that a thread could not hand over: the library's thread did not get to run */
-    uint64_t skipped; /* bursts that were left out, to keep to the budget or because signals were blocked */
+    uint64_t skipped; /* bursts that were skipped, to keep to the budget or because signals were blocked */
     /* At this moment: */
     uint32_t threads; /* threads sampled or about to be */
     uint32_t waiting; /* of them: not sampled yet. They have not run since, or block the sampler's signals */

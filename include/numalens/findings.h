@@ -67,9 +67,9 @@ typedef struct nlens_facts {
     const nlens_thread *alloc_thread, *toucher, *main_user; /* allocated it; first touched most pages; uses it most;
                                                                each may be NULL */
     int alloc_node, toucher_node, main_user_node;           /* of those threads, -1 when not known */
-    int main_home;                                          /* node it mostly lies on */
+    int main_home;                                          /* home node of most of it */
     uint64_t alloc_thread_samples;                          /* after the initialisation, by the allocating thread */
-    uint64_t first_remote; /* ns from birth to the first remote access, NLENS_FOREVER when there was none */
+    uint64_t first_remote; /* ns from its allocation to the first remote access, NLENS_FOREVER when there was none */
 
     double overlap;     /* part of its hot time in which threads of several nodes use it: 0 to 1 */
     uint64_t switches;  /* changes of thread: MemProf's Figure 3 */
@@ -81,7 +81,7 @@ typedef struct nlens_facts {
                                              bytes, the same bytes */
     uint64_t worst_line;                  /* the falsely shared line with the most accesses, 0: none */
 
-    double parted;             /* 1: nodes keep to different parts of it, 0: mixed as by chance, -1: not looked at */
+    double parted;             /* 1: nodes keep to different parts of it, 0: as at random, -1: not examined */
     double slow_time;          /* part of all CPU time that its accesses beyond the caches wait, estimated */
     double remote_time;        /* the part of that which is there because they are remote */
     int64_t stride;            /* bytes, the most frequent; 0 when not known */

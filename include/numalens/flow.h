@@ -76,11 +76,11 @@ typedef struct nlens_error {
 NLENS_API nlens_trace *nlens_open(const char *path, nlens_error *err);
 
 typedef struct nlens_options {
-    size_t size;          /* sizeof(nlens_options): tells the library which fields there are */
-    const char *topology; /* pretend this machine after the fact ("numa:4 core:2", or a file from lstopo); or NULL */
-    const char *deal;     /* threads onto its CPUs: "packed", "round-robin", "node:1"; or NULL */
-    const char *homes;    /* homes of its pages: "first-touch", "interleave", "bind:2"; or NULL */
-    const char *debug_directory; /* where separate debug files lie, before /usr/lib/debug; or NULL */
+    size_t size;                 /* sizeof(nlens_options): says which fields there are */
+    const char *topology;        /* simulate this topology ("numa:4 core:2", or a file from lstopo); or NULL */
+    const char *deal;            /* assign threads to its CPUs: "packed", "round-robin", "node:1"; or NULL */
+    const char *homes;           /* home nodes of its pages: "first-touch", "interleave", "bind:2"; or NULL */
+    const char *debug_directory; /* of separate debug files, before /usr/lib/debug; or NULL */
 } nlens_options;
 
 NLENS_API nlens_trace *nlens_open_with(const char *path, const nlens_options *options, nlens_error *err);
@@ -143,7 +143,7 @@ typedef struct nlens_node {
 NLENS_API uint32_t nlens_node_count(nlens_trace *trace);
 NLENS_API bool nlens_pretended(nlens_trace *trace); /* the machine is not the one it ran on */
 
-/* As firmware tells it: 10 is local, 20 twice as far. 0 when there are no such nodes. */
+/* As firmware has it: 10 is local, 20 twice as far. 0 when there are no such nodes. */
 NLENS_API unsigned nlens_distance(nlens_trace *trace, int from, int to);
 
 /* The node of a CPU, or -1. */
@@ -197,8 +197,8 @@ typedef struct nlens_site {
     nlens_totals totals;
 } nlens_site;
 
-/* One instance. Two may have the same address at different times. At the same time only when one lies inside the other,
- * as what came from a pool lies inside the pool's block: then accesses belong to the inner one. Objects without a single
+/* One instance. Two may have the same address at different times. At the same time only when one is inside the other,
+ * as what came from a pool is inside the pool's block: then accesses belong to the inner one. Objects without a single
  * sample are kept only when they lived to the end; sites count all. */
 typedef struct nlens_object {
     nlens_trace *trace;
@@ -215,7 +215,7 @@ typedef struct nlens_object {
     const char *allocator;            /* "malloc", "mmap", ...; "" for what nobody allocated */
     int alloc_cpu;                    /* -1 when not known */
     uint64_t address, size;
-    uint64_t born, died; /* [born, died) */
+    uint64_t born, died; /* from its allocation to its end, [a, b) */
     uint64_t offset;     /* NLENS_FILE: where in the file it begins */
     nlens_totals totals;
 } nlens_object;
@@ -305,7 +305,7 @@ NLENS_API const nlens_function *nlens_access_function(const nlens_access *access
 /* ---- One after another ------------------------------------------------------------------------------------------- */
 
 /* The row after `last`; the first one for NULL; NULL at the end. Functions come most samples first, the others in order
- * of their ids. Objects: those with samples come first, in order of birth, then those that were alive at the end. */
+ * of their ids. Objects: those with samples come first, in order of allocation, then those that were alive at the end. */
 NLENS_API const nlens_node *nlens_next_node(nlens_trace *trace, const nlens_node *last);
 NLENS_API const nlens_process *nlens_next_process(nlens_trace *trace, const nlens_process *last);
 NLENS_API const nlens_thread *nlens_next_thread(nlens_trace *trace, const nlens_thread *last);
@@ -360,7 +360,7 @@ NLENS_API nlens_trace *nlens_group_trace(nlens_group *group);
  *     process=4711 process=httpd   by pid; by pattern of its executable, without folders
  *     function='*_loop'            that made the access
  *     from=0  home=1,2             nodes; home!=0 includes what is not known
- *     time=0.5..2                  seconds since nlens_start; either end may be left out
+ *     time=0.5..2                  seconds since nlens_start; either end may be absent
  *     access=remote,write          read, write, remote, local
  *     latency=200..                in the trace's unit
  * Patterns are the shell's (*, ?, [a-z]). Negative when `text` is no condition: nothing is added then. */

@@ -7,7 +7,7 @@
  *     nlens_foreach_page(trace, p) {
  *         printf("%#lx of %s:", (long)p->page, p->object ? p->object->label : "?");
  *         nlens_foreach_page_user(p, u)
- *             printf(" %s (%lu reads, %lu writes)", u->thread ? u->thread->name : "not told", u->reads, u->writes);
+ *             printf(" %s (%lu reads, %lu writes)", u->thread ? u->thread->name : "unknown", u->reads, u->writes);
  *         printf(", in %u intervals\n", p->intervals);
  *     }
  *
@@ -24,7 +24,7 @@ extern "C" {
 /* One thread's use of a page. */
 typedef struct nlens_page_user {
     const struct nlens_page_user *next;
-    const nlens_thread *thread;      /* NULL: the mechanism does not tell whose use it was */
+    const nlens_thread *thread;      /* NULL: the mechanism does not report the thread */
     uint64_t reads, writes, unknown; /* unknown: of no known direction */
 } nlens_page_user;
 
@@ -38,7 +38,7 @@ typedef struct nlens_page {
     int node;                   /* its home, or -1 */
     int physical_node;          /* the frame's, or -1 */
     uint32_t intervals;         /* in which it was used */
-    uint64_t first, last;       /* when its use began and ended, as far as intervals tell */
+    uint64_t first, last;       /* when its use began and ended, as far as intervals show */
     uint64_t remote;            /* uses from threads of other nodes, where both are known */
     const nlens_page_user *users;
 } nlens_page;

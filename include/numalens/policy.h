@@ -1,5 +1,5 @@
 /* numalens/policy.h - write a policy for `numalens migrate`: given which node touches which page, say where pages
- * should lie.
+ * should be.
  *
  *     cc -shared -fPIC -o mine.so mine.c
  *     numalens migrate --policy ./mine.so -- ./app
@@ -7,9 +7,9 @@
  * A policy is one struct that a shared library hands out through the function nlens_policy(). The built-in policies use
  * this interface and no other. docs/policies.md walks through an example.
  *
- * Once an interval `decide` gets a view of what was sampled, and calls nlens_move for each page that should lie
- * elsewhere. It need not think of anything else: pages that lie there already, that the program bound to a node, that
- * moved a moment ago or that go beyond the budget are sorted out afterwards, and every wish is checked. All calls of one
+ * Once an interval `decide` gets a view of what was sampled, and calls nlens_move for each page that should be
+ * elsewhere. It need not think of anything else: pages that are there already, that the program bound to a node, that
+ * moved a moment ago or that go beyond the budget are sorted out afterwards, and every request is checked. All calls of one
  * policy come from one thread. What a view points to is gone when `decide` returns. */
 #ifndef NUMALENS_POLICY_H
 #define NUMALENS_POLICY_H
@@ -27,7 +27,7 @@ extern "C" {
 #define NLENS_NOWHERE (-1)
 
 struct nlens_node {
-    int32_t number;        /* the kernel's; everywhere else nodes are told by their index */
+    int32_t number;        /* the kernel's; everywhere else nodes are given by their index */
     uint32_t cpus;         /* 0: memory only */
     uint64_t memory, free; /* bytes; `free`: unused or page cache, when the interval ended */
 };
@@ -35,7 +35,7 @@ struct nlens_node {
 /* The machine. Distances are the firmware's: 10 is local.
  *
  * Levels group nodes by distance, for a descent from the whole machine to one node: groups[level * node_count + node]
- * is the group of `node` at that level. Level 0 is the coarsest that tells nodes apart; at the last every node is a
+ * is the group of `node` at that level. Level 0 is the coarsest that distinguishes nodes; at the last every node is a
  * group of its own. A machine whose nodes are all equally far from each other has one level. */
 struct nlens_machine {
     uint32_t node_count, level_count;
@@ -64,7 +64,7 @@ enum nlens_page_flag {
 struct nlens_page {
     uint64_t address, bytes;
     uint32_t pid;
-    int32_t home;   /* node, or NLENS_NOWHERE when the kernel would not tell */
+    int32_t home;   /* node, or NLENS_NOWHERE when the kernel did not return it */
     uint32_t flags; /* enum nlens_page_flag */
     uint32_t moves; /* how often it was moved so far */
     uint32_t access_count;
@@ -79,14 +79,14 @@ struct nlens_view {
     const struct nlens_page *pages; /* in order of process and address */
 };
 
-/* Where a policy's wishes go. Call the functions below, not these. */
+/* Where a policy's requests go. Call the functions below, not these. */
 struct nlens_plan {
     void *context;
     void (*move)(void *context, size_t page, uint32_t node, uint32_t before, uint32_t after);
     void (*tell)(void *context, const char *what, uint64_t count);
 };
 
-/* Wishes page number `page` of the view onto `node`. The last word on a page counts. */
+/* Requests page number `page` of the view onto `node`. The last word on a page counts. */
 static inline void nlens_move(const struct nlens_plan *plan, size_t page, uint32_t node)
 {
     plan->move(plan->context, page, node, 0, 0);

@@ -224,7 +224,7 @@ static void judge(struct balance *balance)
     if (balance->unbalanced)
         snprintf(balance->why, sizeof balance->why,
                  "Unbalanced: thread %u makes %llu %s accesses, %.1f times the mean of %.0f over %u threads (standard "
-                 "deviation %.2f, variation %.2f; bound: %.2f). It is the critical thread: %s.",
+                 "deviation %.2f, variation %.2f; threshold: %.2f). It is the critical thread: %s.",
                  thread->tid, (unsigned long long)critical->remote.accesses, what,
                  (double)critical->remote.accesses / spread->mean, spread->mean, spread->threads, spread->stddev,
                  spread->variation, balance_bounds.variation,
@@ -242,16 +242,15 @@ static void judge(struct balance *balance)
                  "(standard deviation %.2f, variation %.2f). That is a matter of placement: numalens report patterns.",
                  spread->heavy, spread->threads, spread->mean, what, spread->stddev, spread->variation);
     else if (uneven)
-        snprintf(
-            balance->why, sizeof balance->why,
-            "Uneven, but of little weight: of the accesses of thread %u, which makes the most, %.1f%% are %s (bound: "
-            "%.0f%%; %u threads make %.1f each on average, standard deviation %.2f, variation %.2f).",
-            thread->tid, 100 * part, what, 100 * balance_bounds.remote, spread->threads, spread->mean, spread->stddev,
-            spread->variation);
+        snprintf(balance->why, sizeof balance->why,
+                 "Uneven, but of little weight: of the accesses of thread %u, which makes the most, %.1f%% are %s "
+                 "(threshold: %.0f%%; %u threads make %.1f each on average, standard deviation %.2f, variation %.2f).",
+                 thread->tid, 100 * part, what, 100 * balance_bounds.remote, spread->threads, spread->mean,
+                 spread->stddev, spread->variation);
     else
         snprintf(balance->why, sizeof balance->why,
                  "Balanced: %u threads make %.0f %s accesses each on average, with a standard deviation of %.2f "
-                 "(variation %.2f; bound: %.2f).",
+                 "(variation %.2f; threshold: %.2f).",
                  spread->threads, spread->mean, what, spread->stddev, spread->variation, balance_bounds.variation);
 }
 

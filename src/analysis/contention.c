@@ -118,20 +118,20 @@ static void say(struct latency *latency, const struct at_node *at)
     const char *unit = accesses_unit(flow);
     char what[96];
     if (latency->contention == CONTENTION_LINK)
-        snprintf(what, sizeof what, "the way from node %d to the memory of node %d", number(latency, worst->from),
+        snprintf(what, sizeof what, "the link from node %d to the memory of node %d", number(latency, worst->from),
                  number(latency, worst->home));
     else
         snprintf(what, sizeof what, "the memory of node %d", number(latency, worst->home));
     snprintf(latency->why, sizeof latency->why,
-             "Contention on %s: %.1f%% of its %llu accesses beyond the caches took more than %.0f times the %.0f %s "
-             "that %s, between %.2f s and %.2f s of the run. %s",
+             "Contention on %s: %.1f%% of its %llu accesses past the caches took more than %.0f times the %.0f %s that "
+             "%s, between %.2f s and %.2f s of the run. %s",
              what, 100 * latency->tail_share, (unsigned long long)at->memory, latency_bounds.tail_factor,
              worst->unloaded, unit,
-             worst->calibrated ? "a load takes there without load (calibrated)"
+             worst->calibrated ? "a load takes there on an idle machine (calibrated)"
                                : "the fastest tenth of them takes (there is no calibration)",
              (double)(at->start - flow_start(flow)) * 1e-9, (double)(at->end - flow_start(flow)) * 1e-9,
              latency->contention == CONTENTION_LINK
-                 ? "Only this way is slow, so it is the link, or what feeds it."
+                 ? "Only this link is slow, so it is the link, or what feeds it."
                  : (at->local ? "Its own CPUs wait too, so it is the memory, not a link."
                               : "Several nodes wait for it, so it is the memory rather than one link."));
 }
@@ -148,16 +148,14 @@ static void say_none(struct latency *latency)
     } else if (memory < latency_bounds.tail) {
         latency->contention = CONTENTION_NONE;
         snprintf(latency->why, sizeof latency->why,
-                 "No contention: %llu accesses whose node is known went beyond the caches.",
-                 (unsigned long long)memory);
+                 "No contention: %llu accesses whose node is known missed the caches.", (unsigned long long)memory);
     } else {
         latency->contention = CONTENTION_NONE;
-        snprintf(
-            latency->why, sizeof latency->why,
-            "No contention: %.1f%% of the %llu accesses beyond the caches took more than %.0f times what they take "
-            "without load (bound: %.0f%%).",
-            100 * share(tail, memory), (unsigned long long)memory, latency_bounds.tail_factor,
-            100 * latency_bounds.tail_share);
+        snprintf(latency->why, sizeof latency->why,
+                 "No contention: %.1f%% of the %llu accesses past the caches took more than %.0f times what they take "
+                 "on an idle machine (threshold: %.0f%%).",
+                 100 * share(tail, memory), (unsigned long long)memory, latency_bounds.tail_factor,
+                 100 * latency_bounds.tail_share);
     }
 }
 

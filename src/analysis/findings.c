@@ -9,25 +9,26 @@
 #include <string.h>
 
 static const char *const pattern_names[PATTERNS][2] = {
-    [PATTERN_REMOTE_AFTER_ALLOCATION] = {"remote-after-allocation", "made on one node, used on another"},
-    [PATTERN_ALTERNATE_REMOTE] = {"alternate-remote", "nodes take turns with it"},
-    [PATTERN_CONCURRENT_REMOTE] = {"concurrent-remote", "several nodes use it at the same time"},
-    [PATTERN_SATURATED_NODE] = {"saturated-node", "one node's memory serves most of the machine"},
-    [PATTERN_FAR_INITIALISED] = {"far-initialised", "each thread uses a part, another thread touched it first"},
-    [PATTERN_MIXED_PAGES] = {"mixed-pages", "private things of several nodes lie in the same pages"},
+    [PATTERN_REMOTE_AFTER_ALLOCATION] = {"remote-after-allocation", "allocated on one node, used from another"},
+    [PATTERN_ALTERNATE_REMOTE] = {"alternate-remote", "threads of different nodes use it in turn"},
+    [PATTERN_CONCURRENT_REMOTE] = {"concurrent-remote", "threads of several nodes use it at the same time"},
+    [PATTERN_SATURATED_NODE] = {"saturated-node", "most accesses of all nodes go to one node's memory"},
+    [PATTERN_FAR_INITIALISED] = {"far-initialised",
+                                 "each thread uses its own part, but another thread touched the pages first"},
+    [PATTERN_MIXED_PAGES] = {"mixed-pages", "private data of threads on different nodes shares pages"},
     [PATTERN_FALSE_SHARING] = {"false-sharing", "threads write different bytes of the same cache lines"},
     [PATTERN_CROSS_NODE_SHARING] = {"cross-node-sharing", "threads of several nodes use and write the same bytes"},
-    [PATTERN_CONTENTION] = {"contention", "more accesses meet there than it can serve"},
-    [PATTERN_IMBALANCE] = {"imbalance", "few threads bear most of the remote accesses"},
+    [PATTERN_CONTENTION] = {"contention", "more accesses arrive there than it can serve"},
+    [PATTERN_IMBALANCE] = {"imbalance", "a few threads make most of the remote accesses"},
 };
 
 static const char *const action_names[ACTIONS][2] = {
     [ACTION_ALLOCATE_NEAR] = {"allocate-near", "allocate it on the node that uses it"},
-    [ACTION_FIRST_TOUCH] = {"first-touch", "let the threads that use it touch it first"},
-    [ACTION_MIGRATE] = {"migrate", "move its pages to the user"},
-    [ACTION_PIN_TOGETHER] = {"pin-together", "run its threads on one node"},
+    [ACTION_FIRST_TOUCH] = {"first-touch", "let each thread initialise the part it uses (first touch)"},
+    [ACTION_MIGRATE] = {"migrate", "migrate its pages to the node that uses it"},
+    [ACTION_PIN_TOGETHER] = {"pin-together", "bind its threads to one node"},
     [ACTION_DUPLICATE] = {"duplicate", "keep a copy on each node"},
-    [ACTION_INTERLEAVE] = {"interleave", "spread its pages over the nodes"},
+    [ACTION_INTERLEAVE] = {"interleave", "interleave its pages over the nodes"},
     [ACTION_SPREAD] = {"spread", "put hot objects on different nodes"},
     [ACTION_SEPARATE_PAGES] = {"separate-pages", "give each thread pages of its own"},
     [ACTION_PAD] = {"pad", "give each thread a cache line of its own"},

@@ -67,12 +67,11 @@ static void not_duplicate(struct consult *it)
     else if (!may_duplicate(it))
         against(it, ACTION_DUPLICATE, text(it, "not duplication: %.0f%% of its accesses are writes", it->writes));
     else
-        against(
-            it, ACTION_DUPLICATE,
-            text(it,
-                 "not duplication before it is proved that nobody writes it: at most %.1f%% of its accesses are writes "
-                 "(95%% sure); this run would prove it: %s",
-                 writes_at_most(it), code_prove(it)));
+        against(it, ACTION_DUPLICATE,
+                text(it,
+                     "not duplication before it is proved that no thread writes it: at most %.1f%% of its accesses are "
+                     "writes (95%% sure); this run would prove it: %s",
+                     writes_at_most(it), code_prove(it)));
 }
 
 /* All its threads on the node where it lies: when they fit there. */
@@ -98,7 +97,7 @@ static void pin_processes(struct consult *it, struct by_process by)
              "CPUs), and then all of it is local",
              by.processes, by.most_threads, by.cpus),
         "/* in each process, before it makes its threads;\n"
-        "   `number` tells processes apart; <numa.h>, -lnuma */\n"
+        "   `number` is different in each process; <numa.h>, -lnuma */\n"
         "numa_run_on_node(number % (numa_max_node() + 1));");
 }
 
@@ -160,7 +159,8 @@ static void on_after_allocation(struct consult *it)
     bool moved = !site && subject->toucher != FLOW_NONE && subject->toucher == subject->main_user;
     double remote = 100 * part_of(subject->totals.remote, subject->totals.home_known);
     if (moved)
-        advise(it, ACTION_PIN_TOGETHER, "its thread touched it first and went to another node since: keep it there",
+        advise(it, ACTION_PIN_TOGETHER,
+               "its thread touched it first and has moved to another node since: keep it on the first",
                code_pin_thread(it, it->home));
     else if (site)
         advise(
@@ -172,7 +172,8 @@ static void on_after_allocation(struct consult *it)
     else
         advise(it, ACTION_ALLOCATE_NEAR,
                text(it, "node %d uses it, and %.0f%% of the accesses are remote", it->user, remote), code_near(it));
-    advise(it, ACTION_MIGRATE, "where its user is not known yet when it is allocated; pays when it is used for long",
+    advise(it, ACTION_MIGRATE,
+           "when the node that will use it is not known at allocation; pays off when it is used for long",
            code_migrate(it));
     against(it, ACTION_INTERLEAVE,
             text(it, "not interleaving: %.0f%% of the accesses would still be remote", spread_part(it)));
@@ -189,10 +190,11 @@ static void on_far_initialised(struct consult *it)
 {
     advise(it, ACTION_FIRST_TOUCH,
            text(it,
-                "a page lies where it is touched first, and its %u threads keep to their parts (%.0f%% above chance)",
+                "a page's home is the node that touches it first, and its %u threads each use their own part (%.0f%% "
+                "separated)",
                 it->subject->using_threads, 100 * it->subject->parted),
            code_touch(it));
-    advise(it, ACTION_MIGRATE, "where its initialisation must stay as it is; each thread moves its part once",
+    advise(it, ACTION_MIGRATE, "when its initialisation cannot change; each thread migrates its part once",
            code_migrate(it));
     against(it, ACTION_INTERLEAVE,
             text(it, "not interleaving: %.0f%% of the accesses would still be remote", spread_part(it)));
@@ -207,29 +209,29 @@ static void on_alternate(struct consult *it)
     double bytes = (double)subject_bytes(it->facts, it->subject, it->finding->is_site);
     double move_ns = bytes / findings_bounds.move_bytes_ns, turn_ns = (double)it->subject->switch_ns;
     bool can_move = move_ns <= findings_bounds.move_of_turn * turn_ns;
-    const char *move = text(it, "a turn lasts %.1f ms, moving it takes about %.1f ms (at %.0f GB/s)", turn_ns * 1e-6,
-                            move_ns * 1e-6, findings_bounds.move_bytes_ns);
+    const char *move =
+        text(it, "one thread uses it for %.1f ms at a time, migrating it takes about %.1f ms (at %.0f GB/s)",
+             turn_ns * 1e-6, move_ns * 1e-6, findings_bounds.move_bytes_ns);
     struct by_process by = subject_by_process(it->facts, it->subject);
     if (by.pinnable)
         pin_processes(it, by);
     if (is_proved(it))
         duplicate(it);
     if (can_move)
-        advise(it, ACTION_MIGRATE, text(it, "when the turn changes; %s", move), code_migrate(it));
+        advise(it, ACTION_MIGRATE, text(it, "when another thread takes over; %s", move), code_migrate(it));
     if (!by.pinnable)
         pin_or_not(it);
     if (it->finding->advice.count == 0)
-        advise(it, ACTION_SPREAD, "turns are too short to move it, so let one node's threads do all the work on it",
+        advise(it, ACTION_SPREAD,
+               "each thread uses it too briefly to migrate it, so let one node's threads do all the work on it",
                code_pin_thread(it, it->home));
     if (!can_move)
         against(it, ACTION_MIGRATE, text(it, "not migration: %s", move));
     if (!is_proved(it))
         not_duplicate(it);
-    against(
-        it, ACTION_INTERLEAVE,
-        text(it,
-             "not interleaving: one node uses it at a time (%.0f%% as mixed as by chance), so no memory is overloaded",
-             100 * it->subject->overlap));
+    against(it, ACTION_INTERLEAVE,
+            text(it, "not interleaving: one node uses it at a time (%.0f%% interleaved), so no memory is overloaded",
+                 100 * it->subject->overlap));
 }
 
 static void on_concurrent(struct consult *it)
@@ -243,11 +245,12 @@ static void on_concurrent(struct consult *it)
         against(it, ACTION_INTERLEAVE,
                 text(it, "not interleaving: %.0f%% of the accesses would still be remote", spread_part(it)));
     else if (is_proved(it))
-        advise(it, ACTION_INTERLEAVE, "where copies are too large; as much stays remote, but no node serves it all",
+        advise(it, ACTION_INTERLEAVE,
+               "where copies are too large; as many accesses stay remote, but no node serves them all",
                code_interleave(it));
     else
         advise(it, ACTION_INTERLEAVE,
-               text(it, "%u nodes use it at the same time%s; it can be near to one only, so share the load out",
+               text(it, "%u nodes use it at the same time%s; it can be local to one only, so spread the load",
                     it->subject->using_nodes, may_duplicate(it) ? "" : " and write it"),
                code_interleave(it));
     if (!is_proved(it))
@@ -255,8 +258,8 @@ static void on_concurrent(struct consult *it)
     if (!by.pinnable)
         pin_or_not(it);
     against(it, ACTION_MIGRATE,
-            text(it, "not migration: %u nodes use it at the same time (%.0f%% as mixed as by chance)",
-                 it->subject->using_nodes, 100 * it->subject->overlap));
+            text(it, "not migration: %u nodes use it at the same time (%.0f%% interleaved)", it->subject->using_nodes,
+                 100 * it->subject->overlap));
 }
 
 static void on_mixed(struct consult *it)
@@ -264,14 +267,13 @@ static void on_mixed(struct consult *it)
     const struct facts_subject *subject = it->subject;
     advise(it, ACTION_SEPARATE_PAGES,
            text(it,
-                "%u of %u are used by one thread only, but they lie together in %lu pages; an arena a thread keeps "
-                "them apart",
+                "%u of %u are used by one thread only, but they share %lu pages; one arena per thread separates them",
                 it->finding->is_site ? subject->private_instances : 1, subject->instances,
                 (unsigned long)subject->mixed_pages),
            code_arena(it));
     against(it, ACTION_MIGRATE,
-            text(it, "not migration: %lu of %lu pages hold things of several nodes",
-                 (unsigned long)subject->mixed_pages, (unsigned long)subject->pages));
+            text(it, "not migration: %lu of %lu pages hold data of several nodes", (unsigned long)subject->mixed_pages,
+                 (unsigned long)subject->pages));
     against(it, ACTION_INTERLEAVE,
             text(it, "not interleaving: %.0f%% of the accesses would be remote", spread_part(it)));
     against(it, ACTION_DUPLICATE, "not duplication: each is used by one thread only");
@@ -284,7 +286,7 @@ static void on_false_sharing(struct consult *it)
                 it->subject->writers),
            code_pad(it));
     against(it, ACTION_MIGRATE,
-            "not migration, nor any other place: the line goes from cache to cache wherever its memory lies");
+            "not migration, nor any other node: the line moves from cache to cache whatever its home node");
 }
 
 /* The hottest findings on this node's memory: "block, grid". */

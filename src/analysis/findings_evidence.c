@@ -48,32 +48,29 @@ static const char *after_allocation(struct findings *findings, const struct find
     const struct facts_subject *subject = finding->subject;
     char maker[WHO], user[WHO];
     uint32_t first = subject->toucher != FLOW_NONE ? subject->toucher : subject->alloc_thread;
-    const char *lies = on_node(findings, subject->main_home);
+    const char *first_on = on_node(findings, subject->main_home), *home = *first_on ? first_on : " not known";
     thread_text(facts, first, maker);
     thread_text(facts, subject->main_user, user);
     if (finding->is_site)
-        return findings_text(
-            findings,
-            "Of %u pieces, %s are used by one thread each; %s touched most of them first, so they lie%s. "
-            "%.0f%% of the accesses are remote.",
-            subject->instances, so_many(findings, subject->private_instances, subject->instances), maker, lies,
-            remote_part(finding));
+        return findings_text(findings,
+                             "Of %u objects, %s are used by one thread each; %s touched most of them first, so their "
+                             "home is%s. %.0f%% of the accesses are remote.",
+                             subject->instances, so_many(findings, subject->private_instances, subject->instances),
+                             maker, home, remote_part(finding));
     if (subject->sharing != SHARING_THREAD && subject->using_threads > 1)
-        return findings_text(
-            findings,
-            "Touched first by %s, it lies%s; %u threads use it, most of all %s%s. %.0f%% of the accesses "
-            "are remote.",
-            maker, lies, subject->using_threads, user, on_node(findings, subject->main_user_node),
-            remote_part(finding));
+        return findings_text(findings,
+                             "First touched by %s, so its home is%s; %u threads use it, most of all %s%s. %.0f%% of "
+                             "the accesses are remote.",
+                             maker, home, subject->using_threads, user, on_node(findings, subject->main_user_node),
+                             remote_part(finding));
     if (first == subject->main_user)
         return findings_text(
             findings,
-            "Touched first by %s%s, which uses it from another node since: the thread has moved. %.0f%% "
-            "of the accesses are remote.",
-            user, lies, remote_part(finding));
+            "First touched by %s%s, which has since moved to another node. %.0f%% of the accesses are remote.", user,
+            first_on, remote_part(finding));
     return findings_text(
-        findings, "Touched first by %s, it lies%s; %s%s makes %.0f%% of the accesses. %.0f%% of all are remote.", maker,
-        lies, user, on_node(findings, subject->main_user_node),
+        findings, "First touched by %s, so its home is%s; %s%s makes %.0f%% of the accesses. %.0f%% of all are remote.",
+        maker, home, user, on_node(findings, subject->main_user_node),
         subject->users.count ? 100 * part_of(subject->users.items[0].samples, subject->totals.samples) : 0,
         remote_part(finding));
 }
@@ -90,14 +87,14 @@ static const char *far_initialised(struct findings *findings, const struct findi
     }
     if (touched && subject->toucher != FLOW_NONE && part_of(own, touched) >= findings_bounds.mostly)
         return findings_text(findings,
-                             "%u threads on %u nodes keep to parts of their own (%.0f%% above chance), but %s touched "
-                             "%.0f%% of its pages first%s. %.0f%% of the accesses are remote.",
+                             "%u threads on %u nodes each use their own part (%.0f%% separated), but %s touched %.0f%% "
+                             "of its pages first%s. %.0f%% of the accesses are remote.",
                              subject->using_threads, subject->using_nodes, 100 * subject->parted,
                              thread_text(facts, subject->toucher, maker), 100 * part_of(own, touched),
                              on_node(findings, subject->toucher_node), remote_part(finding));
     return findings_text(findings,
-                         "%u threads on %u nodes keep to parts of their own (%.0f%% above chance), but the parts lie "
-                         "elsewhere, most on node %d. %.0f%% of the accesses are remote.",
+                         "%u threads on %u nodes each use their own part (%.0f%% separated), but the parts have their "
+                         "home elsewhere, most on node %d. %.0f%% of the accesses are remote.",
                          subject->using_threads, subject->using_nodes, 100 * subject->parted,
                          node_number(facts, subject->main_home), remote_part(finding));
 }
@@ -119,14 +116,13 @@ static const char *shared_use(struct findings *findings, const struct finding *f
     const char *use = written_how(findings, subject);
     if (finding->pattern == PATTERN_ALTERNATE_REMOTE)
         return findings_text(findings,
-                             "%u threads on %u nodes use it one after the other, a turn lasts %.1f ms on average "
-                             "(%.0f%% as mixed as by chance); %s. %.0f%% of the accesses are remote.",
+                             "%u threads on %u nodes use it one after the other, for %.1f ms at a time on average "
+                             "(%.0f%% interleaved); %s. %.0f%% of the accesses are remote.",
                              subject->using_threads, subject->using_nodes, (double)subject->switch_ns * 1e-6,
                              100 * subject->overlap, use, remote_part(finding));
     return findings_text(
         findings,
-        "%u threads on %u nodes use it at the same time (%.0f%% as mixed as by chance); %s. %.0f%% of the accesses are "
-        "remote.",
+        "%u threads on %u nodes use it at the same time (%.0f%% interleaved); %s. %.0f%% of the accesses are remote.",
         subject->using_threads, subject->using_nodes, 100 * subject->overlap, use, remote_part(finding));
 }
 
@@ -134,7 +130,7 @@ static const char *mixed_pages(struct findings *findings, const struct finding *
 {
     const struct facts_subject *subject = finding->subject;
     return findings_text(findings,
-                         "Of %u pieces, %s belong to one thread each, but %lu of their %lu pages also hold things of "
+                         "Of %u objects, %s belong to one thread each, but %lu of their %lu pages also hold data of "
                          "threads on other nodes; %.0f%% of their remote accesses go there.",
                          subject->instances,
                          so_many(findings, finding->is_site ? subject->private_instances : 1, subject->instances),
@@ -173,13 +169,13 @@ static const char *saturated(struct findings *findings, const struct finding *fi
     double own = part_of(node->latency_sum, node->latency_count), others = part_of(sum, count);
     const char *latency;
     if (flow_topology(facts->flow)->pretended)
-        latency = "Whether it is slower for that cannot be seen on a pretended topology.";
+        latency = "Whether this makes it slower cannot be measured on a simulated topology.";
     else if (node->latency_count < findings_bounds.samples || count < findings_bounds.samples)
         latency = "There are too few slow accesses to compare its latency.";
     else
         latency = findings_text(
-            findings, "Its latency beyond the caches is %.0f %s, that of the other nodes %.0f %s: %s.", own,
-            unit_of(facts), others, unit_of(facts), own > 1.2 * others ? "it is overloaded" : "it keeps up so far");
+            findings, "Its latency past the caches is %.0f %s, that of the other nodes %.0f %s: %s.", own,
+            unit_of(facts), others, unit_of(facts), own > 1.2 * others ? "it is overloaded" : "it is not overloaded");
     return findings_text(
         findings, "%.0f%% of the accesses go to its memory, from %u nodes; %.0f%% of them are remote. %s",
         100 * part_of(node->samples, facts->totals.home_known), nodes_taking_part(facts, (uint32_t)finding->node),
@@ -194,33 +190,33 @@ static const char *gain(struct findings *findings, const struct finding *finding
         return "Not estimated: no latency was recorded.";
     if (finding->pattern == PATTERN_FALSE_SHARING)
         return findings_text(
-            findings, "Up to %.1f%% of the time: what its slow accesses wait, if none of it overlaps with work.", lost);
+            findings,
+            "At most %.1f%% of run time: the stall time of its slow accesses, if none of it overlaps with work.", lost);
     if (lost < 0.05)
-        return "Hardly any time: nearly all of its accesses are answered by caches, or are writes, whose wait is not "
-               "measured.";
+        return "Less than 0.1% of run time: caches serve nearly all of its accesses, or they are writes, whose latency "
+               "is not measured.";
     const char *assumed =
         facts->penalty_measured
-            ? findings_text(findings, "remote takes %.2f times local beyond the caches, as measured",
+            ? findings_text(findings, "past the caches, remote takes %.2f times as long as local, as measured",
                             1 + facts->remote_penalty)
             : findings_text(findings,
-                            "remote takes %.1f times local beyond the caches, as the distances of the %snodes say",
-                            1 + facts->remote_penalty, flow_topology(facts->flow)->pretended ? "pretended " : "");
+                            "past the caches, remote takes %.1f times as long as local, estimated from the distances "
+                            "of the %snodes",
+                            1 + facts->remote_penalty, flow_topology(facts->flow)->pretended ? "simulated " : "");
     if (finding->pattern == PATTERN_CONCURRENT_REMOTE && finding->subject->use == USE_WRITTEN)
         return findings_text(
             findings,
-            "Distance costs up to %.1f%% of the time (%s, and no wait overlaps with work). Shared out, "
-            "%.0f%% of the accesses stay remote: what is won is the queueing at one node's memory, which is "
-            "not in this number.",
+            "Distance costs at most %.1f%% of run time (%s; no stall overlaps with work). Interleaved, %.0f%% of the "
+            "accesses stay remote: the gain is less queueing at one node's memory, which is not in this number.",
             lost, assumed, 100.0 * (facts->node_count - 1) / facts->node_count);
     if (finding->pattern == PATTERN_SATURATED_NODE)
         return findings_text(findings,
-                             "Up to %.1f%% of the time if no access to it were remote (%s); what less queueing "
-                             "wins comes on top.",
+                             "At most %.1f%% of run time if no access to it were remote (%s); less queueing at that "
+                             "memory comes on top.",
                              lost, assumed);
-    return findings_text(findings,
-                         "Up to %.1f%% of the time, if all its accesses become local (%s, and no wait overlaps "
-                         "with work).",
-                         lost, assumed);
+    return findings_text(
+        findings, "At most %.1f%% of run time, if all its accesses become local (%s; no stall overlaps with work).",
+        lost, assumed);
 }
 
 void finding_explain(struct findings *findings, struct finding *finding, const struct verdict *verdict)

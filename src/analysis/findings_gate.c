@@ -56,11 +56,10 @@ static void judge_untimed(struct findings *findings, double ratio)
     const char *verdict = !findings->gate_decided ? "Undecided whether NUMA slows this program"
                           : findings->numa_bound  ? "NUMA may slow this program"
                                                   : "NUMA is not what slows this program";
-    findings->gate =
-        findings_text(findings,
-                      "%s: %.1f%% of the accesses are remote (%.1f%% to %.1f%%, from %s; bound: %.0f%%). No "
-                      "latency was recorded, so their time is not known.",
-                      verdict, 100 * ratio, 100 * low, 100 * high, burst_count(findings), 100 * bound);
+    findings->gate = findings_text(findings,
+                                   "%s: %.1f%% of the accesses are remote (%.1f%% to %.1f%%, from %s; threshold: "
+                                   "%.0f%%). No latency was recorded, so their time is not known.",
+                                   verdict, 100 * ratio, 100 * low, 100 * high, burst_count(findings), 100 * bound);
 }
 
 static const char *slows(struct findings *findings)
@@ -68,10 +67,10 @@ static const char *slows(struct findings *findings)
     const struct facts *facts = findings->facts;
     return findings_text(
         findings,
-        "NUMA slows this program: remote memory costs %.0f%% to %.0f%% of run time, if no latency overlaps "
-        "with work (a remote access beyond the caches takes %.1f times a local one, %s).",
+        "NUMA slows this program: remote memory costs %.0f%% to %.0f%% of run time, if no latency overlaps with work "
+        "(a remote access that misses the caches takes %.1f times as long as a local one, %s).",
         100 * findings->remote_time_low, 100 * findings->remote_time_high, 1 + facts->remote_penalty,
-        facts->penalty_measured ? "as measured" : "assumed from the distances of the nodes");
+        facts->penalty_measured ? "as measured" : "estimated from the node distances");
 }
 
 static const char *slows_not(struct findings *findings, double ratio)
@@ -79,19 +78,17 @@ static const char *slows_not(struct findings *findings, double ratio)
     const struct facts *facts = findings->facts;
     double high = 100 * findings->remote_time_high, bound = 100 * findings->gate_bound;
     if (ratio < 0.01)
-        return findings_text(
-            findings,
-            "NUMA is not what slows this program: %.1f%% of its accesses are remote; remote memory costs "
-            "at most %.1f%% of run time (bound: %.0f%%).",
-            100 * ratio, high, bound);
-    return findings_text(
-        findings,
-        "NUMA is not what slows this program: remote memory costs at most %.1f%% of run time (bound: "
-        "%.0f%%), though %.1f%% of the accesses are remote: caches and prefetching answer most of them.%s",
-        high, bound, 100 * ratio,
-        flow_topology(facts->flow)->pretended
-            ? " By latency alone: a simulated machine has no narrow path to far memory."
-            : "");
+        return findings_text(findings,
+                             "NUMA is not what slows this program: %.1f%% of its accesses are remote; remote memory "
+                             "costs at most %.1f%% of run time (threshold: %.0f%%).",
+                             100 * ratio, high, bound);
+    return findings_text(findings,
+                         "NUMA is not what slows this program: remote memory costs at most %.1f%% of run time "
+                         "(threshold: %.0f%%), because caches and prefetching serve most of the remote accesses.%s",
+                         high, bound,
+                         flow_topology(facts->flow)->pretended
+                             ? " This counts latency only: a simulated topology has no bandwidth limit between nodes."
+                             : "");
 }
 
 void findings_judge_gate(struct findings *findings)
@@ -121,8 +118,8 @@ void findings_judge_gate(struct findings *findings)
         findings->gate_decided = false;
         findings->gate =
             findings_text(findings,
-                          "Undecided whether NUMA slows this program: remote memory costs %.1f%% to %.1f%% of "
-                          "run time, from %s, and the bound is %.0f%%; %.1f%% of the accesses are remote.",
+                          "Undecided whether NUMA slows this program: remote memory costs %.1f%% to %.1f%% of run "
+                          "time, from %s, and the threshold is %.0f%%; %.1f%% of the accesses are remote.",
                           100 * findings->remote_time_low, 100 * findings->remote_time_high, burst_count(findings),
                           100 * findings->gate_bound, 100 * ratio);
     }

@@ -68,14 +68,13 @@ void finding_on_sharing(struct findings *findings, struct finding *finding)
     int node = subject->main_user_node >= 0 ? subject->main_user_node : 0, number = node_number(facts, node);
     uint32_t cpus = flow_topology(facts->flow)->nodes[node].cpu_count;
     double part = 100 * part_of(subject->true_sharing, subject->totals.samples);
-    finding->evidence = findings_text(findings,
-                                      "%.0f%% of its accesses go to cache lines whose bytes several threads use and "
-                                      "some write; %u threads of %u nodes "
-                                      "do, %u of them write: %s. Each write takes the line from node to node.",
-                                      part, subject->using_threads, subject->using_nodes, subject->writers,
-                                      name_users(findings, subject));
-    finding->gain =
-        findings_text(findings, "Up to %.1f%% of the time, if lines stay on one node.", 100 * finding->lost_time_share);
+    finding->evidence = findings_text(
+        findings,
+        "%.0f%% of its accesses go to cache lines whose bytes several threads use and some write; %u threads of %u "
+        "nodes do, %u of them write: %s. Each write moves the line to another node.",
+        part, subject->using_threads, subject->using_nodes, subject->writers, name_users(findings, subject));
+    finding->gain = findings_text(findings, "At most %.1f%% of run time, if lines stay on one node.",
+                                  100 * finding->lost_time_share);
     if (subject->using_threads <= cpus)
         advise(finding, ACTION_PIN_TOGETHER,
                findings_text(findings,
@@ -92,7 +91,7 @@ void finding_on_sharing(struct findings *findings, struct finding *finding)
                              subject->using_threads, cpus),
                findings_text(findings, "numa_run_on_node(%d);  /* in the threads that write it; <numa.h> */", number));
     against(finding, ACTION_MIGRATE,
-            "not migration, nor any other place: the lines go from cache to cache wherever their memory lies");
+            "not migration, nor any other node: the lines move from cache to cache whatever their home node");
 }
 
 static struct finding blank(enum pattern pattern)
@@ -133,17 +132,17 @@ static void add_contention(struct findings *findings, const struct accesses *acc
         finding.confidence = verdict.confidence;
         finding.bursts = facts->bursts;
         finding.evidence = findings_text(findings, "%s", latency->why);
-        finding.gain = "What the tail takes beyond the usual; it is gone when fewer accesses meet.";
+        finding.gain = "The time the latency tail takes beyond the usual latency; it falls as fewer accesses meet.";
         if (link)
             advise(
                 &finding, ACTION_PIN_TOGETHER,
-                findings_text(findings,
-                              "the data lies on node %d and its threads run on node %d: on one node, no "
-                              "access needs the link",
-                              node, from),
+                findings_text(
+                    findings,
+                    "the data's home is node %d and its threads run on node %d: on one node, no access needs the link",
+                    node, from),
                 findings_text(findings, "numactl --cpunodebind=%d --membind=%d %s", node, node, command_of(findings)));
         advise(&finding, ACTION_INTERLEAVE,
-               link ? "where the threads must stay: other links and memories then take a part"
+               link ? "when the threads must stay: other links and memories then take a part"
                     : "one memory serves too much: over all nodes, each serves a part",
                finding.share_of_remote >= 0.5
                    ? findings_text(findings, "numactl --interleave=all %s", command_of(findings))
@@ -206,13 +205,13 @@ static void add_imbalance(struct findings *findings, const struct accesses *acce
         finding.bursts = facts->bursts;
         finding.evidence = findings_text(findings, "%s", balance->why);
         finding.gain =
-            "What the critical thread waits longer than the mean; all others wait for it where threads meet.";
-        advise(
-            &finding, ACTION_SYMMETRIC,
-            "as many threads and as much of the data on each node: then each thread has the same part of remote ones",
-            findings_text(findings, "OMP_PROC_BIND=spread OMP_PLACES=cores %s", command_of(findings)));
+            "The stall time of the critical thread beyond the mean; all others wait for it where threads meet.";
+        advise(&finding, ACTION_SYMMETRIC,
+               "the same number of threads and amount of data on each node: each thread then has the same share of "
+               "remote accesses",
+               findings_text(findings, "OMP_PROC_BIND=spread OMP_PLACES=cores %s", command_of(findings)));
         advise(&finding, ACTION_PIN_TOGETHER,
-               findings_text(findings, "or bring the thread to its data, most of which lies on node %d",
+               findings_text(findings, "or run the thread where its data is: most of it has its home on node %d",
                              node_number(facts, (int)home)),
                findings_text(findings, "numa_run_on_node(%d);  /* in that thread, at its start; <numa.h> */",
                              node_number(facts, (int)home)));

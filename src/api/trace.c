@@ -48,7 +48,7 @@ static int pretend(nlens_trace *trace, const nlens_options *options, struct erro
 {
     if (!options->topology)
         return options->deal || options->homes
-                   ? error_set(err, -EINVAL, "deal and homes are for a pretended machine: a topology is missing")
+                   ? error_set(err, -EINVAL, "assign and homes are for a simulated topology: a topology is missing")
                    : 0;
     trace->topology = topology_pretend_text(options->topology, options->deal, options->homes, err);
     return trace->topology ? 0 : -EINVAL;

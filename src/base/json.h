@@ -2,7 +2,7 @@
  *
  *     struct json *json = json_new(stdout);
  *     json_object(json, NULL);
- *     json_number(json, "version", 1);
+ *     json_number(json, "version", JSON_VERSION);
  *     json_array(json, "rows");
  *     json_end(json);
  *     json_end(json);
@@ -33,6 +33,10 @@ void json_integer(struct json *json, const char *key, int64_t number);
 void json_real(struct json *json, const char *key, double number, int decimals); /* not finite: null */
 void json_bool(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);
+
+/* The version of every JSON report (docs/json.md). Names that changed with it are written under their old name too,
+ * until the next one. */
+enum { JSON_VERSION = 2 };
 
 /* Ends what is open, writes the last newline, frees. Negative with `err` when the stream failed. */
 int json_finish(struct json *json, struct error *err);

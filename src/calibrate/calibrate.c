@@ -292,7 +292,8 @@ struct calibration *calibrate(const struct topology *topology, struct error *err
     pthread_t thread;
     if (topology->pretended || topology->node_count == 0 || topology->node_count > CALIBRATION_NODES) {
         error_set(err, -EINVAL,
-                  topology->pretended ? "a pretended machine has no latencies" : "there are too many nodes to measure");
+                  topology->pretended ? "a simulated topology has no latencies"
+                                      : "there are too many nodes to measure");
         return NULL;
     }
     struct work work = {.topology = topology,

@@ -215,7 +215,7 @@ void describe_means(struct recorder_result *result, const struct capture_options
 {
     result->hardware = means->source != SOURCE_SOFT;
     if (options->samples == SAMPLES_NONE)
-        snprintf(result->source, sizeof result->source, "none, as wished");
+        snprintf(result->source, sizeof result->source, "none, as requested");
     else if (options->samples == SAMPLES_FAULTS)
         snprintf(result->source, sizeof result->source, "page faults: first touches, and again by %s%s (%s)%s%.400s",
                  mechanism_name(means->mechanism), means->write_protect ? " and uffd-wp" : "",
@@ -233,7 +233,7 @@ void describe_means(struct recorder_result *result, const struct capture_options
                  timers && *means->faults_reason ? ", " : "",
                  *means->faults_reason ? "first touch comes from the samples" : "");
     else if (*means->homes_reason)
-        snprintf(result->notes, sizeof result->notes, "homes of pages stay unknown: %s", means->homes_reason);
+        snprintf(result->notes, sizeof result->notes, "home nodes of pages are not known: %s", means->homes_reason);
     uint64_t others = result->untracked > result->preload_emptied ? result->untracked - result->preload_emptied : 0;
     if (result->preload_emptied)
         add_note(result,

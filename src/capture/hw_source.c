@@ -430,7 +430,7 @@ int hw_source_try(const struct pmu_choice *choice, struct error *err)
     if (code == 0 && hw_source_totals(source).samples == 0)
         code = -ENODATA;
     if (code < 0)
-        error_set(err, code, "%s can be opened, but told of no access", choice->events[0].name);
+        error_set(err, code, "%s can be opened, but reported no access", choice->events[0].name);
     hw_source_close(source);
     return code;
 }

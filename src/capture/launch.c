@@ -107,7 +107,7 @@ int launch_go(struct launch *launch, const char *name, int *exit_status, struct 
     reap(launch);
     if (told.placing) {
         *exit_status = PROGRAM_REFUSED;
-        return error_set(err, -told.cause, "%s cannot be placed as wished: %s", name, strerror(told.cause));
+        return error_set(err, -told.cause, "%s cannot be placed as requested: %s", name, strerror(told.cause));
     }
     *exit_status = told.cause == ENOENT ? PROGRAM_NOT_FOUND : PROGRAM_NOT_EXECUTABLE;
     return error_set(err, -told.cause, "%s cannot be run: %s", name, strerror(told.cause));

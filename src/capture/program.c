@@ -178,7 +178,7 @@ int program_check(const char *name, int *exit_status, struct error *err)
         bool closed = stat(path, &status) != 0; /* not the file itself but a folder on the way to it */
         code = error_set(err, -cause, "%s cannot be run: %s", name,
                          cause != EACCES ? strerror(cause)
-                         : closed        ? "you may not enter the folder it lies in"
+                         : closed        ? "you may not enter its folder"
                                          : "it is not executable (chmod +x makes it so)");
     } else {
         code = check_file(path, 0, exit_status, err);

@@ -14,14 +14,13 @@
 #include <string.h>
 
 static const char description[] =
-    "Says what changed between two recordings, and what of it is more than chance; or runs a program under several "
-    "placements of its threads and memory, records each run, and says which is best and why.\v"
-    "EXAMPLES\n"
+    "Prints what changed significantly between two recordings; or runs a program under several placements of its "
+    "threads and memory, records each run, and names the best one and the reason.\vEXAMPLES\n"
     "  numalens compare before.data after.data\n"
     "  numalens compare --filter kind=heap --limit 5 before.data after.data\n"
     "  numalens compare -- ./app args\n"
     "  numalens compare --placements cluster,distributed --repeat 5 --plain --same-output -- ./app\n"
-    "  numalens compare --topology \"numa:2 core:8\" -- ./app         pretend two nodes\n"
+    "  numalens compare --topology \"numa:2 core:8\" -- ./app         simulate two nodes\n"
     "  numalens compare -- -F 500 --threads 8 -- ./app              with options of record\n\n"
     "What the program prints is not shown. The exit status is 0; 1 when something failed or --same-output does not "
     "hold; 2 for wrong usage; the program's when it fails, 128 and the signal's number when it is killed.\n";
@@ -38,7 +37,7 @@ enum {
     KEY_TABLE,
     KEY_ALL,
     KEY_TOPOLOGY,
-    KEY_DEAL,
+    KEY_ASSIGN,
     KEY_HOMES,
     KEY_COLOR,
     KEY_WIDTH,
@@ -59,7 +58,7 @@ static const struct argp_option option_table[] = {
     {0, 0, 0, 0, "Two recordings:", 2},
     {"table", KEY_TABLE, "NAME", 0,
      "objects, sites, functions or threads; may be given again (all but sites; all with --json)", 2},
-    {"all", KEY_ALL, 0, 0, "show rows too that changed by no more than chance", 2},
+    {"all", KEY_ALL, 0, 0, "also show rows that did not change significantly", 2},
     {"filter", 'f', "WHAT", 0,
      "A text in the name, or kind=heap, min-share=2%, min-remote=50%, min-samples=10, in one of both; may be given "
      "again",
@@ -67,10 +66,13 @@ static const struct argp_option option_table[] = {
     {"limit", 'n', "N", 0, "rows of a table; 0 for all (10 as text, all with --json)", 2},
     {0, 0, 0, 0, "Both:", 3},
     {"json", KEY_JSON, 0, 0, "for programs; docs/json.md names the fields", 3},
-    {"topology", KEY_TOPOLOGY, "SPEC", 0, "pretend this machine: \"numa:4 core:2\"", 3},
-    {"deal", KEY_DEAL, "HOW", 0, "recordings: threads onto pretended CPUs: packed, round-robin or node:NODE", 3},
-    {"homes", KEY_HOMES, "HOW", 0, "recordings: of pretended pages: first-touch, interleave or bind:NODE", 3},
-    {"quiet", 'q', 0, 0, "do not tell which run it is at", 3},
+    {"topology", KEY_TOPOLOGY, "SPEC", 0, "simulate this topology: \"numa:4 core:2\"", 3},
+    {"assign", KEY_ASSIGN, "HOW", 0, "recordings: assign threads to simulated CPUs: packed, round-robin or node:NODE",
+     3},
+    {"deal", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 3}, /* its name in version 1 */
+    {"homes", KEY_HOMES, "HOW", 0, "recordings: home nodes of simulated pages: first-touch, interleave or bind:NODE",
+     3},
+    {"quiet", 'q', 0, 0, "do not print which run is going on", 3},
     {"color", KEY_COLOR, "WHEN", 0, "auto, always or never", 3},
     {"width", KEY_WIDTH, "COLUMNS", 0, "as wide as this; 0: as wide as it gets", 3},
     {0},
@@ -209,7 +211,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case KEY_TOPOLOGY:
         arguments->topology = value;
         break;
-    case KEY_DEAL:
+    case KEY_ASSIGN:
         arguments->for_traces = true;
         arguments->deal = value;
         break;
@@ -262,14 +264,14 @@ static int split_program(int argc, char **argv, struct compare_runs_options *run
 
 static int check_record_options(const struct compare_runs_options *runs, struct error *err)
 {
-    static const char *const ours[] = {"--topology", "--placement", "--deal", "--homes", "--output", "-o"};
+    static const char *const ours[] = {"--topology", "--placement", "--assign", "--deal", "--homes", "--output", "-o"};
     for (unsigned i = 0; i < runs->record_option_count; i++) {
         const char *word = runs->record_options[i];
         for (unsigned k = 0; k < sizeof ours / sizeof *ours; k++)
             if (strncmp(word, ours[k], strlen(ours[k])) == 0)
                 return error_set(err, -EINVAL, "'%s' cannot be an option of record here: %s", word,
                                  k == 0   ? "give --topology to compare itself"
-                                 : k <= 3 ? "placements say that"
+                                 : k <= 4 ? "placements set that"
                                           : "--keep DIR keeps the recordings");
     }
     return 0;
@@ -286,7 +288,7 @@ static int check(const struct arguments *arguments, struct error *err)
                              arguments->files[0]);
         if (arguments->for_traces)
             return error_set(err, -EINVAL,
-                             "--table, --all, --filter, --limit, --deal and --homes are for two recordings");
+                             "--table, --all, --filter, --limit, --assign and --homes are for two recordings");
         return check_record_options(runs, err);
     }
     if (arguments->for_runs)
@@ -296,7 +298,7 @@ static int check(const struct arguments *arguments, struct error *err)
                          "two recordings are wanted: numalens compare before.data after.data; or a program: numalens "
                          "compare -- ./app");
     if ((arguments->deal || arguments->homes) && !arguments->topology)
-        return error_set(err, -EINVAL, "--deal and --homes are for a pretended machine: add --topology");
+        return error_set(err, -EINVAL, "--assign and --homes are for a simulated topology: add --topology");
     return 0;
 }
 
@@ -373,14 +375,14 @@ static int plan(struct arguments *arguments, struct compare_runs *runs, bool *pr
         placement_work_out(placement, arguments->kinds[i], topology, &limits);
         possible += placement->possible;
         if (!placement->possible)
-            fprintf(stderr, "numalens compare: %s is left out: %s\n", placement_name(placement->kind), placement->text);
+            fprintf(stderr, "numalens compare: %s is skipped: %s\n", placement_name(placement->kind), placement->text);
     }
     bool one_node = topology->node_count == 1;
     topology_free(topology);
     if (possible >= 2 || (possible == 1 && runs->count == 1))
         return 0;
     return error_set(err, -ENODEV, "there are no two placements to compare here%s",
-                     one_node ? ": the machine has one node; --topology \"numa:2 core:4\" pretends two" : "");
+                     one_node ? ": the machine has one node; --topology \"numa:2 core:4\" simulates two" : "");
 }
 
 static char *command_text(char **command)

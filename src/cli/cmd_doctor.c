@@ -19,7 +19,7 @@ enum { WIDTH = 110, NAME_WIDTH = 22, MATRIX_MOST = 16 };
 static const struct {
     const char *group, *title;
 } groups[] = {
-    {"sources", "Sources of samples"}, {"mechanisms", "Pages that fault again"}, {"homes", "Where pages lie"},
+    {"sources", "Sources of samples"}, {"mechanisms", "Pages that fault again"}, {"homes", "Home nodes of pages"},
     {"kernel", "Kernel features"},     {"permissions", "Permissions"},
 };
 
@@ -120,7 +120,8 @@ static void print_text(const struct doctor *doctor)
     struct paint paint = choose_paint();
     printf("%s%s%s.%s\n", paint.bold, doctor->can_record ? paint.good : paint.bad, doctor->answer, paint.off);
     if (doctor->topology && doctor->topology->node_count == 1)
-        puts("There is one memory node here, so nothing is remote; record --topology \"numa:2 core:2\" pretends more.");
+        puts(
+            "There is one memory node here, so nothing is remote; record --topology \"numa:2 core:2\" simulates more.");
     printf("%s%s%s\n", paint.faint, doctor->machine, paint.off);
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         printf("\n%s%s%s\n", paint.bold, groups[i].title, paint.off);
@@ -136,7 +137,8 @@ static void print_text(const struct doctor *doctor)
 static void write_topology(struct json *json, const struct topology *topology)
 {
     json_object(json, "topology");
-    json_bool(json, "pretended", topology->pretended);
+    json_bool(json, "simulated", topology->pretended);
+    json_bool(json, "pretended", topology->pretended); /* version 1 */
     json_number(json, "cpus", topology->cpu_count);
     json_array(json, "nodes");
     for (uint32_t node = 0; node < topology->node_count; node++) {
@@ -162,7 +164,7 @@ static int write_json(const struct doctor *doctor, struct error *err)
 {
     struct json *json = json_new(stdout);
     json_object(json, NULL);
-    json_number(json, "version", 1);
+    json_number(json, "version", JSON_VERSION);
     json_bool(json, "works", doctor->can_record);
     json_text(json, "answer", doctor->answer);
     json_text(json, "machine", doctor->machine);
@@ -256,10 +258,13 @@ int cmd_doctor(int argc, char **argv)
     static const struct argp argp = {
         .options = options,
         .parser = parse,
-        .doc = "Says what works on this machine, why the rest does not, and what would enable it.\v"
-               "Exit status: 0 when record works here, 1 when it cannot.\n"
-               "\nEXAMPLES\n  numalens doctor\n  numalens doctor --json\n  numalens doctor --calibrate\n  sudo "
-               "numalens doctor --repair",
+        .doc = "Prints what works on this machine, why the rest does not, and how to enable it.\vExit status: 0 when "
+               "record works here, 1 when it cannot.\n\n"
+               "EXAMPLES\n"
+               "  numalens doctor\n"
+               "  numalens doctor --json\n"
+               "  numalens doctor --calibrate\n"
+               "  sudo numalens doctor --repair",
     };
     struct wishes wishes = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &wishes);

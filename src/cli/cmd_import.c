@@ -86,11 +86,11 @@ static void say(const struct perf_import *result, const char *output)
                "miss such samples. perf record -k CLOCK_MONOTONIC_RAW avoids that.\n",
                number_count(result->early), number_seconds((double)result->most_early_ns / 1e9));
     if (result->other)
-        printf("Left out: %s samples that are no memory accesses.\n", number_count(result->other));
+        printf("Skipped: %s samples that are not memory accesses.\n", number_count(result->other));
     if (result->unreadable)
-        printf("Left out: %s samples of no known event or cut short.\n", number_count(result->unreadable));
+        printf("Skipped: %s samples of an unknown event or truncated.\n", number_count(result->unreadable));
     if (result->left_out)
-        printf("Left out: %s processes without samples.\n", number_count(result->left_out));
+        printf("Skipped: %s processes without samples.\n", number_count(result->left_out));
     if (result->lost)
         printf("Lost while it was recorded: %s.\n", number_count(result->lost));
     if (*result->damage)

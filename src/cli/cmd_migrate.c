@@ -32,23 +32,24 @@ enum {
 
 static const struct argp_option option_table[] = {
     {"policy", KEY_POLICY, "NAME", 0,
-     "who decides: access, latency, neighbours:K, interleave-shared, none, or ./mine.so", 1},
+     "decision rule: access, latency, neighbours:K, interleave-shared, none, or ./mine.so", 1},
     {"interval", KEY_INTERVAL, "TIME", 0, "between two decisions (1s)", 1},
-    {"pid", 'p', "PID", 0, "migrate a process that runs already", 1},
-    {"dry-run", KEY_DRY_RUN, 0, 0, "say what would be moved, and move nothing", 1},
+    {"pid", 'p', "PID", 0, "migrate the pages of a running process", 1},
+    {"dry-run", KEY_DRY_RUN, 0, 0, "print what would be moved, and move nothing", 1},
     {"max-pages", KEY_MAX_PAGES, "N", 0, "pages moved in an interval at most (16384)", 1},
     {"max-bytes", KEY_MAX_BYTES, "SIZE", 0, "bytes likewise, such as 64M (256M)", 1},
     {"min-accesses", KEY_LEAST, "N", 0, "leave pages with fewer sampled accesses in an interval (1)", 1},
-    {"max-overhead", KEY_MAX_OVERHEAD, "PERCENT", 0, "rest when it costs more of the program's CPU time (10)", 1},
-    {"keep-going", KEY_KEEP_GOING, 0, 0, "never rest, even when it does not pay", 1},
+    {"max-overhead", KEY_MAX_OVERHEAD, "PERCENT", 0,
+     "pause when it costs more than this part of the program's CPU time (10)", 1},
+    {"keep-going", KEY_KEEP_GOING, 0, 0, "never pause, even when it does not pay off", 1},
     {"pin", KEY_PIN, "CPU", 0, "keep numalens itself on this CPU", 1},
     {"list-policies", KEY_LIST, 0, 0, "name the built-in policies", 1},
     {0, 0, 0, 0, "The command itself:", GROUP_OUTPUT},
     {"output", 'o', "FILE", 0, "also keep a recording that `report` understands", GROUP_OUTPUT},
     {"json", KEY_JSON, "FILE", OPTION_ARG_OPTIONAL, "the summary and all intervals as JSON, to FILE or stdout",
      GROUP_OUTPUT},
-    {"memory", KEY_MEMORY, "MIB", 0, "that numalens may use beside its buffers (256)", GROUP_OUTPUT},
-    {"quiet", 'q', 0, 0, "say nothing but errors", GROUP_OUTPUT},
+    {"memory", KEY_MEMORY, "MIB", 0, "memory that numalens may use beside its buffers (256)", GROUP_OUTPUT},
+    {"quiet", 'q', 0, 0, "print nothing but errors", GROUP_OUTPUT},
     {"verbose", 'v', 0, 0, "a line for each interval", GROUP_OUTPUT},
     {0},
 };
@@ -142,16 +143,15 @@ static const struct argp parser = {
     option_table,
     parse,
     "[--] PROGRAM [ARGUMENT...]\n-p PID",
-    "Runs PROGRAM, samples its memory accesses, and moves pages to the nodes that use them.\v"
-    "Examples:\n"
+    "Runs PROGRAM, samples its memory accesses, and moves pages to the nodes that use them.\vExamples:\n"
     "  numalens migrate -v -- ./app args\n"
     "  numalens migrate --policy interleave-shared --interval 500ms -- ./app\n"
     "  numalens migrate --dry-run -p 4711\n"
     "  numalens migrate --policy neighbours:64 -- ./app          large arrays: samples are few\n"
-    "  numalens migrate --topology \"numa:4 core:2\" -- ./app     try it on a pretended machine\n\n"
+    "  numalens migrate --topology \"numa:4 core:2\" -- ./app     try it on a simulated topology\n\n"
     "Bursts come more often than with `record` and are shorter: --frequency 1000 --burst 4.\n"
-    "The exit status is the program's; 127 and 126 when it cannot be found or run, 1 when it cannot be "
-    "migrated, 2 for wrong usage.",
+    "The exit status is the program's; 127 and 126 when it cannot be found or run, 1 when it cannot be migrated, 2 for "
+    "wrong usage.",
     children,
     NULL,
     NULL,
@@ -204,15 +204,14 @@ static void note_machine(const struct migrate_command *command)
     int balancing = procfs_numa_balancing();
     if (command->sampling.verbosity >= 0 && command->loop.topology->node_count < 2)
         fputs("numalens migrate: note: this machine has one memory node: there is nowhere to move pages to; --topology "
-              "\"numa:4 core:2\" pretends more\n",
+              "\"numa:4 core:2\" simulates more\n",
               stderr);
     if (command->sampling.verbosity < 0 || command->loop.topology->pretended || balancing <= 0)
         return;
-    fputs(
-        "numalens migrate: note: kernel.numa_balancing is on: the kernel moves pages too, by its own lights. Both work "
-        "towards the threads, but may undo each other's moves, and each hinting fault costs the program time; an "
-        "administrator can switch it off with sysctl kernel.numa_balancing=0\n",
-        stderr);
+    fputs("numalens migrate: note: kernel.numa_balancing is on: the kernel moves pages too, by its own rules. Both "
+          "work towards the threads, but may undo each other's moves, and each hinting fault costs the program time; "
+          "an administrator can switch it off with sysctl kernel.numa_balancing=0\n",
+          stderr);
 }
 
 static int write_json(struct migrate_command *command, const struct loop_summary *summary, uint64_t cpu_ns,
@@ -223,9 +222,10 @@ static int write_json(struct migrate_command *command, const struct loop_summary
         return error_set(err, -errno, "cannot write %s: %s", command->json_path, strerror(errno));
     struct json *json = json_new(out);
     json_object(json, NULL);
-    json_number(json, "version", 1);
+    json_number(json, "version", JSON_VERSION);
     json_bool(json, "dry_run", command->loop.dry_run);
-    json_bool(json, "pretended", command->loop.topology->pretended);
+    json_bool(json, "simulated", command->loop.topology->pretended);
+    json_bool(json, "pretended", command->loop.topology->pretended); /* version 1 */
     json_integer(json, "exit_status", exit_status);
     tell_summary_json(json, summary, cpu_ns);
     json_array(json, "intervals");
@@ -245,7 +245,7 @@ static void tell(struct migrate_command *command, const struct loop_summary *sum
     struct error err = {0};
     if (command->sampling.verbosity >= 0) {
         if (command->loop.topology->pretended)
-            fputs("numalens migrate: pretended nodes: nothing was moved in truth\n", stderr);
+            fputs("numalens migrate: simulated nodes: no page was really moved\n", stderr);
         tell_summary(stderr, "numalens migrate", summary, command->loop.dry_run, cpu_ns);
     }
     if (command->json && write_json(command, summary, cpu_ns, *exit_status, &err) < 0) {

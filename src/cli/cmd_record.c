@@ -38,22 +38,25 @@ enum {
 
 static const struct argp_option option_table[] = {
     {"output", 'o', "FILE", 0, "write the recording to FILE (numalens.data)", 1},
-    {"all-cpus", 'a', 0, 0, "everything that runs on this machine, by its hardware; no heap objects are known then", 1},
-    {"pid", 'p', "PID", 0, "a process that runs already, and all it starts, likewise", 1},
+    {"all-cpus", 'a', 0, 0, "record the whole machine with hardware samples; heap objects are then not known", 1},
+    {"pid", 'p', "PID", 0, "record a running process and its children, likewise", 1},
     {"cpu", 'C', "LIST", 0, "with -a: on these CPUs only, such as 0-3,8", 1},
     {"threads", KEY_THREADS, "N", 0, "sample once the program has N threads; objects are followed from the start", 2},
     {"start-after", KEY_START, "TIME", 0, "sample only after this time of the run, such as 2s or 500ms", 2},
-    {"stop-after", KEY_STOP, "TIME", 0, "sample no more after this time of the run", 2},
+    {"stop-after", KEY_STOP, "TIME", 0, "stop sampling after this time of the run", 2},
     {"placement", KEY_PLACEMENT, "HOW", 0,
-     "of threads and memory: cluster, distributed, mem0-cpu0, mem0-cpu1, interleave, local (docs/compare.md)", 3},
+     "place threads and memory: cluster, distributed, mem0-cpu0, mem0-cpu1, interleave, local (docs/compare.md)", 3},
     {"no-calibration", KEY_NO_CALIBRATION, 0, 0,
-     "do not keep what loads take without load (docs/calibration.md); the first recording since boot measures it", 3},
+     "do not record load latencies of the idle machine (docs/calibration.md); the first recording since boot measures "
+     "them",
+     3},
     {"frames", KEY_FRAMES, "N", 0, "call chains of at most N frames (32)", 3},
     {0, 0, 0, 0, "Pages that are used, from page faults (docs/faults.md):", 4},
-    {"faults", KEY_FAULTS, 0, 0, "note them beside the samples; --source faults notes nothing else", 4},
+    {"faults", KEY_FAULTS, 0, 0, "record them beside the samples; --source faults records nothing else", 4},
     {"interval", KEY_INTERVAL, "TIME", 0, "pages fault again after this time (50ms)", 4},
-    {"mechanism", KEY_MECHANISM, "WHICH", 0, "that makes them: auto, numa-hint, soft-dirty, uffd-wp, none", 4},
-    {"chunks", KEY_CHUNKS, "N", 0, "pages of at most N threads are kept until their interval is over (1024)", 4},
+    {"mechanism", KEY_MECHANISM, "WHICH", 0, "how pages are made to fault: auto, numa-hint, soft-dirty, uffd-wp, none",
+     4},
+    {"chunks", KEY_CHUNKS, "N", 0, "keep the pages of at most N threads until their interval ends (1024)", 4},
     {"chunk-pages", KEY_CHUNK_PAGES, "N", 0, "and at most N pages of each (16384)", 4},
     {0, 0, 0, 0, "Allocators of the program's own (docs/custom-allocators.md):", 6},
     {"alloc-fn", KEY_ALLOC_FN, "NAME:HOW", 0, "a function that allocates, such as my_alloc:size=1", 6},
@@ -61,9 +64,9 @@ static const struct argp_option option_table[] = {
     {"pool-fn", KEY_POOL_FN, "NAME:HOW", 0,
      "a function of pools, such as my_destroy:destroy,pool=1; or a ready set: apr", 6},
     {0, 0, 0, 0, "The command itself:", 7},
-    {"memory", KEY_MEMORY, "MIB", 0, "that the recorder may use (64)", 7},
-    {"quiet", 'q', 0, 0, "say nothing but errors", 7},
-    {"verbose", 'v', 0, 0, "say more at the end", 7},
+    {"memory", KEY_MEMORY, "MIB", 0, "memory that the recorder may use (64)", 7},
+    {"quiet", 'q', 0, 0, "print nothing but errors", 7},
+    {"verbose", 'v', 0, 0, "print more at the end", 7},
     {0},
 };
 
@@ -173,15 +176,14 @@ static const struct argp parser = {
     option_table,
     parse,
     "[--] PROGRAM [ARGUMENT...]\n-a [-- PROGRAM [ARGUMENT...]]\n-p PID",
-    "Runs PROGRAM, samples its memory accesses, follows its objects, and writes numalens.data.\v"
-    "Examples:\n"
+    "Runs PROGRAM, samples its memory accesses, follows its objects, and writes numalens.data.\vExamples:\n"
     "  numalens record -- ./app args\n"
-    "  numalens record --topology \"numa:4 core:2\" -- ./app     pretend four nodes\n"
+    "  numalens record --topology \"numa:4 core:2\" -- ./app     simulate four nodes\n"
     "  numalens record --stores -F 500 -o stores.data -- ./app\n"
     "  numalens record -a -- sleep 10                          everything for ten seconds, on a machine with a PMU\n"
-    "  numalens record -p 1234 --stop-after 10s                a process that runs already, likewise\n\n"
-    "The exit status is the program's; 127 and 126 when it cannot be found or run, 1 when it cannot be "
-    "recorded, 2 for wrong usage.",
+    "  numalens record -p 1234 --stop-after 10s                a running process, likewise\n\n"
+    "The exit status is the program's; 127 and 126 when it cannot be found or run, 1 when it cannot be recorded, 2 for "
+    "wrong usage.",
     children,
     NULL,
     NULL,
@@ -293,7 +295,7 @@ static void check_system(struct wishes *wishes)
     if (wishes->of_faults || (options->faults && options->samples != SAMPLES_FAULTS))
         refuse(sampling, which, "with options for faults", "pages do not fault again then");
     if (sampling->spec)
-        refuse(sampling, which, "with --topology", "a pretended machine runs one program");
+        refuse(sampling, which, "with --topology", "a simulated topology is for one program");
     if (wishes->custom.count || options->start_threads || options->start_ns || wishes->placement)
         refuse(sampling, which, "with options for one program", "programs run without the agent then");
 }
@@ -320,7 +322,7 @@ int cmd_record(int argc, char **argv)
     argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &wishes);
     sampling_options_check(sampling);
     if (wishes.placement && (sampling->deal || sampling->homes))
-        option_complain(sampling, "--placement", "together with --deal or --homes", "it says both already");
+        option_complain(sampling, "--placement", "together with --assign or --homes", "it sets both already");
     if (wishes.of_faults && !options->faults)
         option_complain(sampling, wishes.of_faults, "without faults", "this is for --source faults or --faults");
     if (options->stop_ns && options->stop_ns <= options->start_ns)

@@ -14,11 +14,11 @@
 #include <string.h>
 
 static const char description[] =
-    "Says how much memory traffic is remote, which objects and threads cause it, and how slow it is.\v"
-    "Without a table: the whole report. Tables: patterns (what is wrong and what to do), objects, sites, threads, "
-    "functions, processes; sharing (private and shared data), latency (distribution, tail, contention), balance "
-    "(remote accesses of each thread), or several of these three with commas; pages (by thread and time), map (memory "
-    "over time, drawn); or 'object ID' for one object.\n"
+    "Prints how much memory traffic is remote, which objects and threads cause it, what it costs and what to "
+    "change.\vWithout a table: the report on one screen; -v for all of it. Tables: patterns (what is wrong and what to "
+    "do), objects, sites, threads, functions, processes; sharing (private and shared data), latency (distribution, "
+    "tail, contention), balance (remote accesses of each thread), or several of these three with commas; pages (by "
+    "thread and time), map (memory over time, drawn); or 'object ID' for one object.\n"
     "FILE is numalens.data unless named.\n\n"
     "EXAMPLES\n"
     "  numalens report\n"
@@ -37,7 +37,7 @@ static const char description[] =
 enum {
     OPTION_JSON = 1,
     OPTION_TOPOLOGY,
-    OPTION_DEAL,
+    OPTION_ASSIGN,
     OPTION_HOMES,
     OPTION_COLOR,
     OPTION_WIDTH,
@@ -60,7 +60,7 @@ static const struct argp_option option_table[] = {
      0},
     {"against", OPTION_AGAINST, "FILE", 0, "With --html: another recording, side by side in the same page", 0},
     {"input", 'i', "FILE", 0, "The recording, instead of naming it last", 0},
-    {"sort", 's', "KEY", 0, "samples, remote, remote-share, reads, writes, latency, size, count, born or name", 0},
+    {"sort", 's', "KEY", 0, "samples, remote, remote-share, reads, writes, latency, size, count, allocated or name", 0},
     {"filter", 'f', "WHAT", 0,
      "A text in the name, or kind=heap, min-share=2%, min-remote=50%, min-samples=10, pid=12; may be given again", 0},
     {"limit", 'n', "N", 0, "Rows of a table; 0 for all (20 as text, all with --json)", 0},
@@ -68,18 +68,18 @@ static const struct argp_option option_table[] = {
      "Latencies above which accesses are counted (latency: 100,300,1000); balance: count slow ones instead of remote "
      "ones",
      0},
-    {"physical", OPTION_PHYSICAL, NULL, 0, "Pages: where they lie in physical memory, by node and frame; map: likewise",
-     0},
-    {"gantt", OPTION_GANTT, NULL, 0, "Map: each thread's memory for itself", 0},
+    {"physical", OPTION_PHYSICAL, NULL, 0, "Pages: by physical address, node and frame; map: likewise", 0},
+    {"gantt", OPTION_GANTT, NULL, 0, "Map: one row of memory per thread", 0},
     {"by", OPTION_BY, "WHAT", 0, "Map: what colours mean: remote, shared or write", 0},
-    {"from", OPTION_FROM, "SECONDS", 0, "Map: from then on", 0},
-    {"to", OPTION_TO, "SECONDS", 0, "Map: until then", 0},
+    {"from", OPTION_FROM, "SECONDS", 0, "Map: start of the time range", 0},
+    {"to", OPTION_TO, "SECONDS", 0, "Map: end of the time range", 0},
     {"height", OPTION_HEIGHT, "ROWS", 0, "Map: rows of the picture (24)", 0},
     {"ascii", OPTION_ASCII, NULL, 0, "Map: with ASCII letters only, as where the locale is not UTF-8", 0},
-    {"topology", OPTION_TOPOLOGY, "SPEC", 0, "Pretend this machine after the fact: \"numa:4 core:2\"", 0},
-    {"deal", OPTION_DEAL, "HOW", 0, "Threads onto pretended CPUs: packed, round-robin or node:NODE", 0},
-    {"homes", OPTION_HOMES, "HOW", 0, "Homes of pretended pages: first-touch, interleave or bind:NODE", 0},
-    {"verbose", 'v', NULL, 0, "Say more about how it was measured: bursts, and the instructions they ended at", 0},
+    {"topology", OPTION_TOPOLOGY, "SPEC", 0, "Simulate this topology on the recording: \"numa:4 core:2\"", 0},
+    {"assign", OPTION_ASSIGN, "HOW", 0, "Assign threads to simulated CPUs: packed, round-robin or node:NODE", 0},
+    {"deal", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0}, /* its name in version 1 */
+    {"homes", OPTION_HOMES, "HOW", 0, "Home nodes of simulated pages: first-touch, interleave or bind:NODE", 0},
+    {"verbose", 'v', NULL, 0, "The report: also threads, functions, processes, traffic between nodes, every loss", 0},
     {"color", OPTION_COLOR, "WHEN", 0, "auto, always or never", 0},
     {"width", OPTION_WIDTH, "COLUMNS", 0, "As wide as this; 0: as wide as it gets", 0},
     {0},
@@ -197,11 +197,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case 'i':
         arguments->input = value;
         break;
-    case 'v':
-        arguments->view.verbose = true;
-        break;
     case 's':
-        arguments->view.sort = value;
+        arguments->view.sort = strcmp(value, "born") == 0 ? "allocated" : value; /* its name in version 1 */
         break;
     case 'f':
         if (view_filter_parse(&arguments->view.filter, value, &err) < 0)
@@ -214,7 +211,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case OPTION_TOPOLOGY:
         arguments->topology = value;
         break;
-    case OPTION_DEAL:
+    case OPTION_ASSIGN:
         arguments->deal = value;
         break;
     case OPTION_HOMES:
@@ -226,6 +223,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case OPTION_THRESHOLDS:
         arguments->view.threshold_count = thresholds_parse(state, value, arguments->thresholds);
         arguments->view.thresholds = arguments->thresholds;
+        break;
+    case 'v':
+        arguments->view.verbose = true;
         break;
     case OPTION_COLOR:
         if (strcmp(value, "auto") != 0 && strcmp(value, "always") != 0 && strcmp(value, "never") != 0)
@@ -282,7 +282,8 @@ static int understand(struct arguments *arguments, struct error *err)
     if (arguments->html &&
         (arguments->problem || arguments->accesses || arguments->one_object || arguments->table != VIEW_TABLES ||
          arguments->view.json || arguments->view.sort || arguments->has_limit))
-        return error_set(err, -EINVAL, "--html writes everything: leave out tables, --json, --sort and --limit");
+        return error_set(err, -EINVAL,
+                         "--html writes everything: tables, --json, --sort and --limit do not go with it");
     enum view_table sorted = arguments->table == VIEW_TABLES ? VIEW_SITES : arguments->table;
     if (arguments->problem == view_pages && arguments->view.sort) {
         if (!view_key_among(view_page_sort_keys(), arguments->view.sort))
@@ -304,7 +305,7 @@ static int understand(struct arguments *arguments, struct error *err)
         return error_set(err, -EINVAL, "cannot sort by '%s'; the keys are %s", arguments->view.sort,
                          view_sort_keys(sorted));
     if ((arguments->deal || arguments->homes) && !arguments->topology)
-        return error_set(err, -EINVAL, "--deal and --homes are for a pretended machine: add --topology");
+        return error_set(err, -EINVAL, "--assign and --homes are for a simulated topology: add --topology");
     return 0;
 }
 

@@ -25,15 +25,16 @@ static const char description[] =
     "  numalens script mine.c other.data -- 10\n\n"
     "The exit status is the script's; 1 when it cannot be compiled or run, 2 for wrong usage.";
 
-enum { OPTION_LIST = 1, OPTION_SHOW, OPTION_FLAGS, OPTION_TOPOLOGY, OPTION_DEAL, OPTION_HOMES };
+enum { OPTION_LIST = 1, OPTION_SHOW, OPTION_FLAGS, OPTION_TOPOLOGY, OPTION_ASSIGN, OPTION_HOMES };
 
 static const struct argp_option option_table[] = {
     {"list", OPTION_LIST, NULL, 0, "The ready scripts, a line each", 0},
     {"show", OPTION_SHOW, "NAME", 0, "The source of a ready script, to start from", 0},
     {"flags", OPTION_FLAGS, "TEXT", 0, "More flags for the compiler: \"-g -lfoo\"", 0},
-    {"topology", OPTION_TOPOLOGY, "SPEC", 0, "Pretend this machine after the fact: \"numa:4 core:2\"", 0},
-    {"deal", OPTION_DEAL, "HOW", 0, "Threads onto pretended CPUs: packed or round-robin", 0},
-    {"homes", OPTION_HOMES, "HOW", 0, "Homes of pretended pages: first-touch, interleave or bind:NODE", 0},
+    {"topology", OPTION_TOPOLOGY, "SPEC", 0, "Simulate this topology on the recording: \"numa:4 core:2\"", 0},
+    {"assign", OPTION_ASSIGN, "HOW", 0, "Assign threads to simulated CPUs: packed or round-robin", 0},
+    {"deal", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0}, /* its name in version 1 */
+    {"homes", OPTION_HOMES, "HOW", 0, "Home nodes of simulated pages: first-touch, interleave or bind:NODE", 0},
     {0},
 };
 
@@ -59,7 +60,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case OPTION_TOPOLOGY:
         wishes->topology = value;
         break;
-    case OPTION_DEAL:
+    case OPTION_ASSIGN:
         wishes->deal = value;
         break;
     case OPTION_HOMES:

@@ -11,9 +11,9 @@
 enum { KEY_ROOT = 256 };
 
 static const struct argp_option option_table[] = {
-    {"interval", 'I', "MS", 0, "also tell each interval of so many milliseconds", 0},
+    {"interval", 'I', "MS", 0, "also print each interval of MS milliseconds", 0},
     {"duration", 'd', "SECONDS", 0, "without a program: stop after so long, else at Ctrl-C", 0},
-    {"source", 's', "NAME", 0, "count with auto, uncore, resctrl or numastat (auto: the best that can be had)", 0},
+    {"source", 's', "NAME", 0, "count with auto, uncore, resctrl or numastat (auto: the best available)", 0},
     {"output", 'o', "FILE", 0, "write to FILE; else to stdout, or to stderr when a program runs", 0},
     {"json", 'j', 0, 0, "for programs to read", 0},
     {"quiet", 'q', 0, 0, "only the figures", 0},
@@ -63,9 +63,9 @@ static const struct argp parser = {
     option_table,
     parse,
     "[[--] PROGRAM [ARGUMENT...]]",
-    "Counts memory traffic per node, for the whole machine: while PROGRAM runs, for a time, or until Ctrl-C.\v"
-    "The best counters that can be had are taken: those of the memory controllers, else resctrl's, else the kernel's "
-    "page allocations per node, which are no traffic. What was taken and why nothing better is told first.\n\n"
+    "Counts memory traffic per node, for the whole machine: while PROGRAM runs, for a time, or until Ctrl-C.\vThe best "
+    "counters available are taken: those of the memory controllers, else resctrl's, else the kernel's page allocations "
+    "per node, which are not traffic. The output begins with the source that was used and why no better one was.\n\n"
     "EXAMPLES\n"
     "  numalens stat -- ./app args\n"
     "  numalens stat -I 500 -d 10\n"

@@ -12,9 +12,8 @@
 
 static const char description[] =
     "Shows a recording in a browser: the page of 'numalens report --html', and where one zooms in further than it has "
-    "data, more of it out of the trace.\v"
-    "FILE is numalens.data unless named. Served on this machine only, under an address that nobody can guess, until "
-    "Ctrl-C.\n\n"
+    "data, more of it out of the trace.\vFILE is numalens.data unless named. Served on this machine only, under an "
+    "address that cannot be guessed, until Ctrl-C.\n\n"
     "EXAMPLES\n"
     "  numalens view\n"
     "  numalens view other.data --no-open\n"
@@ -25,7 +24,7 @@ enum { OPTION_NO_OPEN = 1, OPTION_TOPOLOGY };
 static const struct argp_option option_table[] = {
     {"port", 'p', "N", 0, "Listen on this port; 0, the default: any that is free", 0},
     {"no-open", OPTION_NO_OPEN, NULL, 0, "Open no browser", 0},
-    {"topology", OPTION_TOPOLOGY, "SPEC", 0, "Pretend this machine after the fact: \"numa:4 core:2\"", 0},
+    {"topology", OPTION_TOPOLOGY, "SPEC", 0, "Simulate this topology on the recording: \"numa:4 core:2\"", 0},
     {0},
 };
 
@@ -56,7 +55,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         break;
     case ARGP_KEY_ARG:
         if (arguments->path)
-            argp_error(state, "one recording at a time: what is '%s'?", value);
+            argp_error(state, "one recording at a time: '%s' is a second one", value);
         arguments->path = value;
         break;
     default:

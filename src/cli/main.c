@@ -11,17 +11,17 @@ static const struct {
     int (*run)(int argc, char **argv);
     const char *line;
 } commands[] = {
-    {"record", cmd_record, "run a program and write down which thread touches which memory"},
-    {"report", cmd_report, "say what is remote, which objects and threads cause it, how slow it is"},
+    {"record", cmd_record, "run a program and record which thread accesses which memory"},
+    {"report", cmd_report, "print what is remote, which objects and threads cause it, what to change"},
     {"compare", cmd_compare, "what changed between two recordings; a program under every placement"},
-    {"view", cmd_view, "look at a recording in a browser"},
+    {"view", cmd_view, "show a recording in a browser"},
     {"script", cmd_script, "run an analysis of your own, written in C, or a ready one"},
     {"import", cmd_import, "turn a recording of perf mem, perf c2c or MOCA into a trace"},
     {"export", cmd_export, "write the pages of a trace as MOCA has them"},
     {"migrate", cmd_migrate, "run a program and keep its pages near the threads that use them"},
     {"stat", cmd_stat, "count memory traffic per node while a program runs, or for a time"},
     {"machines", cmd_machines, "models of machines: latency and bandwidth from node to node; measure this one"},
-    {"doctor", cmd_doctor, "what works on this machine, why not, and what would enable it"},
+    {"doctor", cmd_doctor, "what works on this machine, what does not and why, how to enable it"},
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -31,8 +31,10 @@ static void usage(FILE *out)
     fputs("usage: numalens COMMAND [options]\n\n", out);
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].line);
-    fputs("\nStart with:  numalens record -- ./app args   and then   numalens report\n"
-          "Each command explains itself:  numalens COMMAND --help\n",
+    fputs("\n"
+          "Start with:  numalens record -- ./app args   and then   numalens report\n"
+          "Options of a command:  numalens COMMAND --help\n"
+          "Terms (burst, site, home node, finding ...):  docs/glossary.md\n",
           out);
 }
 

@@ -2,7 +2,7 @@
 
 static const struct argp_option option_table[] = {
     {"output", 'o', "FILE", 0, "Write this file", 0},
-    {"quiet", 'q', NULL, 0, "Say nothing but errors", 0},
+    {"quiet", 'q', NULL, 0, "Print nothing but errors", 0},
     {0},
 };
 

@@ -14,7 +14,7 @@ enum {
     KEY_LATENCY,
     KEY_NO_LATENCY,
     KEY_TOPOLOGY,
-    KEY_DEAL,
+    KEY_ASSIGN,
     KEY_HOMES,
     KEY_SOURCE,
     KEY_TICK,
@@ -23,23 +23,26 @@ enum {
 
 static const struct argp_option option_table[] = {
     {0, 0, 0, 0, "How often:", 2},
-    {"frequency", 'F', "HZ", 0, "bursts a second of CPU time of each thread (200)", 2},
-    {"period", 'c', "TIME", 0, "instead: mean CPU time between bursts, such as 5ms; or events of the hardware", 2},
-    {"burst", KEY_BURST, "K", 0, "accesses a burst (28)", 2},
-    {"budget", KEY_BUDGET, "PERCENT", 0, "of a thread's CPU time that sampling may cost (2; faults: 4)", 2},
+    {"frequency", 'F', "HZ", 0, "bursts per second of each thread's CPU time (200)", 2},
+    {"period", 'c', "TIME", 0,
+     "instead of -F: mean CPU time between bursts, such as 5ms; or a number of hardware events", 2},
+    {"burst", KEY_BURST, "K", 0, "accesses per burst (28)", 2},
+    {"budget", KEY_BUDGET, "PERCENT", 0, "sampling may cost this share of a thread's CPU time (2; faults: 4)", 2},
     {0, 0, 0, 0, "What:", 3},
     {"loads", KEY_LOADS, 0, 0, "loads only", 3},
     {"stores", KEY_STORES, 0, 0, "stores only", 3},
     {"all", KEY_ALL, 0, 0, "loads and stores (the default)", 3},
     {"latency", KEY_LATENCY, "NS", 0, "keep only accesses that take at least NS nanoseconds", 3},
     {"no-latency", KEY_NO_LATENCY, 0, 0, "do not measure how long accesses take", 3},
-    {"source", KEY_SOURCE, "WHICH", 0, "of samples: auto, pebs, ibs, spe, soft, faults, none", 3},
+    {"source", KEY_SOURCE, "WHICH", 0, "source of samples: auto, pebs, ibs, spe, soft, faults, none", 3},
     {"tick", KEY_TICK, "WHICH", 0, "what interrupts threads: auto, perf, timer", 3},
-    {"no-follow", KEY_NO_FOLLOW, 0, 0, "leave child processes alone", 3},
-    {0, 0, 0, 0, "Pretend another machine:", SAMPLING_LAST_GROUP},
-    {"topology", KEY_TOPOLOGY, "SPEC", 0, "in hwloc's words, such as \"numa:4 core:2\"", SAMPLING_LAST_GROUP},
-    {"deal", KEY_DEAL, "HOW", 0, "threads onto its CPUs: packed, round-robin, node:N", SAMPLING_LAST_GROUP},
-    {"homes", KEY_HOMES, "HOW", 0, "of pages: first-touch, bind:N, interleave", SAMPLING_LAST_GROUP},
+    {"no-follow", KEY_NO_FOLLOW, 0, 0, "do not record child processes", 3},
+    {0, 0, 0, 0, "Simulate another topology:", SAMPLING_LAST_GROUP},
+    {"topology", KEY_TOPOLOGY, "SPEC", 0, "nodes and CPUs in hwloc's synthetic syntax, such as \"numa:4 core:2\"",
+     SAMPLING_LAST_GROUP},
+    {"assign", KEY_ASSIGN, "HOW", 0, "assign threads to its CPUs: packed, round-robin, node:N", SAMPLING_LAST_GROUP},
+    {"deal", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, SAMPLING_LAST_GROUP}, /* its name in version 1 */
+    {"homes", KEY_HOMES, "HOW", 0, "home nodes of its pages: first-touch, bind:N, interleave", SAMPLING_LAST_GROUP},
     {0},
 };
 
@@ -96,7 +99,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
     switch (key) {
     case 'F':
         capture->tick_ns = (uint64_t)(1e9 / option_number(options, "--frequency", text, 0.01, 100000,
-                                                          "bursts a second between 0.01 and 100000 are wanted"));
+                                                          "bursts per second between 0.01 and 100000 are wanted"));
         options->by_frequency = true;
         break;
     case 'c':
@@ -146,7 +149,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case KEY_TOPOLOGY:
         options->spec = text;
         break;
-    case KEY_DEAL:
+    case KEY_ASSIGN:
         options->deal = text;
         break;
     case KEY_HOMES:
@@ -213,7 +216,7 @@ void sampling_options_init(struct sampling_options *options)
 
 void sampling_options_check(struct sampling_options *options)
 {
-    static const char missing[] = "this is for a pretended machine: --topology is missing";
+    static const char missing[] = "this is for a simulated topology: --topology is missing";
     const struct capture_options *capture = &options->capture;
     if (options->by_frequency && options->by_period)
         option_complain(options, "--period", "together with --frequency", "only one of both is possible");
@@ -222,7 +225,7 @@ void sampling_options_check(struct sampling_options *options)
     if (capture->period && capture->samples != SAMPLES_AUTO && capture->samples < SAMPLES_PEBS)
         option_complain(options, "--period", "in events", "only hardware counts them: a time such as 5ms is wanted");
     if (!options->spec && options->deal)
-        option_complain(options, "--deal", options->deal, missing);
+        option_complain(options, "--assign", options->deal, missing);
     if (!options->spec && options->homes)
         option_complain(options, "--homes", options->homes, missing);
 }

@@ -164,7 +164,7 @@ static const char *meaning(const struct count_plan *plan)
     case COUNT_AT_MEMORY:
         return "Traffic of each node's memory, whoever on the machine causes it";
     case COUNT_AT_CPUS:
-        return "Traffic that the CPUs of each node cause, wherever the memory lies, by whatever program";
+        return "Traffic that the CPUs of each node cause, to any node's memory, by any program";
     default:
         return "Pages handed out on each node to anyone on the machine: allocations, not traffic. Reads and writes of "
                "memory in use are not seen, and a huge page counts once";
@@ -179,8 +179,7 @@ static void print_title(struct stat_tell *tell)
            counters = count_session_quality(tell->session).counters;
     char *title = mem_format(
         "%s (%s, %zu counter%s%s).", meaning(tell->plan), tell->plan->devices, counters, counters == 1 ? "" : "s",
-        tell->plan->source == COUNT_NUMASTAT || tell->plan->in_bytes ? ""
-                                                                     : "; in events, nobody says of how many bytes");
+        tell->plan->source == COUNT_NUMASTAT || tell->plan->in_bytes ? "" : "; in events of unknown size");
     print_wrapped(out, title, 0);
     free(title);
     for (size_t i = 0; i < count; i++) {
@@ -194,7 +193,7 @@ static void print_title(struct stat_tell *tell)
         char label[64];
         count_row_label(row, label, sizeof label);
         if (row->nodes.count > 1)
-            fprintf(out, "Nodes %s share their counters, which cannot tell them apart.\n", label);
+            fprintf(out, "Nodes %s share their counters and cannot be distinguished.\n", label);
     }
     if (tell->plan->note)
         print_wrapped(out, tell->plan->note, 0);
@@ -237,7 +236,7 @@ static void json_title(struct stat_tell *tell)
     const struct count_refusal *refusals;
     size_t count = count_session_refusals(tell->session, &refusals);
     json_object(json, NULL);
-    json_number(json, "version", 1);
+    json_number(json, "version", JSON_VERSION);
     json_text(json, "source", count_source_name(tell->plan->source));
     json_text(json, "devices", tell->plan->devices);
     json_text(json, "counted_at", sides[tell->plan->side]);
@@ -329,14 +328,14 @@ static void print_end(struct stat_tell *tell, const struct count_run_result *res
     print_head(tell, false);
     print_rows(tell, &result->first, &result->last, false);
     if (quality.never)
-        fprintf(out, "%zu of %zu counters never had a turn on the hardware, which others hold: figures are too low.\n",
-                quality.never, quality.counters);
+        fprintf(out, "%zu of %zu counters never ran: others use the hardware; figures are too low.\n", quality.never,
+                quality.counters);
     else if (quality.shared)
         fprintf(out,
                 "%zu of %zu counters shared the hardware and ran %s of the time at least; figures are scaled up.\n",
                 quality.shared, quality.counters, number_percent(whole(quality.running * 1e6), 1000000));
     if (quality.lost)
-        fprintf(out, "%zu of %zu counters were lost on the way, %s first: figures are too low.\n", quality.lost,
+        fprintf(out, "%zu of %zu counters were lost during the run, %s first: figures are too low.\n", quality.lost,
                 quality.counters, quality.first_lost);
     if (result->merged)
         fprintf(out, "%s intervals were joined to the ones before: reading the counters takes longer than they last.\n",

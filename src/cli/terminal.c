@@ -23,5 +23,5 @@ void terminal_look(struct view_options *view, const char *color, bool has_width)
     const char *columns = getenv("COLUMNS");
     view->width = terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col
                   : columns && atoi(columns) > 0                                          ? (unsigned)atoi(columns)
-                                                                                          : 120;
+                                                                                          : 100;
 }

@@ -287,7 +287,7 @@ static void judge_absence(const struct difference *difference, struct difference
     enum finding_fate changed = side == 0 ? FATE_GONE : FATE_NEW;
     fate->fate = FATE_UNSURE;
     if (other->bursts < findings_bounds.bursts) {
-        snprintf(fate->why, sizeof fate->why, "the %s run has hardly any samples", which);
+        snprintf(fate->why, sizeof fate->why, "the %s run has too few samples", which);
         return;
     }
     bool lines = has->pattern == PATTERN_FALSE_SHARING || has->pattern == PATTERN_CROSS_NODE_SHARING;
@@ -295,11 +295,12 @@ static void judge_absence(const struct difference *difference, struct difference
     const struct profile_entry *x = side == 0 ? a : b, *y = side == 0 ? b : a;
     if (row && (!y || bursts_with(y) < difference_bounds.bursts) && row->real[DIFFERENCE_SHARE]) {
         fate->fate = changed;
-        snprintf(fate->why, sizeof fate->why, "the %s run hardly uses it: %.1f%% of all accesses were its, %.1f%% are",
-                 which, a ? 100 * ratio_value(&a->share) : 0.0, b ? 100 * ratio_value(&b->share) : 0.0);
+        snprintf(fate->why, sizeof fate->why,
+                 "the %s run rarely uses it: its share of all accesses was %.1f%%, it is %.1f%%", which,
+                 a ? 100 * ratio_value(&a->share) : 0.0, b ? 100 * ratio_value(&b->share) : 0.0);
     } else if (lines && y && shared_part(x, has->pattern) >= 2 * shared_part(y, has->pattern)) {
         fate->fate = changed;
-        snprintf(fate->why, sizeof fate->why, "%.0f%% of its accesses were on lines shared like that, %.0f%% are",
+        snprintf(fate->why, sizeof fate->why, "%.0f%% of its accesses were on such shared lines, %.0f%% are",
                  100 * shared_part(a, has->pattern), 100 * shared_part(b, has->pattern));
     } else if (row && row->real[DIFFERENCE_REMOTE]) {
         fate->fate = changed;
@@ -317,8 +318,8 @@ static void judge_absence(const struct difference *difference, struct difference
                  100 * ratio_value(&sides[0]->far), 100 * ratio_value(&sides[1]->far), ratio_value(&sides[0]->latency),
                  ratio_value(&sides[1]->latency), sides[1]->unit);
     } else {
-        snprintf(fate->why, sizeof fate->why,
-                 "not found in the %s run, but nothing about it changed by more than chance", which);
+        snprintf(fate->why, sizeof fate->why, "not found in the %s run, but nothing about it changed significantly",
+                 which);
     }
 }
 
@@ -333,7 +334,7 @@ static void judge_findings(struct difference *difference)
                 fate.after = &b->findings.items[i];
                 fate.fate = FATE_REMAINS;
                 known[i] = true;
-                snprintf(fate.why, sizeof fate.why, "%.1f%% of all remote accesses were its, %.1f%% are",
+                snprintf(fate.why, sizeof fate.why, "its share of the remote accesses was %.1f%%, it is %.1f%%",
                          100 * before->share_of_remote, 100 * fate.after->share_of_remote);
             }
         }

@@ -63,7 +63,7 @@ static void tell_remote(struct difference *difference)
             after < before ? "fell" : "rose", 100 * before, 100 * after, mostly);
     } else {
         add(difference->what, sizeof difference->what,
-            "Remote accesses did not change by more than chance: %.1f%% and %.1f%%.", 100 * before, 100 * after);
+            "Remote accesses did not change significantly: %.1f%% and %.1f%%.", 100 * before, 100 * after);
     }
 }
 
@@ -91,24 +91,25 @@ static void tell_rest(struct difference *difference)
     else if (homes && !difference->whole.real[DIFFERENCE_REMOTE])
         add(what, size, " But they go to other nodes than before.");
     else if (rows + functions)
-        add(what, size, " %u object%s and %u function%s changed by more than chance.", rows, rows == 1 ? "" : "s",
-            functions, functions == 1 ? "" : "s");
+        add(what, size, " %u object%s and %u function%s changed significantly.", rows, rows == 1 ? "" : "s", functions,
+            functions == 1 ? "" : "s");
     else if (threads)
-        add(what, size, " %u thread%s changed by more than chance.", threads, threads == 1 ? "" : "s");
+        add(what, size, " %u thread%s changed significantly.", threads, threads == 1 ? "" : "s");
     else if (!difference->whole.real[DIFFERENCE_REMOTE])
         add(what, size, " Nor did anything else.");
 }
 
 static void tell_findings(struct difference *difference)
 {
-    static const char *const words[] = {"went away", "remains", "is new", "is not found again, but that may be chance"};
+    static const char *const words[] = {"went away", "remains", "is new",
+                                        "is not found again, but the difference is not significant"};
     char *proof = difference->proof;
     size_t size = sizeof difference->proof, shown = 0;
     unsigned counts[FATE_UNSURE + 1] = {0};
     array_each (&difference->findings, const struct difference_finding, fate)
         counts[fate->fate]++;
     if (difference->findings.count == 0) {
-        add(proof, size, "No pattern was found in either run.");
+        add(proof, size, "No problem was found in either run.");
         return;
     }
     /* What is still there matters more than what is not. */
@@ -144,12 +145,12 @@ static void tell_note(struct difference *difference)
         difference->comparable = false;
         snprintf(difference->note, sizeof difference->note,
                  "The machines differ: %u %snode%s and %u %snode%s. What is remote on one may not be on the other.",
-                 a->nodes, a->pretended ? "pretended " : "", a->nodes == 1 ? "" : "s", b->nodes,
-                 b->pretended ? "pretended " : "", b->nodes == 1 ? "" : "s");
+                 a->nodes, a->pretended ? "simulated " : "", a->nodes == 1 ? "" : "s", b->nodes,
+                 b->pretended ? "simulated " : "", b->nodes == 1 ? "" : "s");
     } else if (a->bursts < difference_bounds.bursts || b->bursts < difference_bounds.bursts) {
         difference->comparable = false;
         snprintf(difference->note, sizeof difference->note,
-                 "%llu and %llu bursts of samples are too few to tell anything: let the program run longer, or record "
+                 "%llu and %llu bursts of samples are too few for a comparison: let the program run longer, or record "
                  "with a higher --frequency.",
                  (unsigned long long)a->bursts, (unsigned long long)b->bursts);
     }

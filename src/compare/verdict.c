@@ -171,18 +171,18 @@ static void explain(struct verdict *verdict, const struct figures *good, const s
     switch (verdict->problem) {
     case PROBLEM_CONTENTION:
         snprintf(why, size,
-                 "Contention explains it: under %s %s has to serve more than it can, under %s not; mean latency is "
-                 "%.0f against %.0f. Spread threads and memory, or bring them together where the way between nodes is "
-                 "what is narrow.",
-                 worst, bad->contention == CONTENTION_LINK ? "a way between nodes" : "a node's memory", best,
+                 "Contention explains it: under %s, %s has to serve more than it can, under %s it does not; mean "
+                 "latency is %.0f against %.0f. Spread threads and memory, or bring them together where the link "
+                 "between nodes is the bottleneck.",
+                 worst, bad->contention == CONTENTION_LINK ? "a link between nodes" : "a node's memory", best,
                  tally_mean(&bad->all), tally_mean(&good->all));
         break;
     case PROBLEM_IMBALANCE:
-        snprintf(
-            why, size,
-            "Imbalance explains it: under %s few threads bear most remote accesses (deviation %.1f over %u threads, "
-            "most of them %s), under %s they do not (%.1f). Place threads and data evenly on all nodes.",
-            worst, bad->deviation, bad->threads, *bad->critical ? bad->critical : "one thread", best, good->deviation);
+        snprintf(why, size,
+                 "Imbalance explains it: under %s, a few threads make most remote accesses (deviation %.1f over %u "
+                 "threads, most of them %s), under %s they do not (%.1f). Place threads and data evenly on all nodes.",
+                 worst, bad->deviation, bad->threads, *bad->critical ? bad->critical : "one thread", best,
+                 good->deviation);
         break;
     case PROBLEM_SHARING:
         snprintf(why, size,
@@ -192,18 +192,16 @@ static void explain(struct verdict *verdict, const struct figures *good, const s
                  slower ? ", and shared data got slower by more than private data did" : "");
         break;
     case PROBLEM_DISTANCE:
-        snprintf(
-            why, size,
-            "None of sharing, contention and imbalance explains it: data just lies on other nodes than its threads. "
-            "%.0f%% of the accesses are remote under %s, %.0f%% under %s.",
-            100 * remote[1], worst, 100 * remote[0], best);
+        snprintf(why, size,
+                 "Distance explains it, not sharing, contention or imbalance: the data's home nodes are not those of "
+                 "its threads. %.0f%% of the accesses are remote under %s, %.0f%% under %s.",
+                 100 * remote[1], worst, 100 * remote[0], best);
         break;
     default:
-        snprintf(
-            why, size,
-            "No problem of memory explains it: remote accesses, sharing, slow accesses and balance are alike (%.0f%% "
-            "and %.0f%% remote). What else differs is the number of CPUs that the threads have.",
-            100 * remote[0], 100 * remote[1]);
+        snprintf(why, size,
+                 "Memory does not explain it: remote accesses, sharing, slow accesses and balance are the same (%.0f%% "
+                 "and %.0f%% remote). What also differs is the number of CPUs that the threads have.",
+                 100 * remote[0], 100 * remote[1]);
         break;
     }
 }
@@ -237,7 +235,7 @@ static void tell(struct verdict *verdict, const struct placed *const *items, uin
                  const struct middle *middles)
 {
     char group[256], best[48], worst[48];
-    const char *by = verdict->by == BY_REMOTE       ? "by remote accesses (time tells nothing on a pretended machine)"
+    const char *by = verdict->by == BY_REMOTE ? "by remote accesses (run time says nothing about a simulated topology)"
                      : verdict->by == BY_PLAIN_TIME ? "by run time without recording"
                                                     : "by run time with recording";
     const char *worst_name = placement_name(items[verdict->worst]->placement.kind);
@@ -245,22 +243,21 @@ static void tell(struct verdict *verdict, const struct placed *const *items, uin
     say_figure(best, sizeof best, verdict->by, &middles[verdict->best]);
     say_figure(worst, sizeof worst, verdict->by, &middles[verdict->worst]);
     if (verdict->unsampled) {
-        snprintf(
-            verdict->text, sizeof verdict->text,
-            "Hardly anything was sampled: the program is too short, or does too little, to tell anything of memory.");
+        snprintf(verdict->text, sizeof verdict->text,
+                 "Too little was sampled: the program is too short, or accesses too little memory, for a verdict.");
     } else if (count < 2) {
         snprintf(verdict->text, sizeof verdict->text, "Only %s could be run: there is nothing to compare it with.",
                  group);
     } else if (!verdict->spread_known) {
+        snprintf(verdict->text, sizeof verdict->text,
+                 "With one run of each, the spread between runs is not known: no placement is named best; use --repeat "
+                 "3. The smallest figure %s is %s's (%s), the largest %s's (%s).",
+                 by, placement_name(items[verdict->best]->placement.kind), best, worst_name, worst);
+    } else if (!verdict->differ) {
         snprintf(
             verdict->text, sizeof verdict->text,
-            "One run of each says nothing of how far runs spread: no placement is named best. --repeat 3 does. The "
-            "smallest figure %s is %s's (%s), the largest %s's (%s).",
-            by, placement_name(items[verdict->best]->placement.kind), best, worst_name, worst);
-    } else if (!verdict->differ) {
-        snprintf(verdict->text, sizeof verdict->text,
-                 "The placements do not differ %s: from %s to %s, which is not more than the runs of one spread.", by,
-                 best, worst);
+            "The placements do not differ %s: from %s to %s, which is within the spread of the runs of one placement.",
+            by, best, worst);
     } else if (verdict->as_good & (verdict->as_good - 1)) {
         snprintf(verdict->text, sizeof verdict->text, "Best %s are %s, which do not differ (%s); worst is %s (%s).", by,
                  group, best, worst_name, worst);

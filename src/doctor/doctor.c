@@ -54,12 +54,12 @@ static char *conclude(const struct doctor *doctor)
 {
     const struct doctor_check *recording = doctor_find(doctor, "recording");
     if (!doctor->can_record)
-        return mem_format("numalens record cannot work here: %s", recording ? recording->detail : "nothing was tried");
+        return mem_format("numalens record cannot work here: %s", recording ? recording->detail : "nothing was tested");
     const char *sampler = recording->status != DOCTOR_WORKS ? "allocations only, no samples"
                           : works(doctor, "pmu")            ? "hardware samples (memory PMU)"
                           : works(doctor, "tick_perf")      ? "soft sampler with perf ticks"
                                                             : "soft sampler with timer ticks";
-    return mem_format("numalens record works here: %s; first touch from %s; homes %s", sampler,
+    return mem_format("numalens record works here: %s; first touch from %s; home nodes %s", sampler,
                       works(doctor, "faults") ? "page faults" : "samples",
                       works(doctor, "homes") ? "from the kernel" : "not known");
 }

@@ -38,14 +38,14 @@ static void check_move_pages(struct doctor *doctor)
     struct error err = {0};
     int32_t own = -1, other = -1;
     if (ask(&own, &other, &err) != 0)
-        probe_add(doctor, "homes", "homes", "homes of pages", DOCTOR_MISSING,
-                  "the report then has no remote accesses; --topology pretends homes", "%s", err.text);
+        probe_add(doctor, "homes", "homes", "home nodes of pages", DOCTOR_MISSING,
+                  "the report then has no remote accesses; --topology simulates home nodes", "%s", err.text);
     else if (own < 0 || other < 0)
-        probe_add(doctor, "homes", "homes", "homes of pages", DOCTOR_MISSING, NULL, "move_pages answers, but with %s",
-                  probe_error_text(own < 0 ? -own : -other));
+        probe_add(doctor, "homes", "homes", "home nodes of pages", DOCTOR_MISSING, NULL,
+                  "move_pages answers, but with %s", probe_error_text(own < 0 ? -own : -other));
     else
-        probe_add(doctor, "homes", "homes", "homes of pages", DOCTOR_WORKS, NULL,
-                  "move_pages tells the node of own and others' pages (node %d)", own);
+        probe_add(doctor, "homes", "homes", "home nodes of pages", DOCTOR_WORKS, NULL,
+                  "move_pages returns the node of own and others' pages (node %d)", own);
 }
 
 /* The agent opens the recorder's memfd through /proc: the child plays the agent. */

@@ -114,9 +114,9 @@ void doctor_check_kernel(struct doctor *doctor)
     } features[] = {
         {"soft_dirty", "soft-dirty bits", "writes to a page show in pagemap", "writes to a page do not show in pagemap",
          "a kernel with CONFIG_MEM_SOFT_DIRTY (on x86-64; Arm has none)", try_soft_dirty},
-        {"pagemap_scan", "PAGEMAP_SCAN", "pages can be asked for in ranges", "this kernel has no such request",
+        {"pagemap_scan", "PAGEMAP_SCAN", "pages can be queried in ranges", "this kernel has no such request",
          "Linux 6.7 or newer", try_pagemap_scan},
-        {"protection_keys", "protection keys", "a key can be had",
+        {"protection_keys", "protection keys", "a key can be allocated",
          "the CPU or the kernel has none; nothing here needs them", NULL, try_protection_keys},
         {"user_dispatch", "syscall user dispatch", "there", "this kernel has none; nothing here needs it", NULL,
          try_user_dispatch},

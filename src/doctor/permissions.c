@@ -59,7 +59,7 @@ static void check_yama(struct doctor *doctor)
 {
     static const char *const meanings[] = {"processes of the same user may be attached to",
                                            "only descendants may be attached to", "only root may attach",
-                                           "nobody may attach"};
+                                           "no process may attach"};
     long scope = probe_read_number("/proc/sys/kernel/yama/ptrace_scope", 0);
     scope = scope < 0 ? 0 : scope > 3 ? 3 : scope;
     probe_add(doctor, GROUP, "ptrace_scope", "yama ptrace_scope", DOCTOR_FACT,

@@ -29,7 +29,7 @@ void doctor_check_pmu(struct doctor *doctor)
         probe_add_perf_refusal(doctor, group, id, name, opened.error);
     else if (opened.error == ENODATA)
         probe_add(doctor, group, id, name, DOCTOR_MISSING, "record uses the soft sampler",
-                  "%s can be opened, but told of no access", choice.how);
+                  "%s can be opened, but reported no access", choice.how);
     else
         probe_add(doctor, group, id, name, DOCTOR_MISSING,
                   "a kernel that knows this processor; record uses the soft sampler", "%s cannot be opened: %s",

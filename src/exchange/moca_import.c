@@ -271,7 +271,7 @@ static struct trace_session *session_of(struct importing *importing, const char 
     trace_session_set(session, "source", "faults");
     trace_session_set(session, "imported", importing->result->csv ? "moca-csv" : "moca");
     trace_session_set(session, "homes", "unknown");
-    trace_session_set(session, "homes_reason", "imported: the recording does not tell nodes");
+    trace_session_set(session, "homes_reason", "imported: the recording has no nodes");
     importing->result->renumbered = !moca_notes_keep(&importing->notes, session);
     return session;
 }

@@ -319,14 +319,14 @@ static struct topology *topology_of(struct importing *importing)
     if (count)
         topology = topology_described(nodes, count, NULL);
     if (topology) {
-        snprintf(result->topology, sizeof result->topology, "%u node%s, %u CPUs, as the recording tells", count,
+        snprintf(result->topology, sizeof result->topology, "%u node%s, %u CPUs, from the recording", count,
                  count == 1 ? "" : "s", topology->cpu_count);
         return topology;
     }
     char cpus[32];
     snprintf(cpus, sizeof cpus, "0-%u", facts->cpus_available ? facts->cpus_available - 1 : 0);
     nodes[0] = (struct topology_description){.cpus = cpus};
-    snprintf(result->topology, sizeof result->topology, "one node: the recording tells of no NUMA topology");
+    snprintf(result->topology, sizeof result->topology, "one node: the recording has no NUMA topology");
     return topology_described(nodes, 1, NULL);
 }
 
@@ -351,7 +351,7 @@ static struct trace_session *session_of(struct importing *importing)
     trace_session_set(session, "accesses", "all");
     trace_session_set(session, "topology", text);
     trace_session_set(session, "homes", "unknown");
-    trace_session_set(session, "homes_reason", "imported: what the hardware said of each access stands for it");
+    trace_session_set(session, "homes_reason", "imported: local or remote as the hardware reported each access");
     free(text);
     topology_free(topology);
     return session;

@@ -36,7 +36,7 @@ static int learn(struct perf_with *with, const char *path, struct error *err)
     }
     trace_reader_only(with->reader, UINT64_MAX);
     if (more == 0 && with->last_stacks.count == 0)
-        return error_set(err, -ENODATA, "%s tells of no process", path);
+        return error_set(err, -ENODATA, "%s has no process", path);
     return more;
 }
 

@@ -101,7 +101,7 @@ int nlens_counting_read(nlens_counting *counting, size_t index, nlens_traffic *t
 {
     *traffic = (nlens_traffic){0};
     if (index >= counting->places.count)
-        return fail(err, -EINVAL, "there is no such node: nlens_counting_nodes tells how many there are");
+        return fail(err, -EINVAL, "there is no such node: nlens_counting_nodes returns how many there are");
     if (!counting->before.cells)
         return fail(err, -EINVAL, "nothing was counted yet: nlens_counting_start comes first");
     if (counting->running)

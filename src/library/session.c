@@ -76,7 +76,7 @@ static int choose_source(nlens_session *session, struct error *err)
     struct error why = {0};
     int source = session->options.source;
     if (source == NLENS_SOURCE_SOFT) {
-        snprintf(session->source, sizeof session->source, "soft sampler, as wished");
+        snprintf(session->source, sizeof session->source, "soft sampler, as requested");
         return 0;
     }
     session->hardware = hardware_new(&session->options, &why);

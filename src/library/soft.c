@@ -62,8 +62,8 @@ static int join(struct soft *soft, struct error *err)
         return error_set(err, -EBUSY, "this process is recorded already");
     case JOIN_STATIC:
         return error_set(err, -ENOTSUP,
-                         "the soft sampler is part of the executable and cannot tell its own code from the program's: "
-                         "link libnumalens.so instead of libnumalens.a");
+                         "the soft sampler is part of the executable and cannot distinguish its own code from the "
+                         "program's: link libnumalens.so instead of libnumalens.a");
     case JOIN_NO_KEY:
         return error_set(
             err, -EAGAIN,

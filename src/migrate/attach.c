@@ -155,7 +155,7 @@ int attach_run(uint32_t pid, double budget, const struct loop_options *options, 
     if (!attached.loop) {
         code = err->code;
     } else if (process < 0) {
-        code = error_set(err, -errno, "process %u: %s", pid, errno == ESRCH ? "it is gone" : strerror(errno));
+        code = error_set(err, -errno, "process %u: %s", pid, errno == ESRCH ? "it has ended" : strerror(errno));
     } else {
         struct event begins = {.time = clock_now_ns(), .pid = pid, .tid = pid, .kind = EVENT_PROCESS_START};
         loop_event(attached.loop, &begins);

@@ -36,7 +36,7 @@ static int explain(struct error *err, uint32_t pid, int cause)
     switch (cause) {
     case ESRCH:
     case EINVAL: /* it has no memory any more: it is just ending */
-        return error_set(err, -ESRCH, "process %u is gone", pid);
+        return error_set(err, -ESRCH, "process %u has ended", pid);
     case EPERM:
         return error_set(err, -EPERM,
                          "the kernel refuses to move pages of process %u: it must belong to the same user; in a "

@@ -34,7 +34,7 @@ struct making {
 const char *plan_skip_text(enum plan_skip why)
 {
     static const char *const texts[PLAN_SKIPS] = {
-        [SKIP_THERE] = "lie there already",
+        [SKIP_THERE] = "already on the node",
         [SKIP_BOUND] = "bound by the program",
         [SKIP_CPUSET] = "node closed by the cpuset",
         [SKIP_HELD] = "moved a moment ago",

@@ -195,7 +195,7 @@ static int decide(void *self, const struct nlens_view *view, const struct nlens_
             load[page->home] -= weight;
     }
     if (copies)
-        nlens_tell(plan, "times a page was read from several nodes and hardly written: a copy on each would serve",
+        nlens_tell(plan, "times a page was read from several nodes and rarely written: a copy on each node would help",
                    copies);
     free(counts);
     free(load);

@@ -64,7 +64,7 @@ void tell_interval(FILE *out, const struct loop_interval *interval, bool dry_run
     if (interval->known)
         fprintf(out, ", %.1f%% remote", 100 * share(interval->remote, interval->known));
     if (interval->homeless)
-        fprintf(out, ", %" PRIu64 " pages of unknown home", interval->homeless);
+        fprintf(out, ", %" PRIu64 " pages of unknown home node", interval->homeless);
     uint64_t failed = sum_of(interval->moved.failed, MOVE_FAILURES);
     fprintf(out, "; %s %" PRIu64, dry_run ? "would move" : "moved", interval->moved.pages);
     if (failed)
@@ -138,8 +138,7 @@ static void tell_rests(FILE *out, const char *prefix, const struct loop_summary 
 {
     if (summary->rested == 0)
         return;
-    fprintf(out, "%s: stayed out of the way for %" PRIu64 " of %" PRIu64 " intervals", prefix, summary->rested,
-            summary->intervals);
+    fprintf(out, "%s: paused for %" PRIu64 " of %" PRIu64 " intervals", prefix, summary->rested, summary->intervals);
     const char *before = ": ";
     for (unsigned i = 0; i < GOVERNOR_VERDICTS; i++) {
         if (!summary->rests[i])
@@ -160,12 +159,12 @@ static void tell_troubles(FILE *out, const char *prefix, const struct loop_summa
         fputc('\n', out);
     }
     if (sum_of(total->skipped, PLAN_SKIPS) > total->skipped[SKIP_THERE]) {
-        fprintf(out, "%s: wishes left alone", prefix);
+        fprintf(out, "%s: requests skipped", prefix);
         tell_skips(out, ": ", total->skipped);
         fputc('\n', out);
     }
     if (nonsense) {
-        fprintf(out, "%s: the policy asked for nonsense, which was ignored", prefix);
+        fprintf(out, "%s: the policy made invalid requests, which were ignored", prefix);
         for (unsigned i = 0; i < PLAN_NONSENSES; i++)
             if (total->nonsense[i])
                 fprintf(out, "; %" PRIu64 " times for %s", total->nonsense[i], plan_nonsense_text(i));
@@ -214,7 +213,8 @@ static void json_figures(struct json *json, const struct loop_interval *figures)
         json_real(json, "remote_ratio", share(figures->remote, figures->known), 4);
     else
         json_null(json, "remote_ratio");
-    json_number(json, "wishes", figures->wishes);
+    json_number(json, "requests", figures->wishes);
+    json_number(json, "wishes", figures->wishes); /* version 1 */
     json_number(json, "moved", figures->moved.pages);
     json_number(json, "moved_bytes", figures->moved.bytes);
     json_object(json, "failed");
@@ -222,12 +222,16 @@ static void json_figures(struct json *json, const struct loop_interval *figures)
         if (figures->moved.failed[i])
             json_number(json, move_failure_name(i), figures->moved.failed[i]);
     json_end(json);
-    json_object(json, "left");
-    for (unsigned i = 0; i < PLAN_SKIPS; i++)
-        if (figures->skipped[i])
-            json_number(json, plan_skip_name(i), figures->skipped[i]);
-    json_end(json);
-    json_number(json, "nonsense", sum_of(figures->nonsense, PLAN_NONSENSES));
+    static const char *const skipped[] = {"skipped", "left"}; /* the second: version 1 */
+    for (unsigned name = 0; name < 2; name++) {
+        json_object(json, skipped[name]);
+        for (unsigned i = 0; i < PLAN_SKIPS; i++)
+            if (figures->skipped[i])
+                json_number(json, plan_skip_name(i), figures->skipped[i]);
+        json_end(json);
+    }
+    json_number(json, "invalid_requests", sum_of(figures->nonsense, PLAN_NONSENSES));
+    json_number(json, "nonsense", sum_of(figures->nonsense, PLAN_NONSENSES)); /* version 1 */
     json_number(json, "sampling_ns", figures->sampling_ns);
     json_number(json, "cpu_ns", figures->cpu_ns);
     json_number(json, "locate_ns", figures->locate_ns);
@@ -241,7 +245,8 @@ void tell_interval_json(struct json *json, const struct loop_interval *interval,
     json_number(json, "number", interval->number);
     json_real(json, "start_s", (double)(interval->began - origin_ns) / 1e9, 6);
     json_real(json, "end_s", (double)(interval->ended - origin_ns) / 1e9, 6);
-    json_bool(json, "rested", interval->rested);
+    json_bool(json, "paused", interval->rested);
+    json_bool(json, "rested", interval->rested); /* version 1 */
     json_figures(json, interval);
     json_end(json);
 }
@@ -272,7 +277,8 @@ void tell_summary_json(struct json *json, const struct loop_summary *summary, ui
     json_text(json, "policy", summary->policy);
     json_real(json, "duration_s", (double)(total->ended - total->began) / 1e9, 6);
     json_number(json, "intervals_count", summary->intervals);
-    json_number(json, "intervals_rested", summary->rested);
+    json_number(json, "intervals_paused", summary->rested);
+    json_number(json, "intervals_rested", summary->rested); /* version 1 */
     json_number(json, "intervals_late", summary->late);
     json_share(json, "first", &summary->first);
     json_share(json, "last", &summary->last);
@@ -283,12 +289,15 @@ void tell_summary_json(struct json *json, const struct loop_summary *summary, ui
     json_real(json, "overhead", share(total->sampling_ns + total->migrate_ns, cpu), 6);
     json_number(json, "monitor_ns", summary->monitor_ns);
     json_number(json, "contended_pages", summary->contended);
-    json_object(json, "rests");
     static const char *const verdicts[GOVERNOR_VERDICTS] = {"none", "nothing_to_gain", "in_vain", "cost"};
-    for (unsigned i = 1; i < GOVERNOR_VERDICTS; i++)
-        if (summary->rests[i])
-            json_number(json, verdicts[i], summary->rests[i]);
-    json_end(json);
+    static const char *const pauses[] = {"pauses", "rests"}; /* the second: version 1 */
+    for (unsigned name = 0; name < 2; name++) {
+        json_object(json, pauses[name]);
+        for (unsigned i = 1; i < GOVERNOR_VERDICTS; i++)
+            if (summary->rests[i])
+                json_number(json, verdicts[i], summary->rests[i]);
+        json_end(json);
+    }
     json_object(json, "policy_says");
     for (size_t i = 0; i < summary->word_count; i++)
         json_number(json, summary->words[i].text, summary->words[i].count);

@@ -220,7 +220,7 @@ bool worker_is_busy(struct worker *worker)
 const char *worker_stop(struct worker *worker)
 {
     static const char *const stages[] = {
-        [STAGE_LOCATE] = "asking the kernel where pages lie",
+        [STAGE_LOCATE] = "asking the kernel for pages' home nodes",
         [STAGE_POLICY] = "the policy's decide()",
         [STAGE_MOVE] = "moving pages",
     };

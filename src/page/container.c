@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "columns are written as they lie in memory");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "columns are written as they are in memory");
 
 enum { VERSION = 1, ALIGNMENT = 8, HEAD = 16 };
 

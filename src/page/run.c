@@ -57,7 +57,8 @@ static void put_run(const struct parts *parts, struct json *json)
         json_integer(json, "exit_status", whole.exit_status);
     else
         json_null(json, "exit_status");
-    json_bool(json, "pretended", topology->pretended);
+    json_bool(json, "simulated", topology->pretended);
+    json_bool(json, "pretended", topology->pretended); /* version 1 */
     json_text(json, "topology", topology->pretended ? topology->spec : NULL);
     json_text(json, "homes", topology->pretended ? whole_homes(topology) : told(flow, "homes"));
     json_text(json, "label", parts->run->label);

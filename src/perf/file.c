@@ -66,7 +66,7 @@ static int read_ids(struct perf_file *file, const uint8_t *attr, uint64_t attr_s
 {
     const uint8_t *ids = load(file, place);
     if (!ids && place.size)
-        return damaged(file, place.offset, err, "the ids of an event lie beyond the end");
+        return damaged(file, place.offset, err, "the ids of an event are past the end");
     struct error why;
     if (!perf_events_add(&file->events, walk_of(file, attr, attr_size), walk_of(file, ids, ids ? place.size : 0), &why))
         return damaged(file, place.offset, err, why.text);
@@ -79,7 +79,7 @@ static int read_attributes(struct perf_file *file, struct section attrs, uint64_
         return damaged(file, attrs.offset, err, "the list of events has no sensible size");
     const uint8_t *bytes = load(file, attrs);
     if (!bytes)
-        return damaged(file, attrs.offset, err, "the list of events lies beyond the end");
+        return damaged(file, attrs.offset, err, "the list of events is past the end");
     uint8_t *copy = mem_alloc(attrs.size ? attrs.size : 1); /* loading ids overwrites the buffer */
     memcpy(copy, bytes, attrs.size);
     int failed = 0;

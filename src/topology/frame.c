@@ -18,7 +18,7 @@ static int open_map(pid_t pid, struct error *err)
     snprintf(path, sizeof path, "/proc/%d/pagemap", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
-        return error_set(err, -ESRCH, "process %d is gone, or this kernel has no %s", pid, path);
+        return error_set(err, -ESRCH, "process %d has ended, or this kernel has no %s", pid, path);
     if (fd < 0)
         return error_set(err, -errno, "%s: %s", path, strerror(errno));
     return fd;
@@ -55,6 +55,6 @@ int frame_allowed(struct error *err)
         return code;
     /* Since Linux 4.2 the number of the frame reads as 0 without the privilege. */
     if (frame == 0)
-        return error_set(err, -EPERM, "the kernel tells page frames to root (CAP_SYS_ADMIN) only");
+        return error_set(err, -EPERM, "the kernel shows page frames to root (CAP_SYS_ADMIN) only");
     return 0;
 }

@@ -14,16 +14,16 @@ static int explain(struct error *err, pid_t pid, int cause)
     case EPERM:
     case EACCES:
         return error_set(err, -cause,
-                         "the kernel refuses to tell the nodes of process %d's pages (%s): run as the same user, or in "
+                         "the kernel does not return the nodes of process %d's pages (%s): run as the same user, or in "
                          "a container with --cap-add SYS_PTRACE or a seccomp profile that allows move_pages",
                          pid, strerror(cause));
     case ESRCH:
     case EINVAL: /* it has no memory any more: it is just ending */
-        return error_set(err, -ESRCH, "process %d is gone", pid);
+        return error_set(err, -ESRCH, "process %d has ended", pid);
     case ENOSYS:
         return error_set(err, -ENOSYS,
-                         "this kernel has no move_pages (built without CONFIG_NUMA and CONFIG_MIGRATION): every page "
-                         "is at home on the only node");
+                         "this kernel has no move_pages (built without CONFIG_NUMA and CONFIG_MIGRATION): the only "
+                         "node is every page's home node");
     default:
         return error_set(err, -cause, "move_pages on process %d: %s", pid, strerror(cause));
     }

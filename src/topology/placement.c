@@ -95,8 +95,8 @@ static void on_one_node(struct placement *placement, const struct topology *topo
         snprintf(placement->pretend_homes, sizeof placement->pretend_homes, "bind:%d", memory);
     } else {
         snprintf(placement->text, sizeof placement->text,
-                 "threads on the %u CPU%s of node %d, memory where it is touched: there too", placement->cpu_count,
-                 placement->cpu_count == 1 ? "" : "s", threads);
+                 "threads on the %u CPU%s of node %d, memory on the node that touches it first: the same",
+                 placement->cpu_count, placement->cpu_count == 1 ? "" : "s", threads);
     }
     snprintf(placement->pretend_deal, sizeof placement->pretend_deal, "node:%d", threads);
 }
@@ -115,11 +115,11 @@ static void over_nodes(struct placement *placement, const struct topology *topol
     strcpy(placement->pretend_deal, "round-robin");
     if (topology->pretended)
         snprintf(placement->text, sizeof placement->text,
-                 "threads dealt over %u nodes in turn, memory where it is touched", nodes);
+                 "threads assigned to %u nodes in turn, memory on the node that touches it first", nodes);
     else
         snprintf(placement->text, sizeof placement->text,
-                 "threads dealt over %u nodes in turn, on %u CPU%s of each; memory where it is touched", nodes, each,
-                 each == 1 ? "" : "s");
+                 "threads assigned to %u nodes in turn, on %u CPU%s of each; memory on the node that touches it first",
+                 nodes, each, each == 1 ? "" : "s");
 }
 
 static void everywhere(struct placement *placement, const struct topology *topology,
@@ -136,9 +136,9 @@ static void everywhere(struct placement *placement, const struct topology *topol
         strcpy(placement->pretend_deal, "round-robin");
     }
     snprintf(placement->text, sizeof placement->text, "%s, %s",
-             interleaved ? "pages on all nodes in turn" : "memory where it is touched",
+             interleaved ? "pages on all nodes in turn" : "memory on the node that touches it first",
              !topology->pretended ? "threads where the kernel puts them"
-             : interleaved        ? "threads dealt over the nodes in turn"
+             : interleaved        ? "threads assigned to the nodes in turn"
                                   : "threads fill one node's CPUs before the next one's");
 }
 

@@ -130,7 +130,8 @@ int topology_parse_home(struct topology *topology, const char *text, struct erro
         return 0;
     }
     if (strncmp(text, "bind:", 5) != 0)
-        return error_set(err, -EINVAL, "'%.60s' is no home for pages; use first-touch, interleave or bind:NODE", text);
+        return error_set(err, -EINVAL, "'%.60s' is not a home node policy; use first-touch, interleave or bind:NODE",
+                         text);
     int node = node_named(topology, text + 5);
     if (node < 0)
         return error_set(err, -EINVAL, "'%.60s' names no node of this topology, which has %u of them", text,
@@ -147,7 +148,8 @@ int topology_parse_deal(const char *text, enum topology_deal *deal, struct error
     else if (strcmp(text, "round-robin") == 0)
         *deal = DEAL_ROUND_ROBIN;
     else
-        return error_set(err, -EINVAL, "'%.60s' is no way to deal threads; use packed, round-robin or node:NODE", text);
+        return error_set(err, -EINVAL, "'%.60s' is not a way to assign threads; use packed, round-robin or node:NODE",
+                         text);
     return 0;
 }
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "headers are written as they lie in memory");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "headers are written as they are in memory");
 
 #define TRACE_FILE_MAGIC  "NUMALENS"
 #define TRACE_BLOCK_MAGIC 0x4b424c4eu /* "NLBK" */

@@ -161,7 +161,7 @@ static void describe_damage(struct scan *scan)
     }
     if (scan->damaged) {
         fflush(out);
-        fprintf(out, "%s%" PRIu64 " damaged stretch%s of %" PRIu64 " bytes in all %s left out", size ? "; " : "",
+        fprintf(out, "%s%" PRIu64 " damaged stretch%s of %" PRIu64 " bytes in all %s skipped", size ? "; " : "",
                 scan->damaged, scan->damaged == 1 ? "" : "es", scan->damaged_bytes,
                 scan->damaged == 1 ? "was" : "were");
     }

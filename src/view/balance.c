@@ -147,7 +147,7 @@ static void put_threads(const struct balance *balance, const struct view_options
         bar_cell(table, row->remote.accesses, most, options->ascii);
         const struct flow_thread *thread = flow_thread(flow, row->thread);
         table_cell(table, "%s (%u)%s", *thread->name ? thread->name : "thread", thread->tid,
-                   !row->counted ? ", not counted: it hardly does anything"
+                   !row->counted ? ", not counted: too few accesses"
                    : critical    ? ", critical"
                                  : "");
     }
@@ -197,7 +197,7 @@ static void balance_text(const struct balance *balance, const struct view_option
     const char *color = !options->color || balance->too_few ? "" : balance->unbalanced ? "\033[1;31m" : "\033[1;32m";
     paragraph(out, 2, options->width, color, "%s", balance->why);
     if (balance->threshold)
-        paragraph(out, 2, options->width, "", "Slow: above %u %s, as by --thresholds; homes of pages do not count.",
+        paragraph(out, 2, options->width, "", "Slow: above %u %s, from --thresholds; home nodes do not count.",
                   balance->threshold, accesses_unit(balance->accesses->flow));
     problem_heading(options, out, "Threads");
     put_threads(balance, options, out);

@@ -17,7 +17,8 @@ static void put_side(struct json *json, const char *key, const struct profile *p
     json_text(json, "command", profile->command);
     json_text(json, "placement", *profile->placement ? profile->placement : NULL);
     json_number(json, "nodes", profile->nodes);
-    json_bool(json, "pretended", profile->pretended);
+    json_bool(json, "simulated", profile->pretended);
+    json_bool(json, "pretended", profile->pretended); /* version 1 */
     json_text(json, "latency_unit", profile->unit);
     json_number(json, "samples", profile->totals.samples);
     json_number(json, "bursts", profile->bursts);
@@ -152,7 +153,7 @@ int difference_json(const struct difference *difference, const struct compare_op
 {
     struct json *json = json_new(out);
     json_object(json, NULL);
-    json_number(json, "version", 1);
+    json_number(json, "version", JSON_VERSION);
     json_text(json, "what", difference->what);
     json_text(json, "proof", difference->proof);
     json_bool(json, "comparable", difference->comparable);

@@ -119,10 +119,10 @@ static void put_table(const struct difference *difference, enum profile_table wh
     if (matching > shown)
         fprintf(out, "  %s more: --limit 0\n", number_count(matching - shown));
     if (noise)
-        fprintf(out, "  %s %s no more than chance: --all\n", number_count(noise),
-                shown == 0   ? (noise == 1 ? "changed" : "changed, all")
-                : noise == 1 ? "other changed"
-                             : "others changed");
+        fprintf(out, "  %s%s did not change significantly: --all\n", number_count(noise),
+                shown == 0   ? ""
+                : noise == 1 ? " other"
+                             : " others");
 }
 
 static void put_findings(const struct difference *difference, const struct compare_options *options, FILE *out)
@@ -194,7 +194,7 @@ static void put_whole(const struct difference *difference, const struct compare_
     table_cell(table, "samples");
     table_cell(table, "%s %s %s  ", number_count(a->totals.samples), arrow(view), number_count(b->totals.samples));
     table_print(table, out, 2, view->width, view->color);
-    fputs("  ~ may be chance. Run times, CPU times and quantiles are not judged: they are of one run each.\n", out);
+    fputs("  ~ not significant. Run times, CPU times and quantiles are not tested: they are from one run each.\n", out);
 }
 
 static void put_names(const struct difference *difference, const struct view_options *view, FILE *out)

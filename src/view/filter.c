@@ -29,9 +29,9 @@ const char *view_sort_keys(enum view_table table)
     switch (table) {
     case VIEW_OBJECTS:
     case VIEW_SITES:
-        return "samples, remote, remote-share, reads, writes, latency, size, count, born, name";
+        return "samples, remote, remote-share, reads, writes, latency, size, count, allocated, name";
     case VIEW_PROCESSES:
-        return "samples, remote, remote-share, reads, writes, latency, born, name";
+        return "samples, remote, remote-share, reads, writes, latency, allocated, name";
     default:
         return "samples, remote, remote-share, reads, writes, latency, name";
     }

@@ -216,7 +216,7 @@ void latency_text(const struct latency *latency, const struct calibration *calib
         return;
     if (!calibration)
         paragraph(out, 2, options->width, "",
-                  "No calibration is kept with this recording; what memory takes without load is estimated.");
+                  "This recording has no calibration; memory latency on an idle machine is estimated.");
     problem_heading(options, out, "Latencies in %s (from, number; bars by logarithm)", unit);
     put_histogram(latency, options, out);
     problem_heading(options, out, "Above thresholds (TL in all, TN accesses, AL on average)");

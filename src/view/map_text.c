@@ -359,13 +359,13 @@ static void put_rest(const struct drawing *d)
                   "Not drawn: %s of the accesses, spread over memory with too few for a row.",
                   number_percent(d->left_out, map->shown));
     if (d->filtered)
-        paragraph(d->out, 2, d->options->width, "", "Left out by --filter: %s of the accesses.",
+        paragraph(d->out, 2, d->options->width, "", "Not shown because of --filter: %s of the accesses.",
                   number_percent(d->filtered, map->shown));
     if (map->without_addr)
         paragraph(d->out, 2, d->options->width, "", "%s accesses carry no physical address.",
                   number_count(map->without_addr));
     if (map->without_thread)
-        paragraph(d->out, 2, d->options->width, "", "%s accesses are of threads that are not known.",
+        paragraph(d->out, 2, d->options->width, "", "%s accesses are from unknown threads.",
                   number_count(map->without_thread));
     paragraph(d->out, 2, d->options->width, "", "Next: numalens report map%s %s; numalens report --html page.html %s",
               d->options->gantt ? "" : " --gantt", path, path);
@@ -408,7 +408,7 @@ static void map_text(struct drawing *d)
     if (d->map->shown == 0) {
         paragraph(d->out, 0, options->width, "",
                   d->map->without_addr
-                      ? "No access has a physical address: record with a source that tells them (docs/record.md)."
+                      ? "No access has a physical address: record with a source that has them (docs/record.md)."
                       : "No accesses were sampled here.");
         return;
     }

@@ -35,7 +35,7 @@ static const char *thread_text(const struct flow *flow, uint32_t index)
     const struct flow_thread *thread = index != FLOW_NONE ? flow_thread(flow, index) : NULL;
     char *text = texts[at++ % 4];
     if (!thread)
-        return "nobody";
+        return "no thread";
     snprintf(text, sizeof texts[0], "%.*s (%u)", NAME_SHOWN, *thread->name ? thread->name : "thread", thread->tid);
     return text;
 }
@@ -239,10 +239,13 @@ static void json_more(struct json *json, const struct flow *flow, const struct f
     json_real(json, "overlap", subject->overlap, DECIMALS);
     json_number(json, "switches", subject->switches);
     json_real(json, "switch_s", (double)subject->switch_ns * 1e-9, 9);
-    if (subject->parted < 0)
-        json_null(json, "parted");
-    else
-        json_real(json, "parted", subject->parted, DECIMALS);
+    static const char *const separated[] = {"separated", "parted"}; /* the second: version 1 */
+    for (unsigned i = 0; i < 2; i++) {
+        if (subject->parted < 0)
+            json_null(json, separated[i]);
+        else
+            json_real(json, separated[i], subject->parted, DECIMALS);
+    }
     json_number(json, "true_sharing", subject->true_sharing);
     if (subject->worst_line)
         json_number(json, "worst_line", subject->worst_line);

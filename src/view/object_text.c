@@ -176,7 +176,7 @@ static void put_homes(const struct rows *rows, const struct row *row, FILE *out)
     const struct topology *topology = flow_topology(rows->flow);
     if (topology->node_count < 2 || !row->homes)
         return;
-    fputs("\nLies on\n", out);
+    fputs("\nHome nodes\n", out);
     for (uint32_t i = 0; i < topology->node_count; i++) {
         if (row->homes[i])
             fprintf(out, "  node %-4d %7s of its samples\n", topology->nodes[i].os_index,
@@ -216,9 +216,9 @@ static void put_object(const struct rows *rows, const struct row *row, const str
                  maker->tid);
         put_line(out, "thread's", text);
     } else if (maker && row->kind != OBJECT_STACK && row->site != FLOW_NONE) {
-        snprintf(text, sizeof text, "%s (%u) on CPU %u by %s", *maker->name ? maker->name : "thread", maker->tid,
+        snprintf(text, sizeof text, "by %s (%u) on CPU %u with %s", *maker->name ? maker->name : "thread", maker->tid,
                  object->alloc_cpu, object->alloc_name);
-        put_line(out, "made by", text);
+        put_line(out, "allocated", text);
     }
     if (row->died == UINT64_MAX)
         snprintf(text, sizeof text, "from %s to the end",
@@ -226,7 +226,7 @@ static void put_object(const struct rows *rows, const struct row *row, const str
     else
         snprintf(text, sizeof text, "from %s to %s", number_seconds((double)(row->born - flow_start(flow)) * 1e-9),
                  number_seconds((double)(row->died - flow_start(flow)) * 1e-9));
-    put_line(out, "lived", text);
+    put_line(out, "lifetime", text);
     snprintf(text, sizeof text, "%s (%s of all), %s remote, %s on average, 95%% within %s",
              number_count(row->totals.samples), number_percent(row->totals.samples, rows->samples),
              number_percent(row->totals.remote, row->totals.home_known),

@@ -226,7 +226,7 @@ static const char *not_seen(const struct page_list *list, char *text, size_t roo
     if (!mechanism)
         return text;
     if (strcmp(mechanism, "none") == 0) {
-        snprintf(text, room, "Only first touches are here: nothing made pages fault again.");
+        snprintf(text, room, "These are first touches only: no mechanism made pages fault again.");
     } else if (strncmp(mechanism, "numa-hint", 9) != 0) {
         snprintf(text, room, "Later reads of a page are not here: %s sees writes.", mechanism);
     } else {
@@ -280,7 +280,7 @@ static void users_cell(struct table *table, const struct page_list *list, const 
         const char *how = user->reads && user->writes ? "rw" : user->reads ? "r" : user->writes ? "w" : "?";
         int length = thread ? snprintf(text + used, sizeof text - used, "%s%.24s (%u) %s", i ? ", " : "",
                                        *thread->name ? thread->name : "thread", thread->tid, how)
-                            : snprintf(text + used, sizeof text - used, "%snot told %s", i ? ", " : "", how);
+                            : snprintf(text + used, sizeof text - used, "%sthread unknown %s", i ? ", " : "", how);
         used += length > 0 ? (size_t)length : 0;
         if (used >= sizeof text)
             break;
@@ -360,13 +360,13 @@ static void answer(const struct shown *shown, FILE *out)
               shown->pages == 1 ? "" : "s", number_bytes(shown->bytes),
               list->from_samples
                   ? "samples touched them: a page that no sample hit is not here, and intervals are of 50 ms"
-                  : "page faults told, interval by interval");
+                  : "page faults recorded, interval by interval");
     char blind[256];
     if (*not_seen(list, blind, sizeof blind))
         paragraph(out, 2, width, "", "%s", blind);
     uint64_t nobody = flow_pages_without_thread(list->flow);
     if (nobody)
-        paragraph(out, 2, width, "", "Of %s uses it is not known which thread it was: the mechanism does not tell.",
+        paragraph(out, 2, width, "", "Of %s uses the thread is not known: the mechanism does not report it.",
                   number_count(nobody));
 }
 

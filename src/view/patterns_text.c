@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { SHORT = 3, INDENT = 4, HANG = 14 };
+enum { SHORT = 4, SHORT_UNDECIDED = 2, SHORT_HANG = 5, INDENT = 4, HANG = 14 };
 
 static const char *bold(const struct view_options *options, bool on)
 {
@@ -24,13 +24,11 @@ static const char *gate_color(const struct findings *findings, const struct view
                                      : "\033[1;32m";
 }
 
-/* "97.1% of the remote accesses, up to 31% of the time" */
-static char *amount(const struct finding *finding)
+/* "At most 31.0% of run time" */
+static char *cost(const struct finding *finding)
 {
-    char time[64] = "hardly any time";
-    if (finding->lost_time_share >= 0.0005)
-        snprintf(time, sizeof time, "up to %.1f%% of the time", 100 * finding->lost_time_share);
-    return mem_format("%.1f%% of the remote accesses, %s", 100 * finding->share_of_remote, time);
+    return finding->lost_time_share < 0.0005 ? mem_strdup("Less than 0.1% of run time")
+                                             : mem_format("At most %.1f%% of run time", 100 * finding->lost_time_share);
 }
 
 static void put_code(FILE *out, const char *code, unsigned indent)
@@ -72,13 +70,14 @@ static void put_finding(const struct findings *findings, const struct finding *f
                         const struct view_options *options, FILE *out)
 {
     unsigned width = options->width;
-    char *subject = pattern_subject(finding), *safe = text_safe(subject), *much = amount(finding);
+    char *subject = pattern_subject(finding), *safe = text_safe(subject), *much = cost(finding);
     char *text = capital(pattern_text(finding->pattern)), *size = what(findings, finding);
     fprintf(out, "\n%2zu  %s%s  %s%s\n", number, bold(options, true), pattern_name(finding->pattern), safe,
             bold(options, false));
     paragraph(out, INDENT, width, "", "%s%s.", text, size);
-    paragraph(out, INDENT, width, "", "%s; %s (%.0f%%, from %s bursts).", much, claim_word(finding->confidence),
-              100 * finding->confidence, number_count(finding->bursts));
+    paragraph(out, INDENT, width, "", "%s, %.1f%% of the remote accesses; %s (%.0f%%, from %s bursts).", much,
+              100 * finding->share_of_remote, claim_word(finding->confidence), 100 * finding->confidence,
+              number_count(finding->bursts));
     paragraph_labelled(out, "Evidence", INDENT, HANG, width, "%s", finding->evidence);
     array_each (&finding->advice, const struct advice, advice) {
         char *action = capital(action_text(advice->action));
@@ -88,7 +87,7 @@ static void put_finding(const struct findings *findings, const struct finding *f
         free(action);
     }
     array_each (&finding->against, const struct advice, advice)
-        paragraph_labelled(out, advice == finding->against.items ? "Not that" : "", INDENT, HANG, width, "%s.",
+        paragraph_labelled(out, advice == finding->against.items ? "Not this" : "", INDENT, HANG, width, "%s.",
                            strncmp(advice->why, "not ", 4) == 0 ? advice->why + 4 : advice->why);
     paragraph_labelled(out, "Gain", INDENT, HANG, width, "%s", finding->gain);
     free(size);
@@ -133,11 +132,11 @@ void patterns_text(const struct findings *findings, const struct view_options *o
     const struct topology *topology = flow_topology(findings->facts->flow);
     paragraph(out, 0, options->width, gate_color(findings, options), "%s", findings->gate);
     if (count == 0)
-        paragraph(out, 0, options->width, "", "No pattern was found%s.", findings->items.count ? " that matches" : "");
+        paragraph(out, 0, options->width, "", "No problem was found%s.", findings->items.count ? " that matches" : "");
     else
         fprintf(out, "%zu finding%s%s, worst first%s\n", count, count == 1 ? "" : "s",
-                findings->numa_bound || topology->node_count < 2 ? "" : " all the same",
-                topology->pretended ? " (pretended topology):" : ":");
+                findings->numa_bound || topology->node_count < 2 ? "" : " anyway",
+                topology->pretended ? " (simulated topology):" : ":");
     array_each (&findings->items, const struct finding, finding) {
         if (!pattern_passes(findings, finding, &options->filter))
             continue;
@@ -152,43 +151,70 @@ void patterns_text(const struct findings *findings, const struct view_options *o
     put_undecided(findings, options, 0, options->limit ? options->limit : SIZE_MAX, out);
 }
 
-static void in_short(const struct findings *findings, const struct view_options *options, FILE *out)
+/* Two lines each: what, where, which part of the remote accesses; how much time, what to do, with the reason where it
+ * fits. */
+static void put_short(const struct finding *finding, size_t number, const struct view_options *options, FILE *out)
 {
-    size_t number = 0;
-    array_each (&findings->items, const struct finding, finding) {
-        if (++number > SHORT)
-            break;
-        char *subject = pattern_subject(finding), *much = amount(finding);
-        char label[8];
-        snprintf(label, sizeof label, "%zu.", number);
-        paragraph_labelled(out, label, 2, 5, options->width, "%s %s: %s.", pattern_name(finding->pattern), subject,
-                           much);
-        if (finding->advice.count) {
-            char *action = capital(action_text(finding->advice.items[0].action));
-            paragraph(out, 5, options->width, "", "%s: %s.", action, finding->advice.items[0].why);
-            free(action);
-        }
-        free(much);
-        free(subject);
+    char *subject = pattern_subject(finding), *much = cost(finding), *action = NULL, *whole = NULL;
+    char label[16];
+    snprintf(label, sizeof label, "%zu", number);
+    paragraph_labelled(out, label, 2, SHORT_HANG, options->width, "%s %s: %.1f%% of the remote accesses",
+                       pattern_name(finding->pattern), subject, 100 * finding->share_of_remote);
+    if (finding->advice.count) {
+        action = capital(action_text(finding->advice.items[0].action));
+        whole = mem_format("%s. %s: %s.", much, action, finding->advice.items[0].why);
     }
-    if (findings->items.count > SHORT)
-        fprintf(out, "     and %zu more\n", findings->items.count - SHORT);
-    put_undecided(findings, options, 2, SHORT, out);
-    fputc('\n', out);
+    bool fits = whole && (options->width == 0 || SHORT_HANG + text_width(whole) <= options->width);
+    if (fits)
+        paragraph(out, SHORT_HANG, options->width, "", "%s", whole);
+    else
+        paragraph(out, SHORT_HANG, options->width, "", "%s.%s%s%s", much, action ? " " : "", action ? action : "",
+                  action ? "." : "");
+    free(whole);
+    free(action);
+    free(much);
+    free(subject);
 }
 
-int report_findings(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err)
+int report_judge(struct report_judgement *judgement, const struct flow *flow, struct error *err)
 {
+    *judgement = (struct report_judgement){0};
     /* Facts take their time: on one node, where nothing can be remote, they are for those who ask. */
     if (flow_totals(flow).home_known == 0 || flow_topology(flow)->node_count < 2)
         return 0;
-    struct facts *facts = facts_make(flow, err);
-    if (!facts)
+    judgement->facts = facts_make(flow, err);
+    if (!judgement->facts)
         return -1;
-    struct findings *findings = findings_make(facts);
-    paragraph(out, 2, options->width, gate_color(findings, options), "%s", findings->gate);
-    in_short(findings, options, out);
-    findings_free(findings);
-    facts_free(facts);
+    judgement->findings = findings_make(judgement->facts);
     return 0;
+}
+
+void report_judgement_free(struct report_judgement *judgement)
+{
+    if (judgement->findings)
+        findings_free(judgement->findings);
+    if (judgement->facts)
+        facts_free(judgement->facts);
+}
+
+void report_verdict(const struct report_judgement *judgement, const struct view_options *options, FILE *out)
+{
+    if (judgement->findings)
+        paragraph(out, 2, options->width, gate_color(judgement->findings, options), "%s", judgement->findings->gate);
+}
+
+void report_findings(const struct report_judgement *judgement, const struct view_options *options, FILE *out)
+{
+    const struct findings *findings = judgement->findings;
+    if (!findings)
+        return;
+    if (findings->items.count)
+        fprintf(out, "\n%sFindings (worst first)%s\n", bold(options, true), bold(options, false));
+    else if (findings->undecided.count || (*findings->decide && !findings->gate_decided))
+        fputc('\n', out);
+    for (size_t i = 0; i < findings->items.count && i < SHORT; i++)
+        put_short(&findings->items.items[i], i + 1, options, out);
+    if (findings->items.count > SHORT)
+        fprintf(out, "%*s%zu more\n", SHORT_HANG, "", findings->items.count - SHORT);
+    put_undecided(findings, options, 2, SHORT_UNDECIDED, out);
 }

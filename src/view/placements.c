@@ -95,7 +95,7 @@ static void put_legend(const struct placements_run *run, const struct view_optio
     fputc('\n', out);
     for (uint32_t i = 0; i < run->count; i++)
         paragraph_labelled(out, placement_name(run->items[i].placement.kind), 2, 15, options->width, "%s%s.",
-                           run->items[i].placement.possible ? "" : "left out: ", run->items[i].placement.text);
+                           run->items[i].placement.possible ? "" : "skipped: ", run->items[i].placement.text);
     fputc('\n', out);
     paragraph(out, 2, options->width, "",
               "%u run%s of each, in alternating order; %s. Each figure is the median over the runs; spread is from the "
@@ -107,14 +107,13 @@ static void put_legend(const struct placements_run *run, const struct view_optio
                          : "run times are with recording",
               run->unit, run->figures->grain == GRAIN_LINE ? "cache " : "", sharing_grain_name(run->figures->grain));
     if (run->plain && !run->pretended)
-        paragraph(
-            out, 2, options->width, "",
-            "Without recording nobody deals threads one by one: distributed then leaves them to the kernel, on the "
-            "same CPUs.");
+        paragraph(out, 2, options->width, "",
+                  "Without recording, threads are not assigned one by one: distributed then leaves them to the kernel, "
+                  "on the same CPUs.");
     if (run->pretended)
-        paragraph(
-            out, 2, options->width, "",
-            "The nodes are pretended: run times and latencies are this machine's own and say nothing of placement.");
+        paragraph(out, 2, options->width, "",
+                  "The nodes are simulated: run times and latencies are those of this machine and say nothing about "
+                  "placement.");
     if (run->same_output)
         paragraph(out, 2, options->width, "", "All runs printed the same and ended with the same status.");
     if (run->kept)
@@ -223,9 +222,10 @@ static int placements_json(const struct placements_run *run, FILE *out, struct e
 {
     struct json *json = json_new(out);
     json_object(json, NULL);
-    json_number(json, "version", 1);
+    json_number(json, "version", JSON_VERSION);
     json_text(json, "command", run->command);
-    json_bool(json, "pretended", run->pretended);
+    json_bool(json, "simulated", run->pretended);
+    json_bool(json, "pretended", run->pretended); /* version 1 */
     json_number(json, "repeat", run->repeat);
     json_text(json, "latency_unit", run->unit);
     json_text(json, "grain", sharing_grain_name(run->figures->grain));

@@ -16,8 +16,17 @@ int rows_json(const struct rows *rows, const struct view_options *options, FILE 
 struct json;
 void report_json_head(struct json *json, const struct flow *flow, const struct view_options *options);
 
-/* patterns_text.c: the gate's sentence and the worst few findings in short. Facts are read from the flow. */
-int report_findings(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
+/* patterns_text.c: what the report says of the whole and the worst few findings in short. Empty where nothing can be
+ * remote: one node, or no home node known. Negative with `err` when the trace failed. */
+struct report_judgement {
+    struct facts *facts;
+    struct findings *findings;
+};
+
+int report_judge(struct report_judgement *judgement, const struct flow *flow, struct error *err);
+void report_judgement_free(struct report_judgement *judgement);
+void report_verdict(const struct report_judgement *judgement, const struct view_options *options, FILE *out);
+void report_findings(const struct report_judgement *judgement, const struct view_options *options, FILE *out);
 
 /* Flushes; negative with `err` when something could not be written. */
 int report_flush(FILE *out, struct error *err);

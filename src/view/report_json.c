@@ -4,7 +4,7 @@
 #include "view/report.h"
 #include "view/whole.h"
 
-enum { VERSION = 1, SHARE_DECIMALS = 6 };
+enum { SHARE_DECIMALS = 6 };
 
 static double seconds_since(const struct flow *flow, uint64_t time)
 {
@@ -47,11 +47,14 @@ static void put_totals(struct json *json, const struct rows *rows, const struct 
 
 static void put_life(struct json *json, const struct flow *flow, const struct row *row)
 {
-    json_real(json, "born_s", seconds_since(flow, row->born), 6);
-    if (row->died == UINT64_MAX)
-        json_null(json, "died_s");
-    else
-        json_real(json, "died_s", seconds_since(flow, row->died), 6);
+    static const char *const names[][2] = {{"start_s", "end_s"}, {"born_s", "died_s"}}; /* the second: version 1 */
+    for (unsigned i = 0; i < 2; i++) {
+        json_real(json, names[i][0], seconds_since(flow, row->born), 6);
+        if (row->died == UINT64_MAX)
+            json_null(json, names[i][1]);
+        else
+            json_real(json, names[i][1], seconds_since(flow, row->died), 6);
+    }
 }
 
 /* Each thread's own, where the row stands for all stacks of a process. */
@@ -244,10 +247,12 @@ static void put_topology(struct json *json, const struct topology *topology)
     json_object(json, "topology");
     json_number(json, "nodes", topology->node_count);
     json_number(json, "cpus", topology->cpu_count);
-    json_bool(json, "pretended", topology->pretended);
+    json_bool(json, "simulated", topology->pretended);
+    json_bool(json, "pretended", topology->pretended); /* version 1 */
     if (topology->pretended) {
         json_text(json, "spec", topology->spec);
-        json_text(json, "deal", whole_deal(topology));
+        json_text(json, "assign", whole_deal(topology));
+        json_text(json, "deal", whole_deal(topology)); /* version 1 */
         json_text(json, "homes", whole_homes(topology));
     }
     json_end(json);
@@ -279,7 +284,7 @@ void report_json_head(struct json *json, const struct flow *flow, const struct v
 {
     struct flow_totals totals = flow_totals(flow);
     struct whole whole = whole_of(flow, options);
-    json_number(json, "version", VERSION);
+    json_number(json, "version", JSON_VERSION);
     json_text(json, "command", whole.command);
     if (whole.has_exit_status)
         json_integer(json, "exit_status", whole.exit_status);

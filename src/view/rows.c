@@ -251,7 +251,7 @@ static double row_key(const struct row *row, const char *sort)
         return (double)row->size;
     if (strcmp(sort, "count") == 0)
         return (double)row->count;
-    if (strcmp(sort, "born") == 0)
+    if (strcmp(sort, "allocated") == 0)
         return -(double)row->born;
     return totals_key(&row->totals, sort);
 }
@@ -276,7 +276,7 @@ static void select_objects(struct rows *rows, const struct view_filter *filter, 
 {
     const struct flow *flow = rows->flow;
     size_t objects = flow_sampled_object_count(flow);
-    bool by_row = strcmp(sort, "size") == 0 || strcmp(sort, "born") == 0 || strcmp(sort, "name") == 0;
+    bool by_row = strcmp(sort, "size") == 0 || strcmp(sort, "allocated") == 0 || strcmp(sort, "name") == 0;
     array_of(struct order) orders = {0};
     struct map64 leads = {0};
     rows_find_stacks(rows, &leads);

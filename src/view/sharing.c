@@ -126,7 +126,7 @@ static void writers_cell(struct table *table, const struct flow *flow, const str
     }
     if (row->writers > named)
         snprintf(text + used, sizeof text - used, " and %u more", row->writers - named);
-    table_cell(table, "%s", *text ? text : "nobody");
+    table_cell(table, "%s", *text ? text : "no thread");
 }
 
 static void answer(const struct sharing *sharing, const struct view_options *options, FILE *out)

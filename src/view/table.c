@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { MAX_COLUMNS = 16, GAP = 2, GOOD_FLEX = 40, LEAST_FLEX = 16 };
+enum { MAX_COLUMNS = 16, GAP = 2, GOOD_FLEX = 48, LEAST_FLEX = 16 };
 
 struct cell {
     char *text;
@@ -94,6 +94,19 @@ static bool drop_optional(struct table *table)
     return false;
 }
 
+/* The room that a column's cells need so that none is cut: the shorter text of each, where it has one. */
+static size_t least_width(const struct table *table, unsigned column)
+{
+    size_t least = 0;
+    for (size_t i = column; i < table->cells.count; i += table->column_count) {
+        const struct cell *cell = &table->cells.items[i];
+        size_t width = text_width(cell->text), shorter = cell->shorter ? text_width(cell->shorter) : width;
+        width = shorter < width ? shorter : width;
+        least = width > least ? width : least;
+    }
+    return least;
+}
+
 static void measure(struct table *table, unsigned indent, unsigned width)
 {
     for (unsigned i = 0; i < table->column_count; i++)
@@ -111,7 +124,8 @@ static void measure(struct table *table, unsigned indent, unsigned width)
     }
     if (flex < 0 || width == 0)
         return;
-    size_t wanted = table->columns[flex].width < GOOD_FLEX ? table->columns[flex].width : GOOD_FLEX;
+    size_t wanted = least_width(table, (unsigned)flex);
+    wanted = wanted < GOOD_FLEX ? wanted : GOOD_FLEX;
     while (fixed_width(table, indent) + wanted > width && drop_optional(table))
         ;
     size_t fixed = fixed_width(table, indent);
@@ -120,11 +134,32 @@ static void measure(struct table *table, unsigned indent, unsigned width)
         table->columns[flex].width = room;
 }
 
+/* Cuts a name so that it still says what it is: what stands in the last brackets, a file and line, stays whole. */
+static char *fit_name(const char *text, size_t width)
+{
+    const char *place = strrchr(text, '(');
+    size_t tail = place ? text_width(place) : 0;
+    if (text_width(text) <= width || !place || tail + LEAST_FLEX / 2 > width)
+        return text_fit(text, width);
+    char *head = mem_format("%.*s", (int)(place - text), text);
+    size_t room = width - tail - 1, end = strlen(head);
+    while (end > 0 && text_width(head) > room) {
+        do
+            end--;
+        while (end > 0 && ((unsigned char)head[end] & 0xc0) == 0x80);
+        head[end] = '\0';
+    }
+    char *fit = mem_format("%s…%s", head, place);
+    free(head);
+    return fit;
+}
+
 static void put(const struct table *table, unsigned column, const char *text, bool last, FILE *out, const char *on,
                 const char *off)
 {
     size_t width = table->columns[column].width;
-    char *fit = text_fit(text, width);
+    bool name = table->columns[column].align == TABLE_FLEX;
+    char *fit = name ? fit_name(text, width) : text_fit(text, width);
     size_t pad = width - text_width(fit);
     bool right = table->columns[column].align == TABLE_RIGHT;
     fprintf(out, "%*s%s%s%s", right ? (int)pad : 0, "", on, fit, off);

@@ -11,7 +11,7 @@ enum table_align {
     TABLE_RIGHT,
     TABLE_LEFT,
     TABLE_FLEX,          /* left, and cut to what the others leave */
-    TABLE_OPTIONAL = 16, /* with one of the others: left out where there is no room, the last such column first */
+    TABLE_OPTIONAL = 16, /* with one of the others: dropped where there is no room, the last such column first */
 };
 
 struct table *table_new(void);
@@ -21,7 +21,7 @@ void table_cell(struct table *table, const char *format, ...) __attribute__((for
 void table_shorter(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void table_hot(struct table *table); /* the last cell stands out where there are colours */
 
-/* Prints with `indent` blanks before each line, and frees. A column without any text in its cells is left out. */
+/* Prints with `indent` blanks before each line, and frees. A column without any text in its cells is not printed. */
 void table_print(struct table *table, FILE *out, unsigned indent, unsigned width, bool color);
 
 #endif

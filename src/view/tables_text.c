@@ -80,6 +80,12 @@ static void put_static(struct table *table, const struct row *row, const struct 
     free(of);
 }
 
+static void put_mapped(struct table *table, const struct row *row)
+{
+    table_cell(table, "%s, mapped by %s", row->name, row->label);
+    table_shorter(table, "%s", row->name);
+}
+
 void table_object(struct table *table, const struct flow *flow, const struct row *row)
 {
     const struct flow_thread *owner = row->alloc_thread != FLOW_NONE ? flow_thread(flow, row->alloc_thread) : NULL;
@@ -90,7 +96,7 @@ void table_object(struct table *table, const struct flow *flow, const struct row
     else if (row->kind == OBJECT_STATIC)
         put_static(table, row, row->count == 1 ? owner : NULL);
     else if (row->label && row->name != row->label)
-        table_cell(table, "%s, mapped by %s", row->name, row->label);
+        put_mapped(table, row);
     else if (*row->variable)
         put_variable(table, flow, row);
     else

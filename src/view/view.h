@@ -28,6 +28,7 @@ enum view_map_by { MAP_BY_DEFAULT, MAP_BY_REMOTE, MAP_BY_SHARED, MAP_BY_WRITE };
 
 struct view_options {
     bool json, color, ascii;
+    bool verbose;     /* the report: all tables, all losses */
     unsigned width;   /* columns; 0: as wide as it gets */
     size_t limit;     /* rows; 0: all */
     const char *sort; /* a key of view_sort_keys, or NULL for the table's own */
@@ -39,7 +40,6 @@ struct view_options {
     unsigned height;                    /* map: rows; 0: 24 */
     enum view_map_by by;                /* map: what colours mean */
     double from_s, to_s;                /* map: since the start; to_s 0: to the end */
-    bool verbose;                       /* the report: how it was measured in more detail */
     const char *path;                   /* of the trace, for the commands that are suggested */
     const char *damage;                 /* what is missing in the file, or NULL */
     const struct trace_session *ending; /* or NULL */

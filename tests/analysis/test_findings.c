@@ -213,8 +213,8 @@ static void concurrent(void **state)
     assert_true(says(warned(finding, ACTION_DUPLICATE)->why, "41% of its accesses are writes"));
     assert_true(says(warned(finding, ACTION_MIGRATE)->why, "97%"));
     assert_true(says(warned(finding, ACTION_PIN_TOGETHER)->why, "8 threads use it, node 0 has 2 CPUs"));
-    assert_true(says(finding->gain, "Distance costs up to 20.0%"));
-    assert_true(says(finding->gain, "pretended"));
+    assert_true(says(finding->gain, "Distance costs at most 20.0%"));
+    assert_true(says(finding->gain, "simulated"));
     assert_true(says(finding->gain, "75% of the accesses stay remote"));
     assert_true(finding->share_of_remote > 0.99);
 
@@ -267,14 +267,14 @@ static void alternate(void **state)
     made->object->switch_ns = 400000000; /* 8 MiB at 1 GB/s take 8 ms */
     assert_string_equal(patterns(made), "alternate-remote");
     assert_int_equal(worst(made)->advice.items[0].action, ACTION_MIGRATE);
-    assert_true(says(worst(made)->advice.items[0].why, "a turn lasts 400.0 ms, moving it takes about 8.4 ms"));
+    assert_true(says(worst(made)->advice.items[0].why, "for 400.0 ms at a time, migrating it takes about 8.4 ms"));
     assert_true(says(warned(worst(made), ACTION_DUPLICATE)->why, "41%"));
     assert_true(says(warned(worst(made), ACTION_INTERLEAVE)->why, "3%"));
 
     made->object->switch_ns = 2000000; /* too short to move anything */
     assert_string_equal(patterns(made), "alternate-remote");
     assert_null(advised(worst(made), ACTION_MIGRATE));
-    assert_true(says(warned(worst(made), ACTION_MIGRATE)->why, "a turn lasts 2.0 ms"));
+    assert_true(says(warned(worst(made), ACTION_MIGRATE)->why, "for 2.0 ms at a time"));
     made_free(made);
 }
 
@@ -288,7 +288,8 @@ static void after_allocation(void **state)
     made->object->main_user = 5;
     made->object->main_user_node = 2;
     assert_string_equal(patterns(made), "remote-after-allocation");
-    assert_true(says(worst(made)->evidence, "by thread main, it lies on node 0; thread worker 5 on node 2 makes 100%"));
+    assert_true(
+        says(worst(made)->evidence, "by thread main, so its home is on node 0; thread worker 5 on node 2 makes 100%"));
     assert_true(says(worst(made)->advice.items[0].code, "numa_alloc_onnode(size, 2)"));
     assert_true(says(warned(worst(made), ACTION_INTERLEAVE)->why, "75%"));
 
@@ -426,7 +427,7 @@ static void saturated(void **state)
     assert_int_equal(worst(made)->node, 0);
     assert_string_equal(worst(made)->name, "node 0");
     assert_true(says(worst(made)->evidence, "80% of the accesses go to its memory, from 4 nodes"));
-    assert_true(says(worst(made)->evidence, "cannot be seen on a pretended topology"));
+    assert_true(says(worst(made)->evidence, "cannot be measured on a simulated topology"));
     assert_true(says(worst(made)->advice.items[0].code, "numactl --interleave=all"));
 
     made->feeding.topology->pretended = false;

@@ -162,7 +162,7 @@ static void test_recording(void **state)
     soft_pmu_make(folder, 8); /* emulation faults: can be opened, and never happen */
     assert_int_equal(recorder_run(&options, &result, &err), 0);
     assert_non_null(strstr(result.source, "soft"));
-    assert_non_null(strstr(result.source, "told of no access"));
+    assert_non_null(strstr(result.source, "reported no access"));
     topology_free(topology);
 }
 

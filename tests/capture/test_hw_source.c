@@ -366,7 +366,7 @@ static void test_try(void **state)
     choice.events[0].attr.type = PERF_TYPE_SOFTWARE;
     choice.events[0].attr.config = PERF_COUNT_SW_EMULATION_FAULTS; /* opens, and never happens */
     assert_int_equal(hw_source_try(&choice, &err), -ENODATA);
-    assert_non_null(strstr(err.text, "told of no access"));
+    assert_non_null(strstr(err.text, "reported no access"));
     assert_int_equal(hw_source_try(&choice, NULL), -ENODATA);
 }
 

@@ -102,7 +102,7 @@ def judge_rest(tap, results):
     tap.note(answer.get("what"))
     told = results.text("bound.err")
     tap.check("on one node's CPUs nothing can be compared, and that is said",
-              results.status("bound") == 1 and "cluster is left out" in told and "only one" in told, *results.notes("bound"))
+              results.status("bound") == 1 and "cluster is skipped" in told and "only one" in told, *results.notes("bound"))
 
 
 def judge_all(tap, build, folder):

@@ -165,7 +165,7 @@ def interrupted():
 def one_node():
     program = pattern("far_initialised", "good", "--rounds=100000")
     ended = compare("--topology", "numa:1 core:4", "--", *program, status=1)
-    assert b"cluster is left out" in ended.err and b"no two placements" in ended.err, ended
+    assert b"cluster is skipped" in ended.err and b"no two placements" in ended.err, ended
     with nlens.Folder() as folder:
         ended = nlens.record(folder, program, ["--topology", "numa:1 core:4", "--placement", "cluster"])
         assert ended.status == 1 and b"--placement cluster" in ended.err, ended
@@ -256,7 +256,7 @@ def bad_input():
                       ["--repeat", "0", "--", "true"], ["--placements", "nowhere", "--", "true"],
                       ["--placements", "local,local", "--", "true"], ["--grain", "bit", "--", "true"],
                       ["--thresholds", "3,2", "--", "true"], ["--limit", "2", "--", "true"], ["--table", "x", good, good],
-                      ["--filter", "pid=3", good, good], ["--deal", "packed", good, good],
+                      ["--filter", "pid=3", good, good], ["--assign", "packed", good, good], ["--deal", "packed", good, good],
                       ["--topology", "nonsense", good, good], ["--", "-o", "x", "--", "true"],
                       ["--", "--topology", "numa:2", "--", "true"]):
             ended = compare(*words, status=2)

@@ -28,7 +28,7 @@ def paranoid():
     with Folder() as folder:
         ended = record_confined(folder, "perf_event_open", error=13)
         check_answer(ended)
-        text = run([nlens.NUMALENS, "report", ended.trace]).out.decode()
+        text = run([nlens.NUMALENS, "report", "--width", "0", ended.trace]).out.decode()
         assert "first touch" in text and "tick timer" in text, text
 
 

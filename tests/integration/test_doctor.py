@@ -35,7 +35,7 @@ def status(found, name):
 @check("as JSON: every check with its status, why not, and the topology")
 def as_json():
     found = doctor()
-    assert found["version"] == 1 and found["works"]
+    assert found["version"] == 2 and found["works"]
     assert set(found["by_id"]) == IDS, set(found["by_id"]) ^ IDS
     for row in found["checks"]:
         assert row["status"] in ("works", "limited", "missing", "fact"), row
@@ -61,7 +61,7 @@ def as_text():
     assert lines[0].startswith("numalens record works here: " + sampler), lines[0]
     assert "\033" not in text
     assert max(len(line) for line in lines[3:]) <= 110, max(lines[3:], key=len)
-    for title in ("Sources of samples", "Where pages lie", "Topology", "Kernel features", "Permissions"):
+    for title in ("Sources of samples", "Home nodes of pages", "Topology", "Kernel features", "Permissions"):
         assert title in lines, text
     names = [row["name"] for row in doctor()["checks"]]
     assert all(any(line[8:].startswith(name) for line in lines) for name in names), text
@@ -104,7 +104,7 @@ def no_perf():
 @check("a filter that refuses move_pages: homes are not known, record still works")
 def no_homes():
     found = doctor(prepare=refuse("move_pages"))
-    assert found["works"] and "homes not known" in found["answer"], found["answer"]
+    assert found["works"] and "home nodes not known" in found["answer"], found["answer"]
     assert status(found, "homes") == "missing" and found["by_id"]["homes"]["remedy"]
 
 

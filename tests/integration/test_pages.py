@@ -82,7 +82,7 @@ def folded():
         assert lines[1][1:3] == [f"{BASE + 50 * PAGE:x}", f"{BASE + 100 * PAGE:x}"], lines[1]
         text = traced.text()
         assert "task 0 (100) w, task 1 (101) r, task 2 (102) r" in text, text
-        assert "101 pages (404 KiB)" in text and "page faults told" in text, text
+        assert "101 pages (404 KiB)" in text and "page faults recorded" in text, text
 
 
 @check("sorted, limited, filtered")

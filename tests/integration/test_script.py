@@ -225,7 +225,7 @@ def comma_separated():
 def diagnosis():
     found = lines("quality", handover())
     assert float(one(found, r"([\d.]+)% belong to an object")[1]) > 98, "\n".join(found)
-    assert float(one(found, r"([\d.]+)% lie on a page whose node is known \(the nodes are pretended\)")[1]) > 98
+    assert float(one(found, r"([\d.]+)% are on a page whose home node is known \(the nodes are simulated\)")[1]) > 98
     found = lines("facts", handover(), "1")
     assert re.match(buffer_label(), found[0]), found
     assert "most: user" in found[2] and "allocated by maker" in found[3], "\n".join(found)

@@ -68,7 +68,7 @@ def real_nodes():
 def as_json():
     told = stat_json("-I", "20", "-d", "0.2", "-s", "numastat")
     assert told["ended"].status == 0 and told["ended"].out == told["ended"].err == b"", told["ended"]
-    assert told["version"] == 1 and told["source"] == "numastat" and told["unit"] == "allocations"
+    assert told["version"] == 2 and told["source"] == "numastat" and told["unit"] == "allocations"
     assert told["counted_at"] == "allocation" and told["command"] is None and told["exit_status"] is None
     assert [row["nodes"] for row in told["total"]["nodes"]] == [[node] for node in real_nodes()]
     assert told["intervals"], told

@@ -137,7 +137,7 @@ static void filters_leave_out(void **state)
     (void)state;
     struct feeding f = sweep_and_read();
     char *text = drawn(&f, (struct view_options){.filter = {.kind = OBJECT_STACK}});
-    assert_non_null(strstr(text, "Left out by --filter: 100% of the accesses"));
+    assert_non_null(strstr(text, "Not shown because of --filter: 100% of the accesses"));
     free(text);
     text = drawn(&f, (struct view_options){.physical = true});
     assert_non_null(strstr(text, "No access has a physical address"));

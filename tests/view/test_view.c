@@ -1,7 +1,9 @@
 /* Views of a made-up recording, compared letter by letter with the files in golden/. NUMALENS_UPDATE_GOLDEN=1 writes
  * them anew: look at the difference before it is kept. */
 #include "base/mem.h"
+#include "base/text.h"
 #include "trace/writer.h"
+#include "view/table.h"
 #include "view/view.h"
 
 #include <setjmp.h>
@@ -219,6 +221,53 @@ static void the_report(void **state)
     same_as_golden("report.json", shown("numa:2 core:1", REPORT, (struct view_options){.json = true}));
 }
 
+/* At 100 columns the report is one screen, and -v adds to it. */
+static void the_report_is_one_screen(void **state)
+{
+    (void)state;
+    char *text = shown("numa:2 core:1", REPORT, (struct view_options){.width = 100});
+    unsigned lines = 0;
+    for (char *line = text; *line; lines++) {
+        size_t length = strcspn(line, "\n");
+        char *end = line + length;
+        *end = '\0';
+        assert_true(text_width(line) <= 100);
+        line = end + 1;
+    }
+    assert_true(lines <= 40);
+    free(text);
+    text = shown("numa:2 core:1", REPORT, (struct view_options){.width = 100, .verbose = true});
+    static const char *const more[] = {"\nThreads (", "\nFunctions (", "\nTraffic:", "\nHow this was measured\n",
+                                       "1,234  allocations or releases not recorded: ring full"};
+    for (unsigned i = 0; i < sizeof more / sizeof *more; i++)
+        assert_non_null(strstr(text, more[i]));
+    free(text);
+}
+
+/* A column of names gives up other columns first, then the middle of the name, never the place behind it. */
+static void names_say_what_they_are(void **state)
+{
+    (void)state;
+    for (unsigned width = 100; width >= 30; width -= 10) {
+        char *text = NULL;
+        size_t size = 0;
+        FILE *out = open_memstream(&text, &size);
+        struct table *table = table_new();
+        table_column(table, "share", TABLE_RIGHT);
+        table_column(table, "latency", TABLE_RIGHT | TABLE_OPTIONAL);
+        table_column(table, "allocated at", TABLE_FLEX);
+        table_cell(table, "%s", "37.8%");
+        table_cell(table, "%s", "212 ns");
+        table_cell(table, "%s", "simulation->conductivity(demo.c:32) in simulation_init");
+        table_shorter(table, "%s", "simulation->conductivity(demo.c:32)");
+        table_print(table, out, 2, width, false);
+        fclose(out);
+        assert_non_null(strstr(text, width >= 50 ? "simulation->conductivity(demo.c:32)" : "(demo.c:32)"));
+        assert_int_equal(strstr(text, "212 ns") != NULL, width >= 60);
+        free(text);
+    }
+}
+
 static void tables(void **state)
 {
     (void)state;
@@ -303,14 +352,16 @@ static void filters_are_understood(void **state)
 
 int main(void)
 {
-#define told(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define with_story(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
-        told(the_report),
-        told(tables),
-        told(one_object),
-        told(patterns),
-        told(nothing_attacks_the_terminal),
-        told(an_empty_recording_says_so),
+        with_story(the_report),
+        with_story(the_report_is_one_screen),
+        cmocka_unit_test(names_say_what_they_are),
+        with_story(tables),
+        with_story(one_object),
+        with_story(patterns),
+        with_story(nothing_attacks_the_terminal),
+        with_story(an_empty_recording_says_so),
         cmocka_unit_test(filters_are_understood),
     };
     return cmocka_run_group_tests_name("view", tests, NULL, NULL);

@@ -119,7 +119,7 @@ class Program {
     const columns = { ...this.mapColumns(leaves, cells), ...this.seriesColumns(cells), ...this.lineColumns(cells), ...this.flameColumns(all) };
     const head = {
       version: 1, generator: "numalens fixture",
-      run: { command: "./matmul 512", host: "example", start_time: "2026-01-01T00:00:00Z", source: "soft", source_reason: "no PMU here", latency_unit: "ns", duration_s: this.duration, exit_status: 0, pretended: false, homes: null, label: "", live: false, damage: null, losses: [], unattributed: [], ...this.run },
+      run: { command: "./matmul 512", host: "example", start_time: "2026-01-01T00:00:00Z", source: "soft", source_reason: "no PMU here", latency_unit: "ns", duration_s: this.duration, exit_status: 0, simulated: false, homes: null, label: "", live: false, damage: null, losses: [], unattributed: [], ...this.run },
       totals: all, nodes: Array.from({ length: this.nodes }, (_, id) => ({ id, os_index: id, cpus: `${id * 2}-${id * 2 + 1}`, memory: 2 ** 33 })),
       distances: Array.from({ length: this.nodes }, (_, i) => Array.from({ length: this.nodes }, (_, j) => (i === j ? 10 : 21))), matrix,
       latency: { unit: "ns", bounds, local, remote, unknown: [], unloaded: null, p50: 130, p95: 220, p99: 260 },
@@ -305,7 +305,7 @@ export function matmul(run = {}, spread = false, search = { exact: true }) {
 
 /* Eight threads on four nodes, all data on node 0. */
 export function saturated(run = {}) {
-  const program = new Program({ run: { command: "./saturated", pretended: true, homes: "first touch", losses: [{ name: "ring_full", text: "samples: the ring was full", count: 1234 }], unattributed: [{ reason: "freed before it was read", count: 12 }], ...run } });
+  const program = new Program({ run: { command: "./saturated", simulated: true, homes: "first touch", losses: [{ name: "ring_full", text: "samples: the ring was full", count: 1234 }], unattributed: [{ reason: "freed before it was read", count: 12 }], ...run } });
   const next = random(3);
   program.thread("saturated", 0);
   for (let i = 0; i < 8; i++) program.thread("worker", Math.floor(i / 2));
@@ -358,7 +358,7 @@ export function large(cells = 400000, padding = 0) {
   const parts = partitionsOf(tree, 20);
   const column = (type, f) => [type, Array.from(order, f)];
   return container({
-    version: 1, generator: "numalens fixture", run: { command: "./large", source: "soft", latency_unit: "ns", duration_s: 60, exit_status: 0, pretended: false, label: "", live: false, damage: null, losses: [], unattributed: [] },
+    version: 1, generator: "numalens fixture", run: { command: "./large", source: "soft", latency_unit: "ns", duration_s: 60, exit_status: 0, simulated: false, label: "", live: false, damage: null, losses: [], unattributed: [] },
     totals, nodes: [0, 1, 2, 3].map((id) => ({ id, os_index: id, cpus: "0", memory: 0 })), distances: [], matrix: [[5, 1, 1, 1], [1, 5, 1, 1], [1, 1, 5, 1], [1, 1, 1, 5]].map((row) => row.map((v) => v * 1e5)), latency: null, gate: null, findings: [],
     threads: Array.from({ length: threads }, (_, i) => ({ tid: 100 + i, pid: 100, process: 0, name: "worker", node: i % 4, born_s: 0, died_s: null, ...share(totals, 1 / threads) })), objects: rows, objects_left_out: 17, sites: [], functions: [], stacks: [], frames: [], phases: [],
     maps: [{ space: "virtual", start_s: 0, end_s: 60, slices, page_bytes: PAGE, outside: 0, prefix: "v", aggregations: [{ view: "cartography", partitions: parts.partitions, prefix: "v.c" }] }],

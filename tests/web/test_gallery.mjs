@@ -83,7 +83,7 @@ check("the slider has steps to go through, in both maps", () => {
 });
 check("phases are found: the master's, then the workers'", () => {
   /* Samples may miss the master, who is done after a few milliseconds: then page faults tell, where they are recorded. */
-  const told = execFileSync(numalens, ["report", samples.data], { encoding: "utf8" });
+  const told = execFileSync(numalens, ["report", "--width", "0", samples.data], { encoding: "utf8" });
   for (const { run } of told.includes("Page faults could not be recorded") ? [faults] : [samples, faults]) {
     const names = run.phases.map((phase) => `${phase.name} until ${phase.end_s}`).join("; ");
     /* Either may have parts: the master goes through one matrix after the other. */

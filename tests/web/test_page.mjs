@@ -188,7 +188,7 @@ check("tables sort both ways, search, and filter by kind", async () => {
 check("an object's page shows users, homes, lines and neighbours", async () => {
   await go("view=object&item=1");
   const text = await page.locator(".own").textContent();
-  for (const wanted of ["Who reads and writes it", "Where it lies", "Cache lines within it", "Neighbours in memory", "Where it was made"]) assert.ok(text.includes(wanted), wanted);
+  for (const wanted of ["Who reads and writes it", "Home nodes", "Cache lines within it", "Neighbours in memory", "Allocated at"]) assert.ok(text.includes(wanted), wanted);
   assert.ok((await ink(page, "canvas.strips")).painted > 1000);
   await page.click(".list a >> text=result");
   assert.equal(await page.locator(".own h2").textContent(), "result");
@@ -334,13 +334,13 @@ check("a long table is printed from its beginning, and says how much is left", a
   assert.ok(pdf.toString("latin1").match(/\/Type \/Page\b/g).length <= 8);
   await context.close();
 });
-check("what was lost, pretended or damaged is in sight in every view", async () => {
+check("what was lost, simulated or damaged is in sight in every view", async () => {
   const other = site.page("saturated", [saturated({ damage: "the file ends early" })]);
   const { page: warned, context, troubles: bad } = await open(site.browser, other);
   for (const view of ["overview", "map", "objects"]) {
     await warned.evaluate((wanted) => { location.hash = `view=${wanted}`; }, view);
     const text = await warned.locator(".notices").textContent();
-    for (const wanted of ["the file ends early", "Pretended topology", "1\u202f234 samples: the ring was full", "12: freed before it was read"]) assert.ok(text.includes(wanted), `${view}: ${wanted}`);
+    for (const wanted of ["the file ends early", "Simulated topology", "1\u202f234 samples: the ring was full", "12: freed before it was read"]) assert.ok(text.includes(wanted), `${view}: ${wanted}`);
   }
   await shot("saturated-light", warned);
   assert.deepEqual(bad, []);

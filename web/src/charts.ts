@@ -9,7 +9,7 @@ import { cssOf } from "./palette";
 export function trafficMatrix(run: Run, most = largest(run.matrix)): HTMLElement {
   const name = (i: number): string => run.nodeName(i);
   const columns = Math.max(0, ...run.matrix.map((row) => row.length));
-  if (columns === 0) return h("p", { class: "empty" }, "No access has a known home.");
+  if (columns === 0) return h("p", { class: "empty" }, "No access has a known home node.");
   const total = run.matrix.flat().reduce((a, b) => a + b, 0) || 1;
   const head = h("tr", null, h("td", { class: "corner" }, "from ↓  to →"), Array.from({ length: columns }, (_, i) => h("th", { scope: "col" }, name(i))));
   const rows = run.matrix.map((row, from) => h("tr", null, h("th", { scope: "row" }, name(from)), Array.from({ length: columns }, (_, to) => {
@@ -63,7 +63,7 @@ export function latencyHistogram(head: LatencyHead, options: { domain?: [number,
     if (!value || value < low || value > high) continue;
     picture.append(svg("line", { x1: x(value), x2: x(value), y1: 6, y2: HEIGHT - 22, class: "mark" }), svg("text", { x: x(value) + 3, y: mark === "median" ? 14 : mark === "95%" ? 26 : 38, class: "tick" }, mark));
   }
-  return h("div", null, picture, h("p", { class: "legend" }, swatch("local"), "local", swatch("remote"), "remote", head.unknown?.some((v) => v > 0) ? [swatch("unknown"), "home not known"] : null), asTable(head));
+  return h("div", null, picture, h("p", { class: "legend" }, swatch("local"), "local", swatch("remote"), "remote", head.unknown?.some((v) => v > 0) ? [swatch("unknown"), "home node not known"] : null), asTable(head));
 }
 
 export function latencyDomain(head: LatencyHead): [number, number] {

@@ -106,7 +106,7 @@ export class FlameView implements View {
 
   private describe(run: Run, state: State): void {
     const weight = this.weighed(run)[state.weight], chosen = filtered(run, state);
-    const words = { latency: "waited for remote memory", remote: "remote accesses", samples: "sampled accesses" }[state.weight];
+    const words = { latency: "stall time of remote accesses", remote: "remote accesses", samples: "sampled accesses" }[state.weight];
     this.status.textContent = this.total <= 1e-9 ? `Nothing is remote ${chosen.active ? "in what is selected" : "in this run"}: choose “all samples”.` : `${this.amount(run, weight[0]!)} ${words} in all${state.focus ? `; shown: ${this.name(run, state.focus)}, ${percent(weight[state.focus]! / this.total)}` : ""}. Click a frame to look at it alone.${chosen.active ? (chosen.flame ? " Only what is selected above is counted." : " There are too many call chains to count by selection: this is of the whole run.") : ""}`;
     const own = new Map<string, number>();
     const self = Float64Array.from(weight);

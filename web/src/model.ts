@@ -51,7 +51,7 @@ export interface LatencyHead {
 
 export interface RunHead {
   command: string; host?: string; start_time?: string | number | null; source: string; source_reason?: string | null; latency_unit?: string;
-  duration_s: number; exit_status?: number | null; pretended: boolean; homes?: string | null; label?: string; file?: string | null; live?: boolean;
+  duration_s: number; exit_status?: number | null; simulated: boolean; homes?: string | null; label?: string; file?: string | null; live?: boolean;
   damage?: string | null; losses?: { name: string; text: string; count: number }[]; unattributed?: { reason: string; count: number }[];
 }
 
@@ -101,7 +101,7 @@ export class Run {
   constructor(container: Container, readonly index: number) {
     const head = container.head as Record<string, any>;
     const list = <T>(name: string): T[] => (Array.isArray(head[name]) ? head[name] : []);
-    this.head = { command: "", source: "", duration_s: 0, pretended: false, ...head["run"] };
+    this.head = { command: "", source: "", duration_s: 0, simulated: false, ...head["run"] };
     this.totals = { samples: 0, reads: 0, writes: 0, remote: 0, home_known: 0, ...head["totals"] };
     this.nodes = list("nodes");
     this.distances = list("distances");

@@ -22,11 +22,11 @@ export class ObjectPage extends OwnPage {
       h("div", { class: "own-grid" },
         h("div", { class: "own-main" },
           this.chart(run, "Who reads and writes it", stripsOf(run, "object", index, "thread"), "access"),
-          this.chart(run, "Where it lies: accesses by the node that holds the page", homeStrips(run, index), "remote"),
+          this.chart(run, "Home nodes: accesses by the page's home node", homeStrips(run, index), "remote"),
           linesTable(run, index),
           this.neighbours(run, object, index)),
         h("div", { class: "own-side" }, this.facts(factsOf(run, object)), this.homes(run, object),
-          h("article", { class: "card" }, h("h3", null, "Where it was made"), object.stack >= 0 ? stackList(run, object.stack) : h("p", { class: "hint" }, object.kind === "static" ? `Declared ${place(object.file, object.line) ? `at ${place(object.file, object.line)}` : "in the program"}; nobody allocates it.` : "No call chain was recorded for it."))))];
+          h("article", { class: "card" }, h("h3", null, "Allocated at"), object.stack >= 0 ? stackList(run, object.stack) : h("p", { class: "hint" }, object.kind === "static" ? `Declared ${place(object.file, object.line) ? `at ${place(object.file, object.line)}` : "in the program"}; it is not allocated at run time.` : "No call chain was recorded for it."))))];
   }
 
   private siteLink(run: Run, object: MemObject): HTMLElement | null {
@@ -36,10 +36,10 @@ export class ObjectPage extends OwnPage {
 
   private sentence(run: Run, object: MemObject): HTMLElement {
     const maker = run.threads[object.alloc_thread];
-    const life = object.kind === "static" ? "lives as long as the program" : `lives from ${seconds(object.born_s, run.duration)} ${object.died_s === null ? "to the end" : `to ${seconds(object.died_s, run.duration)}`}`;
+    const life = object.kind === "static" ? "exists for the whole run" : `exists from ${seconds(object.born_s, run.duration)} ${object.died_s === null ? "to the end" : `to ${seconds(object.died_s, run.duration)}`}`;
     const extra = object as unknown as { use?: string; sharing?: string; shape?: string };
     const nature = [extra.use, extra.sharing === "thread" ? "private to one thread" : extra.sharing === "node" ? "shared within a node" : extra.sharing ? "shared between nodes" : "", extra.shape && extra.shape !== "unknown" ? `${extra.shape} accesses` : ""].filter(Boolean).join(", ");
-    return h("p", { class: "own-sentence" }, `${bytes(object.size)} that ${life}${maker && object.kind !== "static" ? `, made by ${maker.name} ${maker.tid}` : ""}. `,
+    return h("p", { class: "own-sentence" }, `${bytes(object.size)} that ${life}${maker && object.kind !== "static" ? `, allocated by ${maker.name} ${maker.tid}` : ""}. `,
       `${count(object.samples)} sampled accesses, `, h("b", null, percent(remoteShare(object))), ` of them remote${nature ? `; ${nature}` : ""}.`);
   }
 
@@ -77,7 +77,7 @@ function homeStrips(run: Run, index: number): Strip[] {
 function factsOf(run: Run, object: MemObject): [string, string][] {
   const unit = run.head.latency_unit ?? "ns";
   return [
-    ["address", address(object.addr)], ["size", bytes(object.size)], ["born", seconds(object.born_s, run.duration)], ["freed", object.died_s === null ? "never" : seconds(object.died_s, run.duration)],
+    ["address", address(object.addr)], ["size", bytes(object.size)], ["allocated", seconds(object.born_s, run.duration)], ["freed", object.died_s === null ? "never" : seconds(object.died_s, run.duration)],
     ["reads", count(object.reads)], ["writes", count(object.writes)], ["remote", `${count(object.remote)} (${percent(object.remote / Math.max(1, run.totals.remote))} of all)`], ["mean latency", latency(meanLatency(object), unit)],
     ...(object.alloc_fn ? [["allocated by", object.alloc_fn] as [string, string]] : []), ...(object.module ? [["module", place(object.module)] as [string, string]] : [])];
 }

@@ -19,13 +19,13 @@ export class Overview implements View {
     this.shown = key;
     clear(this.element,
       h("h2", { class: "sr" }, "Overview"),
-      h("div", { class: "cards" }, this.remoteCard(run), this.trafficCard(run), this.latencyCard(run)),
       run.gate ? h("p", { class: `gate ${run.gate.decided === false ? "open" : run.gate.numa_bound ? "bad" : "good"}` }, h("span", { class: "gate-mark", "aria-hidden": true }, run.gate.decided === false ? "?" : run.gate.numa_bound ? "▲" : "✓"), run.gate.text) : null,
-      this.phases(run),
+      h("div", { class: "cards" }, this.remoteCard(run), this.trafficCard(run), this.latencyCard(run)),
       h("div", { class: "findings-head" }, h("h3", null, run.findings.length ? plural(run.findings.length, "finding") : "Findings"), run.findings.length ? h("p", { class: "hint" }, "Worst first.") : null),
       run.findings.length
         ? h("ol", { class: "findings" }, run.findings.map((finding, i) => this.finding(run, finding, i)))
-        : h("p", { class: "empty" }, "Nothing was found that is worth a change of the program."));
+        : h("p", { class: "empty" }, "No problem was found that is worth a change to the program."),
+      this.phases(run));
   }
 
   /* Links carry the whole state, which changes under them. */
@@ -46,7 +46,7 @@ export class Overview implements View {
     const unit = run.head.latency_unit ?? "ns";
     const fact = (label: string, text: string): HTMLElement => h("div", { class: "fact" }, h("dt", null, label), h("dd", null, text));
     return h("article", { class: "card" }, h("h3", null, "Remote accesses"),
-      h("div", { class: "remote-card" }, ring(share, `${percent(share)} of the accesses whose home is known went to another node`),
+      h("div", { class: "remote-card" }, ring(share, `${percent(share)} of the accesses with a known home node are remote`),
         h("dl", { class: "facts" },
           fact("sampled accesses", count(totals.samples)), fact("remote", count(totals.remote)),
           fact("reads / writes", `${percent(totals.reads / Math.max(1, totals.reads + totals.writes))} / ${percent(totals.writes / Math.max(1, totals.reads + totals.writes))}`),
@@ -98,7 +98,7 @@ export class Overview implements View {
         h("strong", null, finding.name), where ? h("code", { class: "where" }, where) : null,
         h("span", { class: "grow" }),
         finding.share_of_remote !== undefined ? h("span", { class: "measure" }, h("b", null, percent(finding.share_of_remote)), " of remote") : null,
-        finding.lost_time_share !== undefined && finding.lost_time_share > 0 ? h("span", { class: "measure" }, "≤ ", h("b", null, percent(finding.lost_time_share)), " of time") : null,
+        finding.lost_time_share !== undefined && finding.lost_time_share > 0 ? h("span", { class: "measure" }, "≤ ", h("b", null, percent(finding.lost_time_share)), " of run time") : null,
         finding.confidence !== undefined ? h("span", { class: "measure", title: "By the number of bursts of samples behind it" }, percent(finding.confidence), " sure") : null),
       finding.text ? h("p", null, `${sentence(finding.text)}${/[.!?]$/.test(finding.text) ? "" : "."}`) : null,
       finding.evidence && finding.evidence !== finding.text ? h("p", { class: "evidence" }, finding.evidence) : null,

@@ -120,7 +120,7 @@ export class Shell {
     const { head } = this.context.run();
     const notes: [string, string][] = [];
     if (head.damage) notes.push(["Damaged", head.damage]);
-    if (head.pretended) notes.push(["Pretended topology", `this machine does not have these nodes; threads and pages were dealt onto them${head.homes ? ` (homes: ${head.homes})` : ""}. Placement is what it would be, latencies are not.`]);
+    if (head.simulated) notes.push(["Simulated topology", `this machine does not have these nodes; threads and pages were assigned to them${head.homes ? ` (home nodes: ${head.homes})` : ""}. Placement is that of the simulated topology, latencies are those of this machine.`]);
     for (const loss of head.losses ?? []) if (loss.count > 0) notes.push(["Lost", `${count(loss.count)} ${loss.text || loss.name}`]);
     const without = (head.unattributed ?? []).filter((entry) => entry.count > 0);
     if (without.length) notes.push(["No known object", without.map((entry) => `${count(entry.count)}: ${entry.reason}`).join("; ")]);

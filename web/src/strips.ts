@@ -28,7 +28,7 @@ export function stripsOf(run: Run, of: "object" | "thread", index: number, by: "
 function nameOf(run: Run, by: "object" | "thread" | "home", key: number): string {
   if (by === "object") return run.objectName(key);
   if (by === "thread") return run.threadName(key);
-  return key === HOME_UNKNOWN ? "home not known" : run.nodeName(key);
+  return key === HOME_UNKNOWN ? "home node not known" : run.nodeName(key);
 }
 
 export function sum(series: Float64Array): number {

@@ -26,7 +26,7 @@ function common<T extends Totals>(run: Run): Column<T>[] {
 
 function columnsOf(name: TableName, run: Run): Column<any>[] {
   const life: Column<any>[] = [
-    { key: "born", title: "Born", minor: true, value: (r) => r.born_s, text: (r) => seconds(r.born_s, run.duration) },
+    { key: "born", title: "Allocated", minor: true, value: (r) => r.born_s, text: (r) => seconds(r.born_s, run.duration) },
     { key: "died", title: "Freed", minor: true, value: (r) => r.died_s ?? Infinity, text: (r) => (r.died_s === null ? "–" : seconds(r.died_s, run.duration)) },
   ];
   switch (name) {
@@ -94,7 +94,7 @@ export class TablesView implements View {
     this.table!.show(this.rowsOf(run, state), state.sort, state.query);
     const chosen = filtered(run, state);
     this.note.textContent = TEXTS[this.name]
-      + (this.name === "objects" && run.objectsLeftOut ? ` The ${count(run.objectsLeftOut)} with the fewest accesses are left out.` : "")
+      + (this.name === "objects" && run.objectsLeftOut ? ` The ${count(run.objectsLeftOut)} with the fewest accesses are not shown.` : "")
       + (chosen.active ? (this.name === "functions" && !chosen.functions ? " There are too many call chains to count by selection: functions are of the whole run." : " Only what is selected above is counted.") : "");
   }
 

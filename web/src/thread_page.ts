@@ -13,7 +13,7 @@ export class ThreadPage extends OwnPage {
     const byObject = stripsOf(run, "thread", index, "object");
     const byNode = stripsOf(run, "thread", index, "home").sort((a, b) => a.id - b.id);
     const unit = run.head.latency_unit ?? "ns";
-    const facts: [string, string][] = [["thread", String(thread.tid)], ["process", String(thread.pid)], ["node", thread.node < 0 ? "–" : String(thread.node)], ["born", seconds(thread.born_s, run.duration)], ["ended", thread.died_s === null ? "with the run" : seconds(thread.died_s, run.duration)],
+    const facts: [string, string][] = [["thread", String(thread.tid)], ["process", String(thread.pid)], ["node", thread.node < 0 ? "–" : String(thread.node)], ["started", seconds(thread.born_s, run.duration)], ["ended", thread.died_s === null ? "with the run" : seconds(thread.died_s, run.duration)],
       ["reads", count(thread.reads)], ["writes", count(thread.writes)], ["remote", `${count(thread.remote)} (${percent(thread.remote / Math.max(1, run.totals.remote))} of all)`], ["mean latency", latency(meanLatency(thread), unit)]];
     const made = run.objects.map((object, i) => ({ object, i })).filter(({ object }) => object.alloc_thread === index && object.kind !== "static" && object.kind !== "stack").slice(0, 12);
     return [
@@ -23,6 +23,6 @@ export class ThreadPage extends OwnPage {
       h("div", { class: "own-grid" },
         h("div", { class: "own-main" }, this.chart(run, "What it uses, over time", byObject, "access", (strip) => store.set({ view: "object", item: strip.id }, true)), this.chart(run, "Nodes it reaches, over time", byNode, "remote")),
         h("div", { class: "own-side" }, this.facts(facts),
-          h("article", { class: "card" }, h("h3", null, "Objects that it made"), made.length ? h("ul", { class: "side-list" }, made.map(({ object, i }) => h("li", null, h("button", { class: "side-row", title: objectTitle(object), onclick: () => store.set({ view: "object", item: i }, true) }, h("span", { class: "side-name" }, objectTitle(object)), h("span", { class: "side-share" }, `${percent(remoteShare(object))} remote`))))) : h("p", { class: "hint" }, "None that was accessed."))))];
+          h("article", { class: "card" }, h("h3", null, "Objects that it allocated"), made.length ? h("ul", { class: "side-list" }, made.map(({ object, i }) => h("li", null, h("button", { class: "side-row", title: objectTitle(object), onclick: () => store.set({ view: "object", item: i }, true) }, h("span", { class: "side-name" }, objectTitle(object)), h("span", { class: "side-share" }, `${percent(remoteShare(object))} remote`))))) : h("p", { class: "hint" }, "None that was accessed."))))];
   }
 }
