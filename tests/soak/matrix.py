@@ -11,9 +11,9 @@ import argparse
 import json
 import multiprocessing
 import os
+import re
 import sys
 import tempfile
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "integration")]
@@ -94,7 +94,7 @@ def judge(name, way, plain, ended, trace):
         return REASON, lines[0]
     shell = {plain.status, 128 - plain.status if plain.status < 0 else plain.status}
     if ended.status not in shell:
-        return FAILED, "status %d instead of %d: %s" % (ended.status, plain.status, ended.err.decode(errors="replace")[-300:])
+        return FAILED, "status %d instead of %d; %s" % (ended.status, plain.status, " ".join(others)[-200:] or "nothing was said")
     if not way.silent and ended.out != plain.out:
         return FAILED, "another output: %r instead of %r" % (ended.out[-200:], plain.out[-200:])
     strange = [line for line in others if line not in plain.err.decode(errors="replace").splitlines()]
@@ -139,7 +139,14 @@ def cells(programs, wanted_programs, wanted_ways, jobs):
 MARKS = {RECORDED: "recorded", UNFOLLOWED: "not followed", REASON: "refused", FAILED: "**failed**", SKIPPED: "-"}
 
 
-def write(path, results, took):
+def shortened(text):
+    """Its last line, without what differs from run to run."""
+    line = (text.strip().splitlines() or [""])[-1]
+    line = re.sub(r"/tmp/\S+/", "", re.sub(r"\b\d+ programs? ", "N programs ", line))
+    return line.replace("numalens record: ", "").replace("note: ", "")[:220]
+
+
+def write(path, results):
     names, ways = list(dict.fromkeys(r[0] for r in results)), list(dict.fromkeys(r[1] for r in results))
     table = {(r[0], r[1]): r for r in results}
     counts = {verdict: sum(r[2] == verdict for r in results) for verdict in MARKS}
@@ -151,15 +158,15 @@ def write(path, results, took):
                   "the reason,\n%d failed, %d not run here. %s %s, kernel %s.\n\n" % (
             len(results), counts[RECORDED], counts[UNFOLLOWED], counts[REASON], counts[FAILED], counts[SKIPPED], os.uname().sysname,
             os.uname().machine, os.uname().release.split("-")[0]))
-        out.write("| way | " + " | ".join(name.replace("|", "\\|") for name in names) + " |\n")
-        out.write("| --- |" + " --- |" * len(names) + "\n")
-        for way in ways:
-            out.write("| %s | %s |\n" % (way, " | ".join(MARKS[table[name, way][2]] for name in names)))
+        out.write("| program | " + " | ".join(ways) + " |\n")
+        out.write("| --- |" + " --- |" * len(ways) + "\n")
+        for name in names:
+            out.write("| %s | %s |\n" % (name.replace("|", "\\|"), " | ".join(MARKS[table[name, way][2]] for way in ways)))
         for title, verdict in (("Refused, and why", REASON), ("Not followed, and why", UNFOLLOWED), ("Failed", FAILED), ("Not run here", SKIPPED)):
             kept = {}
             for name, way, found, text in results:
                 if found == verdict:
-                    kept.setdefault(text.strip().splitlines()[-1][:220] if text.strip() else "", []).append((name, way))
+                    kept.setdefault(shortened(text), []).append((name, way))
             if kept:
                 out.write("\n## %s\n\n" % title)
             for text, pairs in kept.items():
@@ -176,7 +183,6 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--write", metavar="FILE")
     arguments = parser.parse_args()
-    began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="numalens-") as folder:
         os.chmod(folder, 0o755)
         programs = all_programs.make(folder)
@@ -186,8 +192,7 @@ def main():
             print("%-10s %-22s %-12s %s" % (*result[:3], result[3].replace("\n", " ")[:160]), flush=True)
             if arguments.write:
                 write(arguments.write, results + [(p, w, SKIPPED, "not reached") for p in dict.fromkeys(r[0] for r in results)
-                                                  for w in ways if not any(r[:2] == (p, w) for r in results)],
-                      time.monotonic() - began)
+                                                  for w in ways if not any(r[:2] == (p, w) for r in results)])
     failed = sum(result[2] == FAILED for result in results)
     print("%d pairs, %d failed" % (len(results), failed))
     sys.exit(1 if failed else 0)
