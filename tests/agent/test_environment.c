@@ -52,9 +52,37 @@ static void only_our_entry_goes(void **state)
     strips_to("LD_PRELOAD=", "LD_PRELOAD=");
 }
 
+static void the_agent_is_put_back_before_others(void **state)
+{
+    (void)state;
+    char *own[] = {"A=1", "LD_PRELOAD=libx.so /a/libnumalens-agent.so:liby.so", NULL};
+    char *kept[] = {"NUMALENS_REGION=1:2:3", "LD_PRELOAD=libx.so:/b/libnumalens-agent.so", NULL};
+    char *others[] = {"A=1", "NUMALENS_REGION=1:2:3", "LD_PRELOAD=libx.so", "B=2", NULL};
+    char *empty[] = {"NUMALENS_REGION=1:2:3", "LD_PRELOAD= :", NULL};
+    char *none[] = {"NUMALENS_REGION=1:2:3", NULL};
+    char *stranger[] = {"LD_PRELOAD=libx.so", NULL};
+    assert_int_equal(environment_room(others), 0); /* nobody knows its path yet */
+    environment_note(own);
+    assert_int_equal(environment_preload(kept), PRELOAD_AGENT);
+    assert_int_equal(environment_preload(stranger), PRELOAD_AGENT);
+    assert_int_equal(environment_preload(empty), PRELOAD_NOTHING);
+    assert_int_equal(environment_preload(none), PRELOAD_NOTHING);
+    assert_int_equal(environment_preload(others), PRELOAD_OTHERS);
+    char *room[32];
+    assert_true(environment_room(others) <= sizeof room);
+    char *const *copy = environment_put_back(others, room);
+    assert_string_equal(copy[0], "A=1");
+    assert_string_equal(copy[1], "NUMALENS_REGION=1:2:3");
+    assert_string_equal(copy[2], "LD_PRELOAD=/a/libnumalens-agent.so:libx.so");
+    assert_string_equal(copy[3], "B=2");
+    assert_null(copy[4]);
+    assert_string_equal(others[2], "LD_PRELOAD=libx.so");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_agent_is_put_back_before_others),
         cmocka_unit_test(the_region_is_read),
         cmocka_unit_test(only_our_entry_goes),
     };
