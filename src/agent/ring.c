@@ -17,6 +17,7 @@ enum {
                                 * clock: both may have been stopped, and a time namespace has another clock */
     STUCK_WAITS = 500,  /* it runs, and takes nothing: 10 s. Whatever the cause, the program goes on */
     CLAIM_FAILURES = 4, /* free rings that cannot be mapped, before one gives up */
+    CLAIM_TRIES = 4,    /* rings of this process, before another one is mapped */
     CLAIM_SKIP_MAX_SHIFT = 10, /* without a free ring, look again after at most 1024 events */
 };
 
@@ -209,6 +210,25 @@ static bool claim_from(struct agent_thread *self, uint32_t from)
     return false;
 }
 
+/* One that another thread of this process has had: it is mapped already. Looks at a few only: where threads come and go
+ * quickly, most are not free again yet. */
+static bool claim_again(struct agent_thread *self)
+{
+    static _Atomic uint32_t next; /* any thread: where to look first */
+    uint32_t count = agent_region->ring_count, from = atomic_load_explicit(&next, memory_order_relaxed);
+    for (uint32_t i = 0, tried = 0; i < count && tried < CLAIM_TRIES; i++) {
+        uint32_t index = (from + i) % count;
+        if (!is_mapped(index))
+            continue;
+        tried++;
+        if (claim(self, index) == CLAIM_OK) {
+            atomic_store_explicit(&next, index + 1, memory_order_relaxed);
+            return true;
+        }
+    }
+    return false;
+}
+
 bool ring_claim(struct agent_thread *self)
 {
     struct wire_region *region = agent_region;
@@ -221,10 +241,8 @@ bool ring_claim(struct agent_thread *self)
         attach_give_up();
         return false;
     }
-    for (uint32_t i = 0; i < region->ring_count;
-         i++) /* what another thread of this process has had is mapped already */
-        if (is_mapped(i) && claim(self, i) == CLAIM_OK)
-            return true;
+    if (claim_again(self))
+        return true;
     uint32_t hint = atomic_load_explicit(&region->claim_hint, memory_order_relaxed);
     if (claim_from(self, hint) || claim_from(self, 0)) /* the first ones take least room for a moment: map_ring() */
         return true;
