@@ -18,7 +18,7 @@ static size_t owner_of(size_t block)
 static long compute(size_t number)
 {
     size_t own[BLOCKS], count = 0;
-    long total = 0;
+    long total = 0, rounds = team.rounds;
     for (size_t block = 0; block < BLOCKS; block++) {
         if (owner_of(block) != number)
             continue;
@@ -27,7 +27,7 @@ static long compute(size_t number)
             team_fill(grid + block * BLOCK, BLOCK);
     }
     uint64_t seed = number;
-    for (long round = 0; count && round < team.rounds; round += CHUNK)
+    for (long round = 0; count && round < rounds; round += CHUNK)
         total += team_use(grid + own[team_random(&seed) % count] * BLOCK, BLOCK, CHUNK, seed);
     return total;
 }
@@ -35,8 +35,8 @@ static long compute(size_t number)
 int main(int argc, char **argv)
 {
     team_init(argc, argv, "bad|good", 60000000);
-    grid = malloc((size_t)BLOCKS * BLOCK * sizeof *grid); /* site: grid */
-    example_need(grid, "malloc");
+    grid = aligned_alloc(PAGE, (size_t)BLOCKS * BLOCK * sizeof *grid); /* site: grid */
+    example_need(grid, "aligned_alloc");
     if (team_mode("bad"))
         team_fill(grid, (size_t)BLOCKS * BLOCK);
     team_run(compute);

@@ -25,6 +25,10 @@ static void find_unloaded(struct latency *latency, const struct calibration *cal
         pair->unloaded = calibration_tells(calibration)
                              ? calibration_memory(calibration, pretended ? 0 : pair->from, pretended ? 0 : pair->home)
                              : 0;
+        /* Where even the fastest are in the tail it was not this memory that was measured: a cache, an emulator's. */
+        if (pair->unloaded > 0 &&
+            fastest(&pair->histogram, latency->slow) > latency_bounds.tail_factor * pair->unloaded)
+            pair->unloaded = 0;
         pair->calibrated = pair->unloaded > 0;
         if (!pair->calibrated)
             pair->unloaded = fastest(&pair->histogram, latency->slow);

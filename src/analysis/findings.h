@@ -54,7 +54,7 @@ struct findings_bounds {
     double unbalanced_remote; /* remote part of all samples, at least, before their spread over threads is judged */
     double one_of_many;       /* part of a site's remote samples from which one object stands for it */
     double cached_bytes;      /* a subject of this size whose accesses hardly wait is answered by caches */
-    double few_lines;         /* bytes below which nothing is said of a subject's place */
+    double least_bytes;       /* bytes below which nothing is said of a subject's place */
     double cached_time;       /* "hardly": part of the program's time */
     double from_node;         /* a node that makes this part of a node's fair share of traffic takes part in it */
     double duplicate_writes;  /* part of writes above which copies cost more than they bring */

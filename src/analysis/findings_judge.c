@@ -24,7 +24,7 @@ const struct findings_bounds findings_bounds = {
     .unbalanced_remote = 0.10,
     .one_of_many = 0.8,
     .cached_bytes = 64 << 10,
-    .few_lines = 8 * 64,
+    .least_bytes = 4096,
     .cached_time = 0.005,
     .from_node = 0.4,
     .duplicate_writes = 0.1,
@@ -105,14 +105,14 @@ static bool is_loaders(const struct facts *facts, const struct facts_subject *su
            (double)subject_bytes(facts, subject, false) <= findings_bounds.cached_bytes;
 }
 
-/* Variables of the system's libraries, and things of a few cache lines: nobody allocates them elsewhere, and no page is moved
- * for them. */
+/* Variables of the system's libraries, and things of a few cache lines, less than a page, which is the least that can be placed:
+ * nobody allocates them elsewhere, and no page is moved for them. */
 static bool is_not_to_place(const struct facts *facts, const struct facts_subject *subject)
 {
     static const char *const system[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
     const struct flow_object *object = flow_object(facts->flow, subject->object);
     enum object_kind kind = subject_kind(facts, subject);
-    if ((double)subject_bytes(facts, subject, subject->instances > 1) <= findings_bounds.few_lines)
+    if ((double)subject_bytes(facts, subject, subject->instances > 1) < findings_bounds.least_bytes)
         return true;
     for (size_t i = 0; object && object->module && (kind == OBJECT_STATIC || kind == OBJECT_SECTION) && i < 4; i++) {
         if (strncmp(object->module, system[i], strlen(system[i])) == 0)
