@@ -114,8 +114,8 @@ struct wire_region {
     _Atomic uint64_t
         burst_ns; /* what a burst costs, smoothed over all threads; 0 before the first. Any thread writes it */
     _Atomic uint64_t offer; /* process << 32 | descriptor + 1 (or WIRE_OFFER_NONE); the recorder sets it to 0 again */
-    _Atomic uint32_t offer_word; /* futex: changes whenever it does */
-    _Atomic uint32_t dealt;      /* threads and processes that have got their turn */
+    _Atomic uint32_t offer_word;        /* futex: changes whenever it does */
+    _Atomic uint32_t dealt;             /* threads and processes that have got their turn */
     _Atomic uint64_t stops[WIRE_STOPS]; /* bytes of the instruction << 32 | how often: wire_stop_count */
     /* A robust mutex that the recorder holds: the kernel sets FUTEX_OWNER_DIED in its first word when it is killed. */
     alignas(64) _Atomic uint32_t held[16];

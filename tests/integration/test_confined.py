@@ -121,7 +121,7 @@ def unreachable():
         result = report(ended.trace)
         note(result["dropped"])
         assert result["dropped"].get("unreachable", 0) >= 1 and "child_untracked" not in result["dropped"], ended
-        assert b"network namespace" in ended.err and b"network namespace" in run([nlens.NUMALENS, "report", ended.trace]).out
+        assert b"network namespace" in ended.err and b"network namespace" in run([nlens.NUMALENS, "report", "-v", "--width", "0", ended.trace]).out
 
 
 nlens.main()

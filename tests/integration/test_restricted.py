@@ -36,7 +36,7 @@ def compare(way, cause, times, options):
                 assert other not in result["dropped"], result["dropped"]
         if cause:
             assert result["dropped"][cause] == times, result["dropped"]
-            text = run([NUMALENS, "report", ended.trace]).out
+            text = run([NUMALENS, "report", "-v", "--width", "0", ended.trace]).out
             assert SAID[cause] in text and SAID[cause] in ended.err, ended
         return result["samples"]
 
