@@ -11,7 +11,7 @@ import time
 import nlens
 from nlens import ENVIRONMENT, PATIENCE, run
 
-STACK, ALLOC, LOSS = 10, 11, 16
+STACK, ALLOC, SAMPLE, LOSS = 10, 11, 13, 16
 DUMP = os.path.join(nlens.BUILD, "tests", "trace", "trace_dump")
 # Two threads that allocate; every line that comes in is answered with how often they did. An empty one ends it.
 WORK = """
@@ -118,7 +118,7 @@ def kill(folder, whom, delay):
 
 def pause(folder, delay, seconds):
     """Stops the recorder for so long, and until the program has gone on without it: (the report, how long it was)."""
-    recording = Recording(folder)
+    recording = Recording(folder, ["-F", "1000", "--budget", "20"])
     time.sleep(delay)
     os.kill(recording.process.pid, signal.SIGSTOP)
     stopped = time.monotonic()
@@ -126,7 +126,7 @@ def pause(folder, delay, seconds):
     recording.work_on()
     os.kill(recording.process.pid, signal.SIGCONT)
     paused = time.monotonic() - stopped
-    recording.work_on()
+    recording.work_on(8 * MANY)
     recording.end()
     assert recording.process.returncode == 0, recording.process.returncode
     result = read(recording.trace)
@@ -136,13 +136,14 @@ def pause(folder, delay, seconds):
     assert longest["until_s"] - longest["from_s"] > paused - 0.1, "%s, paused %.2f s" % (gaps, paused)
     assert "from %.1f s to %.1f s" % (longest["from_s"], longest["until_s"]) in result["text"], result["text"]
     assert result["dropped"]["ring_full"] > 0 and result["damage"] is None, result["dropped"]
-    last = last_alloc(recording.trace)
-    assert last > longest["until_s"], "nothing was recorded after the pause: %.2f s, %s" % (last, longest)
+    for kind in (ALLOC, SAMPLE):
+        last = last_of(recording.trace, kind)
+        assert last > longest["until_s"], "nothing of kind %d after the pause: %.2f s, %s" % (kind, last, longest)
     return result, paused
 
 
-def last_alloc(trace):
-    """When the last allocation was recorded, in seconds from the first event."""
+def last_of(trace, wanted):
+    """When the last event of this kind was recorded, in seconds from the first event."""
     first, last = float("inf"), 0
     dump = subprocess.Popen([DUMP, trace], stdout=subprocess.PIPE, text=True, errors="replace")
     for line in dump.stdout:
@@ -151,7 +152,7 @@ def last_alloc(trace):
             continue
         at = int(rest.split(" ", 1)[0])
         first = min(first, at)
-        if int(kind) == ALLOC:
+        if int(kind) == wanted:
             last = max(last, at)
     assert dump.wait() == 0
     return (last - first) / 1e9
