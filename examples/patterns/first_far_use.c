@@ -9,7 +9,7 @@
 enum { COUNT = 1 << 18 };
 
 static long *buffer;
-static long allocated, from, to;
+static long before, after, from, to; /* before and after it is allocated: the thread may be stopped in between */
 
 static long now(void)
 {
@@ -21,8 +21,9 @@ static long now(void)
 static void worker_1(void)
 {
     team_await_turn(1);
-    allocated = now();
+    before = now();
     buffer = malloc(COUNT * sizeof *buffer); /* site: buffer */
+    after = now();
     example_need(buffer, "malloc");
     team_fill(buffer, COUNT);
     team_give_turn(team_mode("soon") ? 2 : 1);
@@ -37,9 +38,9 @@ static void worker_2(void)
     example_need(own, "malloc");
     team_fill(own, COUNT);
     team_await_turn(2);
-    from = now() - allocated;
+    from = now() - after;
     team_use(team_mode("never") ? own : buffer, COUNT, team.rounds, 2);
-    to = now() - allocated;
+    to = now() - before;
     team_give_turn(1);
 }
 
