@@ -69,6 +69,7 @@ static void end(enum loss_cause cause)
     struct agent_thread *self = self_need();
     if (!self) {
         attach_give_up();
+        sys_restricted = true;
         return;
     }
     int saved = errno;

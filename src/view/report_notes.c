@@ -44,8 +44,28 @@ static void named_functions(const struct report *report)
     }
 }
 
+/* Times of which something is missing; the first few. */
+static void note_gaps(const struct report *report)
+{
+    enum { SHOWN = 5 };
+    const struct flow_gap *gaps;
+    size_t count = flow_gaps(report->flow, &gaps);
+    uint64_t start = flow_start(report->flow);
+    for (size_t i = 0; i < count && i < SHOWN; i++) {
+        double from = gaps[i].from > start ? (double)(gaps[i].from - start) / 1e9 : 0;
+        double until = gaps[i].until > start ? (double)(gaps[i].until - start) / 1e9 : 0;
+        if (gaps[i].until != UINT64_MAX)
+            say(report, "Missing from %.1f s to %.1f s: %s.", from, until, loss_text(gaps[i].cause));
+        else
+            say(report, "Missing from %.1f s on, process %u: %s.", from, gaps[i].pid, loss_text(gaps[i].cause));
+    }
+    if (count > SHOWN)
+        say(report, "%s more such times are missing.", number_count(count - SHOWN));
+}
+
 void report_notes(const struct report *report)
 {
+    note_gaps(report);
     note_faults(report);
     note_first_touch(report);
     if (report->topology->node_count > 1 && report->totals.home_known < report->totals.samples)

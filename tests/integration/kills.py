@@ -134,7 +134,7 @@ def pause(folder, delay, seconds):
     longest = max(gaps, key=lambda gap: gap["until_s"] - gap["from_s"])
     # The last thing that it did before is before the stop, the first after it is after it.
     assert longest["until_s"] - longest["from_s"] > paused - 0.1, "%s, paused %.2f s" % (gaps, paused)
-    assert "from %.1f s to %.1f s" % (longest["from_s"], longest["until_s"]) in result["text"], result["text"]
+    assert "from %.1f s to %.1f s" % (longest["from_s"], longest["until_s"]) in " ".join(result["text"].split()), result["text"]
     assert result["dropped"]["ring_full"] > 0 and result["damage"] is None, result["dropped"]
     for kind in (ALLOC, SAMPLE):
         last = last_of(recording.trace, kind)
