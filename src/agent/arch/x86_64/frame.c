@@ -27,7 +27,7 @@ enum {
 
 /* What the processor says, asked once before the first tick: in a virtual machine cpuid is slow. */
 static struct {
-    bool can_read_gs;
+    bool can_read_gs, emulated;
     uint32_t masks, zmm_high, zmm_16, keys; /* offsets; 0 when there is no such component */
 } processor;
 
@@ -50,13 +50,29 @@ static bool has_keys(void)
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && c >> 4 & 1; /* OSPKE */
 }
 
+/* QEMU's emulator names itself where hypervisors do. */
+static bool is_emulated(void)
+{
+    unsigned a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 31))
+        return false;
+    __cpuid(0x40000000, a, b, c, d);
+    return b == 0x54474354 && c == 0x43544743 && d == 0x47435447; /* TCGTCGTCGTCG */
+}
+
 void frame_learn(void)
 {
+    processor.emulated = is_emulated();
     processor.can_read_gs = getauxval(AT_HWCAP2) & HWCAP2_HAS_FSGSBASE;
     processor.masks = component_offset(COMPONENT_MASKS);
     processor.zmm_high = component_offset(COMPONENT_ZMM_HIGH);
     processor.zmm_16 = component_offset(COMPONENT_ZMM_16);
     processor.keys = has_keys() ? component_offset(COMPONENT_KEYS) : 0;
+}
+
+bool frame_is_emulated(void)
+{
+    return processor.emulated;
 }
 
 uint32_t frame_keys_offset(void)

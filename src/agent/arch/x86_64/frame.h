@@ -12,6 +12,9 @@ void frame_learn(void);
 /* The indices of gregs[] in the order of encodings. */
 extern const uint8_t frame_order[16] __attribute__((visibility("hidden")));
 
+/* Whether QEMU's emulator carries this code out. */
+bool frame_is_emulated(void);
+
 /* Where protection keys lie in a frame's image of vector state, or 0: there are none here. */
 uint32_t frame_keys_offset(void);
 
