@@ -48,8 +48,11 @@ void alternate_set(size_t size)
     if (size >= LARGE)
         return;
     bool useless = size < frame_bytes() && !atomic_exchange(&is_useless, true);
-    if (!atomic_exchange(&is_small, true) || useless)
+    bool first = !atomic_exchange(&is_small, true);
+    if (first || useless)
         signals_renew();
+    if (first)
+        alternate_begin();
 }
 
 bool alternate_is_small(void)
@@ -86,7 +89,7 @@ int alternate_sigaction(int signal, const struct sigaction *wanted, struct sigac
     struct sigaction next, before;
     if (wanted)
         next = *wanted; /* before the lock: the pointer may be bad */
-    bool widen = wanted && runs_there(&next);
+    bool widen = wanted && alternate_is_small() && runs_there(&next);
     uint64_t own = widen ? mask_of(&next) & tick_bits() : 0;
     if (widen)
         set_mask(&next, mask_of(&next) | tick_bits());
@@ -98,7 +101,7 @@ int alternate_sigaction(int signal, const struct sigaction *wanted, struct sigac
         own_bits[signal] = own;
     signals_unlock(mask);
     if (result == 0 && old) {
-        if (runs_there(&before))
+        if (alternate_is_small() && runs_there(&before))
             set_mask(&before, mask_of(&before) & (~tick_bits() | own_before));
         *old = before;
     }
@@ -107,6 +110,8 @@ int alternate_sigaction(int signal, const struct sigaction *wanted, struct sigac
 
 void alternate_begin(void)
 {
+    if (!alternate_is_small() || !signals_timer_signal())
+        return;
     for (int signal = 1; signal < NSIG; signal++) {
         struct sigaction now;
         if (!signals_is_held(signal) && real.sigaction(signal, NULL, &now) == 0 && runs_there(&now)) {

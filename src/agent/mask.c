@@ -1,5 +1,7 @@
 /* agent/mask.c - see mask.h. `hidden` is written by its own thread, and by handlers that the program runs there. */
 #include "agent/mask.h"
+
+#include "agent/alternate.h"
 #include "agent/sampler.h"
 #include "agent/signals.h"
 #include "agent/sys.h"
@@ -40,7 +42,8 @@ static long kernel_mask(int how, const uint64_t *set, uint64_t *old)
 static uint64_t blocked_by_us(const struct agent_thread *self, uint64_t kernel)
 {
     enum { NEARLY_ALL = 58 };
-    if (!signals_timer_signal() || self->asked_ticks || __builtin_popcountll(kernel) >= NEARLY_ALL)
+    if (!alternate_is_small() || !signals_timer_signal() || self->asked_ticks ||
+        __builtin_popcountll(kernel) >= NEARLY_ALL)
         return 0;
     uint64_t ticks = bit_of(SIGTRAP) | bit_of(signals_timer_signal());
     return (kernel & ticks) == ticks ? ticks : 0;

@@ -189,10 +189,6 @@ static int tell_kernel(int index)
         fill_mask(&action.sa_mask);
     } else if (is_function(wish)) {
         action.sa_mask = wish->sa_mask;
-        if (wish->sa_flags & SA_ONSTACK) {
-            sigaddset(&action.sa_mask, SIGTRAP);
-            sigaddset(&action.sa_mask, held_signals[HELD_TIMER]);
-        }
     }
     return real.sigaction(held_signals[index], &action, NULL);
 }
@@ -346,7 +342,7 @@ static void pass_on(struct arrival *arrival)
         mask |= program;
         if (!(wish.sa_flags & SA_NODEFER))
             mask |= 1ull << (signal - 1);
-        if (wish.sa_flags & SA_ONSTACK)
+        if (wish.sa_flags & SA_ONSTACK && alternate_is_small())
             mask |= 1ull << (SIGTRAP - 1) | 1ull << (held_signals[HELD_TIMER] - 1);
         restore_mask(mask);
     }

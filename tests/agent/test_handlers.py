@@ -13,7 +13,7 @@ import sys
 ROOT = "on_signal"
 # Safe at any instruction: system calls and arithmetic. memcpy and its kin are plain code in every libc;
 # _dl_find_object is made for unwinders and takes no lock.
-SAFE = {"syscall", "__errno_location", "memcpy", "memmove", "memset", "memcmp", "memchr", "strlen", "strcmp", "strncmp", "strnlen",
+SAFE = {"syscall", "__errno_location", "memcpy", "memmove", "memset", "memcmp", "memchr", "strrchr", "strlen", "strcmp", "strncmp", "strnlen",
         "sigaddset", "sigdelset", "sigfillset", "sigemptyset", "sigismember", "sysconf", "getauxval", "clock_gettime",
         "sched_getcpu", "uname", "__libc_current_sigrtmin", "__libc_current_sigrtmax", "getpid", "sched_yield",
         "__clear_cache", "_dl_find_object", "pthread_self"}

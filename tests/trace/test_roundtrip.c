@@ -160,7 +160,7 @@ static void format_1_is_read(void **state)
 {
     (void)state;
     struct error err = {0};
-    struct wild wild = {.random = 2024};
+    struct wild wild = {.random = 2024, .losses = 21};
     static struct kept written[OLD_EVENTS], read[OLD_EVENTS];
     char line[LINE_BYTES];
     const char *folder = getenv("TEST_DATA");

@@ -51,12 +51,55 @@ static struct trace_writer *open_writer(void)
 }
 
 /* Addresses are those that malloc really gives for such sizes and lives. */
+/* Addresses as a common malloc hands them out: a block that was released last is given out first, of the same size; else
+ * the next in order. Not the C library's own: with a sanitizer that is another one. */
+enum { CLASSES = 512 };
+struct heap {
+    struct {
+        uint64_t *free;
+        size_t count, capacity;
+    } classes[CLASSES];
+    uint64_t used;
+    uint16_t class_of[1 << 20]; /* by place, in units of 16 bytes */
+};
+
+static uint64_t heap_place(struct heap *heap, size_t size)
+{
+    size_t class = (size + 8 + 15) / 16;
+    assert_true(class < CLASSES);
+    if (heap->classes[class].count)
+        return heap->classes[class].free[--heap->classes[class].count];
+    uint64_t at = heap->used;
+    heap->used += class;
+    assert_true(heap->used < sizeof heap->class_of / sizeof *heap->class_of);
+    heap->class_of[at] = (uint16_t) class;
+    return 0x555555560000 + 16 * at;
+}
+
+static void heap_release(struct heap *heap, uint64_t address)
+{
+    size_t class = heap->class_of[(address - 0x555555560000) / 16];
+    if (heap->classes[class].count == heap->classes[class].capacity) {
+        heap->classes[class].capacity = heap->classes[class].capacity * 2 + 64;
+        heap->classes[class].free =
+            realloc(heap->classes[class].free, heap->classes[class].capacity * sizeof *heap->classes[class].free);
+    }
+    heap->classes[class].free[heap->classes[class].count++] = address;
+}
+
+static void heap_drop(struct heap *heap)
+{
+    for (size_t i = 0; i < CLASSES; i++)
+        free(heap->classes[i].free);
+}
+
 static void allocations(void **unused)
 {
     (void)unused;
     struct error err;
     struct trace_writer *writer = open_writer();
-    void **live = calloc(LIVE, sizeof *live);
+    uint64_t *live = calloc(LIVE, sizeof *live);
+    static struct heap heap;
     uint64_t times[THREADS] = {0}, base = trace_writer_bytes(writer), events = 0;
     while (events < EVENTS) {
         uint32_t thread = (uint32_t)(next() % THREADS);
@@ -69,17 +112,16 @@ static void allocations(void **unused)
         event.time = times[thread] & ~(uint64_t)15; /* as the recorder does */
         if (live[slot]) {
             event.kind = EVENT_FREE;
-            event.free = (struct event_free){(uintptr_t)live[slot], (uint16_t)(thread % 2), ALLOC_FREE};
-            free(live[slot]);
-            live[slot] = NULL;
+            event.free = (struct event_free){live[slot], (uint16_t)(thread % 2), ALLOC_FREE};
+            heap_release(&heap, live[slot]);
+            live[slot] = 0;
         } else {
             uint32_t stack = site();
             /* Half of the sites allocate one size, the others whatever comes. */
             size_t size = stack % 2 ? 16 + stack * 24 % 700 : 1 + (size_t)exp(3 + 5 * uniform());
-            live[slot] = malloc(size);
+            live[slot] = heap_place(&heap, size);
             event.kind = EVENT_ALLOC;
-            event.alloc =
-                (struct event_alloc){(uintptr_t)live[slot], size, stack, (uint16_t)(thread % 2), ALLOC_MALLOC};
+            event.alloc = (struct event_alloc){live[slot], size, stack, (uint16_t)(thread % 2), ALLOC_MALLOC};
         }
         assert_int_equal(trace_writer_append(writer, &event, &err), 0);
         events++;
@@ -89,8 +131,7 @@ static void allocations(void **unused)
     print_message("# %.2f bytes an allocation or release\n", bytes);
     assert_true(bytes <= 5);
     trace_writer_close(writer, NULL, NULL);
-    for (size_t i = 0; i < LIVE; i++)
-        free(live[i]);
+    heap_drop(&heap);
     free(live);
 }
 

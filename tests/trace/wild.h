@@ -9,6 +9,7 @@
 
 struct wild {
     uint64_t random;
+    unsigned losses; /* causes of losses there are; 0: all of today's */
     uint64_t frames[64];
     char text[40], other[40];
 };
@@ -124,7 +125,8 @@ static inline struct event wild_event(struct wild *wild, unsigned kind)
         event.barrier.waited = wild_value(wild);
         break;
     case EVENT_LOSS:
-        event.loss = (struct event_loss){(uint8_t)(wild_value(wild) % LOSS_CAUSES), wild_value(wild)};
+        event.loss = (struct event_loss){(uint8_t)(wild_value(wild) % (wild->losses ? wild->losses : LOSS_CAUSES)),
+                                         wild_value(wild)};
         break;
     }
     return event;

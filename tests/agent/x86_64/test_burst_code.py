@@ -11,7 +11,7 @@ ENGINE, PATH = sys.argv[1:3]
 # registers away).
 OUTSIDE = {"syscall", "__errno_location", "_GLOBAL_OFFSET_TABLE_", "__rseq_size", "__rseq_offset", "getauxval"}
 PATH_OUTSIDE = OUTSIDE | {"clock_gettime", "sched_getcpu", "sigismember", "sigaddset", "sigdelset", "memcpy", "memset",
-                          "memmove", "sched_yield"}
+                          "memmove", "sched_yield", "sysconf"}
 
 
 def symbols(archive):
@@ -31,9 +31,9 @@ def vector_lines(archive):
 def libc_calls(archive, allowed):
     """Undefined names that look like libc's: the agent's own have a prefix."""
     undefined, defined = symbols(archive)
-    own = re.compile(r"(agent|armed|attach|block|branch|burst|decode|emit|engine|form|frame|guard|mask|opcode|outline|ring|"
-                     r"sampler|signals|stack|step|thread|tick|trap|unwind|vector|vectors|wire)_")
-    return sorted(name for name in undefined - defined - allowed if not own.match(name))
+    own = re.compile(r"(agent|armed|attach|block|branch|burst|decode|emit|engine|form|frame|guard|identity|mask|opcode|outline|ring|"
+                     r"sampler|self|signals|stack|step|thread|tick|trap|unwind|vector|vectors|wire)_")
+    return sorted(name for name in undefined - defined - allowed if not own.match(name + "_"))
 
 
 failed = 0
