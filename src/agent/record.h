@@ -4,6 +4,7 @@
 
 #include "agent/agent.h"
 #include "agent/ring.h"
+#include "agent/self.h"
 #include "agent/thread.h"
 #include "agent/unwind.h"
 
@@ -22,7 +23,7 @@ void record_rare_work(struct agent_thread *self, uint64_t began);
 static inline bool record_begin(struct agent_thread *self, int *saved)
 {
     if (__builtin_expect(!self, 0)) {
-        ring_lose_all(LOSS_NO_RING, 1);
+        ring_lose_all(self_has_ended() ? LOSS_THREAD_ENDED : LOSS_NO_RING, 1);
         return false;
     }
     if (__builtin_expect(self->inside != 0, 0)) {

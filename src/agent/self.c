@@ -158,12 +158,22 @@ static struct agent_thread *make(uint32_t tid)
     return self;
 }
 
+static bool has_ended(uint32_t tid)
+{
+    return atomic_load_explicit(&ended[tid % ENDED], memory_order_relaxed) == tid;
+}
+
+bool self_has_ended(void)
+{
+    return has_ended((uint32_t)sys_call(SYS_gettid));
+}
+
 struct agent_thread *self_make(void)
 {
     if (!agent_slot)
         return NULL;
     uint32_t tid = (uint32_t)sys_call(SYS_gettid);
-    return atomic_load_explicit(&ended[tid % ENDED], memory_order_relaxed) == tid ? NULL : make(tid);
+    return has_ended(tid) ? NULL : make(tid);
 }
 
 struct agent_thread *self_begin(void)

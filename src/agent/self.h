@@ -26,6 +26,9 @@ static inline struct agent_thread *self_need(void)
     return __builtin_expect(self != NULL, 1) ? self : self_make();
 }
 
+/* Whether that is so because the calling thread has ended: libc and other libraries still clean up. */
+bool self_has_ended(void);
+
 /* The same for a thread that begins: whoever had its number before has ended for good. */
 struct agent_thread *self_begin(void);
 
