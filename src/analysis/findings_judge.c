@@ -426,7 +426,7 @@ bool judge_node(const struct facts *facts, uint32_t node, struct verdict *verdic
     const struct trace_session *session = flow_session(facts->flow);
     uint64_t burst = session ? trace_session_number(session, "burst", 1) : 1;
     double most = 0.5 + 0.5 / facts->node_count; /* 75% of two nodes' traffic, 56% of eight's */
-    double bursts = (double)(facts->totals.home_known / (burst ? burst : 1));
+    double bursts = (double)facts->totals.home_known / (double)(burst ? burst : 1);
     double load = part_of(node_load(facts, node), facts->totals.home_known);
     if (facts->node_count < 2 || load < most || own->remote < findings_bounds.samples ||
         part_of(own->remote, own->samples) < findings_bounds.remote ||

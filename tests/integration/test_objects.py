@@ -113,7 +113,8 @@ def stacks():
             assert len(found) == 1, "one for the process: %s" % describe(rows)
             shares("stacks", [("stacks", found[0]["share"], 4 / 5)])
         stack = [row for row in objects if row["kind"] == "stack"][0]
-        assert stack["count"] == 4 and stack["alloc_tid"] is None, stack
+        # Worker 3 reads main's stack; its own has what calls in its loop leave there, which few samples show.
+        assert stack["count"] in (4, 5) and stack["alloc_tid"] is None, stack
         coroutine = [row for row in objects if row["kind"] == "map"]
         assert len(coroutine) == 1, describe(objects)
         shares("stacks", [("the coroutine's", coroutine[0]["share"], 1 / 5)])
@@ -121,6 +122,8 @@ def stacks():
         detail = report(ended.trace, "object", str(stack["id"]))["objects"][0]
         assert sum(each["samples"] for each in detail["stacks"]) == stack["samples"]
         owners = {each["name"]: each for each in detail["stacks"]}
+        few = owners.pop("worker 3", {"samples": 0})
+        assert few["samples"] < 0.01 * stack["samples"], few
         assert set(owners) == {"stacks", "worker 0", "worker 1", "worker 2"}, owners
         for name, each in owners.items():
             part, others = each["samples"] / stack["samples"], each["by_others"] / each["samples"]
@@ -273,7 +276,7 @@ def hostile_paths():
         mapped = [row for row in rows if "evil" in row["name"]]
         assert mapped and all(row["kind"] == "file" for row in mapped), describe(rows)
         for arguments in ([], ["objects"], ["sites"], ["object", str(mapped[0]["id"])]):
-            out = run([nlens.NUMALENS, "report", *arguments, ended.trace]).out
+            out = run([nlens.NUMALENS, "report", *arguments, "--width", "0", ended.trace]).out
             assert b"evil" in out or arguments == [], out
             bad = [byte for byte in out if byte < 0x20 and byte != 0x0a or byte == 0x7f]
             assert not bad, "control characters %s in %s" % (bad, out)
