@@ -27,6 +27,7 @@ settings() {
 pages() { # MECHANISM PROGRAM [OPTION...]
     name=$1.$2; program=$2; ms=400
     [ $1 = numa-hint ] && ms=1500 # the kernel takes a while before it begins
+    [ $2 = writer_readers ] && ms=2000 # the writer has a part of the time only, and is to come to each page often
     [ $2 = kinds ] && ms=100 # of eleven parts
     shift 2
     %(numalens)s record --source faults --interval 50ms --budget 100 "$@" -o t.data -- %(examples)s/pages_$program --ms=$ms --pages=128 --idle > $out/$name.truth 2> $out/$name.err
