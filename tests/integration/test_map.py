@@ -59,7 +59,7 @@ def one_stage():
 def matmul():
     with Folder() as folder:
         # Not much longer than it is: the master's part, which is not, must stay a phase.
-        trace = record(folder, nlens.example("matmul"), "700", bursts=300)
+        trace = record(folder, nlens.example("matmul"), "450", bursts=100)
         told = json.loads(report(trace, "--json"))
         names = phases(told)
         note("phases: %s" % names)
@@ -67,7 +67,8 @@ def matmul():
         if "Page faults could not be recorded" in run([nlens.NUMALENS, "report", "--width", "0", trace]).out.decode():
             note("without page faults a master may be too quick to be seen")
         else:
-            assert len(names) == 2 and names[0][0].startswith("main "), names
+            # The master's own parts may be distinguished: it maps, fills, starts the workers.
+            assert len(names) >= 2 and all(name.startswith("main ") for name, _ in names[:-1]), names
         objects = json.loads(run([nlens.NUMALENS, "report", "objects", "--json", trace]).out)["objects"]
         variable = {row["id"]: row["variable"] for row in objects}
         places = collections.defaultdict(list)
@@ -75,7 +76,7 @@ def matmul():
             leaf = told["leaves"][cell["leaf"]]
             if cell["reads"]:
                 places[variable.get(leaf["object"]), cell["tid"]].append((cell["slice"], leaf["addr"]))
-        workers = [tid for name, tid in places if name == "a" and len(places[name, tid]) > 50]
+        workers = [tid for name, tid in places if name == "a" and len(places[name, tid]) > 20]
         assert len(workers) == 2, {key: len(found) for key, found in places.items()}
         for tid in workers:
             sweep, spread = correlation(places["a", tid]), correlation(places["b", tid])
