@@ -112,17 +112,21 @@ def samples():
                    if user["reads"]}
         assert len(readers) == 2 and told["pages"][0]["pid"] not in readers, readers
 
+        spans = {}  # (worker, page): from when to when; by worker, since a busy machine lets one of them fall behind
+        for start, end, tid, page, reads, _ in uses(trace):
+            if reads and tid in readers:
+                begin, last = spans.get((tid, page), (start, end))
+                spans[tid, page] = (min(begin, start), max(last, end))
+
         def shape(name):
-            """Correlation of time and address; how long a page is in use, of the whole time."""
-            all_rows = [rows[page] for page in found[name]]
-            begin, end = min(r["first_s"] for r in all_rows), max(r["last_s"] for r in all_rows)
-            lasting = sum(r["last_s"] - r["first_s"] for r in all_rows) / len(all_rows) / (end - begin)
-            # By worker, since a busy machine lets one of them fall behind; but pages that both use may be all there are.
-            of_one = {reader: [((r["first_s"] + r["last_s"]) / 2, r["page"]) for r in all_rows
-                               if [user["tid"] for user in r["threads"] if user["reads"]] == [reader]] for reader in readers}
-            if sum(map(len, of_one.values())) < len(all_rows) / 2:
-                of_one = {None: [((r["first_s"] + r["last_s"]) / 2, r["page"]) for r in all_rows]}
-            return min(correlation(places) for places in of_one.values() if len(places) > 10), lasting
+            """Correlation of time and address; how long a worker uses a page, of all the time that it uses the matrix."""
+            correlations, lastings = [], []
+            for reader in readers:
+                own = [(*span, page) for (tid, page), span in spans.items() if tid == reader and page in found[name]]
+                whole = max(end for _, end, _ in own) - min(begin for begin, _, _ in own)
+                correlations.append(correlation([(begin + end, page) for begin, end, page in own]))
+                lastings.append(sum(end - begin for begin, end, _ in own) / len(own) / whole)
+            return min(correlations), sum(lastings) / len(lastings)
 
         sweep, brief = shape("a")
         dense, lasting = shape("b")
