@@ -344,17 +344,35 @@ static void test_fork(void **state)
     assert_int_equal(status, 0);
 }
 
-/* A thread's engine is small, and given back. */
+static bool is_mapped(const uint8_t *at)
+{
+    unsigned char resident;
+    return mincore((void *)at, 4096, &resident) == 0;
+}
+
+/* A thread's engine is small; the next thread gets it, and of many that end together some are given back to the system. */
 static void test_memory(void **state)
 {
     (void)state;
     prepare();
     assert_true(sizeof(struct engine) + ENGINE_CODE <= 170 << 10);
-    struct engine *engine = agent_self.sampler.step_stack;
-    const uint8_t *code = engine->code;
+    struct engine *engines[ENGINES_KEPT + 4], *own = agent_self.sampler.step_stack;
+    unsigned mapped = 0, taken_again = 0;
     step_thread_stop(&agent_self);
-    unsigned char resident;
-    assert_int_not_equal(mincore((void *)code, 4096, &resident), 0);
+    assert_true(is_mapped(own->code));
+    for (unsigned i = 0; i < ENGINES_KEPT + 4; i++) {
+        assert_non_null(engines[i] = engine_take());
+        taken_again += engines[i] == own;
+    }
+    assert_int_equal(taken_again, 1);
+    const uint8_t *codes[ENGINES_KEPT + 4];
+    for (unsigned i = 0; i < ENGINES_KEPT + 4; i++)
+        codes[i] = engines[i]->code;
+    for (unsigned i = 0; i < ENGINES_KEPT + 4; i++)
+        engine_give_back(engines[i]);
+    for (unsigned i = 0; i < ENGINES_KEPT + 4; i++)
+        mapped += is_mapped(codes[i]);
+    assert_int_equal(mapped, ENGINES_KEPT);
     assert_null(agent_self.sampler.step_stack);
 }
 

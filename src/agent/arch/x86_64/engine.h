@@ -34,6 +34,7 @@ enum {
     ENGINE_ENTRY = 640, /* bytes of code before the blocks: the ways in and out */
     ENGINE_CODE = (ENGINE_BLOCKS * BLOCK_CODE + ENGINE_ENTRY + 4095) & ~4095,
     ENGINE_STACK = 64 << 10,
+    ENGINES_KEPT = 16, /* of ended threads, for the next ones */
 };
 
 enum {
@@ -89,9 +90,10 @@ struct engine {
 };
 
 /* slots.c: memory for a thread's engine, with the stack that bursts run on; outside handlers. NULL: the system gives no
- * executable memory, or none at all. A child of fork does not have it. */
-struct engine *engine_map(void);
-void engine_unmap(struct engine *engine);
+ * executable memory, or none at all. A child of fork does not have it, and forgets what was kept. */
+struct engine *engine_take(void);
+void engine_give_back(struct engine *engine);
+void engine_forget(void);
 uint8_t *engine_stack_top(struct engine *engine);
 
 /* emit.c */

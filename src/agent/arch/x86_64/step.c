@@ -18,10 +18,10 @@ bool step_start(bool by_trap)
     frame_learn();
     by_trap_flag = by_trap;
     if (!by_trap) {
-        struct engine *engine = engine_map();
+        struct engine *engine = engine_take();
         by_trap_flag = !engine;
         if (engine)
-            engine_unmap(engine);
+            engine_give_back(engine);
     }
     return true;
 }
@@ -29,7 +29,7 @@ bool step_start(bool by_trap)
 bool step_thread_start(struct agent_thread *self)
 {
     if (!by_trap_flag && !self->sampler.step_stack)
-        self->sampler.step_stack = engine_map(); /* NULL: this thread goes by the trap flag */
+        self->sampler.step_stack = engine_take(); /* NULL: this thread goes by the trap flag */
     return true;
 }
 
@@ -38,11 +38,12 @@ void step_thread_stop(struct agent_thread *self)
     struct engine *engine = self->sampler.step_stack;
     self->sampler.step_stack = NULL;
     if (engine)
-        engine_unmap(engine);
+        engine_give_back(engine);
 }
 
 void step_forget(struct agent_thread *self)
 {
+    engine_forget();
     self->sampler.step_stack = NULL;
     self->sampler.calls_out = NULL;
     self->sampler.guard_sp = 0;
