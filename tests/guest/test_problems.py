@@ -64,17 +64,16 @@ def fault_of(mode, patterns, balance):
 
 
 def judge(tap, results, mode):
-    right, samples = 0, []
+    faults, samples = [], []
     for number in range(RUNS):
         patterns = results.json(f"{mode}{number}.patterns") or {}
         fault = fault_of(mode, patterns, results.json(f"{mode}{number}.balance") or {})
         samples.append(patterns.get("samples", 0))
-        right += fault is None
         if fault:
-            told = "; ".join(f"{row['pattern']} on {row['name']}: {row['evidence']}" for row in patterns.get("patterns", []))
-            tap.note(f"{mode}, run {number}: {fault}; told: {told}")
+            found = "; ".join(f"{row['pattern']} on {row['name']}: {row['evidence']}" for row in patterns.get("patterns", []))
+            faults.append(f"run {number}: {fault}; found: {found}")
     tap.note(f"{mode}: {min(samples)} to {max(samples)} samples")
-    tap.is_equal(f"{mode}: {MODES[mode][0] or 'no problem'} is found, {RUNS} times out of {RUNS}", right, RUNS)
+    tap.is_equal(f"{mode}: {MODES[mode][0] or 'no problem'} is found, {RUNS} times out of {RUNS}", faults, [])
 
 
 def judge_all(tap, build, folder):
