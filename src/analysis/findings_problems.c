@@ -155,6 +155,23 @@ static void add_contention(struct findings *findings, const struct accesses *acc
     latency_free(latency);
 }
 
+static double remote_bursts(const struct balance_thread *thread)
+{
+    return (double)thread->bursts * part_of(thread->remote.accesses, thread->all.accesses);
+}
+
+/* Whether more than a few threads may have the mean's share of the remote accesses or more: then it is no matter of a few
+ * threads but of placement. A thread counts unless its bursts show that it has less. */
+static bool may_be_many(const struct balance *balance, double remote, double all)
+{
+    double threads = balance->spread.threads > 1 ? balance->spread.threads : 2, heavy = 0;
+    array_each (&balance->threads, const struct balance_thread, thread) {
+        double far = remote_bursts(thread);
+        heavy += thread->counted && wilson_high(far / all, all) * all >= remote / threads;
+    }
+    return heavy > balance_bounds.heavy * threads;
+}
+
 /* H0: the critical thread has a fifth more than its equal share of the remote accesses, or less. Every burst of the threads is
  * an observation: it is remote and the critical thread's, or not. That thread was chosen for being the largest of all: any of
  * them could have been by chance. */
@@ -162,7 +179,7 @@ static void claim_unbalanced(const struct balance *balance, struct verdict *verd
 {
     double critical = 0, remote = 0, all = 0, threads = balance->spread.threads > 1 ? balance->spread.threads : 2;
     array_each (&balance->threads, const struct balance_thread, thread) {
-        double far = (double)thread->bursts * part_of(thread->remote.accesses, thread->all.accesses);
+        double far = remote_bursts(thread);
         critical = thread->thread == balance->spread.critical ? far : critical;
         remote += far;
         all += (double)thread->bursts;
@@ -172,7 +189,7 @@ static void claim_unbalanced(const struct balance *balance, struct verdict *verd
                                           .null = all > 0 ? 1.2 / threads * remote / all : 1,
                                           .bursts = all});
     double chance = (CLAIM_MOST - verdict->confidence) * threads;
-    verdict->confidence = chance < CLAIM_MOST ? CLAIM_MOST - chance : 0;
+    verdict->confidence = chance < CLAIM_MOST && !may_be_many(balance, remote, all) ? CLAIM_MOST - chance : 0;
 }
 
 static void add_imbalance(struct findings *findings, const struct accesses *accesses)

@@ -274,8 +274,8 @@ static void contention_verdicts(void **state)
     }
 }
 
-/* Data of node 0, with all threads there (balanced), half of them (placement), or all but one (imbalance). */
-static bool is_unbalanced(unsigned far)
+/* Data of node 0, used by eight threads with so many bursts each, of which the first `far` run on node 1. */
+static bool is_unbalanced(unsigned far, const unsigned bursts[8])
 {
     struct feeding f = feeding_new("numa:2 core:8", DEAL_PACKED);
     uint64_t frames[] = {0x400000, 0x500000};
@@ -287,10 +287,9 @@ static bool is_unbalanced(unsigned far)
     feed_stack(&f, CHAIN, 2, frames);
     feed_alloc(&f, HEAP, 64 * 4096, CHAIN);
     feed_touches(&f, 0, HEAP, 64);
-    for (uint32_t i = 0; i < 6400; i++) {
-        uint32_t worker = i % 8 < far ? 8 + i % 8 : i % 8;
-        sample(&f, worker, HEAP + dice(64 * 512) * 8, dice(4), SAMPLE_READ);
-    }
+    for (uint32_t i = 0; i < 6400; i++)
+        if (i / 8 < bursts[i % 8])
+            sample(&f, i % 8 < far ? 8 + i % 8 : i % 8, HEAP + dice(64 * 512) * 8, dice(4), SAMPLE_READ);
     feeding_build(&f);
     struct facts *facts = facts_make(f.flow, &err);
     struct findings *findings = findings_make(facts);
@@ -309,9 +308,14 @@ static bool is_unbalanced(unsigned far)
 static void imbalance_verdicts(void **state)
 {
     (void)state;
-    assert_false(is_unbalanced(0));
-    assert_true(is_unbalanced(1));
-    assert_false(is_unbalanced(4));
+    static const unsigned many[8] = {800, 800, 800, 800, 800, 800, 800, 800};
+    assert_false(is_unbalanced(0, many)); /* all threads beside the data */
+    assert_true(is_unbalanced(1, many));
+    assert_false(is_unbalanced(4, many));                      /* half of them: a matter of placement */
+    static const unsigned few[8] = {130, 118, 37, 85, 85, 85}; /* the third may well do as much as the others */
+    assert_false(is_unbalanced(3, few));
+    static const unsigned certain[8] = {460, 42, 13, 300, 300, 300, 300, 300};
+    assert_true(is_unbalanced(3, certain));
 }
 
 /* Three workers meet four times, every 100 us. Worker 1 comes last to the first two, worker 2 to the others. */
