@@ -2,6 +2,7 @@
 #include "agent/unwind_cfi.h"
 #include "agent/unwind_arch.h"
 #include "agent/unwind_cursor.h"
+#include "base/bisect.h"
 
 #include <string.h>
 
@@ -310,154 +311,184 @@ static void restore(struct row *row, const struct row *initial, const struct fra
     }
 }
 
+/* A program on its way: its code, what it has set so far, what it remembered. */
+struct run {
+    struct cursor code;
+    const struct frame_info *info;
+    const struct row *initial;
+    struct row *row, saved[DEPTH];
+    unsigned depth;
+    uint64_t location, pc;
+};
+
+static int64_t take_scaled(struct run *run)
+{
+    return (int64_t)take_uleb(&run->code) * run->info->data_align;
+}
+
+/* What moves on to another location. False when `op` is another one. */
+static bool run_advance(struct run *run, uint8_t op)
+{
+    uint64_t advance = op & 0x3f; /* advance_loc */
+    if (op == 0x01) {             /* set_loc */
+        run->location = take_pointer(&run->code, run->info->encoding);
+        return true;
+    }
+    if (op >= 0x02 && op <= 0x04) /* advance_loc1, 2, 4 */
+        advance = take(&run->code, 1u << (op - 0x02));
+    else if ((op & 0xc0) != 0x40)
+        return false;
+    run->location += advance * run->info->code_align;
+    return true;
+}
+
+/* What sets where the CFA is. False when `op` is another one. */
+static bool run_cfa(struct run *run, uint8_t op)
+{
+    switch (op) {
+    case 0x0c: /* def_cfa */
+        set_cfa_register(run->row, take_uleb(&run->code));
+        set_cfa_offset(run->row, (int64_t)take_uleb(&run->code));
+        return true;
+    case 0x0d: /* def_cfa_register */
+        set_cfa_register(run->row, take_uleb(&run->code));
+        return true;
+    case 0x0e: /* def_cfa_offset */
+        set_cfa_offset(run->row, (int64_t)take_uleb(&run->code));
+        return true;
+    case 0x0f: /* def_cfa_expression */
+        set_cfa_expression(run->row, take_block(&run->code), run->pc);
+        return true;
+    case 0x12: /* def_cfa_sf */
+        set_cfa_register(run->row, take_uleb(&run->code));
+        set_cfa_offset(run->row, take_sleb(&run->code) * run->info->data_align);
+        return true;
+    case 0x13: /* def_cfa_offset_sf */
+        set_cfa_offset(run->row, take_sleb(&run->code) * run->info->data_align);
+        return true;
+    }
+    return false;
+}
+
+/* What says where a register's value is, in operations of a byte and a number of the register. False when `op` is another. */
+static bool run_register(struct run *run, uint8_t op)
+{
+    if (op < 0x05 || (op > 0x09 && op < 0x10) || (op > 0x16 && op != 0x2f) || op == 0x12 || op == 0x13)
+        return false;
+    uint64_t reg = take_uleb(&run->code);
+    switch (op) {
+    case 0x05: /* offset_extended */
+        set_saved(run->row, run->info, reg, take_scaled(run));
+        return true;
+    case 0x06: /* restore_extended */
+        restore(run->row, run->initial, run->info, reg);
+        return true;
+    case 0x07: /* undefined */
+        set_undefined(run->row, run->info, reg);
+        return true;
+    case 0x08: /* same_value */
+        set_same(run->row, run->info, reg);
+        return true;
+    case 0x09: /* register */
+    case 0x14: /* val_offset */
+    case 0x15: /* val_offset_sf */
+        set_unknown(run->row, run->info, reg);
+        take_uleb(&run->code); /* as long as a signed one */
+        return true;
+    case 0x10: /* expression */
+        set_expression(run->row, run->info, reg, take_block(&run->code), run->pc);
+        return true;
+    case 0x11: /* offset_extended_sf */
+        set_saved(run->row, run->info, reg, take_sleb(&run->code) * run->info->data_align);
+        return true;
+    case 0x16: /* val_expression */
+        set_unknown(run->row, run->info, reg);
+        take_block(&run->code);
+        return true;
+    case 0x2f: /* GNU_negative_offset_extended */
+        set_saved(run->row, run->info, reg, -take_scaled(run));
+        return true;
+    }
+    return false;
+}
+
+/* The rest. False for what is unknown or does not fit. */
+static bool run_other(struct run *run, uint8_t op)
+{
+    switch (op & 0xc0) {
+    case 0x80: /* offset */
+        set_saved(run->row, run->info, op & 0x3f, take_scaled(run));
+        return true;
+    case 0xc0: /* restore */
+        restore(run->row, run->initial, run->info, op & 0x3f);
+        return true;
+    }
+    switch (op) {
+    case 0x00: /* nop */
+        return true;
+    case 0x0a: /* remember_state */
+        if (run->depth == DEPTH)
+            return false;
+        run->saved[run->depth++] = *run->row;
+        return true;
+    case 0x0b: /* restore_state */
+        if (run->depth == 0)
+            return false;
+        *run->row = run->saved[--run->depth];
+        return true;
+    case 0x2d: /* AARCH64_negate_ra_state; on other processors GNU_window_save, which none of ours has */
+        run->row->rule.is_signed = !run->row->rule.is_signed;
+        return true;
+    case 0x2e: /* GNU_args_size */
+        take_uleb(&run->code);
+        return true;
+    }
+    return false;
+}
+
 /* Runs a program from `location` up to the row that holds `pc`. False when it is malformed. */
 static bool run_program(struct cursor code, const struct frame_info *info, uint64_t location, uint64_t pc,
                         const struct row *initial, struct row *row)
 {
-    struct row saved[DEPTH];
-    unsigned depth = 0;
-    uint64_t reg;
-    while (code.at < code.end && !code.bad) {
-        uint8_t op = (uint8_t)take(&code, 1);
-        uint64_t advance = 0;
-        switch (op & 0xc0) {
-        case 0x40: /* advance_loc */
-            advance = op & 0x3f;
-            break;
-        case 0x80: /* offset */
-            set_saved(row, info, op & 0x3f, (int64_t)take_uleb(&code) * info->data_align);
-            continue;
-        case 0xc0: /* restore */
-            restore(row, initial, info, op & 0x3f);
-            continue;
+    struct run run; /* not all of it is cleared: what is remembered is written before it is read */
+    run.code = code;
+    run.info = info;
+    run.initial = initial;
+    run.row = row;
+    run.depth = 0;
+    run.location = location;
+    run.pc = pc;
+    while (run.code.at < run.code.end && !run.code.bad) {
+        uint8_t op = (uint8_t)take(&run.code, 1);
+        if (run_advance(&run, op)) {
+            if (run.location > pc)
+                return !run.code.bad;
+        } else if (!run_cfa(&run, op) && !run_register(&run, op) && !run_other(&run, op)) {
+            return false;
         }
-        if (!(op & 0xc0)) {
-            switch (op) {
-            case 0x00: /* nop */
-                continue;
-            case 0x01: /* set_loc */
-                location = take_pointer(&code, info->encoding);
-                if (location > pc)
-                    return !code.bad;
-                continue;
-            case 0x02: /* advance_loc1, 2, 4 */
-                advance = take(&code, 1);
-                break;
-            case 0x03:
-                advance = take(&code, 2);
-                break;
-            case 0x04:
-                advance = take(&code, 4);
-                break;
-            case 0x05: /* offset_extended */
-                reg = take_uleb(&code);
-                set_saved(row, info, reg, (int64_t)take_uleb(&code) * info->data_align);
-                continue;
-            case 0x06: /* restore_extended */
-                restore(row, initial, info, take_uleb(&code));
-                continue;
-            case 0x07: /* undefined */
-                set_undefined(row, info, take_uleb(&code));
-                continue;
-            case 0x08: /* same_value */
-                set_same(row, info, take_uleb(&code));
-                continue;
-            case 0x09: /* register */
-                set_unknown(row, info, take_uleb(&code));
-                take_uleb(&code);
-                continue;
-            case 0x0a: /* remember_state */
-                if (depth == DEPTH)
-                    return false;
-                saved[depth++] = *row;
-                continue;
-            case 0x0b: /* restore_state */
-                if (depth == 0)
-                    return false;
-                *row = saved[--depth];
-                continue;
-            case 0x0c: /* def_cfa */
-                set_cfa_register(row, take_uleb(&code));
-                set_cfa_offset(row, (int64_t)take_uleb(&code));
-                continue;
-            case 0x0d: /* def_cfa_register */
-                set_cfa_register(row, take_uleb(&code));
-                continue;
-            case 0x0e: /* def_cfa_offset */
-                set_cfa_offset(row, (int64_t)take_uleb(&code));
-                continue;
-            case 0x0f: /* def_cfa_expression */
-                set_cfa_expression(row, take_block(&code), pc);
-                continue;
-            case 0x10: /* expression */
-                reg = take_uleb(&code);
-                set_expression(row, info, reg, take_block(&code), pc);
-                continue;
-            case 0x11: /* offset_extended_sf */
-                reg = take_uleb(&code);
-                set_saved(row, info, reg, take_sleb(&code) * info->data_align);
-                continue;
-            case 0x12: /* def_cfa_sf */
-                set_cfa_register(row, take_uleb(&code));
-                set_cfa_offset(row, take_sleb(&code) * info->data_align);
-                continue;
-            case 0x13: /* def_cfa_offset_sf */
-                set_cfa_offset(row, take_sleb(&code) * info->data_align);
-                continue;
-            case 0x14: /* val_offset */
-                set_unknown(row, info, take_uleb(&code));
-                take_uleb(&code);
-                continue;
-            case 0x15: /* val_offset_sf */
-                set_unknown(row, info, take_uleb(&code));
-                take_sleb(&code);
-                continue;
-            case 0x16: /* val_expression */
-                set_unknown(row, info, take_uleb(&code));
-                take_block(&code);
-                continue;
-            case 0x2d: /* AARCH64_negate_ra_state; on other processors GNU_window_save, which none of ours has */
-                row->rule.is_signed = !row->rule.is_signed;
-                continue;
-            case 0x2e: /* GNU_args_size */
-                take_uleb(&code);
-                continue;
-            case 0x2f: /* GNU_negative_offset_extended */
-                reg = take_uleb(&code);
-                set_saved(row, info, reg, -(int64_t)take_uleb(&code) * info->data_align);
-                continue;
-            default:
-                return false;
-            }
-        }
-        location += advance * info->code_align;
-        if (location > pc)
-            return !code.bad;
     }
-    return !code.bad;
+    return !run.code.bad;
 }
 
-/* The FDE that begins last at or before `address`, by the sorted table of .eh_frame_hdr: pairs of signed 32-bit
- * distances from the section's start (unwind_modules_build() has checked that it is of this form). */
+/* A row of the sorted table of .eh_frame_hdr: signed 32-bit distances from the section's start
+ * (unwind_modules_build() has checked that it is of this form). */
+struct index_row {
+    int32_t code, fde;
+};
+
+static struct index_row index_row(const struct unwind_module *module, size_t number)
+{
+    struct index_row row;
+    memcpy(&row, module->index_rows + number * sizeof row, sizeof row);
+    return row;
+}
+
+/* The FDE that begins last at or before `address`. */
 static const uint8_t *find_fde(const struct unwind_module *module, uint64_t address)
 {
-    struct pair {
-        int32_t code, fde;
-    } pair;
-    uint32_t low = 0, high = module->index_count;
     int64_t wanted = (int64_t)(address - (uint64_t)module->index);
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        memcpy(&pair, module->index_rows + (size_t)middle * sizeof pair, sizeof pair);
-        if (pair.code <= wanted)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
-        return NULL;
-    memcpy(&pair, module->index_rows + (size_t)(low - 1) * sizeof pair, sizeof pair);
-    return module->index + pair.fde;
+    size_t behind = bisect(module->index_count, i, index_row(module, i).code <= wanted);
+    return behind > 0 ? module->index + index_row(module, behind - 1).fde : NULL;
 }
 
 struct unwind_rule unwind_cfi_rule(const struct unwind_module *module, uint64_t address)

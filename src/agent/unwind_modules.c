@@ -1,6 +1,7 @@
 /* agent/unwind_modules.c - see agent/unwind_modules.h. */
 #include "agent/unwind_modules.h"
 #include "agent/sys.h"
+#include "base/bisect.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -37,14 +38,7 @@ const struct unwind_module *unwind_module_at(const struct unwind_modules *module
 {
     if (!modules)
         return NULL;
-    uint32_t low = 0, high = modules->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (modules->items[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = bisect(modules->count, i, modules->items[i].start <= address);
     return low > 0 && address < modules->items[low - 1].end ? &modules->items[low - 1] : NULL;
 }
 

@@ -1,6 +1,7 @@
 #include "capture/maps.h"
 
 #include "base/array.h"
+#include "base/bisect.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "capture/proc.h"
@@ -92,14 +93,7 @@ void capture_maps_free(struct capture_maps *maps)
 
 static struct line *find(const struct asked *asked, uint64_t addr)
 {
-    size_t low = 0, high = asked->lines.count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (asked->lines.items[middle].end <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = bisect(asked->lines.count, i, asked->lines.items[i].end <= addr);
     return low < asked->lines.count && asked->lines.items[low].start <= addr ? &asked->lines.items[low] : NULL;
 }
 

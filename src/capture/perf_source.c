@@ -316,11 +316,3 @@ uint64_t perf_source_finish(struct perf_source *source)
     tasks_finish(&source->tasks);
     return source->tasks.untracked;
 }
-
-size_t perf_source_memory(const struct perf_source *source)
-{
-    size_t total = source->touched.capacity * sizeof *source->touched.bitmaps + source->touched.regions.capacity * 16;
-    for (unsigned i = 0; i < source->ring_count; i++)
-        total += source->rings[i].size;
-    return total;
-}

@@ -37,6 +37,4 @@ void perf_source_fresh(struct perf_source *source, uint32_t pid, uint64_t addr, 
 /* No more will come: tells of programs that no agent spoke for. Returns how many those were. */
 uint64_t perf_source_finish(struct perf_source *source);
 
-size_t perf_source_memory(const struct perf_source *source);
-
 #endif

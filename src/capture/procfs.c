@@ -51,12 +51,6 @@ uint64_t procfs_cpu_and_parent(uint32_t pid, uint32_t *parent)
     return (times[0] + times[1] + times[2] + times[3]) * (1000000000u / (unsigned long long)hz);
 }
 
-char procfs_state(uint32_t pid)
-{
-    char line[1024];
-    return *read_stat(pid, line, sizeof line);
-}
-
 /* The last number of a thread's "NSpid:" line: that in its own namespace; 0 when there is none. */
 static uint32_t innermost(uint32_t pid, const char *task)
 {

@@ -30,9 +30,6 @@ bool procfs_is_apart(uint32_t pid, const char *space);
 /* The number that the kernel has for this process's PID namespace, or 0. */
 uint64_t procfs_pid_namespace(void);
 
-/* The state letter of /proc/PID/stat ('T': stopped), or 0. */
-char procfs_state(uint32_t pid);
-
 /* kernel.numa_balancing: its value, or -1 when the kernel has none. */
 int procfs_numa_balancing(void);
 

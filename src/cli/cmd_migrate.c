@@ -137,8 +137,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
     return 0;
 }
 
-static const struct argp_child children[] = {{&sampling_argp, 0, NULL, 0}, {0}};
-
 static const struct argp parser = {
     option_table,
     parse,
@@ -152,7 +150,7 @@ static const struct argp parser = {
     "Bursts come more often than with `record` and are shorter: --frequency 1000 --burst 4.\n"
     "The exit status is the program's; 127 and 126 when it cannot be found or run, 1 when it cannot be migrated, 2 for "
     "wrong usage.",
-    children,
+    sampling_children,
     NULL,
     NULL,
 };

@@ -87,9 +87,44 @@ static void name_function(struct wishes *wishes, enum custom_option option, cons
         snprintf(complaint, sizeof wishes->sampling.complaint, "%s %.240s", names[option], err.text);
 }
 
-static error_t parse(int key, char *text, struct argp_state *state)
+/* Options of --faults. False when `key` is another one. */
+static bool parse_faults(struct wishes *wishes, int key, const char *text)
 {
     static const char *const mechanisms[] = {"auto", "numa-hint", "soft-dirty", "uffd-wp", "none", NULL};
+    struct sampling_options *sampling = &wishes->sampling;
+    struct capture_options *options = &sampling->capture;
+    switch (key) {
+    case KEY_FAULTS:
+        options->faults = true;
+        break;
+    case KEY_INTERVAL:
+        options->interval_ns =
+            option_duration(sampling, "--interval", text, 1e6, 1e11, "a time between 1ms and 100s is wanted");
+        wishes->of_faults = "--interval";
+        break;
+    case KEY_MECHANISM:
+        options->mechanism = (enum fault_mechanism)option_choice(
+            sampling, "--mechanism", text, mechanisms, "there are auto, numa-hint, soft-dirty, uffd-wp, none");
+        wishes->of_faults = "--mechanism";
+        break;
+    case KEY_CHUNKS:
+        options->chunks = (uint32_t)option_number(sampling, "--chunks", text, 1, 1e6,
+                                                  "a number of chunks between 1 and 1000000 is wanted");
+        wishes->of_faults = "--chunks";
+        break;
+    case KEY_CHUNK_PAGES:
+        options->chunk_pages = (uint32_t)option_number(sampling, "--chunk-pages", text, 1, 1e7,
+                                                       "a number of pages between 1 and 10000000 is wanted");
+        wishes->of_faults = "--chunk-pages";
+        break;
+    default:
+        return false;
+    }
+    return true;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
     struct wishes *wishes = state->input;
     struct sampling_options *sampling = &wishes->sampling;
     struct capture_options *options = &sampling->capture;
@@ -128,29 +163,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case KEY_NO_CALIBRATION:
         wishes->no_calibration = true;
         break;
-    case KEY_FAULTS:
-        options->faults = true;
-        break;
-    case KEY_INTERVAL:
-        options->interval_ns =
-            option_duration(sampling, "--interval", text, 1e6, 1e11, "a time between 1ms and 100s is wanted");
-        wishes->of_faults = "--interval";
-        break;
-    case KEY_MECHANISM:
-        options->mechanism = (enum fault_mechanism)option_choice(
-            sampling, "--mechanism", text, mechanisms, "there are auto, numa-hint, soft-dirty, uffd-wp, none");
-        wishes->of_faults = "--mechanism";
-        break;
-    case KEY_CHUNKS:
-        options->chunks = (uint32_t)option_number(sampling, "--chunks", text, 1, 1e6,
-                                                  "a number of chunks between 1 and 1000000 is wanted");
-        wishes->of_faults = "--chunks";
-        break;
-    case KEY_CHUNK_PAGES:
-        options->chunk_pages = (uint32_t)option_number(sampling, "--chunk-pages", text, 1, 1e7,
-                                                       "a number of pages between 1 and 10000000 is wanted");
-        wishes->of_faults = "--chunk-pages";
-        break;
     case KEY_ALLOC_FN:
         name_function(wishes, CUSTOM_ALLOC_FN, text);
         break;
@@ -165,12 +177,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
             (size_t)option_number(sampling, "--memory", text, 16, 65536, "between 16 and 65536 MiB are wanted") << 20;
         break;
     default:
-        return sampling_options_parse(sampling, key, text, state);
+        return parse_faults(wishes, key, text) ? 0 : sampling_options_parse(sampling, key, text, state);
     }
     return 0;
 }
-
-static const struct argp_child children[] = {{&sampling_argp, 0, NULL, 0}, {0}};
 
 static const struct argp parser = {
     option_table,
@@ -184,7 +194,7 @@ static const struct argp parser = {
     "  numalens record -p 1234 --stop-after 10s                a running process, likewise\n\n"
     "The exit status is the program's; 127 and 126 when it cannot be found or run, 1 when it cannot be recorded, 2 for "
     "wrong usage.",
-    children,
+    sampling_children,
     NULL,
     NULL,
 };

@@ -161,7 +161,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
     return 0;
 }
 
-const struct argp sampling_argp = {option_table, parse, NULL, NULL, NULL, NULL, NULL};
+static const struct argp sampling_argp = {option_table, parse, NULL, NULL, NULL, NULL, NULL};
+const struct argp_child sampling_children[] = {{&sampling_argp, 0, NULL, 0}, {0}};
 
 error_t sampling_options_parse(struct sampling_options *options, int key, char *text, struct argp_state *state)
 {

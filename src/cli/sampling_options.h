@@ -17,9 +17,9 @@ struct sampling_options {
     char complaint[256]; /* the first thing that is wrong, "" when all is possible */
 };
 
-extern const struct argp sampling_argp;
+extern const struct argp_child sampling_children[]; /* for the command's own argp */
 
-/* For a command's own parser to end with: -o, -q, -v, the program with its arguments, the input of sampling_argp. */
+/* For a command's own parser to end with: -o, -q, -v, the program with its arguments, the input of sampling_children. */
 error_t sampling_options_parse(struct sampling_options *options, int key, char *text, struct argp_state *state);
 
 /* The defaults. */

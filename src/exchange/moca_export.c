@@ -1,6 +1,7 @@
 #include "exchange/moca_export.h"
 
 #include "base/array.h"
+#include "base/bisect.h"
 #include "base/map64.h"
 #include "base/strtab.h"
 #include "exchange/moca_notes.h"
@@ -189,17 +190,15 @@ static int by_id(const void *left, const void *right)
     return a->start < b->start ? -1 : a->start > b->start;
 }
 
+static bool comes_before(const struct moca_chunk_note *note, uint32_t task, uint64_t number)
+{
+    return note->task < task || (note->task == task && note->number < number);
+}
+
 static const struct moca_chunk_note *note_of(const struct exporting *exporting, uint32_t task, uint64_t number)
 {
-    size_t low = 0, high = exporting->notes.chunks.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct moca_chunk_note *note = &exporting->notes.chunks.items[middle];
-        if (note->task < task || (note->task == task && note->number < number))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low =
+        bisect(exporting->notes.chunks.count, i, comes_before(&exporting->notes.chunks.items[i], task, number));
     if (low == exporting->notes.chunks.count)
         return NULL;
     const struct moca_chunk_note *note = &exporting->notes.chunks.items[low];

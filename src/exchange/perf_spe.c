@@ -1,6 +1,7 @@
 #include "exchange/perf_spe.h"
 
 #include "base/array.h"
+#include "base/bisect.h"
 #include "base/map64.h"
 #include "perf/input.h"
 #include "perf/spe.h"
@@ -162,18 +163,15 @@ static int compare_stretches(const void *left, const void *right)
     return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
+static bool ends_by(const struct stretch *one, uint32_t cpu, uint64_t offset)
+{
+    return one->cpu < cpu || (one->cpu == cpu && one->offset + one->size <= offset);
+}
+
 /* The stretch of that buffer that holds `offset`, or the next one behind it; NULL when there is neither. */
 static const struct stretch *stretch_at(const struct perf_spe *spe, uint32_t cpu, uint64_t offset)
 {
-    size_t low = 0, high = spe->stretches.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct stretch *one = &spe->stretches.items[middle];
-        if (one->cpu < cpu || (one->cpu == cpu && one->offset + one->size <= offset))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = bisect(spe->stretches.count, i, ends_by(&spe->stretches.items[i], cpu, offset));
     const struct stretch *found = low < spe->stretches.count ? &spe->stretches.items[low] : NULL;
     return found && found->cpu == cpu ? found : NULL;
 }

@@ -44,6 +44,29 @@ static void feed_loss(struct flow *flow, const struct event *event)
     feed_gap(flow, event);
 }
 
+/* Processes and threads. False when the event is of another kind. */
+static bool feed_task(struct flow *flow, const struct event *event)
+{
+    switch (event->kind) {
+    case EVENT_PROCESS_START:
+        live_process_start(flow, event);
+        return true;
+    case EVENT_PROCESS_EXIT:
+        live_process_exit(flow, event);
+        return true;
+    case EVENT_THREAD_START:
+        live_thread_start(flow, event);
+        return true;
+    case EVENT_THREAD_NAME:
+        live_thread_name(flow, event);
+        return true;
+    case EVENT_THREAD_EXIT:
+        live_thread_exit(flow, event);
+        return true;
+    }
+    return false;
+}
+
 void flow_feed(struct flow *flow, const struct event *event)
 {
     if (event->kind == EVENT_LOSS) {
@@ -60,23 +83,8 @@ void flow_feed(struct flow *flow, const struct event *event)
         flow->layout += LAYOUT_KINDS >> event->kind & 1;
     if (event->time >= flow->pages_due)
         live_pages_pass(flow, event->time);
-    switch (event->kind) {
-    case EVENT_PROCESS_START:
-        live_process_start(flow, event);
+    if (feed_task(flow, event))
         return;
-    case EVENT_PROCESS_EXIT:
-        live_process_exit(flow, event);
-        return;
-    case EVENT_THREAD_START:
-        live_thread_start(flow, event);
-        return;
-    case EVENT_THREAD_NAME:
-        live_thread_name(flow, event);
-        return;
-    case EVENT_THREAD_EXIT:
-        live_thread_exit(flow, event);
-        return;
-    }
     struct process *process = live_process_of(flow, event->pid, event->time);
     switch (event->kind) {
     case EVENT_MODULE_LOAD:

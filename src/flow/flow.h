@@ -259,8 +259,7 @@ uint64_t flow_page_count(const struct flow *flow);
 uint64_t flow_page_frame(const struct flow *flow, uint32_t process, uint64_t page, int *node);
 uint64_t flow_pages_without_thread(const struct flow *flow); /* of those */
 
-/* The raw chain of a stack, and its frames with names (inlines expanded), innermost first. */
-size_t flow_stack(const struct flow *flow, uint32_t process, uint32_t stack, const uint64_t **frames);
+/* The frames of a stack with names (inlines expanded), innermost first. */
 size_t flow_stack_frames(const struct flow *flow, uint32_t process, uint32_t stack, struct symbol_frame *frames,
                          size_t max);
 

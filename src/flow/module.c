@@ -1,4 +1,5 @@
 /* flow/module.c - which binary lies where in a process. */
+#include "base/bisect.h"
 #include "flow/state.h"
 
 #include <string.h>
@@ -98,13 +99,6 @@ const struct module_place *live_module_at(const struct process *process, uint64_
     const struct module_list *list = process->modules;
     if (!list)
         return NULL;
-    uint32_t low = 0, high = list->count;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (list->places[middle].start <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = bisect(list->count, i, list->places[i].start <= addr);
     return low && addr < list->places[low - 1].end ? &list->places[low - 1] : NULL;
 }

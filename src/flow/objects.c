@@ -1,4 +1,5 @@
 /* flow/objects.c - numbers and rows of objects once the trace is read. */
+#include "base/bisect.h"
 #include "flow/state.h"
 
 #include <stdlib.h>
@@ -221,20 +222,19 @@ static void index_places(struct flow *flow)
     }
 }
 
+/* In order of processes and addresses: whether an object begins at `addr` or before. */
+static bool begins_by(const struct flow *flow, uint32_t object, uint32_t process, uint64_t addr)
+{
+    const struct record *record = pool_at(&flow->records, flow->objects.items[object]);
+    return record->process < process || (record->process == process && record->addr <= addr);
+}
+
 const struct flow_object *flow_object_at(const struct flow *const_flow, uint32_t process, uint64_t addr, uint64_t time)
 {
     struct flow *flow = (struct flow *)const_flow; /* the index is a cache */
     if (!flow->by_address)
         index_places(flow);
-    size_t low = 0, high = flow->sampled_objects;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        const struct record *record = pool_at(&flow->records, flow->objects.items[flow->by_address[middle]]);
-        if (record->process < process || (record->process == process && record->addr <= addr))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = bisect(flow->sampled_objects, i, begins_by(flow, flow->by_address[i], process, addr));
     /* Smaller kinds first: a heap block inside a map wins over the map. */
     const struct flow_object *best = NULL;
     while (low-- > 0) {

@@ -127,15 +127,6 @@ const struct flow_site *flow_site(const struct flow *flow, uint32_t index)
     return index < flow->sites.count ? &flow->sites.items[index] : NULL;
 }
 
-size_t flow_stack(const struct flow *flow, uint32_t process, uint32_t stack, const uint64_t **frames)
-{
-    uint32_t index = process < flow->processes.count ? live_stack_of(flow->processes.items[process], stack) : FLOW_NONE;
-    if (index == FLOW_NONE)
-        return 0;
-    *frames = flow->chain.items + flow->stacks.items[index].first;
-    return flow->stacks.items[index].depth;
-}
-
 size_t flow_stack_places(const struct flow *const_flow, uint32_t process, uint32_t stack, struct flow_frame *frames,
                          size_t max)
 {

@@ -2,6 +2,7 @@
  *
  * Page faults may be millions, most of them on objects without samples. A fault only notes the page; an object's pages
  * are looked through once, when it dies or the trace ends, and only if it was sampled. */
+#include "base/bisect.h"
 #include "flow/state.h"
 
 #include <stdlib.h>
@@ -100,14 +101,7 @@ void live_touched_number(struct flow *flow, const uint32_t *index_of)
 
 size_t flow_object_touched(const struct flow *flow, uint32_t object, const struct flow_touched **rows)
 {
-    size_t low = 0, high = flow->touched.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (flow->touched.items[middle].object < object)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = bisect(flow->touched.count, i, flow->touched.items[i].object < object);
     size_t count = 0;
     while (low + count < flow->touched.count && flow->touched.items[low + count].object == object)
         count++;

@@ -2,6 +2,7 @@
 #include "library/session.h"
 
 #include "api/api.h"
+#include "base/bisect.h"
 #include "base/clock.h"
 #include "library/engine.h"
 #include "library/soft.h"
@@ -214,14 +215,7 @@ int nlens_session_stop(nlens_session *session, nlens_error *err)
 static bool is_in_window(const nlens_session *session, uint64_t time)
 {
     /* The last window that begins before, by halves: there may be thousands. */
-    size_t low = 0, high = session->windows.count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (session->windows.items[middle].from <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = bisect(session->windows.count, i, session->windows.items[i].from <= time);
     return low > 0 && time < session->windows.items[low - 1].to;
 }
 

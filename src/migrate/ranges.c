@@ -1,6 +1,7 @@
 #include "migrate/ranges.h"
 
 #include "base/array.h"
+#include "base/bisect.h"
 #include "base/mem.h"
 #include "capture/faults/huge.h"
 #include "capture/procfs.h"
@@ -90,14 +91,7 @@ void ranges_free(struct ranges *ranges)
 
 const struct range *ranges_find(const struct ranges *ranges, uint64_t addr)
 {
-    size_t low = 0, high = ranges->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ranges->items[middle].end <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = bisect(ranges->count, i, ranges->items[i].end <= addr);
     return low < ranges->count && ranges->items[low].start <= addr ? &ranges->items[low] : NULL;
 }
 

@@ -1,6 +1,7 @@
 /* page/things.c - objects and allocation sites, most samples first. */
 #include "analysis/memory_map.h"
 #include "analysis/sources.h"
+#include "base/bisect.h"
 #include "base/map64.h"
 #include "page/parts.h"
 #include "page/put.h"
@@ -32,20 +33,19 @@ struct leaves {
     uint32_t first, count;
 };
 
+static bool ends_by(const struct memory_leaf *leaf, const struct flow_object *object)
+{
+    return leaf->process != object->process ? leaf->process < object->process
+                                            : leaf->addr + leaf->bytes <= object->addr;
+}
+
 /* The leaves of the map that an object lies on: those of its process between its first and its last byte. */
 static struct leaves leaves_of(const struct memory_map *map, const struct flow_object *object)
 {
     if (!map)
         return (struct leaves){FLOW_NONE, 0};
     const struct memory_leaf *leaves = map->leaves.items;
-    size_t low = 0, high = map->leaves.count, end;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        bool before = leaves[middle].process != object->process
-                          ? leaves[middle].process < object->process
-                          : leaves[middle].addr + leaves[middle].bytes <= object->addr;
-        *(before ? &low : &high) = before ? middle + 1 : middle;
-    }
+    size_t low = bisect(map->leaves.count, i, ends_by(&leaves[i], object)), end;
     uint64_t after = object->addr + (object->size ? object->size : 1);
     for (end = low; end < map->leaves.count; end++)
         if (leaves[end].process != object->process || leaves[end].addr >= after)

@@ -1,4 +1,5 @@
 /* symbols/frames.c - an address as frames: the line it is on, what was inlined there, the function around it. */
+#include "base/bisect.h"
 #include "symbols/debuginfo_internal.h"
 
 #include "base/strtab.h"
@@ -7,6 +8,12 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
+static bool begins_by(Dwarf_Line *line, uint64_t addr)
+{
+    Dwarf_Addr start;
+    return dwarf_lineaddr(line, &start) == 0 && start <= addr;
+}
+
 /* The line that covers `addr`. Compilers give line 0 to instructions that belong nowhere; then the row before speaks. */
 static void find_line(struct debuginfo *info, struct unit *unit, uint64_t addr, struct symbol_frame *frame)
 {
@@ -14,15 +21,7 @@ static void find_line(struct debuginfo *info, struct unit *unit, uint64_t addr, 
     size_t count;
     if (dwarf_getsrclines(&unit->line_die, &lines, &count) != 0 || count == 0)
         return;
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        Dwarf_Addr start;
-        if (dwarf_lineaddr(dwarf_onesrcline(lines, middle), &start) == 0 && start <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = bisect(count, i, begins_by(dwarf_onesrcline(lines, i), addr));
     enum { BACK = 16 };
     for (size_t i = low, steps = 0; i > 0 && steps < BACK; i--, steps++) {
         Dwarf_Line *line = dwarf_onesrcline(lines, i - 1);

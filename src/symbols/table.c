@@ -1,6 +1,7 @@
 #include "symbols/table.h"
 
 #include "base/array.h"
+#include "base/bisect.h"
 
 #include <string.h>
 
@@ -47,14 +48,7 @@ void table_finish(struct table *table)
 
 const struct table_entry *table_find(const struct table *table, uint64_t addr)
 {
-    size_t low = 0, high = table->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (table->items[middle].start <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = bisect(table->count, i, table->items[i].start <= addr);
     /* Ranges rarely nest, and then a few deep: symbols that lie inside another are stepped over. */
     enum { NESTING = 64 };
     for (size_t i = low, steps = 0; i > 0 && steps < NESTING; i--, steps++)

@@ -1,4 +1,5 @@
 /* symbols/units.c - which unit and which function an address belongs to, and its line. */
+#include "base/bisect.h"
 #include "symbols/debuginfo_internal.h"
 
 #include "base/strtab.h"
@@ -24,14 +25,7 @@ void range_list_sort(range_list *list)
 
 const struct range *range_list_find(const range_list *list, uint64_t addr)
 {
-    size_t low = 0, high = list->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (list->items[middle].low <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = bisect(list->count, i, list->items[i].low <= addr);
     enum { NESTING = 64 };
     for (size_t i = low, steps = 0; i > 0 && steps < NESTING; i--, steps++)
         if (addr < list->items[i - 1].high)

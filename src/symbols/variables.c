@@ -1,4 +1,5 @@
 /* symbols/variables.c - where static objects are declared, and what lies in Fortran's COMMON blocks. */
+#include "base/bisect.h"
 #include "symbols/debuginfo_internal.h"
 
 #include "base/strtab.h"
@@ -165,14 +166,7 @@ void debuginfo_declaration(struct debuginfo *info, Dwarf_Die *die, struct symbol
 bool debuginfo_variable(struct debuginfo *info, uint64_t addr, struct symbol_object *object)
 {
     read_variables(info);
-    size_t low = 0, high = info->variables.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (info->variables.items[middle].addr < addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = bisect(info->variables.count, i, info->variables.items[i].addr < addr);
     for (; low < info->variables.count && info->variables.items[low].addr == addr; low++) {
         Dwarf_Die *die = &info->variables.items[low].die;
         const char *name = dwarf_diename(die), *linkage = die_linkage_name(die);

@@ -40,21 +40,13 @@ static bool get_text(struct run_cursor *cursor, unsigned column, const char **te
     return true;
 }
 
-static inline struct run_guess *guess_for(struct run_state *state, uint32_t stack)
-{
-    struct run_guess *guess = &state->guesses[stack % RUN_GUESSES];
-    if (guess->addr == 0)
-        guess->addr = state->last[0];
-    return guess;
-}
-
 static inline bool get_alloc(struct run_cursor *cursor, struct event_alloc *alloc)
 {
     uint64_t stack, size, addr, shape;
     if (!get_difference(cursor, 1, 1, &stack) || !get(cursor, 2, &size) || !get(cursor, 3, &addr) ||
         !get_repeat(cursor, 4, 0, &shape))
         return false;
-    struct run_guess *guess = guess_for(&cursor->state, (uint32_t)stack);
+    struct run_guess *guess = run_guess_for(&cursor->state, (uint32_t)stack);
     guess->other += unzigzag(size);
     guess->addr += unzigzag(addr);
     cursor->state.last[0] = guess->addr;
@@ -83,7 +75,7 @@ static inline bool get_sample(struct run_cursor *cursor, struct event_sample *sa
     if (!get_difference(cursor, 1, 1, &stack) || !get(cursor, 2, &addr) || !get_repeat(cursor, 4, 0, &origin) ||
         !get(cursor, 5, &shape))
         return false;
-    struct run_guess *guess = guess_for(&cursor->state, (uint32_t)stack);
+    struct run_guess *guess = run_guess_for(&cursor->state, (uint32_t)stack);
     guess->addr += unzigzag(addr);
     guess->other ^= shape;
     cursor->state.last[0] = guess->addr;

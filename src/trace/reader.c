@@ -382,16 +382,6 @@ uint64_t trace_reader_count(const struct trace_reader *reader, enum event_kind k
     return (unsigned)kind < EVENT_KINDS ? reader->index.counts[kind] : 0;
 }
 
-uint64_t trace_reader_first_time(const struct trace_reader *reader)
-{
-    return reader->index.first_time;
-}
-
-uint64_t trace_reader_last_time(const struct trace_reader *reader)
-{
-    return reader->index.last_time;
-}
-
 const char *trace_reader_damage(const struct trace_reader *reader)
 {
     return reader->index.damage;

@@ -45,8 +45,6 @@ struct trace_reader *trace_reader_share(const struct trace_reader *reader);
 
 /* From the block index: free. Allocations and releases are counted together, as EVENT_ALLOC. */
 uint64_t trace_reader_count(const struct trace_reader *reader, enum event_kind kind);
-uint64_t trace_reader_first_time(const struct trace_reader *reader);
-uint64_t trace_reader_last_time(const struct trace_reader *reader);
 
 /* NULL when the file is whole, else one sentence. */
 const char *trace_reader_damage(const struct trace_reader *reader);

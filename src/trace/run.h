@@ -52,6 +52,15 @@ struct run_state {
     uint16_t depth; /* of what is in `frames` */
 };
 
+/* The guess for an event's call chain. A chain seen for the first time is expected near the run's last address. */
+static inline struct run_guess *run_guess_for(struct run_state *state, uint32_t stack)
+{
+    struct run_guess *guess = &state->guesses[stack % RUN_GUESSES];
+    if (guess->addr == 0)
+        guess->addr = state->last[0];
+    return guess;
+}
+
 struct run_column {
     uint8_t *bytes, *at, *limit;
 };

@@ -31,18 +31,9 @@ static inline void put_repeat(struct trace_run *run, unsigned column, unsigned w
     repeat->times++;
 }
 
-/* The guess for an event's call chain. A chain seen for the first time is expected near the run's last address. */
-static inline struct run_guess *guess_for(struct run_state *state, uint32_t stack)
-{
-    struct run_guess *guess = &state->guesses[stack % RUN_GUESSES];
-    if (guess->addr == 0)
-        guess->addr = state->last[0];
-    return guess;
-}
-
 static inline void put_alloc(struct trace_run *run, const struct event_alloc *alloc)
 {
-    struct run_guess *guess = guess_for(&run->state, alloc->stack);
+    struct run_guess *guess = run_guess_for(&run->state, alloc->stack);
     uint64_t addr = rotate_right(alloc->addr, 4);
     put_difference(run, 1, 1, alloc->stack);
     put(run, 2, zigzag(alloc->size - guess->other));
@@ -54,7 +45,7 @@ static inline void put_alloc(struct trace_run *run, const struct event_alloc *al
 
 static inline void put_sample(struct trace_run *run, const struct event_sample *sample)
 {
-    struct run_guess *guess = guess_for(&run->state, sample->stack);
+    struct run_guess *guess = run_guess_for(&run->state, sample->stack);
     uint64_t shape = sample->flags | (uint64_t)sample->size << 8 | (uint64_t)sample->level << 24 |
                      (uint64_t)(sample->physical != 0) << 32;
     put_difference(run, 1, 1, sample->stack);

@@ -22,11 +22,6 @@ static const struct {
     [SETTING_SIZE] = {"scan_size_mb", "sched/numa_balancing/scan_size_mb"},
 };
 
-const char *setting_name(enum setting setting)
-{
-    return table[setting].name;
-}
-
 /* A debugfs of our own, mounted nowhere: the system's may not be mounted. */
 static int open_debugfs(void)
 {

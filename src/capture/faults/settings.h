@@ -21,8 +21,6 @@ enum setting {
     SETTINGS
 };
 
-const char *setting_name(enum setting setting);
-
 struct settings {
     int debugfs; /* a directory, or -1 */
     bool held;   /* the file is ours: something may have been changed */

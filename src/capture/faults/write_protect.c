@@ -2,6 +2,7 @@
  * nothing stays in the program, and when this recorder dies, the kernel forgets about the protection. Asynchronous means
  * that the kernel lifts the protection of a page by itself at the first write: nobody waits for anybody, system calls
  * that write into such memory work as always. */
+#include "base/bisect.h"
 #include "capture/faults/armer.h"
 
 #include "base/array.h"
@@ -134,14 +135,7 @@ static bool wanted(const struct write_protect *protect, const char *prot, const 
 /* The first span that ends behind `addr`. */
 static size_t span_at(const struct guarded *guarded, uint64_t addr)
 {
-    size_t low = 0, high = guarded->spans.count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (guarded->spans.items[middle].end <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = bisect(guarded->spans.count, i, guarded->spans.items[i].end <= addr);
     return low;
 }
 

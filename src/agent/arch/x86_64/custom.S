@@ -81,6 +81,31 @@
     movq R11(%rbp), %r11
     .endm
 
+    .macro frame_open
+    pushq %rbp
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset rbp, 0
+    movq %rsp, %rbp
+    .cfi_def_cfa_register rbp
+    subq $(FRAME + VECTORS), %rsp
+    andq $-64, %rsp
+    save_general
+    vectors_all 1
+    .endm
+
+/* `above`: what is on the stack beneath the saved rbp, in bytes; the lowest is the address to go to. */
+    .macro frame_close above
+    restore_general
+    movq %rbp, %rsp
+    popq %rbp
+    .cfi_def_cfa rsp, \above
+    .cfi_restore rbp
+    leaq 8(%rsp), %rsp
+    .cfi_adjust_cfa_offset -8
+    jmp *-8(%rsp)
+    .cfi_endproc
+    .endm
+
     .bss
     .globl custom_has_avx
     .hidden custom_has_avx
@@ -104,15 +129,7 @@ custom_wide: /* the components to save, as XSAVE numbers them; 0: none is wider 
 custom_entered: /* on the stack: the hook, then the return address */
     .cfi_startproc
     .cfi_def_cfa_offset 16
-    pushq %rbp
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset rbp, 0
-    movq %rsp, %rbp
-    .cfi_def_cfa_register rbp
-    subq $(FRAME + VECTORS), %rsp
-    andq $-64, %rsp
-    save_general
-    vectors_all 1
+    frame_open
     movq 16(%rbp), %rax
     movq %rax, CALL_RA(%rbp)
     movq (%rbp), %rax
@@ -132,15 +149,7 @@ custom_entered: /* on the stack: the hook, then the return address */
     leaq custom_return(%rip), %rcx
     movq %rcx, 16(%rbp)
 1:  vectors_all 0
-    restore_general
-    movq %rbp, %rsp
-    popq %rbp
-    .cfi_def_cfa rsp, 16
-    .cfi_restore rbp
-    leaq 8(%rsp), %rsp
-    .cfi_adjust_cfa_offset -8
-    jmp *-8(%rsp)
-    .cfi_endproc
+    frame_close 16
     .size custom_entered, . - custom_entered
 
 /* A function that ends in a jump to another calls that with this return address. */
@@ -157,15 +166,7 @@ custom_entered: /* on the stack: the hook, then the return address */
 custom_return:
     leaq -8(%rsp), %rsp /* where the return address was; the one to go to will be */
     .cfi_adjust_cfa_offset 8
-    pushq %rbp
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset rbp, 0
-    movq %rsp, %rbp
-    .cfi_def_cfa_register rbp
-    subq $(FRAME + VECTORS), %rsp
-    andq $-64, %rsp
-    save_general
-    vectors_all 1
+    frame_open
     movq ENTRY_RA(%rbx), %rcx
     movq %rcx, TARGET(%rbp)
     movq ENTRY_SAVED(%rbx), %rcx
@@ -180,15 +181,7 @@ custom_return:
     movq ENTRY(%rbp), %rbx
     .cfi_restore rbx
     .cfi_offset rip, -8
-    restore_general
-    movq %rbp, %rsp
-    popq %rbp
-    .cfi_def_cfa rsp, 8
-    .cfi_restore rbp
-    leaq 8(%rsp), %rsp
-    .cfi_adjust_cfa_offset -8
-    jmp *-8(%rsp)
-    .cfi_endproc
+    frame_close 8
     .size custom_return, . - custom_return
 
     .hidden DW.ref.custom_personality
