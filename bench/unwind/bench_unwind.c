@@ -1,6 +1,6 @@
 /* bench_unwind.c - what a call chain of 12 frames costs: by the thread's memo, by cached rules, and by libgcc. */
-#include "agent/stack.h"
-#include "agent/unwind_modules.h"
+#include "agent/unwind/stack.h"
+#include "agent/unwind/unwind_modules.h"
 
 #include <execinfo.h>
 #include <pthread.h>

@@ -14,12 +14,12 @@
 
 #define AGENT_EXPORT __attribute__((visibility("default")))
 
-struct stack_table; /* agent/stack.h */
+struct stack_table; /* agent/unwind/stack.h */
 struct agent_thread;
 
 enum { AGENT_CUSTOM_WORDS = 145 };
 
-/* What the sampler keeps of a thread; only agent/sampler.c, agent/tick.c and agent/arch touch it. */
+/* What the sampler keeps of a thread; only agent/sampling/sampler.c, agent/sampling/tick.c and agent/sampling/CPU touch it. */
 struct sampler_thread {
     void *timer;           /* kernel's number of the fall-back timer, when `has_timer` */
     bool has_timer, ready; /* ready: ticks may arrive */
@@ -29,7 +29,7 @@ struct sampler_thread {
     uint32_t skip;       /* accesses to let pass before the first one is kept */
     uint32_t steps;      /* instructions stepped in this burst */
     uint32_t seen, kept; /* accesses met and kept in this burst */
-    uint32_t stopped_at; /* agent/arch: the instruction that ended the burst, as wire_stop_count wants it; 0: none */
+    uint32_t stopped_at; /* sampling/CPU: the instruction that ended the burst, as wire_stop_count wants it; 0: none */
     uint64_t began;      /* wire_counter() at the burst's start */
     uint32_t turns;      /* tick_turns() then */
     uint64_t period_ns;  /* mean spacing in force */
@@ -38,11 +38,11 @@ struct sampler_thread {
     uint64_t spacing_ns; /* of ticks as they come */
     uint64_t tick_ns;    /* spacing of the perf event's ticks, or of the timer's */
     void *tick_page;     /* the perf event's mapping, which keeps it alive, or NULL */
-    void *step_stack;    /* agent/arch: where bursts run, or NULL */
-    void (*calls_out)(struct agent_thread *self); /* agent/arch: see agent_calls_out */
+    void *step_stack;    /* sampling/CPU: where bursts run, or NULL */
+    void (*calls_out)(struct agent_thread *self); /* sampling/CPU: see agent_calls_out */
     uint64_t hidden;   /* mask.c: signals the program believes blocked and the kernel does not; bits as the kernel's */
-    uint64_t guard_sp; /* agent/arch: stack pointer to go back to when guarded work faults; 0: nothing is guarded */
-    uint64_t spare[3]; /* for agent/arch */
+    uint64_t guard_sp; /* sampling/CPU: stack pointer to go back to when guarded work faults; 0: nothing is guarded */
+    uint64_t spare[3]; /* for sampling/CPU */
     uint32_t idle;     /* ticks in a row that came while the recorder rested */
     uint32_t ticks;    /* of perf, since it was started */
 };
@@ -54,21 +54,21 @@ struct agent_thread {
     uint32_t made_by;         /* self.c: the tid of the thread that has this block */
     volatile uint32_t inside; /* > 0: agent code runs on this thread; counts nesting */
     bool started, ended;      /* the thread's start was recorded; its end was */
-    bool ring_lost;           /* ring.c: the recorder gave the ring to another */
+    bool ring_lost;           /* thread_ring.c: the recorder gave the ring to another */
     bool stack_asked;         /* thread.c: the kernel was asked for the stack's place */
     bool loading;             /* hook_dl.c: what it finds loaded, nobody can have used yet */
     bool asked_ticks;         /* mask.c: the program itself has last asked for ticks' signals to be blocked */
     uint64_t stack_low, stack_high;
     struct stack_table *stacks; /* chains this thread has sent; mapped lazily */
-    uint64_t wake_at;           /* ring.c: head at which to see whether the recorder should be woken */
-    uint32_t claim_skip;        /* ring.c: reservations to refuse before a ring is asked for again */
-    uint32_t claim_misses;      /* ring.c: times in a row that no ring was free */
-    uint64_t stuck_at;          /* ring.c: where the ring's tail stood too long, + 1; else 0 */
+    uint64_t wake_at;           /* thread_ring.c: head at which to see whether the recorder should be woken */
+    uint32_t claim_skip;        /* thread_ring.c: reservations to refuse before a ring is asked for again */
+    uint32_t claim_misses;      /* thread_ring.c: times in a row that no ring was free */
+    uint64_t stuck_at;          /* thread_ring.c: where the ring's tail stood too long, + 1; else 0 */
     uint32_t farewells;         /* thread.c: rounds of key destructors seen */
-    uint32_t hook_calls;        /* record.h: of hooks so far */
-    uint64_t hook_began;        /* record.h: when the hook began that is being timed; 0: none is */
+    uint32_t hook_calls;        /* hook_record.h: of hooks so far */
+    uint64_t hook_began;        /* hook_record.h: when the hook began that is being timed; 0: none is */
     struct sampler_thread sampler;
-    uint64_t custom[AGENT_CUSTOM_WORDS]; /* custom.c: unfinished calls of functions that the user named */
+    uint64_t custom[AGENT_CUSTOM_WORDS]; /* custom_calls.c: unfinished calls of functions that the user named */
 };
 
 /* Set once, before anything is recorded, and never unset; NULL means: do nothing but pass calls on. */

@@ -1,14 +1,14 @@
 #include "agent/join.h"
 
-#include "agent/armed.h"
-#include "agent/attach.h"
-#include "agent/modules.h"
-#include "agent/ring.h"
-#include "agent/sampler.h"
+#include "agent/sampling/armed.h"
+#include "agent/region/attach.h"
+#include "agent/process/modules.h"
+#include "agent/region/thread_ring.h"
+#include "agent/sampling/sampler.h"
 #include "agent/self.h"
-#include "agent/signals.h"
-#include "agent/sys.h"
-#include "agent/thread.h"
+#include "agent/signals/signals.h"
+#include "base/sys.h"
+#include "agent/process/thread.h"
 
 #include <sys/auxv.h>
 

@@ -1,5 +1,5 @@
 /* The preloaded agent's first and last moments. */
-#include "agent/attach.h"
+#include "agent/region/attach.h"
 #include "agent/environment.h"
 #include "agent/real.h"
 

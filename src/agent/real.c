@@ -1,8 +1,8 @@
 #include "agent/real.h"
 
 #include "agent/arena.h"
-#include "agent/modules.h"
-#include "agent/sys.h"
+#include "agent/process/modules.h"
+#include "base/sys.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -1,7 +1,7 @@
 /* agent/self.c - see self.h. All but self_setup and self_forked may run in handlers. */
 #include "agent/self.h"
 
-#include "agent/sys.h"
+#include "base/sys.h"
 
 #include <signal.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 #include "calibrate/chase.h"
 
-#include "agent/probe.h"
+#include "isa/probe.h"
 #include "base/clock.h"
 #include "base/mem.h"
 

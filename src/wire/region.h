@@ -41,7 +41,7 @@ enum wire_flag {
     WIRE_JOINED = 128, /* the recorder is in this very process (agent/join.h): threads are sampled when asked to be,
                                   and their ticks end by themselves when it rests for long */
     WIRE_STEP_BY_TRAP = 512,    /* x86-64: bursts by the trap flag even where executable memory may be had */
-    WIRE_LEND_PROTECTION = 256, /* agents make a userfaultfd and lend it to the recorder (agent/lend.h) */
+    WIRE_LEND_PROTECTION = 256, /* agents make a userfaultfd and lend it to the recorder (agent/process/userfault.h) */
 };
 
 /* How that userfaultfd is made: for the kernel to lift protections by itself (WP_ASYNC, Linux 6.7). */

@@ -1,7 +1,7 @@
 #include "native_aarch64.h"
 
 #include "agent/agent.h"
-#include "agent/step.h"
+#include "agent/sampling/step.h"
 
 #include <signal.h>
 #include <stdio.h>

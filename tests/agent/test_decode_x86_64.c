@@ -1,7 +1,7 @@
 /* The decoder of x86-64 instructions: chosen cases by hand, then a corpus that a disassembler has judged. */
 #include "x86_64/decode_text.h"
 
-#include "agent/arch/x86_64/decode.h"
+#include "isa/x86_64/decode.h"
 #include "wire/event.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Reads and writes told from instructions of both processors. */
-#include "agent/direction.h"
+#include "isa/direction.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* The burst engine of x86-64 on the processor itself: what running elsewhere could get wrong. As in test_step_x86_64.c a
  * stretch begins with ud2, whose handler starts the burst behind it, and ends with pushf, which ends the burst. */
-#include "agent/step.h"
-#include "agent/arch/x86_64/engine.h"
-#include "agent/arch/x86_64/frame.h"
+#include "agent/sampling/step.h"
+#include "isa/x86_64/engine.h"
+#include "isa/x86_64/frame.h"
 
 #include <setjmp.h>
 #include <signal.h>

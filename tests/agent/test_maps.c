@@ -1,4 +1,4 @@
-#include "agent/maps.h"
+#include "agent/process/own_maps.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

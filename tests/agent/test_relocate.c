@@ -1,6 +1,6 @@
 /* What replaces a function's first instructions, and what becomes of them, on both processors. Expected bytes were
  * worked out by hand from the processors' manuals and looked at with a disassembler. */
-#include "agent/relocate.h"
+#include "isa/relocate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* tests/agent/test_stack.c - numbers for call chains: the thread's memo and table against a full walk each time. */
-#include "agent/stack.h"
-#include "agent/stack_chains.h"
+#include "agent/unwind/stack.h"
+#include "agent/unwind/stack_chains.h"
 #include "shapes.h"
 
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* The rest of the agent, as far as agent/stack.c needs it: a ring that keeps the last record. */
+/* The rest of the agent, as far as agent/unwind/stack.c needs it: a ring that keeps the last record. */
 struct wire_region *agent_region;
 union agent_switch agent_switch;
 static struct wire_region region;

@@ -2,9 +2,10 @@
  * memory: all must be equal afterwards. What the processor refuses, the stepper must refuse. */
 #include "native_aarch64.h"
 
-#include "agent/arch/aarch64/cpu.h"
+#include "agent/sampling/step.h"
+#include "isa/aarch64/cpu.h"
 
-#include "agent/arch/aarch64/slots.c" /* to empty the table between groups: no program has that many words */
+#include "isa/aarch64/slots.c" /* to empty the table between groups: no program has that many words */
 
 #include <setjmp.h>
 #include <stdarg.h>

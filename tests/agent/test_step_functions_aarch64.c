@@ -1,9 +1,10 @@
 /* Whole functions of libc, libm and ours, carried out by the stepper from entry to return, against calling them. */
 #include "native_aarch64.h"
 
-#include "agent/arch/aarch64/access.h"
-#include "agent/arch/aarch64/cpu.h"
-#include "agent/arch/aarch64/slots.h"
+#include "isa/aarch64/access.h"
+#include "agent/sampling/step.h"
+#include "isa/aarch64/cpu.h"
+#include "isa/aarch64/slots.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* tests/agent/test_unwind.c - the agent's unwinder against what the shapes know and against libgcc's unwinder. */
-#include "agent/unwind.h"
+#include "agent/unwind/unwind.h"
 #include "shapes.h"
 
 #include <dlfcn.h>

@@ -2,7 +2,7 @@
  *
  * A copy of this program's tables lies between two pages that cannot be read. All in it is relative, so the copy
  * describes code that would lie as far from the program's as the copy does from the original. */
-#include "agent/unwind_cfi.h"
+#include "agent/unwind/unwind_cfi.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

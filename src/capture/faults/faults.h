@@ -3,7 +3,7 @@
 #ifndef NUMALENS_CAPTURE_FAULTS_FAULTS_H
 #define NUMALENS_CAPTURE_FAULTS_FAULTS_H
 
-#include "agent/direction.h"
+#include "isa/direction.h"
 #include "capture/options.h"
 #include "capture/sink.h"
 #include "wire/region.h"

@@ -3,7 +3,7 @@
 #ifndef NUMALENS_CAPTURE_FAULTS_INSTRUCTIONS_H
 #define NUMALENS_CAPTURE_FAULTS_INSTRUCTIONS_H
 
-#include "agent/direction.h"
+#include "isa/direction.h"
 #include "base/map64.h"
 
 #include <stdint.h>

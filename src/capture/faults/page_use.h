@@ -6,7 +6,7 @@
 #ifndef NUMALENS_CAPTURE_FAULTS_PAGE_USE_H
 #define NUMALENS_CAPTURE_FAULTS_PAGE_USE_H
 
-#include "agent/direction.h"
+#include "isa/direction.h"
 #include "capture/sink.h"
 
 struct page_use;

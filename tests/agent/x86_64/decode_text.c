@@ -1,6 +1,6 @@
 #include "decode_text.h"
 
-#include "agent/arch/x86_64/decode.h"
+#include "isa/x86_64/decode.h"
 #include "wire/event.h"
 
 #include <inttypes.h>

@@ -1,11 +1,11 @@
 /* The decoder against Zydis, instruction by instruction through whole programs and libraries: lengths, and address, size and
  * direction of every operand in memory. Both see the same bytes; neither shares a table with the other. Beside that, how many
- * of these instructions a burst carries out (agent/arch/x86_64/outline.h).
+ * of these instructions a burst carries out (isa/x86_64/outline.h).
  *
  * What Zydis says of hidden operands is left aside: it has the stack's address before a push and a call, not where they
  * write; that part is held by test_decode_x86_64.c. */
-#include "agent/arch/x86_64/decode.h"
-#include "agent/arch/x86_64/outline.h"
+#include "isa/x86_64/decode.h"
+#include "isa/x86_64/outline.h"
 #include "wire/event.h"
 
 #include <Zydis/Zydis.h>

@@ -1,0 +1,26 @@
+/* agent/hooks/heap.h - what the hooks of allocation and release have in common.
+ *
+ * A release is recorded before it happens, an allocation after: so that between the two records of one address, in
+ * whichever rings they are, the times are in the order of the lives. */
+#ifndef NUMALENS_AGENT_HEAP_H
+#define NUMALENS_AGENT_HEAP_H
+
+#include "agent/region/attach.h"
+#include "agent/process/modules.h"
+#include "agent/region/hook_record.h"
+#include "agent/self.h"
+#include "agent/unwind/stack.h"
+
+/* A hook that is called by the code of an operator new or delete has nothing of its own to tell. Known by where that
+ * code lies, not by a mark that an exception might leave behind. Forms of new come first; set by hook_new.c. */
+struct heap_operator {
+    uint64_t start, size;
+};
+enum { HEAP_NEWS = 8, HEAP_OPERATORS = 20 };
+extern struct heap_operator heap_operators[HEAP_OPERATORS];
+extern uint64_t heap_operators_start, heap_operators_span; /* all of them lie inside */
+
+void heap_born(void *block, size_t size, enum alloc_fn fn, const struct unwind_regs *caller);
+void heap_gone(void *block, enum alloc_fn fn, uint64_t pc);
+
+#endif

@@ -1,0 +1,33 @@
+/* fork and _Fork. The child finds out by itself that it is one (agent_switch); these only make it start at once, and
+ * see it on kernels that cannot wipe a page. vfork and posix_spawn need nothing: their child runs on its parent's
+ * thread, in its parent's memory, until it becomes another program. */
+#include "agent/region/attach.h"
+#include "agent/process/assign.h"
+#include "agent/real.h"
+
+#include <unistd.h>
+
+static void begin_child(void)
+{
+    attach_forked();
+    if (attach_live())
+        deal_go(deal_turn());
+}
+
+AGENT_EXPORT pid_t fork(void)
+{
+    real_need();
+    pid_t child = real.fork();
+    if (child == 0)
+        begin_child();
+    return child;
+}
+
+AGENT_EXPORT pid_t _Fork(void)
+{
+    real_need();
+    pid_t child = real.fork_bare ? real.fork_bare() : real.fork();
+    if (child == 0)
+        begin_child();
+    return child;
+}

@@ -1,0 +1,18 @@
+/* agent/process/own_maps.h - /proc/self/maps, read without libc's buffers: for the few facts that only the kernel knows. */
+#ifndef NUMALENS_AGENT_MAPS_H
+#define NUMALENS_AGENT_MAPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct maps_line {
+    uint64_t start, end, offset;
+    uint32_t prot;    /* PROT_ bits */
+    bool shared;      /* MAP_SHARED */
+    const char *path; /* "" when anonymous; "[heap]" and the like; may be cut. Good during the visit only. */
+};
+
+/* Visits every map in the order of addresses until `visit` returns true. False when none did or nothing could be read. */
+bool maps_find(bool (*visit)(const struct maps_line *line, void *data), void *data);
+
+#endif

@@ -1,0 +1,19 @@
+/* agent/process/own_process.h - what the recorder is told of a process when it begins. */
+#ifndef NUMALENS_AGENT_PROCESS_H
+#define NUMALENS_AGENT_PROCESS_H
+
+#include "agent/agent.h"
+
+/* From now on the recorder has yet to be told who this is: the first thread that gets a ring does it. */
+void process_owe(bool forked);
+
+/* Who this is: parent, executable, command line. Nothing when it was told. Safe in handlers. */
+void process_tell(struct agent_thread *self);
+
+/* The main thread, which `self` is, with its stack, and the heap that is already there. */
+void process_tell_main(struct agent_thread *self);
+
+/* Only the heap and the main thread's stack, by any thread. */
+void process_tell_maps(struct agent_thread *self);
+
+#endif

@@ -1,0 +1,22 @@
+/* agent/process/restrict.h - programs that forbid themselves what the agent needs: system calls (seccomp), the processor's counter
+ * (PR_SET_TSC).
+ *
+ * A filter may kill for any system call, and without the counter every record would be a fault. So before such a call of
+ * the program takes effect, recording ends in its process: no tick, no hook and no handler of ours makes a system call or
+ * reads the counter from then on. The report counts the process, with the cause. */
+#ifndef NUMALENS_AGENT_RESTRICT_H
+#define NUMALENS_AGENT_RESTRICT_H
+
+#include "agent/agent.h"
+
+/* When the agent attaches: whether this process is restricted already, more than the recorder is. */
+bool restrict_found(enum loss_cause *cause);
+
+/* System call filters on this process; UINT32_MAX when that cannot be known. */
+uint32_t restrict_filters(void);
+
+/* The program is about to make this call. */
+void restrict_prctl(unsigned long option, unsigned long value, unsigned long more);
+void restrict_seccomp(unsigned long operation, unsigned long filter);
+
+#endif

@@ -1,0 +1,71 @@
+#include "agent/region/hook_record.h"
+
+#include <string.h>
+
+/* What took longer was interrupted or waited, and used no CPU time meanwhile. */
+enum { HOOK_MOST_US = 200, RARE_MOST_US = 2000 };
+
+static uint64_t to_time(uint64_t us)
+{
+    const struct wire_config *config = &agent_region->config;
+    return us * (config->flags & WIRE_COUNTER_IS_CPU ? config->ticks_per_us : 1000);
+}
+
+static void add(_Atomic uint64_t *counter, uint64_t count)
+{
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + count, memory_order_relaxed);
+}
+
+void record_time_hook(struct agent_thread *self)
+{
+    uint64_t took = ring_time() - self->hook_began;
+    self->hook_began = 0;
+    if (!self->producer.ring)
+        return;
+    struct wire_counters *counters = &self->producer.ring->counters;
+    add(&counters->hook_calls, HOOKS_TIMED);
+    if (took >= to_time(HOOK_MOST_US))
+        return;
+    add(&counters->hook_timed, 1);
+    add(&counters->hook_time, took);
+}
+
+void record_rare_work(struct agent_thread *self, uint64_t began)
+{
+    uint64_t took = ring_time() - began;
+    if (self->producer.ring && took < to_time(RARE_MOST_US))
+        add(&self->producer.ring->counters.hook_rare_time, took);
+}
+
+void record_map(struct agent_thread *self, const struct record_map *map, uint32_t stack)
+{
+    size_t length = strnlen(map->path, WIRE_MAX_TEXT);
+    uint32_t words = (uint32_t)(sizeof(struct wire_map) + length + 8) / 8;
+    struct wire_map *record = agent_reserve(self, words, LOSS_RING_FULL, true);
+    if (!record)
+        return;
+    record->head = (struct wire_head){.type = WIRE_MAP, .words = (uint8_t)words, .cpu = agent_cpu(), .value = stack};
+    record->time = agent_time();
+    record->addr = map->addr;
+    record->size = map->size;
+    record->offset = map->offset;
+    record->prot = map->prot;
+    record->flags = map->flags;
+    record->map_kind = map->kind;
+    memset((uint64_t *)record + words - 1, 0, 8);
+    memcpy(record->path, map->path, length);
+    agent_commit(self, words);
+}
+
+void record_unmap(struct agent_thread *self, uint64_t addr, uint64_t size)
+{
+    enum { WORDS = sizeof(struct wire_unmap) / 8 };
+    struct wire_unmap *record = agent_reserve(self, WORDS, LOSS_RING_FULL, true);
+    if (!record)
+        return;
+    record->head = (struct wire_head){.type = WIRE_UNMAP, .words = WORDS, .cpu = agent_cpu()};
+    record->time = agent_time();
+    record->addr = addr;
+    record->size = size;
+    agent_commit(self, WORDS);
+}

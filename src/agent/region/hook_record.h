@@ -1,0 +1,97 @@
+/* agent/region/hook_record.h - the records that hooks send. Call with inside > 0, on a thread that thread_ready() said yes to. */
+#ifndef NUMALENS_AGENT_RECORD_H
+#define NUMALENS_AGENT_RECORD_H
+
+#include "agent/agent.h"
+#include "agent/region/thread_ring.h"
+#include "agent/self.h"
+#include "agent/process/thread.h"
+#include "agent/unwind/unwind.h"
+
+#include <errno.h>
+
+/* One call in HOOKS_TIMED is timed, not the first ones: those set up the thread. */
+enum { HOOKS_TIMED = 64, HOOKS_UNTIMED = 32 };
+
+/* The call that began at hook_began ends: see hook_record.c. */
+void record_time_hook(struct agent_thread *self);
+
+/* Adds what was done since `began` (ring_time()) to the account, when the thread has one. */
+void record_rare_work(struct agent_thread *self, uint64_t began);
+
+/* Opens a hook's work: false when the thread is already inside the agent or has no block (`self` is NULL) or ring. `*saved` keeps errno. */
+static inline bool record_begin(struct agent_thread *self, int *saved)
+{
+    if (__builtin_expect(!self, 0)) {
+        ring_lose_all(self_has_ended() ? LOSS_THREAD_ENDED : LOSS_NO_RING, 1);
+        return false;
+    }
+    if (__builtin_expect(self->inside != 0, 0)) {
+        /* A signal handler of the program interrupted the agent. */
+        if (self->inside < AGENT_CALLS_LIBC)
+            ring_lose(self, LOSS_RING_FULL, 1);
+        return false;
+    }
+    *saved = errno;
+    self->inside = AGENT_BUSY;
+    __asm__ volatile("" ::: "memory");
+    if (__builtin_expect(!self->producer.ring || (!self->stack_high && !self->stack_asked), 0)) {
+        if (!thread_ready(self, true)) {
+            self->inside = 0;
+            errno = *saved;
+            return false;
+        }
+        if (!self->stack_high && !self->stack_asked)
+            thread_find_stack(self);
+    }
+    if (__builtin_expect(++self->hook_calls % HOOKS_TIMED == HOOKS_UNTIMED, 0))
+        self->hook_began = ring_time();
+    return true;
+}
+
+static inline void record_end(struct agent_thread *self, int saved)
+{
+    if (__builtin_expect(self->hook_began != 0, 0))
+        record_time_hook(self);
+    __asm__ volatile("" ::: "memory");
+    self->inside = 0;
+    errno = saved;
+}
+
+struct record_map {
+    uint64_t addr, size, offset;
+    uint32_t prot, flags;
+    enum map_kind kind;
+    const char *path;
+};
+
+void record_map(struct agent_thread *self, const struct record_map *map, uint32_t stack);
+void record_unmap(struct agent_thread *self, uint64_t addr, uint64_t size);
+
+static inline void record_alloc(struct agent_thread *self, uint64_t addr, uint64_t size, enum alloc_fn fn,
+                                uint32_t stack)
+{
+    enum { WORDS = sizeof(struct wire_alloc) / 8 };
+    struct wire_alloc *record = ring_reserve(self, WORDS, LOSS_RING_FULL, true);
+    if (!record)
+        return;
+    record->head = (struct wire_head){.type = WIRE_ALLOC, .words = WORDS, .cpu = ring_cpu(), .value = stack};
+    record->time = ring_time();
+    record->addr = addr;
+    record->size_fn = (size & (((uint64_t)1 << WIRE_FN_SHIFT) - 1)) | (uint64_t)fn << WIRE_FN_SHIFT;
+    ring_commit(self, WORDS);
+}
+
+static inline void record_free(struct agent_thread *self, uint64_t addr, enum alloc_fn fn)
+{
+    enum { WORDS = sizeof(struct wire_free) / 8 };
+    struct wire_free *record = ring_reserve(self, WORDS, LOSS_RING_FULL, true);
+    if (!record)
+        return;
+    record->head = (struct wire_head){.type = WIRE_FREE, .words = WORDS, .cpu = ring_cpu(), .value = fn};
+    record->time = ring_time();
+    record->addr = addr;
+    ring_commit(self, WORDS);
+}
+
+#endif

@@ -1,0 +1,101 @@
+/* agent/sampling/aarch64/step.c - the burst: instruction after instruction carried out on the frame's registers.
+ *
+ * Runs in the tick's handler on the agent's own stack (entry.c): what the program pushes must not hit us. */
+#include "agent/sampling/step.h"
+#include "isa/probe.h"
+#include "isa/aarch64/cpu.h"
+#include "agent/sampling/aarch64/entry.h"
+#include "isa/aarch64/slots.h"
+#include "agent/unwind/unwind.h"
+
+#include <sys/auxv.h>
+
+enum { STEPS_PER_ACCESS = 64 };
+
+bool step_start(bool by_trap)
+{
+    (void)by_trap; /* there is no such flag */
+    cpu_features = getauxval(AT_HWCAP);
+    slots_start(); /* without them vector code ends bursts: fewer samples, no harm */
+    return true;
+}
+
+enum outcome cpu_access(struct cpu *cpu, uint64_t addr, unsigned size, unsigned flags)
+{
+    struct step_access access = {
+        .addr = addr & 0x00ffffffffffffff, /* the top byte is a tag */
+        .size = (uint16_t)size,
+        .flags = (uint8_t)flags,
+    };
+    return burst_access(cpu->user, cpu->context, &access) ? OUTCOME_NEXT : OUTCOME_ENOUGH;
+}
+
+enum step_state step_begin(struct agent_thread *self, ucontext_t *context)
+{
+    struct cpu cpu;
+    if (!cpu_view(&cpu, self, context))
+        return STEP_DONE;
+    uint64_t limit = (uint64_t)STEPS_PER_ACCESS * (self->sampler.left + 1);
+    while (self->sampler.steps < limit) {
+        uint64_t pc = *cpu.pc, word;
+        if (agent_owns_code(pc) || access_load4(pc, &word) != 0)
+            break;
+        enum outcome outcome = cpu_execute(&cpu, (uint32_t)word);
+        if (outcome > OUTCOME_JUMPED)
+            break;
+        if (outcome == OUTCOME_NEXT) {
+            *cpu.pc = pc + 4;
+            *cpu.pstate &= ~(uint64_t)PSTATE_BTYPE;
+        }
+        self->sampler.steps++;
+    }
+    return STEP_DONE;
+}
+
+enum step_state step_trap(struct agent_thread *self, ucontext_t *context)
+{
+    (void)self;
+    (void)context;
+    return STEP_DONE;
+}
+
+bool step_fault(struct agent_thread *self, ucontext_t *context, int signal)
+{
+    (void)signal;
+    mcontext_t *registers = &context->uc_mcontext;
+    if (registers->pc - (uint64_t)access_begin < (uint64_t)access_end - (uint64_t)access_begin) {
+        registers->regs[0] = 1;
+        registers->pc = registers->regs[30];
+        return true;
+    }
+    if (slots_hold(registers->pc)) {
+        registers->pc = (uint64_t)slot_faulted;
+        return true;
+    }
+    if (self->sampler.guard_sp) {
+        registers->sp = self->sampler.guard_sp;
+        registers->pc = (uint64_t)guard_landing;
+        return true;
+    }
+    return false;
+}
+
+bool step_probe(uint64_t addr, uint32_t *ticks)
+{
+    return probe_ticks(addr, ticks);
+}
+
+ucontext_t *step_entered(const ucontext_t *context, uint64_t handler, int signal)
+{
+    const mcontext_t *registers = &context->uc_mcontext;
+    if (registers->pc != handler || registers->regs[0] != (uint64_t)signal)
+        return NULL;
+    return (ucontext_t *)registers->regs[2];
+}
+
+void step_unwind_regs(const ucontext_t *context, struct unwind_regs *regs)
+{
+    const mcontext_t *registers = &context->uc_mcontext;
+    *regs = (struct unwind_regs){
+        .pc = registers->pc, .sp = registers->sp, .fp = registers->regs[29], .lr = registers->regs[30]};
+}

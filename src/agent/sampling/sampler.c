@@ -1,0 +1,588 @@
+/* agent/sampling/sampler.c - when to start a burst, what to keep of it, and what it may cost.
+ *
+ * From sampler_signal down everything runs in handlers: no locks, no allocation, errno kept. */
+#include "agent/sampling/sampler.h"
+#include "agent/sampling/armed.h"
+#include "agent/region/attach.h"
+#include "agent/signals/mask.h"
+#include "agent/region/thread_ring.h"
+#include "agent/self.h"
+#include "agent/signals/signals.h"
+#include "agent/unwind/stack.h"
+#include "agent/sampling/step.h"
+#include "base/sys.h"
+#include "agent/process/thread.h"
+#include "agent/sampling/tick.h"
+
+#include <stdatomic.h>
+#include <sys/resource.h>
+
+enum {
+    LATENCY_LIMIT_NS = 20000, /* a load this slow met a page fault or another thread: no latency */
+    DELIVERY_NS = 4000,       /* a tick's way through the kernel and back, where the recorder has not measured it */
+    COST_FIRST_NS = 10000,    /* a burst, its signals apart, before one was measured */
+    COST_SMOOTHING = 32,
+    IDLE_TICKS = 64,    /* in vain, before a tick ends that can be asked for again */
+    SPACING_TICKS = 16, /* between two looks at how often they come */
+    SPACING_NS = 20000000,
+    SPACING_LATE = 4, /* times as far apart as asked for */
+    TICK_SHARE = 12,  /* ticks are asked for at this many times their cost at least: an eighth of a CPU as they come */
+};
+
+volatile bool agent_device_mapped;
+
+/* Set by sampler_start; cleared in any thread or handler that finds that sampling must end. */
+static volatile bool sampling;
+
+/* wire_counter() ticks per 1024 ns, for costs and latencies. Set by sampler_start. */
+static uint32_t ticks_per_1024ns;
+
+static uint64_t to_ns(uint64_t ticks)
+{
+    return ticks_per_1024ns ? ticks * 1024 / ticks_per_1024ns : 0;
+}
+
+static struct wire_counters *counters_of(struct agent_thread *self)
+{
+    return self->producer.ring ? &self->producer.ring->counters : &agent_region->shared;
+}
+
+static void count(_Atomic uint64_t *counter, uint64_t by)
+{
+    atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
+}
+
+static void count_loss(struct agent_thread *self, enum loss_cause cause)
+{
+    count(&counters_of(self)->lost[cause], 1);
+}
+
+static uint64_t next_random(struct agent_thread *self)
+{
+    uint64_t x = self->sampler.random;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    return self->sampler.random = x;
+}
+
+/* The recorder says how fast the counter runs; where it cannot, one look at both clocks must do. */
+static void learn_counter_speed(void)
+{
+    if (agent_region->config.ticks_per_us) {
+        ticks_per_1024ns = (uint32_t)((uint64_t)agent_region->config.ticks_per_us * 1024 / 1000);
+    } else {
+        struct timespec from, to;
+        uint64_t ticks = wire_counter();
+        clock_gettime(CLOCK_MONOTONIC_RAW, &from);
+        uint64_t ns;
+        do {
+            clock_gettime(CLOCK_MONOTONIC_RAW, &to);
+            ns = (uint64_t)(to.tv_sec - from.tv_sec) * 1000000000 + (uint64_t)to.tv_nsec - (uint64_t)from.tv_nsec;
+        } while (ns < 200000);
+        ticks_per_1024ns = (uint32_t)((wire_counter() - ticks) * 1024 / ns);
+    }
+}
+
+bool sampler_start(bool forked)
+{
+    struct agent_thread *self = thread_self();
+    const struct wire_config *config = &agent_region->config;
+    if (forked) {
+        signals_forked();
+        tick_forget(self);
+        step_forget(self);
+        self->sampler.ready = false;
+        self->sampler.bursting = false;
+    }
+    sampling = false;
+    if (!(config->flags & (WIRE_SAMPLE_LOADS | WIRE_SAMPLE_STORES)) || config->tick_ns == 0 || config->burst == 0)
+        return false;
+    if (!sampler_join())
+        return false;
+    sampler_thread_start(self);
+    return self->sampler.ready;
+}
+
+bool sampler_join(void)
+{
+    learn_counter_speed();
+    sampling = step_start(agent_region->config.flags & WIRE_STEP_BY_TRAP) && signals_start();
+    return sampling;
+}
+
+bool sampler_rejoin(void)
+{
+    sampling = signals_retake();
+    return sampling;
+}
+
+void sampler_stop(void)
+{
+    sampling = false;
+    sampler_thread_stop(thread_self());
+}
+
+static uint64_t delivery_ns(void)
+{
+    return agent_region->config.signal_ns ? agent_region->config.signal_ns : DELIVERY_NS;
+}
+
+/* What a burst costs beyond the tick that starts it. One figure for all threads and the whole recording, changing slowly: when
+ * each thread went by its last few bursts, those with slow memory were sampled more rarely than the others, and the first
+ * moments of a thread more often than the rest. */
+static uint64_t burst_cost(void)
+{
+    const struct wire_config *config = &agent_region->config;
+    uint64_t known = atomic_load_explicit(&agent_region->burst_ns, memory_order_relaxed);
+    return known ? known : COST_FIRST_NS + delivery_ns() * step_signals() * (config->burst + 4);
+}
+
+/* Ticks that start no burst are to take half of the budget at most. They come half as often again as they are asked for. And
+ * an eighth of a CPU, whatever the budget: where several virtual CPUs share a processor a tick takes as many times longer
+ * than when it was measured, and ticks that come before the last is done with leave no time for the program at all. */
+static uint64_t affordable_tick(void)
+{
+    const struct wire_config *config = &agent_region->config;
+    uint64_t least = config->budget_ppm ? delivery_ns() * 3000000 / config->budget_ppm : 0;
+    if (least < delivery_ns() * TICK_SHARE)
+        least = delivery_ns() * TICK_SHARE;
+    return least > config->tick_ns ? least : config->tick_ns;
+}
+
+/* The mean spacing of bursts that the budget allows. A tick that starts none costs its signal all the same; where ticks alone
+ * would take most of the budget, a quarter of it is left for bursts. */
+static uint64_t affordable_period(const struct sampler_thread *sampler)
+{
+    const struct wire_config *config = &agent_region->config;
+    uint64_t left = config->budget_ppm, cost = burst_cost();
+    if (config->budget_ppm == 0)
+        return config->tick_ns;
+    if (sampler->has_timer) {
+        cost += delivery_ns(); /* every tick starts a burst */
+    } else if (sampler->spacing_ns) {
+        uint64_t ticks = delivery_ns() * 1000000 / sampler->spacing_ns, least = config->budget_ppm / 4 + 1;
+        left = ticks + least < config->budget_ppm ? config->budget_ppm - ticks : least;
+    }
+    uint64_t affordable = cost * 1000000 / left;
+    return affordable > config->tick_ns ? affordable : config->tick_ns;
+}
+
+void sampler_thread_start(struct agent_thread *self)
+{
+    struct sampler_thread *sampler = &self->sampler;
+    if (!sampling || !agent_region || sampler->ready || attach_is_shy() || !step_thread_start(self))
+        return;
+    const struct wire_config *config = &agent_region->config;
+    int saved = errno;
+    sampler->random = (wire_counter() * 0x9e3779b97f4a7c15u ^ (uint64_t)self) | 1;
+    sampler->period_ns = config->tick_ns;
+    sampler->ticks = 0;
+    sampler->user_seen = 0;
+    sampler->ready = true;
+    if (!tick_start(self, affordable_tick(), config->flags & WIRE_TICK_TIMER_ONLY, signals_timer_signal())) {
+        sampler->ready = false;
+        step_thread_stop(self);
+    } else if (config->flags & WIRE_JOINED) {
+        sampler->idle = 0;
+        armed_add(self->tid, config->tick_ns);
+    }
+    if (sampler->ready)
+        sampler->period_ns = affordable_period(sampler);
+    errno = saved;
+}
+
+/* Ends the tick and keeps the rest: it may soon be wanted again. */
+static void disarm(struct agent_thread *self)
+{
+    if (agent_region->config.flags & WIRE_JOINED) {
+        self->sampler.ready = false;
+        armed_remove(self->tid);
+    }
+    tick_stop(self);
+}
+
+void sampler_arm(struct agent_thread *self)
+{
+    if (self->ended)
+        return; /* called too late: nothing of it is lost */
+    if (self->sampler.ready && armed_tick(self->tid) != agent_region->config.tick_ns)
+        disarm(self);
+    if (sampling && agent_switch.live && thread_ready(self, true))
+        sampler_thread_start(self);
+}
+
+void sampler_thread_stop(struct agent_thread *self)
+{
+    int saved = errno;
+    if (self->sampler.ready && agent_region->config.flags & WIRE_JOINED)
+        armed_remove(self->tid);
+    self->sampler.ready = false; /* a tick that comes from here on finds nothing to do */
+    tick_stop(self);
+    step_thread_stop(self);
+    errno = saved;
+}
+
+bool sampler_is_active(void)
+{
+    return sampling;
+}
+
+bool sampler_is_tick(int signal, const siginfo_t *info)
+{
+    return tick_is(signal, info);
+}
+
+void sampler_hide_ticks(sigset_t *set)
+{
+    if (!sampling)
+        return;
+    sigdelset(set, SIGTRAP);
+    if (signals_timer_signal())
+        sigdelset(set, signals_timer_signal());
+}
+
+static bool is_own_thread(const struct agent_thread *self)
+{
+    return (uint32_t)sys_call(SYS_gettid) == self->tid; /* not so in the child of a vfork */
+}
+
+void sampler_exec_begin(struct agent_thread *self)
+{
+    int saved = errno;
+    if (self->sampler.ready && !attach_is_shy() && is_own_thread(self)) {
+        sampler_thread_stop(self);
+        uint64_t set = 1ull << (SIGTRAP - 1) | 1ull << (signals_timer_signal() - 1), blocked = 0;
+        sys_call(SYS_rt_sigprocmask, SIG_BLOCK, &set, &blocked, sizeof(set));
+        siginfo_t info;
+        struct timespec none = {0};
+        for (int i = 0; i < 2; i++) {
+            int signal = (int)sys_call(SYS_rt_sigtimedwait, &set, &info, &none, sizeof(set));
+            if (signal > 0 && !tick_is(signal, &info)) /* the program's: give it back */
+                sys_call(SYS_rt_tgsigqueueinfo, self->pid, self->tid, signal, &info);
+        }
+        sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, sizeof(blocked));
+    }
+    mask_exec_begin(self);
+    signals_exec_begin();
+    errno = saved;
+}
+
+void sampler_exec_failed(struct agent_thread *self)
+{
+    int saved = errno;
+    signals_exec_failed();
+    mask_exec_failed(self);
+    if (sampling && is_own_thread(self))
+        sampler_thread_start(self);
+    errno = saved;
+}
+
+/* Measures how long the line of a load takes to come; false when that says nothing. */
+static bool measure_latency(const struct step_access *access, uint32_t *ns)
+{
+    uint32_t ticks;
+    if (!(agent_region->config.flags & WIRE_MEASURE_LATENCY) || !(access->flags & SAMPLE_READ) || agent_device_mapped ||
+        !step_probe(access->addr, &ticks))
+        return false;
+    uint64_t measured = to_ns(ticks);
+    *ns = (uint32_t)measured;
+    return measured <= LATENCY_LIMIT_NS;
+}
+
+struct chain {
+    struct agent_thread *self;
+    struct unwind_regs regs;
+    uint32_t stack;
+};
+
+static void number_chain(void *argument)
+{
+    struct chain *chain = argument;
+    chain->stack = stack_number(chain->self, &chain->regs, false, false);
+}
+
+static void send_sample(struct agent_thread *self, const ucontext_t *context, const struct step_access *access)
+{
+    uint32_t latency = 0, threshold = agent_region->config.latency_threshold;
+    bool measured = measure_latency(access, &latency);
+    if (threshold && access->flags & SAMPLE_READ && (!measured || latency < threshold))
+        return;
+    /* guarded: the stack pointer may have left the stack, in an overflow or in somebody's coroutine */
+    struct chain chain = {.self = self};
+    step_unwind_regs(context, &chain.regs);
+    if (!step_guarded(self, number_chain, &chain))
+        chain.stack = 0;
+    if (!(agent_region->config.flags & WIRE_COUNTER_IS_CPU) || ring_rseq_cpu() < 0)
+        agent_calls_out(self); /* time or CPU come from libc */
+    const uint32_t words = sizeof(struct wire_sample) / 8;
+    struct wire_sample *sample = agent_reserve(self, words, LOSS_SAMPLE_FULL, false);
+    if (!sample)
+        return;
+    *sample = (struct wire_sample){
+        .head = {.type = WIRE_SAMPLE, .words = (uint8_t)words, .cpu = agent_cpu(), .value = chain.stack},
+        .time = agent_time(),
+        .addr = access->addr,
+        .latency = measured ? latency : 0,
+        .size = access->size,
+        .flags = (uint8_t)(access->flags | (measured ? SAMPLE_HAS_LATENCY : 0) |
+                           (self->sampler.kept == 0 ? SAMPLE_FIRST : 0)),
+    };
+    agent_commit(self, words);
+}
+
+bool burst_access(struct agent_thread *self, const ucontext_t *context, const struct step_access *access)
+{
+    struct sampler_thread *sampler = &self->sampler;
+    uint32_t flags = agent_region->config.flags;
+    bool wanted = (access->flags & SAMPLE_READ && flags & WIRE_SAMPLE_LOADS) ||
+                  (access->flags & SAMPLE_WRITE && flags & WIRE_SAMPLE_STORES);
+    if (sampler->stop)
+        return false;
+    sampler->seen++;
+    if (!wanted)
+        return true;
+    if (sampler->skip > 0) {
+        sampler->skip--;
+        return true;
+    }
+    int saved = errno;
+    send_sample(self, context, access);
+    errno = saved;
+    sampler->kept++;
+    return --sampler->left > 0;
+}
+
+/* The clock runs on while another thread has the CPU: where the tick's page shows that this happened, the burst cost what
+ * others did. Where it cannot show it (a timer's tick), or a hypervisor took the CPU away, there is a limit: what happens
+ * once in a while is not what the next burst will cost. */
+static void learn_cost(struct agent_thread *self)
+{
+    struct sampler_thread *sampler = &self->sampler;
+    uint64_t cost = to_ns(wire_counter() - sampler->began), usual = burst_cost(), most = 2 * usual + delivery_ns();
+    bool interrupted = sampler->tick_page && tick_turns(self) != sampler->turns;
+    bool alone = sampler->tick_page && !interrupted;
+    count(&counters_of(self)->handler_ns, interrupted ? usual : alone || cost < most ? cost : most);
+    if (interrupted)
+        return;
+    if (cost > most)
+        cost = most;
+    atomic_store_explicit(&agent_region->burst_ns, (usual * (COST_SMOOTHING - 1) + cost) / COST_SMOOTHING + 1,
+                          memory_order_relaxed);
+}
+
+static void end_burst(struct agent_thread *self)
+{
+    struct sampler_thread *sampler = &self->sampler;
+    struct wire_counters *counters = counters_of(self);
+    count(&counters->steps, sampler->steps);
+    count(&counters->accesses, sampler->seen);
+    if (sampler->stopped_at)
+        wire_stop_count(agent_region, sampler->stopped_at);
+    if (sampler->steps == 0 && sampler->kept == 0)
+        count_loss(self, LOSS_TICK_UNSTEPPED);
+    else if (sampler->kept == 0)
+        count_loss(self, LOSS_TICK_NO_ACCESS);
+    sampler->bursting = false;
+    learn_cost(self);
+    sampler->period_ns = affordable_period(sampler);
+}
+
+/* Runs where step_apart put it; the context is the one that the thread will go on with. */
+static void run_burst(struct agent_thread *self, ucontext_t *context)
+{
+    /* errno is not kept here: where the burst carries the program's instructions out, they may set it. */
+    struct sampler_thread *sampler = &self->sampler;
+    self->inside++;
+    sampler->bursting = true;
+    sampler->stop = false;
+    sampler->left = agent_region->config.burst;
+    sampler->skip = (uint32_t)(next_random(self) % step_spread(self));
+    sampler->steps = sampler->seen = sampler->kept = sampler->stopped_at = 0;
+    count(&counters_of(self)->bursts, 1);
+    if (step_begin(self, context) == STEP_DONE)
+        end_burst(self);
+    self->inside--;
+}
+
+/* Where timers are coarse or slow (in an emulator, on a busy virtual machine) ticks come more rarely than they were asked
+ * for: then more of them are chosen. Much more rarely, as was seen in an emulator (asked for every 74 us, they came every
+ * 1.5 to 25 ms): the kernel seems not to keep up, and asking for fewer gives more. */
+static void learn_spacing(struct agent_thread *self)
+{
+    struct sampler_thread *sampler = &self->sampler;
+    struct rusage usage;
+    if (sampler->has_timer || ++sampler->ticks % SPACING_TICKS != 0 ||
+        sys_call(SYS_getrusage, RUSAGE_THREAD, &usage) != 0)
+        return;
+    uint64_t user = (uint64_t)usage.ru_utime.tv_sec * 1000000000 + (uint64_t)usage.ru_utime.tv_usec * 1000;
+    uint64_t since = user - sampler->user_seen, spacing = since / sampler->ticks;
+    bool first = sampler->user_seen == 0;
+    if (!first && since < SPACING_NS)
+        return;
+    sampler->user_seen = user;
+    sampler->ticks = 0;
+    if (first)
+        return;
+    sampler->spacing_ns = spacing > sampler->tick_ns ? spacing : sampler->tick_ns;
+    if (spacing < SPACING_LATE * sampler->tick_ns)
+        return;
+    tick_stop(self);
+    if (!tick_start(self, sampler->tick_ns * 3, false, signals_timer_signal())) /* twice: it takes two thirds */
+        disarm(self);
+    sampler->spacing_ns = spacing;
+}
+
+/* The bursts that there would have been since the last one, had the budget allowed what was asked for. */
+static void count_missed(struct agent_thread *self)
+{
+    uint64_t wanted = agent_region->config.tick_ns, period = self->sampler.period_ns;
+    if (period > wanted)
+        count(&counters_of(self)->lost[LOSS_TICK_BUDGET], (period - wanted + next_random(self) % wanted) / wanted);
+}
+
+/* Whether this tick is to start a burst: chosen at random, so that the mean spacing is the one in force. */
+static bool is_chosen(struct agent_thread *self)
+{
+    struct sampler_thread *sampler = &self->sampler;
+    if (sampler->has_timer) { /* one shot each: every tick is chosen, the spacing is random */
+        if (!attach_is_shy())
+            tick_rearm(self, sampler->period_ns / 2 + next_random(self) % (sampler->period_ns + 1));
+        count_missed(self);
+        return true;
+    }
+    if (next_random(self) % sampler->period_ns >= sampler->spacing_ns)
+        return false;
+    count_missed(self);
+    return true;
+}
+
+static bool masks_faults(const ucontext_t *context)
+{
+    const sigset_t *mask = &context->uc_sigmask;
+    return sigismember(mask, SIGSEGV) || sigismember(mask, SIGBUS) || sigismember(mask, SIGILL) ||
+           sigismember(mask, SIGFPE) || sigismember(mask, SIGTRAP);
+}
+
+/* Whether another signal is to be delivered at this very place. A timer's tick may come at the end of a system call by
+ * which the thread sent itself a signal: it must get that before its next instruction, not after a burst. A perf tick
+ * never comes there. */
+static bool has_pending(const struct agent_thread *self, const ucontext_t *context)
+{
+    uint64_t pending = 0, blocked;
+    if (!self->sampler.has_timer || attach_is_shy())
+        return false;
+    blocked = context->uc_sigmask.__val[0];
+    sys_call(SYS_rt_sigpending, &pending, sizeof(pending));
+    return pending & ~blocked;
+}
+
+/* A fault's frame goes to the alternate stack, where a handler of the program may be at work right now. */
+static bool on_alternate_stack(const ucontext_t *context, uint64_t sp)
+{
+    const stack_t *stack = &context->uc_stack;
+    return !(stack->ss_flags & SS_DISABLE) && sp - (uint64_t)stack->ss_sp < stack->ss_size;
+}
+
+static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucontext_t *context)
+{
+    if (!sampling || !self->sampler.ready) {
+        if (self->sampler.ready && agent_region->config.flags & WIRE_JOINED)
+            disarm(self); /* a timer's tick that is not set again is the last: let it be asked for anew */
+        return;
+    }
+    if (!agent_switch.live) {
+        tick_stop(self);
+        return;
+    }
+    bool stepping = step_goes_on(self, context);
+    if (!stepping) {
+        self->sampler.began = wire_counter();
+        self->sampler.turns = tick_turns(self);
+    }
+    count(&counters_of(self)->ticks, 1);
+    count(&counters_of(self)->handler_ns, delivery_ns());
+    learn_spacing(self);
+    struct unwind_regs regs;
+    step_unwind_regs(context, &regs);
+    bool chosen = is_chosen(self);
+    if (atomic_load_explicit(&agent_region->resting, memory_order_relaxed)) {
+        if (agent_region->config.flags & WIRE_JOINED && ++self->sampler.idle > IDLE_TICKS)
+            disarm(self);
+        return;
+    }
+    self->sampler.idle = 0;
+    if (!chosen) {
+        if (!stepping && tick_turns(self) == self->sampler.turns)
+            count(&counters_of(self)->handler_ns, to_ns(wire_counter() - self->sampler.began));
+        return;
+    }
+    if (self->inside > 0 || stepping || has_pending(self, context)) {
+        count_loss(self, LOSS_TICK_BUSY);
+    } else if (!self->producer.ring) {
+        count_loss(self, self->ended ? LOSS_THREAD_ENDED : LOSS_NO_RING); /* a handler does not claim one */
+    } else if (tick_is_late(signal, info) || masks_faults(context) || on_alternate_stack(context, regs.sp)) {
+        count_loss(self, LOSS_TICK_MASKED);
+    } else if (!attach_is_shy() && !signals_held()) {
+        sampling = false; /* the program took a signal behind our back: faults would no longer come to us */
+        disarm(self);
+    } else if (!step_apart(self, info, context, run_burst)) {
+        count_loss(self, LOSS_TICK_UNSTEPPED);
+    }
+}
+
+/* A signal from outside that must wait: it is blocked in the interrupted context and sent again. One that came in the
+ * middle of a burst comes back when the burst is over, one that the program has blocked when it lifts that. */
+static void postpone(struct agent_thread *self, int signal, siginfo_t *info, ucontext_t *context)
+{
+    self->sampler.stop = true;
+    self->sampler.hidden &= ~(1ull << (signal - 1));
+    sigaddset(&context->uc_sigmask, signal);
+    if (info->si_code == SI_USER || info->si_code == SI_QUEUE) /* to the process: another thread may take it */
+        sys_call(SYS_rt_sigqueueinfo, self->pid, signal, info);
+    else
+        sys_call(SYS_rt_tgsigqueueinfo, self->pid, self->tid, signal, info);
+}
+
+bool sampler_signal(int signal, siginfo_t *info, ucontext_t *context)
+{
+    struct agent_thread *self = self_in_handler();
+    int saved = errno;
+    if (!self && armed_is_call(info))
+        self = self_make();
+    if (!self)
+        return tick_is(signal, info) || armed_is_call(info);
+    if (tick_is(signal, info)) {
+        on_tick(self, signal, info, context);
+        errno = saved;
+        return true;
+    }
+    if (armed_is_call(info)) {
+        if (self->inside == 0) { /* else the recorder calls again */
+            self->inside++;
+            sampler_arm(self);
+            self->inside--;
+        }
+        errno = saved;
+        return true;
+    }
+    bool sent = info->si_code <= 0;
+    if (sent && (mask_hides(self, signal) || (self->sampler.bursting && self->inside > 0))) {
+        postpone(self, signal, info, context);
+        errno = saved;
+        return true;
+    }
+    if (sent)
+        return false;
+    if (signal == SIGTRAP) {
+        if (info->si_code != TRAP_TRACE || !step_owes_trap(self))
+            return false;
+        self->inside++;
+        if (step_trap(self, context) == STEP_DONE && self->sampler.bursting)
+            end_burst(self);
+        self->inside--;
+        errno = saved;
+        return true;
+    }
+    return step_fault(self, context, signal);
+}

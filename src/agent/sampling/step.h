@@ -1,0 +1,97 @@
+/* agent/sampling/step.h - stepping: the part of the sampler that differs by processor (agent/sampling/CPU/step.c).
+ *
+ * The tick's handler carries the thread's next instructions out itself and leaves the thread behind them. On aarch64 it
+ * does so on the register image in the signal frame; on x86-64 copies of the instructions run with the program's
+ * registers (isa/x86_64/engine.h). Where x86-64 forbids executable memory the trap flag is left: each instruction
+ * then ends in a SIGTRAP, whose handler decodes the next one, at a hundred times the cost.
+ *
+ * All keep one promise: an instruction that is not fully understood is never touched. The burst ends before it and
+ * the program runs it by itself. Everything here runs in signal handlers. */
+#ifndef NUMALENS_AGENT_STEP_H
+#define NUMALENS_AGENT_STEP_H
+
+#include "agent/agent.h"
+
+#include <signal.h>
+#include <ucontext.h>
+
+struct step_access {
+    uint64_t addr;
+    uint16_t size;
+    uint8_t flags; /* SAMPLE_READ, SAMPLE_WRITE, SAMPLE_LOCKED */
+};
+
+/* Once per process, before the first tick, and for each thread, on that thread; none of them in handlers. False: no
+ * stepping here. With `by_trap` the trap flag is used even where a better way is at hand (x86-64). */
+bool step_start(bool by_trap);
+bool step_thread_start(struct agent_thread *self);
+void step_thread_stop(struct agent_thread *self);
+
+/* After a fork, in the child: forgets what of the parent's the child does not have. */
+void step_forget(struct agent_thread *self);
+
+/* Calls work() where stepping cannot overwrite it: instructions carried out in the handler push to the program's stack,
+ * on which the handler and its frame lie. So this moves to the agent's own stack with a copy of the frame and goes back
+ * to the program from there. By the trap flag, it just calls. Returns false when it cannot: then nothing was done. */
+bool step_apart(struct agent_thread *self, siginfo_t *info, ucontext_t *context,
+                void (*work)(struct agent_thread *self, ucontext_t *context));
+
+/* A burst lets a random number of accesses below this pass before it keeps one (docs/sampling.md). */
+uint32_t step_spread(const struct agent_thread *self);
+
+/* Signals that an access of a burst takes, about, beyond the tick's own. */
+uint32_t step_signals(void);
+
+/* Calls work(argument); false when it faulted, at whatever place, and was given up there: step_fault() then goes back
+ * to self->sampler.guard_sp. For reading the program's stack, which need not be what it seems. Does not nest. */
+bool step_guarded(struct agent_thread *self, void (*work)(void *argument), void *argument);
+
+#if defined(__x86_64__)
+/* Whether the context holds our trap flag: a burst goes on there and this tick fell into it. */
+bool step_goes_on(const struct agent_thread *self, const ucontext_t *context);
+
+/* Whether some context of this thread still holds our trap flag, so that a TRAP_TRACE is ours and not the program's. It
+ * may be one whose burst is over: then step_trap() only takes the flag away. */
+bool step_owes_trap(const struct agent_thread *self);
+#else
+static inline bool step_goes_on(const struct agent_thread *self, const ucontext_t *context)
+{
+    (void)self, (void)context;
+    return false;
+}
+static inline bool step_owes_trap(const struct agent_thread *self)
+{
+    (void)self;
+    return false;
+}
+#endif
+
+enum step_state {
+    STEP_DONE,    /* the burst is over; the context is ready to be returned to */
+    STEP_PENDING, /* x86-64: the trap flag is set; step_trap() follows */
+};
+
+/* Begins a burst at the interrupted context. Each access is told through burst_access() before it happens. */
+enum step_state step_begin(struct agent_thread *self, ucontext_t *context);
+
+/* A SIGTRAP with si_code TRAP_TRACE came and step_owes_trap() (x86-64). */
+enum step_state step_trap(struct agent_thread *self, ucontext_t *context);
+
+/* A fault (SIGSEGV, SIGBUS, SIGILL, SIGFPE) came; when stepping or probing caused it, the context is mended and true returned. */
+bool step_fault(struct agent_thread *self, ucontext_t *context, int signal);
+
+/* wire_counter() ticks that a fenced load of one byte at `addr` takes beyond the measuring itself, with the page's
+ * translation already loaded; false when it cannot be read. Never faults. */
+bool step_probe(uint64_t addr, uint32_t *ticks);
+
+/* When `context` is at the first instruction of a handler for `signal`: the context that this handler was given. */
+ucontext_t *step_entered(const ucontext_t *context, uint64_t handler, int signal);
+
+/* The registers at which call chains of this context begin. */
+struct unwind_regs;
+void step_unwind_regs(const ucontext_t *context, struct unwind_regs *regs);
+
+/* In sampler.c: notes one access; false when the burst has enough. `context` holds the registers before the access. */
+bool burst_access(struct agent_thread *self, const ucontext_t *context, const struct step_access *access);
+
+#endif

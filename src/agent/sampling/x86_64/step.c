@@ -1,0 +1,137 @@
+/* agent/sampling/x86_64/step.c - stepping: by the engine where there is one, else by the trap flag. Runs in signal handlers,
+ * but for step_start, step_thread_start and step_thread_stop. */
+#include "agent/sampling/step.h"
+
+#include "isa/probe.h"
+#include "agent/sampling/x86_64/burst.h"
+#include "isa/x86_64/frame.h"
+#include "isa/x86_64/guard.h"
+#include "agent/sampling/x86_64/trap_flag.h"
+#include "agent/unwind/unwind.h"
+
+/* Written by step_start before the first tick. */
+static bool by_trap_flag;
+
+/* Where executable memory is forbidden it is so for every thread: the first one shows it. */
+bool step_start(bool by_trap)
+{
+    frame_learn();
+    by_trap_flag = by_trap;
+    if (!by_trap) {
+        struct engine *engine = engine_take();
+        by_trap_flag = !engine;
+        if (engine)
+            engine_give_back(engine);
+    }
+    return true;
+}
+
+bool step_thread_start(struct agent_thread *self)
+{
+    if (!by_trap_flag && !self->sampler.step_stack)
+        self->sampler.step_stack = engine_take(); /* NULL: this thread goes by the trap flag */
+    return true;
+}
+
+void step_thread_stop(struct agent_thread *self)
+{
+    struct engine *engine = self->sampler.step_stack;
+    self->sampler.step_stack = NULL;
+    if (engine)
+        engine_give_back(engine);
+}
+
+void step_forget(struct agent_thread *self)
+{
+    engine_forget();
+    self->sampler.step_stack = NULL;
+    self->sampler.calls_out = NULL;
+    self->sampler.guard_sp = 0;
+}
+
+uint32_t step_spread(const struct agent_thread *self)
+{
+    return self->sampler.step_stack ? 32 : 8;
+}
+
+uint32_t step_signals(void)
+{
+    return by_trap_flag ? 4 : 0; /* each step is one, and about one in four is an access */
+}
+
+/* With a shadow stack a call would have to write that too, and the way back from a copied frame would be refused. */
+static bool has_shadow_stack(void)
+{
+    uint64_t pointer = 0;
+    __asm__ volatile(".byte 0xf3, 0x48, 0x0f, 0x1e, 0xc8" : "+a"(pointer)); /* rdsspq %rax: a nop where there is none */
+    return pointer != 0;
+}
+
+bool step_apart(struct agent_thread *self, siginfo_t *info, ucontext_t *context,
+                void (*work)(struct agent_thread *self, ucontext_t *context))
+{
+    struct engine *engine = self->sampler.step_stack;
+    (void)info;
+    if (!engine) {
+        work(self, context);
+        return true;
+    }
+    if (has_shadow_stack())
+        return false;
+    ucontext_t *copy = frame_copy(context, engine_stack_top(engine));
+    if (!copy)
+        return false;
+    step_return(copy, self, work);
+}
+
+enum step_state step_begin(struct agent_thread *self, ucontext_t *context)
+{
+    if (!self->sampler.step_stack)
+        return trap_flag_begin(self, context);
+    engine_burst(self->sampler.step_stack, self, context);
+    return STEP_DONE;
+}
+
+bool step_fault(struct agent_thread *self, ucontext_t *context, int signal)
+{
+    (void)signal;
+    uint64_t end = guard_mend((uint64_t)context->uc_mcontext.gregs[REG_RIP]);
+    if (end) {
+        context->uc_mcontext.gregs[REG_RIP] = (greg_t)end;
+        return true;
+    }
+    if (self->sampler.step_stack && engine_fault(self->sampler.step_stack, context))
+        return true;
+    if (self->sampler.guard_sp) {
+        context->uc_mcontext.gregs[REG_RSP] = (greg_t)self->sampler.guard_sp;
+        context->uc_mcontext.gregs[REG_RIP] = (greg_t)guard_landing;
+        return true;
+    }
+    trap_flag_fault(self, context);
+    return false;
+}
+
+bool step_guarded(struct agent_thread *self, void (*work)(void *argument), void *argument)
+{
+    return guard_call(&self->sampler.guard_sp, work, argument) == 1;
+}
+
+bool step_probe(uint64_t addr, uint32_t *ticks)
+{
+    return probe_ticks(addr, ticks);
+}
+
+ucontext_t *step_entered(const ucontext_t *context, uint64_t handler, int signal)
+{
+    const greg_t *general = context->uc_mcontext.gregs;
+    if ((uint64_t)general[REG_RIP] != handler || general[REG_RDI] != signal)
+        return NULL;
+    return (ucontext_t *)general[REG_RDX];
+}
+
+void step_unwind_regs(const ucontext_t *context, struct unwind_regs *regs)
+{
+    const greg_t *general = context->uc_mcontext.gregs;
+    *regs = (struct unwind_regs){
+        .pc = (uint64_t)general[REG_RIP], .sp = (uint64_t)general[REG_RSP], .fp = (uint64_t)general[REG_RBP]};
+}

@@ -1,0 +1,414 @@
+/* agent/signals/signals.c - see signals.h. All but signals_start, signals_retake, signals_exec_* and sampler_sigaction runs in handlers. */
+#include "agent/signals/signals.h"
+#include "agent/signals/alternate.h"
+#include "agent/signals/aside.h"
+#include "agent/real.h"
+#include "agent/sampling/sampler.h"
+#include "agent/self.h"
+#include "agent/sampling/step.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum { HELD_COUNT = 6, HELD_TIMER = 5, KERNEL_SET_BYTES = 8 };
+
+/* The wish for one signal. Writers hold `wishes_lock` with all signals blocked and make `turn` odd while they write;
+ * readers, which may be handlers, copy and look at `turn` again. */
+struct wish {
+    _Atomic uint32_t turn;
+    struct sigaction action;
+};
+
+static int held_signals[HELD_COUNT] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, 0};
+static struct wish wishes[HELD_COUNT];
+static _Atomic uint32_t wishes_lock;
+static _Atomic int holding_pid; /* of the process whose signals are held; 0: none */
+static _Atomic uint32_t next_check;
+
+static bool is_holding(void)
+{
+    return atomic_load(&holding_pid) != 0;
+}
+
+static int held_index(int signal)
+{
+    for (int i = 0; i < HELD_COUNT; i++)
+        if (held_signals[i] == signal)
+            return i;
+    return -1;
+}
+
+/* Ticks come by these: their handler must not be interrupted by anything but its own faults. */
+static bool carries_ticks(int index)
+{
+    return index == HELD_TIMER || held_signals[index] == SIGTRAP;
+}
+
+static bool is_function(const struct sigaction *action)
+{
+    return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
+}
+
+static uint64_t block_all(void)
+{
+    uint64_t all = ~0ull, old = 0;
+    sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, KERNEL_SET_BYTES);
+    return old;
+}
+
+static void restore_mask(uint64_t mask)
+{
+    sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, KERNEL_SET_BYTES);
+}
+
+uint64_t signals_lock(void)
+{
+    uint64_t mask = block_all();
+    while (atomic_exchange_explicit(&wishes_lock, 1, memory_order_acquire))
+        ; /* held for some hundred nanoseconds, by a thread that cannot be interrupted */
+    return mask;
+}
+
+void signals_unlock(uint64_t mask)
+{
+    atomic_store_explicit(&wishes_lock, 0, memory_order_release);
+    restore_mask(mask);
+}
+
+static void write_wish(int index, const struct sigaction *action)
+{
+    struct wish *wish = &wishes[index];
+    atomic_fetch_add(&wish->turn, 1);
+    wish->action = *action;
+    atomic_fetch_add(&wish->turn, 1);
+}
+
+static struct sigaction read_wish(int index)
+{
+    struct wish *wish = &wishes[index];
+    struct sigaction copy;
+    uint32_t before, after;
+    do {
+        before = atomic_load(&wish->turn);
+        copy = wish->action;
+        atomic_thread_fence(memory_order_acquire);
+        after = atomic_load(&wish->turn);
+    } while (before != after || before & 1);
+    return copy;
+}
+
+typedef void handler_fn(int signal, siginfo_t *info, void *context);
+
+/* A signal on its way: what came, and then which handler of the program is to be called with what. */
+struct arrival {
+    int signal;
+    siginfo_t *info;
+    ucontext_t *context;
+    handler_fn *next; /* or NULL: the signal was the agent's, or has been dealt with */
+    bool other_mask;  /* the kernel did not set the mask that the program's handler is to run under */
+};
+
+static void on_signal(int signal, siginfo_t *info, void *frame);
+static void pass_on(struct arrival *arrival);
+
+static void arrive(void *argument)
+{
+    struct arrival *arrival = argument;
+    if (!sampler_signal(arrival->signal, arrival->info, arrival->context))
+        pass_on(arrival);
+}
+
+/* Where to handle a signal: the top of a stack of the agent's, or NULL: here. Ticks, whose handler runs under a full mask,
+ * have one. Faults, which may come in the middle of a tick's handler, have a second one when they need it and their mask
+ * is full too: a handler that leaves the alternate stack is not seen to be on it, and the next signal would overwrite its
+ * frame. For the same reason nobody leaves an alternate stack that is large enough. */
+static void *own_stack(int index, const ucontext_t *context)
+{
+    const struct agent_thread *self = self_in_handler();
+    uint64_t sp = (uint64_t)__builtin_frame_address(0);
+    const stack_t *alternate = &context->uc_stack;
+    bool on_alternate = !(alternate->ss_flags & SS_DISABLE) && sp - (uint64_t)alternate->ss_sp < alternate->ss_size;
+    if (!self || self_is_inside(self, sp))
+        return NULL;
+    if (alternate_is_small())
+        return self_stack(self, carries_ticks(index) ? 0 : 1);
+    return carries_ticks(index) && !on_alternate ? self_stack(self, 0) : NULL;
+}
+
+struct call { /* of a handler of the program; small enough to be returned in registers */
+    handler_fn *next;
+    ucontext_t *context;
+};
+
+static __attribute__((noinline)) struct call handle(int signal, siginfo_t *info, ucontext_t *context)
+{
+    /* A fault makes the kernel (6.18 and before) deliver a pending SIGTRAP too, even a blocked one, and before it: the
+     * fault then seems to come from the first instruction of on_signal. It came from where the SIGTRAP's context says;
+     * that handler runs when this one is done, and changes made to its context last. */
+    ucontext_t *beneath = info->si_code > 0 ? step_entered(context, (uint64_t)on_signal, SIGTRAP) : NULL;
+    struct arrival arrival = {
+        .signal = signal, .info = info, .context = beneath ? beneath : context, .other_mask = beneath != NULL};
+    void *stack = own_stack(held_index(signal), context);
+    if (stack)
+        aside_call(stack, arrive, &arrival);
+    else
+        arrive(&arrival);
+    return (struct call){arrival.next, arrival.context};
+}
+
+static void on_signal(int signal, siginfo_t *info, void *frame)
+{
+    struct call call = handle(signal, info, frame);
+    if (call.next)
+        call.next(signal, info, call.context); /* a jump: the program's handler has all of the stack */
+}
+
+/* Nothing interrupts but the faults of the handler itself. */
+static void fill_mask(sigset_t *mask)
+{
+    sigfillset(mask);
+    for (int i = 0; i < HELD_COUNT; i++)
+        if (!carries_ticks(i))
+            sigdelset(mask, held_signals[i]);
+}
+
+/* What the kernel is told: our handler, under the program's mask and flags. Call with the lock held. A tick goes to the
+ * alternate stack for those whose own stacks are small (coroutines), unless there is no room either. */
+static int tell_kernel(int index)
+{
+    const struct sigaction *wish = &wishes[index].action;
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+    if (is_function(wish))
+        action.sa_flags = SA_SIGINFO | (wish->sa_flags & (SA_ONSTACK | SA_NODEFER | SA_RESTART));
+    if (alternate_is_small() && (carries_ticks(index) || !is_function(wish) || alternate_is_useless()))
+        action.sa_flags &= ~SA_ONSTACK;
+    if (carries_ticks(index) || alternate_is_small()) {
+        action.sa_flags &= ~SA_NODEFER;
+        fill_mask(&action.sa_mask);
+    } else if (is_function(wish)) {
+        action.sa_mask = wish->sa_mask;
+    }
+    return real.sigaction(held_signals[index], &action, NULL);
+}
+
+static bool is_held(int index)
+{
+    struct sigaction now;
+    return real.sigaction(held_signals[index], NULL, &now) == 0 && now.sa_sigaction == on_signal;
+}
+
+void signals_renew(void)
+{
+    if (!is_holding() || !signals_is_own_process())
+        return;
+    uint64_t mask = signals_lock();
+    for (int i = 0; i < HELD_COUNT; i++)
+        if (is_held(i))
+            tell_kernel(i);
+    signals_unlock(mask);
+}
+
+bool signals_is_held(int signal)
+{
+    return held_index(signal) >= 0;
+}
+
+static int choose_timer_signal(void)
+{
+    for (int signal = SIGRTMAX - 4; signal > SIGRTMIN; signal--) {
+        struct sigaction now;
+        if (real.sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+            return signal;
+    }
+    return SIGRTMAX - 4;
+}
+
+bool signals_start(void)
+{
+    if (is_holding())
+        return signals_held();
+    real_need();
+    held_signals[HELD_TIMER] = choose_timer_signal();
+    bool good = true;
+    uint64_t mask = signals_lock();
+    for (int i = 0; i < HELD_COUNT && good; i++) {
+        struct sigaction now;
+        good = real.sigaction(held_signals[i], NULL, &now) == 0;
+        if (good) {
+            write_wish(i, &now);
+            good = tell_kernel(i) == 0;
+        }
+    }
+    atomic_store(&holding_pid, good ? (int)sys_call(SYS_getpid) : 0);
+    signals_unlock(mask);
+    if (good && !(agent_region->config.flags & WIRE_JOINED))
+        alternate_begin(); /* a program without hooks would see it */
+    return good;
+}
+
+bool signals_retake(void)
+{
+    bool good = true;
+    uint64_t mask = signals_lock();
+    for (int i = 0; i < HELD_COUNT && good; i++) {
+        struct sigaction now;
+        good = real.sigaction(held_signals[i], NULL, &now) == 0;
+        if (good && now.sa_sigaction != on_signal) {
+            write_wish(i, &now);
+            good = tell_kernel(i) == 0;
+        }
+    }
+    signals_unlock(mask);
+    return good;
+}
+
+void signals_forked(void)
+{
+    atomic_store(&wishes_lock, 0);
+    for (int i = 0; i < HELD_COUNT; i++)
+        atomic_store(&wishes[i].turn, 0);
+    if (is_holding())
+        atomic_store(&holding_pid, (int)sys_call(SYS_getpid));
+}
+
+bool signals_is_own_process(void)
+{
+    return (int)sys_call(SYS_getpid) == atomic_load(&holding_pid);
+}
+
+bool signals_held(void)
+{
+    /* SIGSEGV matters most; the others take turns */
+    int other = 1 + (int)(atomic_fetch_add_explicit(&next_check, 1, memory_order_relaxed) % (HELD_COUNT - 1));
+    return is_held(0) && is_held(other);
+}
+
+int signals_timer_signal(void)
+{
+    return held_signals[HELD_TIMER];
+}
+
+/* Lets the signal kill (or whatever the default is): a fault by happening again, anything else by being sent again. */
+static void let_default_happen(int signal, siginfo_t *info)
+{
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    real.sigaction(signal, &action, NULL);
+    if (signal != SIGTRAP && info->si_code > 0)
+        return;
+    long pid = sys_call(SYS_getpid), tid = sys_call(SYS_gettid);
+    sys_call(SYS_rt_tgsigqueueinfo, pid, tid, signal, info);
+}
+
+/* A handler that is to be called once: true for the one caller that may. */
+static bool take_once(int index, const struct sigaction *seen)
+{
+    uint64_t mask = signals_lock();
+    bool mine = wishes[index].action.sa_handler == seen->sa_handler;
+    if (mine) {
+        struct sigaction reset = *seen;
+        reset.sa_handler = SIG_DFL;
+        reset.sa_flags &= ~SA_SIGINFO;
+        write_wish(index, &reset);
+        tell_kernel(index);
+    }
+    signals_unlock(mask);
+    return mine;
+}
+
+/* Gives a signal that came to the agent to the program. */
+static void pass_on(struct arrival *arrival)
+{
+    int signal = arrival->signal, index = held_index(signal);
+    siginfo_t *info = arrival->info;
+    ucontext_t *context = arrival->context;
+    struct sigaction wish = read_wish(index);
+    bool sent = info->si_code <= 0;
+    if (wish.sa_handler == SIG_IGN && sent)
+        return;
+    if (is_function(&wish) && wish.sa_flags & SA_RESETHAND && !take_once(index, &wish))
+        wish.sa_handler = SIG_DFL;
+    if (!is_function(&wish)) {
+        int saved = errno;
+        let_default_happen(signal, info);
+        errno = saved;
+        return;
+    }
+    if (arrival->other_mask || carries_ticks(index) || alternate_is_small()) {
+        uint64_t mask, program;
+        memcpy(&mask, &context->uc_sigmask, sizeof(mask));
+        memcpy(&program, &wish.sa_mask, sizeof(program));
+        mask |= program;
+        if (!(wish.sa_flags & SA_NODEFER))
+            mask |= 1ull << (signal - 1);
+        if (wish.sa_flags & SA_ONSTACK && alternate_is_small())
+            mask |= 1ull << (SIGTRAP - 1) | 1ull << (held_signals[HELD_TIMER] - 1);
+        restore_mask(mask);
+    }
+    arrival->next = wish.sa_sigaction;
+}
+
+bool sampler_sigaction(int signal, const struct sigaction *wanted, struct sigaction *old, int *result)
+{
+    int index = held_index(signal);
+    if (index < 0 || !is_holding())
+        return false;
+    struct sigaction previous, next;
+    if (wanted) {
+        next = *wanted; /* before the lock: the pointer may be bad */
+        sigdelset(&next.sa_mask, SIGKILL);
+        sigdelset(&next.sa_mask, SIGSTOP);
+    }
+    /* the child of a vfork shares this memory but has signals of its own */
+    bool borrowed = !sys_restricted && !signals_is_own_process();
+    uint64_t mask = signals_lock();
+    previous = wishes[index].action;
+    if (wanted && !borrowed) {
+        write_wish(index, &next);
+        tell_kernel(index);
+    }
+    signals_unlock(mask);
+    *result = wanted && borrowed ? real.sigaction(signal, wanted, NULL) : 0;
+    if (old)
+        *old = previous;
+    return true;
+}
+
+void signals_give_back(struct agent_thread *self)
+{
+    if (!is_holding())
+        return;
+    uint64_t mask = block_all(), ticks = 1ull << (SIGTRAP - 1) | 1ull << (signals_timer_signal() - 1);
+    siginfo_t info;
+    struct timespec none = {0};
+    for (int i = 0; i < 2; i++) { /* a tick that is pending would kill */
+        int signal = (int)sys_call(SYS_rt_sigtimedwait, &ticks, &info, &none, KERNEL_SET_BYTES);
+        if (signal > 0 && !sampler_is_tick(signal, &info)) /* the program's */
+            sys_call(SYS_rt_tgsigqueueinfo, sys_call(SYS_getpid), sys_call(SYS_gettid), signal, &info);
+    }
+    for (int i = 0; i < HELD_COUNT; i++)
+        real.sigaction(held_signals[i], &wishes[i].action, NULL);
+    atomic_store(&holding_pid, 0);
+    restore_mask(mask | self->sampler.hidden);
+    self->sampler.hidden = 0;
+}
+
+void signals_exec_begin(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    for (int i = 0; i < HELD_COUNT && is_holding(); i++)
+        if (read_wish(i).sa_handler == SIG_IGN)
+            real.sigaction(held_signals[i], &ignore, NULL);
+}
+
+void signals_exec_failed(void)
+{
+    if (!is_holding())
+        return;
+    uint64_t mask = signals_lock();
+    for (int i = 0; i < HELD_COUNT; i++)
+        if (wishes[i].action.sa_handler == SIG_IGN)
+            tell_kernel(i);
+    signals_unlock(mask);
+}

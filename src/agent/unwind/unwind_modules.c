@@ -1,0 +1,240 @@
+/* agent/unwind/unwind_modules.c - see agent/unwind/unwind_modules.h. */
+#include "agent/unwind/unwind_modules.h"
+#include "base/sys.h"
+#include "base/bisect.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+_Atomic uint32_t unwind_generation;
+
+/* Written by the builder, read by every thread and handler. */
+static _Atomic(struct unwind_modules *) current;
+
+/* How many readers hold a table, whichever. */
+static _Atomic uint32_t readers;
+
+/* The builder's process, 0 when nobody builds. A fork's child that finds another process here was forked in the middle
+ * of a build by a thread that it does not have. */
+static _Atomic uint32_t builder;
+static struct unwind_modules *retired; /* the builder's */
+
+const struct unwind_modules *unwind_modules_get(void)
+{
+    atomic_fetch_add(&readers, 1);
+    return atomic_load(&current);
+}
+
+void unwind_modules_put(void)
+{
+    atomic_fetch_sub(&readers, 1);
+}
+
+const struct unwind_module *unwind_module_at(const struct unwind_modules *modules, uint64_t address)
+{
+    if (!modules)
+        return NULL;
+    size_t low = bisect(modules->count, i, modules->items[i].start <= address);
+    return low > 0 && address < modules->items[low - 1].end ? &modules->items[low - 1] : NULL;
+}
+
+/* glibc 2.35 and later know without a lock what is loaded now. The table may lag behind: a library that was unloaded
+ * has no .eh_frame to look at, and another one may lie in its place. */
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+#pragma weak _dl_find_object
+
+bool unwind_module_can_ask(void)
+{
+    return _dl_find_object != NULL;
+}
+
+bool unwind_module_is_loaded(const struct unwind_module *module)
+{
+    struct dl_find_object found;
+    if (!_dl_find_object || !module->index || module->is_vdso)
+        return true;
+    return _dl_find_object((void *)module->start, &found) == 0 && found.dlfo_eh_frame == module->index;
+}
+#else
+bool unwind_module_can_ask(void)
+{
+    return false;
+}
+
+bool unwind_module_is_loaded(const struct unwind_module *module)
+{
+    (void)module;
+    return true;
+}
+#endif
+
+static struct unwind_modules *table_map(uint32_t capacity)
+{
+    size_t bytes = sizeof(struct unwind_modules) + capacity * sizeof(struct unwind_module);
+    struct unwind_modules *table = sys_pages(bytes);
+    if (table)
+        table->bytes = bytes;
+    return table;
+}
+
+static void table_unmap(struct unwind_modules *table)
+{
+    if (table)
+        sys_unmap(table, table->bytes);
+}
+
+struct filling {
+    struct unwind_modules *table; /* NULL: only count */
+    uint32_t capacity, wanted;
+    uint64_t vdso;
+};
+
+/* The readable segment that holds `address`. */
+static bool segment_of(const struct dl_phdr_info *info, uint64_t address, uint64_t *low, uint64_t *high)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uint64_t start = info->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type == PT_LOAD && segment->p_flags & PF_R && address - start < segment->p_memsz) {
+            *low = start;
+            *high = start + segment->p_memsz;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Finds the search table. Every linker in use makes one form of it: a 32-bit pc-relative pointer to .eh_frame, a 32-bit
+ * count, then pairs of 32-bit distances from the section's start. */
+static void find_index(const struct dl_phdr_info *info, uint64_t hdr, struct unwind_module *module)
+{
+    struct {
+        uint8_t version, pointer, count, table;
+        int32_t eh_frame;
+        uint32_t rows;
+    } head;
+    uint64_t low, high;
+    if (!hdr || !segment_of(info, hdr, &low, &high) || high - hdr < sizeof head)
+        return;
+    memcpy(&head, (const void *)hdr, sizeof head);
+    if (head.version != 1 || head.pointer != 0x1b || head.count != 0x03 || head.table != 0x3b)
+        return;
+    uint64_t eh_frame = hdr + 4 + (uint64_t)(int64_t)head.eh_frame;
+    if (head.rows > (high - hdr - sizeof head) / 8 || !segment_of(info, eh_frame, &module->low, &module->high))
+        return;
+    module->index = (const uint8_t *)hdr;
+    module->index_rows = (const uint8_t *)hdr + sizeof head;
+    module->index_count = head.rows;
+}
+
+static int add_module(struct dl_phdr_info *info, size_t size, void *data)
+{
+    (void)size;
+    struct filling *filling = data;
+    uint64_t hdr = 0;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME)
+            hdr = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) || segment->p_memsz == 0)
+            continue;
+        filling->wanted++;
+        struct unwind_modules *table = filling->table;
+        if (!table || table->count == filling->capacity)
+            continue;
+        uint64_t start = info->dlpi_addr + segment->p_vaddr;
+        struct unwind_module module = {.start = start, .end = start + segment->p_memsz};
+        module.is_readable = segment->p_flags & PF_R;
+        module.is_vdso = filling->vdso && filling->vdso - start < segment->p_memsz;
+        find_index(info, hdr, &module);
+        uint32_t at = table->count++;
+        for (; at > 0 && table->items[at - 1].start > start; at--)
+            table->items[at] = table->items[at - 1];
+        table->items[at] = module;
+    }
+    return 0;
+}
+
+static struct unwind_modules *read_modules(void)
+{
+    struct filling filling = {.vdso = getauxval(AT_SYSINFO_EHDR)};
+    for (;;) {
+        filling.wanted = 0;
+        dl_iterate_phdr(add_module, &filling);
+        if (filling.table && filling.wanted <= filling.capacity)
+            return filling.table;
+        table_unmap(filling.table);
+        filling.capacity = filling.wanted + 8;
+        filling.table = table_map(filling.capacity);
+        if (!filling.table)
+            return NULL;
+    }
+}
+
+static bool same_module(const struct unwind_module *a, const struct unwind_module *b)
+{
+    return a->start == b->start && a->end == b->end && a->index == b->index && a->index_count == b->index_count;
+}
+
+static bool all_in(const struct unwind_modules *some, const struct unwind_modules *table)
+{
+    for (uint32_t i = 0; some && i < some->count; i++) {
+        const struct unwind_module *other = unwind_module_at(table, some->items[i].start);
+        if (!other || !same_module(&some->items[i], other))
+            return false;
+    }
+    return true;
+}
+
+/* One builder at a time. A second one waits for the first, so that its own library is known when it goes on; but not
+ * for ever, should it have interrupted the first. */
+static bool builder_enter(void)
+{
+    uint32_t self = (uint32_t)getpid();
+    for (int tries = 0; tries < 10000; tries++) {
+        uint32_t other = 0;
+        if (atomic_compare_exchange_strong(&builder, &other, self))
+            return true;
+        if (other != self && atomic_compare_exchange_strong(&builder, &other, self)) {
+            atomic_store(&readers, 0);
+            return true;
+        }
+        sched_yield();
+    }
+    return false;
+}
+
+bool unwind_modules_build(bool *removed)
+{
+    *removed = false;
+    if (!builder_enter())
+        return false;
+    struct unwind_modules *old = atomic_load(&current), *table = read_modules();
+    bool changed = table && (!old || !all_in(old, table) || !all_in(table, old));
+    if (changed) {
+        *removed = !all_in(old, table);
+        atomic_store(&current, table);
+        atomic_fetch_add(&unwind_generation, 1);
+        if (old) {
+            old->older = retired;
+            retired = old;
+        }
+    } else {
+        table_unmap(table);
+    }
+    /* Whoever comes after this look takes the new table. */
+    if (atomic_load(&readers) == 0) {
+        while (retired) {
+            struct unwind_modules *next = retired->older;
+            table_unmap(retired);
+            retired = next;
+        }
+    }
+    atomic_store(&builder, 0);
+    return changed;
+}

@@ -1,0 +1,48 @@
+/* agent/unwind/unwind_modules.h - which code is mapped where, and where its .eh_frame is.
+ *
+ * One table for the process, sorted by address and never changed once published: readers take it, look, and give it
+ * back; a new one replaces it when a library came or went. An old one is unmapped only when nobody looks at any. */
+#ifndef NUMALENS_AGENT_UNWIND_MODULES_H
+#define NUMALENS_AGENT_UNWIND_MODULES_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct unwind_module { /* one executable segment */
+    uint64_t start, end;
+    const uint8_t *index;      /* .eh_frame_hdr, NULL when there is none that can be searched */
+    const uint8_t *index_rows; /* its sorted table */
+    uint32_t index_count;
+    bool is_vdso, is_readable; /* is_readable: the code may be looked at */
+    uint64_t low, high;        /* FDEs lie in here: the segment that holds .eh_frame */
+};
+
+struct unwind_modules {
+    struct unwind_modules *older; /* retired, waiting to be unmapped; only the builder touches it */
+    size_t bytes;                 /* of the mapping */
+    uint32_t count;
+    struct unwind_module items[];
+};
+
+/* Counts up with each change; what was derived from an older table may be wrong now. */
+extern _Atomic uint32_t unwind_generation;
+
+/* The table in force, or NULL before the first; good until unwind_modules_put(), which must follow in every case. Any
+ * thread, any handler. */
+const struct unwind_modules *unwind_modules_get(void);
+void unwind_modules_put(void);
+
+/* The module whose code holds `address`, or NULL. */
+const struct unwind_module *unwind_module_at(const struct unwind_modules *modules, uint64_t address);
+
+/* Asks the C library, where it can tell; else says yes. */
+bool unwind_module_is_loaded(const struct unwind_module *module);
+bool unwind_module_can_ask(void);
+
+/* Builds and publishes the table anew. False when nothing has changed. `*removed` tells whether any code that was known
+ * is gone. */
+bool unwind_modules_build(bool *removed);
+
+#endif
