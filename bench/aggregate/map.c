@@ -1,6 +1,6 @@
 /* Times what a page needs of a trace: the memory map, its two aggregations, and the phases. For bench/aggregate/run. */
-#include "analysis/memory_views.h"
-#include "analysis/phases.h"
+#include "analysis/memory_map/memory_views.h"
+#include "analysis/memory_map/phases.h"
 #include "symbols/symbols.h"
 
 #include <stdio.h>

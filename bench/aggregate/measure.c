@@ -3,7 +3,7 @@
  * Kinds: sweep (each of three arrays is gone through once, a few slices at each page), matrix (two swept arrays, and a dense one
  * between them that is used all the time by chance, as in a matrix multiplication), phases (blocks of steady use with
  * chance in it), sparse (one cell in fifty has something), dense (every cell has), equal (every cell has the same). */
-#include "analysis/aggregate.h"
+#include "analysis/memory_map/aggregate.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  *     measure FILE
  * Prints "samples N objects N flow_s T facts_s T findings_s T flow_bytes N peak_bytes N": CPU seconds; memory resident
  * when the flow is built, and at most. */
-#include "analysis/findings.h"
+#include "analysis/findings/findings.h"
 
 #include <stdio.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 /* decode.c - how many PEBS-shaped records a second one core takes from a full ring to memory accesses. */
-#include "capture/hw_reader.h"
+#include "capture/hardware/hw_reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
  *     measure FILE
  * Prints "samples N flow_s T load_s T sharing_s T latency_s T balance_s T": CPU seconds; flow: the trace read and its flow
  * built; load: the accesses taken out of it. Both are done once for all three. */
-#include "analysis/balance.h"
-#include "analysis/latency.h"
-#include "analysis/sharing.h"
+#include "analysis/problems/balance.h"
+#include "analysis/problems/latency.h"
+#include "analysis/problems/sharing.h"
 
 #include <stdio.h>
 #include <time.h>

@@ -4,10 +4,10 @@
  * from another node than they lie on, a quarter used where they lie, a quarter used from two nodes. Prints
  * "pages N moves N fill_ms T locate_ms T evaluate_ms T", CPU time of the thread. With ONLY_FILL it ends before it
  * evaluates: the difference in instructions is the evaluation's. */
-#include "migrate/machine.h"
+#include "migrate/policies/policy_machine.h"
 #include "migrate/page_map.h"
-#include "migrate/plan.h"
-#include "migrate/policies.h"
+#include "migrate/move_plan.h"
+#include "migrate/policies/policies.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* api/findings.c - facts and findings as rows. Facts are made for those subjects that are asked for. */
 #include "api/api.h"
 
-#include "analysis/findings.h"
+#include "analysis/findings/findings.h"
 #include "numalens/findings.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* api/pages.c - pages in use as rows. */
 #include "api/api.h"
 
-#include "analysis/page_list.h"
+#include "analysis/facts/page_list.h"
 #include "numalens/pages.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "capture/custom_spec.h"
+#include "capture/agent/custom_spec.h"
 #include "capture/faults/mechanism.h"
 #include "topology/placement.h"
 

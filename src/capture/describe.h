@@ -2,9 +2,9 @@
 #ifndef NUMALENS_CAPTURE_DESCRIBE_H
 #define NUMALENS_CAPTURE_DESCRIBE_H
 
-#include "capture/agent_source.h"
+#include "capture/agent/agent_source.h"
 #include "capture/faults/faults.h"
-#include "capture/probe.h"
+#include "capture/kernel_probe.h"
 #include "capture/recorder.h"
 
 #include <sys/resource.h>

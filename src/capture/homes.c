@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "base/map64.h"
 #include "base/mem.h"
-#include "topology/frame.h"
+#include "topology/page_frame.h"
 #include "topology/home.h"
 
 #include <errno.h>

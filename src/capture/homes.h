@@ -13,7 +13,7 @@ struct homes;
  * not answer, with code 0 when it would. */
 bool homes_wanted(const struct topology *topology, struct error *err);
 
-/* `nodes`: asks for homes; `frames`: asks for frames of physical memory too (topology/frame.h), appends EVENT_FRAME. */
+/* `nodes`: asks for homes; `frames`: asks for frames of physical memory too (topology/page_frame.h), appends EVENT_FRAME. */
 struct homes *homes_new(struct sink *sink, size_t memory, bool nodes, bool frames);
 void homes_free(struct homes *homes);
 

@@ -3,7 +3,7 @@
 #ifndef NUMALENS_CAPTURE_OBSERVER_H
 #define NUMALENS_CAPTURE_OBSERVER_H
 
-#include "capture/agent_source.h"
+#include "capture/agent/agent_source.h"
 
 /* The recording as an observer sees it between drains. */
 struct capture_live {

@@ -49,7 +49,7 @@ struct capture_options {
     const char *sysfs; /* where the machine's PMUs are described; NULL: /sys */
     size_t memory;     /* bytes that the recorder may use in all */
     const struct topology *topology;
-    const struct wire_custom *custom; /* functions named by the user: capture/custom_spec.h */
+    const struct wire_custom *custom; /* functions named by the user: capture/agent/custom_spec.h */
     uint32_t custom_count;
     const char *calibration; /* kept with the trace: topology/calibration.h; or NULL */
     uint32_t start_threads;  /* samples begin once the program has so many threads; 0: at once */

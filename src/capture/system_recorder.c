@@ -4,11 +4,11 @@
 #include "base/mem.h"
 #include "capture/describe.h"
 #include "capture/homes.h"
-#include "capture/hw_record.h"
-#include "capture/launch.h"
-#include "capture/proc.h"
-#include "capture/program.h"
-#include "capture/running.h"
+#include "capture/hardware/hw_record.h"
+#include "capture/process/launch.h"
+#include "capture/process/proc.h"
+#include "capture/process/program.h"
+#include "capture/process/running.h"
 #include "trace/file.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 #include "base/mem.h"
-#include "base/self.h"
+#include "base/own_files.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 #ifndef NUMALENS_CLI_THRESHOLDS_H
 #define NUMALENS_CLI_THRESHOLDS_H
 
-#include "analysis/latency.h"
+#include "analysis/problems/latency.h"
 
 #include <argp.h>
 

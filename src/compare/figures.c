@@ -1,7 +1,7 @@
 #include "compare/figures.h"
 
-#include "analysis/balance.h"
-#include "analysis/findings.h"
+#include "analysis/problems/balance.h"
+#include "analysis/findings/findings.h"
 
 #include <stdio.h>
 

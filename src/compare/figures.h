@@ -3,8 +3,8 @@
 #ifndef NUMALENS_COMPARE_FIGURES_H
 #define NUMALENS_COMPARE_FIGURES_H
 
-#include "analysis/latency.h"
-#include "analysis/sharing.h"
+#include "analysis/problems/latency.h"
+#include "analysis/problems/sharing.h"
 
 struct figures {
     double recorded_s; /* run time while it was recorded */

@@ -1,7 +1,7 @@
 /* compare/profile.c - one pass over a flow's accesses, burst by burst. */
 #include "compare/profile.h"
 
-#include "analysis/accesses.h"
+#include "analysis/facts/accesses.h"
 #include "base/strtab.h"
 #include "compare/profile_names.h"
 

@@ -6,8 +6,8 @@
 #ifndef NUMALENS_COMPARE_PROFILE_H
 #define NUMALENS_COMPARE_PROFILE_H
 
-#include "analysis/findings.h"
-#include "analysis/latency.h"
+#include "analysis/findings/findings.h"
+#include "analysis/problems/latency.h"
 #include "compare/ratio.h"
 
 enum profile_table {

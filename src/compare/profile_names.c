@@ -1,6 +1,6 @@
 #include "compare/profile_names.h"
 
-#include "analysis/sources.h"
+#include "analysis/names/sources.h"
 #include "base/map64.h"
 #include "base/strtab.h"
 

@@ -2,7 +2,7 @@
 #ifndef NUMALENS_COMPARE_PROFILE_NAMES_H
 #define NUMALENS_COMPARE_PROFILE_NAMES_H
 
-#include "analysis/accesses.h"
+#include "analysis/facts/accesses.h"
 #include "compare/profile.h"
 
 struct profile_names;

@@ -1,6 +1,6 @@
 #include "doctor/doctor.h"
 
-#include "doctor/probe.h"
+#include "doctor/trial.h"
 
 #include <stdio.h>
 #include <stdlib.h>

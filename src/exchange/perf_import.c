@@ -6,7 +6,7 @@
 #include "exchange/perf_with.h"
 #include "perf/ibs.h"
 #include "perf/input.h"
-#include "perf/memory.h"
+#include "perf/memory_access.h"
 #include "topology/topology.h"
 #include "trace/file.h"
 

@@ -5,8 +5,8 @@
 #ifndef NUMALENS_EXCHANGE_PERF_SPE_H
 #define NUMALENS_EXCHANGE_PERF_SPE_H
 
-#include "perf/file.h"
-#include "perf/memory.h"
+#include "perf/perf_file.h"
+#include "perf/memory_access.h"
 
 struct perf_spe;
 

@@ -1,6 +1,6 @@
 #include "exchange/perf_tasks.h"
 
-#include "capture/proc.h"
+#include "capture/process/proc.h"
 #include "perf/input.h"
 
 #include <string.h>

@@ -5,8 +5,8 @@
 #include "base/array.h"
 #include "base/map64.h"
 #include "base/strtab.h"
-#include "capture/process.h"
-#include "perf/file.h"
+#include "capture/process/process_table.h"
+#include "perf/perf_file.h"
 #include "symbols/symbols.h"
 
 struct perf_task { /* one FORK, EXIT, COMM or mapping */

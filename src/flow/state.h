@@ -10,9 +10,9 @@
 #include "base/strtab.h"
 #include "flow/addrtree.h"
 #include "flow/flow.h"
-#include "flow/pages.h"
+#include "flow/live/page_homes.h"
 #include "flow/pool.h"
-#include "flow/touches.h"
+#include "flow/live/touches.h"
 
 enum record_flag {
     RECORD_KIND = 7,      /* enum object_kind */
@@ -267,7 +267,7 @@ struct flow {
     uint64_t *reach;           /* largest end so far in that order */
 };
 
-/* process.c */
+/* live_process.c */
 struct process *live_process_of(struct flow *flow, uint32_t pid, uint64_t time);
 uint32_t live_thread_of(struct flow *flow, struct process *process, uint32_t tid, uint64_t time);
 void live_process_start(struct flow *flow, const struct event *event);
@@ -279,7 +279,7 @@ void live_thread_waited(struct flow *flow, struct process *process, const struct
 uint32_t live_thread_at(const struct flow *flow, uint32_t pid, uint32_t tid, uint64_t time);
 void live_process_free(struct process *process);
 
-/* module.c */
+/* live_module.c */
 void live_module_load(struct flow *flow, struct process *process, const struct event *event);
 void live_module_unload(struct flow *flow, struct process *process, const struct event *event);
 const struct module_place *live_module_at(const struct process *process, uint64_t addr);
@@ -287,11 +287,11 @@ void live_module_list_drop(struct module_list *list);
 /* Variables and sections that were named in [start, end) are gone. */
 void live_names_forget(struct flow *flow, struct process *process, uint64_t start, uint64_t end, uint64_t time);
 
-/* locals.c */
+/* live_locals.c */
 void live_locals_map(struct flow *flow, struct process *process, const struct event *event);
 uint32_t live_locals_at(struct flow *flow, struct process *process, uint64_t addr);
 
-/* stack.c */
+/* live_stack.c */
 void live_stack_define(struct flow *flow, struct process *process, const struct event_stack *event);
 uint32_t live_stack_of(const struct process *process, uint32_t id); /* in flow.stacks, or FLOW_NONE */
 uint32_t live_stack_trail(struct flow *flow, struct process *process, uint32_t stack, uint8_t fn, uint8_t kind,
@@ -299,7 +299,7 @@ uint32_t live_stack_trail(struct flow *flow, struct process *process, uint32_t s
 uint32_t live_frame_number(struct flow *flow, const struct process *process, uint64_t pc);
 void live_frame_names(struct flow *flow, uint32_t frame); /* fills first_name and name_count */
 
-/* record.c: objects being born and dying */
+/* live_record.c: objects being born and dying */
 uint32_t live_record_new(struct flow *flow, struct process *process, enum object_kind kind, uint64_t addr,
                          uint64_t size, uint64_t time);
 void live_record_name(struct flow *flow, uint32_t record, const struct named *named);
@@ -309,7 +309,7 @@ uint32_t live_record_in(struct flow *flow, struct process *process, uint32_t rec
 void live_record_recycle(struct flow *flow, uint32_t record); /* of one that is dead, has no samples and no name */
 struct tally *live_record_tally(struct flow *flow, uint32_t record);
 
-/* heap.c, maps.c */
+/* live_heap.c, live_maps.c */
 void live_heap_alloc(struct flow *flow, struct process *process, const struct event *event);
 void live_heap_free(struct flow *flow, struct process *process, const struct event *event);
 /* The new block in `tree`, with whatever it lies upon ended; FLOW_NONE when it cannot be. */
@@ -319,7 +319,7 @@ void live_maps_map(struct flow *flow, struct process *process, const struct even
 void live_maps_unmap(struct flow *flow, struct process *process, const struct event *event);
 void live_maps_end(struct flow *flow, struct process *process, uint32_t record); /* the process is gone */
 
-/* pooled.c */
+/* live_pooled.c */
 struct pool_table;
 void live_pooled_alloc(struct flow *flow, struct process *process, const struct event *event);
 void live_pooled_change(struct flow *flow, struct process *process, const struct event *event);
@@ -336,7 +336,7 @@ uint32_t live_attribute(struct flow *flow, struct process *process, struct addrt
 uint32_t live_attribute_sample(struct flow *flow, struct process *process, uint32_t tid, uint64_t addr,
                                enum reason *reason);
 
-/* sample.c: samples, and where pages lie */
+/* live_sample.c: samples, and where pages lie */
 static inline bool live_sample_remote(const struct mark *mark)
 {
     return mark->home == HOME_ELSEWHERE || (mark->home >= 0 && mark->from >= 0 && mark->home != mark->from);
@@ -347,7 +347,7 @@ void live_sample_put(struct flow *flow, struct process *process, const struct ev
 void live_sample_touch(struct flow *flow, struct process *process, const struct event *event);
 void live_sample_home(struct flow *flow, struct process *process, const struct event *event);
 
-/* page_use.c: pages used during an interval */
+/* live_page_use.c: pages used during an interval */
 void live_page_add(struct flow *flow, struct process *process, const struct event *event);
 void live_pages_pass(struct flow *flow, uint64_t time); /* intervals that are over by then count */
 void live_pages_end_process(struct flow *flow, const struct process *process);
@@ -364,7 +364,7 @@ static inline bool live_counts(const struct flow *flow, const struct process *pr
 /* group.c */
 void live_groups_draw(struct flow *flow);
 
-/* touched.c: who touched the pages of sampled objects first, and which moved */
+/* live_touched.c: who touched the pages of sampled objects first, and which moved */
 void live_touched_add(struct flow *flow, struct process *process, uint32_t thread, const struct event *event);
 void live_touched_sum(struct flow *flow, const struct process *process, uint32_t record); /* at its end */
 void live_touched_moved(struct flow *flow, struct process *process, uint64_t page);

@@ -3,8 +3,8 @@
 #ifndef NUMALENS_LIBRARY_COLLECT_H
 #define NUMALENS_LIBRARY_COLLECT_H
 
-#include "capture/hw_reader.h"
-#include "capture/running.h"
+#include "capture/hardware/hw_reader.h"
+#include "capture/process/running.h"
 #include "library/kept.h"
 #include "library/session.h"
 

@@ -1,6 +1,6 @@
 /* library/counting.c - numalens/capture.h: memory traffic, counted by src/count. */
 #include "api/api.h"
-#include "count/session.h"
+#include "capture/count/count_session.h"
 #include "numalens/capture.h"
 
 #include <errno.h>

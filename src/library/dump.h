@@ -4,7 +4,7 @@
 #define NUMALENS_LIBRARY_DUMP_H
 
 #include "base/error.h"
-#include "capture/probe.h"
+#include "capture/kernel_probe.h"
 #include "numalens/capture.h"
 
 struct dump;

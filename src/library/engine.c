@@ -2,7 +2,7 @@
 
 #include "agent/join.h"
 #include "base/clock.h"
-#include "capture/proc.h"
+#include "capture/process/proc.h"
 #include "library/collect.h"
 #include "library/soft.h"
 

@@ -8,7 +8,7 @@
 #define NUMALENS_LIBRARY_ENGINE_H
 
 #include "base/error.h"
-#include "capture/probe.h"
+#include "capture/kernel_probe.h"
 #include "library/session.h"
 
 /* Makes the engine if there is none; `soft`: with the soft sampler, which takes signals of the process. */

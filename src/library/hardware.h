@@ -5,8 +5,8 @@
 #ifndef NUMALENS_LIBRARY_HARDWARE_H
 #define NUMALENS_LIBRARY_HARDWARE_H
 
-#include "capture/hw_source.h"
-#include "capture/probe.h"
+#include "capture/hardware/hw_source.h"
+#include "capture/kernel_probe.h"
 #include "numalens/capture.h"
 
 struct hardware;

@@ -1,7 +1,7 @@
 #include "library/soft.h"
 
 #include "agent/join.h"
-#include "capture/proc.h"
+#include "capture/process/proc.h"
 
 #include <errno.h>
 #include <stdio.h>

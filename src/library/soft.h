@@ -3,8 +3,8 @@
 #ifndef NUMALENS_LIBRARY_SOFT_H
 #define NUMALENS_LIBRARY_SOFT_H
 
-#include "capture/agent_source.h"
-#include "capture/probe.h"
+#include "capture/agent/agent_source.h"
+#include "capture/kernel_probe.h"
 #include "library/session.h"
 
 struct soft {

@@ -2,7 +2,7 @@
 #include "machine/model.h"
 
 #include "base/mem.h"
-#include "base/self.h"
+#include "base/own_files.h"
 
 #include <dirent.h>
 #include <errno.h>

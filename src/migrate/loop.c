@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/map64.h"
 #include "base/mem.h"
-#include "migrate/machine.h"
-#include "capture/procfs.h"
+#include "migrate/policies/policy_machine.h"
+#include "capture/process/procfs.h"
 #include "migrate/worker.h"
 
 #include <errno.h>

@@ -13,8 +13,8 @@
 #include "migrate/governor.h"
 #include "migrate/memory.h"
 #include "migrate/mover.h"
-#include "migrate/plan.h"
-#include "migrate/policies.h"
+#include "migrate/move_plan.h"
+#include "migrate/policies/policies.h"
 #include "topology/topology.h"
 #include "wire/event.h"
 

@@ -4,7 +4,7 @@
 
 #include "migrate/history.h"
 #include "migrate/memory.h"
-#include "migrate/plan.h"
+#include "migrate/move_plan.h"
 
 enum move_failure {
     FAILED_GONE,      /* the page, or the whole process, is no more */

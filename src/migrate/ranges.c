@@ -4,7 +4,7 @@
 #include "base/bisect.h"
 #include "base/mem.h"
 #include "capture/faults/huge.h"
-#include "capture/procfs.h"
+#include "capture/process/procfs.h"
 #include "migrate/page_map.h"
 
 #include <errno.h>

@@ -10,10 +10,10 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "capture/faults/soft_dirty.h"
-#include "capture/perf_records.h"
-#include "capture/perf_ring.h"
-#include "capture/probe.h"
-#include "capture/procfs.h"
+#include "capture/perf/perf_records.h"
+#include "capture/perf/perf_ring.h"
+#include "capture/kernel_probe.h"
+#include "capture/process/procfs.h"
 
 #include <errno.h>
 #include <fcntl.h>

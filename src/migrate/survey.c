@@ -1,7 +1,7 @@
 #include "migrate/survey.h"
 
 #include "base/mem.h"
-#include "capture/procfs.h"
+#include "capture/process/procfs.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "migrate/machine.h"
+#include "migrate/policies/policy_machine.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -2,9 +2,9 @@
 #include "page/page.h"
 
 #include "page/encode.h"
-#include "page/gather.h"
-#include "page/parts.h"
-#include "page/put.h"
+#include "page/parts/gather.h"
+#include "page/parts/parts.h"
+#include "page/parts/put.h"
 
 #include <stdlib.h>
 

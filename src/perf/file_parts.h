@@ -1,11 +1,11 @@
-/* perf/file_parts.h - the parts of a recording that file.c puts together; private to src/perf. */
+/* perf/file_parts.h - the parts of a recording that perf_file.c puts together; private to src/perf. */
 #ifndef NUMALENS_PERF_FILE_PARTS_H
 #define NUMALENS_PERF_FILE_PARTS_H
 
 #include "base/array.h"
 #include "base/map64.h"
 #include "base/strtab.h"
-#include "perf/file.h"
+#include "perf/perf_file.h"
 #include "perf/input.h"
 
 /* Record types that perf itself puts between the kernel's (perf's own tools/lib/perf/include/perf/event.h). */

@@ -5,7 +5,7 @@
 #ifndef NUMALENS_PERF_IBS_H
 #define NUMALENS_PERF_IBS_H
 
-#include "perf/memory.h"
+#include "perf/memory_access.h"
 
 struct ibs_cpu {           /* that recorded it */
     uint8_t family, model; /* 0x10 to 0x1a */

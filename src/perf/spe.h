@@ -5,7 +5,7 @@
 #ifndef NUMALENS_PERF_SPE_H
 #define NUMALENS_PERF_SPE_H
 
-#include "perf/memory.h"
+#include "perf/memory_access.h"
 
 struct spe_clock { /* the counter's ticks to perf's time, as the kernel's mmap page and TIME_CONV tell; zeroed: ticks */
     uint64_t zero, mult;

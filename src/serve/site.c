@@ -1,6 +1,6 @@
 #include "serve/site.h"
 
-#include "analysis/memory_map.h"
+#include "analysis/memory_map/memory_map.h"
 #include "base/mem.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include "symbols/binary.h"
 #include "symbols/symbols.h"
-#include "symbols/table.h"
+#include "symbols/name_table.h"
 
 struct debuginfo;
 

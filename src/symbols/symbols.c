@@ -6,9 +6,9 @@
 #include "symbols/binary.h"
 #include "symbols/debuginfo.h"
 #include "symbols/demangle.h"
-#include "symbols/internal.h"
+#include "symbols/symbols_internal.h"
 #include "symbols/symtab.h"
-#include "symbols/table.h"
+#include "symbols/name_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "base/strtab.h"
 #include "symbols/binary.h"
-#include "symbols/table.h"
+#include "symbols/name_table.h"
 
 struct symtab {
     struct table functions, objects;

@@ -5,7 +5,7 @@
 #include "symbols/debuginfo_internal.h"
 
 #include "base/strtab.h"
-#include "symbols/internal.h"
+#include "symbols/symbols_internal.h"
 
 #include <dwarf.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* topology/described.c - another machine, as its recording tells of it: nodes and CPUs, no distances. */
-#include "topology/internal.h"
+#include "topology/topology_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

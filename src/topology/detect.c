@@ -1,5 +1,5 @@
 /* topology/detect.c - topologies through hwloc: this machine's, a synthetic one, or another machine's XML. */
-#include "topology/internal.h"
+#include "topology/topology_internal.h"
 
 #include "base/mem.h"
 

@@ -1,4 +1,4 @@
-#include "topology/internal.h"
+#include "topology/topology_internal.h"
 
 #include "base/mem.h"
 

@@ -1,8 +1,8 @@
 #include "view/view.h"
 
 #include "view/number.h"
-#include "view/report.h"
-#include "view/rows.h"
+#include "view/report/report.h"
+#include "view/report/rows.h"
 
 int view_report(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err)
 {

@@ -1,6 +1,6 @@
 #include "view/whole.h"
 
-#include "view/rows.h"
+#include "view/report/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

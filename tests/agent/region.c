@@ -1,7 +1,7 @@
 #include "region.h"
 
 #include "base/clock.h"
-#include "capture/signal_cost.h"
+#include "capture/agent/signal_cost.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #define NUMALENS_TESTS_BURSTS_H
 
 #include "../flow/feeding.h"
-#include "analysis/facts.h"
+#include "analysis/facts/facts.h"
 
 enum { BURST = 16, MS = 1000000, HEAP = 0x10000000, CHAIN = 1 };
 

@@ -1,6 +1,6 @@
 /* The code that findings print is code: in C, C++ and Fortran a compiler takes it as it stands. For other languages it is
  * sentences. */
-#include "analysis/findings_advice.h"
+#include "analysis/findings/findings_advice.h"
 #include "base/strtab.h"
 
 #include <setjmp.h>

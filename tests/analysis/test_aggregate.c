@@ -1,5 +1,5 @@
 /* Aggregation against an exhaustive search, and its promises on larger ones. */
-#include "analysis/aggregate.h"
+#include "analysis/memory_map/aggregate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Claims about shares: what few bursts may say, and what they may not. */
-#include "analysis/claim.h"
+#include "analysis/facts/claim.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Patterns from made-up facts: each with a near twin that must give none, or another. */
-#include "analysis/findings_internal.h"
+#include "analysis/findings/findings_internal.h"
 
 #include "../flow/feeding.h"
 

@@ -1,7 +1,7 @@
 /* The memory map of made-up runs: leaves, tree and cells are what was fed, whatever the window and the bounds. */
 #include "bursts.h"
 
-#include "analysis/memory_views.h"
+#include "analysis/memory_map/memory_views.h"
 
 enum { PAGE = 4096, A = HEAP, B = HEAP + (1 << 24), PAGES = 64 };
 

@@ -1,10 +1,10 @@
 /* The three problems of LaProf on made-up runs: the numbers of its tables to the digit, and the right verdict. */
 #include "bursts.h"
 
-#include "analysis/balance.h"
-#include "analysis/findings.h"
-#include "analysis/latency.h"
-#include "analysis/sharing.h"
+#include "analysis/problems/balance.h"
+#include "analysis/findings/findings.h"
+#include "analysis/problems/latency.h"
+#include "analysis/problems/sharing.h"
 #include "topology/calibration.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Phases of made-up runs: as many as were made, where they were made, said in the right words. */
 #include "bursts.h"
 
-#include "analysis/phases.h"
+#include "analysis/memory_map/phases.h"
 
 enum { PAGE = 4096, A = HEAP, B = HEAP + (1 << 24), C = HEAP + (2 << 24), PAGES = 64 };
 

@@ -1,5 +1,5 @@
 /* Names out of source text: a table of lines as people write them. `@` marks the line that is asked for. */
-#include "analysis/sources.h"
+#include "analysis/names/sources.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

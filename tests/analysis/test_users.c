@@ -1,5 +1,5 @@
 /* Who uses, writes, initialises and owns an object. */
-#include "analysis/findings.h"
+#include "analysis/findings/findings.h"
 #include "bursts.h"
 
 enum { SIZE = 64 * 4096 };

@@ -1,7 +1,7 @@
 /* test_choose.c - the events that are taken on machines of other people: sysfs trees as their kernels show them. */
-#include "capture/pmu/choose.h"
-#include "capture/pmu/sysfs.h"
-#include "capture/pmu/known.h"
+#include "capture/hardware/choose.h"
+#include "capture/hardware/sysfs.h"
+#include "capture/hardware/known.h"
 #include "wire/event.h"
 
 #include <errno.h>

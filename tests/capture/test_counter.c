@@ -1,4 +1,4 @@
-#include "capture/counter.h"
+#include "capture/agent/counter.h"
 #include "base/clock.h"
 #include "wire/region.h"
 

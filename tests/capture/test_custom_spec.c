@@ -1,5 +1,5 @@
 /* The words of --alloc-fn, --free-fn and --pool-fn. */
-#include "capture/custom_spec.h"
+#include "capture/agent/custom_spec.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* The draining end of rings, with made-up producers in place of agents. */
-#include "capture/agent_source.h"
+#include "capture/agent/agent_source.h"
 #include "base/clock.h"
 #include "producer.h"
 #include "trace/reader.h"

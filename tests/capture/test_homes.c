@@ -1,7 +1,7 @@
 /* Asking for homes, and frames with a kernel of our own: home_query and frame_query are defined here. */
 #include "../scratch_file.h"
 #include "capture/homes.h"
-#include "topology/frame.h"
+#include "topology/page_frame.h"
 #include "topology/home.h"
 #include "trace/reader.h"
 

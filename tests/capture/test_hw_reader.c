@@ -1,6 +1,6 @@
 /* test_hw_reader.c - ring pages byte by byte as the kernel writes them for PEBS, IBS and SPE. */
 #include "../perf/bytes.h"
-#include "capture/hw_reader.h"
+#include "capture/hardware/hw_reader.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* test_hw_source.c - the whole way of a hardware sample through a real kernel, with an event that every machine has: page
  * faults, in the layout of PEBS. */
 #include "base/clock.h"
-#include "capture/hw_source.h"
+#include "capture/hardware/hw_source.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* A buffer that the kernel would have filled: records come out whole, and what cannot be one is counted. */
-#include "capture/perf_ring.h"
+#include "capture/perf/perf_ring.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Asking the kernel what lies where, with this very process as the one that is asked. */
-#include "capture/maps.h"
+#include "capture/process/process_maps.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "capture/program.h"
+#include "capture/process/program.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "capture/touched.h"
+#include "capture/perf/touched_pages.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

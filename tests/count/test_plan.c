@@ -1,7 +1,7 @@
 /* test_plan.c - which counters are taken on machines of other people, for which node, in which unit. */
 #include "tree.h"
 
-#include "count/plan.h"
+#include "capture/count/count_plan.h"
 
 #define LINE_MIB 64.0 /* 6.103515625e-5 MiB */
 

@@ -2,9 +2,9 @@
 #include "tree.h"
 
 #include "base/clock.h"
-#include "count/reader.h"
-#include "count/run.h"
-#include "count/session.h"
+#include "capture/count/count_reader.h"
+#include "capture/count/count_run.h"
+#include "capture/count/count_session.h"
 
 #include <errno.h>
 

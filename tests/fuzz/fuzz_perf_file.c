@@ -1,6 +1,6 @@
 /* fuzz_perf_file.c - any bytes as a perf.data: read to its end, with all that import makes of its records. */
 #include "exchange/perf_spe.h"
-#include "perf/file.h"
+#include "perf/perf_file.h"
 #include "perf/ibs.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* fuzz_ring.c - any bytes as the ring and the AUX buffer of a kernel, with any layout of samples. */
-#include "capture/hw_reader.h"
+#include "capture/hardware/hw_reader.h"
 
 #include <stdint.h>
 #include <stdlib.h>

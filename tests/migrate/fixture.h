@@ -4,11 +4,11 @@
 
 #include "base/array.h"
 #include "base/map64.h"
-#include "migrate/machine.h"
+#include "migrate/policies/policy_machine.h"
 #include "migrate/memory.h"
 #include "migrate/page_map.h"
-#include "migrate/plan.h"
-#include "migrate/policies.h"
+#include "migrate/move_plan.h"
+#include "migrate/policies/policies.h"
 #include "migrate/survey.h"
 
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 #ifndef TESTS_PERF_DATA_SRC_H
 #define TESTS_PERF_DATA_SRC_H
 
-#include "perf/memory.h"
+#include "perf/memory_access.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* test_file.c - recordings of real machines, whole, cut and bent. */
 #include "../whole_file.h"
 
-#include "perf/file.h"
-#include "perf/memory.h"
+#include "perf/perf_file.h"
+#include "perf/memory_access.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -9,7 +9,7 @@
 #include "capture/faults/mechanism.h"
 #include "capture/faults/own_memory.h"
 #include "capture/faults/page_use.h"
-#include "capture/touched.h"
+#include "capture/perf/touched_pages.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -4,8 +4,8 @@
 #include "capture/faults/pagemap.h"
 #include "capture/faults/settings.h"
 #include "capture/faults/soft_dirty.h"
-#include "capture/perf_ring.h"
-#include "capture/procfs.h"
+#include "capture/perf/perf_ring.h"
+#include "capture/process/procfs.h"
 #include "wire/region.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "capture/faults/settings.h"
 
 #include "base/mem.h"
-#include "capture/procfs.h"
+#include "capture/process/procfs.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "capture/faults/rundir.h"
 
-#include "capture/procfs.h"
+#include "capture/process/procfs.h"
 
 #include <errno.h>
 #include <fcntl.h>

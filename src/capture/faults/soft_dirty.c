@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "capture/faults/armer.h"
-#include "capture/procfs.h"
+#include "capture/process/procfs.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

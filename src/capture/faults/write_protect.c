@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/map64.h"
 #include "base/mem.h"
-#include "capture/procfs.h"
+#include "capture/process/procfs.h"
 
 #include <errno.h>
 #include <inttypes.h>

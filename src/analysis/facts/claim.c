@@ -1,0 +1,84 @@
+#include "analysis/facts/claim.h"
+
+#include <math.h>
+
+const double CLAIM_MOST = 0.999, CLAIM_CERTAIN = 0.99, CLAIM_LIKELY = 0.9, CLAIM_HINT = 0.75;
+
+static const double TWO_SIDED = 1.96, ONE_SIDED = 1.645;
+
+static double within(double share)
+{
+    return share < 0 ? 0 : share > 1 ? 1 : share;
+}
+
+/* A null of 0 or 1 cannot be tested by its own variance. */
+static double null_of(const struct claim *claim)
+{
+    const double edge = 0.001;
+    return claim->null < edge ? edge : claim->null > 1 - edge ? 1 - edge : claim->null;
+}
+
+double claim_confidence(const struct claim *claim)
+{
+    double null = null_of(claim), distance = within(claim->share) - null;
+    if (!(claim->bursts >= CLAIM_BURSTS))
+        return 0;
+    double z = (claim->below ? -distance : distance) / sqrt(null * (1 - null) / claim->bursts);
+    double confidence = 0.5 * erfc(-z / sqrt(2));
+    return confidence < CLAIM_MOST ? confidence : CLAIM_MOST;
+}
+
+static double wilson(double share, double bursts, double z, double side)
+{
+    share = within(share);
+    double middle = share + z * z / (2 * bursts);
+    double half = z * sqrt(share * (1 - share) / bursts + z * z / (4 * bursts * bursts));
+    return within((middle + side * half) / (1 + z * z / bursts));
+}
+
+double wilson_low(double share, double bursts)
+{
+    return bursts > 0 ? wilson(share, bursts, TWO_SIDED, -1) : 0;
+}
+
+double wilson_high(double share, double bursts)
+{
+    return bursts > 0 ? wilson(share, bursts, TWO_SIDED, 1) : 1;
+}
+
+double claim_at_most(double share, double bursts)
+{
+    return bursts > 0 ? wilson(share, bursts, ONE_SIDED, 1) : 1;
+}
+
+uint64_t claim_rounded(double number)
+{
+    double unit = 1;
+    while (number / unit >= 100)
+        unit *= 10;
+    return (uint64_t)(ceil(number / unit) * unit);
+}
+
+uint64_t claim_needed(const struct claim *claim)
+{
+    const double most = 1e9;
+    double null = null_of(claim), distance = fabs(within(claim->share) - null);
+    double width = wilson_high(claim->share, claim->bursts) - wilson_low(claim->share, claim->bursts);
+    if (distance < width / 4)
+        distance = width / 4;
+    double needed = distance > 0 ? ONE_SIDED * ONE_SIDED * null * (1 - null) / (distance * distance) : most;
+    double least = 1.5 * claim->bursts;
+    if (needed < least)
+        needed = least;
+    if (needed < 2 * CLAIM_BURSTS)
+        needed = 2 * CLAIM_BURSTS;
+    return claim_rounded(needed < most ? needed : most);
+}
+
+const char *claim_word(double confidence)
+{
+    return confidence >= CLAIM_CERTAIN  ? "certain"
+           : confidence >= CLAIM_LIKELY ? "likely"
+           : confidence >= CLAIM_HINT   ? "a hint"
+                                        : "undecided";
+}

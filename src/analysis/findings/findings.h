@@ -1,0 +1,122 @@
+/* analysis/findings/findings.h - why memory is remote and what to do about it: patterns judged from facts, worst first.
+ *
+ * A finding names one pattern on one subject, says how much it matters and how sure it is, gives the change to make and
+ * why not the other ones. Judging needs no human and no tuning for a machine: every bound stands in findings_bounds. */
+#ifndef NUMALENS_ANALYSIS_FINDINGS_H
+#define NUMALENS_ANALYSIS_FINDINGS_H
+
+#include "analysis/facts/facts.h"
+
+struct strtab;
+
+enum pattern {
+    PATTERN_REMOTE_AFTER_ALLOCATION, /* allocated (and touched) by one thread, used by one on another node */
+    PATTERN_ALTERNATE_REMOTE,        /* threads of several nodes take turns */
+    PATTERN_CONCURRENT_REMOTE,       /* threads of several nodes at the same time */
+    PATTERN_SATURATED_NODE,          /* most of the traffic goes to one node's memory, from several nodes */
+    PATTERN_FAR_INITIALISED,         /* parts private to threads of other nodes, all touched first by one thread */
+    PATTERN_MIXED_PAGES,             /* small private objects of many threads share pages */
+    PATTERN_FALSE_SHARING,
+    PATTERN_CROSS_NODE_SHARING, /* threads of several nodes use and write the same bytes */
+    PATTERN_CONTENTION,         /* a node's memory, or a way to it, has to serve more than it can */
+    PATTERN_IMBALANCE,          /* few threads bear most remote accesses */
+    PATTERNS
+};
+
+enum action {
+    ACTION_ALLOCATE_NEAR, /* let the using thread allocate, or numa_alloc_onnode */
+    ACTION_FIRST_TOUCH,   /* let the using threads initialise */
+    ACTION_MIGRATE,       /* move the pages when the user changes */
+    ACTION_PIN_TOGETHER,  /* threads on the node that holds the data */
+    ACTION_DUPLICATE,     /* one copy a node */
+    ACTION_INTERLEAVE,
+    ACTION_SPREAD,         /* different hot objects on different nodes */
+    ACTION_SEPARATE_PAGES, /* one arena a thread; page-aligned */
+    ACTION_PAD,            /* one cache line a thread */
+    ACTION_SYMMETRIC,      /* threads and data evenly on all nodes */
+    ACTIONS
+};
+
+/* What makes a finding. Shares are parts of 1.0. */
+struct findings_bounds {
+    uint64_t bursts;          /* of a subject, at least */
+    uint64_t samples;         /* remote (or falsely shared) samples of it, at least */
+    double of_remote, of_all; /* its part of all remote samples, of all samples, at least */
+    double remote;            /* remote part of its own samples, at least */
+    double parted;            /* facts' `parted` from which nodes keep to their parts, and below which they do not */
+    double turns;             /* part of chance's changes of thread below which threads take turns */
+    double mostly;            /* part of the samples (or instances) from which something holds of a subject */
+    double mixed;             /* part of the remote samples on mixed pages */
+    double false_sharing;     /* part of the samples on falsely shared lines */
+    double true_sharing;      /* likewise on lines whose bytes threads share */
+    double undecided;      /* part of all remote samples from which a subject without a sure pattern is worth a line */
+    double section_of_all; /* like of_all, for a section: what has no name of its own must matter more */
+    double unbalanced_remote; /* remote part of all samples, at least, before their spread over threads is judged */
+    double one_of_many;       /* part of a site's remote samples from which one object stands for it */
+    double cached_bytes;      /* a subject of this size whose accesses hardly wait is answered by caches */
+    double least_bytes;       /* bytes below which nothing is said of a subject's place */
+    double cached_time;       /* "hardly": part of the program's time */
+    double from_node;         /* a node that makes this part of a node's fair share of traffic takes part in it */
+    double duplicate_writes;  /* part of writes above which copies cost more than they bring */
+    double move_of_turn;      /* part of a turn that moving the pages may take */
+    double move_bytes_ns;     /* bytes moved in a nanosecond, for that */
+    double gate;              /* part of the time in remote latency below which NUMA is not the problem */
+    double gate_untimed;      /* likewise of remote accesses, where no latency was measured */
+};
+
+extern const struct findings_bounds findings_bounds;
+
+struct advice {
+    enum action action;
+    const char *why;
+    const char *code; /* lines of code or a command, "" for advice against */
+};
+
+struct finding {
+    enum pattern pattern;
+    const struct facts_subject *subject; /* NULL for a finding on a node or a thread */
+    bool is_site;                        /* the subject is a site with more than one instance */
+    int node;                            /* PATTERN_SATURATED_NODE, PATTERN_CONTENTION; else -1 */
+    const char *name; /* left-hand side of the allocating line (`s->basis`), else symbol, else function */
+    bool named;       /* the name is one of the source's, which code can use */
+    const char *function, *file;
+    uint32_t line;
+    uint64_t remote_samples;
+    double share_of_remote; /* of all remote samples, 0 to 1 */
+    double lost_time_share; /* of the program's time, estimated; gain says under which assumption */
+    double confidence;      /* 0 to 1: the smallest of the claims it rests on (claim.h) */
+    uint64_t bursts;        /* behind it */
+    const char *evidence;   /* one or two numbers in a sentence */
+    const char *gain;       /* what the first advice would win, and the assumption */
+    array_of(struct advice) advice, against;
+};
+
+/* A subject that is remote enough to matter, but no pattern is sure enough to be said. */
+struct undecided {
+    struct finding finding; /* what it is about, without evidence or advice; the pattern is the likeliest one */
+    uint64_t bursts;        /* there are */
+    uint64_t needed;        /* would decide it, if it is what it seems */
+};
+
+struct findings {
+    const struct facts *facts;
+    struct strtab *texts;
+    array_of(struct finding) items;           /* worst first */
+    array_of(struct undecided) undecided;     /* most remote samples first */
+    const char *decide;                       /* the command that gets enough bursts for all of them; "" when none is */
+    bool numa_bound;                          /* false: NUMA is not what slows this program; `gate` says why */
+    bool gate_decided;                        /* false: the interval has the bound in it */
+    double remote_time_share, gate_bound;     /* estimated share of time in remote latency; the bound */
+    double remote_time_low, remote_time_high; /* its interval, at 90% */
+    const char *gate;                         /* the sentence */
+};
+
+struct findings *findings_make(const struct facts *facts);
+void findings_free(struct findings *findings);
+
+const char *pattern_name(enum pattern pattern); /* "remote-after-allocation", ... as in JSON */
+const char *pattern_text(enum pattern pattern); /* a phrase for people */
+const char *action_name(enum action action);    /* "allocate-near", ... */
+const char *action_text(enum action action);    /* a phrase for people */
+
+#endif

@@ -1,0 +1,153 @@
+/* analysis/findings/findings_gate.c - whether NUMA slows the program at all, as an interval; and the command that would decide what is
+ * undecided.
+ *
+ * The cost is a mean over bursts. Its interval is the mean's, at 90%, and as wide again as what so many bursts may not have
+ * seen: with none of n showing something, 3 of n bursts may still have it (95%), each with all the time that distance can
+ * take. So few bursts that all show nothing do not prove that there is nothing. */
+#include "analysis/findings/findings_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double SIDE = 1.645; /* 95% on each side */
+static const double UNSEEN = 3;   /* the rule of three */
+
+enum { COMMAND_MAX = 60 };
+
+static double placement_time(const struct facts *facts)
+{
+    double lost = facts->remote_time;
+    array_each (&facts->objects, const struct facts_subject, object)
+        lost -= object->remote_time - placement_loss(object);
+    return lost > 0 ? lost : 0;
+}
+
+/* The part of a burst's time that distance can take at most. */
+static double most_of_a_burst(const struct facts *facts)
+{
+    double penalty = facts->remote_penalty > 0 ? facts->remote_penalty : 1;
+    return penalty / (1 + penalty);
+}
+
+static void find_interval(struct findings *findings)
+{
+    const struct facts *facts = findings->facts;
+    double mean = findings->remote_time_share, bursts = (double)(facts->bursts ? facts->bursts : 1);
+    double part = facts->remote_time > 0 ? mean / facts->remote_time : 1; /* without lines that threads write in turn */
+    double side = SIDE * part * sqrt(facts->remote_time_variance / bursts);
+    double high = mean + side + UNSEEN * most_of_a_burst(facts) / bursts, low = mean - side;
+    findings->remote_time_high = high < 1 ? high : 1;
+    findings->remote_time_low = low > 0 ? low : 0;
+}
+
+static const char *burst_count(struct findings *findings)
+{
+    return findings_text(findings, "%lu burst%s", (unsigned long)findings->facts->bursts,
+                         findings->facts->bursts == 1 ? "" : "s");
+}
+
+static void judge_untimed(struct findings *findings, double ratio)
+{
+    double bound = findings_bounds.gate_untimed, bursts = (double)findings->facts->bursts;
+    double low = wilson_low(ratio, bursts), high = wilson_high(ratio, bursts);
+    findings->gate_bound = bound;
+    findings->numa_bound = ratio >= bound;
+    findings->gate_decided = low >= bound || high < bound;
+    const char *verdict = !findings->gate_decided ? "Undecided whether NUMA slows this program"
+                          : findings->numa_bound  ? "NUMA may slow this program"
+                                                  : "NUMA is not what slows this program";
+    findings->gate = findings_text(findings,
+                                   "%s: %.1f%% of the accesses are remote (%.1f%% to %.1f%%, from %s; threshold: "
+                                   "%.0f%%). No latency was recorded, so their time is not known.",
+                                   verdict, 100 * ratio, 100 * low, 100 * high, burst_count(findings), 100 * bound);
+}
+
+static const char *slows(struct findings *findings)
+{
+    const struct facts *facts = findings->facts;
+    return findings_text(
+        findings,
+        "NUMA slows this program: remote memory costs %.0f%% to %.0f%% of run time, if no latency overlaps with work "
+        "(a remote access that misses the caches takes %.1f times as long as a local one, %s).",
+        100 * findings->remote_time_low, 100 * findings->remote_time_high, 1 + facts->remote_penalty,
+        facts->penalty_measured ? "as measured" : "estimated from the node distances");
+}
+
+static const char *slows_not(struct findings *findings, double ratio)
+{
+    const struct facts *facts = findings->facts;
+    double high = 100 * findings->remote_time_high, bound = 100 * findings->gate_bound;
+    if (ratio < 0.01)
+        return findings_text(findings,
+                             "NUMA is not what slows this program: %.1f%% of its accesses are remote; remote memory "
+                             "costs at most %.1f%% of run time (threshold: %.0f%%).",
+                             100 * ratio, high, bound);
+    return findings_text(findings,
+                         "NUMA is not what slows this program: remote memory costs at most %.1f%% of run time "
+                         "(threshold: %.0f%%), because caches and prefetching serve most of the remote accesses.%s",
+                         high, bound,
+                         flow_topology(facts->flow)->pretended
+                             ? " This counts latency only: a simulated topology has no bandwidth limit between nodes."
+                             : "");
+}
+
+void findings_judge_gate(struct findings *findings)
+{
+    const struct facts *facts = findings->facts;
+    double ratio = part_of(facts->totals.remote, facts->totals.home_known);
+    findings->gate_bound = findings_bounds.gate;
+    findings->gate_decided = true;
+    findings->remote_time_share = placement_time(facts);
+    find_interval(findings);
+    if (facts->node_count < 2 || facts->totals.home_known == 0) {
+        findings->gate = facts->node_count < 2 ? "There is one memory node: nothing is remote."
+                                               : "The home nodes of the pages are not known, so no placement can be "
+                                                 "judged.";
+        return;
+    }
+    if (!facts->timed) {
+        judge_untimed(findings, ratio);
+        return;
+    }
+    findings->numa_bound = findings->remote_time_share >= findings->gate_bound;
+    if (findings->remote_time_low >= findings->gate_bound) {
+        findings->gate = slows(findings);
+    } else if (findings->remote_time_high < findings->gate_bound) {
+        findings->gate = slows_not(findings, ratio);
+    } else {
+        findings->gate_decided = false;
+        findings->gate =
+            findings_text(findings,
+                          "Undecided whether NUMA slows this program: remote memory costs %.1f%% to %.1f%% of run "
+                          "time, from %s, and the threshold is %.0f%%; %.1f%% of the accesses are remote.",
+                          100 * findings->remote_time_low, 100 * findings->remote_time_high, burst_count(findings),
+                          100 * findings->gate_bound, 100 * ratio);
+    }
+}
+
+/* Bursts as many times more often as the worst case needs. Sampling that already costs its budget gets a larger one. */
+void findings_decide(struct findings *findings)
+{
+    enum { MOST_HZ = 10000, MOST_PERCENT = 100 };
+    const struct facts *facts = findings->facts;
+    const struct trace_session *session = flow_session(facts->flow);
+    const struct topology *topology = flow_topology(facts->flow);
+    double factor = findings->gate_decided || facts->node_count < 2 ? 1 : 2;
+    array_each (&findings->undecided, const struct undecided, undecided) {
+        double wanted = undecided->bursts ? (double)undecided->needed / (double)undecided->bursts : 1;
+        factor = wanted > factor ? wanted : factor;
+    }
+    findings->decide = "";
+    if (factor <= 1 || !session)
+        return;
+    double period = (double)trace_session_number(session, "period_ns", 10000000);
+    double budget = (double)trace_session_number(session, "budget_ppm", 20000) * 1e-4;
+    double hz = factor * 1e9 / (period > 0 ? period : 10000000), percent = ceil(factor * budget);
+    const char *command = trace_session_get(session, "command");
+    findings->decide = findings_text(
+        findings, "numalens record -F %lu --budget %.0f%s%s%s -- %s",
+        (unsigned long)claim_rounded(hz < MOST_HZ ? hz : MOST_HZ), percent < MOST_PERCENT ? percent : MOST_PERCENT,
+        topology->pretended && *topology->spec ? " --topology '" : "", topology->pretended ? topology->spec : "",
+        topology->pretended && *topology->spec ? "'" : "",
+        command && *command && strlen(command) <= COMMAND_MAX ? command : "./app ...");
+}

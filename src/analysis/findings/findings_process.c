@@ -1,0 +1,36 @@
+/* analysis/findings/findings_process.c - a subject's users by process. A site's pieces may belong to several processes; memory is
+ * not shared between them, so what must run on one node is the threads of one process, not all threads (MemProf 5.5). */
+#include "analysis/findings/findings_internal.h"
+#include "base/map64.h"
+
+/* Those that use it less than this part of an equal share do not count. */
+enum { STRAY = 4 };
+
+static uint32_t least_cpus(const struct topology *topology)
+{
+    uint32_t least = UINT32_MAX;
+    for (uint32_t i = 0; i < topology->node_count; i++) {
+        uint32_t cpus = topology->nodes[i].cpu_count; /* a node without any has memory only */
+        least = cpus && cpus < least ? cpus : least;
+    }
+    return least == UINT32_MAX ? 0 : least;
+}
+
+struct by_process subject_by_process(const struct facts *facts, const struct facts_subject *subject)
+{
+    struct by_process result = {.cpus = least_cpus(flow_topology(facts->flow))};
+    struct map64 threads = {0};
+    array_each (&subject->users, const struct fact_user, user) {
+        const struct flow_thread *thread = flow_thread(facts->flow, user->thread);
+        if (!thread || user->samples * STRAY * subject->users.count < subject->totals.samples)
+            continue;
+        bool is_new;
+        uint64_t *count = map64_insert(&threads, thread->process, &is_new);
+        result.processes += is_new;
+        ++*count;
+        result.most_threads = *count > result.most_threads ? (uint32_t)*count : result.most_threads;
+    }
+    map64_free(&threads);
+    result.pinnable = result.processes > 1 && result.most_threads > 1 && result.most_threads <= result.cpus;
+    return result;
+}

@@ -1,0 +1,26 @@
+/* analysis/names/sources.h - names that source text gives to what it allocates: `s->basis` of `s->basis = malloc(n);`.
+ *
+ * Source files are hostile input: read once, bounded, regular files only. What is not understood gives no name. */
+#ifndef NUMALENS_ANALYSIS_SOURCES_H
+#define NUMALENS_ANALYSIS_SOURCES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SOURCE_NAME_MAX = 64 }; /* bytes with the end; longer ones are no names */
+
+struct sources;
+
+struct sources *sources_new(void);
+void sources_free(struct sources *sources);
+
+/* The name given on `line` of `file` (as the compiler told it; a relative one is looked for where `module` lies, and
+ * here). False when the file is not at hand or the line gives none. */
+bool sources_name(struct sources *sources, const char *file, uint32_t line, const char *module,
+                  char name[SOURCE_NAME_MAX]);
+
+/* Likewise of a text: the statement that is at work on `line` (from 1). */
+bool source_text_name(const char *text, size_t size, uint32_t line, bool fortran, char name[SOURCE_NAME_MAX]);
+
+#endif

@@ -1,0 +1,13 @@
+/* base/own_files.h - this program: files that belong to it, found from where it lies, and what it may do. */
+#ifndef NUMALENS_BASE_SELF_H
+#define NUMALENS_BASE_SELF_H
+
+#include <stdbool.h>
+
+/* `path`, relative to this program's folder, made absolute; the caller frees it. NULL when it is not there. */
+char *self_find(const char *path);
+
+/* Whether it has a capability (CAP_IPC_LOCK). */
+bool self_may(int capability);
+
+#endif

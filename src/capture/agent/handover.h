@@ -1,0 +1,25 @@
+/* capture/agent/handover.h - gives the region to agents that cannot open it through /proc, and tells them who they are.
+ *
+ * In another PID namespace, or without a /proc, an agent neither finds its recorder nor knows its own number as the
+ * recorder counts. It connects to an abstract socket (struct wire_hello) and the kernel says who that is. Such sockets
+ * belong to a network namespace: from another one there is no way. */
+#ifndef NUMALENS_CAPTURE_HANDOVER_H
+#define NUMALENS_CAPTURE_HANDOVER_H
+
+#include "capture/agent/region_make.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+struct handover {
+    const struct capture_region *region;
+    pthread_t thread;
+    int listener, stop;
+    bool running;
+};
+
+/* A thread of its own: agents wait for it, and the recorder may wait for its disk. False: there is none. */
+bool handover_start(struct handover *handover, const struct capture_region *region);
+void handover_stop(struct handover *handover);
+
+#endif

@@ -1,0 +1,72 @@
+#include "capture/agent/heartbeat.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "capture/agent/region_make.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { BEAT_MS = 50 };
+
+/* Whether any buffer fills up. A buffer whose program is gone would tell so for ever. */
+static bool look(struct heartbeat *heartbeat)
+{
+    bool filling = false;
+    for (nfds_t i = 1; i < heartbeat->count; i++) {
+        struct pollfd *watched = &heartbeat->watched[i];
+        filling |= watched->revents & POLLIN;
+        if (watched->revents & (POLLHUP | POLLERR | POLLNVAL))
+            watched->fd = -1;
+    }
+    return filling;
+}
+
+static void *beat(void *argument)
+{
+    struct heartbeat *heartbeat = argument;
+    do {
+        atomic_store_explicit(&heartbeat->region->heartbeat_ns, clock_now_ns(), memory_order_relaxed);
+        int found = poll(heartbeat->watched, heartbeat->count, BEAT_MS);
+        if (found > 0 && look(heartbeat))
+            capture_region_wake(heartbeat->region);
+        else if (found < 0)
+            usleep(BEAT_MS * 1000);
+    } while (!heartbeat->watched[0].revents);
+    return NULL;
+}
+
+bool heartbeat_start(struct heartbeat *heartbeat, struct wire_region *region, const int *fds, unsigned count)
+{
+    *heartbeat = (struct heartbeat){.region = region, .count = count + 1};
+    int stop = eventfd(0, EFD_CLOEXEC);
+    if (stop < 0)
+        return false;
+    heartbeat->watched = mem_zalloc(heartbeat->count * sizeof *heartbeat->watched);
+    for (nfds_t i = 0; i < heartbeat->count; i++)
+        heartbeat->watched[i] = (struct pollfd){.fd = i ? fds[i - 1] : stop, .events = POLLIN};
+    /* Signals are for the recorder's first thread, which they must wake. */
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &old);
+    heartbeat->running = pthread_create(&heartbeat->thread, NULL, beat, heartbeat) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (!heartbeat->running) {
+        close(stop);
+        free(heartbeat->watched);
+    }
+    return heartbeat->running;
+}
+
+void heartbeat_stop(struct heartbeat *heartbeat)
+{
+    if (!heartbeat->running)
+        return;
+    eventfd_write(heartbeat->watched[0].fd, 1);
+    pthread_join(heartbeat->thread, NULL);
+    close(heartbeat->watched[0].fd);
+    free(heartbeat->watched);
+    heartbeat->running = false;
+}

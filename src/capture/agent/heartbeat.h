@@ -1,0 +1,28 @@
+/* capture/agent/heartbeat.h - tells agents that the recorder lives, even while it waits for a slow disk or for a CPU; and wakes the
+ * recorder when buffers of the kernel fill up, which those that it sleeps on know nothing of.
+ *
+ * A thread of its own: it sleeps nearly always, so the scheduler lets it run soon however many threads compete. Agents
+ * whose ring is full wait as long as they hear it. */
+#ifndef NUMALENS_CAPTURE_HEARTBEAT_H
+#define NUMALENS_CAPTURE_HEARTBEAT_H
+
+#include "wire/region.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+struct heartbeat {
+    struct wire_region *region;
+    pthread_t thread;
+    struct pollfd *watched; /* the first one ends it */
+    nfds_t count;
+    bool running;
+};
+
+/* `fds`: the buffers' descriptors, which must stay open until it stops. False when there can be no thread: then the
+ * caller must renew region->heartbeat_ns itself. */
+bool heartbeat_start(struct heartbeat *heartbeat, struct wire_region *region, const int *fds, unsigned count);
+void heartbeat_stop(struct heartbeat *heartbeat);
+
+#endif

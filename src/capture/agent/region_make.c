@@ -1,0 +1,177 @@
+#include "capture/agent/region_make.h"
+#include "capture/agent/signal_cost.h"
+
+#include "base/clock.h"
+#include "capture/agent/counter.h"
+#include "capture/faults/mechanism.h"
+#include "capture/process/procfs.h"
+#include "topology/placement.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { RING_BYTES = 128 << 10, FEWEST_RINGS = 16, MOST_RINGS = 4096 };
+
+/* Nobody but a thread itself can be in time: what it touches first lies where it runs then. */
+static void configure_deal(struct wire_config *config, const struct placement *placement)
+{
+    _Static_assert(sizeof config->deal_cpus == sizeof placement->deal, "sets of CPUs");
+    config->deal_nodes = placement->dealt;
+    for (uint32_t i = 0; i < placement->dealt; i++)
+        memcpy(config->deal_cpus[i], placement->deal[i].words, sizeof config->deal_cpus[i]);
+}
+
+static void configure(struct wire_config *config, const struct capture_options *options, bool perf_tick)
+{
+    bool sampling = options->samples == SAMPLES_AUTO || options->samples == SAMPLES_SOFT;
+    config->flags = options->output ? WIRE_TRACK_HEAP : 0;
+    if (sampling && options->loads)
+        config->flags |= WIRE_SAMPLE_LOADS;
+    if (sampling && options->stores)
+        config->flags |= WIRE_SAMPLE_STORES;
+    if (options->latency)
+        config->flags |= WIRE_MEASURE_LATENCY;
+    if (options->follow)
+        config->flags |= WIRE_FOLLOW_CHILDREN;
+    if (!perf_tick)
+        config->flags |= WIRE_TICK_TIMER_ONLY;
+    if (options->faults && (options->mechanism == MECHANISM_UFFD_WP || options->write_protect))
+        config->flags |= WIRE_LEND_PROTECTION;
+    config->filters = mechanism_filters();
+    config->pid_namespace = procfs_pid_namespace();
+    if (options->placement)
+        configure_deal(config, options->placement);
+    config->burst = options->burst;
+    config->tick_ns = options->tick_ns;
+    config->latency_threshold = options->latency_threshold;
+    config->budget_ppm = options->budget_ppm;
+    config->signal_ns = sampling ? signal_cost_ns(perf_tick) : 0;
+    config->max_frames = options->max_frames;
+    if (counter_trusted()) {
+        config->flags |= WIRE_COUNTER_IS_CPU;
+        config->ticks_per_us = counter_ticks_per_us();
+    }
+}
+
+/* Memory is a file to the kernel, and a limit on the size of files (ulimit -f) is not meant for it. */
+static int set_size(int fd, size_t bytes)
+{
+    struct rlimit old, wide;
+    bool limited = getrlimit(RLIMIT_FSIZE, &old) == 0 && old.rlim_cur < bytes;
+    if (limited) {
+        wide = (struct rlimit){old.rlim_max, old.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &wide);
+    }
+    int result = ftruncate(fd, (off_t)bytes), cause = errno;
+    if (limited)
+        setrlimit(RLIMIT_FSIZE, &old);
+    errno = cause;
+    return result;
+}
+
+int capture_region_make(struct capture_region *region, const struct capture_options *options, bool perf_tick,
+                        struct error *err)
+{
+    *region = (struct capture_region){.fd = -1};
+    uint32_t rings = (uint32_t)(options->memory / 8 * 5 / RING_BYTES);
+    rings = rings < FEWEST_RINGS ? FEWEST_RINGS : rings > MOST_RINGS ? MOST_RINGS : rings;
+    size_t custom = options->custom_count * sizeof(struct wire_custom);
+    size_t rings_offset = (sizeof(struct wire_region) + custom + WIRE_PAGE - 1) / WIRE_PAGE * WIRE_PAGE;
+    size_t headers = (rings * sizeof(struct wire_ring) + WIRE_PAGE - 1) / WIRE_PAGE * WIRE_PAGE;
+    region->bytes = rings_offset + headers + (size_t)rings * RING_BYTES;
+
+    region->fd = memfd_create("numalens", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (region->fd < 0 || set_size(region->fd, region->bytes) < 0)
+        goto fail;
+    /* The target may write into it, but must not be able to pull it from under us. */
+    fcntl(region->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    void *map = mmap(NULL, region->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, region->fd, 0);
+    if (map == MAP_FAILED)
+        goto fail;
+    region->map = map;
+    struct wire_region *header = map;
+    if (getrandom(&header->nonce, sizeof header->nonce, 0) != sizeof header->nonce)
+        goto fail;
+    header->magic = WIRE_MAGIC;
+    header->version = WIRE_VERSION;
+    header->header_bytes = sizeof *header;
+    header->region_bytes = region->bytes;
+    header->ring_count = rings;
+    header->ring_bytes = RING_BYTES;
+    header->rings_offset = rings_offset;
+    header->data_offset = rings_offset + headers;
+    configure(&header->config, options, perf_tick);
+    header->config.custom_count = options->custom_count;
+    if (custom)
+        memcpy(wire_custom_at(header, 0), options->custom, custom);
+    atomic_store(&header->heartbeat_ns, clock_now_ns());
+    atomic_store(&header->recording, 1);
+    snprintf(region->environment, sizeof region->environment, "%s=%d:%d:%" PRIu64, WIRE_ENVIRONMENT, (int)getpid(),
+             region->fd, header->nonce);
+    return 0;
+fail:
+    error_set(err, -errno, "cannot make the shared memory for the recording (%zu MiB): %s%s", region->bytes >> 20,
+              strerror(errno),
+              errno == EFBIG ? " (the limit for file sizes: ulimit -f unlimited, or --memory less)" : "");
+    capture_region_free(region);
+    return err ? err->code : -ENOMEM;
+}
+
+void capture_region_hardware(struct capture_region *region)
+{
+    region->map->config.flags &= ~(uint32_t)(WIRE_SAMPLE_LOADS | WIRE_SAMPLE_STORES);
+}
+
+static pthread_mutex_t *hold_of(struct wire_region *map)
+{
+    _Static_assert(sizeof(pthread_mutex_t) <= sizeof map->held, "room for a mutex");
+    return (pthread_mutex_t *)(void *)map->held;
+}
+
+void capture_region_hold(struct capture_region *region)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    region->held =
+        pthread_mutex_init(hold_of(region->map), &attributes) == 0 && pthread_mutex_lock(hold_of(region->map)) == 0;
+    pthread_mutexattr_destroy(&attributes);
+}
+
+void capture_region_free(struct capture_region *region)
+{
+    if (region->map) {
+        atomic_store(&region->map->recording, 0);
+        if (region->held)
+            pthread_mutex_unlock(hold_of(region->map)); /* or this thread's list of such would lead nowhere */
+        munmap(region->map, region->bytes);
+    }
+    if (region->fd >= 0)
+        close(region->fd);
+    *region = (struct capture_region){.fd = -1};
+}
+
+void capture_region_wake(struct wire_region *map)
+{
+    atomic_fetch_add(&map->wake_word, 1);
+    int saved = errno;
+    syscall(SYS_futex, &map->wake_word, FUTEX_WAKE, 1, NULL, NULL, 0);
+    errno = saved;
+}
+
+void capture_region_drop_ring(const struct capture_region *region, uint32_t index)
+{
+    off_t offset = (off_t)(wire_ring_data(region->map, index) - (uint8_t *)region->map);
+    fallocate(region->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, region->map->ring_bytes);
+}

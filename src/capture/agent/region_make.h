@@ -1,0 +1,39 @@
+/* capture/agent/region_make.h - makes the shared memory that wire/region.h describes. */
+#ifndef NUMALENS_CAPTURE_REGION_H
+#define NUMALENS_CAPTURE_REGION_H
+
+#include "base/error.h"
+#include "capture/options.h"
+#include "wire/region.h"
+
+#include <stdbool.h>
+
+struct capture_region {
+    struct wire_region *map; /* NULL: none */
+    size_t bytes;
+    int fd;
+    bool held;
+    char environment[96]; /* "NUMALENS_REGION=..." for the target */
+};
+
+/* Rings take five eighths of options->memory, but only once they are used. */
+int capture_region_make(struct capture_region *region, const struct capture_options *options, bool perf_tick,
+                        struct error *err);
+
+/* Hardware samples: agents only follow objects. Before the target starts. */
+void capture_region_hardware(struct capture_region *region);
+
+/* From now on agents see at once when this process is killed: the kernel tells them. By the thread that will free it,
+ * which must not end before. */
+void capture_region_hold(struct capture_region *region);
+
+/* Tells every agent to stop, and unmaps. */
+void capture_region_free(struct capture_region *region);
+
+/* Wakes the recorder that sleeps in agent_source_sleep. Async-signal-safe. */
+void capture_region_wake(struct wire_region *map);
+
+/* Gives the memory of a ring that nobody uses back to the system. */
+void capture_region_drop_ring(const struct capture_region *region, uint32_t index);
+
+#endif

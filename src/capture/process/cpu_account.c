@@ -1,0 +1,39 @@
+#include "capture/process/cpu_account.h"
+
+#include "capture/process/procfs.h"
+
+enum { LOOKS_MOST = 64 }; /* processes a look, on average: each costs a file of /proc */
+
+void cpu_account_look(struct cpu_account *account, const struct process_table *processes, bool all)
+{
+    const struct map64 *map = &processes->by_pid;
+    if (!all && ++account->rested * LOOKS_MOST < map->count)
+        return;
+    account->rested = 0;
+    for (size_t i = 0; i < map->capacity; i++) {
+        if (map->keys[i] == MAP64_EMPTY)
+            continue;
+        const struct capture_process *process = (const struct capture_process *)(uintptr_t)map->values[i];
+        if (process->pid == processes->first || process->gone || process->image == 0)
+            continue;
+        uint32_t parent;
+        uint64_t cpu = procfs_cpu_and_parent(process->pid, &parent);
+        bool orphan = parent != processes->first && !process_find(processes, parent);
+        if (cpu && (all || orphan))
+            *map64_insert(&account->seen, process->pid, NULL) = cpu;
+    }
+}
+
+uint64_t cpu_account_total(const struct cpu_account *account)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < account->seen.capacity; i++)
+        if (account->seen.keys[i] != MAP64_EMPTY)
+            total += account->seen.values[i];
+    return total;
+}
+
+void cpu_account_free(struct cpu_account *account)
+{
+    map64_free(&account->seen);
+}

@@ -1,0 +1,44 @@
+/* capture/process/proc.h - a process that runs already, as /proc tells of it: program, threads, mappings, binaries. */
+#ifndef NUMALENS_CAPTURE_PROC_H
+#define NUMALENS_CAPTURE_PROC_H
+
+#include "capture/process/process_table.h"
+#include "symbols/symbols.h"
+
+struct proc_map {
+    uint64_t start, end, offset;
+    uint32_t prot, flags; /* as given to mmap */
+    const char *path;     /* "" when it has none */
+};
+
+/* One line of /proc/PID/maps; its end is cut off, and `path` lies in it. False when it is none. */
+bool proc_map_parse(char *line, struct proc_map *map);
+
+/* What kind of mapping has that path, in /proc or in perf's words. */
+enum map_kind proc_map_kind(const char *path, uint32_t flags);
+
+/* Where the whole binary of module->path lies, when one mapping of it is known. Without the binary at hand: there. */
+void proc_place_module(struct symbols *symbols, struct event_module *module, const struct event_map *map);
+
+/* Appends EVENT_MAP and, for code of a file, EVENT_MODULE_LOAD. Anonymous mappings get no path. */
+void proc_tell_map(struct sink *sink, struct symbols *symbols, uint32_t pid, uint64_t time, struct event_map map);
+
+/* What runs in it, as far as it is still there: else `name` stands for both. */
+struct proc_program {
+    char exe[4096], command[4096];
+};
+
+void proc_program(uint32_t pid, const char *name, struct proc_program *program);
+
+/* Starts the process in the table as it is now, with `time` for everything. It is started without a name when it is gone
+ * or not ours to look at. */
+struct capture_process *proc_tell(struct process_table *processes, struct symbols *symbols, uint32_t pid,
+                                  uint64_t time);
+
+/* Calls visit() for each thread. */
+void proc_each_thread(uint32_t pid, void (*visit)(uint32_t tid, void *context), void *context);
+
+/* The name of a thread, "" when it is not known. */
+void proc_thread_name(uint32_t pid, uint32_t tid, char name[static 32]);
+
+#endif

@@ -1,0 +1,18 @@
+/* capture/process/program.h - whether a program can be recorded, found out before it is started. */
+#ifndef NUMALENS_CAPTURE_PROGRAM_H
+#define NUMALENS_CAPTURE_PROGRAM_H
+
+#include "base/error.h"
+
+/* Exit statuses of a shell for programs that cannot be run. */
+enum { PROGRAM_REFUSED = 1, PROGRAM_NOT_EXECUTABLE = 126, PROGRAM_NOT_FOUND = 127 };
+
+/* 0, or a negative code with `err` and the exit status that says so. Programs that the agent cannot enter are refused
+ * here: static ones, setuid and setgid ones, those with file capabilities, those for other processors or another C
+ * library. A script is judged by its interpreter. */
+int program_check(const char *name, int *exit_status, struct error *err);
+
+/* The agent's library: beside this binary in a build tree, else where it was installed. The caller frees it. */
+char *program_agent_path(struct error *err);
+
+#endif

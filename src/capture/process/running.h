@@ -1,0 +1,31 @@
+/* capture/process/running.h - processes that no agent introduces, in samples of a whole machine or of a program that runs already:
+ * each is looked at when its first sample comes, and followed by the kernel's records from then on. One that ends before
+ * that look keeps its samples, but has no names. Used by one thread. */
+#ifndef NUMALENS_CAPTURE_RUNNING_H
+#define NUMALENS_CAPTURE_RUNNING_H
+
+#include "capture/process/process_table.h"
+#include "symbols/symbols.h"
+
+#include <linux/perf_event.h>
+
+struct running {
+    struct process_table *processes;
+    struct symbols *symbols; /* made with the first process */
+    struct map64 threads;    /* pid << 32 | tid, told of */
+    struct map64 looked;     /* pid, to when it was looked at: records of before are old news */
+};
+
+void running_init(struct running *running, struct process_table *processes);
+void running_free(struct running *running);
+
+/* The process of a sample; it and the thread are told of when they are new. */
+struct capture_process *running_process(struct running *running, uint32_t pid, uint32_t tid, uint64_t time);
+
+/* Somebody else told of this thread. */
+void running_knows(struct running *running, uint32_t pid, uint32_t tid);
+
+/* A record that is no sample, with TID, TIME and CPU at its end. */
+void running_record(struct running *running, const struct perf_event_header *record, uint64_t time);
+
+#endif

@@ -1,0 +1,466 @@
+/* cli/commands/cmd_compare.c - numalens compare: two recordings, or one program under several placements. */
+#include "cli/command.h"
+
+#include "capture/recorder_signals.h"
+#include "cli/commands/compare_runs.h"
+#include "cli/recording.h"
+#include "cli/terminal.h"
+#include "cli/thresholds.h"
+#include "view/compare/compare.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char description[] =
+    "Prints what changed significantly between two recordings; or runs a program under several placements of its "
+    "threads and memory, records each run, and names the best one and the reason.\vEXAMPLES\n"
+    "  numalens compare before.data after.data\n"
+    "  numalens compare --filter kind=heap --limit 5 before.data after.data\n"
+    "  numalens compare -- ./app args\n"
+    "  numalens compare --placements cluster,distributed --repeat 5 --plain --same-output -- ./app\n"
+    "  numalens compare --topology \"numa:2 core:8\" -- ./app         simulate two nodes\n"
+    "  numalens compare -- -F 500 --threads 8 -- ./app              with options of record\n\n"
+    "What the program prints is not shown. The exit status is 0; 1 when something failed or --same-output does not "
+    "hold; 2 for wrong usage; the program's when it fails, 128 and the signal's number when it is killed.\n";
+
+enum {
+    KEY_PLACEMENTS = 256,
+    KEY_REPEAT,
+    KEY_SAME_OUTPUT,
+    KEY_PLAIN,
+    KEY_KEEP,
+    KEY_THRESHOLDS,
+    KEY_GRAIN,
+    KEY_JSON,
+    KEY_TABLE,
+    KEY_ALL,
+    KEY_TOPOLOGY,
+    KEY_ASSIGN,
+    KEY_HOMES,
+    KEY_COLOR,
+    KEY_WIDTH,
+    DEFAULT_LIMIT = 10,
+    DEFAULT_REPEAT = 3,
+};
+
+static const struct argp_option option_table[] = {
+    {0, 0, 0, 0, "A program under several placements:", 1},
+    {"placements", KEY_PLACEMENTS, "LIST", 0,
+     "of cluster, distributed, mem0-cpu0, mem0-cpu1, interleave, local (all that are possible)", 1},
+    {"repeat", KEY_REPEAT, "N", 0, "runs of each (3)", 1},
+    {"same-output", KEY_SAME_OUTPUT, 0, 0, "all runs must print the same", 1},
+    {"plain", KEY_PLAIN, 0, 0, "time it without recording too, and judge by that", 1},
+    {"keep", KEY_KEEP, "DIR", 0, "keep the recordings there: PLACEMENT-RUN.data", 1},
+    {"thresholds", KEY_THRESHOLDS, "N,N,...", 0, "latencies above which accesses are counted (100,300,1000)", 1},
+    {"grain", KEY_GRAIN, "WHAT", 0, "of private and shared data: address, line, page, object (line)", 1},
+    {0, 0, 0, 0, "Two recordings:", 2},
+    {"table", KEY_TABLE, "NAME", 0,
+     "objects, sites, functions or threads; may be given again (all but sites; all with --json)", 2},
+    {"all", KEY_ALL, 0, 0, "also show rows that did not change significantly", 2},
+    {"filter", 'f', "WHAT", 0,
+     "A text in the name, or kind=heap, min-share=2%, min-remote=50%, min-samples=10, in one of both; may be given "
+     "again",
+     2},
+    {"limit", 'n', "N", 0, "rows of a table; 0 for all (10 as text, all with --json)", 2},
+    {0, 0, 0, 0, "Both:", 3},
+    {"json", KEY_JSON, 0, 0, "for programs; docs/json.md names the fields", 3},
+    {"topology", KEY_TOPOLOGY, "SPEC", 0, "simulate this topology: \"numa:4 core:2\"", 3},
+    {"assign", KEY_ASSIGN, "HOW", 0, "recordings: assign threads to simulated CPUs: packed, round-robin or node:NODE",
+     3},
+    {"deal", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 3}, /* its name in version 1 */
+    {"homes", KEY_HOMES, "HOW", 0, "recordings: home nodes of simulated pages: first-touch, interleave or bind:NODE",
+     3},
+    {"quiet", 'q', 0, 0, "do not print which run is going on", 3},
+    {"color", KEY_COLOR, "WHEN", 0, "auto, always or never", 3},
+    {"width", KEY_WIDTH, "COLUMNS", 0, "as wide as this; 0: as wide as it gets", 3},
+    {0},
+};
+
+struct arguments {
+    const char *files[2];
+    unsigned file_count;
+    const char *topology, *deal, *homes, *color;
+    bool has_limit, has_width, for_runs, for_traces;
+    struct view_options view;
+    unsigned tables;
+    bool with_noise;
+    enum placement_kind kinds[PLACEMENTS];
+    uint32_t kind_count;
+    struct compare_runs_options runs;
+};
+
+static unsigned long parse_number(struct argp_state *state, const char *name, const char *text, unsigned long least,
+                                  unsigned long most)
+{
+    char *end;
+    errno = 0;
+    unsigned long number = strtoul(text, &end, 10);
+    if (end == text || *end || errno || text[0] == '-' || number < least || number > most)
+        argp_error(state, "--%s: '%s' is no number between %lu and %lu", name, text, least, most);
+    return number;
+}
+
+static void parse_placements(struct argp_state *state, struct arguments *arguments, const char *text)
+{
+    arguments->kind_count = 0;
+    for (const char *at = text;; at++) {
+        size_t length = strcspn(at, ",");
+        char name[32];
+        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), at);
+        enum placement_kind kind = placement_named(name);
+        if (kind == PLACEMENTS)
+            argp_error(
+                state,
+                "--placements: there is no '%s'; there are cluster, distributed, mem0-cpu0, mem0-cpu1, interleave, "
+                "local",
+                name);
+        for (uint32_t i = 0; i < arguments->kind_count; i++)
+            if (arguments->kinds[i] == kind)
+                argp_error(state, "--placements: '%s' is there twice", name);
+        arguments->kinds[arguments->kind_count++] = kind;
+        at += length;
+        if (!*at)
+            return;
+    }
+}
+
+static void parse_table(struct argp_state *state, struct arguments *arguments, const char *text)
+{
+    for (unsigned table = 0; table < PROFILE_TABLES; table++) {
+        if (strcmp(profile_table_name((enum profile_table)table), text) == 0) {
+            arguments->tables |= 1u << table;
+            return;
+        }
+    }
+    argp_error(state, "--table: there is no '%s'; there are objects, sites, functions, threads", text);
+}
+
+static void parse_grain(struct argp_state *state, struct figures_options *figures, const char *text)
+{
+    for (unsigned grain = 0; grain < GRAINS; grain++) {
+        if (strcmp(sharing_grain_name((enum sharing_grain)grain), text) == 0) {
+            figures->grain = (enum sharing_grain)grain;
+            return;
+        }
+    }
+    argp_error(state, "--grain: '%s' is none of address, line, page, object", text);
+}
+
+static error_t parse_runs(int key, char *value, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    arguments->for_runs = true;
+    switch (key) {
+    case KEY_PLACEMENTS:
+        parse_placements(state, arguments, value);
+        break;
+    case KEY_REPEAT:
+        arguments->runs.repeat = (uint32_t)parse_number(state, "repeat", value, 1, 1000);
+        break;
+    case KEY_SAME_OUTPUT:
+        arguments->runs.same_output = true;
+        break;
+    case KEY_PLAIN:
+        arguments->runs.plain = true;
+        break;
+    case KEY_KEEP:
+        if (!*value)
+            argp_error(state, "--keep: the name of a folder is wanted");
+        arguments->runs.keep = value;
+        break;
+    case KEY_THRESHOLDS:
+        arguments->runs.figures.threshold_count = thresholds_parse(state, value, arguments->runs.figures.thresholds);
+        break;
+    default:
+        parse_grain(state, &arguments->runs.figures, value);
+        break;
+    }
+    return 0;
+}
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    struct error err;
+    if (key >= KEY_PLACEMENTS && key <= KEY_GRAIN)
+        return parse_runs(key, value, state);
+    switch (key) {
+    case KEY_JSON:
+        arguments->view.json = true;
+        break;
+    case KEY_TABLE:
+        arguments->for_traces = true;
+        parse_table(state, arguments, value);
+        break;
+    case KEY_ALL:
+        arguments->for_traces = arguments->with_noise = true;
+        break;
+    case 'f':
+        arguments->for_traces = true;
+        if (view_filter_parse(&arguments->view.filter, value, &err) < 0)
+            argp_error(state, "--filter: %s", err.text);
+        if (arguments->view.filter.pid)
+            argp_error(state, "--filter: processes have other numbers in another run; filter by text");
+        break;
+    case 'n':
+        arguments->for_traces = arguments->has_limit = true;
+        arguments->view.limit = parse_number(state, "limit", value, 0, 1000000000);
+        break;
+    case KEY_TOPOLOGY:
+        arguments->topology = value;
+        break;
+    case KEY_ASSIGN:
+        arguments->for_traces = true;
+        arguments->deal = value;
+        break;
+    case KEY_HOMES:
+        arguments->for_traces = true;
+        arguments->homes = value;
+        break;
+    case 'q':
+        arguments->runs.quiet = true;
+        break;
+    case KEY_COLOR:
+        if (strcmp(value, "auto") != 0 && strcmp(value, "always") != 0 && strcmp(value, "never") != 0)
+            argp_error(state, "--color: '%s' is none of auto, always, never", value);
+        arguments->color = value;
+        break;
+    case KEY_WIDTH:
+        arguments->view.width = (unsigned)parse_number(state, "width", value, 0, 1000000000);
+        arguments->has_width = true;
+        break;
+    case ARGP_KEY_ARG:
+        if (arguments->file_count == 2)
+            argp_error(state, "too many arguments at '%s'; a program comes after --", value);
+        arguments->files[arguments->file_count++] = value;
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+/* Splits "... -- [record options --] program ...": what is in front of the first -- is left for argp. */
+static int split_program(int argc, char **argv, struct compare_runs_options *runs)
+{
+    int own = 1;
+    while (own < argc && strcmp(argv[own], "--") != 0)
+        own++;
+    if (own == argc)
+        return argc;
+    char **words = argv + own + 1;
+    if (*words && **words == '-' && strcmp(*words, "--") != 0) {
+        runs->record_options = words;
+        while (*words && strcmp(*words, "--") != 0)
+            words++;
+        runs->record_option_count = (unsigned)(words - runs->record_options);
+        words += *words != NULL;
+    }
+    runs->command = words;
+    return own;
+}
+
+static int check_record_options(const struct compare_runs_options *runs, struct error *err)
+{
+    static const char *const ours[] = {"--topology", "--placement", "--assign", "--deal", "--homes", "--output", "-o"};
+    for (unsigned i = 0; i < runs->record_option_count; i++) {
+        const char *word = runs->record_options[i];
+        for (unsigned k = 0; k < sizeof ours / sizeof *ours; k++)
+            if (strncmp(word, ours[k], strlen(ours[k])) == 0)
+                return error_set(err, -EINVAL, "'%s' cannot be an option of record here: %s", word,
+                                 k == 0   ? "give --topology to compare itself"
+                                 : k <= 4 ? "placements set that"
+                                          : "--keep DIR keeps the recordings");
+    }
+    return 0;
+}
+
+static int check(const struct arguments *arguments, struct error *err)
+{
+    const struct compare_runs_options *runs = &arguments->runs;
+    if (runs->command) {
+        if (!*runs->command)
+            return error_set(err, -EINVAL, "a program to run is missing behind --: numalens compare -- ./app");
+        if (arguments->file_count)
+            return error_set(err, -EINVAL, "'%s': recordings and a program cannot be compared with each other",
+                             arguments->files[0]);
+        if (arguments->for_traces)
+            return error_set(err, -EINVAL,
+                             "--table, --all, --filter, --limit, --assign and --homes are for two recordings");
+        return check_record_options(runs, err);
+    }
+    if (arguments->for_runs)
+        return error_set(err, -EINVAL, "a program to run is missing: numalens compare [options] -- ./app");
+    if (arguments->file_count < 2)
+        return error_set(err, -EINVAL,
+                         "two recordings are wanted: numalens compare before.data after.data; or a program: numalens "
+                         "compare -- ./app");
+    if ((arguments->deal || arguments->homes) && !arguments->topology)
+        return error_set(err, -EINVAL, "--assign and --homes are for a simulated topology: add --topology");
+    return 0;
+}
+
+static struct profile *read_profile(const char *path, const struct topology *topology, const char **damaged,
+                                    struct error *err)
+{
+    struct recording recording;
+    if (recording_open(&recording, "compare", path, &(struct flow_options){.topology = topology}, err) < 0)
+        return NULL;
+    struct profile *profile = profile_make(recording.flow, path, recording.ending, err);
+    if (!profile)
+        error_prefix(err, "%s", path);
+    if (recording.damage)
+        *damaged = path;
+    recording_close(&recording);
+    return profile;
+}
+
+static int compare_traces(struct arguments *arguments)
+{
+    struct error err = {0};
+    struct topology *topology = NULL;
+    struct profile *before = NULL, *after = NULL;
+    struct difference *difference = NULL;
+    struct compare_options options = {
+        .view = &arguments->view, .tables = arguments->tables, .with_noise = arguments->with_noise};
+    int status = EXIT_OK;
+    if (arguments->topology) {
+        topology = topology_pretend_text(arguments->topology, arguments->deal, arguments->homes, &err);
+        if (!topology) {
+            command_failed("compare", &err);
+            return EXIT_USAGE;
+        }
+    }
+    if (!arguments->has_limit && !arguments->view.json)
+        arguments->view.limit = DEFAULT_LIMIT;
+    if (!options.tables)
+        options.tables = arguments->view.json ? (1u << PROFILE_TABLES) - 1
+                                              : 1u << PROFILE_OBJECTS | 1u << PROFILE_FUNCTIONS | 1u << PROFILE_THREADS;
+    if (!(before = read_profile(arguments->files[0], topology, &options.damaged, &err)) ||
+        !(after = read_profile(arguments->files[1], topology, &options.damaged, &err))) {
+        status = command_failed("compare", &err);
+        goto cleanup;
+    }
+    difference = difference_make(before, after);
+    if (view_difference(difference, &options, stdout, &err) < 0)
+        status = command_failed("compare", &err);
+cleanup:
+    difference_free(difference);
+    profile_free(before);
+    profile_free(after);
+    topology_free(topology);
+    return status;
+}
+
+/* Works out what each placement means here. Fails when there are not two to compare, unless one was all that was asked
+ * for. */
+static int plan(struct arguments *arguments, struct compare_runs *runs, bool *pretended, struct error *err)
+{
+    struct placement_limits limits;
+    uint32_t possible = 0;
+    struct topology *topology =
+        arguments->topology ? topology_pretend_text(arguments->topology, NULL, NULL, err) : topology_load(err);
+    if (!topology)
+        return -1;
+    *pretended = topology->pretended;
+    placement_limits_here(&limits);
+    for (uint32_t i = 0; arguments->kind_count == 0 && i < PLACEMENTS; i++)
+        arguments->kinds[i] = (enum placement_kind)i;
+    runs->count = arguments->kind_count ? arguments->kind_count : PLACEMENTS;
+    runs->items = mem_zalloc(runs->count * sizeof *runs->items);
+    for (uint32_t i = 0; i < runs->count; i++) {
+        struct placement *placement = &runs->items[i].placement;
+        placement_work_out(placement, arguments->kinds[i], topology, &limits);
+        possible += placement->possible;
+        if (!placement->possible)
+            fprintf(stderr, "numalens compare: %s is skipped: %s\n", placement_name(placement->kind), placement->text);
+    }
+    bool one_node = topology->node_count == 1;
+    topology_free(topology);
+    if (possible >= 2 || (possible == 1 && runs->count == 1))
+        return 0;
+    return error_set(err, -ENODEV, "there are no two placements to compare here%s",
+                     one_node ? ": the machine has one node; --topology \"numa:2 core:4\" simulates two" : "");
+}
+
+static char *command_text(char **command)
+{
+    char *text = mem_strdup(*command);
+    for (command++; *command; command++) {
+        char *longer = mem_format("%s %s", text, *command);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+static int show_runs(const struct arguments *arguments, const struct compare_runs *runs, bool pretended,
+                     struct error *err)
+{
+    const struct placed **ran = mem_alloc((runs->count + 1ul) * sizeof *ran);
+    uint32_t count = 0;
+    struct verdict verdict;
+    for (uint32_t i = 0; i < runs->count; i++)
+        if (runs->items[i].runs.count)
+            ran[count++] = &runs->items[i];
+    verdict_make(&verdict, ran, count, pretended);
+    free(ran);
+    char *command = command_text(arguments->runs.command);
+    struct placements_run shown = {.command = command,
+                                   .items = runs->items,
+                                   .count = runs->count,
+                                   .repeat = arguments->runs.repeat,
+                                   .pretended = pretended,
+                                   .plain = arguments->runs.plain,
+                                   .same_output = arguments->runs.same_output,
+                                   .figures = &arguments->runs.figures,
+                                   .unit = runs->unit,
+                                   .kept = arguments->runs.keep,
+                                   .verdict = &verdict};
+    int failed = view_placements(&shown, &arguments->view, stdout, err);
+    free(command);
+    return failed;
+}
+
+static int compare_placements(struct arguments *arguments)
+{
+    struct compare_runs runs = {0};
+    struct error err = {0};
+    bool pretended = false;
+    int status = EXIT_OK, signal = 0;
+    arguments->runs.topology = arguments->topology;
+    if (plan(arguments, &runs, &pretended, &err) < 0)
+        status = command_failed("compare", &err);
+    else if (compare_runs_make(&runs, &arguments->runs, &status, &signal, &err) < 0)
+        command_failed("compare", &err);
+    else if (show_runs(arguments, &runs, pretended, &err) < 0)
+        status = command_failed("compare", &err);
+    compare_runs_free(&runs);
+    if (signal) {
+        fflush(NULL);
+        signals_die_of(signal);
+    }
+    return status;
+}
+
+int cmd_compare(int argc, char **argv)
+{
+    struct arguments arguments = {
+        .view = {.filter = {.kind = -1}},
+        .runs = {.repeat = DEFAULT_REPEAT,
+                 .figures = {.thresholds = {100, 300, 1000}, .threshold_count = 3, .grain = GRAIN_LINE}}};
+    struct argp argp = {option_table, parse_option, "BEFORE AFTER\n-- [RECORD OPTIONS --] PROGRAM [ARGUMENT...]",
+                        description,  NULL,         NULL,
+                        NULL};
+    struct error err = {0};
+    int own = split_program(argc, argv, &arguments.runs);
+    argp_parse(&argp, own, argv, 0, NULL, &arguments);
+    if (check(&arguments, &err) < 0) {
+        command_failed("compare", &err);
+        return EXIT_USAGE;
+    }
+    terminal_look(&arguments.view, arguments.color, arguments.has_width);
+    return arguments.runs.command ? compare_placements(&arguments) : compare_traces(&arguments);
+}

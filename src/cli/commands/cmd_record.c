@@ -1,0 +1,379 @@
+/* cli/commands/cmd_record.c - numalens record: the options, then capture/recorder.h, then one or two lines on stderr. */
+#include "cli/command.h"
+
+#include "calibrate/calibrate.h"
+#include "capture/agent/custom_spec.h"
+#include "capture/faults/mechanism.h"
+#include "capture/recorder.h"
+#include "capture/recorder_signals.h"
+#include "capture/system_recorder.h"
+#include "cli/sampling_options.h"
+#include "topology/placement.h"
+#include "wire/record.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    KEY_MEMORY = 256,
+    KEY_FRAMES,
+    KEY_ALLOC_FN,
+    KEY_FREE_FN,
+    KEY_POOL_FN,
+    KEY_THREADS,
+    KEY_START,
+    KEY_STOP,
+    KEY_NO_CALIBRATION,
+    KEY_FAULTS,
+    KEY_INTERVAL,
+    KEY_MECHANISM,
+    KEY_CHUNKS,
+    KEY_CHUNK_PAGES,
+    KEY_PLACEMENT,
+};
+
+static const struct argp_option option_table[] = {
+    {"output", 'o', "FILE", 0, "write the recording to FILE (numalens.data)", 1},
+    {"all-cpus", 'a', 0, 0, "record the whole machine with hardware samples; heap objects are then not known", 1},
+    {"pid", 'p', "PID", 0, "record a running process and its children, likewise", 1},
+    {"cpu", 'C', "LIST", 0, "with -a: on these CPUs only, such as 0-3,8", 1},
+    {"threads", KEY_THREADS, "N", 0, "sample once the program has N threads; objects are followed from the start", 2},
+    {"start-after", KEY_START, "TIME", 0, "sample only after this time of the run, such as 2s or 500ms", 2},
+    {"stop-after", KEY_STOP, "TIME", 0, "stop sampling after this time of the run", 2},
+    {"placement", KEY_PLACEMENT, "HOW", 0,
+     "place threads and memory: cluster, distributed, mem0-cpu0, mem0-cpu1, interleave, local (docs/compare.md)", 3},
+    {"no-calibration", KEY_NO_CALIBRATION, 0, 0,
+     "do not record load latencies of the idle machine (docs/calibration.md); the first recording since boot measures "
+     "them",
+     3},
+    {"frames", KEY_FRAMES, "N", 0, "call chains of at most N frames (32)", 3},
+    {0, 0, 0, 0, "Pages that are used, from page faults (docs/faults.md):", 4},
+    {"faults", KEY_FAULTS, 0, 0, "record them beside the samples; --source faults records nothing else", 4},
+    {"interval", KEY_INTERVAL, "TIME", 0, "pages fault again after this time (50ms)", 4},
+    {"mechanism", KEY_MECHANISM, "WHICH", 0, "how pages are made to fault: auto, numa-hint, soft-dirty, uffd-wp, none",
+     4},
+    {"chunks", KEY_CHUNKS, "N", 0, "keep the pages of at most N threads until their interval ends (1024)", 4},
+    {"chunk-pages", KEY_CHUNK_PAGES, "N", 0, "and at most N pages of each (16384)", 4},
+    {0, 0, 0, 0, "Allocators of the program's own (docs/custom-allocators.md):", 6},
+    {"alloc-fn", KEY_ALLOC_FN, "NAME:HOW", 0, "a function that allocates, such as my_alloc:size=1", 6},
+    {"free-fn", KEY_FREE_FN, "NAME:HOW", 0, "a function that frees, such as my_free:ptr=1", 6},
+    {"pool-fn", KEY_POOL_FN, "NAME:HOW", 0,
+     "a function of pools, such as my_destroy:destroy,pool=1; or a ready set: apr", 6},
+    {0, 0, 0, 0, "The command itself:", 7},
+    {"memory", KEY_MEMORY, "MIB", 0, "memory that the recorder may use (64)", 7},
+    {"quiet", 'q', 0, 0, "print nothing but errors", 7},
+    {"verbose", 'v', 0, 0, "print more at the end", 7},
+    {0},
+};
+
+struct wishes {
+    struct sampling_options sampling;
+    bool no_calibration;
+    const char *of_faults; /* an option that was given and is only for them, or NULL */
+    const char *placement;
+    struct custom_specs custom;
+};
+
+static void name_function(struct wishes *wishes, enum custom_option option, const char *text)
+{
+    static const char *const names[] = {"--alloc-fn", "--free-fn", "--pool-fn"};
+    struct error err = {0};
+    char *complaint = wishes->sampling.complaint;
+    if (custom_spec_add(&wishes->custom, option, text, &err) < 0 && !*complaint)
+        snprintf(complaint, sizeof wishes->sampling.complaint, "%s %.240s", names[option], err.text);
+}
+
+/* Options of --faults. False when `key` is another one. */
+static bool parse_faults(struct wishes *wishes, int key, const char *text)
+{
+    static const char *const mechanisms[] = {"auto", "numa-hint", "soft-dirty", "uffd-wp", "none", NULL};
+    struct sampling_options *sampling = &wishes->sampling;
+    struct capture_options *options = &sampling->capture;
+    switch (key) {
+    case KEY_FAULTS:
+        options->faults = true;
+        break;
+    case KEY_INTERVAL:
+        options->interval_ns =
+            option_duration(sampling, "--interval", text, 1e6, 1e11, "a time between 1ms and 100s is wanted");
+        wishes->of_faults = "--interval";
+        break;
+    case KEY_MECHANISM:
+        options->mechanism = (enum fault_mechanism)option_choice(
+            sampling, "--mechanism", text, mechanisms, "there are auto, numa-hint, soft-dirty, uffd-wp, none");
+        wishes->of_faults = "--mechanism";
+        break;
+    case KEY_CHUNKS:
+        options->chunks = (uint32_t)option_number(sampling, "--chunks", text, 1, 1e6,
+                                                  "a number of chunks between 1 and 1000000 is wanted");
+        wishes->of_faults = "--chunks";
+        break;
+    case KEY_CHUNK_PAGES:
+        options->chunk_pages = (uint32_t)option_number(sampling, "--chunk-pages", text, 1, 1e7,
+                                                       "a number of pages between 1 and 10000000 is wanted");
+        wishes->of_faults = "--chunk-pages";
+        break;
+    default:
+        return false;
+    }
+    return true;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    struct wishes *wishes = state->input;
+    struct sampling_options *sampling = &wishes->sampling;
+    struct capture_options *options = &sampling->capture;
+    switch (key) {
+    case 'a':
+        options->system = true;
+        break;
+    case 'p':
+        options->pid = (uint32_t)option_number(sampling, "--pid", text, 1, INT32_MAX, "a process's number is wanted");
+        break;
+    case 'C':
+        options->cpus = text;
+        if (!*text || text[strspn(text, "0123456789,-")])
+            option_complain(sampling, "--cpu", text, "numbers of CPUs are wanted, such as 0-3,8");
+        break;
+    case KEY_FRAMES:
+        options->max_frames = (uint32_t)option_number(sampling, "--frames", text, 1, WIRE_MAX_FRAMES,
+                                                      "between 1 and 64 frames are wanted");
+        break;
+    case KEY_THREADS:
+        options->start_threads = (uint32_t)option_number(sampling, "--threads", text, 1, 1e6,
+                                                         "a number of threads between 1 and 1000000 is wanted");
+        break;
+    case KEY_START:
+        options->start_ns = option_duration(sampling, "--start-after", text, 0, 1e15, "a time with its unit is wanted");
+        break;
+    case KEY_STOP:
+        options->stop_ns = option_duration(sampling, "--stop-after", text, 1, 1e15, "a time with its unit is wanted");
+        break;
+    case KEY_PLACEMENT:
+        wishes->placement = text;
+        if (placement_named(text) == PLACEMENTS)
+            option_complain(sampling, "--placement", text,
+                            "there are cluster, distributed, mem0-cpu0, mem0-cpu1, interleave, local");
+        break;
+    case KEY_NO_CALIBRATION:
+        wishes->no_calibration = true;
+        break;
+    case KEY_ALLOC_FN:
+        name_function(wishes, CUSTOM_ALLOC_FN, text);
+        break;
+    case KEY_FREE_FN:
+        name_function(wishes, CUSTOM_FREE_FN, text);
+        break;
+    case KEY_POOL_FN:
+        name_function(wishes, CUSTOM_POOL_FN, text);
+        break;
+    case KEY_MEMORY:
+        options->memory =
+            (size_t)option_number(sampling, "--memory", text, 16, 65536, "between 16 and 65536 MiB are wanted") << 20;
+        break;
+    default:
+        return parse_faults(wishes, key, text) ? 0 : sampling_options_parse(sampling, key, text, state);
+    }
+    return 0;
+}
+
+static const struct argp parser = {
+    option_table,
+    parse,
+    "[--] PROGRAM [ARGUMENT...]\n-a [-- PROGRAM [ARGUMENT...]]\n-p PID",
+    "Runs PROGRAM, samples its memory accesses, follows its objects, and writes numalens.data.\vExamples:\n"
+    "  numalens record -- ./app args\n"
+    "  numalens record --topology \"numa:4 core:2\" -- ./app     simulate four nodes\n"
+    "  numalens record --stores -F 500 -o stores.data -- ./app\n"
+    "  numalens record -a -- sleep 10                          everything for ten seconds, on a machine with a PMU\n"
+    "  numalens record -p 1234 --stop-after 10s                a running process, likewise\n\n"
+    "The exit status is the program's; 127 and 126 when it cannot be found or run, 1 when it cannot be recorded, 2 for "
+    "wrong usage.",
+    sampling_children,
+    NULL,
+    NULL,
+};
+
+static void print_size(FILE *out, uint64_t bytes)
+{
+    if (bytes < 1 << 20)
+        fprintf(out, "%.0f KiB", (double)bytes / 1024);
+    else
+        fprintf(out, "%.1f MiB", (double)bytes / (1 << 20));
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100 * (double)part / (double)whole : 0;
+}
+
+static void summarise(const struct wishes *wishes, const struct recorder_result *result)
+{
+    const char *file = wishes->sampling.capture.output;
+    bool by_faults = wishes->sampling.capture.samples == SAMPLES_FAULTS;
+    fprintf(stderr, "numalens record: ");
+    if (result->faults)
+        fprintf(stderr, "%" PRIu64 " pages in use, from %" PRIu64 " faults, ", result->pages, result->faults);
+    if (!by_faults || result->hardware)
+        fprintf(stderr, "%" PRIu64 " samples, ", result->samples);
+    fprintf(stderr, "%" PRIu64 " objects in %s (", result->objects, file);
+    print_size(stderr, result->bytes);
+    if (result->hardware && !by_faults)
+        fprintf(stderr, "); sampled by the processor");
+    else if (result->hardware)
+        fprintf(stderr, "); samples are page faults");
+    else if (by_faults && result->mechanism == MECHANISM_NONE)
+        fprintf(stderr, "); first touches only");
+    else if (by_faults)
+        fprintf(stderr, "); pages fault again by %s%s", mechanism_name(result->mechanism),
+                result->write_protect ? " and uffd-wp" : "");
+    else
+        fprintf(stderr, "); sampling took %.1f%% of the program's CPU time, tracking its objects %.1f%%",
+                percent(result->handler_ns, result->target_cpu_ns),
+                percent(result->tracking_ns, result->target_cpu_ns));
+    if (result->drops)
+        fprintf(stderr, "; %" PRIu64 " events lost", result->drops);
+    bool usual = strcmp(file, "numalens.data") == 0;
+    fprintf(stderr, "; next: numalens report%s%s\n", usual ? "" : " ", usual ? "" : file);
+    if (result->never_sampled)
+        fprintf(stderr, "numalens record: no samples: the program never had the threads, or did not last as long, that "
+                        "they should begin with\n");
+    if (*result->notes)
+        fprintf(stderr, "numalens record: note: %s\n", result->notes);
+    if (*result->custom_missing)
+        fprintf(stderr, "numalens record: never found in the program or its libraries: %s\n", result->custom_missing);
+    if (*result->custom_refused)
+        fprintf(stderr, "numalens record: found, but not hooked: %s\n", result->custom_refused);
+    if (wishes->sampling.verbosity > 0)
+        fprintf(stderr,
+                "numalens record: samples from %s; %" PRIu64 " threads in %" PRIu64
+                " programs; %.2f s, %.2f s of CPU time, and %.2f s for the recorder\n",
+                result->source, result->threads, result->processes, (double)result->duration_ns / 1e9,
+                (double)result->target_cpu_ns / 1e9, (double)result->recorder_cpu_ns / 1e9);
+}
+
+/* What loads take on this machine, as a text for the trace; NULL when that is not wanted or not known. */
+static char *know_latencies(const struct wishes *wishes, const struct topology *topology)
+{
+    struct error ignored = {0};
+    if (wishes->no_calibration || !wishes->sampling.capture.latency)
+        return NULL;
+    struct topology *real = topology->pretended ? topology_load(&ignored) : NULL;
+    struct calibration *calibration = real || !topology->pretended ? calibrate_cached(real ? real : topology) : NULL;
+    char *text = calibration ? calibration_to_text(calibration) : NULL;
+    calibration_free(calibration);
+    topology_free(real);
+    return text;
+}
+
+/* Whether programs run without the agent. */
+static bool outside(const struct capture_options *options)
+{
+    return options->system || options->pid;
+}
+
+/* Two options that do not go together. */
+static void refuse(struct sampling_options *sampling, const char *option, const char *other, const char *why)
+{
+    if (!*sampling->complaint)
+        snprintf(sampling->complaint, sizeof sampling->complaint, "%s %s: %s", option, other, why);
+}
+
+/* What goes with -a and -p, and what does not. */
+static void check_system(struct wishes *wishes)
+{
+    struct sampling_options *sampling = &wishes->sampling;
+    struct capture_options *options = &sampling->capture;
+    const char *which = options->system ? "-a" : "-p";
+    if (options->cpus && !options->system)
+        option_complain(sampling, "--cpu", options->cpus, "this is for -a");
+    if (!outside(options))
+        return;
+    if (options->command && !*options->command)
+        options->command = NULL;
+    if (options->pid && (options->system || options->command))
+        refuse(sampling, "-p", options->system ? "with -a" : "with a program",
+               "it is for one process that runs already");
+    if (options->samples == SAMPLES_SOFT || options->samples == SAMPLES_NONE)
+        refuse(sampling, which, "with this --source",
+               "the agent must be in a program from its start; there are pebs, ibs, spe, faults");
+    if (wishes->of_faults || (options->faults && options->samples != SAMPLES_FAULTS))
+        refuse(sampling, which, "with options for faults", "pages do not fault again then");
+    if (sampling->spec)
+        refuse(sampling, which, "with --topology", "a simulated topology is for one program");
+    if (wishes->custom.count || options->start_threads || options->start_ns || wishes->placement)
+        refuse(sampling, which, "with options for one program", "programs run without the agent then");
+}
+
+/* Fills `placement` for this machine, or deals on the pretended one. */
+static int place(const struct wishes *wishes, struct topology *topology, struct placement *placement, struct error *err)
+{
+    struct placement_limits limits;
+    placement_limits_here(&limits);
+    placement_work_out(placement, placement_named(wishes->placement), topology, &limits);
+    if (!placement->possible)
+        return error_set(err, -ENODEV, "--placement %s: %s", wishes->placement, placement->text);
+    return topology->pretended ? placement_pretend(placement, topology, err) : 0;
+}
+
+int cmd_record(int argc, char **argv)
+{
+    struct wishes wishes = {0};
+    struct sampling_options *sampling = &wishes.sampling;
+    struct capture_options *options = &sampling->capture;
+    struct error err = {0};
+    sampling_options_init(sampling);
+    options->output = "numalens.data";
+    argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &wishes);
+    sampling_options_check(sampling);
+    if (wishes.placement && (sampling->deal || sampling->homes))
+        option_complain(sampling, "--placement", "together with --assign or --homes", "it sets both already");
+    if (wishes.of_faults && !options->faults)
+        option_complain(sampling, wishes.of_faults, "without faults", "this is for --source faults or --faults");
+    if (options->stop_ns && options->stop_ns <= options->start_ns)
+        option_complain(sampling, "--stop-after", "not behind --start-after", "samples must begin before they end");
+    check_system(&wishes);
+    if (!*sampling->complaint && !outside(options) && (!options->command || !*options->command))
+        snprintf(sampling->complaint, sizeof sampling->complaint,
+                 "a program to run is missing: numalens record -- ./app");
+    struct topology *topology = *sampling->complaint ? NULL : sampling_options_topology(sampling, &err);
+    if (!topology) {
+        fprintf(stderr, "numalens record: %s\n", *sampling->complaint ? sampling->complaint : err.text);
+        return *sampling->complaint || sampling->spec ? EXIT_USAGE : EXIT_FAILED;
+    }
+    struct placement placement;
+    if (wishes.placement) {
+        if (place(&wishes, topology, &placement, &err) < 0) {
+            topology_free(topology);
+            return command_failed("record", &err);
+        }
+        options->placement = topology->pretended ? NULL : &placement;
+    }
+    options->topology = topology;
+    options->custom = wishes.custom.items;
+    options->custom_count = wishes.custom.count;
+    char *calibration = know_latencies(&wishes, topology);
+    options->calibration = calibration;
+    struct recorder_result result;
+    int code = outside(options) ? system_recorder_run(options, &result, &err) : recorder_run(options, &result, &err);
+    free(calibration);
+    topology_free(topology);
+    if (code < 0) {
+        command_failed("record", &err);
+        return result.exit_status;
+    }
+    if (result.write_failure.code)
+        fprintf(stderr, "numalens record: %s is not whole: %s\n", options->output, result.write_failure.text);
+    if (wishes.sampling.verbosity >= 0)
+        summarise(&wishes, &result);
+    if (result.signal) {
+        fflush(NULL);
+        signals_die_of(result.signal);
+    }
+    return result.exit_status;
+}

@@ -1,0 +1,383 @@
+/* cli/commands/cmd_report.c - numalens report: what is remote, what causes it, how slow it is. */
+#include "cli/command.h"
+
+#include "analysis/problems/latency.h"
+#include "cli/recording.h"
+#include "cli/report_html.h"
+#include "cli/terminal.h"
+#include "cli/thresholds.h"
+#include "view/view.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char description[] =
+    "Prints how much memory traffic is remote, which objects and threads cause it, what it costs and what to "
+    "change.\vWithout a table: the report on one screen; -v for all of it. Tables: patterns (what is wrong and what to "
+    "do), objects, sites, threads, functions, processes; sharing (private and shared data), latency (distribution, "
+    "tail, contention), balance (remote accesses of each thread), or several of these three with commas; pages (by "
+    "thread and time), map (memory over time, drawn); or 'object ID' for one object.\n"
+    "FILE is numalens.data unless named.\n\n"
+    "EXAMPLES\n"
+    "  numalens report\n"
+    "  numalens report patterns\n"
+    "  numalens report objects --sort remote --limit 5\n"
+    "  numalens report sites --filter kind=heap --filter min-share=1%\n"
+    "  numalens report object 12\n"
+    "  numalens report map --gantt --from 1.5 --to 2\n"
+    "  numalens report latency --thresholds 100,300,1000\n"
+    "  numalens report sharing,latency,balance\n"
+    "  numalens report --topology \"numa:4 core:2\" --homes interleave\n"
+    "  numalens report --json other.data\n"
+    "  numalens report --html page.html\n"
+    "  numalens report --html both.html -i before.data --against after.data\n";
+
+enum {
+    OPTION_JSON = 1,
+    OPTION_TOPOLOGY,
+    OPTION_ASSIGN,
+    OPTION_HOMES,
+    OPTION_COLOR,
+    OPTION_WIDTH,
+    OPTION_THRESHOLDS,
+    OPTION_PHYSICAL,
+    OPTION_HTML,
+    OPTION_AGAINST,
+    OPTION_GANTT,
+    OPTION_HEIGHT,
+    OPTION_BY,
+    OPTION_FROM,
+    OPTION_TO,
+    OPTION_ASCII,
+    DEFAULT_LIMIT = 20
+};
+
+static const struct argp_option option_table[] = {
+    {"json", OPTION_JSON, NULL, 0, "For programs; docs/json.md names the fields", 0},
+    {"html", OPTION_HTML, "PAGE", 0, "Write everything into one HTML page instead; docs/html.md shows what is in it",
+     0},
+    {"against", OPTION_AGAINST, "FILE", 0, "With --html: another recording, side by side in the same page", 0},
+    {"input", 'i', "FILE", 0, "The recording, instead of naming it last", 0},
+    {"sort", 's', "KEY", 0, "samples, remote, remote-share, reads, writes, latency, size, count, allocated or name", 0},
+    {"filter", 'f', "WHAT", 0,
+     "A text in the name, or kind=heap, min-share=2%, min-remote=50%, min-samples=10, pid=12; may be given again", 0},
+    {"limit", 'n', "N", 0, "Rows of a table; 0 for all (20 as text, all with --json)", 0},
+    {"thresholds", OPTION_THRESHOLDS, "N,N,...", 0,
+     "Latencies above which accesses are counted (latency: 100,300,1000); balance: count slow ones instead of remote "
+     "ones",
+     0},
+    {"physical", OPTION_PHYSICAL, NULL, 0, "Pages: by physical address, node and frame; map: likewise", 0},
+    {"gantt", OPTION_GANTT, NULL, 0, "Map: one row of memory per thread", 0},
+    {"by", OPTION_BY, "WHAT", 0, "Map: what colours mean: remote, shared or write", 0},
+    {"from", OPTION_FROM, "SECONDS", 0, "Map: start of the time range", 0},
+    {"to", OPTION_TO, "SECONDS", 0, "Map: end of the time range", 0},
+    {"height", OPTION_HEIGHT, "ROWS", 0, "Map: rows of the picture (24)", 0},
+    {"ascii", OPTION_ASCII, NULL, 0, "Map: with ASCII letters only, as where the locale is not UTF-8", 0},
+    {"topology", OPTION_TOPOLOGY, "SPEC", 0, "Simulate this topology on the recording: \"numa:4 core:2\"", 0},
+    {"assign", OPTION_ASSIGN, "HOW", 0, "Assign threads to simulated CPUs: packed, round-robin or node:NODE", 0},
+    {"deal", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0}, /* its name in version 1 */
+    {"homes", OPTION_HOMES, "HOW", 0, "Home nodes of simulated pages: first-touch, interleave or bind:NODE", 0},
+    {"verbose", 'v', NULL, 0, "The report: also threads, functions, processes, traffic between nodes, every loss", 0},
+    {"color", OPTION_COLOR, "WHEN", 0, "auto, always or never", 0},
+    {"width", OPTION_WIDTH, "COLUMNS", 0, "As wide as this; 0: as wide as it gets", 0},
+    {0},
+};
+
+typedef int view_problem(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
+
+static const struct {
+    const char *name;
+    view_problem *show;
+} problems[] = {{"patterns", view_patterns}, {"pages", view_pages}, {"map", view_map}};
+
+static view_problem *problem_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
+        if (strcmp(problems[i].name, name) == 0)
+            return problems[i].show;
+    return NULL;
+}
+
+struct arguments {
+    const char *words[4];
+    unsigned word_count;
+    const char *topology, *deal, *homes, *color;
+    bool has_limit, has_width, ascii, for_map;
+    struct view_options view;
+    uint32_t thresholds[LATENCY_THRESHOLDS];
+
+    const char *html, *against, *input;
+
+    /* what the words mean */
+    const char *path;
+    enum view_table table; /* VIEW_TABLES: the whole report */
+    bool one_object;
+    view_problem *problem; /* one of the reports that are no table, or NULL */
+    unsigned accesses;     /* enum view_problem: the reports of what accesses are like */
+    uint32_t object;
+};
+
+static unsigned long parse_number(struct argp_state *state, const char *name, const char *text)
+{
+    char *end;
+    errno = 0;
+    unsigned long number = strtoul(text, &end, 10);
+    if (end == text || *end || errno || text[0] == '-' || number > 1000000000)
+        argp_error(state, "--%s: '%s' is no number", name, text);
+    return number;
+}
+
+static double parse_seconds(struct argp_state *state, const char *name, const char *text)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+    if (end == text || *end || !(seconds >= 0 && seconds < 1e9))
+        argp_error(state, "--%s: '%s' is no number of seconds", name, text);
+    return seconds;
+}
+
+static enum view_map_by parse_by(struct argp_state *state, const char *text)
+{
+    static const char *const names[] = {
+        [MAP_BY_REMOTE] = "remote", [MAP_BY_SHARED] = "shared", [MAP_BY_WRITE] = "write"};
+    for (unsigned i = MAP_BY_REMOTE; i <= MAP_BY_WRITE; i++)
+        if (strcmp(text, names[i]) == 0)
+            return i;
+    argp_error(state, "--by: '%s' is none of remote, shared, write", text);
+    return MAP_BY_DEFAULT;
+}
+
+/* Options of 'report map' alone. */
+static bool parse_map_option(int key, char *value, struct argp_state *state, struct arguments *arguments)
+{
+    struct view_options *view = &arguments->view;
+    switch (key) {
+    case OPTION_GANTT:
+        view->gantt = true;
+        break;
+    case OPTION_HEIGHT:
+        view->height = (unsigned)parse_number(state, "height", value);
+        if (view->height > 10000)
+            argp_error(state, "--height: %s rows are too many", value);
+        break;
+    case OPTION_BY:
+        view->by = parse_by(state, value);
+        break;
+    case OPTION_FROM:
+        view->from_s = parse_seconds(state, "from", value);
+        break;
+    case OPTION_TO:
+        view->to_s = parse_seconds(state, "to", value);
+        break;
+    case OPTION_ASCII:
+        arguments->ascii = true;
+        break;
+    default:
+        return false;
+    }
+    return arguments->for_map = true;
+}
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    struct error err;
+    switch (key) {
+    case OPTION_JSON:
+        arguments->view.json = true;
+        break;
+    case OPTION_HTML:
+        arguments->html = value;
+        break;
+    case OPTION_AGAINST:
+        arguments->against = value;
+        break;
+    case 'i':
+        arguments->input = value;
+        break;
+    case 's':
+        arguments->view.sort = strcmp(value, "born") == 0 ? "allocated" : value; /* its name in version 1 */
+        break;
+    case 'f':
+        if (view_filter_parse(&arguments->view.filter, value, &err) < 0)
+            argp_error(state, "--filter: %s", err.text);
+        break;
+    case 'n':
+        arguments->view.limit = parse_number(state, "limit", value);
+        arguments->has_limit = true;
+        break;
+    case OPTION_TOPOLOGY:
+        arguments->topology = value;
+        break;
+    case OPTION_ASSIGN:
+        arguments->deal = value;
+        break;
+    case OPTION_HOMES:
+        arguments->homes = value;
+        break;
+    case OPTION_PHYSICAL:
+        arguments->view.physical = true;
+        break;
+    case OPTION_THRESHOLDS:
+        arguments->view.threshold_count = thresholds_parse(state, value, arguments->thresholds);
+        arguments->view.thresholds = arguments->thresholds;
+        break;
+    case 'v':
+        arguments->view.verbose = true;
+        break;
+    case OPTION_COLOR:
+        if (strcmp(value, "auto") != 0 && strcmp(value, "always") != 0 && strcmp(value, "never") != 0)
+            argp_error(state, "--color: '%s' is none of auto, always, never", value);
+        arguments->color = value;
+        break;
+    case OPTION_WIDTH:
+        arguments->view.width = (unsigned)parse_number(state, "width", value);
+        arguments->has_width = true;
+        break;
+    case ARGP_KEY_ARG:
+        if (arguments->word_count == 3)
+            argp_error(state, "too many arguments at '%s'", value);
+        arguments->words[arguments->word_count++] = value;
+        break;
+    default:
+        return parse_map_option(key, value, state, arguments) ? 0 : ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+/* [TABLE | object ID] [FILE]. A file that is named like a table can be given as ./objects. */
+static int understand(struct arguments *arguments, struct error *err)
+{
+    unsigned at = 0;
+    arguments->table = VIEW_TABLES;
+    if (at < arguments->word_count && strcmp(arguments->words[at], "object") == 0) {
+        char *end = NULL;
+        const char *id = arguments->words[at + 1];
+        unsigned long number = id ? strtoul(id, &end, 10) : 0;
+        if (!id || end == id || *end || number >= FLOW_NONE)
+            return error_set(err, -EINVAL, "'object' wants an id; 'numalens report objects' lists them");
+        arguments->one_object = true;
+        arguments->object = (uint32_t)number;
+        at += 2;
+    } else if (at < arguments->word_count && problem_named(arguments->words[at])) {
+        arguments->problem = problem_named(arguments->words[at++]);
+    } else if (at < arguments->word_count && view_problems_named(arguments->words[at])) {
+        arguments->accesses = view_problems_named(arguments->words[at++]);
+    } else if (at < arguments->word_count && view_table_named(arguments->words[at]) != VIEW_TABLES) {
+        arguments->table = view_table_named(arguments->words[at++]);
+    }
+    arguments->path = arguments->input             ? arguments->input
+                      : at < arguments->word_count ? arguments->words[at++]
+                                                   : "numalens.data";
+    if (at < arguments->word_count)
+        return error_set(err, -EINVAL,
+                         "'%s' is no table; there are patterns, sharing, latency, balance, pages, map, objects, sites, "
+                         "threads, functions, "
+                         "processes, and object ID",
+                         arguments->words[0]);
+    if (arguments->against && !arguments->html)
+        return error_set(err, -EINVAL, "--against is for --html");
+    if (arguments->html &&
+        (arguments->problem || arguments->accesses || arguments->one_object || arguments->table != VIEW_TABLES ||
+         arguments->view.json || arguments->view.sort || arguments->has_limit))
+        return error_set(err, -EINVAL,
+                         "--html writes everything: tables, --json, --sort and --limit do not go with it");
+    enum view_table sorted = arguments->table == VIEW_TABLES ? VIEW_SITES : arguments->table;
+    if (arguments->problem == view_pages && arguments->view.sort) {
+        if (!view_key_among(view_page_sort_keys(), arguments->view.sort))
+            return error_set(err, -EINVAL, "cannot sort pages by '%s'; the keys are %s", arguments->view.sort,
+                             view_page_sort_keys());
+        return 0;
+    }
+    if (arguments->view.physical && arguments->problem != view_pages && arguments->problem != view_map)
+        return error_set(err, -EINVAL, "--physical is for 'report pages' and 'report map'");
+    if (arguments->for_map && arguments->problem != view_map)
+        return error_set(err, -EINVAL, "--gantt, --by, --from, --to, --height and --ascii are for 'report map'");
+    if (arguments->view.to_s > 0 && arguments->view.to_s <= arguments->view.from_s)
+        return error_set(err, -EINVAL, "--to must be later than --from");
+    if (arguments->view.sort && (arguments->problem || arguments->accesses))
+        return error_set(err, -EINVAL, "this report is in order already: worst first");
+    if (arguments->view.thresholds && !(arguments->accesses & (VIEW_LATENCY | VIEW_BALANCE)))
+        return error_set(err, -EINVAL, "--thresholds are for 'report latency' and 'report balance'");
+    if (arguments->view.sort && !view_sort_key(sorted, arguments->view.sort))
+        return error_set(err, -EINVAL, "cannot sort by '%s'; the keys are %s", arguments->view.sort,
+                         view_sort_keys(sorted));
+    if ((arguments->deal || arguments->homes) && !arguments->topology)
+        return error_set(err, -EINVAL, "--assign and --homes are for a simulated topology: add --topology");
+    return 0;
+}
+
+static int pretend(const struct arguments *arguments, struct topology **topology, struct error *err)
+{
+    if (!arguments->topology)
+        return 0;
+    *topology = topology_pretend_text(arguments->topology, arguments->deal, arguments->homes, err);
+    return *topology ? 0 : -1;
+}
+
+static bool has_process(const struct flow *flow, uint32_t pid)
+{
+    for (uint32_t i = 0; i < flow_process_count(flow); i++) {
+        if (flow_process(flow, i)->pid == pid)
+            return true;
+    }
+    return false;
+}
+
+static int show(const struct arguments *arguments, const struct flow *flow, struct error *err)
+{
+    uint32_t pid = arguments->view.filter.pid;
+    if (pid && !has_process(flow, pid))
+        return error_set(err, -ENOENT, "there is no process %u in it; 'numalens report processes' lists them", pid);
+    if (arguments->one_object)
+        return view_object(flow, arguments->object, &arguments->view, stdout, err);
+    if (arguments->problem)
+        return arguments->problem(flow, &arguments->view, stdout, err);
+    if (arguments->accesses)
+        return view_problems(flow, arguments->accesses, &arguments->view, stdout, err);
+    if (arguments->table == VIEW_TABLES)
+        return view_report(flow, &arguments->view, stdout, err);
+    return view_rows(flow, arguments->table, &arguments->view, stdout, err);
+}
+
+static int report(struct arguments *arguments, const struct topology *topology, struct error *err)
+{
+    struct flow_options options = {.topology = topology, .pid = arguments->view.filter.pid};
+    if (arguments->html)
+        return report_html(&(struct report_html){arguments->html, arguments->path, arguments->against, options}, err);
+    struct recording recording;
+    int failed = recording_open(&recording, "report", arguments->path, &options, err);
+    if (failed)
+        return failed;
+    arguments->view.ending = recording.ending;
+    arguments->view.damage = recording.damage;
+    failed = show(arguments, recording.flow, err);
+    recording_close(&recording);
+    return failed;
+}
+
+int cmd_report(int argc, char **argv)
+{
+    struct arguments arguments = {.view = {.filter = {.kind = -1}}};
+    struct argp argp = {option_table, parse_option, "[TABLE] [FILE]", description, NULL, NULL, NULL};
+    struct topology *topology = NULL;
+    struct error err = {0};
+    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    if (understand(&arguments, &err) < 0 || pretend(&arguments, &topology, &err) < 0) {
+        topology_free(topology);
+        command_failed("report", &err);
+        return EXIT_USAGE;
+    }
+    terminal_look(&arguments.view, arguments.color, arguments.has_width);
+    arguments.view.ascii |= arguments.ascii;
+    bool has_rows = arguments.table != VIEW_TABLES || arguments.accesses ||
+                    (arguments.problem && arguments.problem != view_patterns);
+    if (!arguments.has_limit && !arguments.view.json && has_rows)
+        arguments.view.limit = DEFAULT_LIMIT;
+    arguments.view.path = arguments.path;
+    int failed = report(&arguments, topology, &err);
+    topology_free(topology);
+    return failed ? command_failed("report", &err) : EXIT_OK;
+}

@@ -1,0 +1,242 @@
+/* cli/commands/cmd_script.c - numalens script: compiles an analysis written in C over the flows and runs it on a trace. */
+#include "cli/command.h"
+
+#include "base/array.h"
+#include "cli/script_build.h"
+
+#include <argp.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char description[] =
+    "Compiles SCRIPT, a C program over numalens/flow.h, and runs it on TRACE (numalens.data unless named).\v"
+    "SCRIPT is a file (mine.c, ./mine.cc) or the name of a ready one. Arguments after '--' go to the script; those of "
+    "the form KEY=VALUE restrict which accesses it sees (kind=heap, thread='worker*', time=0.5..2).\n\n"
+    "EXAMPLES\n"
+    "  numalens script --list\n"
+    "  numalens script switches\n"
+    "  numalens script top-objects other.data -- kind=heap access=remote\n"
+    "  numalens script --show switches > mine.c\n"
+    "  numalens script mine.c other.data -- 10\n\n"
+    "The exit status is the script's; 1 when it cannot be compiled or run, 2 for wrong usage.";
+
+enum { OPTION_LIST = 1, OPTION_SHOW, OPTION_FLAGS, OPTION_TOPOLOGY, OPTION_ASSIGN, OPTION_HOMES };
+
+static const struct argp_option option_table[] = {
+    {"list", OPTION_LIST, NULL, 0, "The ready scripts, a line each", 0},
+    {"show", OPTION_SHOW, "NAME", 0, "The source of a ready script, to start from", 0},
+    {"flags", OPTION_FLAGS, "TEXT", 0, "More flags for the compiler: \"-g -lfoo\"", 0},
+    {"topology", OPTION_TOPOLOGY, "SPEC", 0, "Simulate this topology on the recording: \"numa:4 core:2\"", 0},
+    {"assign", OPTION_ASSIGN, "HOW", 0, "Assign threads to simulated CPUs: packed or round-robin", 0},
+    {"deal", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0}, /* its name in version 1 */
+    {"homes", OPTION_HOMES, "HOW", 0, "Home nodes of simulated pages: first-touch, interleave or bind:NODE", 0},
+    {0},
+};
+
+struct wishes {
+    bool list;
+    const char *show, *script, *trace, *flags;
+    const char *topology, *deal, *homes;
+};
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+    struct wishes *wishes = state->input;
+    switch (key) {
+    case OPTION_LIST:
+        wishes->list = true;
+        break;
+    case OPTION_SHOW:
+        wishes->show = value;
+        break;
+    case OPTION_FLAGS:
+        wishes->flags = value;
+        break;
+    case OPTION_TOPOLOGY:
+        wishes->topology = value;
+        break;
+    case OPTION_ASSIGN:
+        wishes->deal = value;
+        break;
+    case OPTION_HOMES:
+        wishes->homes = value;
+        break;
+    case ARGP_KEY_ARG:
+        if (wishes->trace)
+            argp_error(state, "too many arguments at '%s'; those of the script come after '--'", value);
+        *(wishes->script ? &wishes->trace : &wishes->script) = value;
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+/* A ready script by its name; the caller frees it. */
+static char *ready_script(const char *name, struct error *err)
+{
+    char *folder = script_folder(err);
+    if (!folder)
+        return NULL;
+    char *path = mem_format("%s/%s.c", folder, name);
+    if (*name == '.' || strchr(name, '/') || access(path, R_OK) < 0) {
+        error_set(
+            err, -ENOENT,
+            "there is no ready script '%.60s'; 'numalens script --list' names them, and a file of your own is given "
+            "with its ending: %.60s.c",
+            name, name);
+        free(path);
+        path = NULL;
+    }
+    free(folder);
+    return path;
+}
+
+static char *script_path(const char *name, struct error *err)
+{
+    return strchr(name, '/') || strchr(name, '.') ? mem_strdup(name) : ready_script(name, err);
+}
+
+/* What stands behind " - " in a script's first line. */
+static void list_one(const char *folder, const char *file)
+{
+    char line[256] = "";
+    char *path = mem_format("%s/%s", folder, file);
+    FILE *in = fopen(path, "r");
+    free(path);
+    if (!in)
+        return;
+    if (!fgets(line, sizeof line, in))
+        line[0] = 0;
+    fclose(in);
+    const char *dash = strstr(line, " - ");
+    line[strcspn(line, "\n")] = 0;
+    printf("  %-14.*s %s\n", (int)(strlen(file) - 2), file, dash ? dash + 3 : "");
+}
+
+static int is_script(const struct dirent *entry)
+{
+    size_t length = strlen(entry->d_name);
+    return length > 2 && entry->d_name[0] != '.' && strcmp(entry->d_name + length - 2, ".c") == 0;
+}
+
+static int list(struct error *err)
+{
+    struct dirent **files;
+    char *folder = script_folder(err);
+    if (!folder)
+        return -ENOENT;
+    int count = scandir(folder, &files, is_script, alphasort);
+    if (count < 0) {
+        int code = error_set(err, -errno, "%s: %s", folder, strerror(errno));
+        free(folder);
+        return code;
+    }
+    puts("Ready scripts. Run one:  numalens script NAME [TRACE] [-- ARGUMENTS]\n"
+         "Its source, to start from:  numalens script --show NAME\n");
+    for (int i = 0; i < count; i++) {
+        list_one(folder, files[i]->d_name);
+        free(files[i]);
+    }
+    free(files);
+    free(folder);
+    return 0;
+}
+
+static int show(const char *name, struct error *err)
+{
+    char *path = ready_script(name, err);
+    if (!path)
+        return -ENOENT;
+    char buffer[4096];
+    size_t got;
+    FILE *in = fopen(path, "r");
+    if (!in) {
+        int code = error_set(err, -errno, "%s: %s", path, strerror(errno));
+        free(path);
+        return code;
+    }
+    while ((got = fread(buffer, 1, sizeof buffer, in)) > 0)
+        fwrite(buffer, 1, got, stdout);
+    fclose(in);
+    free(path);
+    return 0;
+}
+
+/* The script's name for its own messages: "switches" of ".../switches.c". */
+static char *title_of(const char *source)
+{
+    const char *slash = strrchr(source, '/');
+    char *title = mem_strdup(slash ? slash + 1 : source);
+    char *dot = strrchr(title, '.');
+    if (dot && dot != title)
+        *dot = 0;
+    return title;
+}
+
+static void tell(const char *name, const char *value)
+{
+    if (value)
+        setenv(name, value, 1);
+}
+
+/* Does not return when all goes well: this process becomes the script. */
+static int run(const struct wishes *wishes, char **arguments, struct error *err)
+{
+    char *source = script_path(wishes->script, err);
+    if (!source)
+        return -ENOENT;
+    int program = script_build(source, wishes->flags, err);
+    if (program < 0) {
+        free(source);
+        return program;
+    }
+    array_of(char *) command = {0};
+    array_push(&command, title_of(source));
+    array_push(&command, mem_strdup(wishes->trace ? wishes->trace : "numalens.data"));
+    for (; *arguments; arguments++)
+        array_push(&command, mem_strdup(*arguments));
+    array_push(&command, NULL);
+    tell("NUMALENS_TOPOLOGY", wishes->topology);
+    tell("NUMALENS_DEAL", wishes->deal);
+    tell("NUMALENS_HOMES", wishes->homes);
+    extern char **environ;
+    fexecve(program, command.items, environ);
+    int code = error_set(err, -errno, "cannot run the compiled script: %s%s", strerror(errno),
+                         errno == EACCES ? "; if programs may not run from /tmp, name another place in $TMPDIR" : "");
+    close(program);
+    array_each (&command, char *, word)
+        free(*word);
+    array_free(&command);
+    free(source);
+    return code;
+}
+
+int cmd_script(int argc, char **argv)
+{
+    struct wishes wishes = {0};
+    struct argp argp = {option_table, parse_option, "SCRIPT [TRACE] [-- ARGUMENT...]\n--list\n--show NAME",
+                        description,  NULL,         NULL,
+                        NULL};
+    struct error err = {0};
+    int own = 1;
+    while (own < argc && strcmp(argv[own], "--") != 0)
+        own++;
+    char **arguments = argv + (own < argc ? own + 1 : argc);
+    argv[own] = NULL;
+    argp_parse(&argp, own, argv, 0, NULL, &wishes);
+    if (!wishes.list && !wishes.show && !wishes.script) {
+        error_set(&err, -EINVAL,
+                  "a script is missing: numalens script switches, or numalens script mine.c; "
+                  "--list names the ready ones");
+        command_failed("script", &err);
+        return EXIT_USAGE;
+    }
+    int failed = wishes.list ? list(&err) : wishes.show ? show(wishes.show, &err) : run(&wishes, arguments, &err);
+    return failed < 0 ? command_failed("script", &err) : EXIT_OK;
+}

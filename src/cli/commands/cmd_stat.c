@@ -1,0 +1,142 @@
+/* cli/commands/cmd_stat.c - numalens stat: memory traffic per node, while a program runs or for a time. */
+#include "cli/command.h"
+
+#include "capture/recorder_signals.h"
+#include "cli/sampling_options.h"
+#include "cli/stat_text.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { KEY_ROOT = 256 };
+
+static const struct argp_option option_table[] = {
+    {"interval", 'I', "MS", 0, "also print each interval of MS milliseconds", 0},
+    {"duration", 'd', "SECONDS", 0, "without a program: stop after so long, else at Ctrl-C", 0},
+    {"source", 's', "NAME", 0, "count with auto, uncore, resctrl or numastat (auto: the best available)", 0},
+    {"output", 'o', "FILE", 0, "write to FILE; else to stdout, or to stderr when a program runs", 0},
+    {"json", 'j', 0, 0, "for programs to read", 0},
+    {"quiet", 'q', 0, 0, "only the figures", 0},
+    {"root", KEY_ROOT, "DIR", OPTION_HIDDEN, 0, 0}, /* another machine's /sys and /proc, for tests */
+    {0},
+};
+
+struct stat_command {
+    struct sampling_options checks; /* what all commands that run a program have in common */
+    struct count_wish wish;
+    struct count_run run;
+    struct stat_telling telling;
+};
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    static const char *const sources[] = {"auto", "uncore", "resctrl", "numastat", NULL};
+    struct stat_command *command = state->input;
+    struct sampling_options *checks = &command->checks;
+    switch (key) {
+    case 'I':
+        command->run.interval_ns = (uint64_t)(option_number(checks, "--interval", text, 1, 3.6e6,
+                                                            "milliseconds from 1 to 3600000 are wanted") *
+                                              1e6);
+        break;
+    case 'd':
+        command->run.duration_ns =
+            (uint64_t)(option_number(checks, "--duration", text, 0.001, 1e8, "a number of seconds is wanted") * 1e9);
+        break;
+    case 's':
+        command->wish.source =
+            option_choice(checks, "--source", text, sources, "auto, uncore, resctrl or numastat is wanted") - 1;
+        break;
+    case 'j':
+        command->telling.json = true;
+        break;
+    case KEY_ROOT:
+        command->wish.root = text;
+        break;
+    default:
+        return sampling_options_parse(checks, key, text, state);
+    }
+    return 0;
+}
+
+static const struct argp parser = {
+    option_table,
+    parse,
+    "[[--] PROGRAM [ARGUMENT...]]",
+    "Counts memory traffic per node, for the whole machine: while PROGRAM runs, for a time, or until Ctrl-C.\vThe best "
+    "counters available are taken: those of the memory controllers, else resctrl's, else the kernel's page allocations "
+    "per node, which are not traffic. The output begins with the source that was used and why no better one was.\n\n"
+    "EXAMPLES\n"
+    "  numalens stat -- ./app args\n"
+    "  numalens stat -I 500 -d 10\n"
+    "  numalens stat --json -o traffic.json -- ./app\n\n"
+    "The exit status is the program's; 127 and 126 when it cannot be found or run, 1 for a failure, 2 for wrong usage.",
+    NULL,
+    NULL,
+    NULL,
+};
+
+static bool tell_interval(void *context, const struct count_reading *from, const struct count_reading *to)
+{
+    return stat_tell_interval(context, from, to);
+}
+
+static int count_and_tell(struct stat_command *command, struct count_session *session, struct count_run_result *result,
+                          struct error *err)
+{
+    struct stat_tell *tell = stat_tell_begin(session, &command->telling);
+    command->run.context = tell;
+    command->run.interval = tell_interval;
+    int code = count_run(session, &command->run, result, err);
+    struct error write_error = {0};
+    int written = stat_tell_end(tell, code == 0 ? result : NULL, &write_error);
+    if (code == 0 && written < 0) {
+        command_failed("stat", &write_error);
+        result->exit_status = result->exit_status ? result->exit_status : EXIT_FAILED;
+    }
+    count_reading_free(&result->first);
+    count_reading_free(&result->last);
+    return code;
+}
+
+int cmd_stat(int argc, char **argv)
+{
+    struct stat_command command = {.wish = {.source = COUNT_AUTO}};
+    struct count_run_result result = {.exit_status = EXIT_FAILED};
+    struct error err = {0};
+    argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &command);
+    const char *output = command.checks.capture.output;
+    command.run.command = command.checks.capture.command;
+    command.telling.quiet = command.checks.verbosity < 0;
+    if (!*command.checks.complaint && command.run.command && command.run.duration_ns)
+        option_complain(&command.checks, "--duration", "together with a program",
+                        "counting ends when the program does");
+    if (*command.checks.complaint) {
+        fprintf(stderr, "numalens stat: %s\n", command.checks.complaint);
+        return EXIT_USAGE;
+    }
+    struct count_session *session = count_session_open(&command.wish, &err);
+    if (!session)
+        return command_failed("stat", &err);
+    FILE *file = output ? fopen(output, "we") : NULL;
+    if (output && !file) {
+        error_set(&err, -errno, "cannot write %s: %s", output, strerror(errno));
+        count_session_close(session);
+        return command_failed("stat", &err);
+    }
+    command.telling.out = file ? file : command.run.command ? stderr : stdout;
+    command.telling.command = command.run.command;
+    command.telling.interval_ns = command.run.interval_ns;
+    if (count_and_tell(&command, session, &result, &err) < 0)
+        command_failed("stat", &err);
+    if (file && fclose(file) != 0) {
+        error_set(&err, -errno, "cannot write %s: %s", output, strerror(errno));
+        command_failed("stat", &err);
+    }
+    count_session_close(session);
+    if (result.signal) {
+        fflush(NULL);
+        signals_die_of(result.signal);
+    }
+    return result.exit_status;
+}

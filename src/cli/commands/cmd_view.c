@@ -1,0 +1,113 @@
+/* cli/commands/cmd_view.c - numalens view: the page of a recording in a browser, with all of the trace behind it. */
+#include "cli/command.h"
+
+#include "cli/browser.h"
+#include "cli/recording.h"
+#include "serve/site.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char description[] =
+    "Shows a recording in a browser: the page of 'numalens report --html', and where one zooms in further than it has "
+    "data, more of it out of the trace.\vFILE is numalens.data unless named. Served on this machine only, under an "
+    "address that cannot be guessed, until Ctrl-C.\n\n"
+    "EXAMPLES\n"
+    "  numalens view\n"
+    "  numalens view other.data --no-open\n"
+    "  numalens view --port 8000 --no-open      for ssh -L 8000:127.0.0.1:8000\n";
+
+enum { OPTION_NO_OPEN = 1, OPTION_TOPOLOGY };
+
+static const struct argp_option option_table[] = {
+    {"port", 'p', "N", 0, "Listen on this port; 0, the default: any that is free", 0},
+    {"no-open", OPTION_NO_OPEN, NULL, 0, "Open no browser", 0},
+    {"topology", OPTION_TOPOLOGY, "SPEC", 0, "Simulate this topology on the recording: \"numa:4 core:2\"", 0},
+    {0},
+};
+
+struct arguments {
+    const char *path, *topology;
+    uint16_t port;
+    bool no_open;
+};
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    char *end;
+    unsigned long number;
+    switch (key) {
+    case 'p':
+        errno = 0;
+        number = strtoul(value, &end, 10);
+        if (end == value || *end || errno || value[0] == '-' || number > 65535)
+            argp_error(state, "--port: '%s' is no port", value);
+        arguments->port = (uint16_t)number;
+        break;
+    case OPTION_NO_OPEN:
+        arguments->no_open = true;
+        break;
+    case OPTION_TOPOLOGY:
+        arguments->topology = value;
+        break;
+    case ARGP_KEY_ARG:
+        if (arguments->path)
+            argp_error(state, "one recording at a time: '%s' is a second one", value);
+        arguments->path = value;
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static int serve(const struct arguments *arguments, const struct recording *recording, struct error *err)
+{
+    struct view_options view = {.path = recording->path, .ending = recording->ending, .damage = recording->damage};
+    struct page_run run = {.flow = recording->flow, .view = &view, .label = recording->path, .live = true};
+    struct server *server = server_open(arguments->port, err);
+    struct site *site = server ? site_new(&run, err) : NULL;
+    int failed = -1;
+    if (site) {
+        printf("%s\nServed until Ctrl-C.\n", server_address(server));
+        fflush(stdout);
+        struct browser *browser = arguments->no_open ? NULL : browser_open(server_address(server));
+        failed = server_run(server, site_answer, site, err);
+        browser_close(browser);
+    }
+    site_free(site);
+    server_close(server);
+    return failed;
+}
+
+static int view(const struct arguments *arguments, const struct topology *topology, struct error *err)
+{
+    struct recording recording;
+    struct flow_options options = {.topology = topology};
+    if (page_is_missing(err) < 0 || recording_open(&recording, "view", arguments->path, &options, err) < 0)
+        return -1;
+    int failed = serve(arguments, &recording, err);
+    recording_close(&recording);
+    return failed;
+}
+
+int cmd_view(int argc, char **argv)
+{
+    struct arguments arguments = {0};
+    struct argp argp = {option_table, parse_option, "[FILE]", description, NULL, NULL, NULL};
+    struct topology *topology = NULL;
+    struct error err = {0};
+    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    if (!arguments.path)
+        arguments.path = "numalens.data";
+    if (arguments.topology && !(topology = topology_pretend_text(arguments.topology, NULL, NULL, &err))) {
+        command_failed("view", &err);
+        return EXIT_USAGE;
+    }
+    int failed = view(&arguments, topology, &err);
+    topology_free(topology);
+    return failed ? command_failed("view", &err) : EXIT_OK;
+}

@@ -1,0 +1,177 @@
+#include "cli/commands/compare_runs.h"
+
+#include "cli/command.h"
+#include "cli/commands/compare_child.h"
+#include "cli/commands/compare_output.h"
+#include "cli/recording.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct work {
+    const struct compare_runs_options *options;
+    struct compare_runs *runs;
+    struct compare_child child;
+    struct compare_output output;
+    char *folder; /* of recordings */
+    unsigned done, all;
+};
+
+/* What became of the program: 0, or negative with `err` and the exit status that says so. */
+static int judge_end(int status, const char *what, bool recorded, int *exit_status, struct error *err)
+{
+    if (WIFSIGNALED(status)) {
+        *exit_status = 128 + WTERMSIG(status);
+        return error_set(err, -EINTR, "%s: the program was killed by signal %d (%s); the comparison ends here", what,
+                         WTERMSIG(status), strsignal(WTERMSIG(status)));
+    }
+    *exit_status = WEXITSTATUS(status);
+    if (WEXITSTATUS(status) == 0)
+        return 0;
+    return recorded ? error_set(err, -ECANCELED,
+                                "%s: the program ended with status %d; the comparison ends here (sh -c './app || true' "
+                                "for one that always does)",
+                                what, WEXITSTATUS(status))
+                    : error_set(err, -ECANCELED, "%s: the program could not be run; the comparison ends here", what);
+}
+
+static int take_figures(struct work *work, const char *path, struct figures *figures, struct error *err)
+{
+    struct recording recording;
+    if (recording_open(&recording, "compare", path, &(struct flow_options){0}, err) < 0)
+        return -1;
+    int failed = figures_take(figures, recording.flow, &work->options->figures, err);
+    snprintf(work->runs->unit, sizeof work->runs->unit, "%s", accesses_unit(recording.flow));
+    if (recording.ending)
+        figures->recorded_s = (double)trace_session_number(recording.ending, "duration_ns", 0) * 1e-9;
+    recording_close(&recording);
+    return failed;
+}
+
+static char **record_command(const struct work *work, const char *placement, const char *path)
+{
+    const struct compare_runs_options *options = work->options;
+    array_of(char *) words = {0};
+    char *first[] = {"/proc/self/exe", "record", "-q", "--placement", (char *)placement};
+    for (unsigned i = 0; i < sizeof first / sizeof *first; i++)
+        array_push(&words, first[i]);
+    if (options->topology) {
+        array_push(&words, "--topology");
+        array_push(&words, (char *)options->topology);
+    }
+    for (unsigned i = 0; i < options->record_option_count; i++)
+        array_push(&words, options->record_options[i]);
+    array_push(&words, "-o");
+    array_push(&words, (char *)path);
+    array_push(&words, "--");
+    for (char **word = options->command; *word; word++)
+        array_push(&words, *word);
+    array_push(&words, NULL);
+    return words.items;
+}
+
+/* One start of the program, recorded or not, with its output looked at. */
+static int start(struct work *work, const struct placement *placement, const char *what, const char *trace,
+                 double *seconds, int *exit_status, struct error *err)
+{
+    char **command = trace ? record_command(work, placement_name(placement->kind), trace) : work->options->command;
+    int status = 0, out = compare_output_begin(&work->output, err);
+    const struct placement *placed = !trace && !work->options->topology ? placement : NULL;
+    int code = out < 0 ? out : compare_child_run(&work->child, command, out, placed, &status, seconds, err);
+    if (trace)
+        free(command);
+    if (code < 0) {
+        *exit_status = EXIT_FAILED;
+        return code;
+    }
+    struct stat unused;
+    code = judge_end(status, what, !trace || stat(trace, &unused) == 0, exit_status, err);
+    if (code == 0 && (code = compare_output_end(&work->output, what, err)) < 0)
+        *exit_status = EXIT_FAILED;
+    return code;
+}
+
+static int run_once(struct work *work, struct placed *placed, uint32_t round, int *exit_status, struct error *err)
+{
+    const char *name = placement_name(placed->placement.kind);
+    struct figures figures = {.plain_s = -1};
+    char what[64];
+    snprintf(what, sizeof what, "%s, run %u", name, round + 1);
+    if (!work->options->quiet)
+        fprintf(stderr, "numalens compare: run %u of %u: %s\n", ++work->done, work->all, name);
+    int code = 0;
+    if (work->options->plain)
+        code = start(work, &placed->placement, what, NULL, &figures.plain_s, exit_status, err);
+    if (code < 0)
+        return code;
+    char *trace = mem_format("%s/%s-%u.data", work->folder, name, round + 1);
+    code = start(work, &placed->placement, what, trace, NULL, exit_status, err);
+    if (code == 0 && (code = take_figures(work, trace, &figures, err)) < 0)
+        *exit_status = EXIT_FAILED;
+    if (code == 0)
+        array_push(&placed->runs, figures);
+    if (!work->options->keep)
+        unlink(trace);
+    free(trace);
+    return code;
+}
+
+static int run_all(struct work *work, int *exit_status, struct error *err)
+{
+    uint32_t *possible = mem_alloc((work->runs->count + 1ul) * sizeof *possible), count = 0;
+    for (uint32_t i = 0; i < work->runs->count; i++)
+        if (work->runs->items[i].placement.possible)
+            possible[count++] = i;
+    work->all = count * work->options->repeat;
+    int code = 0;
+    for (uint32_t round = 0; round < work->options->repeat && code == 0; round++)
+        for (uint32_t turn = 0; turn < count && code == 0; turn++)
+            code = run_once(work, &work->runs->items[possible[placement_in_turn(round, turn, count)]], round,
+                            exit_status, err);
+    free(possible);
+    return code;
+}
+
+static int make_folder(struct work *work, struct error *err)
+{
+    const char *keep = work->options->keep, *where = getenv("TMPDIR");
+    work->folder = keep ? mem_strdup(keep) : mem_format("%s/numalens-compare-XXXXXX", where && *where ? where : "/tmp");
+    if (keep ? mkdir(work->folder, 0700) < 0 && errno != EEXIST : !mkdtemp(work->folder))
+        return error_set(err, -errno, "cannot make the folder %s for the recordings: %s", work->folder,
+                         strerror(errno));
+    return 0;
+}
+
+int compare_runs_make(struct compare_runs *runs, const struct compare_runs_options *options, int *exit_status,
+                      int *signal, struct error *err)
+{
+    struct work work = {.options = options, .runs = runs};
+    *exit_status = EXIT_FAILED;
+    *signal = 0;
+    strcpy(runs->unit, "ns");
+    int code = make_folder(&work, err);
+    if (code < 0) {
+        free(work.folder);
+        return code;
+    }
+    code = compare_output_open(&work.output, options->same_output, work.folder, err);
+    if (code == 0 && (code = compare_child_open(&work.child, err)) == 0)
+        code = run_all(&work, exit_status, err);
+    *signal = compare_child_close(&work.child);
+    compare_output_close(&work.output);
+    if (!options->keep)
+        rmdir(work.folder);
+    free(work.folder);
+    return code;
+}
+
+void compare_runs_free(struct compare_runs *runs)
+{
+    for (uint32_t i = 0; i < runs->count; i++)
+        array_free(&runs->items[i].runs);
+    free(runs->items);
+}

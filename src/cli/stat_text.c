@@ -1,0 +1,383 @@
+#include "cli/stat_text.h"
+
+#include "base/json.h"
+#include "base/text.h"
+#include "view/number.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NODE_WIDTH = 6, CELL_WIDTH = 12, TEXT_WIDTH = 110, HEAD_EVERY = 40 };
+
+struct stat_tell {
+    struct count_session *session;
+    const struct count_plan *plan;
+    uint32_t whats;
+    struct stat_telling telling;
+    struct json *json;
+    bool begun; /* the title is out */
+    bool paint; /* faint words on a terminal */
+    uint64_t start;
+    size_t lines; /* since the last head */
+};
+
+enum cell_kind { CELL_AMOUNT, CELL_COUNT, CELL_CHANGE, CELL_RATE, CELL_SHARE };
+
+static const struct column {
+    const char *title, *json; /* json: for shares only; amounts have their own names */
+    enum cell_kind kind;
+    enum count_what what;  /* that is told; of a share the part */
+    enum count_what other; /* part and this are the whole */
+} columns[] = {
+    {"read", NULL, CELL_AMOUNT, COUNT_READ, 0},
+    {"write", NULL, CELL_AMOUNT, COUNT_WRITE, 0},
+    {"total", NULL, CELL_AMOUNT, COUNT_TOTAL, 0},
+    {"a second", NULL, CELL_RATE, COUNT_TOTAL, 0},
+    {"local", NULL, CELL_AMOUNT, COUNT_LOCAL, 0},
+    {"remote", NULL, CELL_AMOUNT, COUNT_REMOTE, 0},
+    {"remote %", "remote_ratio", CELL_SHARE, COUNT_REMOTE, COUNT_LOCAL},
+    {"hit", NULL, CELL_COUNT, COUNT_HIT, 0},
+    {"miss", NULL, CELL_COUNT, COUNT_MISS, 0},
+    {"foreign", NULL, CELL_COUNT, COUNT_FOREIGN, 0},
+    {"own CPUs", NULL, CELL_COUNT, COUNT_NEAR, 0},
+    {"other CPUs", NULL, CELL_COUNT, COUNT_FAR, 0},
+    {"remote %", "remote_ratio", CELL_SHARE, COUNT_FAR, COUNT_NEAR},
+    {"in use", NULL, CELL_CHANGE, COUNT_NET, 0},
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static bool has_column(const struct stat_tell *tell, const struct column *column)
+{
+    uint32_t wanted = 1u << column->what | (column->kind == CELL_SHARE ? 1u << column->other : 0);
+    return (tell->whats & wanted) == wanted;
+}
+
+/* The nodes' rows follow each other; the row after them is the sum of those that are known. */
+static double amount_of(const struct stat_tell *tell, const struct count_reading *from, const struct count_reading *to,
+                        size_t row, enum count_what what)
+{
+    if (row < tell->plan->rows.count)
+        return count_amount(from, to, row, what);
+    double sum = NAN;
+    for (size_t i = 0; i < tell->plan->rows.count; i++) {
+        double amount = count_amount(from, to, i, what);
+        if (!isnan(amount))
+            sum = isnan(sum) ? amount : sum + amount;
+    }
+    return sum;
+}
+
+static uint64_t whole(double amount)
+{
+    return amount < 0.5 ? 0 : amount >= 1.8e19 ? UINT64_MAX : (uint64_t)(amount + 0.5);
+}
+
+/* One cell, in `text`. */
+static void cell_text(const struct stat_tell *tell, const struct column *column, double amount, double other,
+                      double seconds, char *text, size_t size)
+{
+    const char *(*number)(uint64_t) =
+        column->kind == CELL_CHANGE || (column->kind != CELL_COUNT && tell->plan->in_bytes) ? number_bytes
+                                                                                            : number_count;
+    if (isnan(amount) || (column->kind == CELL_SHARE && isnan(other)))
+        snprintf(text, size, "-");
+    else if (column->kind == CELL_SHARE)
+        snprintf(text, size, "%s", number_percent(whole(amount), whole(amount) + whole(other)));
+    else if (column->kind == CELL_RATE)
+        snprintf(text, size, "%s", seconds > 0 ? number(whole(amount / seconds)) : "-");
+    else if (column->kind == CELL_CHANGE)
+        snprintf(text, size, "%s%s", amount > 0 ? "+" : amount < 0 ? "-" : "", number(whole(fabs(amount))));
+    else
+        snprintf(text, size, "%s", number(whole(amount)));
+}
+
+/* Words, broken at the same width; all lines but the first are indented. */
+static void print_wrapped(FILE *out, const char *text, int indent)
+{
+    int at = 0;
+    while (*text) {
+        int length = (int)strcspn(text, " ");
+        if (at > 0 && at + 1 + length > TEXT_WIDTH)
+            at = fprintf(out, "\n%*s", indent, "") - 1;
+        else if (at > 0)
+            at += fprintf(out, " ");
+        at += fprintf(out, "%.*s", length, text);
+        text += length;
+        text += strspn(text, " ");
+    }
+    fputc('\n', out);
+}
+
+static const char *faint(const struct stat_tell *tell)
+{
+    return tell->paint ? "\033[2m" : "";
+}
+
+static const char *plain(const struct stat_tell *tell)
+{
+    return tell->paint ? "\033[0m" : "";
+}
+
+static void print_head(struct stat_tell *tell, bool times)
+{
+    FILE *out = tell->telling.out;
+    fprintf(out, "%s%s%*s", faint(tell), times ? "      time  " : "  ", NODE_WIDTH, "node");
+    for (size_t i = 0; i < COLUMNS; i++)
+        if (has_column(tell, &columns[i]))
+            fprintf(out, "%*s", CELL_WIDTH, columns[i].title);
+    fprintf(out, "%s\n", plain(tell));
+}
+
+static void print_rows(struct stat_tell *tell, const struct count_reading *from, const struct count_reading *to,
+                       bool times)
+{
+    FILE *out = tell->telling.out;
+    size_t rows = tell->plan->rows.count;
+    double seconds = (double)(to->time - from->time) / 1e9;
+    for (size_t row = 0; row < rows + (rows > 1); row++) {
+        char label[64] = "all", cell[64];
+        if (row < rows)
+            count_row_label(&tell->plan->rows.items[row], label, sizeof label);
+        if (times && row == 0)
+            fprintf(out, "%8.3f s  ", (double)(to->time - tell->start) / 1e9);
+        else
+            fputs(times ? "            " : "  ", out);
+        fprintf(out, "%*s", NODE_WIDTH, label);
+        for (size_t i = 0; i < COLUMNS; i++) {
+            if (!has_column(tell, &columns[i]))
+                continue;
+            cell_text(tell, &columns[i], amount_of(tell, from, to, row, columns[i].what),
+                      amount_of(tell, from, to, row, columns[i].other), seconds, cell, sizeof cell);
+            fprintf(out, "%*s", CELL_WIDTH, cell);
+        }
+        fputc('\n', out);
+        tell->lines++;
+    }
+}
+
+static const char *meaning(const struct count_plan *plan)
+{
+    switch (plan->side) {
+    case COUNT_AT_MEMORY:
+        return "Traffic of each node's memory, whoever on the machine causes it";
+    case COUNT_AT_CPUS:
+        return "Traffic that the CPUs of each node cause, to any node's memory, by any program";
+    default:
+        return "Pages handed out on each node to anyone on the machine: allocations, not traffic. Reads and writes of "
+               "memory in use are not seen, and a huge page counts once";
+    }
+}
+
+static void print_title(struct stat_tell *tell)
+{
+    FILE *out = tell->telling.out;
+    const struct count_refusal *refusals;
+    size_t count = count_session_refusals(tell->session, &refusals),
+           counters = count_session_quality(tell->session).counters;
+    char *title = mem_format(
+        "%s (%s, %zu counter%s%s).", meaning(tell->plan), tell->plan->devices, counters, counters == 1 ? "" : "s",
+        tell->plan->source == COUNT_NUMASTAT || tell->plan->in_bytes ? "" : "; in events of unknown size");
+    print_wrapped(out, title, 0);
+    free(title);
+    for (size_t i = 0; i < count; i++) {
+        char *line = mem_format("Not from %s: %s.", refusals[i].devices, refusals[i].reason);
+        char *safe = text_safe(line);
+        print_wrapped(out, safe, 2);
+        free(safe);
+        free(line);
+    }
+    array_each (&tell->plan->rows, struct count_row, row) {
+        char label[64];
+        count_row_label(row, label, sizeof label);
+        if (row->nodes.count > 1)
+            fprintf(out, "Nodes %s share their counters and cannot be distinguished.\n", label);
+    }
+    if (tell->plan->note)
+        print_wrapped(out, tell->plan->note, 0);
+    fputc('\n', out);
+}
+
+static void json_rows(struct stat_tell *tell, const struct count_reading *from, const struct count_reading *to)
+{
+    struct json *json = tell->json;
+    json_array(json, "nodes");
+    for (size_t row = 0; row < tell->plan->rows.count; row++) {
+        json_object(json, NULL);
+        json_array(json, "nodes");
+        array_each (&tell->plan->rows.items[row].nodes, int32_t, node)
+            json_integer(json, NULL, *node);
+        json_end(json);
+        for (size_t i = 0; i < COLUMNS; i++) {
+            double amount = count_amount(from, to, row, columns[i].what);
+            double other = count_amount(from, to, row, columns[i].other);
+            if (!has_column(tell, &columns[i]) || columns[i].kind == CELL_RATE)
+                continue;
+            if (columns[i].kind == CELL_SHARE)
+                json_real(json, columns[i].json, amount + other > 0 ? amount / (amount + other) : NAN, 6);
+            else if (isnan(amount))
+                json_null(json, count_what_name(columns[i].what));
+            else
+                json_integer(json, count_what_name(columns[i].what),
+                             amount < 0 ? -(int64_t)whole(-amount) : (int64_t)whole(amount));
+        }
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void json_title(struct stat_tell *tell)
+{
+    static const char *const sides[] = {
+        [COUNT_AT_MEMORY] = "memory", [COUNT_AT_CPUS] = "cpus", [COUNT_AT_ALLOCATION] = "allocation"};
+    struct json *json = tell->json;
+    const struct count_refusal *refusals;
+    size_t count = count_session_refusals(tell->session, &refusals);
+    json_object(json, NULL);
+    json_number(json, "version", JSON_VERSION);
+    json_text(json, "source", count_source_name(tell->plan->source));
+    json_text(json, "devices", tell->plan->devices);
+    json_text(json, "counted_at", sides[tell->plan->side]);
+    json_text(json, "unit",
+              tell->plan->source == COUNT_NUMASTAT ? "allocations"
+              : tell->plan->in_bytes               ? "bytes"
+                                                   : "events");
+    json_text(json, "note", tell->plan->note);
+    json_array(json, "refused");
+    for (size_t i = 0; i < count; i++) {
+        json_object(json, NULL);
+        json_text(json, "source", count_source_name(refusals[i].source));
+        json_text(json, "devices", refusals[i].devices);
+        json_text(json, "reason", refusals[i].reason);
+        json_end(json);
+    }
+    json_end(json);
+    if (tell->telling.command) {
+        json_array(json, "command");
+        for (char **word = tell->telling.command; *word; word++)
+            json_text(json, NULL, *word);
+        json_end(json);
+    } else {
+        json_null(json, "command");
+    }
+    json_array(json, "intervals");
+}
+
+static void print_beginning(struct stat_tell *tell)
+{
+    const struct stat_telling *telling = &tell->telling;
+    if (tell->begun)
+        return;
+    tell->begun = true;
+    if (telling->json) {
+        tell->json = json_new(telling->out);
+        json_title(tell);
+    } else {
+        if (!telling->quiet)
+            print_title(tell);
+        if (telling->interval_ns)
+            print_head(tell, true);
+    }
+    fflush(telling->out);
+}
+
+struct stat_tell *stat_tell_begin(struct count_session *session, const struct stat_telling *telling)
+{
+    struct stat_tell *tell = mem_zalloc(sizeof *tell);
+    tell->session = session;
+    tell->plan = count_session_plan(session);
+    tell->whats = count_session_whats(session);
+    tell->telling = *telling;
+    tell->paint = !telling->json && isatty(fileno(telling->out)) == 1 && !getenv("NO_COLOR");
+    /* A program may yet turn out not to run: then there is nothing to tell. */
+    if (!telling->command)
+        print_beginning(tell);
+    return tell;
+}
+
+bool stat_tell_interval(struct stat_tell *tell, const struct count_reading *from, const struct count_reading *to)
+{
+    print_beginning(tell);
+    if (tell->start == 0)
+        tell->start = from->time;
+    if (tell->json) {
+        json_object(tell->json, NULL);
+        json_real(tell->json, "start_s", (double)(from->time - tell->start) / 1e9, 6);
+        json_real(tell->json, "end_s", (double)(to->time - tell->start) / 1e9, 6);
+        json_rows(tell, from, to);
+        json_end(tell->json);
+    } else {
+        if (tell->paint && tell->lines >= HEAD_EVERY) {
+            print_head(tell, true);
+            tell->lines = 0;
+        }
+        print_rows(tell, from, to, true);
+    }
+    return fflush(tell->telling.out) == 0 && !ferror(tell->telling.out);
+}
+
+static void print_end(struct stat_tell *tell, const struct count_run_result *result)
+{
+    FILE *out = tell->telling.out;
+    struct count_quality quality = count_session_quality(tell->session);
+    fprintf(out, "%sIn %s%s\n", tell->telling.interval_ns ? "\n" : "",
+            number_seconds((double)(result->last.time - result->first.time) / 1e9),
+            tell->telling.interval_ns ? ", all:" : ":");
+    print_head(tell, false);
+    print_rows(tell, &result->first, &result->last, false);
+    if (quality.never)
+        fprintf(out, "%zu of %zu counters never ran: others use the hardware; figures are too low.\n", quality.never,
+                quality.counters);
+    else if (quality.shared)
+        fprintf(out,
+                "%zu of %zu counters shared the hardware and ran %s of the time at least; figures are scaled up.\n",
+                quality.shared, quality.counters, number_percent(whole(quality.running * 1e6), 1000000));
+    if (quality.lost)
+        fprintf(out, "%zu of %zu counters were lost during the run, %s first: figures are too low.\n", quality.lost,
+                quality.counters, quality.first_lost);
+    if (result->merged)
+        fprintf(out, "%s intervals were joined to the ones before: reading the counters takes longer than they last.\n",
+                number_count(result->merged));
+}
+
+static void json_finishing(struct stat_tell *tell, const struct count_run_result *result)
+{
+    struct json *json = tell->json;
+    struct count_quality quality = count_session_quality(tell->session);
+    json_end(json);
+    if (!result)
+        return;
+    json_object(json, "total");
+    json_real(json, "duration_s", (double)(result->last.time - result->first.time) / 1e9, 6);
+    json_rows(tell, &result->first, &result->last);
+    json_end(json);
+    json_number(json, "counters", quality.counters);
+    json_number(json, "counters_lost", quality.lost);
+    json_number(json, "counters_shared", quality.shared);
+    json_number(json, "counters_starved", quality.never);
+    json_real(json, "running_ratio", quality.running, 6);
+    json_number(json, "intervals_joined", result->merged);
+    if (tell->telling.command)
+        json_integer(json, "exit_status", result->exit_status);
+    else
+        json_null(json, "exit_status");
+}
+
+int stat_tell_end(struct stat_tell *tell, const struct count_run_result *result, struct error *err)
+{
+    int code = 0;
+    if (result)
+        print_beginning(tell);
+    if (tell->json) {
+        json_finishing(tell, result);
+        code = json_finish(tell->json, err);
+    } else if (result) {
+        print_end(tell, result);
+    }
+    if (code == 0 && (fflush(tell->telling.out) != 0 || ferror(tell->telling.out)))
+        code = error_set(err, -EIO, "cannot write the figures: %s", strerror(errno));
+    free(tell);
+    return code;
+}

@@ -1,0 +1,104 @@
+/* flow/live/live_module.c - which binary lies where in a process. */
+#include "base/bisect.h"
+#include "flow/state.h"
+
+#include <string.h>
+
+static uint32_t module_number(struct flow *flow, const struct event_module *event)
+{
+    const char *path = event->path ? event->path : "";
+    size_t id_size = event->build_id_size <= sizeof event->build_id ? event->build_id_size : 0;
+    char key[4096 + sizeof event->build_id];
+    size_t length = strnlen(path, 4096);
+    memcpy(key, event->build_id, id_size);
+    memcpy(key + id_size, path, length);
+    uint32_t number = strtab_add_bytes(flow->module_keys, key, id_size + length);
+    while (flow->modules.count <= number)
+        array_push(&flow->modules, (struct module_info){.path = "", .name = ""});
+    struct module_info *module = &flow->modules.items[number];
+    if (number && !module->symbols) {
+        const char *slash = strrchr(path, '/');
+        module->path = strtab_intern(flow->texts, path);
+        module->name = strtab_intern(flow->texts, slash ? slash + 1 : path);
+        module->symbols = symbols_module(flow->symbols, module->path, event->build_id, id_size);
+    }
+    return number;
+}
+
+void live_module_list_drop(struct module_list *list)
+{
+    if (list && --list->refs == 0)
+        free(list);
+}
+
+/* Replaces the process's list by one without [start, end) and, when `added` is given, with it. */
+static void rebuild(struct process *process, uint64_t start, uint64_t end, const struct module_place *added)
+{
+    struct module_list *old = process->modules;
+    uint32_t count = old ? old->count : 0;
+    struct module_list *list = mem_alloc(sizeof *list + (count + 1) * sizeof *list->places);
+    list->refs = 1;
+    list->count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (added && added->start < old->places[i].start) {
+            list->places[list->count++] = *added;
+            added = NULL;
+        }
+        if (old->places[i].end <= start || old->places[i].start >= end)
+            list->places[list->count++] = old->places[i];
+    }
+    if (added)
+        list->places[list->count++] = *added;
+    live_module_list_drop(old);
+    process->modules = list;
+}
+
+static void forget_names(struct flow *flow, struct process *process, struct addrtree *tree, uint64_t start,
+                         uint64_t end, uint64_t time)
+{
+    uint64_t key = start;
+    uint32_t record;
+    while (addrtree_ceiling(tree, key, &key, &record) && key < end) {
+        addrtree_remove(tree, ADDRTREE_NOWHERE, key, &record);
+        live_record_die(flow, process, record, time);
+    }
+}
+
+void live_names_forget(struct flow *flow, struct process *process, uint64_t start, uint64_t end, uint64_t time)
+{
+    forget_names(flow, process, &process->statics, start, end, time);
+    forget_names(flow, process, &process->sections, start, end, time);
+}
+
+void live_module_load(struct flow *flow, struct process *process, const struct event *event)
+{
+    const struct event_module *module = &event->module;
+    if (module->end <= module->start)
+        return;
+    const struct module_place *there = live_module_at(process, module->start);
+    struct module_place place = {
+        .start = module->start, .end = module->end, .bias = module->bias, .module = module_number(flow, module)};
+    if (there && there->start == place.start && there->end == place.end && there->module == place.module)
+        return; /* a fork or an attach tells of what is known already */
+    live_names_forget(flow, process, module->start, module->end, event->time);
+    rebuild(process, module->start, module->end, &place);
+}
+
+void live_module_unload(struct flow *flow, struct process *process, const struct event *event)
+{
+    const struct module_place *place = live_module_at(process, event->module.start);
+    if (!place)
+        return;
+    uint64_t start = place->start, end = place->end;
+    live_names_forget(flow, process, start, end, event->time);
+    rebuild(process, start, end, NULL);
+}
+
+const struct module_place *live_module_at(const struct process *process, uint64_t addr)
+{
+    const struct module_list *list = process->modules;
+    if (!list)
+        return NULL;
+    size_t low = bisect(list->count, i, list->places[i].start <= addr);
+    return low && addr < list->places[low - 1].end ? &list->places[low - 1] : NULL;
+}

@@ -1,0 +1,204 @@
+/* flow/live/live_page_use.c - pages that were used during an interval, and the accesses that they stand for.
+ *
+ * A page's event comes at the start of its interval, but what it was used for may be allocated, and its thread may start,
+ * within it. So an event waits until its interval is over (or its process is). An object that is there at the start is
+ * noted at once, since it may be gone by then; and so is one that dies within the interval, in the page's grave, for pages
+ * that nothing better is known of.
+ *
+ * Where a trace has samples too, pages make no accesses: how often something is used is the samples' to say, and the
+ * two are not counted in the same unit. */
+#include "flow/state.h"
+
+#include "trace/page_access.h"
+
+#include <stdlib.h>
+
+/* What lies under everything else may only be there until something better comes. */
+static bool is_leftover(struct flow *flow, uint32_t record)
+{
+    return record == FLOW_NONE || (pool_at(&flow->records, record)->flags & RECORD_LEFTOVER);
+}
+
+/* The record that most of the page belongs to, by three looks at it: the one that two of them find, else the one in the
+ * middle. Anything is better than what is left over: the end of a large block may be all that a page is used for. */
+static uint32_t record_of(struct flow *flow, struct process *process, const struct event_page *page,
+                          enum reason *reason)
+{
+    const uint64_t looks[] = {page->size / 2, 0, page->size ? page->size - 1 : 0};
+    uint32_t found[3], best = FLOW_NONE;
+    for (unsigned i = 0; i < 3; i++) {
+        found[i] = live_attribute(flow, process, ADDRTREE_NOWHERE, page->page + looks[i], reason);
+        if (best == FLOW_NONE || (is_leftover(flow, best) && !is_leftover(flow, found[i])))
+            best = found[i];
+        else if (i == 2 && found[1] == found[2] && !is_leftover(flow, found[2]))
+            best = found[2];
+    }
+    return best;
+}
+
+static uint64_t grave_key(const struct process *process, uint64_t page)
+{
+    return (uint64_t)process->index << 44 | page >> PAGES_SHIFT; /* addresses of programs have at most 56 bits */
+}
+
+static void dig(struct flow *flow, const struct process *process, const struct event_page *page)
+{
+    bool is_new;
+    uint64_t *number = map64_insert(&flow->grave_of, grave_key(process, page->page), &is_new);
+    if (!is_new)
+        return;
+    *number = flow->graves.count;
+    array_push(&flow->graves, (struct grave){page->page, page->size, 0, process->index, FLOW_NONE});
+}
+
+static struct grave *grave_at(struct flow *flow, const struct process *process, uint64_t page)
+{
+    const uint64_t *number = map64_find(&flow->grave_of, grave_key(process, page));
+    return number ? &flow->graves.items[*number] : NULL;
+}
+
+static void bury(struct flow *flow, struct grave *grave, uint32_t index)
+{
+    const struct record *record = pool_at(&flow->records, index);
+    uint64_t low = record->addr > grave->page ? record->addr : grave->page;
+    uint64_t high = record->addr + record->size, end = grave->page + grave->size;
+    high = high < end ? high : end;
+    if (high <= low || high - low <= grave->bytes)
+        return;
+    grave->bytes = high - low;
+    grave->record = index;
+    live_record_tally(flow, index); /* so that it is kept */
+}
+
+void live_pages_bury(struct flow *flow, const struct process *process, uint32_t index)
+{
+    enum { SMALL = 1 << PAGES_SHIFT, LARGE = 2 << 20 };
+    const struct record *record = pool_at(&flow->records, index);
+    uint64_t start = record->addr & ~(uint64_t)(SMALL - 1), end = record->addr + record->size;
+    if ((end - start) / SMALL >= flow->graves.count) {
+        array_each (&flow->graves, struct grave, grave)
+            if (grave->process == process->index)
+                bury(flow, grave, index);
+        return;
+    }
+    struct grave *grave = grave_at(flow, process, start & ~(uint64_t)(LARGE - 1));
+    if (grave && grave->size >= LARGE)
+        bury(flow, grave, index);
+    for (uint64_t page = start; page < end; page += SMALL)
+        if ((grave = grave_at(flow, process, page)))
+            bury(flow, grave, index);
+}
+
+void live_page_add(struct flow *flow, struct process *process, const struct event *event)
+{
+    if (event->page.until > flow->end)
+        flow->end = event->page.until;
+    flow->pages++;
+    if (event->tid == 0)
+        flow->pages_no_thread++;
+    if (!flow->pages_count || event->page.ordinal >= (FLOW_NONE - flow->page_base) / 2)
+        return;
+    struct waiting_page waiting = {.event = *event, .process = process, .cpu = page_cpu(&event->page)};
+    enum reason reason;
+    uint32_t record = record_of(flow, process, &event->page, &reason);
+    waiting.record = is_leftover(flow, record) ? FLOW_NONE : record;
+    if (waiting.record != FLOW_NONE && event->tid != 0)
+        live_record_tally(flow, waiting.record); /* so that it is kept when it dies */
+    else if (waiting.record == FLOW_NONE)
+        dig(flow, process, &event->page);
+    waiting.event.page.cpu_words = 0; /* the mask is the reader's */
+    if (event->page.until < flow->pages_due)
+        flow->pages_due = event->page.until;
+    array_push(&flow->waiting_pages, waiting);
+}
+
+/* Where the page lies is told before its frame is, at the same time. */
+void live_page_frame(struct flow *flow, struct process *process, const struct event_frame *frame)
+{
+    int home = flow->topology->node_count == 1 ? 0 : pages_home(&process->pages, frame->page);
+    _Static_assert(TOPOLOGY_MAX_NODES < 1 << PAGES_SHIFT, "a node's number fits below a frame's address");
+    *map64_insert(&process->frames, frame->page >> PAGES_SHIFT, NULL) =
+        frame->physical >> PAGES_SHIFT << PAGES_SHIFT | (uint64_t)(home + 1);
+}
+
+static void put(struct flow *flow, const struct waiting_page *waiting)
+{
+    const struct event_page *page = &waiting->event.page;
+    enum reason reason = REASON_NO_MAP;
+    uint32_t record = waiting->record;
+    if (waiting->event.tid == 0)
+        return;
+    if (record == FLOW_NONE && !waiting->process->ended)
+        record = record_of(flow, waiting->process, page, &reason);
+    if (waiting->record == FLOW_NONE && is_leftover(flow, record)) {
+        const struct grave *grave = grave_at(flow, waiting->process, page->page);
+        record = grave && grave->record != FLOW_NONE ? grave->record : record;
+    }
+    for (unsigned write = 0; write < 2; write++) {
+        struct event access = {
+            .time = waiting->event.time, .pid = waiting->event.pid, .tid = waiting->event.tid, .kind = EVENT_SAMPLE};
+        if (!page_access(page, write, &access.sample))
+            continue;
+        access.sample.cpu = waiting->cpu;
+        access.sample.ordinal = flow->page_base + page->ordinal * 2 + write;
+        live_sample_put(flow, waiting->process, &access, record, reason);
+        if (live_counts(flow, waiting->process))
+            array_push(&flow->page_order, (struct page_order){access.time, (uint32_t)access.sample.ordinal});
+    }
+}
+
+static void settle(struct flow *flow, const struct process *process, uint64_t time)
+{
+    size_t kept = 0;
+    flow->pages_due = UINT64_MAX;
+    for (size_t i = 0; i < flow->waiting_pages.count; i++) {
+        struct waiting_page *waiting = &flow->waiting_pages.items[i];
+        if (waiting->event.page.until <= time || waiting->process == process) {
+            put(flow, waiting);
+            continue;
+        }
+        if (waiting->event.page.until < flow->pages_due)
+            flow->pages_due = waiting->event.page.until;
+        flow->waiting_pages.items[kept++] = *waiting;
+    }
+    flow->waiting_pages.count = kept;
+    if (kept == 0) {
+        flow->graves.count = 0;
+        map64_free(&flow->grave_of);
+    }
+}
+
+void live_pages_pass(struct flow *flow, uint64_t time)
+{
+    settle(flow, NULL, time);
+}
+
+void live_pages_end_process(struct flow *flow, const struct process *process)
+{
+    if (flow->waiting_pages.count)
+        settle(flow, process, 0);
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct page_order *a = left, *b = right;
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    return a->ordinal < b->ordinal ? -1 : a->ordinal > b->ordinal;
+}
+
+void live_pages_finish(struct flow *flow)
+{
+    if (flow->waiting_pages.count)
+        settle(flow, NULL, UINT64_MAX);
+    array_free(&flow->waiting_pages);
+    array_free(&flow->graves);
+    map64_free(&flow->grave_of);
+    if (flow->page_order.count == 0)
+        return;
+    array_sort(&flow->page_order, by_time); /* they were counted in the order of their intervals' ends */
+    flow->order.count = 0;
+    array_each (&flow->page_order, struct page_order, at)
+        array_push(&flow->order, at->ordinal);
+    array_free(&flow->page_order);
+}

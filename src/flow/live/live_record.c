@@ -1,0 +1,144 @@
+/* flow/live/live_record.c - objects being born, sampled and dying. */
+#include "flow/state.h"
+
+#include <string.h>
+
+uint32_t live_record_new(struct flow *flow, struct process *process, enum object_kind kind, uint64_t addr,
+                         uint64_t size, uint64_t time)
+{
+    uint32_t index = flow->free_record;
+    if (index != FLOW_NONE)
+        flow->free_record = pool_at(&flow->records, index)->trail;
+    else
+        index = pool_add(&flow->records, &flow->slab);
+    *pool_at(&flow->records, index) = (struct record){.addr = addr,
+                                                      .size = size,
+                                                      .born = time,
+                                                      .trail = FLOW_NONE,
+                                                      .thread = FLOW_NONE,
+                                                      .process = process->index,
+                                                      .tally = FLOW_NONE,
+                                                      .flags = (uint8_t)kind};
+    return index;
+}
+
+void live_record_name(struct flow *flow, uint32_t record, const struct named *named)
+{
+    *map64_insert(&flow->named_of, record, NULL) = flow->named.count;
+    array_push(&flow->named, *named);
+}
+
+void live_record_count(struct flow *flow, uint32_t index)
+{
+    struct record *record = pool_at(&flow->records, index);
+    struct trail *trails = flow->trails.items;
+    uint32_t at = record->trail;
+    if (!live_counts(flow, flow->processes.items[record->process])) {
+        record->flags |= RECORD_INHERITED;
+        return;
+    }
+    while (trails[at].depth > TRAIL_COUNTED_DEPTH) {
+        /* Below the counted levels only the sums are kept; sites that deep add up their peaks. */
+        trails[at].count++;
+        trails[at].bytes += record->size;
+        at = trails[at].parent;
+    }
+    for (; at; at = trails[at].parent) {
+        struct trail *trail = &trails[at];
+        trail->count++;
+        trail->bytes += record->size;
+        if (++trail->live > trail->live_peak)
+            trail->live_peak = trail->live;
+        trail->live_bytes += record->size;
+        if (trail->live_bytes > trail->peak_bytes)
+            trail->peak_bytes = trail->live_bytes;
+    }
+}
+
+static void uncount(struct flow *flow, const struct record *record, uint64_t time)
+{
+    struct trail *trails = flow->trails.items;
+    for (uint32_t at = record->trail; at; at = trails[at].parent) {
+        struct trail *trail = &trails[at];
+        if (time != UINT64_MAX)
+            trail->died = time;
+        if (trail->depth > TRAIL_COUNTED_DEPTH)
+            continue;
+        trail->live--;
+        trail->live_bytes -= record->size;
+    }
+}
+
+void live_record_die(struct flow *flow, struct process *process, uint32_t index, uint64_t time)
+{
+    struct record *record = pool_at(&flow->records, index);
+    if (record->process != process->index) { /* the parent's: only this process's copy of it dies */
+        uint64_t *clone = map64_find(&process->clones, index);
+        if (!clone)
+            return;
+        index = (uint32_t)*clone;
+        record = pool_at(&flow->records, index);
+    }
+    if (record->flags & RECORD_DEAD)
+        return;
+    if (record->trail != FLOW_NONE && !(record->flags & RECORD_INHERITED))
+        uncount(flow, record, time);
+    if (flow->graves.count && !(record->flags & RECORD_LEFTOVER))
+        live_pages_bury(flow, process, index);
+    record->flags |= RECORD_DEAD;
+    if (record->tally != FLOW_NONE) {
+        pool_at(&flow->tallies, record->tally)->died = time;
+        live_touched_sum(flow, process, index);
+        return;
+    }
+    /* A fork may still have it in its maps. */
+    if (record->born <= process->last_fork || (record->flags & RECORD_POOLED) || map64_find(&flow->named_of, index))
+        return;
+    live_record_recycle(flow, index);
+}
+
+void live_record_recycle(struct flow *flow, uint32_t index)
+{
+    pool_at(&flow->records, index)->trail = flow->free_record;
+    flow->free_record = index;
+}
+
+uint32_t live_record_in(struct flow *flow, struct process *process, uint32_t index)
+{
+    const struct record *record = pool_at(&flow->records, index);
+    if (record->process == process->index)
+        return index;
+    bool is_new;
+    uint64_t *clone = map64_insert(&process->clones, index, &is_new);
+    if (!is_new)
+        return (uint32_t)*clone;
+    uint32_t copy =
+        live_record_new(flow, process, record->flags & RECORD_KIND, record->addr, record->size, record->born);
+    *clone = copy;
+    struct record *own = pool_at(&flow->records, copy);
+    own->trail = record->trail;
+    own->thread = record->thread;
+    own->cpu = record->cpu;
+    own->fn = record->fn;
+    own->flags = (uint8_t)((record->flags & (RECORD_KIND | RECORD_LEFTOVER)) | RECORD_INHERITED);
+    uint64_t *named = map64_find(&flow->named_of, index);
+    if (named) {
+        uint64_t number = *named;
+        *map64_insert(&flow->named_of, copy, NULL) = number;
+    }
+    if (flow->only_pid && live_counts(flow, process) && own->trail != FLOW_NONE) {
+        own->flags &= (uint8_t)~RECORD_INHERITED; /* its parent's was left out */
+        live_record_count(flow, copy);
+    }
+    return copy;
+}
+
+struct tally *live_record_tally(struct flow *flow, uint32_t index)
+{
+    struct record *record = pool_at(&flow->records, index);
+    if (record->tally == FLOW_NONE) {
+        record->tally = pool_add(&flow->tallies, &flow->slab);
+        *pool_at(&flow->tallies, record->tally) = (struct tally){.died = UINT64_MAX};
+    }
+    return pool_at(&flow->tallies, record->tally);
+}

@@ -1,0 +1,106 @@
+/* flow/live/live_stack.c - call chains: numbers of the trace to chains, chains to trails, frames to names. */
+#include "flow/state.h"
+
+#include <string.h>
+
+void live_stack_define(struct flow *flow, struct process *process, const struct event_stack *event)
+{
+    if (event->id == 0)
+        return;
+    bool is_new;
+    uint64_t *place = map64_insert(&process->stack_ids, event->id, &is_new);
+    if (!is_new)
+        return;
+    *place = flow->stacks.count;
+    array_push(&flow->stacks, (struct stack){.first = flow->chain.count,
+                                             .id = event->id,
+                                             .process = process->index,
+                                             .trail = FLOW_NONE,
+                                             .frame = FLOW_NONE,
+                                             .tally = FLOW_NONE,
+                                             .depth = event->depth});
+    if (event->depth == 0)
+        return; /* nothing to copy, and maybe from nowhere */
+    array_reserve(&flow->chain, flow->chain.count + event->depth);
+    memcpy(flow->chain.items + flow->chain.count, event->frames, event->depth * sizeof *event->frames);
+    flow->chain.count += event->depth;
+}
+
+uint32_t live_stack_of(const struct process *process, uint32_t id)
+{
+    for (; process && id; process = process->origin) {
+        uint64_t *place = map64_find(&process->stack_ids, id);
+        if (place)
+            return (uint32_t)*place;
+    }
+    return FLOW_NONE;
+}
+
+uint32_t live_frame_number(struct flow *flow, const struct process *process, uint64_t pc)
+{
+    const struct module_place *place = live_module_at(process, pc);
+    uint64_t key[2] = {place ? pc - place->bias : pc, place ? place->module : 0};
+    uint32_t number = strtab_add_bytes(flow->frame_keys, (const char *)key, sizeof key);
+    while (flow->frames.count <= number)
+        array_push(&flow->frames, (struct frame){.addr = key[0], .module = (uint32_t)key[1]});
+    return number;
+}
+
+static uint32_t trail_child(struct flow *flow, uint32_t parent, uint32_t frame)
+{
+    uint32_t key[2] = {parent, frame};
+    uint32_t number = strtab_add_bytes(flow->trail_keys, (const char *)key, sizeof key);
+    while (flow->trails.count <= number) {
+        uint32_t depth = flow->trails.count ? flow->trails.items[parent].depth + 1 : 0;
+        array_push(&flow->trails, (struct trail){.parent = parent, .frame = frame, .depth = depth, .site = FLOW_NONE});
+    }
+    return number;
+}
+
+uint32_t live_stack_trail(struct flow *flow, struct process *process, uint32_t stack_index, uint8_t fn, uint8_t kind,
+                          uint64_t time)
+{
+    uint32_t trail = 0;
+    if (stack_index != FLOW_NONE) {
+        struct stack *stack = &flow->stacks.items[stack_index];
+        if (stack->trail != FLOW_NONE)
+            return stack->trail;
+        stack->allocates = true;
+        stack->process = process->index;
+        uint32_t depth = stack->depth < TRAIL_MAX_DEPTH ? stack->depth : TRAIL_MAX_DEPTH;
+        for (uint32_t i = 0; i < depth; i++)
+            trail = trail_child(flow, trail, live_frame_number(flow, process, flow->chain.items[stack->first + i] - 1));
+        stack->trail = trail;
+    }
+    /* Without a chain all there is to tell sites apart is the function that allocated. */
+    if (trail == 0)
+        trail = trail_child(flow, 0, FLOW_NONE - 1 - fn);
+    for (uint32_t at = trail; at; at = flow->trails.items[at].parent) {
+        struct trail *node = &flow->trails.items[at];
+        if (node->count == 0 && node->born == 0) {
+            node->fn = fn;
+            node->kind = kind;
+            node->stack = stack_index;
+            node->born = time;
+        }
+    }
+    return trail;
+}
+
+void live_frame_names(struct flow *flow, uint32_t index)
+{
+    struct frame *frame = &flow->frames.items[index];
+    if (frame->name_count)
+        return;
+    struct symbol_frame frames[16];
+    const struct module_info *module = &flow->modules.items[frame->module];
+    size_t count = module->symbols ? symbols_frames(module->symbols, frame->addr, frames, 16) : 0;
+    if (count == 0) {
+        frames[0] = (struct symbol_frame){.function = "", .file = "", .offset = frame->addr};
+        count = 1;
+    }
+    frame->first_name = (uint32_t)flow->names.count;
+    frame->name_count = (uint32_t)count;
+    for (size_t i = 0; i < count; i++)
+        array_push(&flow->names, frames[i]);
+}

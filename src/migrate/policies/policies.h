@@ -1,0 +1,32 @@
+/* migrate/policies/policies.h - finds a policy by what --policy says: a built-in's name, or a shared library. */
+#ifndef NUMALENS_MIGRATE_POLICIES_H
+#define NUMALENS_MIGRATE_POLICIES_H
+
+#include "base/error.h"
+#include "numalens/policy.h"
+
+struct policy {
+    const struct nlens_policy *type;
+    void *self;
+    void *library; /* of dlopen, or NULL */
+};
+
+/* `spec`: "access", "neighbours:8", "./mine.so", "./mine.so:words". A path has a slash. */
+int policy_open(struct policy *policy, const char *spec, const struct nlens_machine *machine, struct error *err);
+void policy_close(struct policy *policy);
+
+/* The built-in ones, NULL at the end. */
+extern const struct nlens_policy *const policies_builtin[];
+
+/* --- for the built-in policies --- */
+
+/* Accesses of a page by node, into counts[node_count] (zeroed first). Returns their sum. */
+uint64_t policy_count_nodes(const struct nlens_page *page, const struct nlens_machine *machine, uint64_t *counts);
+
+/* The paper's choice (equations 3 and 4) over any number of levels: at each, the group with the most, down to one node;
+ * of equals the one that holds `home`. */
+uint32_t policy_descend(const struct nlens_machine *machine, const uint64_t *counts, int32_t home);
+
+extern const struct nlens_policy policy_none, policy_access, policy_latency, policy_neighbours, policy_interleave;
+
+#endif

@@ -1,0 +1,81 @@
+/* page/parts/parts.h - the parts of a run's container and what they share. Private to src/page.
+ *
+ * Collectors see every access once, in one pass that they share (page.c); then each puts its own columns or tables. */
+#ifndef NUMALENS_PAGE_PARTS_H
+#define NUMALENS_PAGE_PARTS_H
+
+#include "analysis/findings/findings.h"
+#include "page/container.h"
+#include "page/parts/frame_table.h"
+#include "page/page.h"
+#include "page/parts/rank.h"
+
+enum { PAGE_CHAIN_SLICES = 64 };
+enum { PAGE_SERIES_SLICES = 100, PAGE_SERIES_ROWS = 150000, PAGE_FLAME_NODES = 20000, PAGE_LINES = 2000 };
+
+struct parts {
+    const struct page_run *run;
+    const struct flow *flow;
+    const struct facts *facts;
+    const struct findings *findings;
+    struct rank objects, sites;
+    struct frames *frames;
+};
+
+/* A thread's number in 16 bits. */
+static inline uint16_t parts_thread(uint32_t thread)
+{
+    return thread < UINT16_MAX ? (uint16_t)thread : UINT16_MAX;
+}
+
+/* series.c: who used each object when, and where it lay; latencies of everything */
+struct series;
+struct series *series_new(const struct parts *parts);
+void series_note(struct series *series, const struct flow_access *access);
+void series_put(struct series *series, struct container *container);        /* "series_slices", s.* */
+const uint64_t *series_homes(const struct series *series, uint32_t object); /* samples by node; the page's object */
+void series_free(struct series *series);
+
+/* latencies.c */
+struct latencies;
+struct latencies *latencies_new(const struct flow *flow);
+void latencies_note(struct latencies *latencies, const struct flow_access *access);
+void latencies_put(const struct latencies *latencies, struct json *json); /* "latency" */
+void latencies_free(struct latencies *latencies);
+
+/* flame.c: remote latency by call chain */
+struct flame;
+struct flame *flame_new(const struct flow *flow);
+uint32_t flame_note(struct flame *flame, const struct flow_access *access); /* the number of its call chain */
+void flame_put(struct flame *flame, struct frames *frames, struct container *container); /* f.* */
+void flame_free(struct flame *flame);
+
+/* chains.c: functions and flame graph by time, thread and object. Places of the call chains are of the flame graph. */
+struct chains;
+struct chain_place {
+    uint32_t node, function; /* in f.* and in the table of functions; function: FLOW_NONE for none */
+};
+struct chains *chains_new(const struct parts *parts);
+void chains_note(struct chains *chains, uint32_t chain, const struct flow_access *access);
+void chains_put(struct chains *chains, const struct chain_place *places, struct container *container); /* c.* */
+void chains_free(struct chains *chains);
+struct chain_place *flame_places(const struct flame *flame); /* after flame_put; by chain; the caller frees */
+
+/* run_facts.c: "run", "totals", "nodes", "distances", "matrix" */
+void run_put(const struct parts *parts, struct json *json);
+
+/* tables.c: "processes", "threads", "functions" */
+void tables_put(const struct parts *parts, struct json *json);
+
+/* things.c: "objects", "sites". `map`: where objects lie, or NULL */
+struct memory_map;
+void things_put(const struct parts *parts, const struct series *series, const struct memory_map *map,
+                struct json *json);
+
+/* verdicts.c: "gate", "findings" */
+void verdicts_put(const struct parts *parts, struct json *json);
+
+/* lines.c: l.* */
+void lines_put(const struct parts *parts, struct container *container);
+
+#endif

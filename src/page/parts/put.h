@@ -1,0 +1,39 @@
+/* page/parts/put.h - how single values are told in the page's JSON. Private to src/page. */
+#ifndef NUMALENS_PAGE_PUT_H
+#define NUMALENS_PAGE_PUT_H
+
+#include "base/json.h"
+#include "flow/flow.h"
+
+static inline double put_seconds(const struct flow *flow, uint64_t time)
+{
+    return time > flow_start(flow) ? (double)(time - flow_start(flow)) * 1e-9 : 0;
+}
+
+static inline void put_time(struct json *json, const char *key, const struct flow *flow, uint64_t time)
+{
+    if (time == UINT64_MAX)
+        json_null(json, key);
+    else
+        json_real(json, key, put_seconds(flow, time), 6);
+}
+
+/* FLOW_NONE is -1. */
+static inline void put_index(struct json *json, const char *key, uint32_t index)
+{
+    json_integer(json, key, index == FLOW_NONE ? -1 : (int64_t)index);
+}
+
+/* Into the open object. */
+static inline void put_totals(struct json *json, const struct flow_totals *totals)
+{
+    json_number(json, "samples", totals->samples);
+    json_number(json, "reads", totals->reads);
+    json_number(json, "writes", totals->writes);
+    json_number(json, "remote", totals->remote);
+    json_number(json, "home_known", totals->home_known);
+    json_number(json, "latency_sum", totals->latency_sum);
+    json_number(json, "latency_count", totals->latency_count);
+}
+
+#endif

@@ -1,0 +1,113 @@
+/* page/parts/run_facts.c - what was recorded, how, on which machine, and what was lost of it. */
+#include "analysis/facts/accesses.h"
+#include "page/parts/parts.h"
+#include "page/parts/put.h"
+#include "view/whole.h"
+
+static const char *told(const struct flow *flow, const char *key)
+{
+    const struct trace_session *session = flow_session(flow);
+    return session ? trace_session_get(session, key) : NULL;
+}
+
+static void put_losses(const struct flow *flow, struct json *json)
+{
+    json_array(json, "losses");
+    for (unsigned i = 0; i < LOSS_CAUSES; i++) {
+        if (flow_losses(flow)[i] == 0)
+            continue;
+        json_object(json, NULL);
+        json_text(json, "name", loss_name(i));
+        json_text(json, "text", loss_text(i));
+        json_number(json, "count", flow_losses(flow)[i]);
+        json_end(json);
+    }
+    json_end(json);
+    const char *const *reasons;
+    const uint64_t *counts;
+    size_t count = flow_unattributed(flow, &reasons, &counts);
+    json_array(json, "unattributed");
+    for (size_t i = 0; i < count; i++) {
+        json_object(json, NULL);
+        json_text(json, "reason", reasons[i]);
+        json_number(json, "count", counts[i]);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void put_run(const struct parts *parts, struct json *json)
+{
+    const struct flow *flow = parts->flow;
+    const struct topology *topology = flow_topology(flow);
+    struct whole whole = whole_of(flow, parts->run->view);
+    json_object(json, "run");
+    json_text(json, "command", whole.command);
+    json_text(json, "host", told(flow, "host"));
+    json_text(json, "cpu", told(flow, "cpu_model"));
+    json_text(json, "kernel", told(flow, "kernel"));
+    json_text(json, "start_time", told(flow, "start_time"));
+    json_text(json, "source", whole.source);
+    json_text(json, "source_reason", told(flow, "source_reason"));
+    json_number(json, "period_ns", whole.period_ns);
+    json_number(json, "burst", whole.burst);
+    json_text(json, "latency_unit", accesses_unit(flow));
+    json_real(json, "duration_s", whole.duration, 6);
+    if (whole.has_exit_status)
+        json_integer(json, "exit_status", whole.exit_status);
+    else
+        json_null(json, "exit_status");
+    json_bool(json, "simulated", topology->pretended);
+    json_bool(json, "pretended", topology->pretended); /* version 1 */
+    json_text(json, "topology", topology->pretended ? topology->spec : NULL);
+    json_text(json, "homes", topology->pretended ? whole_homes(topology) : told(flow, "homes"));
+    json_text(json, "label", parts->run->label);
+    json_text(json, "file", parts->run->view->path);
+    json_bool(json, "live", parts->run->live);
+    json_text(json, "damage", parts->run->view->damage);
+    json_number(json, "attributed", flow_attributed(flow));
+    put_losses(flow, json);
+    json_end(json);
+}
+
+static void put_nodes(const struct parts *parts, struct json *json)
+{
+    const struct topology *topology = flow_topology(parts->flow);
+    uint32_t nodes = topology->node_count;
+    json_array(json, "nodes");
+    for (uint32_t i = 0; i < nodes; i++) {
+        json_object(json, NULL);
+        json_number(json, "id", i);
+        json_integer(json, "os_index", topology->nodes[i].os_index);
+        json_number(json, "cpus", topology->nodes[i].cpu_count);
+        json_number(json, "memory", topology->nodes[i].memory);
+        json_end(json);
+    }
+    json_end(json);
+    json_array(json, "distances");
+    for (uint32_t from = 0; from < nodes; from++) {
+        json_array(json, NULL);
+        for (uint32_t to = 0; to < nodes; to++)
+            json_number(json, NULL, topology_distance(topology, from, to));
+        json_end(json);
+    }
+    json_end(json);
+    json_array(json, "matrix");
+    for (uint32_t from = 0; from < nodes; from++) {
+        json_array(json, NULL);
+        for (uint32_t home = 0; home < nodes; home++)
+            json_number(json, NULL, parts->facts->matrix[(size_t)from * nodes + home]);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+void run_put(const struct parts *parts, struct json *json)
+{
+    struct flow_totals totals = flow_totals(parts->flow);
+    put_run(parts, json);
+    json_object(json, "totals");
+    put_totals(json, &totals);
+    json_end(json);
+    put_nodes(parts, json);
+}

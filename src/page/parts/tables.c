@@ -1,0 +1,80 @@
+/* page/parts/tables.c - processes, threads and functions. Processes and threads keep the flow's numbers: cells name them. */
+#include "page/parts/parts.h"
+#include "page/parts/put.h"
+#include "view/whole.h"
+
+static void put_processes(const struct flow *flow, struct json *json)
+{
+    json_array(json, "processes");
+    for (uint32_t i = 0; i < flow_process_count(flow); i++) {
+        const struct flow_process *process = flow_process(flow, i);
+        int status;
+        json_object(json, NULL);
+        json_number(json, "pid", process->pid);
+        json_number(json, "parent", process->parent);
+        json_text(json, "exe", process->exe);
+        json_text(json, "command", process->command);
+        json_number(json, "threads", process->threads);
+        put_time(json, "born_s", flow, process->born);
+        put_time(json, "died_s", flow, process->died);
+        if (whole_exit_status(process, &status))
+            json_integer(json, "exit_status", status);
+        else
+            json_null(json, "exit_status");
+        json_bool(json, "replaced", process->replaced);
+        put_totals(json, &process->totals);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void put_threads(const struct parts *parts, struct json *json)
+{
+    const struct flow *flow = parts->flow;
+    uint32_t nodes = flow_topology(flow)->node_count;
+    json_array(json, "threads");
+    for (uint32_t i = 0; i < flow_thread_count(flow) && i < UINT16_MAX; i++) {
+        const struct flow_thread *thread = flow_thread(flow, i);
+        json_object(json, NULL);
+        json_number(json, "tid", thread->tid);
+        json_number(json, "pid", thread->pid);
+        json_number(json, "process", thread->process);
+        json_text(json, "name", thread->name);
+        json_integer(json, "node", flow_thread_node(flow, i));
+        put_time(json, "born_s", flow, thread->born);
+        put_time(json, "died_s", flow, thread->died);
+        json_array(json, "homes");
+        for (uint32_t node = 0; node < nodes; node++)
+            json_number(json, NULL, parts->facts->threads[i].homes[node]);
+        json_end(json);
+        put_totals(json, &thread->totals);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void put_functions(const struct flow *flow, struct json *json)
+{
+    size_t count = flow_function_count(flow);
+    json_array(json, "functions");
+    for (uint32_t i = 0; i < count && i < PAGE_FUNCTIONS; i++) {
+        const struct flow_function *function = flow_function(flow, i);
+        json_object(json, NULL);
+        json_number(json, "id", i);
+        json_text(json, "function", function->function);
+        json_text(json, "file", function->file);
+        json_number(json, "line", function->line);
+        json_text(json, "module", function->module);
+        put_totals(json, &function->totals);
+        json_end(json);
+    }
+    json_end(json);
+    json_number(json, "functions_left_out", count > PAGE_FUNCTIONS ? count - PAGE_FUNCTIONS : 0);
+}
+
+void tables_put(const struct parts *parts, struct json *json)
+{
+    put_processes(parts->flow, json);
+    put_threads(parts, json);
+    put_functions(parts->flow, json);
+}

@@ -1,0 +1,35 @@
+/* perf/memory_access.h - what any hardware sampler says of one memory access, in one shape.
+ *
+ * Intel's PEBS and every other source that the kernel has decoded speak through data_src and weight; AMD's IBS through
+ * its registers (raw), when data_src does not tell; Arm's SPE through packets in an AUX buffer. */
+#ifndef NUMALENS_PERF_MEMORY_H
+#define NUMALENS_PERF_MEMORY_H
+
+#include "perf/sample.h"
+#include "wire/event.h"
+
+enum memory_hops { HOPS_NONE, HOPS_CORE, HOPS_NODE, HOPS_SOCKET, HOPS_BOARD }; /* how far away it was answered */
+
+struct memory_access {
+    uint64_t time, ip, addr, physical;
+    uint32_t pid, tid;
+    uint32_t latency; /* cycles */
+    uint16_t cpu, size;
+    uint8_t level;                 /* enum sample_level */
+    uint8_t hops;                  /* enum memory_hops */
+    uint8_t flags;                 /* enum sample_flag */
+    bool has_cpu, has_node_answer; /* the hardware itself said local or remote */
+    bool remote, snooped;
+};
+
+/* data_src of the kernel: new fields (mem_lvl_num, mem_remote, mem_hops) first, the old bits second: on Skylake and
+ * later the old ones never say remote. Fills level, hops, remote, snooped and flags. */
+void memory_from_data_src(struct memory_access *access, uint64_t data_src);
+
+/* A parsed sample whose data_src and weight tell all. False when it is no memory access (no address, no operation). */
+bool memory_from_sample(struct memory_access *access, const struct perf_sample *sample);
+
+/* The same of a page fault: it tells who touched which address, but not how. */
+bool memory_from_fault(struct memory_access *access, const struct perf_sample *sample);
+
+#endif

@@ -1,0 +1,15 @@
+/* view/report/object_facts.h - the facts of an object or site (docs/facts.md), for people and for programs; private to src/view. */
+#ifndef NUMALENS_VIEW_OBJECT_FACTS_H
+#define NUMALENS_VIEW_OBJECT_FACTS_H
+
+#include "analysis/facts/facts.h"
+#include "base/json.h"
+
+#include <stdio.h>
+
+void object_facts_text(const struct facts *facts, const struct facts_subject *subject, unsigned width, FILE *out);
+
+/* `brief`: the words only, as tables have them. */
+void object_facts_json(struct json *json, const struct facts *facts, const struct facts_subject *subject, bool brief);
+
+#endif

@@ -1,0 +1,34 @@
+/* view/report/report.h - the two faces of a report; private to src/view. */
+#ifndef NUMALENS_VIEW_REPORT_H
+#define NUMALENS_VIEW_REPORT_H
+
+#include "view/report/rows.h"
+
+/* Columns of a name that stands alone on its line; what is longer is cut in the middle. JSON has all of it. */
+enum { LONGEST_NAME = 1000 };
+
+int report_text(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
+int report_json(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
+int rows_text(const struct rows *rows, const struct view_options *options, FILE *out, struct error *err);
+int rows_json(const struct rows *rows, const struct view_options *options, FILE *out, struct error *err);
+
+/* What every JSON report has on top, into the open object. */
+struct json;
+void report_json_head(struct json *json, const struct flow *flow, const struct view_options *options);
+
+/* patterns_text.c: what the report says of the whole and the worst few findings in short. Empty where nothing can be
+ * remote: one node, or no home node known. Negative with `err` when the trace failed. */
+struct report_judgement {
+    struct facts *facts;
+    struct findings *findings;
+};
+
+int report_judge(struct report_judgement *judgement, const struct flow *flow, struct error *err);
+void report_judgement_free(struct report_judgement *judgement);
+void report_verdict(const struct report_judgement *judgement, const struct view_options *options, FILE *out);
+void report_findings(const struct report_judgement *judgement, const struct view_options *options, FILE *out);
+
+/* Flushes; negative with `err` when something could not be written. */
+int report_flush(FILE *out, struct error *err);
+
+#endif

@@ -1,0 +1,388 @@
+/* view/report/report_json.c - the same rows for programs. Field names are a promise: docs/json.md. */
+#include "base/json.h"
+#include "view/report/object_facts.h"
+#include "view/report/report.h"
+#include "view/whole.h"
+
+enum { SHARE_DECIMALS = 6 };
+
+static double seconds_since(const struct flow *flow, uint64_t time)
+{
+    return time > flow_start(flow) ? (double)(time - flow_start(flow)) * 1e-9 : 0;
+}
+
+static void put_mean(struct json *json, const char *key, const struct flow_totals *totals)
+{
+    if (totals->latency_count)
+        json_real(json, key, share_of(totals->latency_sum, totals->latency_count), 1);
+    else
+        json_null(json, key);
+}
+
+static void put_nodes(struct json *json, const struct flow *flow, const char *key, const uint64_t *counts)
+{
+    const struct topology *topology = flow_topology(flow);
+    json_object(json, key);
+    for (uint32_t i = 0; counts && i < topology->node_count; i++) {
+        char node[16];
+        snprintf(node, sizeof node, "%d", topology->nodes[i].os_index);
+        if (counts[i])
+            json_number(json, node, counts[i]);
+    }
+    json_end(json);
+}
+
+/* What rows of every kind have. */
+static void put_totals(struct json *json, const struct rows *rows, const struct row *row)
+{
+    json_number(json, "samples", row->totals.samples);
+    json_real(json, "share", share_of(row->totals.samples, rows->samples), SHARE_DECIMALS);
+    json_number(json, "reads", row->totals.reads);
+    json_number(json, "writes", row->totals.writes);
+    json_number(json, "remote", row->totals.remote);
+    json_real(json, "remote_share", share_of(row->totals.remote, row->totals.home_known), SHARE_DECIMALS);
+    json_real(json, "share_of_remote", share_of(row->totals.remote, rows->remote), SHARE_DECIMALS);
+    put_mean(json, "latency_mean", &row->totals);
+}
+
+static void put_life(struct json *json, const struct flow *flow, const struct row *row)
+{
+    static const char *const names[][2] = {{"start_s", "end_s"}, {"born_s", "died_s"}}; /* the second: version 1 */
+    for (unsigned i = 0; i < 2; i++) {
+        json_real(json, names[i][0], seconds_since(flow, row->born), 6);
+        if (row->died == UINT64_MAX)
+            json_null(json, names[i][1]);
+        else
+            json_real(json, names[i][1], seconds_since(flow, row->died), 6);
+    }
+}
+
+/* Each thread's own, where the row stands for all stacks of a process. */
+static void put_stacks(struct json *json, const struct rows *rows)
+{
+    json_array(json, "stacks");
+    array_each (&rows->each_stack, const struct row_stack, each) {
+        const struct flow_object *stack = flow_object(rows->flow, each->object);
+        const struct flow_thread *owner = flow_thread(rows->flow, stack->alloc_thread);
+        json_object(json, NULL);
+        json_number(json, "id", each->object);
+        if (owner) {
+            json_number(json, "tid", owner->tid);
+            json_text(json, "name", owner->name);
+        } else {
+            json_null(json, "tid");
+            json_null(json, "name");
+        }
+        json_number(json, "size", stack->size);
+        json_number(json, "samples", each->samples);
+        json_number(json, "remote", each->remote);
+        json_number(json, "by_others", each->by_others);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void put_facts(struct json *json, const struct rows *rows, const struct row *row)
+{
+    if (!rows->facts)
+        return;
+    bool is_site = rows->table == VIEW_SITES && row->site != FLOW_NONE;
+    object_facts_json(json, rows->facts,
+                      is_site ? &rows->facts->sites.items[row->site] : facts_of_object(rows->facts, row->object),
+                      !rows->one_object);
+}
+
+static void put_object(struct json *json, const struct rows *rows, const struct row *row)
+{
+    const struct flow *flow = rows->flow;
+    const struct flow_thread *maker = row->alloc_thread != FLOW_NONE ? flow_thread(flow, row->alloc_thread) : NULL;
+    json_object(json, NULL);
+    if (row->id == FLOW_NONE)
+        json_null(json, "id");
+    else
+        json_number(json, "id", row->id);
+    json_text(json, "kind", view_kind_name(row->kind));
+    json_text(json, "name", row->name);
+    json_text(json, "variable", *row->variable ? row->variable : NULL);
+    json_text(json, "site", row->label);
+    json_text(json, "file", *row->file ? row->file : NULL);
+    if (row->line)
+        json_number(json, "line", row->line);
+    else
+        json_null(json, "line");
+    json_text(json, "module", *row->module ? row->module : NULL);
+    json_text(json, "via", *row->via ? row->via : NULL);
+    json_number(json, "size", row->size);
+    json_number(json, "count", row->count);
+    json_number(json, "bytes", row->bytes);
+    if (row->kind == OBJECT_FILE)
+        json_number(json, "offset", row->offset);
+    else
+        json_null(json, "offset");
+    json_number(json, "pid", row->pid);
+    if (maker)
+        json_number(json, "alloc_tid", maker->tid);
+    else
+        json_null(json, "alloc_tid");
+    put_life(json, flow, row);
+    put_totals(json, rows, row);
+    if (row->has_p95)
+        json_number(json, "latency_p95", row->p95);
+    else
+        json_null(json, "latency_p95");
+    json_array(json, "threads");
+    array_each (&row->threads, const struct row_thread, used) {
+        const struct flow_thread *thread = flow_thread(flow, used->thread);
+        if (!thread)
+            continue;
+        json_object(json, NULL);
+        json_number(json, "tid", thread->tid);
+        json_text(json, "name", thread->name);
+        json_number(json, "samples", used->samples);
+        json_number(json, "reads", used->reads);
+        json_number(json, "writes", used->writes);
+        json_number(json, "remote", used->remote);
+        json_end(json);
+    }
+    json_end(json);
+    put_nodes(json, flow, "homes", row->homes);
+    put_facts(json, rows, row);
+    if (rows->each_stack.count)
+        put_stacks(json, rows);
+    json_end(json);
+}
+
+static void put_thread(struct json *json, const struct rows *rows, const struct row *row)
+{
+    const struct flow_thread *thread = flow_thread(rows->flow, row->id);
+    json_object(json, NULL);
+    json_number(json, "tid", thread->tid);
+    json_number(json, "pid", thread->pid);
+    json_text(json, "name", thread->name);
+    json_text(json, "binary", row->module);
+    put_totals(json, rows, row);
+    put_life(json, rows->flow, row);
+    put_nodes(json, rows->flow, "nodes", row->homes);
+    json_end(json);
+}
+
+static void put_process(struct json *json, const struct rows *rows, const struct row *row)
+{
+    const struct flow *flow = rows->flow;
+    const struct flow_process *process = flow_process(flow, row->id);
+    int status;
+    json_object(json, NULL);
+    json_number(json, "pid", process->pid);
+    json_number(json, "parent", process->parent);
+    json_text(json, "command", process->command);
+    json_text(json, "exe", process->exe);
+    json_number(json, "group", process->group);
+    json_number(json, "threads", process->threads);
+    json_real(json, "duration_s", whole_lasted(flow, process->born, process->died), 6);
+    if (whole_exit_status(process, &status))
+        json_integer(json, "exit_status", status);
+    else
+        json_null(json, "exit_status");
+    json_bool(json, "replaced", process->replaced);
+    put_totals(json, rows, row);
+    put_life(json, flow, row);
+    put_nodes(json, flow, "nodes", row->homes);
+    json_end(json);
+}
+
+/* Processes that run one program for one parent. */
+static void put_groups(struct json *json, const struct rows *rows)
+{
+    const struct flow *flow = rows->flow;
+    json_array(json, "groups");
+    for (uint32_t i = 0; i < flow_group_count(flow); i++) {
+        const struct flow_group *group = flow_group(flow, i);
+        const struct row totals = {.totals = group->totals};
+        json_object(json, NULL);
+        json_number(json, "group", i);
+        json_number(json, "processes", group->processes);
+        json_text(json, "command", group->command);
+        json_text(json, "exe", group->exe);
+        json_number(json, "threads", group->threads);
+        json_real(json, "duration_s", whole_lasted(flow, group->born, group->died), 6);
+        put_totals(json, rows, &totals);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void put_function(struct json *json, const struct rows *rows, const struct row *row)
+{
+    json_object(json, NULL);
+    json_text(json, "function", row->name);
+    json_text(json, "file", *row->file ? row->file : NULL);
+    if (row->line)
+        json_number(json, "line", row->line);
+    else
+        json_null(json, "line");
+    json_text(json, "module", row->module);
+    put_totals(json, rows, row);
+    json_end(json);
+}
+
+static void put_rows(struct json *json, const struct rows *rows)
+{
+    static const char *const keys[VIEW_TABLES] = {"objects", "sites", "threads", "functions", "processes"};
+    json_array(json, keys[rows->table]);
+    array_each (&rows->items, const struct row, row) {
+        if (rows->table == VIEW_PROCESSES)
+            put_process(json, rows, row);
+        else if (rows->table == VIEW_THREADS)
+            put_thread(json, rows, row);
+        else if (rows->table == VIEW_FUNCTIONS)
+            put_function(json, rows, row);
+        else
+            put_object(json, rows, row);
+    }
+    json_end(json);
+}
+
+static void put_topology(struct json *json, const struct topology *topology)
+{
+    json_object(json, "topology");
+    json_number(json, "nodes", topology->node_count);
+    json_number(json, "cpus", topology->cpu_count);
+    json_bool(json, "simulated", topology->pretended);
+    json_bool(json, "pretended", topology->pretended); /* version 1 */
+    if (topology->pretended) {
+        json_text(json, "spec", topology->spec);
+        json_text(json, "assign", whole_deal(topology));
+        json_text(json, "deal", whole_deal(topology)); /* version 1 */
+        json_text(json, "homes", whole_homes(topology));
+    }
+    json_end(json);
+}
+
+static void put_gaps(struct json *json, const struct flow *flow)
+{
+    const struct flow_gap *gaps;
+    size_t count = flow_gaps(flow, &gaps);
+    uint64_t start = flow_start(flow);
+    if (count == 0)
+        return;
+    json_array(json, "gaps");
+    for (size_t i = 0; i < count; i++) {
+        json_object(json, NULL);
+        json_text(json, "cause", loss_name(gaps[i].cause));
+        json_number(json, "pid", gaps[i].pid);
+        json_real(json, "from_s", gaps[i].from > start ? (double)(gaps[i].from - start) / 1e9 : 0, 6);
+        if (gaps[i].until == UINT64_MAX)
+            json_null(json, "until_s");
+        else
+            json_real(json, "until_s", gaps[i].until > start ? (double)(gaps[i].until - start) / 1e9 : 0, 6);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+void report_json_head(struct json *json, const struct flow *flow, const struct view_options *options)
+{
+    struct flow_totals totals = flow_totals(flow);
+    struct whole whole = whole_of(flow, options);
+    json_number(json, "version", JSON_VERSION);
+    json_text(json, "command", whole.command);
+    if (whole.has_exit_status)
+        json_integer(json, "exit_status", whole.exit_status);
+    else
+        json_null(json, "exit_status");
+    json_real(json, "duration_s", whole.duration, 6);
+    json_text(json, "source", whole.source);
+    json_number(json, "period", whole.period_ns);
+    json_text(json, "latency_unit", latency_unit(flow));
+    put_topology(json, flow_topology(flow));
+    json_number(json, "samples", totals.samples);
+    json_number(json, "attributed", flow_attributed(flow));
+    json_number(json, "reads", totals.reads);
+    json_number(json, "writes", totals.writes);
+    json_number(json, "remote", totals.remote);
+    json_number(json, "home_known", totals.home_known);
+    json_real(json, "remote_ratio", share_of(totals.remote, totals.home_known), SHARE_DECIMALS);
+    put_mean(json, "latency_mean", &totals);
+    json_object(json, "dropped");
+    for (unsigned i = 0; i < LOSS_CAUSES; i++) {
+        if (flow_losses(flow)[i])
+            json_number(json, loss_name(i), flow_losses(flow)[i]);
+    }
+    json_end(json);
+    put_gaps(json, flow);
+    const char *const *reasons;
+    const uint64_t *counts;
+    size_t count = flow_unattributed(flow, &reasons, &counts);
+    json_object(json, "unattributed");
+    for (size_t i = 0; i < count; i++)
+        json_number(json, reasons[i], counts[i]);
+    json_end(json);
+    json_text(json, "damage", options->damage);
+}
+
+static void put_session(struct json *json, const struct flow *flow)
+{
+    const struct trace_session *session = flow_session(flow);
+    json_object(json, "session");
+    for (size_t i = 0; session && i < trace_session_count(session); i++)
+        json_text(json, trace_session_key(session, i), trace_session_get(session, trace_session_key(session, i)));
+    json_end(json);
+}
+
+static void put_traffic(struct json *json, const struct flow *flow, const struct row_facts *facts)
+{
+    json_array(json, "traffic");
+    for (uint32_t from = 0; from < facts->nodes; from++) {
+        for (uint32_t home = 0; home < facts->nodes; home++) {
+            if (facts->matrix[from * facts->nodes + home] == 0)
+                continue;
+            json_object(json, NULL);
+            json_integer(json, "from", flow_topology(flow)->nodes[from].os_index);
+            json_integer(json, "home", flow_topology(flow)->nodes[home].os_index);
+            json_number(json, "samples", facts->matrix[from * facts->nodes + home]);
+            json_end(json);
+        }
+    }
+    json_end(json);
+}
+
+int report_json(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err)
+{
+    enum { TOP_OBJECTS = 20 };
+    struct rows threads = {0}, objects = {0};
+    struct row_facts facts = {0};
+    rows_make(&threads, flow, VIEW_THREADS, options, NULL, 0);
+    rows_make(&objects, flow, VIEW_OBJECTS, options, NULL, options->limit ? options->limit : TOP_OBJECTS);
+    int failed = rows_facts(&objects, &facts, err);
+    if (failed == 0) {
+        array_each (&threads.items, struct row, row) {
+            row->homes = mem_zalloc(facts.nodes * sizeof *row->homes);
+            for (uint32_t node = 0; node < facts.nodes; node++)
+                row->homes[node] = facts.thread_nodes[(size_t)row->id * facts.nodes + node];
+        }
+        struct json *json = json_new(out);
+        json_object(json, NULL);
+        report_json_head(json, flow, options);
+        put_rows(json, &threads);
+        put_rows(json, &objects);
+        put_traffic(json, flow, &facts);
+        put_session(json, flow);
+        failed = json_finish(json, err);
+    }
+    row_facts_free(&facts);
+    rows_free(&threads);
+    rows_free(&objects);
+    return failed;
+}
+
+int rows_json(const struct rows *rows, const struct view_options *options, FILE *out, struct error *err)
+{
+    struct json *json = json_new(out);
+    json_object(json, NULL);
+    report_json_head(json, rows->flow, options);
+    json_number(json, "matching", rows->matching);
+    put_rows(json, rows);
+    if (rows->table == VIEW_PROCESSES)
+        put_groups(json, rows);
+    return json_finish(json, err);
+}

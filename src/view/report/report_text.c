@@ -1,0 +1,221 @@
+/* view/report/report_text.c - the report for people, on one screen: the verdict, the findings, the objects, how it was measured,
+ * what to type next. With -v also what report_full.c has. */
+#include "view/report/report_parts.h"
+
+#include "base/text.h"
+#include "view/number.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHORT_SITES = 8, TOP_SITES = 10, TOP_THREADS = 8, TOP_FUNCTIONS = 8, TOP_PROCESSES = 8 };
+
+int report_flush(FILE *out, struct error *err)
+{
+    if (fflush(out) == 0 && !ferror(out))
+        return 0;
+    return error_set(err, -EIO, "cannot write the report: %s", strerror(errno));
+}
+
+static void put_safe(FILE *out, const char *text)
+{
+    char *safe = text_safe_fit(text, LONGEST_NAME);
+    fputs(safe, out);
+    free(safe);
+}
+
+void report_heading(const struct report *report, const char *text)
+{
+    bool color = report->options->color;
+    fprintf(report->out, "\n%s%s%s\n", color ? "\033[1m" : "", text, color ? "\033[0m" : "");
+}
+
+/* How much is remote, or why that cannot be said. */
+static void answer_remote(const struct report *report)
+{
+    const struct flow_totals *totals = &report->totals;
+    const struct topology *topology = report->topology;
+    if (totals->samples == 0) {
+        say(report, "No memory access was sampled. The run may have been too short, or sampling was not possible here: "
+                    "numalens doctor says why.");
+        return;
+    }
+    if (topology->node_count == 1) {
+        say(report, "This machine has one memory node: nothing can be remote. %s accesses were sampled.",
+            number_count(totals->samples));
+        return;
+    }
+    if (totals->home_known == 0) {
+        say(report,
+            "The home nodes of the pages are not known, so nothing can be said about remote accesses. %s accesses were "
+            "sampled.",
+            number_count(totals->samples));
+        return;
+    }
+    const char *color = totals->remote * 10 > totals->home_known ? "\033[1;31m" : "\033[1;32m";
+    paragraph(report->out, 2, report->options->width, report->options->color ? color : "",
+              "%s of the accesses are remote (%s of %s samples) on %u %snodes%s%s%s.",
+              number_percent(totals->remote, totals->home_known), number_count(totals->remote),
+              number_count(totals->home_known), topology->node_count, topology->pretended ? "simulated " : "",
+              topology->pretended ? " (" : "", topology->pretended ? topology->spec : "",
+              topology->pretended ? ")" : "");
+}
+
+/* A process that became another program by exec is still one. */
+static size_t process_count(const struct flow *flow)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < flow_process_count(flow); i++)
+        count += !flow_process(flow, i)->replaced;
+    return count;
+}
+
+static void head(const struct report *report)
+{
+    FILE *out = report->out;
+    put_safe(out, *report->whole.command ? report->whole.command : "(no command)");
+    size_t processes = process_count(report->flow);
+    fprintf(out, ": %s, %zu process%s, %zu thread%s", number_seconds(report->whole.duration), processes,
+            processes == 1 ? "" : "es", flow_thread_count(report->flow), plural(flow_thread_count(report->flow)));
+    if (report->whole.has_exit_status && report->whole.exit_status)
+        fprintf(out, ", exit status %d", report->whole.exit_status);
+    fputs("\n\n", out);
+    if (report->options->filter.pid)
+        say(report, "Only process %u is counted here.", report->options->filter.pid);
+}
+
+static void objects(const struct report *report)
+{
+    if (report->sites.items.count == 0)
+        return;
+    report_heading(report,
+                   report->by_remote ? "Objects (most remote accesses first)" : "Objects (most accesses first)");
+    tables_print(&report->sites, report->options, report->unit, 2, report->out);
+}
+
+struct command {
+    char *text;
+    const char *why;
+};
+
+/* `arguments` is taken over. */
+static struct command command(const struct report *report, char *arguments, const char *why)
+{
+    char *file = text_safe_fit(report->options->path ? report->options->path : "", LONGEST_NAME);
+    bool standard = strcmp(file, "") == 0 || strcmp(file, "numalens.data") == 0;
+    char *text = mem_format("numalens report %s%s%s", arguments, standard ? "" : " ", standard ? "" : file);
+    free(file);
+    free(arguments);
+    return (struct command){text, why};
+}
+
+static void next_commands(const struct report *report)
+{
+    struct command commands[4];
+    unsigned count = 0;
+    int width = 0;
+    if (report->topology->node_count == 1)
+        commands[count++] =
+            command(report,
+                    mem_format("--topology \"numa:2 core:%u\"",
+                               report->topology->cpu_count > 1 ? (report->topology->cpu_count + 1) / 2 : 1),
+                    "what would be remote on two nodes");
+    if (report->totals.samples) {
+        commands[count++] = command(report, mem_strdup("patterns"), "each finding: evidence, and the code to change");
+        if (report->sites.items.count)
+            commands[count++] = command(report, mem_format("object %u", report->sites.items.items[0].object),
+                                        "the first object: who uses it when");
+    }
+    commands[count++] = report->options->verbose
+                            ? command(report, mem_strdup("objects"), "each object by itself, with its id")
+                            : command(report, mem_strdup("-v"), "threads, functions, traffic, losses");
+    for (unsigned i = 0; i < count; i++)
+        width = (int)text_width(commands[i].text) > width ? (int)text_width(commands[i].text) : width;
+    for (unsigned i = 0; i < count; i++) {
+        int pad = width - (int)text_width(commands[i].text);
+        fprintf(report->out, "%-10s%s%*s  %s\n", i ? "" : "Next", commands[i].text, pad, "", commands[i].why);
+        free(commands[i].text);
+    }
+}
+
+static void put(const struct report *report)
+{
+    objects(report);
+    if (report->options->verbose) {
+        report_tables(report);
+        report_measured(report);
+        fputc('\n', report->out);
+    } else {
+        report_measured_short(report);
+    }
+    next_commands(report);
+}
+
+int report_text(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err)
+{
+    struct report report = {.flow = flow,
+                            .options = options,
+                            .topology = flow_topology(flow),
+                            .totals = flow_totals(flow),
+                            .whole = whole_of(flow, options),
+                            .unit = latency_unit(flow),
+                            .out = out};
+    report.by_remote = report.totals.remote > 0 && !options->sort;
+    const char *sort = report.by_remote ? "remote" : NULL;
+    size_t limit = options->limit;
+    rows_make(&report.sites, flow, VIEW_SITES, options, sort,
+              limit              ? limit
+              : options->verbose ? TOP_SITES
+                                 : SHORT_SITES);
+    rows_make(&report.threads, flow, VIEW_THREADS, options, sort, limit ? limit : TOP_THREADS);
+    rows_make(&report.functions, flow, VIEW_FUNCTIONS, options, sort, limit ? limit : TOP_FUNCTIONS);
+    rows_make(&report.processes, flow, VIEW_PROCESSES, options, sort, limit ? limit : TOP_PROCESSES);
+    int failed = rows_facts(&report.sites, &report.facts, err);
+    if (failed == 0) {
+        array_each (&report.threads.items, struct row, row) {
+            row->homes = mem_zalloc(report.facts.nodes * sizeof *row->homes);
+            memcpy(row->homes, report.facts.thread_nodes + (size_t)row->id * report.facts.nodes,
+                   report.facts.nodes * sizeof *row->homes);
+        }
+        struct report_judgement judgement;
+        failed = report_judge(&judgement, flow, err);
+        head(&report);
+        report_verdict(&judgement, options, out);
+        answer_remote(&report);
+        if (options->verbose)
+            report_answer(&report);
+        report_notes(&report);
+        report_findings(&judgement, options, out);
+        put(&report);
+        report_judgement_free(&judgement);
+        failed = failed ? failed : report_flush(out, err);
+    }
+    row_facts_free(&report.facts);
+    rows_free(&report.sites);
+    rows_free(&report.threads);
+    rows_free(&report.functions);
+    rows_free(&report.processes);
+    return failed;
+}
+
+int rows_text(const struct rows *rows, const struct view_options *options, FILE *out, struct error *err)
+{
+    static const char *const nouns[VIEW_TABLES][2] = {{"object", "objects"},
+                                                      {"site", "sites"},
+                                                      {"thread", "threads"},
+                                                      {"function", "functions"},
+                                                      {"process", "processes"}};
+    struct flow_totals totals = flow_totals(rows->flow);
+    fprintf(out, "%s %s, %s samples", number_count(rows->matching), nouns[rows->table][rows->matching != 1],
+            number_count(totals.samples));
+    if (options->filter.pid)
+        fprintf(out, " of process %u", options->filter.pid);
+    const struct topology *topology = flow_topology(rows->flow);
+    if (topology->node_count > 1)
+        fprintf(out, ", %s remote%s", number_percent(totals.remote, totals.home_known),
+                topology->pretended ? " (simulated topology)" : "");
+    fputs("\n\n", out);
+    tables_print(rows, options, latency_unit(rows->flow), 0, out);
+    return report_flush(out, err);
+}

@@ -1,0 +1,116 @@
+/* view/report/rows.h - the rows that text and JSON show, and the facts behind them; private to src/view. */
+#ifndef NUMALENS_VIEW_ROWS_H
+#define NUMALENS_VIEW_ROWS_H
+
+#include "analysis/facts/facts.h"
+#include "base/array.h"
+#include "base/map64.h"
+#include "view/view.h"
+
+struct row_thread {
+    uint32_t thread;
+    uint64_t samples, reads, writes, remote;
+};
+
+struct row { /* an object (of stacks, all of a process), or a site with its objects, or a thread, function, process */
+    uint32_t id;     /* object, site, thread, function or process index; FLOW_NONE: a group that nobody allocated */
+    uint32_t object; /* itself, or one that stands for the group */
+    uint32_t site;
+    uint8_t kind;
+    const char *name, *label, *file, *module, *via; /* label: of the site, or NULL */
+    const char *variable;                           /* what the source calls it, or "" */
+    uint32_t line, pid, process, alloc_thread;
+    uint64_t size, count, bytes, born, died;
+    uint64_t offset; /* file: where in the file it begins; of several, the first */
+    struct flow_totals totals;
+
+    /* filled by rows_facts */
+    array_of(struct row_thread) threads; /* most samples first */
+    struct map64 thread_index;
+    uint64_t *homes; /* samples by home node */
+    array_of(uint32_t) latencies;
+    uint32_t p95;
+    bool has_p95;
+};
+
+struct row_stack { /* one thread's stack of those that an object row stands for */
+    uint32_t object;
+    uint64_t samples, remote, by_others; /* by_others: from threads that do not own it */
+};
+
+struct rows {
+    enum view_table table;
+    const struct flow *flow;
+    array_of(struct row) items;
+    struct strtab *variables; /* owns the rows' names, where there are any */
+    size_t matching;          /* before the limit */
+    uint64_t samples, remote; /* of the whole flow: what shares are of */
+    uint32_t *row_of;         /* object (or, of threads and processes, thread) -> row, or FLOW_NONE */
+    size_t row_of_count;
+    array_of(uint32_t) stacks;             /* every stack object */
+    array_of(struct row_stack) each_stack; /* of the one object that is shown, most samples first */
+    struct facts *facts;                   /* of everything, or NULL; its own */
+    bool one_object;
+};
+
+/* Facts of the whole that need every access. */
+struct row_facts {
+    uint32_t nodes;
+    uint64_t *matrix;                                          /* nodes * nodes: from, home */
+    uint64_t *thread_nodes;                                    /* threads * nodes: home */
+    uint64_t local_sum, local_count, remote_sum, remote_count; /* latencies */
+    uint64_t levels[16];                                       /* by enum sample_level */
+};
+
+/* Rows of one table, filtered, sorted, limited. `sort` overrides the options' unless NULL. */
+void rows_make(struct rows *rows, const struct flow *flow, enum view_table table, const struct view_options *options,
+               const char *sort, size_t limit);
+void rows_one_object(struct rows *rows, const struct flow *flow, uint32_t object); /* of a stack, all of its process */
+void rows_free(struct rows *rows);
+
+/* Reads every access once for the rows' threads, homes and percentiles, and (unless NULL) the whole's. */
+int rows_facts(struct rows *rows, struct row_facts *facts, struct error *err);
+void row_facts_free(struct row_facts *facts);
+
+/* row_variables.c: names of what objects' and sites' rows allocate, out of the source where it is at hand. */
+void rows_variables(struct rows *rows);
+
+/* Whether rows are made of threads, not of objects. */
+static inline bool rows_by_thread(const struct rows *rows)
+{
+    return rows->table == VIEW_THREADS || rows->table == VIEW_PROCESSES;
+}
+
+static inline double share_of(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+/* tables_text.c: the rows as a table; an object's name as one cell */
+struct table;
+void tables_print(const struct rows *rows, const struct view_options *options, const char *unit, unsigned indent,
+                  FILE *out);
+void table_object(struct table *table, const struct flow *flow, const struct row *row);
+
+/* An object's row as it is; `row` into its group's. */
+struct row rows_object(const struct flow *flow, uint32_t index);
+struct row rows_site(const struct flow *flow, uint32_t site, uint32_t object); /* `object`: one of its */
+void rows_add(struct row *group, const struct row *row);
+
+/* row_stacks.c: all stacks, and by process the one that stands for its stacks; an object's row, a stack's with all of its
+ * process; what is shown of each stack when one object is shown */
+void rows_find_stacks(struct rows *rows, struct map64 *leads);
+struct row rows_with_stacks(const struct rows *rows, uint32_t index);
+void rows_each_stack(struct rows *rows);
+
+/* processes_text.c */
+void processes_print(const struct rows *rows, const struct view_options *options, const char *unit, unsigned indent,
+                     FILE *out);
+
+/* Whether the filter lets a row through; `samples`: of the whole, what shares are of. */
+bool row_passes(const struct view_filter *filter, const struct row *row, uint64_t samples);
+
+/* whole.c: "ns" or "cycles" */
+const char *latency_unit(const struct flow *flow);
+
+#endif

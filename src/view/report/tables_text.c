@@ -1,0 +1,195 @@
+/* view/report/tables_text.c - rows as tables for people. */
+#include "base/text.h"
+#include "view/number.h"
+#include "view/report/rows.h"
+#include "view/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Whether a share of remote accesses is worth a colour. */
+static void mark_remote(struct table *table, const struct flow_totals *totals, uint64_t samples)
+{
+    if (totals->remote * 2 > totals->home_known && totals->samples * 100 > samples)
+        table_hot(table);
+}
+
+static void put_totals(struct table *table, const struct flow_totals *totals, const struct rows *rows, const char *unit)
+{
+    bool nodes = flow_topology(rows->flow)->node_count > 1;
+    table_cell(table, "%s", number_percent(totals->samples, rows->samples));
+    table_cell(table, "%s", nodes ? number_percent(totals->remote, totals->home_known) : "");
+    if (nodes)
+        mark_remote(table, totals, rows->samples);
+    table_cell(table, "%s", nodes ? number_percent(totals->remote, rows->remote) : "");
+    table_cell(table, "%s", number_percent(totals->writes, totals->samples));
+    table_cell(table, "%s", number_latency(totals->latency_sum, totals->latency_count, unit));
+}
+
+static void totals_columns(struct table *table)
+{
+    table_column(table, "share", TABLE_RIGHT);
+    table_column(table, "remote", TABLE_RIGHT);
+    table_column(table, "of remote", TABLE_RIGHT | TABLE_OPTIONAL);
+    table_column(table, "writes", TABLE_RIGHT | TABLE_OPTIONAL);
+    table_column(table, "latency", TABLE_RIGHT);
+}
+
+/* "worker 3 +7": who uses it most, and how many others do. */
+static void put_threads(struct table *table, const struct flow *flow, const struct row *row)
+{
+    const struct flow_thread *most = row->threads.count ? flow_thread(flow, row->threads.items[0].thread) : NULL;
+    if (!most) {
+        table_cell(table, "%s", "");
+        return;
+    }
+    char others[24] = "", name[24];
+    if (row->threads.count > 1)
+        snprintf(others, sizeof others, " +%zu", row->threads.count - 1);
+    if (*most->name)
+        snprintf(name, sizeof name, "%.15s", most->name);
+    else
+        snprintf(name, sizeof name, "%u", most->tid);
+    table_cell(table, "%s%s", name, others);
+}
+
+/* "s->basis(faces.c:55) in read_subspace": what a reader looks for comes first, since long cells are cut. */
+static void put_variable(struct table *table, const struct flow *flow, const struct row *row)
+{
+    const char *twin = strstr(row->name, ") #"); /* several sites on one line */
+    const char *number = twin ? twin + 1 : "";
+    table_cell(table, "%s(%s:%u)%s in %s%s%s", row->variable, base_name(row->file), row->line, number,
+               flow_site(flow, row->site)->function, *row->via ? " via " : "", row->via);
+    table_shorter(table, "%s(%s:%u)%s", row->variable, base_name(row->file), row->line, number);
+}
+
+/* A static object has an owner when it is thread-local. */
+static void put_static(struct table *table, const struct row *row, const struct flow_thread *owner)
+{
+    char *of = owner ? mem_format(" of %s (%u)", *owner->name ? owner->name : "thread", owner->tid) : NULL;
+    if (row->line)
+        table_cell(table, "%s (%s:%u)%s", row->name, base_name(row->file), row->line, of ? of : "");
+    else
+        table_cell(table, "%s (%s)%s", row->name, row->module, of ? of : "");
+    free(of);
+}
+
+static void put_mapped(struct table *table, const struct row *row)
+{
+    table_cell(table, "%s, mapped by %s", row->name, row->label);
+    table_shorter(table, "%s", row->name);
+}
+
+void table_object(struct table *table, const struct flow *flow, const struct row *row)
+{
+    const struct flow_thread *owner = row->alloc_thread != FLOW_NONE ? flow_thread(flow, row->alloc_thread) : NULL;
+    if (row->kind == OBJECT_STACK && row->count == 1 && owner)
+        table_cell(table, "stack of %s (%u)", *owner->name ? owner->name : "thread", owner->tid);
+    else if (row->kind == OBJECT_STACK)
+        table_cell(table, "stacks of process %u", row->pid);
+    else if (row->kind == OBJECT_STATIC)
+        put_static(table, row, row->count == 1 ? owner : NULL);
+    else if (row->label && row->name != row->label)
+        put_mapped(table, row);
+    else if (*row->variable)
+        put_variable(table, flow, row);
+    else
+        table_cell(table, "%s%s%s", row->name, *row->via ? " via " : "", row->via);
+}
+
+static void print_objects(const struct rows *rows, const struct view_options *options, const char *unit,
+                          unsigned indent, FILE *out)
+{
+    bool sites = rows->table == VIEW_SITES;
+    struct table *table = table_new();
+    table_column(table, "id", TABLE_RIGHT);
+    totals_columns(table);
+    table_column(table, "95% in", TABLE_RIGHT | TABLE_OPTIONAL);
+    table_column(table, "size", TABLE_RIGHT | TABLE_OPTIONAL);
+    table_column(table, "count", TABLE_RIGHT | TABLE_OPTIONAL);
+    table_column(table, "kind", TABLE_LEFT | TABLE_OPTIONAL);
+    table_column(table, "used by", TABLE_LEFT | TABLE_OPTIONAL);
+    table_column(table, sites ? "allocated at" : "object", TABLE_FLEX);
+    array_each (&rows->items, const struct row, row) {
+        if (sites)
+            table_cell(table, "%s", "");
+        else
+            table_cell(table, "%u", row->id);
+        put_totals(table, &row->totals, rows, unit);
+        table_cell(table, "%s", row->has_p95 ? number_latency(row->p95, 1, unit) : "-");
+        table_cell(table, "%s", number_bytes(row->size));
+        table_cell(table, "%s", sites ? number_count(row->count) : "");
+        table_cell(table, "%s", view_kind_name(row->kind));
+        put_threads(table, rows->flow, row);
+        table_object(table, rows->flow, row);
+    }
+    table_print(table, out, indent, options->width, options->color);
+}
+
+static void print_threads(const struct rows *rows, const struct view_options *options, const char *unit,
+                          unsigned indent, FILE *out)
+{
+    const struct topology *topology = flow_topology(rows->flow);
+    bool nodes = topology->node_count > 1;
+    struct table *table = table_new();
+    totals_columns(table);
+    table_column(table, "pid", TABLE_RIGHT);
+    table_column(table, "tid", TABLE_RIGHT);
+    table_column(table, "memory on nodes", TABLE_LEFT | TABLE_OPTIONAL);
+    table_column(table, "thread", TABLE_FLEX);
+    array_each (&rows->items, const struct row, row) {
+        put_totals(table, &row->totals, rows, unit);
+        table_cell(table, "%u", row->pid);
+        table_cell(table, "%u", flow_thread(rows->flow, row->id)->tid);
+        char text[96] = "";
+        size_t used = 0;
+        for (uint32_t i = 0; nodes && row->homes && i < topology->node_count && used < 48; i++) {
+            if (row->homes[i])
+                used +=
+                    (size_t)snprintf(text + used, sizeof text - used, "%s%d: %s", used ? "  " : "",
+                                     topology->nodes[i].os_index, number_percent(row->homes[i], row->totals.samples));
+        }
+        table_cell(table, "%s", text);
+        table_cell(table, "%s", *row->name ? row->name : base_name(row->module));
+    }
+    table_print(table, out, indent, options->width, options->color);
+}
+
+static void print_functions(const struct rows *rows, const struct view_options *options, const char *unit,
+                            unsigned indent, FILE *out)
+{
+    struct table *table = table_new();
+    totals_columns(table);
+    table_column(table, "module", TABLE_LEFT | TABLE_OPTIONAL);
+    table_column(table, "function, and its hottest line", TABLE_FLEX);
+    array_each (&rows->items, const struct row, row) {
+        put_totals(table, &row->totals, rows, unit);
+        table_cell(table, "%s", row->module);
+        if (row->line)
+            table_cell(table, "%s (%s:%u)", row->name, base_name(row->file), row->line);
+        else
+            table_cell(table, "%s", row->name);
+    }
+    table_print(table, out, indent, options->width, options->color);
+}
+
+void tables_print(const struct rows *rows, const struct view_options *options, const char *unit, unsigned indent,
+                  FILE *out)
+{
+    if (rows->table == VIEW_PROCESSES)
+        processes_print(rows, options, unit, indent, out);
+    else if (rows->table == VIEW_THREADS)
+        print_threads(rows, options, unit, indent, out);
+    else if (rows->table == VIEW_FUNCTIONS)
+        print_functions(rows, options, unit, indent, out);
+    else
+        print_objects(rows, options, unit, indent, out);
+    if (rows->matching > rows->items.count)
+        fprintf(out, "%*s%s more\n", (int)indent, "", number_count(rows->matching - rows->items.count));
+}
