@@ -67,22 +67,22 @@ def symbols():
     for header in HEADERS:
         with open(os.path.join(SOURCE, "include", "numalens", header)) as stream:
             declared |= set(re.findall(r"NLENS_API [^;]*?\b(nlens_\w+)\(", stream.read()))
-    shared = symbols_of(os.path.join(BUILD, "src/api/libnumalens.so"), "-D")
+    shared = symbols_of(os.path.join(BUILD, "src/lib/libnumalens.so"), "-D")
     assert shared == declared, "only exported: %s; only declared: %s" % (shared - declared, declared - shared)
-    static = symbols_of(os.path.join(BUILD, "src/api/libnumalens.a"), "-g")
+    static = symbols_of(os.path.join(BUILD, "src/lib/libnumalens.a"), "-g")
     assert static == declared, "the archive: %s" % (static ^ declared)
 
 
 @check("no function that a program may use has gone (tests/api/symbols.txt)")
 def kept():
-    shared = symbols_of(os.path.join(BUILD, "src/api/libnumalens.so"), "-D")
+    shared = symbols_of(os.path.join(BUILD, "src/lib/libnumalens.so"), "-D")
     assert not promised() - shared, "gone: %s; that is another soname" % (promised() - shared)
     assert not shared - promised(), "new: add to tests/api/symbols.txt: %s" % (shared - promised())
 
 
 @check("the library has a versioned soname and versioned symbols")
 def soname():
-    text = must([tool("readelf"), "-dV", os.path.join(BUILD, "src/api/libnumalens.so")])
+    text = must([tool("readelf"), "-dV", os.path.join(BUILD, "src/lib/libnumalens.so")])
     assert "soname: [libnumalens.so.0]" in text, text[:2000]
     assert "NUMALENS_0" in text
 

@@ -106,7 +106,7 @@ def judge_rest(tap, results):
 
 
 def judge_all(tap, build, folder):
-    puts = guest_build.puts(build, "src/agent", "src/api", "src/cli")
+    puts = guest_build.puts(build, "src/agent", "src/lib", "src/cli")
     for program in ("tests/guest/accesses", "tests/guest/far_costs"):
         puts += ["--put", f"{build / program}:{build / program}"]
     results = guest_case.boot(tap, folder, script(build), "--count", "3", "--timeout", "700", *puts)

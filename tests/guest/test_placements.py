@@ -106,7 +106,7 @@ def judge(tap, results, name):
 
 
 def judge_all(tap, build, folder):
-    puts = guest_build.puts(build, "src/agent", "src/api", "src/cli")
+    puts = guest_build.puts(build, "src/agent", "src/lib", "src/cli")
     for program in [program for program, *_ in PROGRAMS.values()] + ["tests/guest/accesses"]:
         puts += ["--put", f"{build / program}:{build / program}"]
     results = guest_case.boot(tap, folder, script(build), "--count", "3", "--timeout", "850", *puts)

@@ -2,7 +2,7 @@
  * page fault. Linked statically, for the one function that says where PMUs are described. */
 #include "../capture/soft_pmu.h"
 
-#include "library/hardware.h"
+#include "lib/sampling/session_hardware.h"
 
 #include <errno.h>
 #include <pthread.h>

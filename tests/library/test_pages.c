@@ -1,5 +1,5 @@
 /* The pages that look like perf's: layout, wrapping, fullness. */
-#include "numap/pages.h"
+#include "lib/numap/numap_pages.h"
 
 #include "work.h"
 

@@ -1,0 +1,227 @@
+/* lib/api/api_findings.c - facts and findings as rows. Facts are made for those subjects that are asked for. */
+#include "lib/api/api.h"
+
+#include "analysis/findings/findings.h"
+#include "numalens/findings.h"
+
+#include <errno.h>
+
+struct api_findings {
+    struct facts *facts; /* NULL: the trace could not be read */
+    struct findings *findings;
+    int failed;
+    nlens_finding *rows;
+    nlens_facts **objects, **sites; /* by index, made when asked for */
+    array_of(void *) lists;         /* of users, phases, advice */
+};
+
+/* Room for a list that lives as long as the trace. */
+static void *list_new(struct api_findings *all, size_t count, size_t size)
+{
+    void *list = mem_zalloc((count + 1) * size);
+    array_push(&all->lists, list);
+    return list;
+}
+
+static const nlens_user *make_users(nlens_trace *trace, const struct facts_subject *from)
+{
+    size_t count = from->users.count;
+    nlens_user *users = list_new(trace->findings, count, sizeof *users);
+    for (size_t i = 0; i < count; i++) {
+        const struct fact_user *user = &from->users.items[i];
+        users[i] = (nlens_user){.next = i + 1 < count ? &users[i + 1] : NULL,
+                                .thread = api_thread(trace, user->thread),
+                                .node = user->node,
+                                .samples = user->samples,
+                                .reads = user->reads,
+                                .writes = user->writes,
+                                .remote = user->remote,
+                                .touched = user->touched,
+                                .first = user->first,
+                                .last = user->last};
+    }
+    return count ? users : NULL;
+}
+
+static const nlens_phase *make_phases(nlens_trace *trace, const struct facts_subject *from)
+{
+    size_t count = from->phases.count;
+    nlens_phase *phases = list_new(trace->findings, count, sizeof *phases);
+    for (size_t i = 0; i < count; i++) {
+        const struct fact_phase *phase = &from->phases.items[i];
+        phases[i] = (nlens_phase){.next = i + 1 < count ? &phases[i + 1] : NULL,
+                                  .start = phase->start,
+                                  .end = phase->end,
+                                  .samples = phase->samples,
+                                  .remote = phase->remote};
+    }
+    return count ? phases : NULL;
+}
+
+static nlens_facts *make_facts(nlens_trace *trace, const struct facts_subject *from)
+{
+    nlens_facts *to = list_new(trace->findings, 1, sizeof *to);
+    *to = (nlens_facts){.trace = trace,
+                        .object = api_object(trace, from->object),
+                        .site = from->site == FLOW_NONE ? NULL : &trace->sites[from->site],
+                        .instances = from->instances,
+                        .users = make_users(trace, from),
+                        .using_threads = from->using_threads,
+                        .using_nodes = from->using_nodes,
+                        .from = from->from,
+                        .home = from->home,
+                        .use = fact_use_name(from->use),
+                        .sharing = fact_sharing_name(from->sharing),
+                        .turns = fact_turns_name(from->turns),
+                        .shape = fact_shape_name(from->shape),
+                        .writers = from->writers,
+                        .init_end = from->init_end,
+                        .init_samples = from->init_samples,
+                        .private_count = from->private_instances,
+                        .alloc_thread = api_thread(trace, from->alloc_thread),
+                        .toucher = api_thread(trace, from->toucher),
+                        .main_user = api_thread(trace, from->main_user),
+                        .alloc_node = from->alloc_node,
+                        .toucher_node = from->toucher_node,
+                        .main_user_node = from->main_user_node,
+                        .main_home = from->main_home,
+                        .alloc_thread_samples = from->alloc_thread_samples,
+                        .first_remote = from->first_remote,
+                        .overlap = from->overlap,
+                        .switches = from->switches,
+                        .switch_ns = from->switch_ns,
+                        .pages = from->pages,
+                        .pages_moved = from->pages_moved,
+                        .mixed_pages = from->mixed_pages,
+                        .mixed_remote = from->mixed_remote,
+                        .false_sharing = from->false_sharing,
+                        .true_sharing = from->true_sharing,
+                        .worst_line = from->worst_line,
+                        .parted = from->parted,
+                        .slow_time = from->slow_time,
+                        .remote_time = from->remote_time,
+                        .stride = from->stride,
+                        .shape_share = from->shape_share,
+                        .phases = make_phases(trace, from)};
+    api_totals(&to->totals, &from->totals);
+    return to;
+}
+
+static const nlens_facts *facts_of(nlens_trace *trace, nlens_facts **rows, const struct facts_subject *from,
+                                   uint32_t index)
+{
+    if (from->totals.samples == 0)
+        return NULL;
+    if (!rows[index])
+        rows[index] = make_facts(trace, from);
+    return rows[index];
+}
+
+static const nlens_advice *make_advice(nlens_trace *trace, const struct advice *from, size_t count)
+{
+    nlens_advice *list = list_new(trace->findings, count, sizeof *list);
+    for (size_t i = 0; i < count; i++)
+        list[i] = (nlens_advice){.next = i + 1 < count ? &list[i + 1] : NULL,
+                                 .action = action_name(from[i].action),
+                                 .text = action_text(from[i].action),
+                                 .why = api_text(trace, from[i].why),
+                                 .code = api_lines(trace, from[i].code)};
+    return count ? list : NULL;
+}
+
+static nlens_finding make_finding(nlens_trace *trace, const struct finding *from, uint32_t id)
+{
+    struct api_findings *all = trace->findings;
+    const struct facts_subject *subject = from->subject;
+    const nlens_facts *facts = !subject        ? NULL
+                               : from->is_site ? facts_of(trace, all->sites, subject, subject->site)
+                                               : facts_of(trace, all->objects, subject, subject->object);
+    return (nlens_finding){.trace = trace,
+                           .id = id,
+                           .pattern = pattern_name(from->pattern),
+                           .text = pattern_text(from->pattern),
+                           .name = api_text(trace, from->name),
+                           .function = api_text(trace, from->function),
+                           .file = api_text(trace, from->file),
+                           .line = from->line,
+                           .facts = facts,
+                           .object = facts ? facts->object : NULL,
+                           .site = facts && from->is_site ? facts->site : NULL,
+                           .node = from->node,
+                           .remote_samples = from->remote_samples,
+                           .share_of_remote = from->share_of_remote,
+                           .lost_time_share = from->lost_time_share,
+                           .confidence = from->confidence,
+                           .evidence = api_text(trace, from->evidence),
+                           .gain = api_text(trace, from->gain),
+                           .advice = make_advice(trace, from->advice.items, from->advice.count),
+                           .against = make_advice(trace, from->against.items, from->against.count)};
+}
+
+int nlens_diagnose(nlens_trace *trace, nlens_error *err)
+{
+    struct error cause = {0};
+    struct api_findings *all = trace->findings;
+    if (!all) {
+        all = trace->findings = mem_zalloc(sizeof *all);
+        all->facts = facts_make(trace->flow, &cause);
+        all->failed = all->facts ? 0 : cause.code ? cause.code : -EIO;
+        if (all->facts) {
+            all->objects = list_new(all, all->facts->objects.count, sizeof(nlens_facts *));
+            all->sites = list_new(all, all->facts->sites.count, sizeof(nlens_facts *));
+            all->findings = findings_make(all->facts);
+            all->rows = list_new(all, all->findings->items.count, sizeof *all->rows);
+            for (uint32_t i = 0; i < all->findings->items.count; i++)
+                all->rows[i] = make_finding(trace, &all->findings->items.items[i], i);
+        }
+    }
+    if (all->failed && !cause.code)
+        error_set(&cause, all->failed, "the trace could not be read again");
+    api_error(err, &cause);
+    return all->failed;
+}
+
+void api_findings_free(nlens_trace *trace)
+{
+    struct api_findings *all = trace->findings;
+    if (!all)
+        return;
+    array_each (&all->lists, void *, list)
+        free(*list);
+    array_free(&all->lists);
+    findings_free(all->findings);
+    facts_free(all->facts);
+    free(all);
+}
+
+const nlens_facts *nlens_object_facts(const nlens_object *object)
+{
+    nlens_trace *trace = object->trace;
+    if (nlens_diagnose(trace, NULL) < 0 || object->id >= trace->findings->facts->objects.count)
+        return NULL;
+    return facts_of(trace, trace->findings->objects, &trace->findings->facts->objects.items[object->id], object->id);
+}
+
+const nlens_facts *nlens_site_facts(const nlens_site *site)
+{
+    nlens_trace *trace = site->trace;
+    if (nlens_diagnose(trace, NULL) < 0 || site->id >= trace->findings->facts->sites.count)
+        return NULL;
+    return facts_of(trace, trace->findings->sites, &trace->findings->facts->sites.items[site->id], site->id);
+}
+
+const nlens_finding *nlens_next_finding(nlens_trace *trace, const nlens_finding *last)
+{
+    uint32_t next = last ? last->id + 1 : 0;
+    if (nlens_diagnose(trace, NULL) < 0)
+        return NULL;
+    return next < trace->findings->findings->items.count ? &trace->findings->rows[next] : NULL;
+}
+
+bool nlens_numa_bound(nlens_trace *trace, const char **why)
+{
+    bool known = nlens_diagnose(trace, NULL) == 0;
+    if (why)
+        *why = known ? api_text(trace, trace->findings->findings->gate) : "";
+    return known && trace->findings->findings->numa_bound;
+}
