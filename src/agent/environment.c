@@ -32,7 +32,8 @@ bool environment_read(char *const *environment, struct environment_region *found
     for (; *environment; environment++) {
         const char *at = value_of(*environment, WIRE_ENVIRONMENT);
         if (at)
-            return number(&at, ':', &found->pid) && number(&at, ':', &found->fd) && number(&at, '\0', &found->nonce);
+            return number(&at, ':', &found->pid) && number(&at, ':', &found->fd) && number(&at, ':', &found->nonce) &&
+                   number(&at, '\0', &found->filters);
     }
     return false;
 }

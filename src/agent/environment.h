@@ -6,8 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct environment_region { /* of the recorder: its number, and its descriptor of the region */
-    uint64_t pid, fd, nonce;
+struct
+    environment_region { /* of the recorder: its number, its descriptor of the region, the system call filters on it */
+    uint64_t pid, fd, nonce, filters;
 };
 
 /* Reads NUMALENS_REGION. False when it is absent or malformed. */

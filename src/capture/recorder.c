@@ -423,7 +423,7 @@ static void drain_until_end(struct recorder *recorder)
         hw_record_drain(recorder->hardware, UINT64_MAX);
     if (recorder->perf) {
         perf_source_drain(recorder->perf, UINT64_MAX);
-        recorder->result->untracked = perf_source_finish(recorder->perf);
+        recorder->result->untracked = perf_source_finish(recorder->perf, atomic_load(&recorder->region.map->explained));
     }
     if (recorder->faults)
         faults_finish(recorder->faults, clock_now_ns());

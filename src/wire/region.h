@@ -2,7 +2,7 @@
  *
  * The recorder makes one memfd per session: a header page, the functions the user named,
  * then `ring_count` ring headers, then the rings' bytes. The
- * agent finds it through the environment, NUMALENS_REGION=PID:FD:NONCE (three decimal numbers), by opening
+ * agent finds it through the environment, NUMALENS_REGION=PID:FD:NONCE:FILTERS (four decimal numbers), by opening
  * /proc/PID/fd/FD, or where that leads nowhere (another PID namespace, no /proc) over an abstract socket (struct
  * wire_hello): no descriptor stays open in the target. Both sides distrust it: the recorder checks every record it reads.
  *
@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC       0x314c4e554d414c4eu
-#define WIRE_VERSION     2u
+#define WIRE_VERSION     3u
 #define WIRE_ENVIRONMENT "NUMALENS_REGION"
 #define WIRE_PAGE        4096u
 
@@ -116,6 +116,7 @@ struct wire_region {
     _Atomic uint64_t offer; /* process << 32 | descriptor + 1 (or WIRE_OFFER_NONE); the recorder sets it to 0 again */
     _Atomic uint32_t offer_word;        /* futex: changes whenever it does */
     _Atomic uint32_t dealt;             /* threads and processes that have got their turn */
+    _Atomic uint32_t explained;         /* programs whose agent gave up at their start, and counted the cause */
     _Atomic uint64_t stops[WIRE_STOPS]; /* bytes of the instruction << 32 | how often: wire_stop_count */
     /* A robust mutex that the recorder holds: the kernel sets FUTEX_OWNER_DIED in its first word when it is killed. */
     alignas(64) _Atomic uint32_t held[16];

@@ -173,7 +173,7 @@ int main(int argc, char **argv)
         return 2;
     drain();
     char where[64];
-    snprintf(where, sizeof(where), "%d:%d:%d", (int)getpid(), fd, 77);
+    snprintf(where, sizeof(where), "%d:%d:%d:0", (int)getpid(), fd, 77);
     pid_t child = fork();
     if (child == 0) {
         setenv(WIRE_ENVIRONMENT, where, 1);

@@ -69,7 +69,7 @@ void test_region_free(struct test_region *t)
 
 void test_region_name(const struct test_region *t, char *text, size_t size)
 {
-    snprintf(text, size, "%d:%d:%llu", (int)getpid(), t->fd, (unsigned long long)t->region->nonce);
+    snprintf(text, size, "%d:%d:%llu:0", (int)getpid(), t->fd, (unsigned long long)t->region->nonce);
 }
 
 static void keep(struct test_region *t, uint32_t index, const struct wire_ring *ring, const struct wire_head *head)

@@ -47,7 +47,7 @@ struct test_region {
 void test_region_make(struct test_region *t, uint32_t ring_count, uint32_t ring_bytes, uint32_t flags);
 void test_region_free(struct test_region *t);
 
-/* "PID:FD:NONCE" for NUMALENS_REGION. */
+/* "PID:FD:NONCE:FILTERS" for NUMALENS_REGION. */
 void test_region_name(const struct test_region *t, char *text, size_t size);
 
 /* Reads what is in the rings now; frees the closed ones. Returns how many records came. */

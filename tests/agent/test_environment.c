@@ -11,15 +11,16 @@ static void the_region_is_read(void **state)
 {
     (void)state;
     struct environment_region found;
-    char *good[] = {"A=1", "NUMALENS_REGION=12:3:18446744073709551615", NULL};
+    char *good[] = {"A=1", "NUMALENS_REGION=12:3:18446744073709551615:7", NULL};
     assert_true(environment_read(good, &found));
     assert_int_equal(found.pid, 12);
     assert_int_equal(found.fd, 3);
     assert_true(found.nonce == UINT64_MAX);
-    static char *const wrong[] = {"NUMALENS_REGION=",       "NUMALENS_REGION=1:2",
-                                  "NUMALENS_REGION=1:2:",   "NUMALENS_REGION=1:2:3x",
-                                  "NUMALENS_REGION=-1:2:3", "NUMALENS_REGION=1:2:18446744073709551616",
-                                  "NUMALENS_REGIONS=1:2:3", "NUMALENS_REGION= 1:2:3"};
+    assert_int_equal(found.filters, 7);
+    static char *const wrong[] = {"NUMALENS_REGION=",         "NUMALENS_REGION=1:2:3",
+                                  "NUMALENS_REGION=1:2:3:",   "NUMALENS_REGION=1:2:3:0x",
+                                  "NUMALENS_REGION=-1:2:3:0", "NUMALENS_REGION=1:2:18446744073709551616:0",
+                                  "NUMALENS_REGIONS=1:2:3:0", "NUMALENS_REGION= 1:2:3:0"};
     for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char *environment[] = {wrong[i], NULL};
         assert_false(environment_read(environment, &found));

@@ -87,7 +87,9 @@ def around(how):
 def in_namespace(how):
     def body():
         with Folder() as folder:
-            ended = record(folder, [*around(how), sys.executable, "-c", THREADS])
+            # Other programs run there before: all of them are recorded.
+            script = "%s; %s; exec \"$0\" \"$@\"" % (tool("true"), tool("true"))
+            ended = record(folder, [*around(how), tool("sh"), "-c", script, sys.executable, "-c", THREADS])
             assert ended.status == 0, ended
             inner, shown = ended.out.split()
             result = report(ended.trace, "threads")

@@ -45,12 +45,12 @@ uint32_t restrict_filters(void)
     return mode < 0 ? UINT32_MAX : mode > 0; /* before Linux 5.9 they are not counted */
 }
 
-bool restrict_found(enum loss_cause *cause)
+bool restrict_found(uint64_t recorders_filters, enum loss_cause *cause)
 {
     int counter = PR_TSC_ENABLE;
     uint32_t filters = restrict_filters();
     *cause = LOSS_RESTRICTED;
-    if (filters == UINT32_MAX ? agent_region->config.filters == 0 : filters > agent_region->config.filters)
+    if (filters == UINT32_MAX ? recorders_filters == 0 : filters > recorders_filters)
         return true;
     *cause = LOSS_NO_COUNTER;
     return sys_call(SYS_prctl, PR_GET_TSC, &counter, 0, 0, 0) == 0 && counter == PR_TSC_SIGSEGV;

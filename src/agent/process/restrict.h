@@ -9,8 +9,9 @@
 
 #include "agent/agent.h"
 
-/* When the agent attaches: whether this process is restricted already, more than the recorder is. */
-bool restrict_found(enum loss_cause *cause);
+/* Before the agent attaches: whether this process is restricted already; filters, more than the recorder is. Up to then no
+ * system call is made but openat, read and close, where there is a /proc. */
+bool restrict_found(uint64_t recorders_filters, enum loss_cause *cause);
 
 /* System call filters on this process; UINT32_MAX when that cannot be known. */
 uint32_t restrict_filters(void);

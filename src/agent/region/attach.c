@@ -83,27 +83,36 @@ static void lose_process(enum loss_cause cause)
     attach_give_up();
 }
 
+/* The same before anything of it was recorded: the recorder sees a program that no agent speaks for, and need not count it. */
+static struct agent_thread *lose_program(enum loss_cause cause)
+{
+    if (!agent_region || !atomic_load_explicit(&agent_region->recording, memory_order_acquire))
+        return NULL;
+    lose_process(cause);
+    if (cause != LOSS_UNREACHABLE) /* which it finds out by itself */
+        atomic_fetch_add_explicit(&agent_region->explained, 1, memory_order_relaxed);
+    return NULL;
+}
+
 /* The recorder's region, and a block for this thread; NULL when either cannot be had. */
 static struct agent_thread *find_recorder(void)
 {
     struct environment_region where;
     struct reached reached;
-    if (!environment_read(environ, &where) || !(agent_region = reach_region(&where, &reached)) ||
-        !atomic_load_explicit(&agent_region->recording, memory_order_acquire))
-        return NULL;
     enum loss_cause cause;
-    if (restrict_found(&cause)) {
-        lose_process(cause);
+    if (!environment_read(environ, &where))
         return NULL;
+    if (restrict_found(where.filters, &cause)) {
+        agent_region = reach_header(&where);
+        sys_restricted = true;
+        return lose_program(cause);
     }
-    if (!identity_attach(&reached)) {
-        lose_process(LOSS_UNREACHABLE);
+    agent_region = reach_region(&where, &reached);
+    if (!agent_region || !atomic_load_explicit(&agent_region->recording, memory_order_acquire))
         return NULL;
-    }
-    if (thread_setup())
-        return self_need();
-    lose_process(LOSS_NO_KEY);
-    return NULL;
+    if (!identity_attach(&reached))
+        return lose_program(LOSS_UNREACHABLE);
+    return thread_setup() ? self_need() : lose_program(LOSS_NO_KEY);
 }
 
 static void attach(struct agent_thread *self)

@@ -123,6 +123,18 @@ struct wire_region *reach_region(const struct environment_region *where, struct 
     return region;
 }
 
+struct wire_region *reach_header(const struct environment_region *where)
+{
+    struct wire_region head, *region = NULL;
+    int fd = open_by_proc(where);
+    if (fd < 0)
+        return NULL;
+    if (sys_read(fd, &head, sizeof head) == (long)sizeof head && region_fits(&head, head.region_bytes, where->nonce))
+        region = map_shared(fd, sizeof head);
+    sys_close(fd);
+    return region;
+}
+
 bool reach_ask(uint64_t nonce, struct wire_answer *answer)
 {
     int fd = ask(nonce, answer);

@@ -14,6 +14,10 @@ struct reached {
 /* Maps the region, or NULL. */
 struct wire_region *reach_region(const struct environment_region *where, struct reached *reached);
 
+/* Only its header, or NULL. A filter may be there that kills: no system call is made but those that the dynamic linker has just
+ * made, openat, read, mmap and close. */
+struct wire_region *reach_header(const struct environment_region *where);
+
 /* Asks the recorder who we are. Safe wherever system calls are. */
 bool reach_ask(uint64_t nonce, struct wire_answer *answer);
 

@@ -116,8 +116,8 @@ int capture_region_make(struct capture_region *region, const struct capture_opti
         memcpy(wire_custom_at(header, 0), options->custom, custom);
     atomic_store(&header->heartbeat_ns, clock_now_ns());
     atomic_store(&header->recording, 1);
-    snprintf(region->environment, sizeof region->environment, "%s=%d:%d:%" PRIu64, WIRE_ENVIRONMENT, (int)getpid(),
-             region->fd, header->nonce);
+    snprintf(region->environment, sizeof region->environment, "%s=%d:%d:%" PRIu64 ":%u", WIRE_ENVIRONMENT,
+             (int)getpid(), region->fd, header->nonce, header->config.filters);
     return 0;
 fail:
     error_set(err, -errno, "cannot make the shared memory for the recording (%zu MiB): %s%s", region->bytes >> 20,

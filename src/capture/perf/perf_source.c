@@ -311,8 +311,8 @@ unsigned perf_source_descriptors(const struct perf_source *source, int *fds, uns
     return count;
 }
 
-uint64_t perf_source_finish(struct perf_source *source)
+uint64_t perf_source_finish(struct perf_source *source, uint64_t explained)
 {
-    tasks_finish(&source->tasks);
+    tasks_finish(&source->tasks, explained);
     return source->tasks.untracked;
 }

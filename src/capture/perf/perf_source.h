@@ -34,7 +34,7 @@ unsigned perf_source_descriptors(const struct perf_source *source, int *fds, uns
 /* New memory at these addresses; see capture/perf/touched_pages.h. */
 void perf_source_fresh(struct perf_source *source, uint32_t pid, uint64_t addr, uint64_t size);
 
-/* No more will come: tells of programs that no agent spoke for. Returns how many those were. */
-uint64_t perf_source_finish(struct perf_source *source);
+/* No more will come: reports programs that no agent spoke for, but for `explained` (capture/tasks.h). Returns how many. */
+uint64_t perf_source_finish(struct perf_source *source, uint64_t explained);
 
 #endif

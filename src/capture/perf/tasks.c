@@ -173,11 +173,12 @@ bool tasks_exit(struct tasks *tasks, uint64_t time, uint32_t pid)
     return true;
 }
 
-void tasks_finish(struct tasks *tasks)
+void tasks_finish(struct tasks *tasks, uint64_t explained)
 {
     for (size_t i = 0; i < tasks->by_pid.capacity; i++)
         if (tasks->by_pid.keys[i] != MAP64_EMPTY)
             tell(tasks, (struct task *)(uintptr_t)tasks->by_pid.values[i]);
+    tasks->untracked -= explained < tasks->untracked ? explained : tasks->untracked;
     /* Agents that saw them leave have counted them, some with the cause: nobody counts twice. */
     uint64_t counted = tasks->sink->lost[LOSS_CHILD_UNTRACKED] + tasks->sink->lost[LOSS_CHILD_PRELOAD];
     if (tasks->untracked > counted)

@@ -29,7 +29,7 @@ void tasks_map(struct tasks *tasks, uint64_t time, uint32_t pid, const struct ev
 /* One thread of `pid` ended; true when it was the last. */
 bool tasks_exit(struct tasks *tasks, uint64_t time, uint32_t pid);
 
-/* Tells of all that no agent spoke for. */
-void tasks_finish(struct tasks *tasks);
+/* Reports all that no agent spoke for. Agents gave up in `explained` of them, and have counted the cause. */
+void tasks_finish(struct tasks *tasks, uint64_t explained);
 
 #endif

@@ -56,6 +56,8 @@ static void note_gaps(const struct report *report)
         double until = gaps[i].until > start ? (double)(gaps[i].until - start) / 1e9 : 0;
         if (gaps[i].until != UINT64_MAX)
             say(report, "Missing from %.1f s to %.1f s: %s.", from, until, loss_text(gaps[i].cause));
+        else if (!gaps[i].pid) /* it gave up before it knew its number */
+            say(report, "Missing from %.1f s on: %s.", from, loss_text(gaps[i].cause));
         else
             say(report, "Missing from %.1f s on, process %u: %s.", from, gaps[i].pid, loss_text(gaps[i].cause));
     }
