@@ -1,7 +1,8 @@
 /* restricted.c - programs that forbid themselves system calls or the processor's counter, and then go on working:
- *     restricted strict|kill|trap|few|threads|raw|exec|tsc|tsc_raw|probe [CPU time before, and after, in 1/100 s]
+ *     restricted strict|kill|trap|few|threads|crash|break|raw|exec|tsc|tsc_raw|probe [CPU time before, and after, in 1/100 s]
  * strict: seccomp's strict mode. kill, trap: a filter against what a program of this kind never calls, which kills or
  * sends SIGSYS. few: a filter that lets nothing pass but what is needed to end. threads: by seccomp() for all threads.
+ * crash, break: likewise, and then dies of SIGSEGV or SIGTRAP.
  * raw: kill, installed through syscall(). tsc, tsc_raw: rdtsc faults. exec: then becomes another program. probe: only asks
  * whether filters are there. */
 #include "../example.h"
@@ -102,6 +103,11 @@ static struct sock_fprog make_filter(const int *calls, unsigned count, unsigned 
     return (struct sock_fprog){(unsigned short)at, filter};
 }
 
+static bool has_threads(const char *how)
+{
+    return strcmp(how, "threads") == 0 || strcmp(how, "crash") == 0 || strcmp(how, "break") == 0;
+}
+
 static int confine(const char *how)
 {
     unsigned count = sizeof forbidden / sizeof *forbidden;
@@ -123,7 +129,7 @@ static int confine(const char *how)
         return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) == -1 ? 0 : -1;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return -1;
-    if (strcmp(how, "threads") == 0)
+    if (has_threads(how))
         return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter);
     if (strcmp(how, "raw") == 0)
         return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter);
@@ -143,7 +149,7 @@ int main(int argc, char **argv)
     double least = (argc > 2 ? atof(argv[2]) : 10) / 100, began = cpu_seconds();
     pthread_t threads[2];
     long turns = 0;
-    if (strcmp(how, "threads") == 0) {
+    if (has_threads(how)) {
         for (unsigned i = 0; i < 2; i++)
             if (pthread_create(&threads[i], NULL, work_aside, NULL) != 0)
                 return 6;
@@ -162,6 +168,17 @@ int main(int argc, char **argv)
     if (strcmp(how, "exec") == 0) {
         execl(argv[0], argv[0], "probe", argc > 2 ? argv[2] : "10", NULL);
         return 7;
+    }
+    if (strcmp(how, "crash") == 0) {
+        volatile long *volatile nowhere = NULL;
+        *nowhere = turns;
+    }
+    if (strcmp(how, "break") == 0) {
+#if defined(__x86_64__)
+        __asm__ volatile("int3");
+#else
+        __asm__ volatile("brk #0");
+#endif
     }
     /* As much again, without a system call: what is freed and allocated again stays in the heap. */
     for (long done = 0; done < turns; done += 10000)

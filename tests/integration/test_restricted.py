@@ -13,6 +13,8 @@ WAYS = [
     ("trap", "restricted", 1),
     ("few", "restricted", 1),
     ("threads", "restricted", 1),
+    ("crash", "restricted", 1),
+    ("break", "restricted", 1),
     ("raw", "restricted", 1),
     ("exec", "restricted", 2),
     ("tsc", "no_counter", 1),

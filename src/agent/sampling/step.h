@@ -87,6 +87,9 @@ bool step_probe(uint64_t addr, uint32_t *ticks);
 /* When `context` is at the first instruction of a handler for `signal`: the context that this handler was given. */
 ucontext_t *step_entered(const ucontext_t *context, uint64_t handler, int signal);
 
+/* After a SIGTRAP: moves the context back to the instruction that raised it; false when that was none of the kind (int3, brk). */
+bool step_back_to_trap(ucontext_t *context);
+
 /* The registers at which call chains of this context begin. */
 struct unwind_regs;
 void step_unwind_regs(const ucontext_t *context, struct unwind_regs *regs);

@@ -290,15 +290,28 @@ int signals_timer_signal(void)
     return held_signals[HELD_TIMER];
 }
 
-/* Lets the signal kill (or whatever the default is): a fault by happening again, anything else by being sent again. */
-static void let_default_happen(int signal, siginfo_t *info)
+/* Without a system call, in a program that has restricted itself: a fault that happens again while its signal is blocked
+ * kills, whatever the handler is. False for signals that were sent. */
+static bool force_default(int signal, const siginfo_t *info, ucontext_t *context)
 {
+    if (info->si_code <= 0 || (signal == SIGTRAP && !step_back_to_trap(context)))
+        return false;
+    sigaddset(&context->uc_sigmask, signal);
+    return true;
+}
+
+/* Lets the signal kill (or whatever the default is): a fault by happening again, anything else by being sent again. */
+static void let_default_happen(int signal, siginfo_t *info, ucontext_t *context)
+{
+    if (sys_restricted && force_default(signal, info, context))
+        return;
     struct sigaction action = {.sa_handler = SIG_DFL};
     real.sigaction(signal, &action, NULL);
     if (signal != SIGTRAP && info->si_code > 0)
         return;
-    long pid = sys_call(SYS_getpid), tid = sys_call(SYS_gettid);
-    sys_call(SYS_rt_tgsigqueueinfo, pid, tid, signal, info);
+    /* Even if a filter forbids that, which kills as well: a signal must not be swallowed. */
+    long pid = sys_call_asked(SYS_getpid), tid = sys_call_asked(SYS_gettid);
+    sys_call_asked(SYS_rt_tgsigqueueinfo, pid, tid, signal, info);
 }
 
 /* A handler that is to be called once: true for the one caller that may. */
@@ -311,7 +324,8 @@ static bool take_once(int index, const struct sigaction *seen)
         reset.sa_handler = SIG_DFL;
         reset.sa_flags &= ~SA_SIGINFO;
         write_wish(index, &reset);
-        tell_kernel(index);
+        if (!sys_restricted)
+            tell_kernel(index);
     }
     signals_unlock(mask);
     return mine;
@@ -331,7 +345,7 @@ static void pass_on(struct arrival *arrival)
         wish.sa_handler = SIG_DFL;
     if (!is_function(&wish)) {
         int saved = errno;
-        let_default_happen(signal, info);
+        let_default_happen(signal, info, context);
         errno = saved;
         return;
     }

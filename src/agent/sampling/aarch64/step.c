@@ -93,6 +93,11 @@ ucontext_t *step_entered(const ucontext_t *context, uint64_t handler, int signal
     return (ucontext_t *)registers->regs[2];
 }
 
+bool step_back_to_trap(ucontext_t *context)
+{
+    return (*(const uint32_t *)context->uc_mcontext.pc & 0xffe0001f) == 0xd4200000; /* brk: the context is at it */
+}
+
 void step_unwind_regs(const ucontext_t *context, struct unwind_regs *regs)
 {
     const mcontext_t *registers = &context->uc_mcontext;

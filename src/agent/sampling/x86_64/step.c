@@ -129,6 +129,15 @@ ucontext_t *step_entered(const ucontext_t *context, uint64_t handler, int signal
     return (ucontext_t *)general[REG_RDX];
 }
 
+bool step_back_to_trap(ucontext_t *context)
+{
+    greg_t *at = &context->uc_mcontext.gregs[REG_RIP];
+    if (*(const uint8_t *)(*at - 1) != 0xcc) /* it has just been executed */
+        return false;
+    --*at;
+    return true;
+}
+
 void step_unwind_regs(const ucontext_t *context, struct unwind_regs *regs)
 {
     const greg_t *general = context->uc_mcontext.gregs;
