@@ -5,6 +5,7 @@ import os
 import random
 import re
 import subprocess
+import sys
 import tempfile
 
 import nlens
@@ -136,6 +137,19 @@ def address_space():
         note("%d KiB, recorded %d KiB" % (plain, recorded))
         assert recorded - plain < 4096
         assert limited.status == 0 and len(report(limited.trace)["threads"]) >= 2, limited
+
+
+@check("what limits its address space keeps all of it, also when it gives up privileges")
+def limited_space():
+    script = ("import ctypes, mmap, resource\n"
+              "used = int(open('/proc/self/statm').read().split()[0]) * mmap.PAGESIZE\n"
+              "resource.setrlimit(resource.RLIMIT_AS, (used + (48 << 20),) * 2)\n"
+              "assert ctypes.CDLL(None).prctl(38, 1, 0, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS\n"
+              "mmap.mmap(-1, 42 << 20)\n")
+    plain = run([sys.executable, "-c", script])
+    with Folder() as folder:
+        recorded = record(folder, [sys.executable, "-c", script])
+        assert plain.status == 0 and recorded.status == 0, "%s\nplain: %s" % (recorded, plain)
 
 
 def talk_to_redis(folder, launcher):

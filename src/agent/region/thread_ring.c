@@ -10,6 +10,7 @@
 
 #include <sched.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum {
     WAIT_NS = 20000000, /* one wait for room; the recorder wakes us earlier */
@@ -136,7 +137,11 @@ static uint8_t *map_ring(uint32_t index)
 void ring_map_all(void)
 {
     const struct wire_region *region = agent_region;
+    struct rlimit limit = {0};
     if (region->config.flags & WIRE_JOINED || atomic_load(&all_rings))
+        return;
+    /* Some 40 MiB: where address space is limited it is the program's. */
+    if (sys_call(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY)
         return;
     uint8_t *at = map_again(region->data_offset + (uint64_t)region->ring_count * region->ring_bytes);
     if (at)
