@@ -41,7 +41,7 @@ static const char *const loss_texts[LOSS_CAUSES] = {
     [LOSS_SAMPLE_FULL] = "samples not recorded: ring full",
     [LOSS_NO_RING] = "events of threads that found no free ring",
     [LOSS_PERF] = "kernel events lost",
-    [LOSS_THROTTLED] = "throttled by the kernel",
+    [LOSS_THROTTLED] = "times throttled by the kernel",
     [LOSS_TICK_MASKED] = "ticks skipped: thread blocks signals",
     [LOSS_TICK_BUSY] = "ticks skipped: thread was inside the agent",
     [LOSS_TICK_BUDGET] = "ticks skipped to stay inside the overhead budget",
@@ -65,6 +65,38 @@ static const char *const loss_texts[LOSS_CAUSES] = {
     [LOSS_PAUSED] = "pauses of the recorder (stopped, suspended or starved): events of that time may be missing",
     [LOSS_RESTRICTED] = "processes not recorded once their system calls were restricted (seccomp)",
     [LOSS_NO_COUNTER] = "processes not recorded once the processor's counter was forbidden to them (prctl PR_SET_TSC)",
+};
+
+/* When there was one of them. */
+static const char *const loss_texts_of_one[LOSS_CAUSES] = {
+    [LOSS_RING_FULL] = "allocation or release not recorded: ring full",
+    [LOSS_SAMPLE_FULL] = "sample not recorded: ring full",
+    [LOSS_NO_RING] = "event of a thread that found no free ring",
+    [LOSS_PERF] = "kernel event lost",
+    [LOSS_THROTTLED] = "time throttled by the kernel",
+    [LOSS_TICK_MASKED] = "tick skipped: thread blocks signals",
+    [LOSS_TICK_BUSY] = "tick skipped: thread was inside the agent",
+    [LOSS_TICK_BUDGET] = "tick skipped to stay inside the overhead budget",
+    [LOSS_TICK_UNSTEPPED] = "burst ended by an instruction that cannot be stepped",
+    [LOSS_TICK_NO_ACCESS] = "burst without a memory access",
+    [LOSS_STACK_TABLE] = "call chain not kept: table full",
+    [LOSS_HOME_UNKNOWN] = "page whose home node the kernel did not return",
+    [LOSS_DISK] = "event not written: disk full or write error",
+    [LOSS_MEMORY] = "event not kept: memory bound of the recorder",
+    [LOSS_CHILD_UNTRACKED] = "child program that could not be followed",
+    [LOSS_HEAP_UNSEEN] = "program with a malloc of its own inside the executable: allocations not seen",
+    [LOSS_FN_MISSING] = "named function that was never found",
+    [LOSS_FN_REFUSED] = "named function that could not be hooked",
+    [LOSS_FN_NESTED] = "call of a named function skipped: too many unfinished ones",
+    [LOSS_AUX_FULL] = "stretch of hardware samples cut: buffer full",
+    [LOSS_COLLISION] = "stretch in which hardware samples collided",
+    [LOSS_CHILD_PRELOAD] = "child program started without the agent: LD_PRELOAD was emptied for it",
+    [LOSS_THREAD_ENDED] = "allocation or release of a thread that was ending",
+    [LOSS_NO_KEY] = "process not recorded: the program's libraries hold all of the first 32 pthread keys",
+    [LOSS_UNREACHABLE] = "program not recorded: in a network namespace of its own, without the recorder's /proc",
+    [LOSS_PAUSED] = "pause of the recorder (stopped, suspended or starved): events of that time may be missing",
+    [LOSS_RESTRICTED] = "process not recorded once its system calls were restricted (seccomp)",
+    [LOSS_NO_COUNTER] = "process not recorded once the processor's counter was forbidden to it (prctl PR_SET_TSC)",
 };
 
 static const char *const alloc_names[ALLOC_FNS] = {
@@ -125,9 +157,9 @@ const char *loss_name(unsigned cause)
     return NAME_OF(loss_names, cause);
 }
 
-const char *loss_text(unsigned cause)
+const char *loss_text(unsigned cause, uint64_t count)
 {
-    return NAME_OF(loss_texts, cause);
+    return count == 1 ? NAME_OF(loss_texts_of_one, cause) : NAME_OF(loss_texts, cause);
 }
 
 const char *alloc_fn_name(unsigned fn)

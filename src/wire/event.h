@@ -268,7 +268,7 @@ struct event {
 
 /* Names for reports and JSON: "ring_full", "malloc", "ram". Never NULL. */
 const char *loss_name(unsigned cause);
-const char *loss_text(unsigned cause); /* a phrase for people */
+const char *loss_text(unsigned cause, uint64_t count); /* a phrase for people, to stand behind the count */
 const char *alloc_fn_name(unsigned fn);
 const char *sample_source_name(unsigned source);
 const char *sample_level_name(unsigned level);

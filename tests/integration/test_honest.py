@@ -98,6 +98,18 @@ def unwritten():
         assert "events could not be written" in text and "Nothing was lost" not in text, text
 
 
+@check("a report without samples says why: none were requested, the file is incomplete, or the run may have been too short")
+def no_samples():
+    with Folder() as folder:
+        text = text_of(record(folder, [tool("true")], ["--source", "none"]).trace)
+        assert "as requested (--source none)" in text and "too short" not in text and "doctor" not in text, text
+        ended = record(folder, [tool("true")], ["--start-after", "1000s"])
+        assert "too short" in text_of(ended.trace)
+        os.truncate(ended.trace, os.path.getsize(ended.trace) - 1)
+        text = text_of(ended.trace)
+        assert 0 < text.index("file is incomplete") < text.index("No memory access was sampled") and "too short" not in text, text
+
+
 # The parent ends as soon as its child has used half a second of CPU time; the child stays until nobody holds the pipe.
 OUTLIVE = """
 import os, select, signal, time

@@ -99,7 +99,7 @@ static void make_losses(nlens_trace *trace)
             array_push(&trace->losses, (nlens_loss){.trace = trace,
                                                     .id = id,
                                                     .name = loss_name(cause),
-                                                    .text = loss_text(cause),
+                                                    .text = loss_text(cause, losses[cause]),
                                                     .count = losses[cause]});
     }
     const char *const *names;

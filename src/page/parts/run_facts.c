@@ -18,7 +18,7 @@ static void put_losses(const struct flow *flow, struct json *json)
             continue;
         json_object(json, NULL);
         json_text(json, "name", loss_name(i));
-        json_text(json, "text", loss_text(i));
+        json_text(json, "text", loss_text(i, flow_losses(flow)[i]));
         json_number(json, "count", flow_losses(flow)[i]);
         json_end(json);
     }

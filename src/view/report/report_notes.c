@@ -55,11 +55,11 @@ static void note_gaps(const struct report *report)
         double from = gaps[i].from > start ? (double)(gaps[i].from - start) / 1e9 : 0;
         double until = gaps[i].until > start ? (double)(gaps[i].until - start) / 1e9 : 0;
         if (gaps[i].until != UINT64_MAX)
-            say(report, "Missing from %.1f s to %.1f s: %s.", from, until, loss_text(gaps[i].cause));
+            say(report, "Missing from %.1f s to %.1f s: %s.", from, until, loss_text(gaps[i].cause, 1));
         else if (!gaps[i].pid) /* it gave up before it knew its number */
-            say(report, "Missing from %.1f s on: %s.", from, loss_text(gaps[i].cause));
+            say(report, "Missing from %.1f s on: %s.", from, loss_text(gaps[i].cause, 1));
         else
-            say(report, "Missing from %.1f s on, process %u: %s.", from, gaps[i].pid, loss_text(gaps[i].cause));
+            say(report, "Missing from %.1f s on, process %u: %s.", from, gaps[i].pid, loss_text(gaps[i].cause, 1));
     }
     if (count > SHOWN)
         say(report, "%s more such times are missing.", number_count(count - SHOWN));
@@ -74,7 +74,7 @@ void report_notes(const struct report *report)
         say(report, "The page's home node is known for %s of the samples.",
             number_percent(report->totals.home_known, report->totals.samples));
     named_functions(report);
-    if (report->options->damage)
+    if (report->options->damage && report->totals.samples) /* else that came first */
         say(report, "The file is incomplete: %s", report->options->damage);
 }
 
@@ -131,7 +131,7 @@ void report_measured_short(const struct report *report)
         snprintf(unnamed, sizeof unnamed, "; %s of the samples belong to no known object",
                  number_percent(missed, report->totals.samples));
     if (causes == 1)
-        snprintf(lost_text, sizeof lost_text, "%s %s", number_count(lost), loss_text(cause));
+        snprintf(lost_text, sizeof lost_text, "%s %s", number_count(lost), loss_text(cause, lost));
     else if (causes)
         snprintf(lost_text, sizeof lost_text, "%s events lost or skipped, %u causes (-v)", number_count(lost), causes);
     fputc('\n', report->out);
@@ -200,7 +200,8 @@ static void not_known(const struct report *report)
           out);
     for (unsigned i = 0; i < LOSS_CAUSES; i++) {
         if (flow_losses(report->flow)[i])
-            fprintf(out, "    %12s  %s\n", number_count(flow_losses(report->flow)[i]), loss_text(i));
+            fprintf(out, "    %12s  %s\n", number_count(flow_losses(report->flow)[i]),
+                    loss_text(i, flow_losses(report->flow)[i]));
     }
 }
 

@@ -31,14 +31,27 @@ void report_heading(const struct report *report, const char *text)
     fprintf(report->out, "\n%s%s%s\n", color ? "\033[1m" : "", text, color ? "\033[0m" : "");
 }
 
+/* Why there are no samples. */
+static void answer_nothing(const struct report *report)
+{
+    if (report->options->damage) {
+        say(report, "The file is incomplete: %s", report->options->damage);
+        say(report, "No memory access was sampled in what there is of it.");
+    } else if (strcmp(report->whole.source, "none") == 0) {
+        say(report, "No samples were taken, as requested (--source none): objects and threads were recorded.");
+    } else {
+        say(report, "No memory access was sampled. The run may have been too short, or sampling was not possible here: "
+                    "numalens doctor says why.");
+    }
+}
+
 /* How much is remote, or why that cannot be said. */
 static void answer_remote(const struct report *report)
 {
     const struct flow_totals *totals = &report->totals;
     const struct topology *topology = report->topology;
     if (totals->samples == 0) {
-        say(report, "No memory access was sampled. The run may have been too short, or sampling was not possible here: "
-                    "numalens doctor says why.");
+        answer_nothing(report);
         return;
     }
     if (topology->node_count == 1) {
@@ -115,7 +128,7 @@ static void next_commands(const struct report *report)
     struct command commands[4];
     unsigned count = 0;
     int width = 0;
-    if (report->topology->node_count == 1)
+    if (report->topology->node_count == 1 && report->totals.samples)
         commands[count++] =
             command(report,
                     mem_format("--topology \"numa:2 core:%u\"",
