@@ -16,7 +16,12 @@ struct addrtree_node {
     uint32_t refs;
     uint16_t count;
     bool leaf;
-    uint64_t keys[FANOUT]; /* inner nodes: the smallest key that may lie under the child; keys[0] is never compared */
+    const struct addrtree
+        *owner;         /* of a leaf: the tree in which keys from low to before high belong here, if any do. */
+    uint64_t low, high; /* More may by now, since neighbours go; fewer only after a split */
+    /* Behind `count` of them UINT64_MAX, so that a search has a fixed number of steps. Inner nodes: the smallest key that
+     * may lie under the child; keys[0] is never compared. */
+    uint64_t keys[FANOUT];
     union {
         struct entry entries[0];
         struct addrtree_node *children[0];
@@ -24,6 +29,17 @@ struct addrtree_node {
 };
 
 typedef struct addrtree_node node_t;
+
+static void forget_range(node_t *node)
+{
+    node->low = node->high = 0;
+}
+
+static void no_keys(node_t *node, unsigned from)
+{
+    for (unsigned i = from; i < FANOUT; i++)
+        node->keys[i] = UINT64_MAX;
+}
 
 static node_t *node_new(struct addrtree_nodes *nodes, bool leaf)
 {
@@ -36,11 +52,14 @@ static node_t *node_new(struct addrtree_nodes *nodes, bool leaf)
     node->refs = 1;
     node->count = 0;
     node->leaf = leaf;
+    forget_range(node);
+    no_keys(node, 0);
     return node;
 }
 
 static void node_free(struct addrtree_nodes *nodes, node_t *node)
 {
+    forget_range(node);
     node->children[0] = nodes->unused;
     nodes->unused = node;
 }
@@ -76,29 +95,28 @@ static node_t *node_own(struct addrtree_nodes *nodes, node_t **place)
     return *place;
 }
 
+#define SEARCH(keys, before)                                                                                           \
+    ({                                                                                                                 \
+        _Static_assert(FANOUT == 32, "as many steps as it takes");                                                     \
+        const uint64_t *base_ = (keys);                                                                                \
+        base_ += base_[15] before key ? 16 : 0;                                                                        \
+        base_ += base_[7] before key ? 8 : 0;                                                                          \
+        base_ += base_[3] before key ? 4 : 0;                                                                          \
+        base_ += base_[1] before key ? 2 : 0;                                                                          \
+        base_ += base_[0] before key ? 1 : 0;                                                                          \
+        (unsigned)(base_ - (keys)) + (*base_ before key);                                                              \
+    })
+
 /* How many keys are <= key (upper) or < key (lower). */
-static unsigned upper_bound(const node_t *node, uint64_t key)
+static inline unsigned upper_bound(const node_t *node, uint64_t key)
 {
-    const uint64_t *base = node->keys;
-    unsigned left = node->count;
-    while (left > 1) {
-        unsigned half = left / 2;
-        base += base[half - 1] <= key ? half : 0;
-        left -= half;
-    }
-    return (unsigned)(base - node->keys) + (left == 1 && *base <= key);
+    unsigned at = SEARCH(node->keys, <=);
+    return at < node->count ? at : node->count;
 }
 
-static unsigned lower_bound(const node_t *node, uint64_t key)
+static inline unsigned lower_bound(const node_t *node, uint64_t key)
 {
-    const uint64_t *base = node->keys;
-    unsigned left = node->count;
-    while (left > 1) {
-        unsigned half = left / 2;
-        base += base[half - 1] < key ? half : 0;
-        left -= half;
-    }
-    return (unsigned)(base - node->keys) + (left == 1 && *base < key);
+    return SEARCH(node->keys, <);
 }
 
 /* The search in a node touches several lines of its keys: fetch them at once, not one after the other. */
@@ -110,16 +128,10 @@ static inline const node_t *coming(const node_t *node)
 }
 
 /* keys[0] may be higher than what lies under child 0, so it takes no part. */
-static unsigned child_of(const node_t *node, uint64_t key)
+static inline unsigned child_of(const node_t *node, uint64_t key)
 {
-    const uint64_t *base = node->keys + 1;
-    unsigned left = node->count - 1u;
-    while (left > 1) {
-        unsigned half = left / 2;
-        base += base[half - 1] <= key ? half : 0;
-        left -= half;
-    }
-    return (unsigned)(base - node->keys) - (left == 0 || *base > key);
+    unsigned at = upper_bound(node, key);
+    return at ? at - 1 : 0;
 }
 
 static void open_slot(node_t *node, unsigned at)
@@ -134,6 +146,7 @@ static void close_slot(node_t *node, unsigned at)
     node->count--;
     memmove(node->keys + at, node->keys + at + 1, (node->count - at) * sizeof *node->keys);
     memmove(node->entries + at, node->entries + at + 1, (node->count - at) * sizeof *node->entries);
+    node->keys[node->count] = UINT64_MAX;
 }
 
 static void move_tail(node_t *to, node_t *from, unsigned first)
@@ -143,14 +156,15 @@ static void move_tail(node_t *to, node_t *from, unsigned first)
     memcpy(to->entries + to->count, from->entries + first, moved * sizeof *from->entries);
     to->count += moved;
     from->count = first;
+    no_keys(from, first);
 }
 
 /* Splits parent's full child `at` (which is parent's own). A split at the right edge leaves the left node full:
  * addresses mostly grow. */
 static void split_child(struct addrtree *tree, node_t *parent, unsigned at, bool at_edge)
 {
-    tree->shape++;
     node_t *left = parent->children[at];
+    forget_range(left);
     node_t *right = node_new(tree->nodes, left->leaf);
     move_tail(right, left, at_edge ? FANOUT - 2 : FANOUT / 2);
     open_slot(parent, at + 1);
@@ -194,10 +208,8 @@ static void look_around(const struct addrtree *tree, const node_t *leaf, unsigne
 /* The leaf for `key`, with room for one more, all the way down this tree's own. */
 static node_t *leaf_with_room(struct addrtree *tree, uint64_t key)
 {
-    if (!tree->root) {
+    if (!tree->root)
         tree->root = node_new(tree->nodes, true);
-        tree->shape++;
-    }
     node_t *node = node_own(tree->nodes, &tree->root);
     if (node->count == FANOUT) {
         node_t *root = node_new(tree->nodes, false);
@@ -224,15 +236,17 @@ static node_t *leaf_with_room(struct addrtree *tree, uint64_t key)
     return node;
 }
 
-static bool spot_holds(const struct addrtree *tree, struct addrtree_spot spot)
+/* Nodes that are another tree's too are not written to before they are copied, on the way down. */
+static inline bool spot_has(const struct addrtree *tree, struct addrtree_spot spot, uint64_t key)
 {
-    return spot.leaf && spot.shape == tree->shape && !tree->shared;
+    return spot.leaf && spot.leaf->owner == tree && key - spot.leaf->low < spot.leaf->high - spot.leaf->low &&
+           !tree->shared;
 }
 
 bool addrtree_put(struct addrtree *tree, struct addrtree_spot spot, uint64_t key, uint32_t value, uint32_t length,
                   uint32_t *old, struct addrtree_around *around)
 {
-    bool known = spot_holds(tree, spot) && spot.leaf->count < FANOUT;
+    bool known = spot_has(tree, spot, key) && spot.leaf->count < FANOUT;
     node_t *leaf = known ? spot.leaf : leaf_with_room(tree, key);
     unsigned at = lower_bound(leaf, key);
     bool is_new = at == leaf->count || leaf->keys[at] != key;
@@ -257,7 +271,6 @@ static void join_child(struct addrtree *tree, node_t *parent, unsigned at)
         return;
     if (parent->children[left]->count + parent->children[left + 1]->count > FANOUT * 3 / 4)
         return;
-    tree->shape++;
     node_t *into = node_own(tree->nodes, &parent->children[left]);
     node_t *from = node_own(tree->nodes, &parent->children[left + 1]);
     if (!from->leaf && from->count)
@@ -269,7 +282,7 @@ static void join_child(struct addrtree *tree, node_t *parent, unsigned at)
 
 bool addrtree_remove(struct addrtree *tree, struct addrtree_spot spot, uint64_t key, uint32_t *value)
 {
-    if (spot_holds(tree, spot) && spot.leaf->count > THIN) {
+    if (spot_has(tree, spot, key) && spot.leaf->count > THIN) {
         unsigned slot = lower_bound(spot.leaf, key);
         if (slot == spot.leaf->count || spot.leaf->keys[slot] != key)
             return false;
@@ -309,7 +322,6 @@ bool addrtree_remove(struct addrtree *tree, struct addrtree_spot spot, uint64_t 
     while (depth > 0 && node->count < THIN) {
         depth--;
         if (node->count == 0) {
-            tree->shape++;
             node_free(tree->nodes, node);
             close_slot(path[depth], at[depth]);
         } else {
@@ -322,15 +334,14 @@ bool addrtree_remove(struct addrtree *tree, struct addrtree_spot spot, uint64_t 
         tree->root = root->count ? root->children[0] : NULL;
         tree->height = tree->root ? tree->height - 1 : 0;
         node_free(tree->nodes, root);
-        tree->shape++;
     }
     return true;
 }
 
 struct addrtree_spot addrtree_seek(const struct addrtree *tree, uint64_t key)
 {
-    const node_t *node = tree->root;
-    if (!node)
+    node_t *node = tree->root;
+    if (!node || tree->shared)
         return ADDRTREE_NOWHERE;
     uint64_t low = 0, high = UINT64_MAX;
     for (uint32_t level = tree->height; level > 0; level--) {
@@ -341,24 +352,23 @@ struct addrtree_spot addrtree_seek(const struct addrtree *tree, uint64_t key)
             high = node->keys[at + 1];
         node = node->children[at];
     }
-    for (unsigned i = 0; i < sizeof *node + FANOUT * sizeof(struct entry); i += 64)
-        __builtin_prefetch((const char *)node + i, 1);
-    return (struct addrtree_spot){.leaf = (node_t *)node, .shape = tree->shape, .low = low, .high = high};
-}
-
-static bool spot_has(const struct addrtree *tree, struct addrtree_spot spot, uint64_t key)
-{
-    return spot_holds(tree, spot) && key >= spot.low && key < spot.high;
+    node->owner = tree;
+    node->low = low;
+    node->high = high;
+    return (struct addrtree_spot){node};
 }
 
 struct addrtree_spot addrtree_seek_near(const struct addrtree *tree, struct addrtree_spot last, uint64_t key)
 {
-    return spot_has(tree, last, key) ? last : addrtree_seek(tree, key);
+    struct addrtree_spot spot = spot_has(tree, last, key) ? last : addrtree_seek(tree, key);
+    for (unsigned i = 64; spot.leaf && i < sizeof *spot.leaf + FANOUT * sizeof(struct entry); i += 64)
+        __builtin_prefetch((const char *)spot.leaf + i, 1);
+    return spot;
 }
 
 bool addrtree_peek(const struct addrtree *tree, struct addrtree_spot spot, uint64_t key, uint32_t *value)
 {
-    if (!spot_holds(tree, spot))
+    if (!spot_has(tree, spot, key))
         return false;
     unsigned at = upper_bound(spot.leaf, key);
     if (at)
@@ -449,5 +459,6 @@ void addrtree_free(struct addrtree *tree)
 {
     if (tree->root)
         node_drop(tree->nodes, tree->root);
-    *tree = (struct addrtree){.nodes = tree->nodes};
+    /* Leaves that others still have may note this tree: it does not trust notes again. */
+    *tree = (struct addrtree){.nodes = tree->nodes, .shared = tree->shared};
 }

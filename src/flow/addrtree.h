@@ -23,19 +23,17 @@ struct addrtree { /* zeroed but for `nodes` = empty and ready */
     struct addrtree_nodes *nodes;
     struct addrtree_node *root;
     uint32_t height; /* levels above the leaves */
-    uint32_t shape;  /* changes whenever a leaf comes, goes or takes over from another */
     bool shared;     /* was ever shared: nodes may be another tree's too */
     size_t count;
 };
 
-/* Where a key belongs, found ahead of time; good as long as the tree keeps its shape, and else ignored. */
+/* A leaf found ahead of time. It notes which keys belong to it: whoever comes with a key that does not, or after the
+ * leaf was split or given up, is sent the whole way. So a spot never becomes wrong, and may be kept as long as the slab. */
 struct addrtree_spot {
     struct addrtree_node *leaf;
-    uint32_t shape;
-    uint64_t low, high; /* keys from low to before high belong there too */
 };
 
-#define ADDRTREE_NOWHERE ((struct addrtree_spot){NULL, 0, 0, 0})
+#define ADDRTREE_NOWHERE ((struct addrtree_spot){NULL})
 
 /* What lies around a key: the entry before it, and the smallest key after it (UINT64_MAX when there is none). */
 struct addrtree_around {

@@ -1,21 +1,30 @@
 /* flow/ahead.c - most of the time of a report would go into waiting for memory: for a block's place in the tree, then for
- * its record. So events of blocks wait in a short queue. When one enters, its place is asked for; when it is
- * halfway, the place has come, and the record is asked for; when it leaves, both are there. */
+ * its record. So events of blocks wait in a short queue. When one enters, the leaf is asked for where blocks near its
+ * address were found last; a few events later it has come, and is taken or the right one is sought; some more later the
+ * record is asked for; when the event leaves, all is there. */
 #include "flow/state.h"
 
-enum { QUEUE = 16, HALFWAY = QUEUE / 2 };
+enum {
+    QUEUE = 16,
+    SEEK = 5, /* events after it came in */
+    ASK = 10,
+    NEAR = 8192,     /* leaves that are remembered */
+    NEAR_SHIFT = 10, /* each for so much of the address space: mostly less than what a leaf holds */
+};
+
+struct waiting_event {
+    struct event event;
+    struct addrtree_spot spot;
+    struct addrtree_spot *near;
+    struct process *process;
+};
 
 struct ahead {
     struct flow *flow;
-    uint32_t in, out;               /* count up */
-    uint64_t asked_page;            /* of the last whose record was asked for */
-    const struct process *process;  /* of the last one that came in, */
-    struct addrtree_spot last_spot; /* and its place: accesses of a burst are mostly near one another */
-    struct {
-        struct event event;
-        struct addrtree_spot spot;
-        const struct process *process;
-    } waiting[QUEUE];
+    uint32_t in, out;    /* count up */
+    uint64_t asked_page; /* of the last whose record was asked for */
+    struct waiting_event waiting[QUEUE];
+    struct addrtree_spot near[NEAR];
 };
 
 struct ahead *ahead_new(struct flow *flow)
@@ -25,65 +34,81 @@ struct ahead *ahead_new(struct flow *flow)
     return ahead;
 }
 
-static void drain(struct ahead *ahead, uint32_t keep)
-{
-    while (ahead->in - ahead->out > keep) {
-        uint32_t at = ahead->out++ % QUEUE;
-        ahead->flow->spot = ahead->waiting[at].spot;
-        flow_feed(ahead->flow, &ahead->waiting[at].event);
-    }
-    ahead->flow->spot = ADDRTREE_NOWHERE;
-}
-
-static uint64_t address_of(const struct event *event)
+static inline uint64_t address_of(const struct event *event)
 {
     return event->kind == EVENT_ALLOC  ? event->alloc.addr
            : event->kind == EVENT_FREE ? event->free.addr
                                        : event->sample.addr;
 }
 
-static void ask_for_record(struct ahead *ahead, uint32_t at)
+static inline void seek(struct waiting_event *waiting)
 {
-    const struct event *event = &ahead->waiting[at].event;
-    const struct process *process = ahead->waiting[at].process;
+    waiting->spot = *waiting->near =
+        addrtree_seek_near(&waiting->process->heap, *waiting->near, address_of(&waiting->event));
+}
+
+static inline void ask_for_record(struct ahead *ahead, const struct waiting_event *waiting)
+{
+    const struct event *event = &waiting->event;
     uint64_t page = address_of(event) >> PAGES_SHIFT;
     uint32_t record;
     bool asked = event->kind == EVENT_SAMPLE && page == ahead->asked_page; /* mostly for the same record */
     ahead->asked_page = page;
     if (!asked && event->kind != EVENT_ALLOC &&
-        addrtree_peek(&process->heap, ahead->waiting[at].spot, address_of(event), &record))
+        addrtree_peek(&waiting->process->heap, waiting->spot, address_of(event), &record))
         __builtin_prefetch(pool_at(&ahead->flow->records, record), 1);
+}
+
+static inline void feed_first(struct ahead *ahead)
+{
+    struct waiting_event *waiting = &ahead->waiting[ahead->out++ % QUEUE];
+    ahead->flow->spot = waiting->spot;
+    if (waiting->event.kind == EVENT_SAMPLE)
+        flow_feed(ahead->flow, &waiting->event);
+    else
+        flow_feed_block(ahead->flow, waiting->process, &waiting->event);
+}
+
+/* What waits goes through the steps that it has not come to, and leaves. */
+static void drain(struct ahead *ahead)
+{
+    for (uint32_t at = ahead->in - ahead->out < SEEK ? ahead->out : ahead->in - SEEK; at != ahead->in; at++)
+        seek(&ahead->waiting[at % QUEUE]);
+    while (ahead->in != ahead->out)
+        feed_first(ahead);
+    ahead->flow->spot = ADDRTREE_NOWHERE;
 }
 
 struct event *ahead_slot(struct ahead *ahead)
 {
-    drain(ahead, QUEUE - 1);
+    if (ahead->in - ahead->out == QUEUE)
+        feed_first(ahead);
     return &ahead->waiting[ahead->in % QUEUE].event;
 }
 
 void ahead_feed(struct ahead *ahead)
 {
     struct flow *flow = ahead->flow;
-    uint32_t at = ahead->in % QUEUE;
-    const struct event *event = &ahead->waiting[at].event;
-    if (event->kind != EVENT_ALLOC && event->kind != EVENT_FREE && event->kind != EVENT_SAMPLE) {
-        drain(ahead, 0); /* its texts are good only now; and it may change which process a pid is */
+    struct waiting_event *waiting = &ahead->waiting[ahead->in % QUEUE];
+    const struct event *event = &waiting->event;
+    if (__builtin_expect(event->kind != EVENT_ALLOC && event->kind != EVENT_FREE && event->kind != EVENT_SAMPLE, 0)) {
+        drain(ahead); /* its texts are good only now; and it may change which process a pid is */
         flow_feed(flow, event);
-        ahead->process = NULL;
         return;
     }
-    ahead->in++;
-    const struct process *process = live_process_of(flow, event->pid, event->time);
-    ahead->waiting[at].process = process;
-    struct addrtree_spot near = ahead->process == process ? ahead->last_spot : ADDRTREE_NOWHERE;
-    ahead->last_spot = ahead->waiting[at].spot = addrtree_seek_near(&process->heap, near, address_of(event));
-    ahead->process = process;
-    if (ahead->in - ahead->out > HALFWAY)
-        ask_for_record(ahead, (ahead->in - 1 - HALFWAY) % QUEUE);
+    uint64_t addr = address_of(event);
+    waiting->process = live_process_of(flow, event->pid, event->time);
+    waiting->near = &ahead->near[(addr >> NEAR_SHIFT ^ addr >> 23 ^ waiting->process->index) % NEAR];
+    __builtin_prefetch(waiting->near->leaf);
+    uint32_t at = ++ahead->in - 1;
+    if (at - ahead->out >= SEEK)
+        seek(&ahead->waiting[(at - SEEK) % QUEUE]);
+    if (at - ahead->out >= ASK)
+        ask_for_record(ahead, &ahead->waiting[(at - ASK) % QUEUE]);
 }
 
 void ahead_free(struct ahead *ahead)
 {
-    drain(ahead, 0);
+    drain(ahead);
     free(ahead);
 }

@@ -46,13 +46,16 @@ struct named { /* of records that have a name of their own */
 };
 
 struct trail {
-    uint32_t parent, frame, depth; /* parent: the next inner frame; 0 is the root */
-    uint32_t stack;                /* the first one seen, in flow.stacks */
-    uint32_t site;                 /* set by sites_draw on the node where the site is drawn */
-    uint64_t count, live, live_peak;
-    uint64_t bytes, live_bytes, peak_bytes;
-    uint64_t born, died;
+    uint32_t parent,
+        counted; /* parent: the next inner frame, 0 is the root; counted: itself, or what is counted of its parents */
+    uint64_t count, bytes, died; /* until live_trails_sum: of what ends here; then of outer frames too */
+    uint64_t live, live_peak, live_bytes, peak_bytes;
+    uint64_t born;
+    uint32_t frame, depth;
+    uint32_t stack; /* the first one seen, in flow.stacks */
+    uint32_t site;  /* set by sites_draw on the node where the site is drawn */
     uint8_t fn, kind;
+    bool seen; /* born, stack, fn and kind are set */
 };
 
 enum { TRAIL_COUNTED_DEPTH = 4, TRAIL_MAX_DEPTH = 16 };
@@ -105,7 +108,7 @@ struct local_block { /* a module's thread-local variables in one thread */
     uint32_t thread, process, module;
 };
 
-enum { RECENT_FREES = 64 };
+enum { RECENT_FREES = 64, RECENT_STACKS = 64 };
 
 struct process {
     struct flow_process row;
@@ -120,7 +123,10 @@ struct process {
     struct addrtree locals;   /* start -> block of thread-local variables */
     struct pool_table *pools; /* NULL until there is one; shared by forks until one changes it */
     struct module_list *modules;
-    struct map64 stack_ids;       /* trace's number -> flow.stacks */
+    struct map64 stack_ids; /* trace's number -> flow.stacks */
+    struct {
+        uint32_t id, trail;
+    } trails[RECENT_STACKS];      /* of stacks that allocated lately, by their number in the trace; id 0: none */
     const struct process *origin; /* parent or former image: knows the numbers this one began with */
     struct pages pages;
     struct touches touches;
@@ -268,7 +274,12 @@ struct flow {
 };
 
 /* live_process.c */
-struct process *live_process_of(struct flow *flow, uint32_t pid, uint64_t time);
+struct process *live_process_find(struct flow *flow, uint32_t pid, uint64_t time);
+static inline struct process *live_process_of(struct flow *flow, uint32_t pid, uint64_t time)
+{
+    struct process *last = flow->last_process;
+    return last && last->row.pid == pid ? last : live_process_find(flow, pid, time);
+}
 uint32_t live_thread_of(struct flow *flow, struct process *process, uint32_t tid, uint64_t time);
 void live_process_start(struct flow *flow, const struct event *event);
 void live_process_exit(struct flow *flow, const struct event *event);
@@ -296,6 +307,8 @@ void live_stack_define(struct flow *flow, struct process *process, const struct 
 uint32_t live_stack_of(const struct process *process, uint32_t id); /* in flow.stacks, or FLOW_NONE */
 uint32_t live_stack_trail(struct flow *flow, struct process *process, uint32_t stack, uint8_t fn, uint8_t kind,
                           uint64_t time);
+/* Of a malloc'd block, from the stack's number in the trace. */
+uint32_t live_stack_trail_of_block(struct flow *flow, struct process *process, const struct event *event);
 uint32_t live_frame_number(struct flow *flow, const struct process *process, uint64_t pc);
 void live_frame_names(struct flow *flow, uint32_t frame); /* fills first_name and name_count */
 
@@ -305,6 +318,7 @@ uint32_t live_record_new(struct flow *flow, struct process *process, enum object
 void live_record_name(struct flow *flow, uint32_t record, const struct named *named);
 void live_record_count(struct flow *flow, uint32_t record);
 void live_record_die(struct flow *flow, struct process *process, uint32_t record, uint64_t time);
+void live_trails_sum(struct flow *flow); /* once, after the last one died: what ends on a trail counts on its parents */
 uint32_t live_record_in(struct flow *flow, struct process *process, uint32_t record); /* a fork's own copy */
 void live_record_recycle(struct flow *flow, uint32_t record); /* of one that is dead, has no samples and no name */
 struct tally *live_record_tally(struct flow *flow, uint32_t record);
@@ -377,6 +391,8 @@ void live_sites_draw(struct flow *flow);
 /* feed.c */
 struct flow *flow_new(struct symbols *symbols, const struct topology *topology);
 void flow_feed(struct flow *flow, const struct event *event);
+void flow_feed_block(struct flow *flow, struct process *process,
+                     const struct event *event); /* EVENT_ALLOC, EVENT_FREE */
 void flow_finish(struct flow *flow);
 
 /* ahead.c: feeds events a little later than they come, so that what they need is there by then */

@@ -117,6 +117,9 @@ static void copies_share_until_they_change(void **ignored)
     struct addrtree trees[COPIES] = {{.nodes = &nodes}};
     struct model *models = mem_zalloc(COPIES * sizeof *models);
     change(&trees[0], &models[0], 5000, 30);
+    struct addrtree_spot early[SPACE / 16]; /* from when no other tree had these leaves */
+    for (unsigned i = 0; i < SPACE / 16; i++)
+        early[i] = addrtree_seek(&trees[0], i * 256);
     for (unsigned i = 1; i < COPIES; i++) {
         trees[i] = addrtree_share(&trees[i / 2]);
         models[i] = models[i / 2];
@@ -126,9 +129,14 @@ static void copies_share_until_they_change(void **ignored)
     for (unsigned i = 0; i < COPIES; i++)
         agrees(&trees[i], &models[i]);
     addrtree_free(&trees[0]);
+    for (unsigned i = 0; i < SPACE / 16; i++) { /* leaves that live on in other trees are not written to */
+        uint32_t value;
+        addrtree_put(&trees[0], early[i], i * 256, 7, 8, NULL, NULL);
+        assert_true(i % 2 || addrtree_remove(&trees[0], early[i], i * 256, &value));
+    }
     for (unsigned i = 1; i < COPIES; i++)
         agrees(&trees[i], &models[i]);
-    for (unsigned i = 1; i < COPIES; i++)
+    for (unsigned i = 0; i < COPIES; i++)
         addrtree_free(&trees[i]);
     slab_free(nodes.slab);
     free(models);

@@ -67,18 +67,34 @@ static bool feed_task(struct flow *flow, const struct event *event)
     return false;
 }
 
+static inline void feed_time(struct flow *flow, uint64_t time)
+{
+    if (time < flow->start)
+        flow->start = time;
+    if (time > flow->end)
+        flow->end = time;
+}
+
+void flow_feed_block(struct flow *flow, struct process *process, const struct event *event)
+{
+    feed_time(flow, event->time);
+    flow->layout++;
+    if (event->time >= flow->pages_due)
+        live_pages_pass(flow, event->time);
+    if (event->kind == EVENT_ALLOC)
+        live_heap_alloc(flow, process, event);
+    else
+        live_heap_free(flow, process, event);
+}
+
 void flow_feed(struct flow *flow, const struct event *event)
 {
     if (event->kind == EVENT_LOSS) {
         feed_loss(flow, event);
         return;
     }
-    if (event->kind != EVENT_STACK) { /* definitions come early, whatever their time */
-        if (event->time < flow->start)
-            flow->start = event->time;
-        if (event->time > flow->end)
-            flow->end = event->time;
-    }
+    if (event->kind != EVENT_STACK) /* definitions come early, whatever their time */
+        feed_time(flow, event->time);
     if (event->kind < EVENT_KINDS)
         flow->layout += LAYOUT_KINDS >> event->kind & 1;
     if (event->time >= flow->pages_due)
@@ -144,6 +160,7 @@ void flow_finish(struct flow *flow)
         [REASON_KERNEL] = "kernel or vdso address",
     };
     live_pages_finish(flow);
+    live_trails_sum(flow);
     unsigned used = 0;
     for (unsigned i = 0; i < REASONS; i++) {
         if (flow->reasons[i] == 0)

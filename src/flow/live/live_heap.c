@@ -50,8 +50,7 @@ uint32_t live_heap_put(struct flow *flow, struct process *process, struct addrtr
     record->thread = live_thread_of(flow, process, event->tid, event->time);
     record->cpu = alloc->cpu;
     record->fn = alloc->fn;
-    record->trail =
-        live_stack_trail(flow, process, live_stack_of(process, alloc->stack), alloc->fn, OBJECT_HEAP, event->time);
+    record->trail = live_stack_trail_of_block(flow, process, event);
     struct addrtree_around around;
     uint32_t old;
     if (!addrtree_put(tree, spot, alloc->addr, index, short_length(alloc->size), &old, &around)) {

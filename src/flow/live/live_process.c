@@ -19,10 +19,8 @@ static struct process *process_new(struct flow *flow, uint32_t pid, uint64_t tim
     return process;
 }
 
-struct process *live_process_of(struct flow *flow, uint32_t pid, uint64_t time)
+struct process *live_process_find(struct flow *flow, uint32_t pid, uint64_t time)
 {
-    if (flow->last_process && flow->last_process->row.pid == pid)
-        return flow->last_process;
     uint64_t *place = map64_find(&flow->process_of_pid, pid);
     if (place)
         return flow->last_process = flow->processes.items[*place];

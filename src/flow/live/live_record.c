@@ -37,16 +37,11 @@ void live_record_count(struct flow *flow, uint32_t index)
         record->flags |= RECORD_INHERITED;
         return;
     }
-    while (trails[at].depth > TRAIL_COUNTED_DEPTH) {
-        /* Below the counted levels only the sums are kept; sites that deep add up their peaks. */
-        trails[at].count++;
-        trails[at].bytes += record->size;
-        at = trails[at].parent;
-    }
-    for (; at; at = trails[at].parent) {
+    /* Beyond the counted levels only the sums are kept; sites that deep add up their peaks. */
+    trails[at].count++;
+    trails[at].bytes += record->size;
+    for (at = trails[at].counted; at; at = trails[at].parent) {
         struct trail *trail = &trails[at];
-        trail->count++;
-        trail->bytes += record->size;
         if (++trail->live > trail->live_peak)
             trail->live_peak = trail->live;
         trail->live_bytes += record->size;
@@ -58,14 +53,23 @@ void live_record_count(struct flow *flow, uint32_t index)
 static void uncount(struct flow *flow, const struct record *record, uint64_t time)
 {
     struct trail *trails = flow->trails.items;
-    for (uint32_t at = record->trail; at; at = trails[at].parent) {
-        struct trail *trail = &trails[at];
-        if (time != UINT64_MAX)
-            trail->died = time;
-        if (trail->depth > TRAIL_COUNTED_DEPTH)
-            continue;
-        trail->live--;
-        trail->live_bytes -= record->size;
+    if (time != UINT64_MAX)
+        trails[record->trail].died = time;
+    for (uint32_t at = trails[record->trail].counted; at; at = trails[at].parent) {
+        trails[at].live--;
+        trails[at].live_bytes -= record->size;
+    }
+}
+
+void live_trails_sum(struct flow *flow)
+{
+    struct trail *trails = flow->trails.items;
+    for (size_t i = flow->trails.count; i-- > 1;) { /* parents come before their children */
+        struct trail *parent = &trails[trails[i].parent];
+        parent->count += trails[i].count;
+        parent->bytes += trails[i].bytes;
+        if (trails[i].died > parent->died)
+            parent->died = trails[i].died;
     }
 }
 
@@ -92,8 +96,10 @@ void live_record_die(struct flow *flow, struct process *process, uint32_t index,
         return;
     }
     /* A fork may still have it in its maps. */
-    if (record->born <= process->last_fork || (record->flags & RECORD_POOLED) || map64_find(&flow->named_of, index))
+    if (record->born <= process->last_fork || (record->flags & RECORD_POOLED))
         return;
+    if ((record->flags & RECORD_KIND) != OBJECT_HEAP && map64_find(&flow->named_of, index))
+        return; /* blocks have no names of their own */
     live_record_recycle(flow, index);
 }
 

@@ -12,6 +12,7 @@ void live_stack_define(struct flow *flow, struct process *process, const struct 
     if (!is_new)
         return;
     *place = flow->stacks.count;
+    process->trails[event->id % RECENT_STACKS].id = 0; /* its origin's may have been meant until now */
     array_push(&flow->stacks, (struct stack){.first = flow->chain.count,
                                              .id = event->id,
                                              .process = process->index,
@@ -52,7 +53,11 @@ static uint32_t trail_child(struct flow *flow, uint32_t parent, uint32_t frame)
     uint32_t number = strtab_add_bytes(flow->trail_keys, (const char *)key, sizeof key);
     while (flow->trails.count <= number) {
         uint32_t depth = flow->trails.count ? flow->trails.items[parent].depth + 1 : 0;
-        array_push(&flow->trails, (struct trail){.parent = parent, .frame = frame, .depth = depth, .site = FLOW_NONE});
+        uint32_t counted =
+            depth <= TRAIL_COUNTED_DEPTH ? (uint32_t)flow->trails.count : flow->trails.items[parent].counted;
+        array_push(
+            &flow->trails,
+            (struct trail){.parent = parent, .counted = counted, .frame = frame, .depth = depth, .site = FLOW_NONE});
     }
     return number;
 }
@@ -77,12 +82,27 @@ uint32_t live_stack_trail(struct flow *flow, struct process *process, uint32_t s
         trail = trail_child(flow, 0, FLOW_NONE - 1 - fn);
     for (uint32_t at = trail; at; at = flow->trails.items[at].parent) {
         struct trail *node = &flow->trails.items[at];
-        if (node->count == 0 && node->born == 0) {
+        if (!node->seen) {
+            node->seen = true;
             node->fn = fn;
             node->kind = kind;
             node->stack = stack_index;
             node->born = time;
         }
+    }
+    return trail;
+}
+
+uint32_t live_stack_trail_of_block(struct flow *flow, struct process *process, const struct event *event)
+{
+    uint32_t id = event->alloc.stack, at = id % RECENT_STACKS;
+    if (id && process->trails[at].id == id)
+        return process->trails[at].trail;
+    uint32_t stack = live_stack_of(process, id);
+    uint32_t trail = live_stack_trail(flow, process, stack, event->alloc.fn, OBJECT_HEAP, event->time);
+    if (stack != FLOW_NONE && flow->stacks.items[stack].trail == trail) {
+        process->trails[at].id = id;
+        process->trails[at].trail = trail;
     }
     return trail;
 }
