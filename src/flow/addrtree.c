@@ -134,14 +134,14 @@ static inline unsigned child_of(const node_t *node, uint64_t key)
     return at ? at - 1 : 0;
 }
 
-static void open_slot(node_t *node, unsigned at)
+static inline void open_slot(node_t *node, unsigned at)
 {
     memmove(node->keys + at + 1, node->keys + at, (node->count - at) * sizeof *node->keys);
     memmove(node->entries + at + 1, node->entries + at, (node->count - at) * sizeof *node->entries);
     node->count++;
 }
 
-static void close_slot(node_t *node, unsigned at)
+static inline void close_slot(node_t *node, unsigned at)
 {
     node->count--;
     memmove(node->keys + at, node->keys + at + 1, (node->count - at) * sizeof *node->keys);
@@ -189,9 +189,13 @@ static const node_t *neighbour_leaf(const struct addrtree *tree, uint64_t key, b
     return turn;
 }
 
-static void look_around(const struct addrtree *tree, const node_t *leaf, unsigned at, uint64_t key,
-                        struct addrtree_around *around)
+static inline void look_around(const struct addrtree *tree, const node_t *leaf, unsigned at, uint64_t key,
+                               struct addrtree_around *around)
 {
+    if (__builtin_expect(at && at + 1 < leaf->count, 1)) {
+        *around = (struct addrtree_around){true, leaf->entries[at - 1].length, leaf->keys[at - 1], leaf->keys[at + 1]};
+        return;
+    }
     *around = (struct addrtree_around){.next_key = UINT64_MAX};
     const node_t *before = at ? leaf : neighbour_leaf(tree, key, false);
     const node_t *next = at + 1 < leaf->count ? leaf : neighbour_leaf(tree, key, true);
@@ -283,9 +287,12 @@ static void join_child(struct addrtree *tree, node_t *parent, unsigned at)
 bool addrtree_remove(struct addrtree *tree, struct addrtree_spot spot, uint64_t key, uint32_t *value)
 {
     if (spot_has(tree, spot, key) && spot.leaf->count > THIN) {
-        unsigned slot = lower_bound(spot.leaf, key);
-        if (slot == spot.leaf->count || spot.leaf->keys[slot] != key)
-            return false;
+        unsigned slot = spot.at;
+        if (slot >= spot.leaf->count || spot.leaf->keys[slot] != key) {
+            slot = lower_bound(spot.leaf, key);
+            if (slot == spot.leaf->count || spot.leaf->keys[slot] != key)
+                return false;
+        }
         *value = spot.leaf->entries[slot].value;
         close_slot(spot.leaf, slot);
         tree->count--;
@@ -355,25 +362,28 @@ struct addrtree_spot addrtree_seek(const struct addrtree *tree, uint64_t key)
     node->owner = tree;
     node->low = low;
     node->high = high;
-    return (struct addrtree_spot){node};
+    return (struct addrtree_spot){node, 0};
 }
 
 struct addrtree_spot addrtree_seek_near(const struct addrtree *tree, struct addrtree_spot last, uint64_t key)
 {
     struct addrtree_spot spot = spot_has(tree, last, key) ? last : addrtree_seek(tree, key);
-    for (unsigned i = 64; spot.leaf && i < sizeof *spot.leaf + FANOUT * sizeof(struct entry); i += 64)
-        __builtin_prefetch((const char *)spot.leaf + i, 1);
+#pragma GCC unroll 8
+    for (unsigned i = 1; i <= 8; i++)
+        __builtin_prefetch((const char *)spot.leaf + 64 * i, 1);
     return spot;
 }
 
-bool addrtree_peek(const struct addrtree *tree, struct addrtree_spot spot, uint64_t key, uint32_t *value)
+bool addrtree_peek(const struct addrtree *tree, struct addrtree_spot *spot, uint64_t key, uint32_t *value)
 {
-    if (!spot_has(tree, spot, key))
+    if (!spot_has(tree, *spot, key))
         return false;
-    unsigned at = upper_bound(spot.leaf, key);
-    if (at)
-        *value = spot.leaf->entries[at - 1].value;
-    return at > 0;
+    unsigned at = upper_bound(spot->leaf, key);
+    if (at == 0)
+        return false;
+    spot->at = at - 1;
+    *value = spot->leaf->entries[at - 1].value;
+    return true;
 }
 
 static const node_t *leaf_of(const struct addrtree *tree, uint64_t key)

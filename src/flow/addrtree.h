@@ -31,9 +31,10 @@ struct addrtree { /* zeroed but for `nodes` = empty and ready */
  * leaf was split or given up, is sent the whole way. So a spot never becomes wrong, and may be kept as long as the slab. */
 struct addrtree_spot {
     struct addrtree_node *leaf;
+    uint32_t at; /* where addrtree_peek found the key: the next search looks there first */
 };
 
-#define ADDRTREE_NOWHERE ((struct addrtree_spot){NULL})
+#define ADDRTREE_NOWHERE ((struct addrtree_spot){NULL, 0})
 
 /* What lies around a key: the entry before it, and the smallest key after it (UINT64_MAX when there is none). */
 struct addrtree_around {
@@ -56,7 +57,7 @@ struct addrtree_spot addrtree_seek(const struct addrtree *tree, uint64_t key);
 
 /* Likewise, with a spot of the same tree at hand: the way down is saved when the key belongs there as well. */
 struct addrtree_spot addrtree_seek_near(const struct addrtree *tree, struct addrtree_spot last, uint64_t key);
-bool addrtree_peek(const struct addrtree *tree, struct addrtree_spot spot, uint64_t key, uint32_t *value);
+bool addrtree_peek(const struct addrtree *tree, struct addrtree_spot *spot, uint64_t key, uint32_t *value);
 
 /* The entry with the largest key <= `key`; false when there is none. */
 bool addrtree_floor(const struct addrtree *tree, uint64_t key, uint64_t *found, uint32_t *value);

@@ -8,14 +8,14 @@ enum {
     QUEUE = 16,
     SEEK = 5, /* events after it came in */
     ASK = 10,
-    NEAR = 8192,     /* leaves that are remembered */
+    NEAR_BITS = 14,  /* so many leaves are remembered, */
     NEAR_SHIFT = 10, /* each for so much of the address space: mostly less than what a leaf holds */
 };
 
 struct waiting_event {
     struct event event;
     struct addrtree_spot spot;
-    struct addrtree_spot *near;
+    struct addrtree_node **near;
     struct process *process;
 };
 
@@ -24,7 +24,7 @@ struct ahead {
     uint32_t in, out;    /* count up */
     uint64_t asked_page; /* of the last whose record was asked for */
     struct waiting_event waiting[QUEUE];
-    struct addrtree_spot near[NEAR];
+    struct addrtree_node *near[1 << NEAR_BITS];
 };
 
 struct ahead *ahead_new(struct flow *flow)
@@ -43,11 +43,12 @@ static inline uint64_t address_of(const struct event *event)
 
 static inline void seek(struct waiting_event *waiting)
 {
-    waiting->spot = *waiting->near =
-        addrtree_seek_near(&waiting->process->heap, *waiting->near, address_of(&waiting->event));
+    struct addrtree_spot near = {*waiting->near, 0};
+    waiting->spot = addrtree_seek_near(&waiting->process->heap, near, address_of(&waiting->event));
+    *waiting->near = waiting->spot.leaf;
 }
 
-static inline void ask_for_record(struct ahead *ahead, const struct waiting_event *waiting)
+static inline void ask_for_record(struct ahead *ahead, struct waiting_event *waiting)
 {
     const struct event *event = &waiting->event;
     uint64_t page = address_of(event) >> PAGES_SHIFT;
@@ -55,7 +56,7 @@ static inline void ask_for_record(struct ahead *ahead, const struct waiting_even
     bool asked = event->kind == EVENT_SAMPLE && page == ahead->asked_page; /* mostly for the same record */
     ahead->asked_page = page;
     if (!asked && event->kind != EVENT_ALLOC &&
-        addrtree_peek(&waiting->process->heap, waiting->spot, address_of(event), &record))
+        addrtree_peek(&waiting->process->heap, &waiting->spot, address_of(event), &record))
         __builtin_prefetch(pool_at(&ahead->flow->records, record), 1);
 }
 
@@ -98,8 +99,9 @@ void ahead_feed(struct ahead *ahead)
     }
     uint64_t addr = address_of(event);
     waiting->process = live_process_of(flow, event->pid, event->time);
-    waiting->near = &ahead->near[(addr >> NEAR_SHIFT ^ addr >> 23 ^ waiting->process->index) % NEAR];
-    __builtin_prefetch(waiting->near->leaf);
+    uint64_t part = addr >> NEAR_SHIFT ^ (uint64_t)waiting->process->index << 40;
+    waiting->near = &ahead->near[part * 0x9e3779b97f4a7c15u >> (64 - NEAR_BITS)];
+    __builtin_prefetch(*waiting->near);
     uint32_t at = ++ahead->in - 1;
     if (at - ahead->out >= SEEK)
         seek(&ahead->waiting[(at - SEEK) % QUEUE]);

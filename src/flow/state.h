@@ -313,6 +313,14 @@ uint32_t live_frame_number(struct flow *flow, const struct process *process, uin
 void live_frame_names(struct flow *flow, uint32_t frame); /* fills first_name and name_count */
 
 /* live_record.c: objects being born and dying */
+static inline uint32_t live_record_place(struct flow *flow) /* for a new one; what is there means nothing */
+{
+    uint32_t index = flow->free_record;
+    if (index == FLOW_NONE)
+        return pool_add(&flow->records, &flow->slab);
+    flow->free_record = pool_at(&flow->records, index)->trail;
+    return index;
+}
 uint32_t live_record_new(struct flow *flow, struct process *process, enum object_kind kind, uint64_t addr,
                          uint64_t size, uint64_t time);
 void live_record_name(struct flow *flow, uint32_t record, const struct named *named);

@@ -236,13 +236,13 @@ static bool get_pool(struct run_cursor *cursor, struct event_pool *pool)
 bool run_cursor_event(struct run_cursor *cursor, struct event *event)
 {
     uint64_t number;
+    if (cursor->kind == TRACE_HEAP)
+        return heap_cursor_event(cursor, event);
     event->time = cursor->time;
     event->pid = cursor->pid;
     event->tid = cursor->tid;
     event->kind = cursor->kind;
     switch (cursor->kind) {
-    case TRACE_HEAP:
-        return heap_cursor_event(cursor, event);
     case EVENT_ALLOC:
         return get_alloc(cursor, &event->alloc);
     case EVENT_FREE:
@@ -295,14 +295,9 @@ bool run_cursor_event(struct run_cursor *cursor, struct event *event)
 bool run_cursor_step(struct run_cursor *cursor)
 {
     uint64_t difference;
-    if (!get(cursor, 0, &difference))
-        return false;
-    if (cursor->kind == TRACE_HEAP) {
-        if (!(difference & 1) && difference >> (64 - HEAP_TIME_SHIFT))
-            return false;
-        difference = difference & 1 ? difference >> 1 : difference >> 1 << HEAP_TIME_SHIFT;
-    }
-    if (difference > UINT64_MAX - cursor->time)
+    if (cursor->kind == TRACE_HEAP)
+        return heap_cursor_step(cursor);
+    if (!get(cursor, 0, &difference) || difference > UINT64_MAX - cursor->time)
         return false;
     cursor->time += difference;
     cursor->left--;

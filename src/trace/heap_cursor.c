@@ -34,7 +34,7 @@ static inline bool get_far(struct run_cursor *cursor, struct heap_model *model, 
     return true;
 }
 
-static inline bool get_place(struct run_cursor *cursor, struct heap_model *model, unsigned place,
+static inline bool get_place(struct run_cursor *cursor, struct heap_model *model, unsigned place, unsigned size_class,
                              struct event_alloc *to)
 {
     if (place == HEAP_PLACE_END || place == HEAP_PLACE_FAR) {
@@ -46,12 +46,13 @@ static inline bool get_place(struct run_cursor *cursor, struct heap_model *model
     }
     if (place >= HEAP_PLACES)
         return false;
-    to->addr = place < HEAP_PLACE_END ? heap_recent_take(model, heap_class(to->size), place)
+    to->addr = place < HEAP_PLACE_END ? heap_recent_take(model, size_class, place)
                                       : heap_recent_take(model, HEAP_UNKNOWN, place - HEAP_PLACE_UNKNOWN);
     return true;
 }
 
-static bool get_alloc(struct run_cursor *cursor, struct heap_model *model, unsigned op, struct event_alloc *alloc)
+static inline bool get_alloc(struct run_cursor *cursor, struct heap_model *model, unsigned op,
+                             struct event_alloc *alloc)
 {
     struct heap_guess *before = heap_guess_of(model, model->last_stack);
     if (!(op & HEAP_STACK_GUESSED)) {
@@ -65,16 +66,18 @@ static bool get_alloc(struct run_cursor *cursor, struct heap_model *model, unsig
     if (!(op & HEAP_SIZE_GUESSED) && !get_split(cursor, HEAP_COLUMN_SIZE, &guess->size))
         return false;
     alloc->size = guess->size;
-    if (!get_place(cursor, model, op & HEAP_PLACE, alloc) || !get_shape(cursor, model, 0, op))
+    unsigned size_class = heap_class(alloc->size);
+    if (!get_place(cursor, model, op & HEAP_PLACE, size_class, alloc) || !get_shape(cursor, model, 0, op))
         return false;
     alloc->fn = (uint8_t)model->shape[0];
     alloc->cpu = (uint16_t)(model->shape[0] >> 8);
     alloc->pool = 0;
-    heap_slot_take(model, alloc->addr, heap_class(alloc->size));
+    heap_slot_take(model, alloc->addr, size_class);
     return true;
 }
 
-static bool get_free(struct run_cursor *cursor, struct heap_model *model, unsigned op, struct event_free *release)
+static inline bool get_free(struct run_cursor *cursor, struct heap_model *model, unsigned op,
+                            struct event_free *release)
 {
     uint64_t slot;
     switch (op & HEAP_PLACE) {
@@ -117,7 +120,23 @@ bool heap_cursor_event(struct run_cursor *cursor, struct event *event)
     if (cursor->at[HEAP_COLUMN_OP] >= cursor->end[HEAP_COLUMN_OP])
         return false;
     unsigned op = *cursor->at[HEAP_COLUMN_OP]++;
+    event->time = cursor->time;
+    event->pid = cursor->pid;
+    event->tid = cursor->tid;
     event->kind = op & HEAP_IS_FREE ? EVENT_FREE : EVENT_ALLOC;
     return op & HEAP_IS_FREE ? get_free(cursor, cursor->heap, op, &event->free)
                              : get_alloc(cursor, cursor->heap, op, &event->alloc);
+}
+
+bool heap_cursor_step(struct run_cursor *cursor)
+{
+    uint64_t code;
+    if (!get(cursor, 0, &code) || (!(code & 1) && code >> (64 - HEAP_TIME_SHIFT)))
+        return false;
+    uint64_t difference = code & 1 ? code >> 1 : code >> 1 << HEAP_TIME_SHIFT;
+    if (difference > UINT64_MAX - cursor->time)
+        return false;
+    cursor->time += difference;
+    cursor->left--;
+    return true;
 }

@@ -39,6 +39,8 @@ struct trace_reader {
     struct trace_index index;
     uint32_t *order; /* block numbers by first time */
     size_t next_block;
+    uint64_t due;   /* no block that is not open yet has an event before that time */
+    uint64_t rival; /* nor has any source but the first */
     uint64_t kinds;
     uint64_t serial;
     array_of(struct heap_entry) heap;
@@ -126,6 +128,7 @@ void trace_reader_rewind(struct trace_reader *reader)
     reader->finished = NULL;
     reader->heap.count = 0;
     reader->next_block = 0;
+    reader->due = reader->rival = 0;
     reader->serial = 0;
 }
 
@@ -191,6 +194,15 @@ static inline void sift_down(struct heap_entry *heap, size_t count)
         at = child;
     }
     heap[at] = entry;
+}
+
+/* After a change of the heap. */
+static inline void find_rival(struct trace_reader *reader)
+{
+    const struct heap_entry *heap = reader->heap.items;
+    size_t count = reader->heap.count;
+    uint64_t first = count > 1 ? heap[1].time : UINT64_MAX, second = count > 2 ? heap[2].time : UINT64_MAX;
+    reader->rival = first < second ? first : second;
 }
 
 static int damaged(const struct trace_reader *reader, const struct index_block *from, struct error *err)
@@ -259,8 +271,10 @@ static int open_block(struct trace_reader *reader, const struct index_block *fro
 static int open_due_blocks(struct trace_reader *reader, struct error *err)
 {
     const struct index_block *blocks = reader->index.blocks.items;
+    reader->due = UINT64_MAX;
     while (reader->next_block < reader->index.blocks.count) {
         const struct index_block *block = &blocks[reader->order[reader->next_block]];
+        reader->due = block->header.first_time;
         if (reader->heap.count && block->header.first_time > reader->heap.items[0].time)
             break;
         /* At the same time a smaller kind comes first; an equal one waits until it is needed. */
@@ -268,13 +282,17 @@ static int open_due_blocks(struct trace_reader *reader, struct error *err)
             rank(block->header.kind) >= reader->heap.items[0].tie >> 56)
             break;
         reader->next_block++;
+        reader->due = UINT64_MAX;
         uint64_t holds = block->header.kind == TRACE_HEAP ? HEAP_KINDS : UINT64_C(1) << block->header.kind;
         if (!(reader->kinds & holds))
             continue;
         int code = open_block(reader, block, err);
-        if (code < 0)
+        if (code < 0) {
+            reader->due = reader->rival = 0; /* not known: whoever goes on looks again */
             return code;
+        }
     }
+    find_rival(reader);
     return 0;
 }
 
@@ -286,6 +304,7 @@ static void finish_first(struct trace_reader *reader)
     heap[0] = heap[--reader->heap.count];
     if (reader->heap.count)
         sift_down(heap, reader->heap.count);
+    find_rival(reader);
 }
 
 static int next_event(struct trace_reader *reader, struct event *event, struct error *err)
@@ -294,30 +313,37 @@ static int next_event(struct trace_reader *reader, struct event *event, struct e
         source_done(reader, reader->finished);
         reader->finished = NULL;
     }
-    int code = open_due_blocks(reader, err);
-    if (code < 0)
-        return code;
-    if (reader->heap.count == 0)
-        return 0;
-    struct heap_entry *top = &reader->heap.items[0];
+    struct heap_entry *top = reader->heap.items;
+    if (reader->heap.count == 0 || top->time >= reader->due) {
+        int code = open_due_blocks(reader, err);
+        if (code < 0)
+            return code;
+        if (reader->heap.count == 0)
+            return 0;
+        top = reader->heap.items;
+    }
     struct source *source = top->source;
     struct run_cursor *cursor = &source->cursor;
-    bool good = run_cursor_event(cursor, event);
-    if (event->kind == EVENT_SAMPLE)
+    bool is_heap = cursor->kind == TRACE_HEAP; /* most are */
+    bool good = is_heap ? heap_cursor_event(cursor, event) : run_cursor_event(cursor, event);
+    if (!is_heap && event->kind == EVENT_SAMPLE)
         event->sample.ordinal = source->ordinal++;
-    else if (event->kind == EVENT_PAGE)
+    else if (!is_heap && event->kind == EVENT_PAGE)
         event->page.ordinal = source->ordinal++;
     if (good && cursor->left == 0) {
         finish_first(reader);
         return 1;
     }
-    if (!good || !run_cursor_step(cursor)) {
+    if (!good || !(is_heap ? heap_cursor_step(cursor) : run_cursor_step(cursor))) {
         finish_first(reader);
         return error_set(err, -EILSEQ, "%s: a block of process %u does not hold what its header says", reader->name,
                          cursor->pid);
     }
     top->time = cursor->time;
-    sift_down(reader->heap.items, reader->heap.count);
+    if (cursor->time >= reader->rival) {
+        sift_down(reader->heap.items, reader->heap.count);
+        find_rival(reader);
+    }
     return 1;
 }
 

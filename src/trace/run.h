@@ -119,7 +119,9 @@ bool run_cursor_begin(struct run_cursor *cursor, uint8_t kind, uint32_t pid, uin
 bool run_cursor_event(struct run_cursor *cursor, struct event *event);
 bool run_cursor_step(struct run_cursor *cursor);
 
-bool heap_cursor_event(struct run_cursor *cursor, struct event *event); /* of TRACE_HEAP */
+/* The same of TRACE_HEAP. */
+bool heap_cursor_event(struct run_cursor *cursor, struct event *event);
+bool heap_cursor_step(struct run_cursor *cursor);
 
 static inline uint64_t rotate_right(uint64_t value, unsigned by)
 {

@@ -45,12 +45,18 @@ uint32_t live_heap_put(struct flow *flow, struct process *process, struct addrtr
     const struct event_alloc *alloc = &event->alloc;
     if (alloc->addr == 0 || alloc->addr + alloc->size < alloc->addr)
         return FLOW_NONE;
-    uint32_t index = live_record_new(flow, process, OBJECT_HEAP, alloc->addr, alloc->size, event->time);
+    uint32_t index = live_record_place(flow);
     struct record *record = pool_at(&flow->records, index);
-    record->thread = live_thread_of(flow, process, event->tid, event->time);
-    record->cpu = alloc->cpu;
-    record->fn = alloc->fn;
-    record->trail = live_stack_trail_of_block(flow, process, event);
+    *record = (struct record){.addr = alloc->addr,
+                              .size = alloc->size,
+                              .born = event->time,
+                              .trail = live_stack_trail_of_block(flow, process, event),
+                              .thread = live_thread_of(flow, process, event->tid, event->time),
+                              .process = process->index,
+                              .tally = FLOW_NONE,
+                              .cpu = alloc->cpu,
+                              .fn = alloc->fn,
+                              .flags = OBJECT_HEAP};
     struct addrtree_around around;
     uint32_t old;
     if (!addrtree_put(tree, spot, alloc->addr, index, short_length(alloc->size), &old, &around)) {

@@ -6,11 +6,7 @@
 uint32_t live_record_new(struct flow *flow, struct process *process, enum object_kind kind, uint64_t addr,
                          uint64_t size, uint64_t time)
 {
-    uint32_t index = flow->free_record;
-    if (index != FLOW_NONE)
-        flow->free_record = pool_at(&flow->records, index)->trail;
-    else
-        index = pool_add(&flow->records, &flow->slab);
+    uint32_t index = live_record_place(flow);
     *pool_at(&flow->records, index) = (struct record){.addr = addr,
                                                       .size = size,
                                                       .born = time,
