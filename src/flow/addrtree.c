@@ -192,21 +192,25 @@ static const node_t *neighbour_leaf(const struct addrtree *tree, uint64_t key, b
 static inline void look_around(const struct addrtree *tree, const node_t *leaf, unsigned at, uint64_t key,
                                struct addrtree_around *around)
 {
-    if (__builtin_expect(at && at + 1 < leaf->count, 1)) {
-        *around = (struct addrtree_around){true, leaf->entries[at - 1].length, leaf->keys[at - 1], leaf->keys[at + 1]};
-        return;
-    }
-    *around = (struct addrtree_around){.next_key = UINT64_MAX};
+    uint32_t length = leaf->entries[at].length;
     const node_t *before = at ? leaf : neighbour_leaf(tree, key, false);
-    const node_t *next = at + 1 < leaf->count ? leaf : neighbour_leaf(tree, key, true);
+    *around = (struct addrtree_around){.next_key = UINT64_MAX};
     if (before && before->count) {
         unsigned last = at ? at - 1 : before->count - 1u;
         around->has_before = true;
         around->before_key = before->keys[last];
         around->before_length = before->entries[last].length;
     }
-    if (next && next->count)
-        around->next_key = next->keys[next == leaf ? at + 1 : 0];
+    if (at + 1 < leaf->count) {
+        around->next_key = leaf->keys[at + 1];
+    } else if (leaf->owner == tree && !tree->shared && length < UINT32_MAX && leaf->high > key &&
+               leaf->high - key >= length) {
+        around->next_key = leaf->high; /* up to there keys would be in this leaf */
+    } else {
+        const node_t *next = neighbour_leaf(tree, key, true);
+        if (next && next->count)
+            around->next_key = next->keys[0];
+    }
 }
 
 /* The leaf for `key`, with room for one more, all the way down this tree's own. */
@@ -284,9 +288,16 @@ static void join_child(struct addrtree *tree, node_t *parent, unsigned at)
     close_slot(parent, left + 1);
 }
 
+/* Whether the leaf need not look for a neighbour once it has one entry less: when it gets thin it does, and then only now
+ * and then. */
+static inline bool may_shrink(const node_t *leaf)
+{
+    return leaf->count > THIN || (leaf->count < THIN && leaf->count != THIN / 2 && leaf->count > 1);
+}
+
 bool addrtree_remove(struct addrtree *tree, struct addrtree_spot spot, uint64_t key, uint32_t *value)
 {
-    if (spot_has(tree, spot, key) && spot.leaf->count > THIN) {
+    if (spot_has(tree, spot, key) && may_shrink(spot.leaf)) {
         unsigned slot = spot.at;
         if (slot >= spot.leaf->count || spot.leaf->keys[slot] != key) {
             slot = lower_bound(spot.leaf, key);

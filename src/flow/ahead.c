@@ -57,7 +57,7 @@ static inline void ask_for_record(struct ahead *ahead, struct waiting_event *wai
     ahead->asked_page = page;
     if (!asked && event->kind != EVENT_ALLOC &&
         addrtree_peek(&waiting->process->heap, &waiting->spot, address_of(event), &record))
-        __builtin_prefetch(pool_at(&ahead->flow->records, record), 1);
+        live_record_prefetch(ahead->flow, record);
 }
 
 static inline void feed_first(struct ahead *ahead)
