@@ -3,8 +3,8 @@
  * Truth: pool_create allocates every pool. A process's pools are used by all its workers and by nobody else, whoever made
  * them: each request takes the next free pool, reads and writes it, and gives it back. The workers of a process lie on
  * different nodes, since the processes make their workers in turn; no node has more traffic than the others.
- * --pin is the paper's change: the workers of a process run on one node. On a pretended machine ("numa:4 core:8") a
- * process makes all its workers before the next one does, which comes to the same. */
+ * --pin is the paper's change: the workers of a process run on one node. On a simulated one ("numa:4 core:8",
+ * --assign packed) a process makes all its workers before the next one does, which comes to the same. */
 #include "cases.h"
 
 #include <semaphore.h>

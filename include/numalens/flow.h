@@ -78,7 +78,7 @@ NLENS_API nlens_trace *nlens_open(const char *path, nlens_error *err);
 typedef struct nlens_options {
     size_t size;                 /* sizeof(nlens_options): says which fields there are */
     const char *topology;        /* simulate this topology ("numa:4 core:2", or a file from lstopo); or NULL */
-    const char *deal;            /* assign threads to its CPUs: "packed", "round-robin", "node:1"; or NULL */
+    const char *deal;            /* assign threads to its CPUs: "round-robin" (NULL), "packed", "node:1" */
     const char *homes;           /* home nodes of its pages: "first-touch", "interleave", "bind:2"; or NULL */
     const char *debug_directory; /* of separate debug files, before /usr/lib/debug; or NULL */
 } nlens_options;

@@ -40,7 +40,8 @@ static const struct argp_option option_table[] = {
     {0, 0, 0, 0, "Simulate another topology:", SAMPLING_LAST_GROUP},
     {"topology", KEY_TOPOLOGY, "SPEC", 0, "nodes and CPUs in hwloc's synthetic syntax, such as \"numa:4 core:2\"",
      SAMPLING_LAST_GROUP},
-    {"assign", KEY_ASSIGN, "HOW", 0, "assign threads to its CPUs: packed, round-robin, node:N", SAMPLING_LAST_GROUP},
+    {"assign", KEY_ASSIGN, "HOW", 0, "assign threads to its CPUs: round-robin (default), packed, node:N",
+     SAMPLING_LAST_GROUP},
     {"deal", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, SAMPLING_LAST_GROUP}, /* its name in version 1 */
     {"homes", KEY_HOMES, "HOW", 0, "home nodes of its pages: first-touch, bind:N, interleave", SAMPLING_LAST_GROUP},
     {0},

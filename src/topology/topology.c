@@ -177,7 +177,7 @@ const char *topology_deal_text(const struct topology *topology, char text[TOPOLO
 
 struct topology *topology_pretend_text(const char *spec, const char *deal, const char *homes, struct error *err)
 {
-    struct topology *topology = topology_pretend(spec, DEAL_PACKED, err);
+    struct topology *topology = topology_pretend(spec, DEAL_ROUND_ROBIN, err);
     if (topology && ((deal && topology_set_deal(topology, deal, err) < 0) ||
                      (homes && topology_parse_home(topology, homes, err) < 0))) {
         topology_free(topology);

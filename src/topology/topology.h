@@ -50,7 +50,8 @@ struct topology *topology_described(const struct topology_description *nodes, ui
 struct topology *topology_load(struct error *err);
 struct topology *topology_pretend(const char *spec, enum topology_deal deal, struct error *err);
 
-/* topology_pretend with deal and homes as a user writes them; both may be NULL. */
+/* topology_pretend with deal and homes as a user writes them; both may be NULL. Without a deal it is round-robin: the
+ * kernel starts a new thread on the idlest node, so a program with fewer threads than CPUs uses all nodes. */
 struct topology *topology_pretend_text(const char *spec, const char *deal, const char *homes, struct error *err);
 
 /* A text that a trace keeps, one line, and back. topology_from_text meets any text with an error, never a crash. */

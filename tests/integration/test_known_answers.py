@@ -206,12 +206,12 @@ def demo():
     assert len([t for t in result["threads"] if t["name"].startswith("worker ")]) == 8
 
 
-@check("threads are dealt onto a pretended machine in the order of their creation")
+@check("threads are assigned to simulated nodes in turn, in the order of their creation")
 def dealt():
     result = recorded_demo()
     workers = [t for t in result["threads"] if t["name"].startswith("worker ")]
     nodes = {t["name"]: sorted(node for node, count in t["nodes"].items() if count > t["samples"] / 20) for t in workers}
-    expected = {"worker %d" % i: sorted({"0", str((i + 1) // 2 % 4)}) for i in range(8)}  # shared data on 0, own at home
+    expected = {"worker %d" % i: sorted({"0", str((i + 1) % 4)}) for i in range(8)}  # shared data on 0, own at home
     assert nodes == expected, nodes
 
 

@@ -7,7 +7,7 @@ import statistics
 import nlens
 from nlens import check, note
 
-# Half of the eight workers that share are on node 1; of five workers where one is far, the fifth. A fifth of the accesses
+# Nodes are filled one after the other. Half of the eight workers that share are on node 1; of five workers where one is far, the fifth. A fifth of the accesses
 # are remote then. The bound is a tenth: with so many bursts eight standard deviations away.
 BURSTS = 1000
 OFTEN = ["-F", "2000", "--budget", "100"]
@@ -17,7 +17,7 @@ PROBLEMS = ("cross-node-sharing", "contention", "imbalance")
 
 def record(folder, mode, *options, name="run.data", bursts=0):
     command = [nlens.example("patterns/problems"), mode] + (["--threads=5"] if mode == "imbalance" else [])
-    ended = nlens.record(folder, command, ["--topology", MACHINES.get(mode, "numa:2 core:8"), *options], name=name, bursts=bursts)
+    ended = nlens.record(folder, command, ["--topology", MACHINES.get(mode, "numa:2 core:8"), "--assign", "packed", *options], name=name, bursts=bursts)
     assert ended.status == 0, "record failed: %s" % ended
     return ended
 
@@ -107,7 +107,7 @@ def begins():
 
 def waiting(folder, mode, times):
     command = [nlens.example("patterns/waiting"), mode, "--threads=2", "--times=%d" % times]
-    ended = nlens.record(folder, command, ["--topology", "numa:2 core:8", "-q", *OFTEN], bursts=BURSTS)
+    ended = nlens.record(folder, command, ["--topology", "numa:2 core:8", "--assign", "packed", "-q", *OFTEN], bursts=BURSTS)
     assert ended.status == 0, ended
     report = nlens.report(ended.trace, "balance")
     workers = sorted((row for row in report["threads"] if row["name"].startswith("worker")), key=lambda row: row["name"])

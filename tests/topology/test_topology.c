@@ -78,6 +78,13 @@ static void threads_are_dealt(void **state)
     for (uint32_t i = 0; i < 7; i++)
         assert_int_equal(topology_deal_cpu(topology, i), dealt[i]);
     topology_free(topology);
+    struct error err = {0};
+    topology = topology_pretend_text("numa:3 core:2", NULL, NULL, &err); /* unless the user says otherwise */
+    assert_int_equal(topology->deal, DEAL_ROUND_ROBIN);
+    topology_free(topology);
+    topology = topology_pretend_text("numa:3 core:2", "packed", NULL, &err);
+    assert_int_equal(topology->deal, DEAL_PACKED);
+    topology_free(topology);
 }
 
 static void pages_get_homes_by_rule(void **state)

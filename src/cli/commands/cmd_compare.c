@@ -67,8 +67,8 @@ static const struct argp_option option_table[] = {
     {0, 0, 0, 0, "Both:", 3},
     {"json", KEY_JSON, 0, 0, "for programs; docs/json.md names the fields", 3},
     {"topology", KEY_TOPOLOGY, "SPEC", 0, "simulate this topology: \"numa:4 core:2\"", 3},
-    {"assign", KEY_ASSIGN, "HOW", 0, "recordings: assign threads to simulated CPUs: packed, round-robin or node:NODE",
-     3},
+    {"assign", KEY_ASSIGN, "HOW", 0,
+     "recordings: assign threads to simulated CPUs: round-robin (default), packed, node:NODE", 3},
     {"deal", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 3}, /* its name in version 1 */
     {"homes", KEY_HOMES, "HOW", 0, "recordings: home nodes of simulated pages: first-touch, interleave or bind:NODE",
      3},

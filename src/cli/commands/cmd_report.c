@@ -76,7 +76,8 @@ static const struct argp_option option_table[] = {
     {"height", OPTION_HEIGHT, "ROWS", 0, "Map: rows of the picture (24)", 0},
     {"ascii", OPTION_ASCII, NULL, 0, "Map: with ASCII letters only, as where the locale is not UTF-8", 0},
     {"topology", OPTION_TOPOLOGY, "SPEC", 0, "Simulate this topology on the recording: \"numa:4 core:2\"", 0},
-    {"assign", OPTION_ASSIGN, "HOW", 0, "Assign threads to simulated CPUs: packed, round-robin or node:NODE", 0},
+    {"assign", OPTION_ASSIGN, "HOW", 0, "Assign threads to simulated CPUs: round-robin (default), packed, node:NODE",
+     0},
     {"deal", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0}, /* its name in version 1 */
     {"homes", OPTION_HOMES, "HOW", 0, "Home nodes of simulated pages: first-touch, interleave or bind:NODE", 0},
     {"verbose", 'v', NULL, 0, "The report: also threads, functions, processes, traffic between nodes, every loss", 0},

@@ -32,7 +32,8 @@ static const struct argp_option option_table[] = {
     {"show", OPTION_SHOW, "NAME", 0, "The source of a ready script, to start from", 0},
     {"flags", OPTION_FLAGS, "TEXT", 0, "More flags for the compiler: \"-g -lfoo\"", 0},
     {"topology", OPTION_TOPOLOGY, "SPEC", 0, "Simulate this topology on the recording: \"numa:4 core:2\"", 0},
-    {"assign", OPTION_ASSIGN, "HOW", 0, "Assign threads to simulated CPUs: packed or round-robin", 0},
+    {"assign", OPTION_ASSIGN, "HOW", 0, "Assign threads to simulated CPUs: round-robin (default), packed, node:NODE",
+     0},
     {"deal", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0}, /* its name in version 1 */
     {"homes", OPTION_HOMES, "HOW", 0, "Home nodes of simulated pages: first-touch, interleave or bind:NODE", 0},
     {0},

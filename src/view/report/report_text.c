@@ -45,6 +45,19 @@ static void answer_nothing(const struct report *report)
     }
 }
 
+/* By which rule threads got their nodes: another one may give another verdict. */
+static const char *assignment(const struct topology *topology)
+{
+    switch (topology->deal) {
+    case DEAL_PACKED:
+        return "Threads fill one node's CPUs before the next node's";
+    case DEAL_NODE:
+        return "All threads are assigned to one node";
+    default:
+        return "Threads are assigned to the nodes in turn, as they are created";
+    }
+}
+
 /* How much is remote, or why that cannot be said. */
 static void answer_remote(const struct report *report)
 {
@@ -73,6 +86,8 @@ static void answer_remote(const struct report *report)
               number_count(totals->home_known), topology->node_count, topology->pretended ? "simulated " : "",
               topology->pretended ? " (" : "", topology->pretended ? topology->spec : "",
               topology->pretended ? ")" : "");
+    if (topology->pretended)
+        say(report, "%s (--assign %s).", assignment(topology), whole_deal(topology));
 }
 
 /* A process that became another program by exec is still one. */
