@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The matrix multiplication of the paper on MOCA (its Section 3): three threads, two phases, three matrices, each with its
 own way of being used, found from the trace alone."""
+import csv
+import io
 import json
 import os
 import re
@@ -58,6 +60,15 @@ def uses(trace):
             yield start, end, tid, int(words[0], 16), int(words[2]), int(words[3])
 
 
+def reads(trace):
+    """(tid, time, page) of every sampled read."""
+    ended = run([nlens.NUMALENS, "script", "csv", trace])
+    assert ended.status == 0, ended
+    for row in csv.DictReader(io.StringIO(ended.out.decode())):
+        if row["read"] == "1":
+            yield int(row["tid"]), int(row["time"]), int(row["address"], 16) // PAGE * PAGE
+
+
 @check("page faults: three threads, the master first, then two workers that sweep the result")
 def faults():
     with Folder() as folder:
@@ -113,10 +124,9 @@ def samples():
         assert len(readers) == 2 and told["pages"][0]["pid"] not in readers, readers
 
         spans = {}  # (worker, page): from when to when; by worker, since a busy machine lets one of them fall behind
-        for start, end, tid, page, reads, _ in uses(trace):
-            if reads and tid in readers:
-                begin, last = spans.get((tid, page), (start, end))
-                spans[tid, page] = (min(begin, start), max(last, end))
+        for tid, time, page in reads(trace):
+            begin, last = spans.get((tid, page), (time, time))
+            spans[tid, page] = (min(begin, time), max(last, time))
 
         def shape(name):
             """Correlation of time and address; how long a worker uses a page, of all the time that it uses the matrix."""
