@@ -2,6 +2,7 @@
 #include "trace/heap_coder.h"
 
 #include "base/mem.h"
+#include "trace/heap_ways.h"
 #include "trace/run_append.h"
 
 #include <stdlib.h>
@@ -62,16 +63,14 @@ static inline struct heap_entry_set *set_of(struct heap_coder *coder, uint64_t a
 
 static inline uint32_t tag_of(uint64_t addr)
 {
-    return (uint32_t)((addr >> 4 ^ addr >> 20) << 16);
+    return (uint32_t)((addr >> 4 ^ addr >> 20) << 16) | 1u << 31; /* never that of an empty way */
 }
 
-/* Searches here are without branches: nobody can foretell where they end. */
-static void remember(struct heap_coder *coder, uint64_t addr, uint32_t slot)
+static inline void remember(struct heap_coder *coder, uint64_t addr, uint32_t slot)
 {
     struct heap_entry_set *set = set_of(coder, addr);
-    unsigned way = coder->turn++ % HEAP_WAYS;
-    for (unsigned i = 0; i < HEAP_WAYS; i++)
-        way = set->ways[i] == 0 ? i : way;
+    unsigned empty = ways_empty(set->ways);
+    unsigned way = __builtin_expect(empty != 0, 1) ? (unsigned)__builtin_ctz(empty) : coder->turn++ % HEAP_WAYS;
     set->ways[way] = tag_of(addr) | (slot + 1);
 }
 
@@ -79,12 +78,10 @@ static void remember(struct heap_coder *coder, uint64_t addr, uint32_t slot)
 static inline uint32_t recall(struct heap_coder *coder, uint64_t addr)
 {
     struct heap_entry_set *set = set_of(coder, addr);
-    uint32_t tag = tag_of(addr);
-    unsigned found = HEAP_WAYS;
-    for (unsigned i = 0; i < HEAP_WAYS; i++)
-        found = (set->ways[i] ^ tag) - 1 < 0xffff ? i : found;
-    if (found == HEAP_WAYS)
+    unsigned tagged = ways_tagged(set->ways, tag_of(addr));
+    if (tagged == 0)
         return HEAP_SLOTS;
+    unsigned found = (unsigned)__builtin_ctz(tagged);
     uint32_t slot = (uint16_t)set->ways[found] - 1u;
     if (!coder->model.slots[slot].used || coder->model.slots[slot].addr != addr)
         return HEAP_SLOTS;
@@ -101,26 +98,26 @@ static __attribute__((noinline)) void remember_all(struct heap_coder *coder)
             remember(coder, coder->model.slots[i].addr, i);
 }
 
-/* How long before the last one it was released, or `most`. */
-static inline unsigned depth_of(const struct heap_model *model, unsigned size_class, uint64_t addr, unsigned most)
+/* How long before the last one it was released; HEAP_RING or more when it was not. */
+static inline unsigned depth_of(const struct heap_model *model, unsigned size_class, uint64_t addr)
 {
-    const uint64_t *ring = model->recent[size_class].addr;
-    unsigned top = model->top[size_class] + (unsigned)HEAP_RING, depth = most;
-    for (unsigned i = most; i-- > 0;)
-        depth = ring[(top - 1 - i) % HEAP_RING] == addr ? i : depth;
-    return depth;
+    _Static_assert(HEAP_RING == 8 && HEAP_WAYS == 8, "as many as are searched at once");
+    uint32_t equal = ways_equal(model->recent[size_class].addr, addr) * 0x01010101u;
+    unsigned top = model->top[size_class] % HEAP_RING;
+    /* The last one, which is before the top, comes to bit 31. */
+    return equal ? (unsigned)__builtin_clz(equal << (HEAP_RING - top)) : HEAP_RING;
 }
 
 static inline unsigned put_place(struct trace_run *run, struct heap_model *model, const struct event_alloc *alloc,
                                  unsigned size_class)
 {
     enum { UNKNOWN = HEAP_PLACES - HEAP_PLACE_UNKNOWN };
-    unsigned depth = depth_of(model, size_class, alloc->addr, HEAP_RECENT);
+    unsigned depth = depth_of(model, size_class, alloc->addr);
     if (depth < HEAP_RECENT) {
         heap_recent_take(model, size_class, depth);
         return depth;
     }
-    depth = depth_of(model, HEAP_UNKNOWN, alloc->addr, UNKNOWN);
+    depth = depth_of(model, HEAP_UNKNOWN, alloc->addr);
     if (depth < UNKNOWN) {
         heap_recent_take(model, HEAP_UNKNOWN, depth);
         return HEAP_PLACE_UNKNOWN + depth;

@@ -47,8 +47,10 @@ void run_make_room(struct trace_run *run)
 {
     unsigned columns = run_columns(run->kind);
     uint32_t room = UINT32_MAX;
+    /* A short run takes little memory, a long one does not ask often. */
+    size_t wanted = run->count / 4 < ROOM_MOST ? run->count / 4 * ROOM_PER_EVENT : (ROOM_MOST + 1) * ROOM_PER_EVENT;
     for (unsigned i = 0; i < columns; i++) {
-        column_reserve(&run->columns[i], FIRST_CAPACITY / 2);
+        column_reserve(&run->columns[i], wanted > FIRST_CAPACITY / 2 ? wanted : FIRST_CAPACITY / 2);
         uint32_t fits = (uint32_t)(run->columns[i].limit - run->columns[i].at) / ROOM_PER_EVENT;
         if (fits < room)
             room = fits;
