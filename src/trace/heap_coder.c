@@ -20,17 +20,17 @@ struct heap_coder *heap_coder_new(void)
 /* As many sets as there are slots / 4: half full when every slot is used. */
 static void make_sets(struct heap_coder *coder)
 {
-    uint32_t bits = 0;
-    while ((4u << bits) < coder->model.slot_room)
-        bits++;
-    if (!coder->sets || bits != coder->set_bits) {
+    uint32_t sets = 1;
+    while (4 * sets < coder->model.slot_room)
+        sets *= 2;
+    if (!coder->sets || sets - 1 != coder->set_mask) {
         free(coder->sets);
-        coder->sets = aligned_alloc(_Alignof(struct heap_entry_set), sizeof *coder->sets << bits);
+        coder->sets = aligned_alloc(_Alignof(struct heap_entry_set), sets * sizeof *coder->sets);
         if (!coder->sets)
             abort(); /* out of memory, as mem_alloc does */
-        coder->set_bits = bits;
+        coder->set_mask = sets - 1;
     }
-    memset(coder->sets, 0, sizeof *coder->sets << bits);
+    memset(coder->sets, 0, sets * sizeof *coder->sets);
 }
 
 void heap_coder_begin(struct heap_coder *coder)
@@ -51,14 +51,14 @@ void heap_coder_free(struct heap_coder *coder)
 size_t heap_coder_memory(const struct heap_coder *coder)
 {
     return coder ? sizeof *coder + coder->model.slot_room * sizeof *coder->model.slots +
-                       (sizeof *coder->sets << coder->set_bits)
+                       (coder->set_mask + 1) * sizeof *coder->sets
                  : 0;
 }
 
 /* Blocks that are neighbours are in the same set, or in the next: what is used together is in the cache together. */
 static inline struct heap_entry_set *set_of(struct heap_coder *coder, uint64_t addr)
 {
-    return &coder->sets[(addr >> 7 ^ addr >> 13 ^ addr >> 19) & ((1u << coder->set_bits) - 1)];
+    return &coder->sets[(uint32_t)(addr >> 7 ^ addr >> 13 ^ addr >> 19) & coder->set_mask];
 }
 
 static inline uint32_t tag_of(uint64_t addr)

@@ -239,22 +239,31 @@ int trace_writer_append(struct trace_writer *writer, const struct event *event, 
     return 0;
 }
 
+/* The lane's run for the event is not there, full, or ahead of it; or nothing can be written any more. */
+static __attribute__((noinline)) int append_lane_anew(struct trace_writer *writer, struct trace_run **held,
+                                                      const struct event *event, struct error *err)
+{
+    struct trace_run *run = *held;
+    int code = find_run(writer, &run, event, err);
+    if (code < 0)
+        return code;
+    if (*held != run) { /* NULL by now if its block was written */
+        if (*held)
+            (*held)->holder = NULL;
+        *held = run;
+        run->holder = held;
+    }
+    run_append_fast(run, event);
+    return 0;
+}
+
 int trace_writer_append_lane(struct trace_writer *writer, struct trace_lane *lane, const struct event *event,
                              struct error *err)
 {
     /* Allocations and releases are in one run. */
     struct trace_run **held = &lane->runs[event->kind == EVENT_FREE ? EVENT_ALLOC : event->kind], *run = *held;
-    if (__builtin_expect(!run || run->room == 0 || !run_takes(run, event->time) || writer->failed, 0)) {
-        int code = find_run(writer, &run, event, err);
-        if (code < 0)
-            return code;
-        if (*held != run) { /* NULL by now if its block was written */
-            if (*held)
-                (*held)->holder = NULL;
-            *held = run;
-            run->holder = held;
-        }
-    }
+    if (__builtin_expect(!run || run->room == 0 || !run_takes(run, event->time) || writer->failed, 0))
+        return append_lane_anew(writer, held, event, err);
     run_append_fast(run, event);
     return 0;
 }
