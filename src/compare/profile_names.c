@@ -89,7 +89,8 @@ static uint32_t make_object(struct profile_names *names, const struct thing *thi
     if (site && object->kind == OBJECT_FILE) {
         model = model_of(names, OBJECT_FILE, base_name(object->name), "", 0, "");
     } else if (site && site->line &&
-               sources_name(names->sources, site->file, site->line, module_of(names, object->process), name)) {
+               sources_name(names->sources, site->file, site->line, (struct source_twin){site->twin, site->twins},
+                            module_of(names, object->process), name)) {
         model = model_of(names, site->kind, name, site->file, site->line, site->module);
     } else if (site) {
         bool known = *site->function;

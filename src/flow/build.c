@@ -110,6 +110,8 @@ void flow_free(struct flow *flow)
     array_free(&flow->touched);
     map64_free(&flow->moved);
     map64_free(&flow->map_left);
+    map64_free(&flow->arena_note);
+    array_free(&flow->arena_sites);
     pool_free(&flow->ranges);
     pool_free(&flow->stack_ranges);
     pool_free(&flow->local_blocks);

@@ -90,7 +90,9 @@ struct flow_site {
     const char *module;
     uint32_t line;
     const char *label; /* "make_grid (grid.c:41)"; two sites on one line get "#1", "#2" */
-    uint32_t stack;    /* a stack that shows it, for flow_stack_frames with `process` */
+    uint32_t twin,
+        twins;      /* which of the sites on one line, from 0 in order of birth; how many there are: 1 when alone */
+    uint32_t stack; /* a stack that shows it, for flow_stack_frames with `process` */
     uint32_t process;
     const char *via; /* the wrappers that were looked through, innermost first: "xmalloc < matrix_new"; or "" */
     uint64_t count, live_peak, bytes, peak_bytes; /* instances ever, at once; bytes ever, at once */
@@ -193,6 +195,14 @@ struct flow_touched {
 };
 size_t flow_object_touched(const struct flow *flow, uint32_t object, const struct flow_touched **rows);
 bool flow_has_touches(const struct flow *flow);
+
+/* The sites whose blocks were next to the samples of [heap] and [arena]: by object, most samples first. One site may have
+ * several rows. */
+struct flow_arena_site {
+    uint32_t object, site;
+    uint64_t samples;
+};
+size_t flow_arena_sites(const struct flow *flow, const struct flow_arena_site **rows);
 
 /* How many of a sampled object's pages were seen on another node than before while it lived. */
 uint64_t flow_object_moved(const struct flow *flow, uint32_t object);

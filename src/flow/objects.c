@@ -93,8 +93,7 @@ uint32_t flow_object_process(const struct flow *flow, uint32_t index)
     return pool_at(&flow->records, flow->objects.items[index])->process;
 }
 
-/* The site of a trail: drawn on it or on one of the frames inside it. */
-static uint32_t site_of(const struct flow *flow, uint32_t trail)
+uint32_t live_site_of(const struct flow *flow, uint32_t trail)
 {
     if (trail == FLOW_NONE)
         return FLOW_NONE;
@@ -107,7 +106,7 @@ static uint32_t site_of(const struct flow *flow, uint32_t trail)
 
 uint32_t flow_object_site(const struct flow *flow, uint32_t index)
 {
-    return site_of(flow, pool_at(&flow->records, flow->objects.items[index])->trail);
+    return live_site_of(flow, pool_at(&flow->records, flow->objects.items[index])->trail);
 }
 
 static const char *alloc_name(const struct flow *flow, uint8_t fn)
@@ -122,7 +121,7 @@ static void fill(const struct flow *flow, uint32_t index, struct flow_object *ro
     const struct record *record = pool_at(&flow->records, number);
     uint64_t *named = map64_find(&flow->named_of, number);
     *row = (struct flow_object){.id = index,
-                                .site = site_of(flow, record->trail),
+                                .site = live_site_of(flow, record->trail),
                                 .process = record->process,
                                 .alloc_thread = record->thread,
                                 .kind = record->flags & RECORD_KIND,

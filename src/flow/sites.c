@@ -359,6 +359,8 @@ static int by_label(const void *left, const void *right, void *context)
         order = strcmp(a->file, b->file);
     if (order == 0)
         order = strcmp(a->module, b->module);
+    if (order == 0 && a->born != b->born)
+        order = a->born < b->born ? -1 : 1;
     return order ? order : a->id < b->id ? -1 : 1;
 }
 
@@ -378,10 +380,15 @@ static void number_twins(struct flow *flow)
             if (site->label != label || strcmp(site->file, file) != 0 || strcmp(site->module, module) != 0)
                 break;
         }
-        for (size_t twin = i; next - i > 1 && twin < next; twin++) {
+        for (size_t twin = i; twin < next; twin++) {
+            struct flow_site *site = &flow->sites.items[sorted[twin]];
+            site->twin = (uint32_t)(twin - i);
+            site->twins = (uint32_t)(next - i);
+            if (site->twins == 1)
+                continue;
             char text[1100];
             snprintf(text, sizeof text, "%s #%zu", label, twin - i + 1);
-            flow->sites.items[sorted[twin]].label = strtab_intern(flow->texts, text);
+            site->label = strtab_intern(flow->texts, text);
         }
     }
     free(sorted);

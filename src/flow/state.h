@@ -230,8 +230,10 @@ struct flow {
     array_of(struct named) named;
     struct map64 named_of; /* record -> named */
     array_of(struct flow_touched) touched;
-    struct map64 moved;    /* sampled record -> pages that moved */
-    struct map64 map_left; /* map record -> bytes still mapped */
+    struct map64 moved;                           /* sampled record -> pages that moved */
+    struct map64 map_left;                        /* map record -> bytes still mapped */
+    array_of(struct flow_arena_site) arena_sites; /* while the trace is read, of records and trails */
+    struct map64 arena_note;                      /* map record, trail -> place in arena_sites */
     pool_of(struct map_range) ranges;
     pool_of(struct stack_range) stack_ranges;
     pool_of(struct local_block) local_blocks;
@@ -364,6 +366,13 @@ uint32_t live_named_at(struct flow *flow, const struct addrtree *tree, uint64_t 
 uint32_t live_attribute(struct flow *flow, struct process *process, struct addrtree_spot spot, uint64_t addr,
                         enum reason *reason);
 /* Likewise of an access by that thread, whose last one often went to the same. */
+/* A sample that fell into what is left of a map. */
+void live_arena_note(struct flow *flow, const struct process *process, uint32_t map, uint64_t addr);
+void live_arena_number(struct flow *flow);
+
+/* The site of a trail: drawn on it or on one of the frames inside it. */
+uint32_t live_site_of(const struct flow *flow, uint32_t trail);
+
 uint32_t live_attribute_sample(struct flow *flow, struct process *process, uint32_t tid, uint64_t addr,
                                enum reason *reason);
 

@@ -80,7 +80,9 @@ static const struct expectation fortran_lines[] = {
     {"v", "  if (.not. allocated(v)) then\n@    allocate(v(0:n+1))\n  end if"},
 };
 
-static const char *name_of(const char *marked, bool fortran, char name[SOURCE_NAME_MAX])
+static const struct source_twin alone = {0, 1};
+
+static const char *name_of(const char *marked, bool fortran, struct source_twin twin, char name[SOURCE_NAME_MAX])
 {
     char text[1024];
     uint32_t line = 1;
@@ -92,7 +94,7 @@ static const char *name_of(const char *marked, bool fortran, char name[SOURCE_NA
             text[used++] = *at;
     }
     strcpy(name, "");
-    return source_text_name(text, used, line, fortran, name) ? name : "";
+    return source_text_name(text, used, line, fortran, twin, name) ? name : "";
 }
 
 static void check_all(const struct expectation *lines, size_t count, bool fortran)
@@ -100,7 +102,7 @@ static void check_all(const struct expectation *lines, size_t count, bool fortra
     char name[SOURCE_NAME_MAX];
     unsigned wrong = 0;
     for (size_t i = 0; i < count; i++) {
-        const char *got = name_of(lines[i].text, fortran, name);
+        const char *got = name_of(lines[i].text, fortran, alone, name);
         if (strcmp(got, lines[i].name) == 0)
             continue;
         wrong++;
@@ -119,6 +121,43 @@ static void of_cxx(void **state)
 {
     (void)state;
     check_all(cxx_lines, sizeof cxx_lines / sizeof *cxx_lines, false);
+}
+
+/* Names of several calls on one line, in order; with another number of calls none is sure. */
+static void of_twins(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool fortran;
+        uint32_t count;
+        const char *names[5];
+    } lines[] = {
+        {"@  allocate(u(n), v(n), stat=ierr)", true, 2, {"u", "v"}},
+        {"  allocate (u(5, 0:n), v(n), &\n@     w(n), grid%cells(2, n), p(i)%x(n), source=0d0)",
+         true,
+         5,
+         {"u", "v", "w", "grid%cells", "p(i)%x"}},
+        {"@  allocate(real(8) :: x(n), y(n))", true, 2, {"x", "y"}},
+        {"@    double *a = malloc(n), *b = malloc(m);", false, 2, {"a", "b"}},
+        {"@    x[i] = make_part(n); y[i] = make_part(count(n));", false, 2, {"x[i]", "y[i]"}},
+        {"struct work work = {\n    .count = malloc(2),\n@    .data = malloc(n), .more = malloc(n),\n};",
+         false,
+         2,
+         {"data", "more"}},
+        {"@    q = flag ? malloc(n) : calloc(n, 1);", false, 2, {"q", "q"}},
+    };
+    char name[SOURCE_NAME_MAX];
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        for (uint32_t k = 0; k < lines[i].count; k++)
+            assert_string_equal(name_of(lines[i].text, lines[i].fortran, (struct source_twin){k, lines[i].count}, name),
+                                lines[i].names[k]);
+        if (strcmp(lines[i].names[0], lines[i].names[1]) == 0)
+            continue;
+        for (uint32_t of = 0; of < 8; of++)
+            if (of != lines[i].count)
+                assert_string_equal(name_of(lines[i].text, lines[i].fortran, (struct source_twin){0, of}, name), "");
+    }
 }
 
 static void of_fortran(void **state)
@@ -143,14 +182,14 @@ static void of_nonsense(void **state)
         }
         char *only = realloc(exact, size ? size : 1);
         for (uint32_t line = 0; line < 12; line++)
-            if (source_text_name(only, size, line, round & 1, name))
+            if (source_text_name(only, size, line, round & 1, alone, name))
                 assert_true(strlen(name) > 0 && strlen(name) < SOURCE_NAME_MAX);
         free(only);
     }
     memset(long_line, 'a', sizeof long_line);
     memcpy(long_line + 20000, " = malloc(n);", 13);
-    assert_false(source_text_name(long_line, sizeof long_line, 1, false, name));
-    assert_false(source_text_name("p = malloc(1);", 14, 4000000000u, false, name));
+    assert_false(source_text_name(long_line, sizeof long_line, 1, false, alone, name));
+    assert_false(source_text_name("p = malloc(1);", 14, 4000000000u, false, alone, name));
 }
 
 static void of_files(void **state)
@@ -167,14 +206,14 @@ static void of_files(void **state)
     fclose(file);
     assert_int_equal(mkfifo(pipe, 0600), 0);
     struct sources *sources = sources_new();
-    assert_true(sources_name(sources, path, 2, "", name));
+    assert_true(sources_name(sources, path, 2, alone, "", name));
     assert_string_equal(name, "that->one");
-    assert_true(sources_name(sources, "made.c", 2, binary, name)); /* relative: above the binary */
-    assert_false(sources_name(sources, path, 1, "", name));
-    assert_false(sources_name(sources, path, 99, "", name));
-    assert_false(sources_name(sources, pipe, 1, "", name)); /* and does not wait */
-    assert_false(sources_name(sources, "/nowhere/at/all.c", 1, NULL, name));
-    assert_false(sources_name(sources, "", 1, "", name));
+    assert_true(sources_name(sources, "made.c", 2, alone, binary, name)); /* relative: above the binary */
+    assert_false(sources_name(sources, path, 1, alone, "", name));
+    assert_false(sources_name(sources, path, 99, alone, "", name));
+    assert_false(sources_name(sources, pipe, 1, alone, "", name)); /* and does not wait */
+    assert_false(sources_name(sources, "/nowhere/at/all.c", 1, alone, NULL, name));
+    assert_false(sources_name(sources, "", 1, alone, "", name));
     sources_free(sources);
     unlink(path);
     unlink(pipe);
@@ -184,8 +223,8 @@ static void of_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_c),        cmocka_unit_test(of_cxx),   cmocka_unit_test(of_fortran),
-        cmocka_unit_test(of_nonsense), cmocka_unit_test(of_files),
+        cmocka_unit_test(of_c),     cmocka_unit_test(of_cxx),      cmocka_unit_test(of_fortran),
+        cmocka_unit_test(of_twins), cmocka_unit_test(of_nonsense), cmocka_unit_test(of_files),
     };
     return cmocka_run_group_tests_name("source_name", tests, NULL, NULL);
 }

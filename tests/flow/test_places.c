@@ -138,6 +138,11 @@ static void what_nobody_asked_for_fills_gaps(void **state)
     assert_int_equal(object_of(&f, asked)->size, 0x10000);
     assert_true(object_of(&f, asked)->died == UINT64_MAX);
     assert_string_equal(object_of(&f, arena)->name, "[arena]");
+    const struct flow_arena_site *next_to; /* the one block that is there, whichever side of the sample it is on */
+    assert_int_equal(flow_arena_sites(f.flow, &next_to), 1);
+    assert_int_equal(next_to->object, object_of(&f, arena)->id);
+    assert_int_equal(next_to->site, object_of(&f, block)->site);
+    assert_int_equal(next_to->samples, 3);
     assert_int_equal(object_of(&f, block)->kind, OBJECT_HEAP);
     assert_ptr_equal(object_of(&f, grown), object_of(&f, arena));
     assert_int_equal(object_of(&f, arena)->size, 0x3000);

@@ -188,6 +188,21 @@ def fortran():
                               ("work", work["share"], 0.25)])
 
 
+@check("Fortran: arrays of one ALLOCATE statement and members of a COMMON block each by their own name, which filters find")
+def fortran_fields():
+    with nlens.Folder() as folder:
+        trace = nlens.record(folder, [example("fortran_fields")], OFTEN, bursts=200).trace
+        rows = nlens.report(trace, "objects")["objects"]
+        sizes = {row["variable"]: row["size"] >> 19 for row in rows if row["kind"] == "heap" and row["variable"]}
+        assert sizes == {"u": 1, "v": 2, "w": 3, "rhs": 4, "p": 5}, nlens.describe(rows)
+        lines = open(os.path.join(nlens.SOURCE, "examples", "fortran_fields.f90")).read().split("\n")
+        members = {row["name"]: lines[row["line"] - 1].split(":: ")[1] for row in rows if row["name"].startswith("fields/")}
+        assert members == {"fields/left": "left(points)", "fields/right": "right(points)"}, nlens.describe(rows)
+        for table in ("objects", "sites"):
+            found = nlens.report(trace, table, "--filter", "rhs")[table]
+            assert [row["variable"] for row in found] == ["rhs"], nlens.describe(found)
+
+
 @functools.lru_cache(maxsize=None)
 def recorded_demo():
     return record_and_report([example("demo")], ["--topology", "numa:4 core:2", *OFTEN], tables=["sites"])

@@ -15,7 +15,9 @@ void finding_name(struct findings *findings, struct finding *finding, struct sou
     const struct flow_process *process = flow_process(flow, subject->process);
     const char *module = process ? process->exe : "";
     finding->named = true;
-    if (site && finding->line && sources_name(sources, finding->file, finding->line, module, name)) {
+    if (site && finding->line &&
+        sources_name(sources, finding->file, finding->line, (struct source_twin){site->twin, site->twins}, module,
+                     name)) {
         finding->name = findings_text(findings, "%s", name);
         return;
     }

@@ -44,7 +44,8 @@ static const char *site_name(struct object_names *names, const struct flow_objec
     const struct flow_site *site = flow_site(names->flow, object->site);
     const struct flow_process *process = flow_process(names->flow, object->process);
     char name[SOURCE_NAME_MAX];
-    if (site->line && sources_name(names->sources, site->file, site->line, process ? process->exe : "", name))
+    if (site->line && sources_name(names->sources, site->file, site->line,
+                                   (struct source_twin){site->twin, site->twins}, process ? process->exe : "", name))
         *text = strtab_add(names->texts, name);
     else
         *text = strtab_add(names->texts, *site->function ? site->function : site->label);

@@ -3,7 +3,8 @@
  * A few lines around the one that is asked for are cut into words and statements. In the statement, the call that
  * allocates is looked for, and then what its value goes to: the left side of the last `=` before it; else the first
  * argument of calls that store through one (posix_memalign, an ALLOC macro); else the variable or member that is being
- * constructed; else the container before `.resize(`. C, C++ and Fortran are near enough to be read alike. */
+ * constructed; else the container before `.resize(`. C, C++ and Fortran are near enough to be read alike. Several names
+ * on one line are those of as many calls, in order. */
 #include "analysis/names/sources.h"
 
 #include <ctype.h>
@@ -25,6 +26,18 @@ struct words {
     size_t count;
     bool fortran;
 };
+
+struct found {
+    char (*names)[SOURCE_NAME_MAX];
+    size_t count;
+};
+
+/* Several calls in one statement (`a = b ? malloc(n) : calloc(n, 1)`) give one name. */
+static void add(struct found *found, const char name[SOURCE_NAME_MAX])
+{
+    if (found->count < SOURCE_NAMES && (found->count == 0 || strcmp(found->names[found->count - 1], name) != 0))
+        memcpy(found->names[found->count++], name, SOURCE_NAME_MAX);
+}
 
 static bool is(const struct word *word, const char *text)
 {
@@ -269,26 +282,44 @@ static bool left_side(const struct words *words, size_t first, size_t end, char 
     return false;
 }
 
-/* The first argument of the call whose name is at `call`: behind casts and `&`, up to the comma. Fortran's without its
- * shape: a of allocate(a(n)), x of allocate(real(8) :: x(n)). */
+/* Where the argument that begins at `at` ends, in the call whose parenthesis is `inside` deep. */
+static size_t argument_end(const struct words *words, size_t at, size_t last, int16_t inside)
+{
+    while (at < last && !(words->items[at].depth == inside && is(&words->items[at], ",")) &&
+           !(words->items[at].depth < inside))
+        at++;
+    return at;
+}
+
+/* What Fortran's allocate at `call` allocates, in order, each without its shape: a and b%c of allocate(a(n), b%c(n), stat=s),
+ * x of allocate(real(8) :: x(n)). */
+static void allocated(const struct words *words, size_t call, size_t last, struct found *found)
+{
+    int16_t inside = (int16_t)(words->items[call + 1].depth + 1);
+    char name[SOURCE_NAME_MAX];
+    for (size_t at = call + 2, end; at < last && words->items[at].depth >= inside; at = end + 1) {
+        end = argument_end(words, at, last, inside);
+        for (size_t i = at; i < end; i++)
+            if (words->items[i].depth == inside && is(&words->items[i], "::"))
+                at = i + 1;
+        if (at + 1 < end && is(&words->items[at + 1], "="))
+            continue; /* stat=, source= */
+        size_t shape = end;
+        if (end > at && is(&words->items[end - 1], ")"))
+            shape = opening(words, at, end - 1);
+        if (shape > at && put(words, at, shape, name))
+            add(found, name);
+    }
+}
+
+/* The first argument of the call whose name is at `call`: behind casts and `&`, up to the comma. */
 static bool first_argument(const struct words *words, size_t call, size_t last, char name[SOURCE_NAME_MAX])
 {
-    size_t at = call + 2, end = at;
+    size_t at = call + 2;
     int16_t inside = (int16_t)(words->items[call + 1].depth + 1);
     if (at >= last)
         return false;
-    while (end < last && !(words->items[end].depth == inside && is(&words->items[end], ",")) &&
-           !(words->items[end].depth < inside))
-        end++;
-    for (size_t i = at; words->fortran && i < end; i++)
-        if (is(&words->items[i], "::"))
-            at = i + 1;
-    if (words->fortran) {
-        size_t shape = at;
-        while (shape < end && !is(&words->items[shape], "("))
-            shape++;
-        return shape > at && put(words, at, shape, name);
-    }
+    size_t end = argument_end(words, at, last, inside);
     while (at < end && is(&words->items[at], "(")) { /* a cast, or the argument in parentheses */
         size_t close = at + 1;
         while (close < end && words->items[close].depth > words->items[at].depth)
@@ -336,8 +367,6 @@ static bool statement_name(const struct words *words, size_t first, size_t last,
                            char name[SOURCE_NAME_MAX])
 {
     const struct word *word = &words->items[call];
-    if (words->fortran && word->size == 8 && strncasecmp(word->text, "allocate", 8) == 0)
-        return first_argument(words, call, last, name);
     static const char *const by_argument[] = {"posix_memalign", "asprintf", "vasprintf", "getline", "getdelim", NULL};
     if (is_one_of(word, by_argument))
         return first_argument(words, call, last, name);
@@ -360,30 +389,37 @@ static bool statement_name(const struct words *words, size_t first, size_t last,
     return false;
 }
 
-static bool in_statement(const struct words *words, size_t first, size_t last, uint32_t line, bool sure,
-                         char name[SOURCE_NAME_MAX])
+enum near { ON_LINE, IN_STATEMENT, ANY_CALL }; /* an allocation on the line; in its statement; any call on the line */
+
+static void in_statement(const struct words *words, size_t first, size_t last, uint32_t line, enum near near,
+                         struct found *found)
 {
     const struct word *end = &words->items[last - 1];
-    if (!sure && last - first > 1 && is(end, "{") && end->depth == 0 && is(end - 1, ")"))
-        return false; /* the head of a function */
+    char name[SOURCE_NAME_MAX];
+    if (near == ANY_CALL && last - first > 1 && is(end, "{") && end->depth == 0 && is(end - 1, ")"))
+        return; /* the head of a function */
     for (size_t i = first; i < last; i++) {
-        bool near = words->items[i].line == line;
-        if (sure ? allocates(words, i, last) && (near || words->items[last - 1].line >= line)
-                 : near && calls(words, i, last)) {
-            if (statement_name(words, first, last, i, name))
-                return true;
-        }
+        bool on_line = words->items[i].line == line;
+        if (near == IN_STATEMENT ? end->line < line : !on_line)
+            continue;
+        if (near == ANY_CALL ? !calls(words, i, last) : !allocates(words, i, last))
+            continue;
+        if (words->fortran && near != ANY_CALL)
+            allocated(words, i, last, found);
+        else if (statement_name(words, first, last, i, name))
+            add(found, name);
     }
-    return false;
 }
 
-bool source_text_name(const char *text, size_t size, uint32_t line, bool fortran, char name[SOURCE_NAME_MAX])
+size_t source_text_names(const char *text, size_t size, uint32_t line, bool fortran,
+                         char names[SOURCE_NAMES][SOURCE_NAME_MAX])
 {
     struct words words = {.fortran = fortran};
+    struct found found = {.names = names};
     const char *end = text + size, *from = text, *to = text;
     uint32_t begin = line > ABOVE ? line - ABOVE : 1, at = 1;
     if (line == 0)
-        return false;
+        return 0;
     for (const char *c = text; c < end && at <= line + BELOW; c++) {
         if (*c != '\n')
             continue;
@@ -395,17 +431,28 @@ bool source_text_name(const char *text, size_t size, uint32_t line, bool fortran
     if (at <= line + BELOW)
         to = end;
     if (at < begin)
-        return false;
+        return 0;
     cut(&words, from, to, begin);
-    for (unsigned sure = 2; sure-- > 0;) { /* first what surely allocates, then any call */
+    for (enum near near = ON_LINE; near <= ANY_CALL && found.count == 0; near++) {
         for (size_t first = 0, i = 0; i < words.count; i++) {
             if (!ends(&words, i) && i + 1 < words.count)
                 continue;
-            bool there = words.items[first].line <= line && words.items[i].line >= line;
-            if (there && in_statement(&words, first, i + 1, line, sure, name))
-                return true;
+            if (words.items[first].line <= line && words.items[i].line >= line)
+                in_statement(&words, first, i + 1, line, near, &found);
             first = i + 1;
         }
     }
-    return false;
+    return found.count;
+}
+
+bool source_text_name(const char *text, size_t size, uint32_t line, bool fortran, struct source_twin twin,
+                      char name[SOURCE_NAME_MAX])
+{
+    char names[SOURCE_NAMES][SOURCE_NAME_MAX];
+    size_t count = source_text_names(text, size, line, fortran, names);
+    uint32_t which = count > 1 && twin.of == count ? twin.number : 0;
+    if (count == 0 || (count > 1 && (twin.of != count || twin.number >= count)))
+        return false;
+    memcpy(name, names[which], SOURCE_NAME_MAX);
+    return true;
 }

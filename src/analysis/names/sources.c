@@ -27,6 +27,8 @@ struct sources *sources_new(void)
 
 void sources_free(struct sources *sources)
 {
+    if (!sources)
+        return;
     array_each (&sources->files, struct source, file) {
         free(file->path);
         free(file->module);
@@ -92,7 +94,7 @@ static const struct source *source_of(struct sources *sources, const char *path,
     return &sources->files.items[sources->files.count - 1];
 }
 
-bool sources_name(struct sources *sources, const char *file, uint32_t line, const char *module,
+bool sources_name(struct sources *sources, const char *file, uint32_t line, struct source_twin twin, const char *module,
                   char name[SOURCE_NAME_MAX])
 {
     if (!file || !*file || !line)
@@ -100,5 +102,5 @@ bool sources_name(struct sources *sources, const char *file, uint32_t line, cons
     const struct source *source = source_of(sources, file, module ? module : "");
     const char *dot = strrchr(file, '.');
     bool fortran = dot && (dot[1] == 'f' || dot[1] == 'F');
-    return source && source->text && source_text_name(source->text, source->size, line, fortran, name);
+    return source && source->text && source_text_name(source->text, source->size, line, fortran, twin, name);
 }

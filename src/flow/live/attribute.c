@@ -212,7 +212,9 @@ uint32_t live_attribute_sample(struct flow *flow, struct process *process, uint3
     if (found->process == process && found->layout == flow->layout && addr >= found->start && addr < found->end)
         return found->record;
     uint32_t record = live_attribute(flow, process, flow->spot, addr, reason);
-    if (record != FLOW_NONE)
-        remember(flow, process, found, record);
+    if (record == FLOW_NONE)
+        return record;
+    remember(flow, process, found, record);
+    live_arena_note(flow, process, record, addr);
     return record;
 }

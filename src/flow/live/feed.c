@@ -173,4 +173,5 @@ void flow_finish(struct flow *flow)
     live_groups_draw(flow);
     live_objects_number(flow);
     live_sites_draw(flow);
+    live_arena_number(flow);
 }

@@ -14,7 +14,9 @@ static char *label_of(const struct flow *flow, struct sources *sources, uint32_t
     const struct flow_site *site = flow_site(flow, index);
     const struct flow_process *process = site ? flow_process(flow, site->process) : NULL;
     char name[SOURCE_NAME_MAX];
-    if (!site || !site->line || !sources_name(sources, site->file, site->line, process ? process->exe : "", name))
+    if (!site || !site->line ||
+        !sources_name(sources, site->file, site->line, (struct source_twin){site->twin, site->twins},
+                      process ? process->exe : "", name))
         return mem_strdup(otherwise);
     const char *slash = strrchr(site->file, '/');
     return mem_format("%s (%s:%u)", name, slash ? slash + 1 : site->file, site->line);

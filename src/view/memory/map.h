@@ -22,7 +22,7 @@ struct map_regions {
 
 /* What is worth a place on an axis of so many rows, of one thread (or FLOW_NONE for all). */
 void map_regions_make(struct map_regions *regions, const struct memory_map *map, uint32_t thread, unsigned rows,
-                      const struct view_options *options);
+                      struct object_names *names, const struct view_options *options);
 
 /* What one place of the picture shows. */
 struct map_spot {

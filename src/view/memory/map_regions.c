@@ -10,7 +10,8 @@
 static const double WORTH_A_ROW = 0.005; /* of all accesses; or */
 static const double LARGE = 0.05;        /* of all memory that was touched */
 
-static bool passes(const struct memory_map *map, uint32_t object, const struct view_options *options)
+static bool passes(const struct memory_map *map, uint32_t object, struct object_names *names,
+                   const struct view_options *options)
 {
     const struct view_filter *filter = &options->filter;
     if (!filter->text && filter->kind < 0 && filter->min_share <= 0 && filter->min_remote <= 0 && !filter->min_samples)
@@ -18,6 +19,7 @@ static bool passes(const struct memory_map *map, uint32_t object, const struct v
     if (object == FLOW_NONE)
         return false;
     struct row row = rows_object(map->flow, object);
+    row.variable = filter->text ? object_name(names, object) : "";
     return row_passes(filter, &row, flow_totals(map->flow).samples);
 }
 
@@ -31,7 +33,7 @@ static uint32_t leaf_object(const struct memory_map *map, uint32_t leaf)
 }
 
 static void find(struct map_regions *regions, const struct memory_map *map, const uint64_t *accesses,
-                 const struct view_options *options)
+                 struct object_names *names, const struct view_options *options)
 {
     bool apart = true;
     for (uint32_t leaf = 0; leaf < map->leaves.count; leaf++) {
@@ -39,7 +41,7 @@ static void find(struct map_regions *regions, const struct memory_map *map, cons
         if (accesses[leaf] == 0)
             continue;
         regions->accesses += accesses[leaf];
-        if (!passes(map, about->object, options)) {
+        if (!passes(map, about->object, names, options)) {
             regions->filtered += accesses[leaf];
             apart = true;
             continue;
@@ -115,7 +117,7 @@ static uint64_t sum_of_rows(const struct map_regions *regions, double a_row)
 }
 
 void map_regions_make(struct map_regions *regions, const struct memory_map *map, uint32_t thread, unsigned rows,
-                      const struct view_options *options)
+                      struct object_names *names, const struct view_options *options)
 {
     uint64_t *accesses = mem_zalloc((map->leaves.count + 1) * sizeof *accesses);
     *regions = (struct map_regions){0};
@@ -123,7 +125,7 @@ void map_regions_make(struct map_regions *regions, const struct memory_map *map,
         if (thread == FLOW_NONE || cell->thread == thread)
             accesses[cell->leaf] += cell->accesses;
     }
-    find(regions, map, accesses, options);
+    find(regions, map, accesses, names, options);
     keep_worthy(regions, map, rows);
     double few = 1, many = 0x1p40; /* square roots of bytes: the least that gives not too many rows */
     for (unsigned i = 0; i < 100; i++) {

@@ -182,7 +182,7 @@ static void put_region(const struct drawing *d, const struct map_region *region,
 static void put_memory(struct drawing *d, uint32_t thread, unsigned rows, double high)
 {
     struct map_regions regions;
-    map_regions_make(&regions, d->map, thread, rows, d->options);
+    map_regions_make(&regions, d->map, thread, rows, d->names, d->options);
     size_t all = 0, at = 0;
     array_each (&regions.items, const struct map_region, region)
         all += (size_t)region->rows * d->fine * d->columns;

@@ -211,6 +211,8 @@ static void put_object(const struct rows *rows, const struct row *row, const str
         put_line(out, "site", row->label);
     if (*row->via)
         put_line(out, "via", row->via);
+    if (row->blocks_of)
+        put_line(out, "blocks of", row->blocks_of);
     if (maker && row->kind == OBJECT_STATIC) {
         snprintf(text, sizeof text, "%s (%u): a thread-local variable", *maker->name ? maker->name : "thread",
                  maker->tid);

@@ -104,6 +104,8 @@ static void put_object(struct json *json, const struct rows *rows, const struct 
     json_text(json, "kind", view_kind_name(row->kind));
     json_text(json, "name", row->name);
     json_text(json, "variable", *row->variable ? row->variable : NULL);
+    if (row->blocks_of)
+        json_text(json, "blocks_of", row->blocks_of);
     json_text(json, "site", row->label);
     json_text(json, "file", *row->file ? row->file : NULL);
     if (row->line)

@@ -4,27 +4,36 @@
 #include "view/report/rows.h"
 
 /* Rows with one site have one variable: a run may have very many rows of few sites. */
-static const char *variable_of(struct rows *rows, struct sources *sources, struct map64 *known, const struct row *row)
+void rows_variable(struct rows *rows, struct row *row)
 {
     bool is_new;
-    uint64_t *text = map64_insert(known, row->site, &is_new);
-    if (!is_new)
-        return strtab_text(rows->variables, (uint32_t)*text);
+    row->variable = "";
+    if (row->site == FLOW_NONE)
+        return;
+    if (!rows->variables) {
+        rows->variables = strtab_new();
+        rows->sources = sources_new();
+    }
+    uint64_t *text = map64_insert(&rows->variable_of, row->site, &is_new);
     const struct flow_site *site = flow_site(rows->flow, row->site);
     const struct flow_process *process = flow_process(rows->flow, row->process);
     char name[SOURCE_NAME_MAX];
-    if (site && site->line && sources_name(sources, site->file, site->line, process ? process->exe : "", name))
+    if (is_new && site && site->line &&
+        sources_name(rows->sources, site->file, site->line, (struct source_twin){site->twin, site->twins},
+                     process ? process->exe : "", name))
         *text = strtab_add(rows->variables, name);
-    return strtab_text(rows->variables, (uint32_t)*text);
+    row->variable = strtab_text(rows->variables, (uint32_t)*text);
 }
 
 void rows_variables(struct rows *rows)
 {
-    struct sources *sources = sources_new();
-    struct map64 known = {0};
-    rows->variables = strtab_new();
     array_each (&rows->items, struct row, row)
-        row->variable = row->site != FLOW_NONE ? variable_of(rows, sources, &known, row) : "";
-    map64_free(&known);
-    sources_free(sources);
+        rows_variable(rows, row);
+}
+
+void rows_variables_free(struct rows *rows)
+{
+    strtab_free(rows->variables);
+    sources_free(rows->sources);
+    map64_free(&rows->variable_of);
 }

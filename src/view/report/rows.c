@@ -219,8 +219,9 @@ bool row_passes(const struct view_filter *filter, const struct row *row, uint64_
         return false;
     if (filter->pid && row->pid && row->pid != filter->pid) /* a function is of no process: its totals are */
         return false;
-    return !filter->text || contains(row->name, filter->text) || contains(row->label, filter->text) ||
-           contains(row->file, filter->text) || contains(row->module, filter->text) || contains(row->via, filter->text);
+    return !filter->text || contains(row->variable, filter->text) || contains(row->name, filter->text) ||
+           contains(row->label, filter->text) || contains(row->file, filter->text) ||
+           contains(row->module, filter->text) || contains(row->via, filter->text);
 }
 
 struct order {
@@ -307,6 +308,8 @@ static void select_objects(struct rows *rows, const struct view_filter *filter, 
             break;
         }
         struct row row = rows_with_stacks(rows, order->index);
+        if (filter->text)
+            rows_variable(rows, &row);
         if (!row_passes(filter, &row, rows->samples))
             continue;
         if (limit == 0 || rows->matching < limit) {
@@ -325,7 +328,9 @@ static void select_rows(struct rows *rows, const struct view_filter *filter, con
 {
     array_of(struct order) orders = {0};
     for (uint32_t i = 0; i < rows->items.count; i++) {
-        const struct row *row = &rows->items.items[i];
+        struct row *row = &rows->items.items[i];
+        if (filter->text && rows->table == VIEW_SITES)
+            rows_variable(rows, row);
         if (row_passes(filter, row, rows->samples))
             array_push(&orders, (struct order){.index = i,
                                                .key = row_key(row, sort),
@@ -380,6 +385,7 @@ void rows_one_object(struct rows *rows, const struct flow *flow, uint32_t object
     array_push(&rows->items, rows_with_stacks(rows, object));
     rows_each_stack(rows);
     rows_variables(rows);
+    rows_arenas(rows);
 }
 
 void rows_make(struct rows *rows, const struct flow *flow, enum view_table table, const struct view_options *options,
@@ -392,6 +398,7 @@ void rows_make(struct rows *rows, const struct flow *flow, enum view_table table
     case VIEW_OBJECTS:
         select_objects(rows, &options->filter, sort, limit);
         rows_variables(rows);
+        rows_arenas(rows);
         return;
     case VIEW_SITES:
         make_sites(rows);
@@ -407,8 +414,10 @@ void rows_make(struct rows *rows, const struct flow *flow, enum view_table table
         break;
     }
     select_rows(rows, &options->filter, sort, limit);
-    if (table == VIEW_SITES)
+    if (table == VIEW_SITES) {
         rows_variables(rows);
+        rows_arenas(rows);
+    }
 }
 
 void rows_free(struct rows *rows)
@@ -423,6 +432,7 @@ void rows_free(struct rows *rows)
     array_free(&rows->stacks);
     array_free(&rows->each_stack);
     facts_free(rows->facts);
-    strtab_free(rows->variables);
+    rows_variables_free(rows);
+    strtab_free(rows->arena_texts);
     free(rows->row_of);
 }

@@ -19,6 +19,7 @@ struct row { /* an object (of stacks, all of a process), or a site with its obje
     uint8_t kind;
     const char *name, *label, *file, *module, *via; /* label: of the site, or NULL */
     const char *variable;                           /* what the source calls it, or "" */
+    const char *blocks_of; /* [heap], [arena]: the sites of the blocks next to its samples; or NULL */
     uint32_t line, pid, process, alloc_thread;
     uint64_t size, count, bytes, born, died;
     uint64_t offset; /* file: where in the file it begins; of several, the first */
@@ -43,6 +44,9 @@ struct rows {
     const struct flow *flow;
     array_of(struct row) items;
     struct strtab *variables; /* owns the rows' names, where there are any */
+    struct strtab *arena_texts;
+    struct sources *sources;
+    struct map64 variable_of; /* site -> text in `variables` */
     size_t matching;          /* before the limit */
     uint64_t samples, remote; /* of the whole flow: what shares are of */
     uint32_t *row_of;         /* object (or, of threads and processes, thread) -> row, or FLOW_NONE */
@@ -73,7 +77,12 @@ int rows_facts(struct rows *rows, struct row_facts *facts, struct error *err);
 void row_facts_free(struct row_facts *facts);
 
 /* row_variables.c: names of what objects' and sites' rows allocate, out of the source where it is at hand. */
+void rows_variable(struct rows *rows, struct row *row);
 void rows_variables(struct rows *rows);
+void rows_variables_free(struct rows *rows);
+
+/* row_arenas.c: which sites the blocks in [heap] and [arena] come from. */
+void rows_arenas(struct rows *rows);
 
 /* Whether rows are made of threads, not of objects. */
 static inline bool rows_by_thread(const struct rows *rows)

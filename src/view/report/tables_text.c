@@ -86,6 +86,15 @@ static void put_mapped(struct table *table, const struct row *row)
     table_shorter(table, "%s", row->name);
 }
 
+static void put_arena(struct table *table, const struct row *row)
+{
+    const char *others = strstr(row->blocks_of, ", ");
+    table_cell(table, "%s with blocks of %s", row->name, row->blocks_of);
+    table_shorter(table, "%s with blocks of %.*s%s", row->name,
+                  (int)(others ? others - row->blocks_of : (long)strlen(row->blocks_of)), row->blocks_of,
+                  others ? ", ..." : "");
+}
+
 void table_object(struct table *table, const struct flow *flow, const struct row *row)
 {
     const struct flow_thread *owner = row->alloc_thread != FLOW_NONE ? flow_thread(flow, row->alloc_thread) : NULL;
@@ -99,6 +108,8 @@ void table_object(struct table *table, const struct flow *flow, const struct row
         put_mapped(table, row);
     else if (*row->variable)
         put_variable(table, flow, row);
+    else if (row->blocks_of)
+        put_arena(table, row);
     else
         table_cell(table, "%s%s%s", row->name, *row->via ? " via " : "", row->via);
 }
