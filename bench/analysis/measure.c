@@ -30,7 +30,7 @@ int main(int argc, char **argv)
         return 2;
     }
     struct trace_reader *reader = trace_reader_open(argv[1], &err);
-    struct topology *topology = topology_pretend("numa:4 core:2", DEAL_PACKED, &err);
+    struct topology *topology = topology_simulate("numa:4 core:2", ASSIGN_PACKED, &err);
     struct symbols *symbols = symbols_new();
     struct flow *flow = NULL;
     struct facts *facts = NULL;

@@ -47,7 +47,7 @@ int main(int argc, char **argv)
         return 2;
     }
     size_t pages = strtoul(argv[2], NULL, 10);
-    struct topology *topology = topology_pretend("numa:4 core:2", DEAL_PACKED, &err);
+    struct topology *topology = topology_simulate("numa:4 core:2", ASSIGN_PACKED, &err);
     struct policy policy;
     if (!topology) {
         fprintf(stderr, "evaluate: %s\n", err.text);
@@ -58,7 +58,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "evaluate: %s\n", err.text);
         return 1;
     }
-    struct memory memory = memory_pretended(topology);
+    struct memory memory = memory_simulated(topology);
     struct page_map *map = page_map_new(pages + 1);
     struct history *history = history_new(pages + 1);
     struct plan_limits limits = {.pages = 16384, .bytes = (uint64_t)256 << 20, .least = 1};

@@ -64,7 +64,7 @@ struct agent_thread {
     uint32_t claim_skip;        /* thread_ring.c: reservations to refuse before a ring is asked for again */
     uint32_t claim_misses;      /* thread_ring.c: times in a row that no ring was free */
     uint64_t stuck_at;          /* thread_ring.c: where the ring's tail stood too long, + 1; else 0 */
-    uint32_t farewells;         /* thread.c: rounds of key destructors seen */
+    uint32_t key_rounds;        /* thread.c: rounds of key destructors seen */
     uint32_t hook_calls;        /* hook_record.h: of hooks so far */
     uint64_t hook_began;        /* hook_record.h: when the hook began that is being timed; 0: none is */
     struct sampler_thread sampler;

@@ -1,6 +1,6 @@
 /* base/own_files.h - this program: files that belong to it, found from where it lies, and what it may do. */
-#ifndef NUMALENS_BASE_SELF_H
-#define NUMALENS_BASE_SELF_H
+#ifndef NUMALENS_BASE_OWN_FILES_H
+#define NUMALENS_BASE_OWN_FILES_H
 
 #include <stdbool.h>
 

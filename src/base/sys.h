@@ -1,8 +1,8 @@
 /* base/sys.h - system calls made by the agent itself: past its own hooks, and without a trace in errno.
  *
  * Each returns what the kernel returned: a negative errno on failure. All may be used in signal handlers. */
-#ifndef NUMALENS_AGENT_SYS_H
-#define NUMALENS_AGENT_SYS_H
+#ifndef NUMALENS_BASE_SYS_H
+#define NUMALENS_BASE_SYS_H
 
 #include <errno.h>
 #include <fcntl.h>

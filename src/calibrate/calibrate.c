@@ -290,9 +290,9 @@ static void *measure(void *context)
 struct calibration *calibrate(const struct topology *topology, struct error *err)
 {
     pthread_t thread;
-    if (topology->pretended || topology->node_count == 0 || topology->node_count > CALIBRATION_NODES) {
+    if (topology->simulated || topology->node_count == 0 || topology->node_count > CALIBRATION_NODES) {
         error_set(err, -EINVAL,
-                  topology->pretended ? "a simulated topology has no latencies"
+                  topology->simulated ? "a simulated topology has no latencies"
                                       : "there are too many nodes to measure");
         return NULL;
     }

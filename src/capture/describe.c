@@ -104,7 +104,7 @@ struct trace_session *describe_session(const struct capture_options *options, co
     trace_session_set(session, "first_touch", means->faults ? "faults" : "samples");
     trace_session_set(session, "first_touch_reason", means->faults_reason);
     trace_session_set(session, "homes",
-                      options->topology->pretended ? "pretended"
+                      options->topology->simulated ? "pretended"
                       : means->homes_refused       ? "unknown"
                                                    : "kernel");
     trace_session_set(session, "homes_reason", means->homes_reason);

@@ -14,7 +14,7 @@ enum {
     AGAIN_NS = 1000000000,
     BYTES_PER_PAGE = 16 * 2 * 2 + 16, /* slots of a map that is half full and may be growing; the list of new ones */
     SEEN = 1,                         /* in a value: sampled since it was asked for */
-    TOLD = 2,                         /* its node, in the upper half, is in the trace */
+    REPORTED = 2,                     /* its node, in the upper half, is in the trace */
     FRAME_SHIFT = 2, /* between: the lower bits of the number of the frame that is in the trace; or 0 */
 };
 
@@ -50,7 +50,7 @@ bool homes_wanted(const struct topology *topology, struct error *err)
     unsigned with_memory = 0;
     for (uint32_t i = 0; i < topology->node_count; i++)
         with_memory += topology->nodes[i].memory != 0;
-    if (topology->pretended || with_memory < 2)
+    if (topology->simulated || with_memory < 2)
         return false;
     uint64_t page = (uintptr_t)&page;
     int32_t node;
@@ -105,7 +105,7 @@ static struct watched *watched_for(struct homes *homes, uint32_t pid)
     return homes->last = (struct watched *)(uintptr_t)*place;
 }
 
-static void tell(struct homes *homes, const struct watched *watched, uint64_t page, int32_t node, uint64_t time)
+static void report(struct homes *homes, const struct watched *watched, uint64_t page, int32_t node, uint64_t time)
 {
     struct event event = {.time = time, .pid = watched->pid, .tid = watched->pid, .kind = EVENT_HOME};
     event.home = (struct event_home){page << homes->shift, (uint64_t)1 << homes->shift, node};
@@ -127,7 +127,7 @@ static bool query(struct homes *homes, struct watched *watched, uint64_t now)
 }
 
 /* Of homes->addresses: those that are new or lie elsewhere than they did. */
-static void tell_frames(struct homes *homes, struct watched *watched, uint64_t now)
+static void report_frames(struct homes *homes, struct watched *watched, uint64_t now)
 {
     struct error err;
     size_t count = homes->addresses.count;
@@ -158,7 +158,7 @@ static void ask_fresh(struct homes *homes, struct watched *watched, uint64_t now
         array_push(&homes->addresses, fresh->page << homes->shift);
     if (watched->gone || homes->addresses.count == 0)
         return;
-    tell_frames(homes, watched, now);
+    report_frames(homes, watched, now);
     if (!homes->asks_nodes) {
         watched->fresh.count = 0;
         return;
@@ -173,9 +173,9 @@ static void ask_fresh(struct homes *homes, struct watched *watched, uint64_t now
             unknown++;
             continue; /* asked again when it is sampled again */
         }
-        *value = (uint64_t)(uint32_t)node << 32 | (*value & FRAME_BITS) | TOLD;
+        *value = (uint64_t)(uint32_t)node << 32 | (*value & FRAME_BITS) | REPORTED;
         /* The page lay there when it was sampled, as far as anyone can tell. */
-        tell(homes, watched, watched->fresh.items[i].page, node, watched->fresh.items[i].time);
+        report(homes, watched, watched->fresh.items[i].page, node, watched->fresh.items[i].time);
     }
     sink_loss(homes->sink, now, watched->pid, 0, LOSS_HOME_UNKNOWN, unknown);
     watched->fresh.count = 0;
@@ -224,7 +224,7 @@ static void ask_again(struct homes *homes, struct watched *watched, uint64_t now
             watched->pages.values[i] &= ~(uint64_t)SEEN;
     }
     array_sort(&homes->addresses, compare_addresses); /* the kernel answers neighbours at once */
-    tell_frames(homes, watched, now);
+    report_frames(homes, watched, now);
     if (homes->addresses.count == 0 || !homes->asks_nodes || !query(homes, watched, now))
         return;
     for (size_t i = 0; i < homes->addresses.count; i++) {
@@ -233,12 +233,12 @@ static void ask_again(struct homes *homes, struct watched *watched, uint64_t now
         uint64_t *value = map64_find(&watched->pages, page);
         if (!value)
             continue;
-        bool changed = !(*value & TOLD) || (int32_t)(*value >> 32) != node;
+        bool changed = !(*value & REPORTED) || (int32_t)(*value >> 32) != node;
         *value &= ~(uint64_t)SEEN;
         if (node < 0 || !changed)
             continue;
-        *value = (uint64_t)(uint32_t)node << 32 | (*value & FRAME_BITS) | TOLD;
-        tell(homes, watched, page, node, now);
+        *value = (uint64_t)(uint32_t)node << 32 | (*value & FRAME_BITS) | REPORTED;
+        report(homes, watched, page, node, now);
     }
 }
 

@@ -1,6 +1,6 @@
 /* capture/kernel_probe.h - what the kernel allows here, tried out before anything depends on it. */
-#ifndef NUMALENS_CAPTURE_PROBE_H
-#define NUMALENS_CAPTURE_PROBE_H
+#ifndef NUMALENS_CAPTURE_KERNEL_PROBE_H
+#define NUMALENS_CAPTURE_KERNEL_PROBE_H
 
 #include "base/error.h"
 #include "capture/options.h"

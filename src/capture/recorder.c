@@ -196,7 +196,7 @@ static int open_sources(struct recorder *recorder, struct error *err)
     int code = open_hardware(recorder, err);
     if (code < 0)
         return code;
-    if (!options->output && !options->topology->pretended && options->samples != SAMPLES_FAULTS)
+    if (!options->output && !options->topology->simulated && options->samples != SAMPLES_FAULTS)
         return 0; /* first touch is of no use to anyone */
     recorder->perf = perf_source_open(recorder->launch.pid, options, &why);
     means->faults = recorder->perf != NULL;
@@ -439,8 +439,8 @@ static void finish(struct recorder *recorder)
     result->duration_ns = now - recorder->started;
     result->signal = WIFSIGNALED(recorder->wait_status) ? WTERMSIG(recorder->wait_status) : 0;
     result->exit_status = result->signal ? 128 + result->signal : WEXITSTATUS(recorder->wait_status);
-    custom_result_tell(recorder->region.map, recorder->options, now, (uint32_t)recorder->launch.pid, &recorder->sink,
-                       result);
+    custom_result_report(recorder->region.map, recorder->options, now, (uint32_t)recorder->launch.pid, &recorder->sink,
+                         result);
     flush(recorder);
     describe_result(result, &recorder->sink, agent_source_totals(recorder->agents), &recorder->usage);
     result->target_cpu_ns += cpu_account_total(&recorder->others);

@@ -2,8 +2,8 @@
  *
  * Ctrl-C reaches both through the terminal; a signal sent to the recorder alone is passed on. The only global state of
  * this room is here, because handlers have no other way to reach it. */
-#ifndef NUMALENS_CAPTURE_SIGNALS_H
-#define NUMALENS_CAPTURE_SIGNALS_H
+#ifndef NUMALENS_CAPTURE_RECORDER_SIGNALS_H
+#define NUMALENS_CAPTURE_RECORDER_SIGNALS_H
 
 #include <signal.h>
 #include <stdbool.h>

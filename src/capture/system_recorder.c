@@ -156,7 +156,7 @@ static int open_trace(struct system_recorder *recorder, struct error *err)
     return recorder->sink.writer ? 0 : err->code;
 }
 
-static void tell_thread(uint32_t tid, void *context)
+static void report_thread(uint32_t tid, void *context)
 {
     struct system_recorder *recorder = context;
     running_process(&recorder->running, recorder->options->pid, tid, recorder->started);
@@ -176,7 +176,7 @@ static void connect_sources(struct system_recorder *recorder)
     hw_record_connect(recorder->hardware, &recorder->sink, &recorder->processes, &listener, &recorder->clock);
     hw_record_follow(recorder->hardware, &recorder->running);
     if (recorder->options->pid)
-        proc_each_thread(recorder->options->pid, tell_thread, recorder);
+        proc_each_thread(recorder->options->pid, report_thread, recorder);
 }
 
 static int start(struct system_recorder *recorder, struct error *err)

@@ -42,7 +42,7 @@ void calibration_print(const struct calibration *calibration, const struct topol
         printf("%19.1f  %24.1f\n", cache->field.chased, cache->field.sampled);
     }
     print_memory(calibration, topology);
-    if (calibration_tells(calibration))
+    if (calibration_shows(calibration))
         printf("\nFrom %u ns on, a sampled load counts as served by memory.\n", calibration_beyond_caches(calibration));
     else
         puts("\nCaches and memory are too similar here: a latency does not show which of them served a load.");
@@ -60,8 +60,8 @@ int calibration_write_json(const struct calibration *calibration, const struct t
     struct json *json = json_new(stdout);
     json_object(json, NULL);
     json_number(json, "version", JSON_VERSION);
-    json_bool(json, "distinguishes", calibration_tells(calibration));
-    json_bool(json, "tells", calibration_tells(calibration)); /* version 1 */
+    json_bool(json, "distinguishes", calibration_shows(calibration));
+    json_bool(json, "tells", calibration_shows(calibration)); /* version 1 */
     json_number(json, "memory_from_ns", calibration_beyond_caches(calibration));
     json_array(json, "caches");
     for (uint32_t i = 0; i < calibration->cache_count; i++) {

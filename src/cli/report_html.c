@@ -14,7 +14,7 @@
 enum { RUNS = 2 };
 
 /* Where it is, how large, and how to look at it. Nothing when the page itself goes to stdout. */
-static void tell(const char *path)
+static void print_written(const char *path)
 {
     struct stat file;
     if (stat(path, &file) != 0 || !S_ISREG(file.st_mode))
@@ -48,6 +48,6 @@ int report_html(const struct report_html *html, struct error *err)
     for (unsigned i = 0; i < count; i++)
         recording_close(&recordings[i]);
     if (failed == 0)
-        tell(html->out);
+        print_written(html->out);
     return failed;
 }

@@ -151,7 +151,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
         options->spec = text;
         break;
     case KEY_ASSIGN:
-        options->deal = text;
+        options->assign = text;
         break;
     case KEY_HOMES:
         options->homes = text;
@@ -226,8 +226,8 @@ void sampling_options_check(struct sampling_options *options)
         option_complain(options, "--latency", "together with --no-latency", "only one of both is possible");
     if (capture->period && capture->samples != SAMPLES_AUTO && capture->samples < SAMPLES_PEBS)
         option_complain(options, "--period", "in events", "only hardware counts them: a time such as 5ms is wanted");
-    if (!options->spec && options->deal)
-        option_complain(options, "--assign", options->deal, missing);
+    if (!options->spec && options->assign)
+        option_complain(options, "--assign", options->assign, missing);
     if (!options->spec && options->homes)
         option_complain(options, "--homes", options->homes, missing);
 }
@@ -236,5 +236,5 @@ struct topology *sampling_options_topology(const struct sampling_options *option
 {
     if (!options->spec)
         return topology_load(err);
-    return topology_pretend_text(options->spec, options->deal, options->homes, err);
+    return topology_simulate_text(options->spec, options->assign, options->homes, err);
 }

@@ -11,7 +11,7 @@ enum { SAMPLING_KEY = 512, SAMPLING_GROUP = 2, SAMPLING_LAST_GROUP = 5 }; /* key
 
 struct sampling_options {
     struct capture_options capture;
-    const char *spec, *deal, *homes; /* --topology and what belongs to it */
+    const char *spec, *assign, *homes; /* --topology and what belongs to it */
     bool by_frequency, by_period;
     int verbosity;       /* -1 with -q, 1 with -v */
     char complaint[256]; /* the first thing that is wrong, "" when all is possible */

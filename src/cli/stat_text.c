@@ -12,11 +12,11 @@
 
 enum { NODE_WIDTH = 6, CELL_WIDTH = 12, TEXT_WIDTH = 110, HEAD_EVERY = 40 };
 
-struct stat_tell {
+struct stat_text {
     struct count_session *session;
     const struct count_plan *plan;
     uint32_t whats;
-    struct stat_telling telling;
+    struct stat_text_options options;
     struct json *json;
     bool begun; /* the title is out */
     bool paint; /* faint words on a terminal */
@@ -49,20 +49,20 @@ static const struct column {
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-static bool has_column(const struct stat_tell *tell, const struct column *column)
+static bool has_column(const struct stat_text *writer, const struct column *column)
 {
     uint32_t wanted = 1u << column->what | (column->kind == CELL_SHARE ? 1u << column->other : 0);
-    return (tell->whats & wanted) == wanted;
+    return (writer->whats & wanted) == wanted;
 }
 
 /* The nodes' rows follow each other; the row after them is the sum of those that are known. */
-static double amount_of(const struct stat_tell *tell, const struct count_reading *from, const struct count_reading *to,
-                        size_t row, enum count_what what)
+static double amount_of(const struct stat_text *writer, const struct count_reading *from,
+                        const struct count_reading *to, size_t row, enum count_what what)
 {
-    if (row < tell->plan->rows.count)
+    if (row < writer->plan->rows.count)
         return count_amount(from, to, row, what);
     double sum = NAN;
-    for (size_t i = 0; i < tell->plan->rows.count; i++) {
+    for (size_t i = 0; i < writer->plan->rows.count; i++) {
         double amount = count_amount(from, to, i, what);
         if (!isnan(amount))
             sum = isnan(sum) ? amount : sum + amount;
@@ -76,12 +76,12 @@ static uint64_t whole(double amount)
 }
 
 /* One cell, in `text`. */
-static void cell_text(const struct stat_tell *tell, const struct column *column, double amount, double other,
+static void cell_text(const struct stat_text *writer, const struct column *column, double amount, double other,
                       double seconds, char *text, size_t size)
 {
     const char *(*number)(uint64_t) =
-        column->kind == CELL_CHANGE || (column->kind != CELL_COUNT && tell->plan->in_bytes) ? number_bytes
-                                                                                            : number_count;
+        column->kind == CELL_CHANGE || (column->kind != CELL_COUNT && writer->plan->in_bytes) ? number_bytes
+                                                                                              : number_count;
     if (isnan(amount) || (column->kind == CELL_SHARE && isnan(other)))
         snprintf(text, size, "-");
     else if (column->kind == CELL_SHARE)
@@ -111,50 +111,50 @@ static void print_wrapped(FILE *out, const char *text, int indent)
     fputc('\n', out);
 }
 
-static const char *faint(const struct stat_tell *tell)
+static const char *faint(const struct stat_text *writer)
 {
-    return tell->paint ? "\033[2m" : "";
+    return writer->paint ? "\033[2m" : "";
 }
 
-static const char *plain(const struct stat_tell *tell)
+static const char *plain(const struct stat_text *writer)
 {
-    return tell->paint ? "\033[0m" : "";
+    return writer->paint ? "\033[0m" : "";
 }
 
-static void print_head(struct stat_tell *tell, bool times)
+static void print_head(struct stat_text *writer, bool times)
 {
-    FILE *out = tell->telling.out;
-    fprintf(out, "%s%s%*s", faint(tell), times ? "      time  " : "  ", NODE_WIDTH, "node");
+    FILE *out = writer->options.out;
+    fprintf(out, "%s%s%*s", faint(writer), times ? "      time  " : "  ", NODE_WIDTH, "node");
     for (size_t i = 0; i < COLUMNS; i++)
-        if (has_column(tell, &columns[i]))
+        if (has_column(writer, &columns[i]))
             fprintf(out, "%*s", CELL_WIDTH, columns[i].title);
-    fprintf(out, "%s\n", plain(tell));
+    fprintf(out, "%s\n", plain(writer));
 }
 
-static void print_rows(struct stat_tell *tell, const struct count_reading *from, const struct count_reading *to,
+static void print_rows(struct stat_text *writer, const struct count_reading *from, const struct count_reading *to,
                        bool times)
 {
-    FILE *out = tell->telling.out;
-    size_t rows = tell->plan->rows.count;
+    FILE *out = writer->options.out;
+    size_t rows = writer->plan->rows.count;
     double seconds = (double)(to->time - from->time) / 1e9;
     for (size_t row = 0; row < rows + (rows > 1); row++) {
         char label[64] = "all", cell[64];
         if (row < rows)
-            count_row_label(&tell->plan->rows.items[row], label, sizeof label);
+            count_row_label(&writer->plan->rows.items[row], label, sizeof label);
         if (times && row == 0)
-            fprintf(out, "%8.3f s  ", (double)(to->time - tell->start) / 1e9);
+            fprintf(out, "%8.3f s  ", (double)(to->time - writer->start) / 1e9);
         else
             fputs(times ? "            " : "  ", out);
         fprintf(out, "%*s", NODE_WIDTH, label);
         for (size_t i = 0; i < COLUMNS; i++) {
-            if (!has_column(tell, &columns[i]))
+            if (!has_column(writer, &columns[i]))
                 continue;
-            cell_text(tell, &columns[i], amount_of(tell, from, to, row, columns[i].what),
-                      amount_of(tell, from, to, row, columns[i].other), seconds, cell, sizeof cell);
+            cell_text(writer, &columns[i], amount_of(writer, from, to, row, columns[i].what),
+                      amount_of(writer, from, to, row, columns[i].other), seconds, cell, sizeof cell);
             fprintf(out, "%*s", CELL_WIDTH, cell);
         }
         fputc('\n', out);
-        tell->lines++;
+        writer->lines++;
     }
 }
 
@@ -171,15 +171,15 @@ static const char *meaning(const struct count_plan *plan)
     }
 }
 
-static void print_title(struct stat_tell *tell)
+static void print_title(struct stat_text *writer)
 {
-    FILE *out = tell->telling.out;
+    FILE *out = writer->options.out;
     const struct count_refusal *refusals;
-    size_t count = count_session_refusals(tell->session, &refusals),
-           counters = count_session_quality(tell->session).counters;
+    size_t count = count_session_refusals(writer->session, &refusals),
+           counters = count_session_quality(writer->session).counters;
     char *title = mem_format(
-        "%s (%s, %zu counter%s%s).", meaning(tell->plan), tell->plan->devices, counters, counters == 1 ? "" : "s",
-        tell->plan->source == COUNT_NUMASTAT || tell->plan->in_bytes ? "" : "; in events of unknown size");
+        "%s (%s, %zu counter%s%s).", meaning(writer->plan), writer->plan->devices, counters, counters == 1 ? "" : "s",
+        writer->plan->source == COUNT_NUMASTAT || writer->plan->in_bytes ? "" : "; in events of unknown size");
     print_wrapped(out, title, 0);
     free(title);
     for (size_t i = 0; i < count; i++) {
@@ -189,31 +189,31 @@ static void print_title(struct stat_tell *tell)
         free(safe);
         free(line);
     }
-    array_each (&tell->plan->rows, struct count_row, row) {
+    array_each (&writer->plan->rows, struct count_row, row) {
         char label[64];
         count_row_label(row, label, sizeof label);
         if (row->nodes.count > 1)
             fprintf(out, "Nodes %s share their counters and cannot be distinguished.\n", label);
     }
-    if (tell->plan->note)
-        print_wrapped(out, tell->plan->note, 0);
+    if (writer->plan->note)
+        print_wrapped(out, writer->plan->note, 0);
     fputc('\n', out);
 }
 
-static void json_rows(struct stat_tell *tell, const struct count_reading *from, const struct count_reading *to)
+static void json_rows(struct stat_text *writer, const struct count_reading *from, const struct count_reading *to)
 {
-    struct json *json = tell->json;
+    struct json *json = writer->json;
     json_array(json, "nodes");
-    for (size_t row = 0; row < tell->plan->rows.count; row++) {
+    for (size_t row = 0; row < writer->plan->rows.count; row++) {
         json_object(json, NULL);
         json_array(json, "nodes");
-        array_each (&tell->plan->rows.items[row].nodes, int32_t, node)
+        array_each (&writer->plan->rows.items[row].nodes, int32_t, node)
             json_integer(json, NULL, *node);
         json_end(json);
         for (size_t i = 0; i < COLUMNS; i++) {
             double amount = count_amount(from, to, row, columns[i].what);
             double other = count_amount(from, to, row, columns[i].other);
-            if (!has_column(tell, &columns[i]) || columns[i].kind == CELL_RATE)
+            if (!has_column(writer, &columns[i]) || columns[i].kind == CELL_RATE)
                 continue;
             if (columns[i].kind == CELL_SHARE)
                 json_real(json, columns[i].json, amount + other > 0 ? amount / (amount + other) : NAN, 6);
@@ -228,23 +228,23 @@ static void json_rows(struct stat_tell *tell, const struct count_reading *from, 
     json_end(json);
 }
 
-static void json_title(struct stat_tell *tell)
+static void json_title(struct stat_text *writer)
 {
     static const char *const sides[] = {
         [COUNT_AT_MEMORY] = "memory", [COUNT_AT_CPUS] = "cpus", [COUNT_AT_ALLOCATION] = "allocation"};
-    struct json *json = tell->json;
+    struct json *json = writer->json;
     const struct count_refusal *refusals;
-    size_t count = count_session_refusals(tell->session, &refusals);
+    size_t count = count_session_refusals(writer->session, &refusals);
     json_object(json, NULL);
     json_number(json, "version", JSON_VERSION);
-    json_text(json, "source", count_source_name(tell->plan->source));
-    json_text(json, "devices", tell->plan->devices);
-    json_text(json, "counted_at", sides[tell->plan->side]);
+    json_text(json, "source", count_source_name(writer->plan->source));
+    json_text(json, "devices", writer->plan->devices);
+    json_text(json, "counted_at", sides[writer->plan->side]);
     json_text(json, "unit",
-              tell->plan->source == COUNT_NUMASTAT ? "allocations"
-              : tell->plan->in_bytes               ? "bytes"
-                                                   : "events");
-    json_text(json, "note", tell->plan->note);
+              writer->plan->source == COUNT_NUMASTAT ? "allocations"
+              : writer->plan->in_bytes               ? "bytes"
+                                                     : "events");
+    json_text(json, "note", writer->plan->note);
     json_array(json, "refused");
     for (size_t i = 0; i < count; i++) {
         json_object(json, NULL);
@@ -254,9 +254,9 @@ static void json_title(struct stat_tell *tell)
         json_end(json);
     }
     json_end(json);
-    if (tell->telling.command) {
+    if (writer->options.command) {
         json_array(json, "command");
-        for (char **word = tell->telling.command; *word; word++)
+        for (char **word = writer->options.command; *word; word++)
             json_text(json, NULL, *word);
         json_end(json);
     } else {
@@ -265,68 +265,68 @@ static void json_title(struct stat_tell *tell)
     json_array(json, "intervals");
 }
 
-static void print_beginning(struct stat_tell *tell)
+static void print_beginning(struct stat_text *writer)
 {
-    const struct stat_telling *telling = &tell->telling;
-    if (tell->begun)
+    const struct stat_text_options *options = &writer->options;
+    if (writer->begun)
         return;
-    tell->begun = true;
-    if (telling->json) {
-        tell->json = json_new(telling->out);
-        json_title(tell);
+    writer->begun = true;
+    if (options->json) {
+        writer->json = json_new(options->out);
+        json_title(writer);
     } else {
-        if (!telling->quiet)
-            print_title(tell);
-        if (telling->interval_ns)
-            print_head(tell, true);
+        if (!options->quiet)
+            print_title(writer);
+        if (options->interval_ns)
+            print_head(writer, true);
     }
-    fflush(telling->out);
+    fflush(options->out);
 }
 
-struct stat_tell *stat_tell_begin(struct count_session *session, const struct stat_telling *telling)
+struct stat_text *stat_text_begin(struct count_session *session, const struct stat_text_options *options)
 {
-    struct stat_tell *tell = mem_zalloc(sizeof *tell);
-    tell->session = session;
-    tell->plan = count_session_plan(session);
-    tell->whats = count_session_whats(session);
-    tell->telling = *telling;
-    tell->paint = !telling->json && isatty(fileno(telling->out)) == 1 && !getenv("NO_COLOR");
+    struct stat_text *writer = mem_zalloc(sizeof *writer);
+    writer->session = session;
+    writer->plan = count_session_plan(session);
+    writer->whats = count_session_whats(session);
+    writer->options = *options;
+    writer->paint = !options->json && isatty(fileno(options->out)) == 1 && !getenv("NO_COLOR");
     /* A program may yet turn out not to run: then there is nothing to tell. */
-    if (!telling->command)
-        print_beginning(tell);
-    return tell;
+    if (!options->command)
+        print_beginning(writer);
+    return writer;
 }
 
-bool stat_tell_interval(struct stat_tell *tell, const struct count_reading *from, const struct count_reading *to)
+bool stat_text_interval(struct stat_text *writer, const struct count_reading *from, const struct count_reading *to)
 {
-    print_beginning(tell);
-    if (tell->start == 0)
-        tell->start = from->time;
-    if (tell->json) {
-        json_object(tell->json, NULL);
-        json_real(tell->json, "start_s", (double)(from->time - tell->start) / 1e9, 6);
-        json_real(tell->json, "end_s", (double)(to->time - tell->start) / 1e9, 6);
-        json_rows(tell, from, to);
-        json_end(tell->json);
+    print_beginning(writer);
+    if (writer->start == 0)
+        writer->start = from->time;
+    if (writer->json) {
+        json_object(writer->json, NULL);
+        json_real(writer->json, "start_s", (double)(from->time - writer->start) / 1e9, 6);
+        json_real(writer->json, "end_s", (double)(to->time - writer->start) / 1e9, 6);
+        json_rows(writer, from, to);
+        json_end(writer->json);
     } else {
-        if (tell->paint && tell->lines >= HEAD_EVERY) {
-            print_head(tell, true);
-            tell->lines = 0;
+        if (writer->paint && writer->lines >= HEAD_EVERY) {
+            print_head(writer, true);
+            writer->lines = 0;
         }
-        print_rows(tell, from, to, true);
+        print_rows(writer, from, to, true);
     }
-    return fflush(tell->telling.out) == 0 && !ferror(tell->telling.out);
+    return fflush(writer->options.out) == 0 && !ferror(writer->options.out);
 }
 
-static void print_end(struct stat_tell *tell, const struct count_run_result *result)
+static void print_end(struct stat_text *writer, const struct count_run_result *result)
 {
-    FILE *out = tell->telling.out;
-    struct count_quality quality = count_session_quality(tell->session);
-    fprintf(out, "%sIn %s%s\n", tell->telling.interval_ns ? "\n" : "",
+    FILE *out = writer->options.out;
+    struct count_quality quality = count_session_quality(writer->session);
+    fprintf(out, "%sIn %s%s\n", writer->options.interval_ns ? "\n" : "",
             number_seconds((double)(result->last.time - result->first.time) / 1e9),
-            tell->telling.interval_ns ? ", all:" : ":");
-    print_head(tell, false);
-    print_rows(tell, &result->first, &result->last, false);
+            writer->options.interval_ns ? ", all:" : ":");
+    print_head(writer, false);
+    print_rows(writer, &result->first, &result->last, false);
     if (quality.never)
         fprintf(out, "%zu of %zu counters never ran: others use the hardware; figures are too low.\n", quality.never,
                 quality.counters);
@@ -342,16 +342,16 @@ static void print_end(struct stat_tell *tell, const struct count_run_result *res
                 number_count(result->merged));
 }
 
-static void json_finishing(struct stat_tell *tell, const struct count_run_result *result)
+static void json_finishing(struct stat_text *writer, const struct count_run_result *result)
 {
-    struct json *json = tell->json;
-    struct count_quality quality = count_session_quality(tell->session);
+    struct json *json = writer->json;
+    struct count_quality quality = count_session_quality(writer->session);
     json_end(json);
     if (!result)
         return;
     json_object(json, "total");
     json_real(json, "duration_s", (double)(result->last.time - result->first.time) / 1e9, 6);
-    json_rows(tell, &result->first, &result->last);
+    json_rows(writer, &result->first, &result->last);
     json_end(json);
     json_number(json, "counters", quality.counters);
     json_number(json, "counters_lost", quality.lost);
@@ -359,25 +359,25 @@ static void json_finishing(struct stat_tell *tell, const struct count_run_result
     json_number(json, "counters_starved", quality.never);
     json_real(json, "running_ratio", quality.running, 6);
     json_number(json, "intervals_joined", result->merged);
-    if (tell->telling.command)
+    if (writer->options.command)
         json_integer(json, "exit_status", result->exit_status);
     else
         json_null(json, "exit_status");
 }
 
-int stat_tell_end(struct stat_tell *tell, const struct count_run_result *result, struct error *err)
+int stat_text_end(struct stat_text *writer, const struct count_run_result *result, struct error *err)
 {
     int code = 0;
     if (result)
-        print_beginning(tell);
-    if (tell->json) {
-        json_finishing(tell, result);
-        code = json_finish(tell->json, err);
+        print_beginning(writer);
+    if (writer->json) {
+        json_finishing(writer, result);
+        code = json_finish(writer->json, err);
     } else if (result) {
-        print_end(tell, result);
+        print_end(writer, result);
     }
-    if (code == 0 && (fflush(tell->telling.out) != 0 || ferror(tell->telling.out)))
+    if (code == 0 && (fflush(writer->options.out) != 0 || ferror(writer->options.out)))
         code = error_set(err, -EIO, "cannot write the figures: %s", strerror(errno));
-    free(tell);
+    free(writer);
     return code;
 }

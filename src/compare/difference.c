@@ -234,7 +234,7 @@ static void judge_whole(struct difference *difference)
 static void judge_homes(struct difference *difference)
 {
     const struct profile *a = difference->sides[0], *b = difference->sides[1];
-    difference->nodes = a->nodes == b->nodes && a->pretended == b->pretended ? a->nodes : 0;
+    difference->nodes = a->nodes == b->nodes && a->simulated == b->simulated ? a->nodes : 0;
     difference->home_real = mem_zalloc(difference->nodes + 1ul);
     for (uint32_t node = 0; node < difference->nodes; node++) {
         double change = ratio_value(&a->homes[node]) - ratio_value(&b->homes[node]);
@@ -366,7 +366,7 @@ struct difference *difference_make(const struct profile *before, const struct pr
     judge_whole(difference);
     judge_homes(difference);
     judge_findings(difference);
-    difference_tell(difference);
+    difference_sentences(difference);
     return difference;
 }
 

@@ -66,6 +66,6 @@ const char *finding_fate_name(enum finding_fate fate); /* "gone", "remains", "ne
 const char *profile_entry_text(const struct profile_entry *entry, char *text, unsigned size);
 
 /* Words for a change, used by difference_make: fills what, proof and note. Private to src/compare. */
-void difference_tell(struct difference *difference);
+void difference_sentences(struct difference *difference);
 
 #endif

@@ -34,7 +34,7 @@ static void add(char *text, size_t size, const char *format, ...)
 }
 
 /* The object whose remote accesses changed most, in the direction of the whole; "" unless it makes half of the change. */
-static void tell_mostly(const struct difference *difference, double change, char *text, size_t size)
+static void report_mostly(const struct difference *difference, double change, char *text, size_t size)
 {
     const struct profile_entry *most = NULL;
     double largest = 0;
@@ -53,12 +53,12 @@ static void tell_mostly(const struct difference *difference, double change, char
         snprintf(text, size, "; most of all %s", profile_entry_text(most, name, sizeof name));
 }
 
-static void tell_remote(struct difference *difference)
+static void report_remote(struct difference *difference)
 {
     double before = ratio_value(&difference->sides[0]->far), after = ratio_value(&difference->sides[1]->far);
     char mostly[224] = "";
     if (difference->whole.real[DIFFERENCE_REMOTE]) {
-        tell_mostly(difference, after - before, mostly, sizeof mostly);
+        report_mostly(difference, after - before, mostly, sizeof mostly);
         add(difference->what, sizeof difference->what, "Remote accesses %s from %.1f%% to %.1f%%%s.",
             after < before ? "fell" : "rose", 100 * before, 100 * after, mostly);
     } else {
@@ -75,7 +75,7 @@ static unsigned real_rows(const struct difference *difference, enum profile_tabl
     return count;
 }
 
-static void tell_rest(struct difference *difference)
+static void report_rest(struct difference *difference)
 {
     const struct profile *a = difference->sides[0], *b = difference->sides[1];
     char *what = difference->what;
@@ -99,7 +99,7 @@ static void tell_rest(struct difference *difference)
         add(what, size, " Nor did anything else.");
 }
 
-static void tell_findings(struct difference *difference)
+static void report_findings(struct difference *difference)
 {
     static const char *const words[] = {"went away", "remains", "is new",
                                         "is not found again, but the difference is not significant"};
@@ -133,7 +133,7 @@ static void tell_findings(struct difference *difference)
     proof[0] = (char)(proof[0] >= 'a' && proof[0] <= 'z' ? proof[0] - 'a' + 'A' : proof[0]);
 }
 
-static void tell_note(struct difference *difference)
+static void report_note(struct difference *difference)
 {
     const struct profile *a = difference->sides[0], *b = difference->sides[1];
     difference->comparable = true;
@@ -141,12 +141,12 @@ static void tell_note(struct difference *difference)
         difference->comparable = false;
         snprintf(difference->note, sizeof difference->note, "Latencies are in %s and in %s: they cannot be compared.",
                  a->unit, b->unit);
-    } else if (a->nodes != b->nodes || a->pretended != b->pretended) {
+    } else if (a->nodes != b->nodes || a->simulated != b->simulated) {
         difference->comparable = false;
         snprintf(difference->note, sizeof difference->note,
                  "The machines differ: %u %snode%s and %u %snode%s. What is remote on one may not be on the other.",
-                 a->nodes, a->pretended ? "simulated " : "", a->nodes == 1 ? "" : "s", b->nodes,
-                 b->pretended ? "simulated " : "", b->nodes == 1 ? "" : "s");
+                 a->nodes, a->simulated ? "simulated " : "", a->nodes == 1 ? "" : "s", b->nodes,
+                 b->simulated ? "simulated " : "", b->nodes == 1 ? "" : "s");
     } else if (a->bursts < difference_bounds.bursts || b->bursts < difference_bounds.bursts) {
         difference->comparable = false;
         snprintf(difference->note, sizeof difference->note,
@@ -156,10 +156,10 @@ static void tell_note(struct difference *difference)
     }
 }
 
-void difference_tell(struct difference *difference)
+void difference_sentences(struct difference *difference)
 {
-    tell_note(difference);
-    tell_remote(difference);
-    tell_rest(difference);
-    tell_findings(difference);
+    report_note(difference);
+    report_remote(difference);
+    report_rest(difference);
+    report_findings(difference);
 }

@@ -198,7 +198,7 @@ static void describe(struct profile *profile, const struct flow *flow, const cha
     profile->node_numbers = mem_zalloc((profile->nodes + 1ul) * sizeof *profile->node_numbers);
     for (uint32_t node = 0; node < profile->nodes; node++)
         profile->node_numbers[node] = flow_topology(flow)->nodes[node].os_index;
-    profile->pretended = flow_topology(flow)->pretended;
+    profile->simulated = flow_topology(flow)->simulated;
     profile->totals = flow_totals(flow);
     if (ending) {
         profile->duration_s = (double)trace_session_number(ending, "duration_ns", 0) * 1e-9;

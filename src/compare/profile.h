@@ -55,7 +55,7 @@ struct profile {
     struct strtab *texts;
     const char *path, *command, *unit, *placement; /* placement: "" when none was wished */
     uint32_t nodes;
-    bool pretended;
+    bool simulated;
     double duration_s, cpu_s; /* 0 when the file ends early */
     struct flow_totals totals;
     uint64_t bursts;

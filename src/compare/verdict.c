@@ -231,8 +231,8 @@ static void say_figure(char *text, size_t size, enum verdict_by by, const struct
         snprintf(text, size, "%.3g s", middle->median);
 }
 
-static void tell(struct verdict *verdict, const struct placed *const *items, uint32_t count,
-                 const struct middle *middles)
+static void describe(struct verdict *verdict, const struct placed *const *items, uint32_t count,
+                     const struct middle *middles)
 {
     char group[256], best[48], worst[48];
     const char *by = verdict->by == BY_REMOTE ? "by remote accesses (run time says nothing about a simulated topology)"
@@ -267,7 +267,7 @@ static void tell(struct verdict *verdict, const struct placed *const *items, uin
     }
 }
 
-void verdict_make(struct verdict *verdict, const struct placed *const *items, uint32_t count, bool pretended)
+void verdict_make(struct verdict *verdict, const struct placed *const *items, uint32_t count, bool simulated)
 {
     bool plain = true;
     *verdict = (struct verdict){.spread_known = true};
@@ -278,7 +278,7 @@ void verdict_make(struct verdict *verdict, const struct placed *const *items, ui
     }
     for (uint32_t i = 0; i < count; i++)
         verdict->unsampled |= placed_median(items[i], 0).samples < SAMPLES_LEAST;
-    verdict->by = pretended ? BY_REMOTE : plain ? BY_PLAIN_TIME : BY_TIME;
+    verdict->by = simulated ? BY_REMOTE : plain ? BY_PLAIN_TIME : BY_TIME;
     struct middle *middles = mem_alloc((count + 1ul) * sizeof *middles);
     for (uint32_t i = 0; i < count; i++) {
         middles[i] = placed_middle(items[i], verdict->by == BY_REMOTE       ? figures_remote
@@ -293,7 +293,7 @@ void verdict_make(struct verdict *verdict, const struct placed *const *items, ui
         if (i == verdict->best || !they_differ(&middles[i], &middles[verdict->best], verdict->by))
             verdict->as_good |= (uint64_t)1 << i;
     verdict->differ = verdict->spread_known && !verdict->unsampled && !(verdict->as_good >> verdict->worst & 1);
-    tell(verdict, items, count, middles);
+    describe(verdict, items, count, middles);
     if (verdict->differ) {
         struct figures good = placed_median(items[verdict->best], 0), bad = placed_median(items[verdict->worst], 0);
         explain(verdict, &good, &bad, placement_name(items[verdict->best]->placement.kind),

@@ -45,7 +45,7 @@ struct verdict {
 };
 
 /* `items`: only those that ran, at least one and at most 64, each with at least one run. */
-void verdict_make(struct verdict *verdict, const struct placed *const *items, uint32_t count, bool pretended);
+void verdict_make(struct verdict *verdict, const struct placed *const *items, uint32_t count, bool simulated);
 
 const char *problem_name(enum problem problem); /* "none", "sharing", ... */
 

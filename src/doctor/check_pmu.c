@@ -16,7 +16,7 @@ void doctor_check_pmu(struct doctor *doctor)
     struct pmu_choice choice;
     char cpuid[64];
     pmu_cpuid(cpuid, sizeof cpuid);
-    if (pmu_choose(&choice, "/sys", cpuid, PMU_ANY, &(struct pmu_wish){true, true, .frequency = 1000}, NULL) < 0) {
+    if (pmu_choose(&choice, "/sys", cpuid, PMU_ANY, &(struct pmu_request){true, true, .frequency = 1000}, NULL) < 0) {
         probe_add(doctor, group, id, name, DOCTOR_MISSING,
                   "bare metal, or a kind of virtual machine that passes its PMU on; record uses the soft sampler",
                   "no PMU: no PEBS, IBS or SPE; the CPU lacks it or the hypervisor hides it");

@@ -1,6 +1,6 @@
 /* doctor/trial.h - what the checks share: trials in children, adding results, explaining refusals. */
-#ifndef NUMALENS_DOCTOR_PROBE_H
-#define NUMALENS_DOCTOR_PROBE_H
+#ifndef NUMALENS_DOCTOR_TRIAL_H
+#define NUMALENS_DOCTOR_TRIAL_H
 
 #include "doctor/doctor.h"
 

@@ -366,8 +366,8 @@ static int write_trace(struct importing *importing, const char *path, const char
     if (!importing->sink.writer)
         return -1;
     process_table_init(&importing->processes, &importing->sink, STACK_MEMORY);
-    perf_tasks_tell(&importing->tasks, own_time(importing, 0), importing->file, importing->symbols,
-                    &importing->processes);
+    perf_tasks_report(&importing->tasks, own_time(importing, 0), importing->file, importing->symbols,
+                      &importing->processes);
     perf_file_close(importing->file);
     importing->file = perf_file_open(path, err);
     if (importing->file) {
@@ -377,12 +377,12 @@ static int write_trace(struct importing *importing, const char *path, const char
     }
     if (importing->with)
         result->early = perf_with_early(importing->with, &result->most_early_ns);
-    bool told = !importing->with || perf_with_tell(importing->with, &importing->processes, err) >= 0;
+    bool reported = !importing->with || perf_with_report(importing->with, &importing->processes, err) >= 0;
     struct trace_session *ending = trace_session_new();
     trace_session_setf(ending, "duration_ns", "%" PRIu64, importing->last_time - importing->first_time);
     trace_session_setf(ending, "samples", "%" PRIu64, result->samples);
     process_table_free(&importing->processes);
-    bool whole = importing->file && told && importing->sink.failure.code == 0;
+    bool whole = importing->file && reported && importing->sink.failure.code == 0;
     int failed = trace_writer_close(importing->sink.writer, whole ? ending : NULL, whole ? err : NULL);
     trace_session_free(ending);
     if (importing->sink.failure.code && err)

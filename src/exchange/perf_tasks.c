@@ -105,7 +105,7 @@ static void sample_parents(struct perf_tasks *tasks)
     }
 }
 
-struct telling {
+struct reporting {
     struct perf_tasks *tasks;
     const struct perf_file *file;
     struct symbols *symbols;
@@ -158,44 +158,44 @@ struct capture_process *perf_tasks_process(struct perf_tasks *tasks, struct proc
     return process;
 }
 
-static void tell_comm(struct telling *telling, size_t at)
+static void report_comm(struct reporting *reporting, size_t at)
 {
-    struct perf_tasks *tasks = telling->tasks;
+    struct perf_tasks *tasks = reporting->tasks;
     const struct perf_task *task = &tasks->items.items[at];
     const char *name = strtab_text(tasks->texts, task->text);
-    struct capture_process *process = process_find(telling->processes, task->pid);
+    struct capture_process *process = process_find(reporting->processes, task->pid);
     if ((task->exec && task->pid == task->tid) || !process)
-        start_process(telling->processes, task->time, task->pid,
+        start_process(reporting->processes, task->time, task->pid,
                       &(struct event_process){.exe = exe_of(tasks, at, task->pid, name), .command = name});
-    start_thread(tasks, telling->processes, task->time, task->pid, task->tid, name);
+    start_thread(tasks, reporting->processes, task->time, task->pid, task->tid, name);
 }
 
-static void tell_fork(struct telling *telling, size_t at)
+static void report_fork(struct reporting *reporting, size_t at)
 {
-    const struct perf_task *task = &telling->tasks->items.items[at];
-    struct capture_process *parent = process_find(telling->processes, task->parent);
-    if (task->pid != task->parent && parent && !process_find(telling->processes, task->pid))
-        start_process(telling->processes, task->time, task->pid,
+    const struct perf_task *task = &reporting->tasks->items.items[at];
+    struct capture_process *parent = process_find(reporting->processes, task->parent);
+    if (task->pid != task->parent && parent && !process_find(reporting->processes, task->pid))
+        start_process(reporting->processes, task->time, task->pid,
                       &(struct event_process){.parent = task->parent, .forked = true, .exe = "", .command = ""});
-    perf_tasks_process(telling->tasks, telling->processes, task->time, task->pid, task->tid);
+    perf_tasks_process(reporting->tasks, reporting->processes, task->time, task->pid, task->tid);
 }
 
-static void tell_exit(struct telling *telling, const struct perf_task *task)
+static void report_exit(struct reporting *reporting, const struct perf_task *task)
 {
-    if (!map64_find(&telling->tasks->threads, (uint64_t)task->pid << 32 | task->tid))
+    if (!map64_find(&reporting->tasks->threads, (uint64_t)task->pid << 32 | task->tid))
         return;
     struct event event = {.time = task->time, .pid = task->pid, .tid = task->tid, .kind = EVENT_THREAD_EXIT};
     event.thread = (struct event_thread){.name = ""};
-    sink_put(telling->processes->sink, &event);
-    struct capture_process *process = process_find(telling->processes, task->pid);
+    sink_put(reporting->processes->sink, &event);
+    struct capture_process *process = process_find(reporting->processes, task->pid);
     if (process && task->pid == task->tid)
-        process_end(telling->processes, process, task->time, -1);
+        process_end(reporting->processes, process, task->time, -1);
 }
 
-static void tell_map(struct telling *telling, const struct perf_task *task)
+static void report_map(struct reporting *reporting, const struct perf_task *task)
 {
-    const char *path = strtab_text(telling->tasks->texts, task->text);
-    perf_tasks_process(telling->tasks, telling->processes, task->time, task->pid, task->pid);
+    const char *path = strtab_text(reporting->tasks->texts, task->text);
+    perf_tasks_process(reporting->tasks, reporting->processes, task->time, task->pid, task->pid);
     uint8_t kind = (uint8_t)proc_map_kind(path, task->flags);
     struct event event = {.time = task->time, .pid = task->pid, .tid = task->tid, .kind = EVENT_MAP};
     event.map = (struct event_map){
@@ -207,23 +207,23 @@ static void tell_map(struct telling *telling, const struct perf_task *task)
         .map_kind = kind,
         .path = kind == MAP_KIND_ANONYMOUS || kind == MAP_KIND_SHARED ? "" : path,
     };
-    sink_put(telling->processes->sink, &event);
+    sink_put(reporting->processes->sink, &event);
     if (kind != MAP_KIND_FILE || !(task->prot & PROT_EXEC))
         return;
     struct event_module module = {.path = path, .build_id_size = task->build_id_size};
     memcpy(module.build_id, task->build_id, task->build_id_size);
     if (module.build_id_size == 0)
-        module.build_id_size = (uint8_t)perf_file_build_id(telling->file, path, module.build_id);
-    proc_place_module(telling->symbols, &module, &event.map);
+        module.build_id_size = (uint8_t)perf_file_build_id(reporting->file, path, module.build_id);
+    proc_place_module(reporting->symbols, &module, &event.map);
     event.kind = EVENT_MODULE_LOAD;
     event.module = module;
-    sink_put(telling->processes->sink, &event);
+    sink_put(reporting->processes->sink, &event);
 }
 
-void perf_tasks_tell(struct perf_tasks *tasks, uint64_t start, const struct perf_file *file, struct symbols *symbols,
-                     struct process_table *processes)
+void perf_tasks_report(struct perf_tasks *tasks, uint64_t start, const struct perf_file *file, struct symbols *symbols,
+                       struct process_table *processes)
 {
-    struct telling telling = {tasks, file, symbols, processes};
+    struct reporting reporting = {tasks, file, symbols, processes};
     array_sort(&tasks->items, by_time);
     sample_parents(tasks);
     for (size_t i = 0; i < tasks->items.count; i++) {
@@ -233,14 +233,14 @@ void perf_tasks_tell(struct perf_tasks *tasks, uint64_t start, const struct perf
         bool before = task->time < start;
         task->time = before ? start : task->time;
         if (task->type == PERF_RECORD_COMM)
-            tell_comm(&telling, i);
+            report_comm(&reporting, i);
         else if (task->type == PERF_RECORD_MMAP)
-            tell_map(&telling, task);
+            report_map(&reporting, task);
         else if (task->type == PERF_RECORD_EXIT)
-            tell_exit(&telling, task);
+            report_exit(&reporting, task);
         else if (before) /* who ran already has no parent in the recording */
             perf_tasks_process(tasks, processes, task->time, task->pid, task->tid);
         else
-            tell_fork(&telling, i);
+            report_fork(&reporting, i);
     }
 }

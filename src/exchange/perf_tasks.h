@@ -38,8 +38,8 @@ void perf_tasks_sampled(struct perf_tasks *tasks, uint32_t pid);
 
 /* Tells all of the sampled processes; times before `start` become `start`. Modules' build ids come from `file` where
  * the mapping has none, their places from the binaries where they are at hand. */
-void perf_tasks_tell(struct perf_tasks *tasks, uint64_t start, const struct perf_file *file, struct symbols *symbols,
-                     struct process_table *processes);
+void perf_tasks_report(struct perf_tasks *tasks, uint64_t start, const struct perf_file *file, struct symbols *symbols,
+                       struct process_table *processes);
 
 /* The process of a sample, started at `time` when the recording never told of it. */
 struct capture_process *perf_tasks_process(struct perf_tasks *tasks, struct process_table *processes, uint64_t time,

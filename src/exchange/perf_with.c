@@ -154,7 +154,7 @@ static int by_time(const void *left, const void *right)
 }
 
 /* Samples up to `until`, with numbers for their chains behind the agent's. */
-static void tell_held(struct perf_with *with, struct process_table *processes, size_t *next, uint64_t until)
+static void report_held(struct perf_with *with, struct process_table *processes, size_t *next, uint64_t until)
 {
     for (; *next < with->held.count && with->held.items[*next].event.time < until; ++*next) {
         struct held *held = &with->held.items[*next];
@@ -166,7 +166,7 @@ static void tell_held(struct perf_with *with, struct process_table *processes, s
     }
 }
 
-static void tell_agent(const struct perf_with *with, struct process_table *processes, const struct event *event)
+static void report_agent(const struct perf_with *with, struct process_table *processes, const struct event *event)
 {
     if (event->kind == EVENT_PROCESS_START) {
         struct capture_process *process = process_start(processes, event, 0);
@@ -177,7 +177,7 @@ static void tell_agent(const struct perf_with *with, struct process_table *proce
     }
 }
 
-int perf_with_tell(struct perf_with *with, struct process_table *processes, struct error *err)
+int perf_with_report(struct perf_with *with, struct process_table *processes, struct error *err)
 {
     /* The agent's own samples, and what was lost of them, are not wanted. */
     const uint64_t unwanted = 1ull << EVENT_SAMPLE | 1ull << EVENT_LOSS;
@@ -187,9 +187,9 @@ int perf_with_tell(struct perf_with *with, struct process_table *processes, stru
     array_sort(&with->held, by_time);
     trace_reader_only(with->reader, ~unwanted);
     while ((more = trace_reader_next(with->reader, &event, err)) > 0) {
-        tell_held(with, processes, &next, event.time);
-        tell_agent(with, processes, &event);
+        report_held(with, processes, &next, event.time);
+        report_agent(with, processes, &event);
     }
-    tell_held(with, processes, &next, UINT64_MAX);
+    report_held(with, processes, &next, UINT64_MAX);
     return more;
 }

@@ -12,9 +12,9 @@ static struct topology *recorded_topology(const struct trace_session *session, s
     const char *text = trace_session_get(session, "topology");
     if (text)
         return topology_from_text(text, err);
-    struct topology *topology = topology_pretend("numa:1 pu:1", DEAL_PACKED, err);
+    struct topology *topology = topology_simulate("numa:1 pu:1", ASSIGN_PACKED, err);
     if (topology)
-        topology->pretended = false; /* a trace that does not say: all that is known is that there was one node */
+        topology->simulated = false; /* a trace that does not say: all that is known is that there was one node */
     return topology;
 }
 

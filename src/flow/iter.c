@@ -172,7 +172,8 @@ int flow_each_access_between(const struct flow *flow, uint64_t start, uint64_t e
 }
 
 /* Ordinals in order of time, dealt out by `group` (FLOW_NONE: left out): a counting sort. */
-static void deal(const struct flow *flow, const uint32_t *group, size_t groups, uint32_t **items, uint32_t **first)
+static void distribute(const struct flow *flow, const uint32_t *group, size_t groups, uint32_t **items,
+                       uint32_t **first)
 {
     *items = mem_alloc((flow->order.count + 1) * sizeof **items);
     *first = mem_zalloc((groups + 2) * sizeof **first);
@@ -202,7 +203,7 @@ struct flow_iter *flow_object_accesses(const struct flow *const_flow, uint32_t o
         uint32_t *group = mem_alloc((flow->marks.count + 1) * sizeof *group);
         for (size_t i = 0; i < flow->marks.count; i++)
             group[i] = flow->marks.items[i].object;
-        deal(flow, group, flow->sampled_objects, &flow->oef, &flow->oef_first);
+        distribute(flow, group, flow->sampled_objects, &flow->oef, &flow->oef_first);
         free(group);
     }
     if (object >= flow->sampled_objects)
@@ -223,7 +224,7 @@ struct flow_iter *flow_thread_accesses(const struct flow *const_flow, uint32_t t
         for (size_t i = 0; i < flow->marks.count; i++)
             group[i] = FLOW_NONE;
         flow_each_access(flow, note_thread, group, NULL);
-        deal(flow, group, flow->threads.count, &flow->tef, &flow->tef_first);
+        distribute(flow, group, flow->threads.count, &flow->tef, &flow->tef_first);
         free(group);
     }
     if (thread >= flow->threads.count)
@@ -249,21 +250,21 @@ int flow_each_access_in_time(const struct flow *flow, void (*visit)(void *contex
                              void *context, struct error *err)
 {
     const uint32_t *items = flow->order.items;
-    uint32_t *dealt = NULL, *first = NULL;
+    uint32_t *distributed = NULL, *first = NULL;
     size_t count = flow->order.count;
     int failed = 0;
     if (flow->processes.count > 1) {
         uint32_t *group = mem_alloc((flow->marks.count + 1) * sizeof *group);
         memset(group, 0xff, (flow->marks.count + 1) * sizeof *group);
         failed = flow_each_access(flow, note_process, &(struct process_note){flow, group}, err);
-        deal(flow, group, flow->processes.count, &dealt, &first);
+        distribute(flow, group, flow->processes.count, &distributed, &first);
         free(group);
-        items = dealt;
+        items = distributed;
         count = first[flow->processes.count];
     }
     for (size_t i = 0; flow->reader && failed == 0 && i < count; i++)
         failed = visit_one(flow, items[i], visit, context, err);
-    free(dealt);
+    free(distributed);
     free(first);
     return failed;
 }

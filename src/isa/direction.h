@@ -2,8 +2,8 @@
  * fault events give the instruction and the address, not the direction.
  *
  * Pure: bytes in, answer out; both processors' build on any machine. */
-#ifndef NUMALENS_AGENT_DIRECTION_H
-#define NUMALENS_AGENT_DIRECTION_H
+#ifndef NUMALENS_ISA_DIRECTION_H
+#define NUMALENS_ISA_DIRECTION_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * Pure: bytes in, bytes out; both processors' halves build and are tested on any machine. A *thunk* passes control to
  * the agent and, behind that, holds the instructions that the hook displaced, made fit to run in their new place; then
  * it goes on behind them. Whatever cannot be moved with certainty is refused. */
-#ifndef NUMALENS_AGENT_RELOCATE_H
-#define NUMALENS_AGENT_RELOCATE_H
+#ifndef NUMALENS_ISA_RELOCATE_H
+#define NUMALENS_ISA_RELOCATE_H
 
 #include "wire/custom.h"
 

@@ -33,7 +33,7 @@ void model_free(struct model *machine)
 
 struct topology *model_topology(const struct model *machine, struct error *err)
 {
-    struct topology *topology = topology_pretend_text(machine->topology, NULL, NULL, err);
+    struct topology *topology = topology_simulate_text(machine->topology, NULL, NULL, err);
     uint32_t nodes = machine->node_count;
     if (!topology)
         return NULL;

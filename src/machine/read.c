@@ -56,7 +56,7 @@ static int set_topology(struct reading *reading, const char *text)
     if (failed)
         return failed;
     struct error why = {0};
-    struct topology *topology = strstr(text, ".xml") ? NULL : topology_pretend(text, DEAL_PACKED, &why);
+    struct topology *topology = strstr(text, ".xml") ? NULL : topology_simulate(text, ASSIGN_PACKED, &why);
     if (!topology)
         return REFUSE(reading, "'%.80s' is no synthetic topology, such as \"numa:2 core:8\": %.200s", text, why.text);
     uint32_t nodes = topology->node_count, cpus = topology->cpu_count;

@@ -45,7 +45,7 @@ static enum governor_verdict judge(struct governor *governor, const struct gover
     double ratio = interval->known ? (double)interval->remote / (double)interval->known : 0;
     governor->cost_ns += interval->cost_ns;
     governor->cpu_ns += interval->cpu_ns;
-    bool idle = interval->moved == 0 && (ratio < LITTLE || interval->wishes == 0);
+    bool idle = interval->moved == 0 && (ratio < LITTLE || interval->requests == 0);
     governor->calm = idle ? governor->calm + 1 : 0;
     if (governor->calm >= GOVERNOR_CALM)
         return rest(governor, GOVERNOR_NOTHING);

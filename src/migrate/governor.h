@@ -34,7 +34,7 @@ struct governor {
 };
 
 struct governor_interval {
-    uint64_t samples, known, remote, moved, wishes;
+    uint64_t samples, known, remote, moved, requests;
     double cost_ns, cpu_ns; /* of the target: taken by us; all that it used */
 };
 

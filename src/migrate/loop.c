@@ -58,7 +58,7 @@ struct loop *loop_new(const struct loop_options *options, const struct loop_list
     loop->listener = *listener;
     loop->machine = machine_new(options->topology);
     loop->memory =
-        options->topology->pretended ? memory_pretended(options->topology) : memory_kernel(options->topology);
+        options->topology->simulated ? memory_simulated(options->topology) : memory_kernel(options->topology);
     loop->history = history_new(options->memory / 4 / BYTES_PER_PAST);
     loop->map = page_map_new(options->memory / BYTES_PER_PAGE);
     loop->other = page_map_new(options->memory / BYTES_PER_PAGE);
@@ -91,13 +91,13 @@ static void see_process(struct loop *loop, uint32_t pid)
 }
 
 /* Faults of a thread may be drained after the news of its end: it keeps its node until another begins by its number. */
-static uint32_t pretended_node(struct loop *loop, const struct event *event)
+static uint32_t simulated_node(struct loop *loop, const struct event *event)
 {
     bool is_new;
     uint64_t *node = map64_insert(&loop->node_of_thread, thread_key(event), &is_new);
     if (is_new || (event->kind == EVENT_THREAD_START && *node & THREAD_ENDED)) {
         const struct topology *topology = loop->options.topology;
-        *node = (uint64_t)topology_node_of_cpu(topology, topology_deal_cpu(topology, loop->next_ordinal++));
+        *node = (uint64_t)topology_node_of_cpu(topology, topology_assign_cpu(topology, loop->next_ordinal++));
     }
     if (event->kind == EVENT_THREAD_EXIT)
         *node |= THREAD_ENDED;
@@ -106,8 +106,8 @@ static uint32_t pretended_node(struct loop *loop, const struct event *event)
 
 static uint32_t node_of(struct loop *loop, const struct event *event, uint16_t cpu)
 {
-    if (loop->options.topology->pretended)
-        return pretended_node(loop, event);
+    if (loop->options.topology->simulated)
+        return simulated_node(loop, event);
     int node = topology_node_of_cpu(loop->options.topology, cpu);
     return node >= 0 ? (uint32_t)node : UINT32_MAX;
 }
@@ -170,7 +170,7 @@ static void take(struct loop *loop, const struct event *event)
 
 void loop_event(struct loop *loop, const struct event *event)
 {
-    if (!loop->options.topology->pretended)
+    if (!loop->options.topology->simulated)
         take(loop, event);
     else if (event->kind == EVENT_SAMPLE || event->kind == EVENT_TOUCH || event->kind == EVENT_PROCESS_START ||
              event->kind == EVENT_THREAD_START || event->kind == EVENT_THREAD_EXIT || event->kind == EVENT_PAGE) {
@@ -234,7 +234,7 @@ static void add_up(struct loop_summary *summary, const struct loop_interval *int
     total->known += interval->known;
     total->remote += interval->remote;
     total->homeless += interval->homeless;
-    total->wishes += interval->wishes;
+    total->requests += interval->requests;
     for (unsigned i = 0; i < PLAN_SKIPS; i++)
         total->skipped[i] += interval->skipped[i];
     for (unsigned i = 0; i < PLAN_NONSENSES; i++)
@@ -293,7 +293,7 @@ static void collect(struct loop *loop, struct worker_job *job)
         .known = interval->known,
         .remote = interval->remote,
         .moved = loop->options.dry_run ? 0 : interval->moved.pages,
-        .wishes = interval->wishes,
+        .requests = interval->requests,
         .cost_ns = (double)(interval->sampling_ns + interval->migrate_ns),
         .cpu_ns = (double)interval->cpu_ns,
     };

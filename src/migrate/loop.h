@@ -38,7 +38,7 @@ struct loop_interval {
     uint64_t bursts; /* that the samples came in */
     uint32_t threads;
     uint64_t pages, huge, known, remote, homeless;
-    uint64_t wishes, skipped[PLAN_SKIPS], nonsense[PLAN_NONSENSES];
+    uint64_t requests, skipped[PLAN_SKIPS], nonsense[PLAN_NONSENSES];
     struct moved moved;                          /* with dry_run: what would have been */
     uint64_t sampling_ns, cpu_ns;                /* of the program's CPU time: in handlers; all */
     uint64_t locate_ns, evaluate_ns, migrate_ns; /* of the worker */

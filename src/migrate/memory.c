@@ -18,7 +18,7 @@
 
 /* Each call makes the kernel drain per-CPU lists on every CPU, which costs as much as moving hundreds of pages: few large
  * calls. Inside, the kernel takes the target's memory lock for short stretches only. */
-enum { BATCH = 1 << 16, STUCK_MOST = 8, UNTOLD = INT32_MIN, BLOCK_SHIFT = 21 };
+enum { BATCH = 1 << 16, STUCK_MOST = 8, UNREPORTED = INT32_MIN, BLOCK_SHIFT = 21 };
 
 static int kernel_locate(void *context, uint32_t pid, const uint64_t *pages, size_t count, int32_t *homes,
                          struct error *err)
@@ -60,7 +60,7 @@ struct batch { /* what is left of one, put together at its front */
 static int call_kernel(struct batch *batch, uint32_t pid, int32_t *answers, struct error *err)
 {
     for (size_t i = 0; i < batch->count; i++)
-        batch->status[i] = UNTOLD;
+        batch->status[i] = UNREPORTED;
     long left =
         syscall(SYS_move_pages, (pid_t)pid, batch->count, batch->pages, batch->nodes, batch->status, MPOL_MF_MOVE);
     int cause = left < 0 ? errno : left > 0 ? EBUSY : 0;
@@ -71,10 +71,10 @@ static int call_kernel(struct batch *batch, uint32_t pid, int32_t *answers, stru
     size_t remain = 0;
     for (size_t i = 0; i < batch->count; i++) {
         int answer = batch->status[i];
-        if (answer == UNTOLD && cause)
-            answer = batch->now[i] < 0 || batch->now[i] == batch->nodes[i] ? batch->now[i] : UNTOLD;
+        if (answer == UNREPORTED && cause)
+            answer = batch->now[i] < 0 || batch->now[i] == batch->nodes[i] ? batch->now[i] : UNREPORTED;
         answers[batch->place[i]] = answer;
-        if (answer != UNTOLD)
+        if (answer != UNREPORTED)
             continue;
         batch->pages[remain] = batch->pages[i];
         batch->nodes[remain] = batch->nodes[i];
@@ -164,30 +164,30 @@ struct memory memory_kernel(const struct topology *topology)
 
 /* --- a pretended machine --- */
 
-struct pretended_process {
+struct simulated_process {
     uint32_t pid;
     struct map64 homes;  /* page number, to node */
     struct map64 blocks; /* number of 2 MiB, to the home of the page that faulted there last */
 };
 
-struct pretended {
+struct simulated {
     const struct topology *topology;
     unsigned shift;
     pthread_mutex_t lock;
-    array_of(struct pretended_process) processes;
+    array_of(struct simulated_process) processes;
 };
 
-static struct pretended_process *pretended_process(struct pretended *machine, uint32_t pid)
+static struct simulated_process *simulated_process(struct simulated *machine, uint32_t pid)
 {
-    array_each (&machine->processes, struct pretended_process, process)
+    array_each (&machine->processes, struct simulated_process, process)
         if (process->pid == pid)
             return process;
-    array_push(&machine->processes, (struct pretended_process){.pid = pid});
+    array_push(&machine->processes, (struct simulated_process){.pid = pid});
     return &machine->processes.items[machine->processes.count - 1];
 }
 
 /* A fault may bring in a whole huge page: pages beside one that faulted lie where that does, as `report` has it. */
-static int32_t pretended_home(const struct pretended_process *process, const struct pretended *machine, uint64_t page)
+static int32_t simulated_home(const struct simulated_process *process, const struct simulated *machine, uint64_t page)
 {
     const uint64_t *home = map64_find(&process->homes, page);
     if (!home)
@@ -195,26 +195,26 @@ static int32_t pretended_home(const struct pretended_process *process, const str
     return home ? (int32_t)*home : -ENOENT;
 }
 
-static int pretended_locate(void *context, uint32_t pid, const uint64_t *pages, size_t count, int32_t *homes,
+static int simulated_locate(void *context, uint32_t pid, const uint64_t *pages, size_t count, int32_t *homes,
                             struct error *err)
 {
-    struct pretended *machine = context;
+    struct simulated *machine = context;
     (void)err;
     pthread_mutex_lock(&machine->lock);
-    const struct pretended_process *process = pretended_process(machine, pid);
+    const struct simulated_process *process = simulated_process(machine, pid);
     for (size_t i = 0; i < count; i++)
-        homes[i] = pretended_home(process, machine, pages[i] >> machine->shift);
+        homes[i] = simulated_home(process, machine, pages[i] >> machine->shift);
     pthread_mutex_unlock(&machine->lock);
     return 0;
 }
 
-static int pretended_move(void *context, uint32_t pid, const uint64_t *pages, const uint32_t *nodes, size_t count,
+static int simulated_move(void *context, uint32_t pid, const uint64_t *pages, const uint32_t *nodes, size_t count,
                           int32_t *answers, struct error *err)
 {
-    struct pretended *machine = context;
+    struct simulated *machine = context;
     (void)err;
     pthread_mutex_lock(&machine->lock);
-    struct pretended_process *process = pretended_process(machine, pid);
+    struct simulated_process *process = simulated_process(machine, pid);
     for (size_t i = 0; i < count; i++) {
         *map64_insert(&process->homes, pages[i] >> machine->shift, NULL) = nodes[i];
         answers[i] = (int32_t)nodes[i];
@@ -223,10 +223,10 @@ static int pretended_move(void *context, uint32_t pid, const uint64_t *pages, co
     return 0;
 }
 
-static void pretended_close(void *context)
+static void simulated_close(void *context)
 {
-    struct pretended *machine = context;
-    array_each (&machine->processes, struct pretended_process, process) {
+    struct simulated *machine = context;
+    array_each (&machine->processes, struct simulated_process, process) {
         map64_free(&process->homes);
         map64_free(&process->blocks);
     }
@@ -235,24 +235,24 @@ static void pretended_close(void *context)
     free(machine);
 }
 
-struct memory memory_pretended(const struct topology *topology)
+struct memory memory_simulated(const struct topology *topology)
 {
-    struct pretended *machine = mem_zalloc(sizeof *machine);
+    struct simulated *machine = mem_zalloc(sizeof *machine);
     machine->topology = topology;
     machine->shift = page_shift();
     pthread_mutex_init(&machine->lock, NULL);
-    return (struct memory){machine, pretended_locate, pretended_move, pretended_close};
+    return (struct memory){machine, simulated_locate, simulated_move, simulated_close};
 }
 
 void memory_touch(const struct memory *memory, uint32_t pid, uint64_t addr, uint32_t node, bool fault)
 {
-    if (memory->close != pretended_close)
+    if (memory->close != simulated_close)
         return;
-    struct pretended *machine = memory->context;
+    struct simulated *machine = memory->context;
     pthread_mutex_lock(&machine->lock);
     uint64_t page = addr >> machine->shift;
-    struct pretended_process *process = pretended_process(machine, pid);
-    if (fault || pretended_home(process, machine, page) < 0) {
+    struct simulated_process *process = simulated_process(machine, pid);
+    if (fault || simulated_home(process, machine, page) < 0) {
         uint64_t home = (uint64_t)topology_home_of_page(machine->topology, page << machine->shift, (int)node);
         *map64_insert(&process->homes, page, NULL) = home;
         if (fault && machine->topology->home == HOME_FIRST_TOUCH)
@@ -263,11 +263,11 @@ void memory_touch(const struct memory *memory, uint32_t pid, uint64_t addr, uint
 
 void memory_forget(const struct memory *memory, uint32_t pid)
 {
-    if (memory->close != pretended_close)
+    if (memory->close != simulated_close)
         return;
-    struct pretended *machine = memory->context;
+    struct simulated *machine = memory->context;
     pthread_mutex_lock(&machine->lock);
-    struct pretended_process *process = pretended_process(machine, pid);
+    struct simulated_process *process = simulated_process(machine, pid);
     map64_free(&process->homes);
     map64_free(&process->blocks);
     pthread_mutex_unlock(&machine->lock);

@@ -27,7 +27,7 @@ struct memory {
 struct memory memory_kernel(const struct topology *topology);
 
 /* A table: pages lie where they were first touched, or as the topology's home rule says, until they are moved. */
-struct memory memory_pretended(const struct topology *topology);
+struct memory memory_simulated(const struct topology *topology);
 
 /* A page of a pretended machine was touched from a node. `fault`: for the first time, as the kernel says, and maybe its
  * neighbours with it (a huge page); else this is a sampled access, which counts only when nothing is known. From any

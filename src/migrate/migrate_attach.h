@@ -1,7 +1,7 @@
 /* migrate/migrate_attach.h - migrates the pages of a process that runs already. It is not stopped, nothing is put into it, and when
  * numalens ends it goes on as before. */
-#ifndef NUMALENS_MIGRATE_ATTACH_H
-#define NUMALENS_MIGRATE_ATTACH_H
+#ifndef NUMALENS_MIGRATE_MIGRATE_ATTACH_H
+#define NUMALENS_MIGRATE_MIGRATE_ATTACH_H
 
 #include "migrate/loop.h"
 

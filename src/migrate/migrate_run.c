@@ -18,7 +18,7 @@ static void see_event(void *context, const struct event *event)
     loop_event(run->loop, event);
 }
 
-static void tell_moves(struct run *run, const struct plan_move *moves, size_t count)
+static void report_moves(struct run *run, const struct plan_move *moves, size_t count)
 {
     for (size_t i = 0; i < count && run->sink && run->sink->writer; i++) {
         struct event event = {.time = clock_now_ns(), .pid = moves[i].pid, .tid = moves[i].pid, .kind = EVENT_HOME};
@@ -32,7 +32,7 @@ static void see_interval(void *context, const struct loop_interval *interval, co
                          size_t count)
 {
     struct run *run = context;
-    tell_moves(run, moves, count);
+    report_moves(run, moves, count);
     if (run->listener->interval)
         run->listener->interval(run->listener->context, interval, moves, count);
 }

@@ -1,7 +1,7 @@
 /* migrate/migrate_run.h - starts a program with the agent in it and migrates its pages while it runs. The recording is the one that
  * `record` makes, with or without a trace; the loop looks on. */
-#ifndef NUMALENS_MIGRATE_RUN_H
-#define NUMALENS_MIGRATE_RUN_H
+#ifndef NUMALENS_MIGRATE_MIGRATE_RUN_H
+#define NUMALENS_MIGRATE_MIGRATE_RUN_H
 
 #include "capture/recorder.h"
 #include "migrate/loop.h"

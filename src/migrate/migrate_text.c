@@ -9,7 +9,7 @@ static double share(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : 0;
 }
 
-static void tell_size(FILE *out, uint64_t bytes)
+static void print_size(FILE *out, uint64_t bytes)
 {
     if (bytes < 1 << 20)
         fprintf(out, "%" PRIu64 " KiB", bytes >> 10);
@@ -28,7 +28,7 @@ static uint64_t sum_of(const uint64_t *counts, unsigned count)
 }
 
 /* " (8 gone, 2 busy)", or nothing. */
-static void tell_failures(FILE *out, const uint64_t *failed)
+static void print_failures(FILE *out, const uint64_t *failed)
 {
     const char *before = " (";
     for (unsigned i = 0; i < MOVE_FAILURES; i++) {
@@ -41,7 +41,7 @@ static void tell_failures(FILE *out, const uint64_t *failed)
         fputc(')', out);
 }
 
-static void tell_skips(FILE *out, const char *lead, const uint64_t *skipped)
+static void print_skips(FILE *out, const char *lead, const uint64_t *skipped)
 {
     const char *before = lead;
     for (unsigned i = 0; i < PLAN_SKIPS; i++) {
@@ -52,7 +52,7 @@ static void tell_skips(FILE *out, const char *lead, const uint64_t *skipped)
     }
 }
 
-void tell_interval(FILE *out, const struct loop_interval *interval, bool dry_run)
+void print_interval(FILE *out, const struct loop_interval *interval, bool dry_run)
 {
     fprintf(out, "#%" PRIu64 " %.2f s: ", interval->number, (double)(interval->ended - interval->began) / 1e9);
     if (interval->rested) {
@@ -69,8 +69,8 @@ void tell_interval(FILE *out, const struct loop_interval *interval, bool dry_run
     fprintf(out, "; %s %" PRIu64, dry_run ? "would move" : "moved", interval->moved.pages);
     if (failed)
         fprintf(out, ", failed %" PRIu64, failed);
-    tell_failures(out, interval->moved.failed);
-    tell_skips(out, "; left: ", interval->skipped);
+    print_failures(out, interval->moved.failed);
+    print_skips(out, "; left: ", interval->skipped);
     fprintf(out, "; located in %.1f ms, evaluated in %.1f ms, moved in %.1f ms\n", (double)interval->locate_ns / 1e6,
             (double)interval->evaluate_ns / 1e6, (double)interval->migrate_ns / 1e6);
 }
@@ -83,26 +83,26 @@ static struct wilson interval_of(const struct loop_share *part)
 }
 
 /* "96.4% (88 to 99%: 276 samples in 71 bursts)" */
-static void tell_share(FILE *out, const struct loop_share *part)
+static void print_share(FILE *out, const struct loop_share *part)
 {
     struct wilson range = interval_of(part);
     fprintf(out, "%.1f%% (%.0f to %.0f%%: %" PRIu64 " samples in %" PRIu64 " bursts)",
             100 * share(part->remote, part->known), 100 * range.low, 100 * range.high, part->known, part->bursts);
 }
 
-static void tell_change(FILE *out, const struct loop_share *first, const struct loop_share *last)
+static void print_change(FILE *out, const struct loop_share *first, const struct loop_share *last)
 {
     struct wilson before = interval_of(first), after = interval_of(last);
     fputs("; remote accesses: ", out);
-    tell_share(out, first);
+    print_share(out, first);
     fputs(" in the first interval, ", out);
-    tell_share(out, last);
+    print_share(out, last);
     fputs(" in the last", out);
     if (before.low <= after.high && after.low <= before.high)
         fputs(", no difference beyond chance", out);
 }
 
-static void tell_moves(FILE *out, const char *prefix, const struct loop_summary *summary, bool dry_run)
+static void print_moves(FILE *out, const char *prefix, const struct loop_summary *summary, bool dry_run)
 {
     const struct loop_interval *total = &summary->total;
     fprintf(out, "%s: ", prefix);
@@ -111,17 +111,17 @@ static void tell_moves(FILE *out, const char *prefix, const struct loop_summary 
         return;
     }
     fprintf(out, "%s %" PRIu64 " pages (", dry_run ? "would have moved" : "moved", total->moved.pages);
-    tell_size(out, total->moved.bytes);
+    print_size(out, total->moved.bytes);
     fprintf(out, ") in %" PRIu64 " intervals by policy %s", summary->intervals, summary->policy);
     if (summary->first.known)
-        tell_change(out, &summary->first, &summary->last);
+        print_change(out, &summary->first, &summary->last);
     else if (total->samples == 0)
         fputs("; no access was sampled", out);
     fputc('\n', out);
 }
 
 /* Equation 1 of the paper, in parts of the program's time; equation 2 apart. */
-static void tell_cost(FILE *out, const char *prefix, const struct loop_summary *summary, uint64_t cpu_ns)
+static void print_cost(FILE *out, const char *prefix, const struct loop_summary *summary, uint64_t cpu_ns)
 {
     const struct loop_interval *total = &summary->total;
     uint64_t cpu = cpu_ns ? cpu_ns : total->cpu_ns;
@@ -134,7 +134,7 @@ static void tell_cost(FILE *out, const char *prefix, const struct loop_summary *
             100 * share(total->migrate_ns, cpu), (double)summary->monitor_ns / 1e9);
 }
 
-static void tell_rests(FILE *out, const char *prefix, const struct loop_summary *summary)
+static void print_rests(FILE *out, const char *prefix, const struct loop_summary *summary)
 {
     if (summary->rested == 0)
         return;
@@ -149,18 +149,18 @@ static void tell_rests(FILE *out, const char *prefix, const struct loop_summary 
     fputc('\n', out);
 }
 
-static void tell_troubles(FILE *out, const char *prefix, const struct loop_summary *summary)
+static void print_troubles(FILE *out, const char *prefix, const struct loop_summary *summary)
 {
     const struct loop_interval *total = &summary->total;
     uint64_t failed = sum_of(total->moved.failed, MOVE_FAILURES), nonsense = sum_of(total->nonsense, PLAN_NONSENSES);
     if (failed) {
         fprintf(out, "%s: %" PRIu64 " moves failed", prefix, failed);
-        tell_failures(out, total->moved.failed);
+        print_failures(out, total->moved.failed);
         fputc('\n', out);
     }
     if (sum_of(total->skipped, PLAN_SKIPS) > total->skipped[SKIP_THERE]) {
         fprintf(out, "%s: requests skipped", prefix);
-        tell_skips(out, ": ", total->skipped);
+        print_skips(out, ": ", total->skipped);
         fputc('\n', out);
     }
     if (nonsense) {
@@ -183,12 +183,12 @@ static void tell_troubles(FILE *out, const char *prefix, const struct loop_summa
                 summary->hangs);
 }
 
-void tell_summary(FILE *out, const char *prefix, const struct loop_summary *summary, bool dry_run, uint64_t cpu_ns)
+void print_summary(FILE *out, const char *prefix, const struct loop_summary *summary, bool dry_run, uint64_t cpu_ns)
 {
-    tell_moves(out, prefix, summary, dry_run);
-    tell_cost(out, prefix, summary, cpu_ns);
-    tell_rests(out, prefix, summary);
-    tell_troubles(out, prefix, summary);
+    print_moves(out, prefix, summary, dry_run);
+    print_cost(out, prefix, summary, cpu_ns);
+    print_rests(out, prefix, summary);
+    print_troubles(out, prefix, summary);
     if (summary->contended)
         fprintf(out, "%s: %" PRIu64 " pages were wanted by several nodes in turn and held back\n", prefix,
                 summary->contended);
@@ -213,8 +213,8 @@ static void json_figures(struct json *json, const struct loop_interval *figures)
         json_real(json, "remote_ratio", share(figures->remote, figures->known), 4);
     else
         json_null(json, "remote_ratio");
-    json_number(json, "requests", figures->wishes);
-    json_number(json, "wishes", figures->wishes); /* version 1 */
+    json_number(json, "requests", figures->requests);
+    json_number(json, "wishes", figures->requests); /* version 1 */
     json_number(json, "moved", figures->moved.pages);
     json_number(json, "moved_bytes", figures->moved.bytes);
     json_object(json, "failed");
@@ -239,7 +239,7 @@ static void json_figures(struct json *json, const struct loop_interval *figures)
     json_number(json, "migrate_ns", figures->migrate_ns);
 }
 
-void tell_interval_json(struct json *json, const struct loop_interval *interval, uint64_t origin_ns)
+void print_interval_json(struct json *json, const struct loop_interval *interval, uint64_t origin_ns)
 {
     json_object(json, NULL);
     json_number(json, "number", interval->number);
@@ -271,7 +271,7 @@ static void json_share(struct json *json, const char *which, const struct loop_s
     json_number(json, name, part->bursts);
 }
 
-void tell_summary_json(struct json *json, const struct loop_summary *summary, uint64_t cpu_ns)
+void print_summary_json(struct json *json, const struct loop_summary *summary, uint64_t cpu_ns)
 {
     const struct loop_interval *total = &summary->total;
     json_text(json, "policy", summary->policy);

@@ -1,6 +1,6 @@
 /* migrate/migrate_text.h - what `numalens migrate` says: a line for each interval, a summary, JSON (docs/json.md). */
-#ifndef NUMALENS_MIGRATE_TELL_H
-#define NUMALENS_MIGRATE_TELL_H
+#ifndef NUMALENS_MIGRATE_MIGRATE_TEXT_H
+#define NUMALENS_MIGRATE_MIGRATE_TEXT_H
 
 #include "base/json.h"
 #include "migrate/loop.h"
@@ -8,13 +8,13 @@
 #include <stdio.h>
 
 /* One line, without the command's name. */
-void tell_interval(FILE *out, const struct loop_interval *interval, bool dry_run);
+void print_interval(FILE *out, const struct loop_interval *interval, bool dry_run);
 
 /* Each line begins with `prefix`. `cpu_ns`: of the program in all, 0 when not known. */
-void tell_summary(FILE *out, const char *prefix, const struct loop_summary *summary, bool dry_run, uint64_t cpu_ns);
+void print_summary(FILE *out, const char *prefix, const struct loop_summary *summary, bool dry_run, uint64_t cpu_ns);
 
 /* Inside an array, and inside an object. */
-void tell_interval_json(struct json *json, const struct loop_interval *interval, uint64_t origin_ns);
-void tell_summary_json(struct json *json, const struct loop_summary *summary, uint64_t cpu_ns);
+void print_interval_json(struct json *json, const struct loop_interval *interval, uint64_t origin_ns);
+void print_summary_json(struct json *json, const struct loop_summary *summary, uint64_t cpu_ns);
 
 #endif

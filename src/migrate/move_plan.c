@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NO_WISH = UINT32_MAX, GAINS = 1 << 16, SPARE_PARTS = 50 }; /* a 50th of a node's memory is left alone */
+enum { NO_REQUEST = UINT32_MAX, GAINS = 1 << 16, SPARE_PARTS = 50 }; /* a 50th of a node's memory is left alone */
 
 struct around {
     size_t page;
@@ -25,7 +25,7 @@ struct making {
     const struct history *history;
     const struct plan_limits *limits;
     uint64_t interval;
-    uint32_t *wishes; /* [page] */
+    uint32_t *requests; /* [page] */
     array_of(struct around) arounds;
     array_of(struct extra) extras;
     uint64_t room[TOPOLOGY_MAX_NODES]; /* bytes that may still go to a node */
@@ -69,7 +69,7 @@ static void take_move(void *context, size_t page, uint32_t node, uint32_t before
 {
     struct making *making = context;
     struct plan *plan = making->plan;
-    plan->wishes++;
+    plan->requests++;
     if (page >= making->survey->page_count)
         plan->nonsense[NONSENSE_PAGE]++;
     else if (node >= making->machine->node_count)
@@ -77,7 +77,7 @@ static void take_move(void *context, size_t page, uint32_t node, uint32_t before
     else if (making->room[node] == 0 && making->machine->nodes[node].memory == 0)
         plan->nonsense[NONSENSE_MEMORYLESS]++;
     else {
-        making->wishes[page] = node;
+        making->requests[page] = node;
         if (before || after)
             array_push(&making->arounds, (struct around){page, before, after});
     }
@@ -153,17 +153,17 @@ static bool has_room(struct making *making, uint32_t to, uint64_t bytes)
     return true;
 }
 
-static void weigh_wishes(struct making *making)
+static void weigh_requests(struct making *making)
 {
     const struct survey *survey = making->survey;
     array_reserve(making->plan,
-                  making->plan->wishes < survey->page_count ? making->plan->wishes + 1 : survey->page_count);
+                  making->plan->requests < survey->page_count ? making->plan->requests + 1 : survey->page_count);
     for (size_t p = 0; p < survey->process_count; p++) {
         const struct survey_process *process = &survey->processes[p];
         for (size_t i = process->first; i < process->first + process->count; i++) {
             const struct nlens_page *page = &survey->pages[i];
-            uint32_t to = making->wishes[i];
-            if (to == NO_WISH)
+            uint32_t to = making->requests[i];
+            if (to == NO_REQUEST)
                 continue;
             if (page->home == NLENS_NOWHERE)
                 making->plan->skipped[SKIP_UNKNOWN]++;
@@ -205,7 +205,7 @@ static void find_around(struct making *making, const struct around *around, cons
     const struct range *range = ranges_find(&process->ranges, page->address);
     uint64_t low = range ? range->start : 0, high = range ? range->end : UINT64_MAX;
     uint64_t step = making->machine->page_bytes, end = process->first + process->count;
-    uint32_t to = making->wishes[around->page];
+    uint32_t to = making->requests[around->page];
     size_t known = around->page;
     for (uint64_t i = 1; i <= around->after && high - page->address > i * step; i++) {
         uint64_t addr = page->address + i * step;
@@ -350,8 +350,8 @@ int plan_make(struct plan *plan, const struct nlens_policy *policy, void *self, 
     struct making *making = mem_zalloc(sizeof *making);
     *making = (struct making){
         .plan = plan, .machine = machine, .survey = survey, .history = history, .limits = limits, .interval = interval};
-    making->wishes = mem_alloc((survey->page_count + 1) * sizeof *making->wishes);
-    memset(making->wishes, 0xff, (survey->page_count + 1) * sizeof *making->wishes);
+    making->requests = mem_alloc((survey->page_count + 1) * sizeof *making->requests);
+    memset(making->requests, 0xff, (survey->page_count + 1) * sizeof *making->requests);
     bool sized = false; /* a pretended machine may have no sizes at all: then there is always room */
     for (uint32_t i = 0; i < machine->node_count; i++)
         sized |= machine->nodes[i].memory > 0;
@@ -364,11 +364,11 @@ int plan_make(struct plan *plan, const struct nlens_policy *policy, void *self, 
     struct nlens_view view = {machine, interval, duration_ns, survey->page_count, survey->pages};
     struct nlens_plan calls = {making, take_move, take_word};
     int result = policy->decide(self, &view, &calls);
-    weigh_wishes(making);
+    weigh_requests(making);
     add_neighbours(making, memory);
     cut(plan, limits);
     put_in_order(plan, machine->node_count);
-    free(making->wishes);
+    free(making->requests);
     array_free(&making->arounds);
     array_free(&making->extras);
     free(making);

@@ -3,8 +3,8 @@
  * Wishes for pages or nodes that do not exist are counted, never followed. What remains is sorted out in this order: lies
  * there already; bound by the program; node closed by the cpuset; moved a moment ago; no room on the node; over the budget.
  * When there is more than the budget allows, pages with the most to gain go first. */
-#ifndef NUMALENS_MIGRATE_PLAN_H
-#define NUMALENS_MIGRATE_PLAN_H
+#ifndef NUMALENS_MIGRATE_MOVE_PLAN_H
+#define NUMALENS_MIGRATE_MOVE_PLAN_H
 
 #include "migrate/history.h"
 #include "migrate/survey.h"
@@ -44,7 +44,7 @@ enum { PLAN_WORDS = 16 };
 struct plan {
     struct plan_move *items; /* by process, node, address */
     size_t count, capacity;
-    uint64_t wishes;
+    uint64_t requests;
     uint64_t skipped[PLAN_SKIPS];
     uint64_t nonsense[PLAN_NONSENSES];
     struct plan_word words[PLAN_WORDS];

@@ -71,7 +71,7 @@ static void close_full_nodes(struct worker *worker, const struct loop_interval *
 }
 
 /* As if every move had been made, each page once. */
-static void pretend_moves(struct worker *worker, struct worker_job *job)
+static void simulate_moves(struct worker *worker, struct worker_job *job)
 {
     struct loop_interval *interval = &job->interval;
     for (size_t i = 0; i < job->plan.count; i++) {
@@ -99,7 +99,7 @@ static void do_job(struct worker *worker, struct worker_job *job)
     interval->samples = page_map_samples(job->map);
     interval->lost = page_map_lost(job->map);
     interval->threads = page_map_threads(job->map);
-    survey_make(&survey, job->map, worker->memory, options->topology, !options->topology->pretended);
+    survey_make(&survey, job->map, worker->memory, options->topology, !options->topology->simulated);
     look_at_machine(worker, &survey, interval->number);
     interval->pages = survey.page_count;
     interval->huge = survey.huge;
@@ -113,7 +113,7 @@ static void do_job(struct worker *worker, struct worker_job *job)
     job->verdict =
         plan_make(&job->plan, worker->policy->type, worker->policy->self, worker->machine, &survey, worker->memory,
                   worker->history, &options->limits, interval->number, interval->ended - interval->began);
-    interval->wishes = job->plan.wishes;
+    interval->requests = job->plan.requests;
     for (unsigned i = 0; i < PLAN_SKIPS; i++)
         interval->skipped[i] = job->plan.skipped[i];
     for (unsigned i = 0; i < PLAN_NONSENSES; i++)
@@ -122,7 +122,7 @@ static void do_job(struct worker *worker, struct worker_job *job)
 
     atomic_store(&worker->stage, STAGE_MOVE);
     if (options->dry_run)
-        pretend_moves(worker, job);
+        simulate_moves(worker, job);
     else
         mover_run(&interval->moved, &job->plan, worker->memory, worker->history, interval->number);
     close_full_nodes(worker, interval);

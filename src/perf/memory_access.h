@@ -2,8 +2,8 @@
  *
  * Intel's PEBS and every other source that the kernel has decoded speak through data_src and weight; AMD's IBS through
  * its registers (raw), when data_src does not tell; Arm's SPE through packets in an AUX buffer. */
-#ifndef NUMALENS_PERF_MEMORY_H
-#define NUMALENS_PERF_MEMORY_H
+#ifndef NUMALENS_PERF_MEMORY_ACCESS_H
+#define NUMALENS_PERF_MEMORY_ACCESS_H
 
 #include "perf/sample.h"
 #include "wire/event.h"

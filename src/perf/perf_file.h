@@ -2,8 +2,8 @@
  *
  * Records come in the order of the file, attributes and header features before them. Nothing is trusted: sizes are
  * checked, a damaged part ends the reading with what came before it kept and `damage` telling where and why. */
-#ifndef NUMALENS_PERF_FILE_H
-#define NUMALENS_PERF_FILE_H
+#ifndef NUMALENS_PERF_PERF_FILE_H
+#define NUMALENS_PERF_PERF_FILE_H
 
 #include "base/error.h"
 #include "perf/sample.h"

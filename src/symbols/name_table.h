@@ -1,7 +1,7 @@
 /* symbols/name_table.h - address ranges with names, sorted once, then searched. Names are as the file has them (mangled) and
  * belong to whoever filled the table. */
-#ifndef NUMALENS_SYMBOLS_TABLE_H
-#define NUMALENS_SYMBOLS_TABLE_H
+#ifndef NUMALENS_SYMBOLS_NAME_TABLE_H
+#define NUMALENS_SYMBOLS_NAME_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* symbols/symbols_internal.h - what the files of symbols share. */
-#ifndef NUMALENS_SYMBOLS_INTERNAL_H
-#define NUMALENS_SYMBOLS_INTERNAL_H
+#ifndef NUMALENS_SYMBOLS_SYMBOLS_INTERNAL_H
+#define NUMALENS_SYMBOLS_SYMBOLS_INTERNAL_H
 
 #include "symbols/symbols.h"
 

@@ -125,7 +125,7 @@ static double last_cache(const struct calibration *calibration)
     return calibration->cache_count ? calibration->caches[calibration->cache_count - 1].field.sampled : 0;
 }
 
-bool calibration_tells(const struct calibration *calibration)
+bool calibration_shows(const struct calibration *calibration)
 {
     return calibration && calibration->cache_count > 0 &&
            nearest_memory(calibration) > 1.25 * last_cache(calibration) + 5;
@@ -139,7 +139,7 @@ static double between(double low, double high)
 
 uint32_t calibration_beyond_caches(const struct calibration *calibration)
 {
-    if (!calibration_tells(calibration))
+    if (!calibration_shows(calibration))
         return 0;
     return (uint32_t)ceil(between(last_cache(calibration), nearest_memory(calibration)));
 }
@@ -147,7 +147,7 @@ uint32_t calibration_beyond_caches(const struct calibration *calibration)
 unsigned calibration_level(const struct calibration *calibration, uint32_t latency)
 {
     enum { MEMORY = 4 };
-    if (!calibration_tells(calibration))
+    if (!calibration_shows(calibration))
         return 0;
     if (latency >= calibration_beyond_caches(calibration))
         return MEMORY;

@@ -42,7 +42,7 @@ struct calibration *calibration_from_text(const char *text, struct error *err);
 double calibration_memory(const struct calibration *calibration, int from, int to);
 
 /* Whether the caches and memory differ so much that a latency tells where a load was answered. */
-bool calibration_tells(const struct calibration *calibration);
+bool calibration_shows(const struct calibration *calibration);
 
 /* Which level a sampled latency speaks for: 1 to 3 a cache, 4 memory; 0 when that cannot be told. */
 unsigned calibration_level(const struct calibration *calibration, uint32_t latency);

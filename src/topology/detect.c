@@ -67,37 +67,37 @@ static void distances_from_hierarchy(struct topology *topology, const struct det
                 int depth = ancestor->depth < 63 ? ancestor->depth : 63;
                 meets |= (uint64_t)1 << depth;
                 int levels = __builtin_popcountll(meets), further = __builtin_popcountll(meets >> depth >> 1);
-                int told = levels == 1    ? REMOTE_FLAT
-                           : further == 0 ? REMOTE_NEAR
-                                          : REMOTE_FAR + REMOTE_STEP * (further - 1);
-                *distance = (uint16_t)(told < REMOTE_MOST ? told : REMOTE_MOST);
+                int reported = levels == 1    ? REMOTE_FLAT
+                               : further == 0 ? REMOTE_NEAR
+                                              : REMOTE_FAR + REMOTE_STEP * (further - 1);
+                *distance = (uint16_t)(reported < REMOTE_MOST ? reported : REMOTE_MOST);
             }
         }
     }
 }
 
 /* The firmware's or the XML's own figures over the made-up ones, for the nodes they cover. */
-static void distances_as_told(struct topology *topology, const struct detection *found)
+static void distances_as_reported(struct topology *topology, const struct detection *found)
 {
     unsigned matrices = 1;
-    struct hwloc_distances_s *told;
-    if (hwloc_distances_get_by_type(found->hwloc, HWLOC_OBJ_NUMANODE, &matrices, &told,
+    struct hwloc_distances_s *reported;
+    if (hwloc_distances_get_by_type(found->hwloc, HWLOC_OBJ_NUMANODE, &matrices, &reported,
                                     HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0) != 0 ||
         matrices == 0)
         return;
-    for (unsigned i = 0; i < told->nbobjs; i++) {
-        for (unsigned j = 0; j < told->nbobjs; j++) {
-            if (!told->objs[i] || !told->objs[j])
+    for (unsigned i = 0; i < reported->nbobjs; i++) {
+        for (unsigned j = 0; j < reported->nbobjs; j++) {
+            if (!reported->objs[i] || !reported->objs[j])
                 continue;
-            int from = topology_node_index(topology, (int32_t)told->objs[i]->os_index);
-            int to = topology_node_index(topology, (int32_t)told->objs[j]->os_index);
-            hwloc_uint64_t value = told->values[(size_t)i * told->nbobjs + j];
+            int from = topology_node_index(topology, (int32_t)reported->objs[i]->os_index);
+            int to = topology_node_index(topology, (int32_t)reported->objs[j]->os_index);
+            hwloc_uint64_t value = reported->values[(size_t)i * reported->nbobjs + j];
             if (from >= 0 && to >= 0 && value > 0)
                 topology->distances[(size_t)from * topology->node_count + (size_t)to] =
                     (uint16_t)(value < UINT16_MAX ? value : UINT16_MAX);
         }
     }
-    hwloc_distances_release(found->hwloc, told);
+    hwloc_distances_release(found->hwloc, reported);
 }
 
 static int find_nodes(struct detection *found, struct error *err)
@@ -139,7 +139,7 @@ static struct topology *convert(struct detection *found, const char *spec, bool 
             topology->nodes[node].cpu_count++;
     }
     distances_from_hierarchy(topology, found);
-    distances_as_told(topology, found);
+    distances_as_reported(topology, found);
     return topology;
 }
 
@@ -155,7 +155,7 @@ static struct topology *load(hwloc_topology_t hwloc, const char *spec, bool keep
         topology = convert(&found, spec, keep_memory, err);
         /* HWLOC_XMLFILE, HWLOC_FSROOT and the like make hwloc describe another machine than this. */
         if (topology)
-            topology->pretended = !hwloc_topology_is_thissystem(hwloc);
+            topology->simulated = !hwloc_topology_is_thissystem(hwloc);
     } else {
         error_set(err, -EINVAL, "hwloc cannot load the topology%s%.100s: %s", *spec ? " " : "", spec, strerror(errno));
     }
@@ -218,7 +218,7 @@ static bool is_xml(const char *spec)
     return length > 4 && strcmp(spec + length - 4, ".xml") == 0;
 }
 
-struct topology *topology_pretend(const char *spec, enum topology_deal deal, struct error *err)
+struct topology *topology_simulate(const char *spec, enum topology_assign assign, struct error *err)
 {
     if (!is_xml(spec) && synthetic_size(spec) > TOPOLOGY_MAX_CPUS) {
         error_set(err, -E2BIG, "the topology '%.100s' has more than %d CPUs", spec, TOPOLOGY_MAX_CPUS);
@@ -243,7 +243,7 @@ struct topology *topology_pretend(const char *spec, enum topology_deal deal, str
     struct topology *topology = load(hwloc, spec, is_xml(spec) || strstr(spec, "memory="), err);
     if (!topology)
         return NULL;
-    topology->pretended = true;
-    topology->deal = deal;
+    topology->simulated = true;
+    topology->assign = assign;
     return topology;
 }

@@ -1,6 +1,6 @@
 /* topology/page_frame.h - in which frame of physical memory a page of another process lies, asked of /proc/PID/pagemap. */
-#ifndef NUMALENS_TOPOLOGY_FRAME_H
-#define NUMALENS_TOPOLOGY_FRAME_H
+#ifndef NUMALENS_TOPOLOGY_PAGE_FRAME_H
+#define NUMALENS_TOPOLOGY_PAGE_FRAME_H
 
 #include "base/error.h"
 

@@ -30,14 +30,14 @@ struct usable {
 
 static bool may_use(const struct topology *topology, const struct placement_limits *limits, uint32_t cpu)
 {
-    return cpu < topology->cpu_count && (topology->pretended || placement_set_has(&limits->cpus, cpu));
+    return cpu < topology->cpu_count && (topology->simulated || placement_set_has(&limits->cpus, cpu));
 }
 
 /* A pretended node has memory whatever its description says of it. */
 static bool has_memory(const struct topology *topology, const struct placement_limits *limits, uint32_t node)
 {
     int32_t number = topology->nodes[node].os_index;
-    return topology->pretended ||
+    return topology->simulated ||
            (topology->nodes[node].memory && number >= 0 && placement_set_has(&limits->nodes, (uint32_t)number));
 }
 
@@ -92,28 +92,28 @@ static void on_one_node(struct placement *placement, const struct topology *topo
         placement_set_add(&placement->nodes, (uint32_t)memory);
         snprintf(placement->text, sizeof placement->text, "threads on the %u CPU%s of node %d, memory on node %d",
                  placement->cpu_count, placement->cpu_count == 1 ? "" : "s", threads, memory);
-        snprintf(placement->pretend_homes, sizeof placement->pretend_homes, "bind:%d", memory);
+        snprintf(placement->simulate_homes, sizeof placement->simulate_homes, "bind:%d", memory);
     } else {
         snprintf(placement->text, sizeof placement->text,
                  "threads on the %u CPU%s of node %d, memory on the node that touches it first: the same",
                  placement->cpu_count, placement->cpu_count == 1 ? "" : "s", threads);
     }
-    snprintf(placement->pretend_deal, sizeof placement->pretend_deal, "node:%d", threads);
+    snprintf(placement->simulate_assign, sizeof placement->simulate_assign, "node:%d", threads);
 }
 
 /* As many CPUs as the first node has, dealt out over all; at least one of each. */
 static void over_nodes(struct placement *placement, const struct topology *topology,
                        const struct placement_limits *limits, const struct usable *usable)
 {
-    uint32_t nodes = usable->count < PLACEMENT_DEALT ? usable->count : PLACEMENT_DEALT;
+    uint32_t nodes = usable->count < PLACEMENT_ASSIGNED ? usable->count : PLACEMENT_ASSIGNED;
     uint32_t each = (usable->cpus[0] + nodes - 1) / nodes;
     for (uint32_t rank = 0; rank < nodes; rank++) {
-        add_cpus(&placement->deal[rank], topology, limits, usable->nodes[rank], each);
+        add_cpus(&placement->assign[rank], topology, limits, usable->nodes[rank], each);
         placement->cpu_count += add_cpus(&placement->cpus, topology, limits, usable->nodes[rank], each);
     }
-    placement->dealt = nodes;
-    strcpy(placement->pretend_deal, "round-robin");
-    if (topology->pretended)
+    placement->assigned = nodes;
+    strcpy(placement->simulate_assign, "round-robin");
+    if (topology->simulated)
         snprintf(placement->text, sizeof placement->text,
                  "threads assigned to %u nodes in turn, memory on the node that touches it first", nodes);
     else
@@ -132,12 +132,12 @@ static void everywhere(struct placement *placement, const struct topology *topol
     }
     if (interleaved) {
         placement->memory = PLACEMENT_INTERLEAVED;
-        strcpy(placement->pretend_homes, "interleave");
-        strcpy(placement->pretend_deal, "round-robin");
+        strcpy(placement->simulate_homes, "interleave");
+        strcpy(placement->simulate_assign, "round-robin");
     }
     snprintf(placement->text, sizeof placement->text, "%s, %s",
              interleaved ? "pages on all nodes in turn" : "memory on the node that touches it first",
-             !topology->pretended ? "threads where the kernel puts them"
+             !topology->simulated ? "threads where the kernel puts them"
              : interleaved        ? "threads assigned to the nodes in turn"
                                   : "threads fill one node's CPUs before the next one's");
 }
@@ -146,8 +146,8 @@ void placement_work_out(struct placement *placement, enum placement_kind kind, c
                         const struct placement_limits *limits)
 {
     *placement = (struct placement){.kind = kind, .possible = true};
-    strcpy(placement->pretend_deal, "packed");
-    strcpy(placement->pretend_homes, "first-touch");
+    strcpy(placement->simulate_assign, "packed");
+    strcpy(placement->simulate_homes, "first-touch");
     struct usable usable = find_usable(topology, limits);
     bool places_memory = kind != PLACEMENT_CLUSTER && kind != PLACEMENT_DISTRIBUTED && kind != PLACEMENT_LOCAL;
     if (usable.count == 0) {
@@ -156,7 +156,7 @@ void placement_work_out(struct placement *placement, enum placement_kind kind, c
         refuse(placement, topology->node_count == 1
                               ? "there is one node: threads and memory have no choice"
                               : "of several nodes only one has both CPUs and memory that may be used here");
-    } else if (places_memory && !topology->pretended && *limits->refused) {
+    } else if (places_memory && !topology->simulated && *limits->refused) {
         refuse(placement, limits->refused);
     } else {
         switch (kind) {
@@ -181,8 +181,8 @@ void placement_work_out(struct placement *placement, enum placement_kind kind, c
     free(usable.cpus);
 }
 
-int placement_pretend(const struct placement *placement, struct topology *topology, struct error *err)
+int placement_simulate(const struct placement *placement, struct topology *topology, struct error *err)
 {
-    int code = topology_set_deal(topology, placement->pretend_deal, err);
-    return code < 0 ? code : topology_parse_home(topology, placement->pretend_homes, err);
+    int code = topology_set_assign(topology, placement->simulate_assign, err);
+    return code < 0 ? code : topology_parse_home(topology, placement->simulate_homes, err);
 }

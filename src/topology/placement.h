@@ -17,7 +17,7 @@
 enum {
     PLACEMENT_CPUS = 1024, /* CPUs and nodes beyond are left alone */
     PLACEMENT_WORDS = PLACEMENT_CPUS / 64,
-    PLACEMENT_DEALT = 64, /* nodes that threads are dealt over at most */
+    PLACEMENT_ASSIGNED = 64, /* nodes that threads are dealt over at most */
 };
 
 enum placement_kind {
@@ -51,11 +51,11 @@ struct placement {
     uint32_t cpu_count;
     enum placement_memory memory;
     struct placement_set nodes; /* of memory, unless PLACEMENT_TOUCHED */
-    uint32_t dealt;             /* nodes that threads are dealt over, each in turn; 0: the kernel decides */
-    struct placement_set deal[PLACEMENT_DEALT];
+    uint32_t assigned;          /* nodes that threads are dealt over, each in turn; 0: the kernel decides */
+    struct placement_set assign[PLACEMENT_ASSIGNED];
 
     /* On a pretended one: as --deal and --homes say it. */
-    char pretend_deal[TOPOLOGY_DEAL_TEXT], pretend_homes[32];
+    char simulate_assign[TOPOLOGY_ASSIGN_TEXT], simulate_homes[32];
 };
 
 const char *placement_name(enum placement_kind kind); /* "cluster", ... */
@@ -71,7 +71,7 @@ void placement_work_out(struct placement *placement, enum placement_kind kind, c
                         const struct placement_limits *limits);
 
 /* Sets deal and homes of a pretended topology. */
-int placement_pretend(const struct placement *placement, struct topology *topology, struct error *err);
+int placement_simulate(const struct placement *placement, struct topology *topology, struct error *err);
 
 /* Binds this thread and what it starts from now on: 0 or an errno. Makes nothing but system calls: for a child before
  * its exec. */

@@ -28,7 +28,7 @@ void placement_limits_here(struct placement_limits *limits)
 int placement_apply(const struct placement *placement)
 {
     static const int modes[] = {MPOL_DEFAULT, MPOL_BIND, MPOL_INTERLEAVE};
-    const struct placement_set *cpus = placement->dealt ? &placement->deal[0] : &placement->cpus;
+    const struct placement_set *cpus = placement->assigned ? &placement->assign[0] : &placement->cpus;
     if (syscall(SYS_sched_setaffinity, 0, sizeof *cpus, cpus->words) < 0)
         return errno;
     bool touched = placement->memory == PLACEMENT_TOUCHED;

@@ -73,16 +73,16 @@ static uint32_t cpu_of_node(const struct topology *topology, uint32_t node, uint
     return 0;
 }
 
-uint32_t topology_deal_cpu(const struct topology *topology, uint32_t thread_ordinal)
+uint32_t topology_assign_cpu(const struct topology *topology, uint32_t thread_ordinal)
 {
     uint32_t usable = usable_cpus(topology);
     if (usable == 0)
         return 0;
-    if (topology->deal == DEAL_NODE)
-        return cpu_of_node(topology, (uint32_t)topology->deal_node,
-                           thread_ordinal % topology->nodes[topology->deal_node].cpu_count);
+    if (topology->assign == ASSIGN_NODE)
+        return cpu_of_node(topology, (uint32_t)topology->assign_node,
+                           thread_ordinal % topology->nodes[topology->assign_node].cpu_count);
     uint32_t turn = thread_ordinal % usable;
-    if (topology->deal == DEAL_PACKED) {
+    if (topology->assign == ASSIGN_PACKED) {
         for (uint32_t node = 0; node < topology->node_count; node++) {
             if (turn < topology->nodes[node].cpu_count)
                 return cpu_of_node(topology, node, turn);
@@ -141,44 +141,44 @@ int topology_parse_home(struct topology *topology, const char *text, struct erro
     return 0;
 }
 
-int topology_parse_deal(const char *text, enum topology_deal *deal, struct error *err)
+int topology_parse_assign(const char *text, enum topology_assign *assign, struct error *err)
 {
     if (strcmp(text, "packed") == 0)
-        *deal = DEAL_PACKED;
+        *assign = ASSIGN_PACKED;
     else if (strcmp(text, "round-robin") == 0)
-        *deal = DEAL_ROUND_ROBIN;
+        *assign = ASSIGN_ROUND_ROBIN;
     else
         return error_set(err, -EINVAL, "'%.60s' is not a way to assign threads; use packed, round-robin or node:NODE",
                          text);
     return 0;
 }
 
-int topology_set_deal(struct topology *topology, const char *text, struct error *err)
+int topology_set_assign(struct topology *topology, const char *text, struct error *err)
 {
     if (strncmp(text, "node:", 5) != 0)
-        return topology_parse_deal(text, &topology->deal, err);
+        return topology_parse_assign(text, &topology->assign, err);
     int node = node_named(topology, text + 5);
     if (node < 0 || topology->nodes[node].cpu_count == 0)
         return error_set(err, -EINVAL, "'%.60s' names no node with CPUs of this topology, which has %u nodes", text,
                          topology->node_count);
-    topology->deal = DEAL_NODE;
-    topology->deal_node = node;
+    topology->assign = ASSIGN_NODE;
+    topology->assign_node = node;
     return 0;
 }
 
-const char *topology_deal_text(const struct topology *topology, char text[TOPOLOGY_DEAL_TEXT])
+const char *topology_assign_text(const struct topology *topology, char text[TOPOLOGY_ASSIGN_TEXT])
 {
-    if (topology->deal == DEAL_NODE)
-        snprintf(text, TOPOLOGY_DEAL_TEXT, "node:%d", topology->nodes[topology->deal_node].os_index);
+    if (topology->assign == ASSIGN_NODE)
+        snprintf(text, TOPOLOGY_ASSIGN_TEXT, "node:%d", topology->nodes[topology->assign_node].os_index);
     else
-        snprintf(text, TOPOLOGY_DEAL_TEXT, "%s", topology->deal == DEAL_PACKED ? "packed" : "round-robin");
+        snprintf(text, TOPOLOGY_ASSIGN_TEXT, "%s", topology->assign == ASSIGN_PACKED ? "packed" : "round-robin");
     return text;
 }
 
-struct topology *topology_pretend_text(const char *spec, const char *deal, const char *homes, struct error *err)
+struct topology *topology_simulate_text(const char *spec, const char *assign, const char *homes, struct error *err)
 {
-    struct topology *topology = topology_pretend(spec, DEAL_ROUND_ROBIN, err);
-    if (topology && ((deal && topology_set_deal(topology, deal, err) < 0) ||
+    struct topology *topology = topology_simulate(spec, ASSIGN_ROUND_ROBIN, err);
+    if (topology && ((assign && topology_set_assign(topology, assign, err) < 0) ||
                      (homes && topology_parse_home(topology, homes, err) < 0))) {
         topology_free(topology);
         return NULL;

@@ -13,7 +13,7 @@
 
 enum { TOPOLOGY_MAX_NODES = 1024 };
 
-enum topology_deal { DEAL_PACKED, DEAL_ROUND_ROBIN, DEAL_NODE /* all on one node's CPUs */ };
+enum topology_assign { ASSIGN_PACKED, ASSIGN_ROUND_ROBIN, ASSIGN_NODE /* all on one node's CPUs */ };
 
 enum topology_home { HOME_FIRST_TOUCH, HOME_BIND, HOME_INTERLEAVE };
 
@@ -24,7 +24,7 @@ struct topology_node {
 };
 
 struct topology {
-    bool pretended;
+    bool simulated;
     char *spec; /* the synthetic description, or "" */
     uint32_t node_count, cpu_count;
     struct topology_node *nodes;
@@ -32,8 +32,8 @@ struct topology {
     uint16_t *distances;  /* node_count * node_count, SLIT-like: 10 is local */
 
     /* Pretended ones only: how threads and pages are placed. */
-    enum topology_deal deal;
-    int32_t deal_node; /* DEAL_NODE */
+    enum topology_assign assign;
+    int32_t assign_node; /* ASSIGN_NODE */
     enum topology_home home;
     int32_t home_node; /* HOME_BIND */
 };
@@ -48,11 +48,11 @@ struct topology_description { /* one node as another machine's recording tells o
  * Distances nobody told are made up from the hierarchy: see docs/topology.md. */
 struct topology *topology_described(const struct topology_description *nodes, uint32_t count, struct error *err);
 struct topology *topology_load(struct error *err);
-struct topology *topology_pretend(const char *spec, enum topology_deal deal, struct error *err);
+struct topology *topology_simulate(const char *spec, enum topology_assign assign, struct error *err);
 
-/* topology_pretend with deal and homes as a user writes them; both may be NULL. Without a deal it is round-robin: the
+/* topology_simulate with assign and homes as a user writes them; both may be NULL. Without a assign it is round-robin: the
  * kernel starts a new thread on the idlest node, so a program with fewer threads than CPUs uses all nodes. */
-struct topology *topology_pretend_text(const char *spec, const char *deal, const char *homes, struct error *err);
+struct topology *topology_simulate_text(const char *spec, const char *assign, const char *homes, struct error *err);
 
 /* A text that a trace keeps, one line, and back. topology_from_text meets any text with an error, never a crash. */
 char *topology_to_text(const struct topology *topology);
@@ -69,20 +69,20 @@ int topology_node_index(const struct topology *topology, int32_t os_index);
 uint16_t topology_distance(const struct topology *topology, uint32_t from, uint32_t to);
 
 /* The pretended CPU of the n-th thread (from 0, in order of creation). Packed fills a node's CPUs before the next
- * node; round-robin deals one to each node in turn; DEAL_NODE takes that node's CPUs in turn. */
-uint32_t topology_deal_cpu(const struct topology *topology, uint32_t thread_ordinal);
+ * node; round-robin deals one to each node in turn; ASSIGN_NODE takes that node's CPUs in turn. */
+uint32_t topology_assign_cpu(const struct topology *topology, uint32_t thread_ordinal);
 
 /* The pretended home (index of a node) of the page at address `page`, first touched from node `toucher`. */
 int topology_home_of_page(const struct topology *topology, uint64_t page, int toucher);
 
 /* "first-touch", "bind:2", "interleave": sets home and home_node. "packed", "round-robin": sets deal. */
 int topology_parse_home(struct topology *topology, const char *text, struct error *err);
-int topology_parse_deal(const char *text, enum topology_deal *deal, struct error *err);
+int topology_parse_assign(const char *text, enum topology_assign *assign, struct error *err);
 
-/* Likewise with "node:1" too: sets deal and deal_node. */
-int topology_set_deal(struct topology *topology, const char *text, struct error *err);
+/* Likewise with "node:1" too: sets deal and assign_node. */
+int topology_set_assign(struct topology *topology, const char *text, struct error *err);
 
-enum { TOPOLOGY_DEAL_TEXT = 32 };
-const char *topology_deal_text(const struct topology *topology, char text[TOPOLOGY_DEAL_TEXT]);
+enum { TOPOLOGY_ASSIGN_TEXT = 32 };
+const char *topology_assign_text(const struct topology *topology, char text[TOPOLOGY_ASSIGN_TEXT]);
 
 #endif

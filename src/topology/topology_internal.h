@@ -1,6 +1,6 @@
 /* topology/topology_internal.h - what the files of topology share and nobody else needs. */
-#ifndef NUMALENS_TOPOLOGY_INTERNAL_H
-#define NUMALENS_TOPOLOGY_INTERNAL_H
+#ifndef NUMALENS_TOPOLOGY_TOPOLOGY_INTERNAL_H
+#define NUMALENS_TOPOLOGY_TOPOLOGY_INTERNAL_H
 
 #include "topology/topology.h"
 

@@ -42,8 +42,9 @@ char *topology_to_text(const struct topology *topology)
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return mem_strdup("");
-    char deal[TOPOLOGY_DEAL_TEXT];
-    fprintf(out, "v1 %s deal=%s home=", topology->pretended ? "pretended" : "real", topology_deal_text(topology, deal));
+    char assign[TOPOLOGY_ASSIGN_TEXT];
+    fprintf(out, "v1 %s deal=%s home=", topology->simulated ? "pretended" : "real",
+            topology_assign_text(topology, assign));
     if (topology->home == HOME_BIND)
         fprintf(out, "bind:%d", topology->nodes[topology->home_node].os_index);
     else
@@ -138,8 +139,8 @@ static bool os_indices_differ(const struct topology *topology)
 }
 
 struct head {
-    bool pretended;
-    char deal[32], home[32];
+    bool simulated;
+    char assign[32], home[32];
     struct topology_node nodes[TOPOLOGY_MAX_NODES];
     uint32_t node_count;
 };
@@ -160,10 +161,10 @@ static bool eat_head(struct text *text, struct head *head)
 {
     if (!eat(text, "v1 "))
         return false;
-    head->pretended = eat(text, "pretended ");
-    if (!head->pretended && !eat(text, "real "))
+    head->simulated = eat(text, "pretended ");
+    if (!head->simulated && !eat(text, "real "))
         return false;
-    if (!eat(text, "deal=") || !eat_word(text, head->deal) || !eat(text, " home=") || !eat_word(text, head->home))
+    if (!eat(text, "deal=") || !eat_word(text, head->assign) || !eat(text, " home=") || !eat_word(text, head->home))
         return false;
     return eat(text, " nodes=") && eat_nodes(text, head->nodes, &head->node_count) && eat(text, "cpus=");
 }
@@ -202,12 +203,12 @@ struct topology *topology_from_text(const char *text, struct error *err)
     struct head *head = mem_alloc(sizeof *head);
     struct topology *topology = eat_head(&rest, head) ? eat_lists(&rest, head) : NULL;
     if (topology) {
-        topology->pretended = head->pretended;
+        topology->simulated = head->simulated;
         free(topology->spec);
         topology->spec = mem_strdup(rest.at);
     }
-    if (topology &&
-        (topology_set_deal(topology, head->deal, NULL) != 0 || topology_parse_home(topology, head->home, NULL) != 0)) {
+    if (topology && (topology_set_assign(topology, head->assign, NULL) != 0 ||
+                     topology_parse_home(topology, head->home, NULL) != 0)) {
         topology_free(topology);
         topology = NULL;
     }

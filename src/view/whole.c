@@ -19,10 +19,10 @@ static uint64_t number_of(const struct trace_session *session, const char *key, 
 
 bool whole_exit_status(const struct flow_process *process, int *status)
 {
-    int told = process->exit_status;
-    if (told == -1)
+    int reported = process->exit_status;
+    if (reported == -1)
         return false;
-    *status = WIFSIGNALED(told) ? 128 + WTERMSIG(told) : WEXITSTATUS(told);
+    *status = WIFSIGNALED(reported) ? 128 + WTERMSIG(reported) : WEXITSTATUS(reported);
     return true;
 }
 
@@ -34,10 +34,10 @@ double whole_lasted(const struct flow *flow, uint64_t born, uint64_t died)
 
 static void exit_status_of(struct whole *whole, const struct flow *flow, const struct trace_session *ending)
 {
-    const char *told = ending ? trace_session_get(ending, "exit_status") : NULL;
-    if (told) {
+    const char *reported = ending ? trace_session_get(ending, "exit_status") : NULL;
+    if (reported) {
         whole->has_exit_status = true;
-        whole->exit_status = atoi(told);
+        whole->exit_status = atoi(reported);
         return;
     }
     const struct flow_process *first = flow_process(flow, 0);
@@ -67,10 +67,10 @@ struct whole whole_of(const struct flow *flow, const struct view_options *option
     return whole;
 }
 
-const char *whole_deal(const struct topology *topology)
+const char *whole_assign(const struct topology *topology)
 {
-    static _Thread_local char text[TOPOLOGY_DEAL_TEXT];
-    return topology_deal_text(topology, text);
+    static _Thread_local char text[TOPOLOGY_ASSIGN_TEXT];
+    return topology_assign_text(topology, text);
 }
 
 const char *whole_homes(const struct topology *topology)

@@ -21,7 +21,7 @@ bool whole_exit_status(const struct flow_process *process, int *status);
 double whole_lasted(const struct flow *flow, uint64_t born, uint64_t died);
 
 /* "packed", "round-robin", "node:2" of a pretended topology. */
-const char *whole_deal(const struct topology *topology);
+const char *whole_assign(const struct topology *topology);
 
 /* "first-touch", "interleave", "bind:2" of a pretended topology. */
 const char *whole_homes(const struct topology *topology);

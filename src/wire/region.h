@@ -24,7 +24,7 @@
 #define WIRE_ENVIRONMENT "NUMALENS_REGION"
 #define WIRE_PAGE        4096u
 
-enum { WIRE_DEAL_NODES = 64, WIRE_DEAL_WORDS = 16 };
+enum { WIRE_ASSIGN_NODES = 64, WIRE_ASSIGN_WORDS = 16 };
 
 /* Instructions before which bursts ended: how many are counted by themselves. The last place is for all others. */
 enum { WIRE_STOPS = 32 };
@@ -41,7 +41,7 @@ enum wire_flag {
     WIRE_JOINED = 128, /* the recorder is in this very process (agent/join.h): threads are sampled when asked to be,
                                   and their ticks end by themselves when it rests for long */
     WIRE_STEP_BY_TRAP = 512,    /* x86-64: bursts by the trap flag even where executable memory may be had */
-    WIRE_LEND_PROTECTION = 256, /* agents make a userfaultfd and lend it to the recorder (agent/process/userfault.h) */
+    WIRE_SHARE_USERFAULT = 256, /* agents make a userfaultfd and lend it to the recorder (agent/process/userfault.h) */
 };
 
 /* How that userfaultfd is made: for the kernel to lift protections by itself (WP_ASYNC, Linux 6.7). */
@@ -58,8 +58,8 @@ struct wire_config { /* written by the recorder before the target starts, then r
     uint32_t max_frames;        /* of a call chain, at most WIRE_MAX_FRAMES */
     uint32_t ticks_per_us;      /* of wire_counter(), for converting latencies; 0 when not CPU counter */
     uint32_t
-        deal_nodes; /* new threads (and forked processes) are dealt over so many sets of CPUs in turn; 0: nowhere */
-    uint64_t deal_cpus[WIRE_DEAL_NODES][WIRE_DEAL_WORDS];
+        assign_nodes; /* new threads (and forked processes) are dealt over so many sets of CPUs in turn; 0: nowhere */
+    uint64_t assign_cpus[WIRE_ASSIGN_NODES][WIRE_ASSIGN_WORDS];
     uint32_t filters;       /* system call filters on the recorder */
     uint32_t signal_ns;     /* what a tick costs on this machine, interrupt and way back included; 0: not known */
     uint32_t custom_count;  /* functions named by the user: struct wire_custom, right behind struct wire_region */
@@ -115,7 +115,7 @@ struct wire_region {
         burst_ns; /* what a burst costs, smoothed over all threads; 0 before the first. Any thread writes it */
     _Atomic uint64_t offer; /* process << 32 | descriptor + 1 (or WIRE_OFFER_NONE); the recorder sets it to 0 again */
     _Atomic uint32_t offer_word;        /* futex: changes whenever it does */
-    _Atomic uint32_t dealt;             /* threads and processes that have got their turn */
+    _Atomic uint32_t assigned;             /* threads and processes that have got their turn */
     _Atomic uint32_t explained;         /* programs whose agent gave up at their start, and counted the cause */
     _Atomic uint64_t stops[WIRE_STOPS]; /* bytes of the instruction << 32 | how often: wire_stop_count */
     /* A robust mutex that the recorder holds: the kernel sets FUTEX_OWNER_DIED in its first word when it is killed. */

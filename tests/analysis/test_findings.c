@@ -92,7 +92,7 @@ static void put_parted(struct facts_subject *subject, double parted)
 static struct made *make(void)
 {
     struct made *made = mem_zalloc(sizeof *made);
-    made->feeding = feeding_new("numa:4 core:2", DEAL_PACKED);
+    made->feeding = feeding_new("numa:4 core:2", ASSIGN_PACKED);
     struct feeding *feeding = &made->feeding;
     uint64_t chain[] = {0x401000, 0x402000};
     feed_start(feeding, PID, 1, false);
@@ -430,7 +430,7 @@ static void saturated(void **state)
     assert_true(says(worst(made)->evidence, "cannot be measured on a simulated topology"));
     assert_true(says(worst(made)->advice.items[0].code, "numactl --interleave=all"));
 
-    made->feeding.topology->pretended = false;
+    made->feeding.topology->simulated = false;
     made->facts.nodes[0].latency_sum = 500 * 700;
     made->facts.nodes[0].latency_count = 500;
     made->facts.nodes[1].latency_sum = 500 * 300;

@@ -97,7 +97,7 @@ static void pages_that_move(void **state)
     (void)state;
     for (int moves = 0; moves < 2; moves++) {
         struct feeding f = run_begin();
-        f.topology->pretended = false;
+        f.topology->simulated = false;
         feed_alloc(&f, HEAP, 8 * 4096, CHAIN);
         feed_burst(&f, (struct burst_of){.thread = 1, .addr = HEAP, .step = 4096, .count = 8});
         for (unsigned i = 0; i < 8; i++)

@@ -14,7 +14,7 @@ enum { WORKERS = 8, SHARED_AT = 1 << 28 };
 /* Two nodes of eight CPUs, as in the paper's Table I; main and its workers on node 0 but for `far` of them. */
 static struct feeding machine_begin(unsigned workers)
 {
-    struct feeding f = feeding_new("numa:2 core:8", DEAL_PACKED);
+    struct feeding f = feeding_new("numa:2 core:8", ASSIGN_PACKED);
     uint64_t frames[] = {0x400000, 0x500000};
     feeding_record(&f);
     feed_start(&f, PID, 1, false);
@@ -277,7 +277,7 @@ static void contention_verdicts(void **state)
 /* Data of node 0, used by eight threads with so many bursts each, of which the first `far` run on node 1. */
 static bool is_unbalanced(unsigned far, const unsigned bursts[8])
 {
-    struct feeding f = feeding_new("numa:2 core:8", DEAL_PACKED);
+    struct feeding f = feeding_new("numa:2 core:8", ASSIGN_PACKED);
     uint64_t frames[] = {0x400000, 0x500000};
     struct error err = {0};
     feeding_record(&f);
@@ -402,7 +402,7 @@ static void calibrations(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_null(calibration_from_text(bad[i], &err));
     calibration = calibration_from_text("1 nodes=1 L1:1024:50:48 0>0:51:50", &err);
-    assert_false(calibration_tells(calibration)); /* an emulator's memory is flat */
+    assert_false(calibration_shows(calibration)); /* an emulator's memory is flat */
     assert_int_equal(calibration_level(calibration, 100), 0);
     calibration_free(calibration);
 }

@@ -179,7 +179,7 @@ static void one_node_or_all(void **state)
 {
     (void)state;
     for (uint32_t nodes = 1; nodes <= 2; nodes++) {
-        struct feeding f = feeding_new("numa:2 core:4", DEAL_PACKED);
+        struct feeding f = feeding_new("numa:2 core:4", ASSIGN_PACKED);
         feeding_record(&f);
         feed_start(&f, PID, 1, false);
         for (uint32_t i = 1; i < 8; i++)
@@ -200,7 +200,7 @@ static void one_node_or_all(void **state)
 static void a_hundred_equal_users(void **state)
 {
     (void)state;
-    struct feeding f = feeding_new("numa:4 core:1", DEAL_ROUND_ROBIN);
+    struct feeding f = feeding_new("numa:4 core:1", ASSIGN_ROUND_ROBIN);
     feeding_record(&f);
     feed_start(&f, PID, 1, false);
     for (uint32_t i = 1; i < 100; i++)
@@ -249,7 +249,7 @@ static void homes_unknown(void **state)
 {
     (void)state;
     struct feeding f = run_begin();
-    f.topology->pretended = false;
+    f.topology->simulated = false;
     feed_alloc(&f, HEAP, SIZE, CHAIN);
     for (unsigned i = 0; i < 20; i++, f.time += 10 * MS)
         feed_burst(&f, (struct burst_of){.thread = i % 2, .addr = HEAP, .step = 8});

@@ -122,7 +122,7 @@ static const struct expectation expectations[] = {
     {"graviton3", PMU_SPE, 1, {{"arm_spe_0//", "0-63", 9, 0x600010003, 0, 0, 0, 0, 0}}, "Arm SPE: arm_spe_0//"},
 };
 
-static const struct pmu_wish usual = {.loads = true, .stores = true, .frequency = 1600};
+static const struct pmu_request usual = {.loads = true, .stores = true, .frequency = 1600};
 
 static void check_event(const char *machine, const struct pmu_event *event, const struct expected_event *expected)
 {
@@ -158,12 +158,12 @@ static void test_machines(void **state)
     }
 }
 
-static struct pmu_choice choose(const char *name, struct pmu_wish wish)
+static struct pmu_choice choose(const char *name, struct pmu_request request)
 {
     struct machine machine = expand(name);
     struct pmu_choice choice;
     struct error err = {0};
-    if (pmu_choose(&choice, machine.root, machine.cpuid, PMU_ANY, &wish, &err) < 0)
+    if (pmu_choose(&choice, machine.root, machine.cpuid, PMU_ANY, &request, &err) < 0)
         fail_msg("%s", err.text);
     drop(&machine);
     return choice;
@@ -172,19 +172,20 @@ static struct pmu_choice choose(const char *name, struct pmu_wish wish)
 static void test_wishes(void **state)
 {
     (void)state;
-    struct pmu_choice choice = choose("skylake-sp", (struct pmu_wish){.loads = true, .latency = 150, .period = 10007});
+    struct pmu_choice choice =
+        choose("skylake-sp", (struct pmu_request){.loads = true, .latency = 150, .period = 10007});
     assert_int_equal(choice.count, 1);
     assert_int_equal(choice.events[0].attr.config1, 150);
     assert_int_equal(choice.events[0].attr.sample_period, 10007);
     assert_false(choice.events[0].attr.freq);
-    choice = choose("skylake-sp", (struct pmu_wish){.stores = true, .latency = 150, .frequency = 500});
+    choice = choose("skylake-sp", (struct pmu_request){.stores = true, .latency = 150, .frequency = 500});
     assert_int_equal(choice.count, 1);
     assert_int_equal(choice.events[0].attr.config, 0x82d0);
     assert_true(choice.events[0].attr.freq && choice.events[0].attr.sample_freq == 500);
-    choice = choose("broadwell-ep", (struct pmu_wish){.loads = true, .latency = 1 << 20, .frequency = 1});
+    choice = choose("broadwell-ep", (struct pmu_request){.loads = true, .latency = 1 << 20, .frequency = 1});
     assert_int_equal(choice.events[0].attr.config1, 65535);
 
-    choice = choose("zen5", (struct pmu_wish){.loads = true, .stores = true, .latency = 300, .period = 100001});
+    choice = choose("zen5", (struct pmu_request){.loads = true, .stores = true, .latency = 300, .period = 100001});
     assert_int_equal(choice.events[0].attr.config1, 256); /* in steps of 128 */
     assert_int_equal(choice.events[0].attr.sample_period, 100000);
     assert_true(choice.events[0].attr.exclude_kernel);
@@ -192,13 +193,13 @@ static void test_wishes(void **state)
     assert_false(choice.events[0].attr.exclude_kernel); /* it would be refused */
     assert_true(choice.events[0].attr.sample_type & PERF_SAMPLE_RAW);
 
-    choice = choose("graviton3", (struct pmu_wish){.loads = true, .latency = 100, .frequency = 1000});
+    choice = choose("graviton3", (struct pmu_request){.loads = true, .latency = 100, .frequency = 1000});
     assert_int_equal(choice.events[0].attr.config, 0x200010003); /* loads alone */
     assert_int_equal(choice.events[0].optional, 2);
     assert_int_equal(choice.events[0].attr.config2, 100);
     assert_false(choice.events[0].attr.freq);
     assert_int_equal(choice.events[0].attr.sample_period, 2500000);
-    choice = choose("graviton3", (struct pmu_wish){.loads = true, .period = 5});
+    choice = choose("graviton3", (struct pmu_request){.loads = true, .period = 5});
     assert_int_equal(choice.events[0].attr.sample_period, 256); /* no less than the hardware can */
     assert_true(choice.events[0].aux);
 }
@@ -225,7 +226,7 @@ static void test_none(void **state)
     char stores[256];
     snprintf(stores, sizeof stores, "%s/bus/event_source/devices/cpu/events/mem-stores", loads.root);
     assert_int_equal(unlink(stores), 0);
-    const struct pmu_wish writes = {.stores = true, .frequency = 1600};
+    const struct pmu_request writes = {.stores = true, .frequency = 1600};
     assert_int_equal(pmu_choose(&choice, loads.root, loads.cpuid, PMU_PEBS, &writes, &err), -ENODEV);
     assert_int_equal(pmu_choose(&choice, loads.root, loads.cpuid, PMU_PEBS, &usual, &err), 0);
     assert_int_equal(choice.count, 1);

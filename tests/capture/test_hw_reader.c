@@ -18,7 +18,7 @@ struct made { /* a ring whose kernel is the test */
     struct hw_reader reader;
 };
 
-struct told {
+struct reported {
     struct hw_sample samples[64];
     uint64_t frames[64][HW_FRAMES_MOST];
     unsigned count;
@@ -27,15 +27,15 @@ struct told {
 
 static void tell_sample(void *context, const struct hw_sample *sample)
 {
-    struct told *told = context;
-    memcpy(told->frames[told->count], sample->frames, sample->depth * sizeof *sample->frames);
-    told->samples[told->count++] = *sample;
+    struct reported *reported = context;
+    memcpy(reported->frames[reported->count], sample->frames, sample->depth * sizeof *sample->frames);
+    reported->samples[reported->count++] = *sample;
 }
 
 static void tell_loss(void *context, uint64_t time, enum loss_cause cause, uint64_t count)
 {
     (void)time;
-    ((struct told *)context)->losses[cause] += count;
+    ((struct reported *)context)->losses[cause] += count;
 }
 
 static struct made *make(uint8_t source, uint64_t sample_type)
@@ -69,9 +69,9 @@ static void write_record(struct made *made, struct bytes *record)
     made->header.data_head = made->head;
 }
 
-static void read_all(struct made *made, struct told *told, const struct counter_clock *clock)
+static void read_all(struct made *made, struct reported *reported, const struct counter_clock *clock)
 {
-    struct hw_listener listener = {told, tell_sample, tell_loss, clock};
+    struct hw_listener listener = {reported, tell_sample, tell_loss, clock};
     const struct perf_event_header *record;
     while ((record = perf_ring_peek(&made->ring))) {
         hw_reader_take(&made->reader, &made->ring, record, &listener);
@@ -118,13 +118,13 @@ static void test_pebs(void **state)
 {
     (void)state;
     struct made *made = make(SOURCE_PEBS, pebs_type);
-    struct told told = {0};
+    struct reported reported = {0};
     struct bytes record = {0};
     put_pebs(&record, 1000, 0x7f0000001000, 3);
     write_record(made, &record);
-    read_all(made, &told, NULL);
-    assert_int_equal(told.count, 1);
-    const struct memory_access *access = &told.samples[0].access;
+    read_all(made, &reported, NULL);
+    assert_int_equal(reported.count, 1);
+    const struct memory_access *access = &reported.samples[0].access;
     assert_int_equal(access->addr, 0x7f0000001000);
     assert_int_equal(access->physical, 0xabc000);
     assert_int_equal(access->latency, 321);
@@ -134,9 +134,9 @@ static void test_pebs(void **state)
     assert_int_equal(access->tid, 101);
     assert_int_equal(access->cpu, 5);
     assert_int_equal(access->time, 1000);
-    assert_int_equal(told.samples[0].depth, 3);
-    assert_int_equal(told.frames[0][0], 0x401000); /* the access, not where the interrupt came */
-    assert_int_equal(told.frames[0][1], 0x402001);
+    assert_int_equal(reported.samples[0].depth, 3);
+    assert_int_equal(reported.frames[0][0], 0x401000); /* the access, not where the interrupt came */
+    assert_int_equal(reported.frames[0][1], 0x402001);
     unmake(made);
 }
 
@@ -147,7 +147,7 @@ static void test_split(void **state)
     struct made *made = make(SOURCE_PEBS, pebs_type);
     unsigned rounds = 0;
     for (uint64_t start = 0; start < RING; start += 8, rounds++) {
-        struct told told = {0};
+        struct reported reported = {0};
         struct bytes record = {0};
         made->head = made->ring.tail = RING + start;
         for (unsigned i = 0; i < 3; i++) {
@@ -155,11 +155,11 @@ static void test_split(void **state)
             put_pebs(&record, 1000 + i, 0x7f0000001000 + i * 4096, i * 4);
             write_record(made, &record);
         }
-        read_all(made, &told, NULL);
-        assert_int_equal(told.count, 3);
+        read_all(made, &reported, NULL);
+        assert_int_equal(reported.count, 3);
         for (unsigned i = 0; i < 3; i++) {
-            assert_int_equal(told.samples[i].access.addr, 0x7f0000001000 + i * 4096);
-            assert_int_equal(told.samples[i].access.physical, 0xabc000);
+            assert_int_equal(reported.samples[i].access.addr, 0x7f0000001000 + i * 4096);
+            assert_int_equal(reported.samples[i].access.physical, 0xabc000);
         }
     }
     assert_int_equal(rounds, RING / 8);
@@ -170,7 +170,7 @@ static void test_left_out(void **state)
 {
     (void)state;
     struct made *made = make(SOURCE_PEBS, pebs_type);
-    struct told told = {0};
+    struct reported reported = {0};
     struct bytes record = {0};
     put_pebs(&record, 1000, 0xffff888000001000, 1); /* the kernel's memory */
     write_record(made, &record);
@@ -181,8 +181,8 @@ static void test_left_out(void **state)
     put_pebs(&record, 1000, 0x1000, 1);
     record.size -= 16; /* cut short */
     write_record(made, &record);
-    read_all(made, &told, NULL);
-    assert_int_equal(told.count, 0);
+    read_all(made, &reported, NULL);
+    assert_int_equal(reported.count, 0);
     assert_int_equal(made->reader.other, 2);
     assert_int_equal(made->reader.unreadable, 1);
     unmake(made);
@@ -192,7 +192,7 @@ static void test_losses(void **state)
 {
     (void)state;
     struct made *made = make(SOURCE_PEBS, pebs_type);
-    struct told told = {0};
+    struct reported reported = {0};
     struct bytes record = {0};
     put_header(&record, PERF_RECORD_LOST);
     put64(&record, 1), put64(&record, 77);
@@ -210,9 +210,9 @@ static void test_losses(void **state)
     assert_int_equal(hw_reader_time((struct perf_event_header *)record.data), 0); /* its size is not there yet */
     write_record(made, &record);
     assert_int_equal(hw_reader_time((struct perf_event_header *)record.data), 5002);
-    read_all(made, &told, NULL);
-    assert_int_equal(told.losses[LOSS_PERF], 100);
-    assert_int_equal(told.losses[LOSS_THROTTLED], 1);
+    read_all(made, &reported, NULL);
+    assert_int_equal(reported.losses[LOSS_PERF], 100);
+    assert_int_equal(reported.losses[LOSS_THROTTLED], 1);
     unmake(made);
 }
 
@@ -222,7 +222,7 @@ static void test_ibs(void **state)
     struct made *made =
         make(SOURCE_IBS, PERF_SAMPLE_ADDR | PERF_SAMPLE_RAW | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC);
     made->reader.ibs = (struct ibs_cpu){0x19, 0x11};
-    struct told told = {0};
+    struct reported reported = {0};
     struct bytes record = {0};
     put_common(&record, 0x401000, 900);
     put64(&record, 0); /* Linux before 6.1 tells no address */
@@ -235,12 +235,12 @@ static void test_ibs(void **state)
     put64(&record, 0x7f0000002000), put64(&record, 0);
     put64(&record, 0), put64(&record, 0); /* weight, data_src: nothing */
     write_record(made, &record);
-    read_all(made, &told, NULL);
-    assert_int_equal(told.count, 1);
-    assert_int_equal(told.samples[0].access.addr, 0x7f0000002000);
-    assert_int_equal(told.samples[0].access.level, LEVEL_REMOTE_RAM);
-    assert_int_equal(told.samples[0].access.latency, 700);
-    assert_int_equal(told.samples[0].source, SOURCE_IBS);
+    read_all(made, &reported, NULL);
+    assert_int_equal(reported.count, 1);
+    assert_int_equal(reported.samples[0].access.addr, 0x7f0000002000);
+    assert_int_equal(reported.samples[0].access.level, LEVEL_REMOTE_RAM);
+    assert_int_equal(reported.samples[0].access.latency, 700);
+    assert_int_equal(reported.samples[0].source, SOURCE_IBS);
     unmake(made);
 }
 
@@ -273,22 +273,22 @@ static void test_spe(void **state)
     made->reader.spe.decoder.midr = 0x411fd401;
     /* Two ns a tick: */
     struct counter_clock clock = {.count = 1, .lines[0] = {.from = 100, .ns = 5000, .slope = 2ULL << 32}};
-    struct told told = {0};
+    struct reported reported = {0};
     struct bytes packets = {0};
     uint64_t aux_head = 3 * AUX + AUX - 50; /* the second record lies across the end */
     put_spe(&packets, 0x7f0000001000, 200);
     put_spe(&packets, 0x7f0000002000, 300);
     write_aux(made, &aux_head, &packets, 0);
-    read_all(made, &told, &clock);
-    assert_int_equal(told.count, 2);
-    assert_int_equal(told.samples[0].access.time, 5200);
-    assert_int_equal(told.samples[1].access.time, 5400);
-    assert_int_equal(told.samples[1].access.addr, 0x7f0000002000);
-    assert_int_equal(told.samples[0].access.pid, 100);
-    assert_int_equal(told.samples[0].access.tid, 101);
-    assert_int_equal(told.samples[0].access.cpu, 5);
-    assert_int_equal(told.samples[0].access.level, LEVEL_RAM);
-    assert_int_equal(told.frames[0][0], 0x401000);
+    read_all(made, &reported, &clock);
+    assert_int_equal(reported.count, 2);
+    assert_int_equal(reported.samples[0].access.time, 5200);
+    assert_int_equal(reported.samples[1].access.time, 5400);
+    assert_int_equal(reported.samples[1].access.addr, 0x7f0000002000);
+    assert_int_equal(reported.samples[0].access.pid, 100);
+    assert_int_equal(reported.samples[0].access.tid, 101);
+    assert_int_equal(reported.samples[0].access.cpu, 5);
+    assert_int_equal(reported.samples[0].access.level, LEVEL_RAM);
+    assert_int_equal(reported.frames[0][0], 0x401000);
     assert_int_equal(made->header.aux_tail, aux_head); /* given back */
 
     /* A buffer that was full ends anywhere; a new one begins with a new record. */
@@ -296,12 +296,12 @@ static void test_spe(void **state)
     cut.size -= 12;
     write_aux(made, &aux_head, &cut, PERF_AUX_FLAG_TRUNCATED | 8);
     write_aux(made, &aux_head, &packets, 0);
-    told.count = 0;
-    read_all(made, &told, NULL);
-    assert_int_equal(told.count, 3);
-    assert_int_equal(told.samples[2].access.time, 7777); /* no clock: when the stretch ended */
-    assert_int_equal(told.losses[LOSS_AUX_FULL], 1);
-    assert_int_equal(told.losses[LOSS_COLLISION], 1);
+    reported.count = 0;
+    read_all(made, &reported, NULL);
+    assert_int_equal(reported.count, 3);
+    assert_int_equal(reported.samples[2].access.time, 7777); /* no clock: when the stretch ended */
+    assert_int_equal(reported.losses[LOSS_AUX_FULL], 1);
+    assert_int_equal(reported.losses[LOSS_COLLISION], 1);
 
     /* Sizes that cannot be */
     struct bytes record = {0};
@@ -309,8 +309,8 @@ static void test_spe(void **state)
     put64(&record, 1ULL << 63), put64(&record, 1ULL << 40), put64(&record, 0);
     put_trailer(&record, 8888);
     write_record(made, &record);
-    read_all(made, &told, NULL);
-    assert_int_equal(told.count, 3);
+    read_all(made, &reported, NULL);
+    assert_int_equal(reported.count, 3);
     unmake(made);
 }
 

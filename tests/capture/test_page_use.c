@@ -9,19 +9,19 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-struct told {
+struct reported {
     struct event event;
     uint64_t cpus[4];
 };
 
-static array_of(struct told) told;
+static array_of(struct reported) reported;
 
 static void keep(void *unused, const struct event *event)
 {
     (void)unused;
-    struct told one = {.event = *event};
+    struct reported one = {.event = *event};
     memcpy(one.cpus, event->page.cpus, event->page.cpu_words * sizeof *one.cpus);
-    array_push(&told, one);
+    array_push(&reported, one);
 }
 
 static struct sink sink = {.tap = keep};
@@ -30,7 +30,7 @@ static struct page_use *start(uint32_t chunks, uint32_t chunk_pages, size_t memo
 {
     struct page_use_options options = {
         .interval_ns = 100, .begin = 1000, .chunks = chunks, .chunk_pages = chunk_pages, .memory = memory, .cpus = 200};
-    told.count = 0;
+    reported.count = 0;
     return page_use_new(&sink, &options);
 }
 
@@ -41,9 +41,9 @@ static void use(struct page_use *pages, uint64_t time, uint32_t tid, uint64_t ad
     page_use_add(pages, &access);
 }
 
-static const struct told *find(uint32_t tid, uint64_t page, uint64_t time)
+static const struct reported *find(uint32_t tid, uint64_t page, uint64_t time)
 {
-    array_each (&told, struct told, one)
+    array_each (&reported, struct reported, one)
         if (one->event.tid == tid && one->event.page.page == page && one->event.time == time)
             return one;
     fail_msg("thread %u, page %#lx, time %lu was not told", tid, (unsigned long)page, (unsigned long)time);
@@ -57,10 +57,10 @@ static void test_intervals(void **state)
     use(pages, 1010, 1, 0x1234, 3, DIRECTION_READ);
     use(pages, 1020, 1, 0x1fff, 130, DIRECTION_WRITE);
     use(pages, 1030, 2, 0x1000, 0, DIRECTION_UNKNOWN);
-    assert_int_equal(told.count, 0);
+    assert_int_equal(reported.count, 0);
     use(pages, 1350, 1, 0x1000, 3, DIRECTION_WRITE); /* two intervals without anything */
-    assert_int_equal(told.count, 2);
-    const struct told *one = find(1, 0x1000, 1000);
+    assert_int_equal(reported.count, 2);
+    const struct reported *one = find(1, 0x1000, 1000);
     assert_int_equal(one->event.page.until, 1100);
     assert_int_equal(one->event.page.reads, 1);
     assert_int_equal(one->event.page.writes, 1);
@@ -69,7 +69,7 @@ static void test_intervals(void **state)
     assert_int_equal(one->cpus[2], 1 << 2);
     assert_int_equal(find(2, 0x1000, 1000)->event.page.unknown, 1);
     page_use_reach(pages, 1399);
-    assert_int_equal(told.count, 2);
+    assert_int_equal(reported.count, 2);
     page_use_reach(pages, 1400);
     assert_int_equal(find(1, 0x1000, 1300)->event.page.until, 1400);
     page_use_free(pages);
@@ -81,20 +81,20 @@ static void test_bounds(void **state)
     struct page_use *pages = start(2, 4, 1 << 20);
     for (uint64_t page = 0; page < 10; page++)
         use(pages, 1001 + page, 1, page << 12, 0, DIRECTION_READ);
-    assert_int_equal(told.count, 8); /* two full chunks */
+    assert_int_equal(reported.count, 8); /* two full chunks */
     use(pages, 1020, 2, 0, 0, DIRECTION_READ);
     use(pages, 1021, 3, 0, 0, DIRECTION_READ); /* one thread too many: the oldest goes */
-    assert_int_equal(told.count, 10);
-    page_use_tell_all(pages, 1022);
-    assert_int_equal(told.count, 12);
+    assert_int_equal(reported.count, 10);
+    page_use_report_all(pages, 1022);
+    assert_int_equal(reported.count, 12);
     assert_int_equal(page_use_totals(pages).early, 3);
     page_use_free(pages);
 
     pages = start(1000, 1000000, 10000); /* bytes */
     for (uint64_t page = 0; page < 100000; page++)
         use(pages, 1001, 1, page << 12, 0, DIRECTION_READ);
-    page_use_tell_all(pages, 1002);
-    assert_int_equal(told.count, 100000);
+    page_use_report_all(pages, 1002);
+    assert_int_equal(reported.count, 100000);
     assert_true(page_use_totals(pages).early > 500);
     page_use_free(pages);
 }
@@ -108,14 +108,14 @@ static void test_written(void **state)
     page_use_written(pages, &written, 0x5000);
     page_use_written(pages, &written, 0x4000);
     page_use_written_over(pages);
-    assert_int_equal(told.count, 2);
-    const struct told *one = find(0, 0x4000, 1000);
+    assert_int_equal(reported.count, 2);
+    const struct reported *one = find(0, 0x4000, 1000);
     assert_int_equal(one->event.page.writes, 1);
     assert_int_equal(one->event.page.cpu_words, 0);
     assert_int_equal(one->event.page.mechanism, PAGE_SOFT_DIRTY);
     page_use_written(pages, &written, 0x6000); /* never over: freed with the rest */
     page_use_free(pages);
-    array_free(&told);
+    array_free(&reported);
 }
 
 int main(void)

@@ -12,11 +12,11 @@
 
 enum { MOST = 16, SECOND = 1000000000 };
 
-static struct told {
+static struct reported {
     uint64_t addr, size, time;
     uint8_t kind;
     char path[64];
-} told[MOST];
+} reported[MOST];
 static unsigned count;
 
 static void see(void *context, const struct event *event)
@@ -26,8 +26,8 @@ static void see(void *context, const struct event *event)
     assert_int_equal(event->pid, getpid());
     assert_int_equal(event->map.stack, 0);
     assert_true(count < MOST);
-    struct told *place = &told[count++];
-    *place = (struct told){event->map.addr, event->map.size, event->time, event->map.map_kind, ""};
+    struct reported *place = &reported[count++];
+    *place = (struct reported){event->map.addr, event->map.size, event->time, event->map.map_kind, ""};
     strncpy(place->path, event->map.path, sizeof place->path - 1);
 }
 
@@ -44,9 +44,10 @@ static void a_map_is_told_once_when_it_is_sampled(void **state)
     capture_maps_sample(maps, pid, (uint64_t)first, SECOND);
     capture_maps_sample(maps, pid, (uint64_t)first + 2 * page, SECOND + 1);
     assert_int_equal(count, 1);
-    assert_int_equal(told[0].time, SECOND);
-    assert_true(told[0].addr <= (uint64_t)first && told[0].addr + told[0].size >= (uint64_t)first + 4 * page);
-    assert_string_equal(told[0].path, "/dev/zero (deleted)");
+    assert_int_equal(reported[0].time, SECOND);
+    assert_true(reported[0].addr <= (uint64_t)first &&
+                reported[0].addr + reported[0].size >= (uint64_t)first + 4 * page);
+    assert_string_equal(reported[0].path, "/dev/zero (deleted)");
 
     /* The stack is its thread's to tell; nothing lies at 16. */
     capture_maps_sample(maps, pid, (uint64_t)__builtin_frame_address(0), SECOND + 2);
@@ -58,7 +59,7 @@ static void a_map_is_told_once_when_it_is_sampled(void **state)
     capture_maps_sample(maps, pid, (uint64_t)second + 7 * page, SECOND + 4);
     capture_maps_sample(maps, pid, (uint64_t)second + 7 * page, 2ul * SECOND);
     assert_int_equal(count, 2);
-    assert_true(told[1].addr + told[1].size >= (uint64_t)second + 8 * page);
+    assert_true(reported[1].addr + reported[1].size >= (uint64_t)second + 8 * page);
     munmap(first, 4 * page);
     munmap(second, 8 * page);
     capture_maps_free(maps);

@@ -34,13 +34,13 @@ static void put_text(const char *text, mode_t mode)
 static void expect(const char *name, int status, const char *word)
 {
     struct error err = {0};
-    int told = 0, code = program_check(name, &told, &err);
+    int reported = 0, code = program_check(name, &reported, &err);
     if (status == 0) {
         assert_int_equal(code, 0);
         return;
     }
     assert_true(code < 0);
-    assert_int_equal(told, status);
+    assert_int_equal(reported, status);
     if (!strstr(err.text, word))
         fail_msg("'%s' is not in: %s", word, err.text);
 }

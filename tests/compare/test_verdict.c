@@ -31,10 +31,10 @@ static struct figures *add(struct made *made, enum placement_kind kind, struct f
     return placed->runs.items;
 }
 
-static struct verdict judge(struct made *made, bool pretended)
+static struct verdict judge(struct made *made, bool simulated)
 {
     struct verdict verdict;
-    verdict_make(&verdict, made->pointers, made->count, pretended);
+    verdict_make(&verdict, made->pointers, made->count, simulated);
     return verdict;
 }
 

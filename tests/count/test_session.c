@@ -107,7 +107,7 @@ static void intervals_do_not_drift(void **state)
 static struct count_session *open_tree(const struct tree *tree, int source)
 {
     struct error err = {0};
-    struct count_session *session = count_session_open(&(struct count_wish){source, tree->root}, &err);
+    struct count_session *session = count_session_open(&(struct count_request){source, tree->root}, &err);
     if (!session)
         fail_msg("%s", err.text);
     return session;
@@ -202,10 +202,10 @@ static void what_cannot_be_had_is_explained(void **state)
     (void)state;
     struct tree tree = tree_make("graviton3");
     struct error err = {0};
-    assert_null(count_session_open(&(struct count_wish){COUNT_UNCORE, tree.root}, &err));
+    assert_null(count_session_open(&(struct count_request){COUNT_UNCORE, tree.root}, &err));
     assert_true(err.code < 0);
     assert_non_null(strstr(err.text, "virtual machines hide them"));
-    assert_null(count_session_open(&(struct count_wish){COUNT_RESCTRL, tree.root}, &err));
+    assert_null(count_session_open(&(struct count_request){COUNT_RESCTRL, tree.root}, &err));
     assert_non_null(strstr(err.text, "/sys/fs/resctrl"));
     tree_remove(&tree);
 }

@@ -29,14 +29,14 @@ struct feeding {
 };
 
 /* `spec`: a pretended machine; NULL: one node. */
-static inline struct feeding feeding_new(const char *spec, enum topology_deal deal)
+static inline struct feeding feeding_new(const char *spec, enum topology_assign assign)
 {
     struct error err = {0};
     struct feeding feeding = {.pid = PID, .tid = PID, .time = 1000};
     feeding.symbols = symbols_new();
-    feeding.topology = topology_pretend(spec ? spec : "numa:1 core:1", deal, &err);
+    feeding.topology = topology_simulate(spec ? spec : "numa:1 core:1", assign, &err);
     assert_non_null(feeding.topology);
-    feeding.topology->pretended = spec != NULL;
+    feeding.topology->simulated = spec != NULL;
     feeding.flow = flow_new(feeding.symbols, feeding.topology);
     return feeding;
 }

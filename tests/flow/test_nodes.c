@@ -4,8 +4,8 @@
 /* Four real nodes with two CPUs each. */
 static struct feeding real_machine(void)
 {
-    struct feeding f = feeding_new("numa:4 core:2", DEAL_PACKED);
-    f.topology->pretended = false;
+    struct feeding f = feeding_new("numa:4 core:2", ASSIGN_PACKED);
+    f.topology->simulated = false;
     return f;
 }
 
@@ -74,7 +74,7 @@ static void a_new_map_has_new_homes(void **state)
 static void one_node_is_local(void **state)
 {
     (void)state;
-    struct feeding f = feeding_new(NULL, DEAL_PACKED);
+    struct feeding f = feeding_new(NULL, ASSIGN_PACKED);
     feed_alloc(&f, 0x1000, 64, 0);
     uint32_t sample = feed_access(&f, 0x1000, 77, SAMPLE_READ, 0);
     flow_finish(f.flow);
@@ -85,12 +85,12 @@ static void one_node_is_local(void **state)
 }
 
 /* Main and three threads; each touches a page, then all read all pages. `expected`: the pages' homes. */
-static void check_homes(const char *deal_name, const char *homes, const char *from, const char *expected)
+static void check_homes(const char *assign_name, const char *homes, const char *from, const char *expected)
 {
     struct error err = {0};
-    enum topology_deal deal = DEAL_PACKED;
-    assert_int_equal(topology_parse_deal(deal_name, &deal, &err), 0);
-    struct feeding f = feeding_new("numa:2 core:2", deal);
+    enum topology_assign assign = ASSIGN_PACKED;
+    assert_int_equal(topology_parse_assign(assign_name, &assign, &err), 0);
+    struct feeding f = feeding_new("numa:2 core:2", assign);
     assert_int_equal(topology_parse_home(f.topology, homes, &err), 0);
     feed_start(&f, PID, 1, false);
     for (uint32_t i = 1; i < 4; i++)
@@ -131,7 +131,7 @@ static void dealing_decides_who_is_near(void **state)
 {
     (void)state;
     for (int round_robin = 0; round_robin < 2; round_robin++) {
-        struct feeding f = feeding_new("numa:2 core:2", round_robin ? DEAL_ROUND_ROBIN : DEAL_PACKED);
+        struct feeding f = feeding_new("numa:2 core:2", round_robin ? ASSIGN_ROUND_ROBIN : ASSIGN_PACKED);
         feed_start(&f, PID, 1, false);
         feed_thread(&f, 101, "worker", 0, 0);
         feed_touch(&f, 0x10000); /* by main */
@@ -147,7 +147,7 @@ static void dealing_decides_who_is_near(void **state)
 static void a_fault_brings_in_more_than_its_page(void **state)
 {
     (void)state;
-    struct feeding f = feeding_new("numa:2 core:1", DEAL_PACKED);
+    struct feeding f = feeding_new("numa:2 core:1", ASSIGN_PACKED);
     feed_start(&f, PID, 1, false);
     feed_thread(&f, 101, "worker", 0, 0);
     feed_touch(&f, 0x200000); /* main: one fault for a whole huge page */
@@ -167,7 +167,7 @@ static void a_lost_fault_is_nobodys(void **state)
 {
     (void)state;
     for (int lost = 0; lost < 2; lost++) {
-        struct feeding f = feeding_new("numa:2 core:1", DEAL_PACKED);
+        struct feeding f = feeding_new("numa:2 core:1", ASSIGN_PACKED);
         feed_start(&f, PID, 1, false);
         feed_thread(&f, 101, "worker", 0, 0);
         f.tid = 101;
@@ -191,7 +191,7 @@ static void a_lost_fault_is_nobodys(void **state)
 static void without_faults_the_first_sample_stands_for_the_touch(void **state)
 {
     (void)state;
-    struct feeding f = feeding_new("numa:2 core:1", DEAL_PACKED);
+    struct feeding f = feeding_new("numa:2 core:1", ASSIGN_PACKED);
     feed_start(&f, PID, 1, false);
     feed_thread(&f, 101, "worker", 0, 0);
     uint32_t first = feed_read(&f, 0x5000);
@@ -208,7 +208,7 @@ static void without_faults_the_first_sample_stands_for_the_touch(void **state)
 static void a_fork_finds_its_parents_pages(void **state)
 {
     (void)state;
-    struct feeding f = feeding_new("numa:2 core:1", DEAL_PACKED);
+    struct feeding f = feeding_new("numa:2 core:1", ASSIGN_PACKED);
     feed_start(&f, PID, 1, false);
     feed_touch(&f, 0x5000);
     feed_start(&f, 200, PID, true);
@@ -242,8 +242,8 @@ static void the_hardware_says_who_answered(void **state)
         {"numa:4 core:1", LEVEL_L2, -1, 0, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct feeding f = feeding_new(cases[i].machine, DEAL_PACKED);
-        f.topology->pretended = false;
+        struct feeding f = feeding_new(cases[i].machine, ASSIGN_PACKED);
+        f.topology->simulated = false;
         feed_start(&f, PID, 1, false);
         feed(&f, (struct event){.kind = EVENT_SAMPLE,
                                 .sample = {.addr = 0x5000, .cpu = 0, .flags = SAMPLE_READ, .level = cases[i].level}});

@@ -4,7 +4,7 @@
 static void an_address_is_reused_in_time(void **state)
 {
     (void)state;
-    struct feeding f = feeding_new(NULL, DEAL_PACKED);
+    struct feeding f = feeding_new(NULL, ASSIGN_PACKED);
     feed_start(&f, PID, 1, false);
     feed_alloc(&f, 0x1000, 64, 0);
     uint32_t first = feed_read(&f, 0x1000);
@@ -36,7 +36,7 @@ static void an_address_is_reused_in_time(void **state)
 static void edges_of_a_block(void **state)
 {
     (void)state;
-    struct feeding f = feeding_new(NULL, DEAL_PACKED);
+    struct feeding f = feeding_new(NULL, ASSIGN_PACKED);
     feed_alloc(&f, 0x1000, 0x100, 0);
     feed_alloc(&f, 0x1100, 0x40, 0); /* right behind it */
     feed_alloc(&f, 0x2000, 0, 0);    /* malloc(0) holds nothing */
@@ -64,7 +64,7 @@ static void edges_of_a_block(void **state)
 static void realloc_splits_a_life(void **state)
 {
     (void)state;
-    struct feeding f = feeding_new(NULL, DEAL_PACKED);
+    struct feeding f = feeding_new(NULL, ASSIGN_PACKED);
     feed_alloc(&f, 0x1000, 64, 0);
     uint32_t before = feed_read(&f, 0x1000);
     /* In place with one time stamp, the new block before the old one's end: that is how a reader sorts them. */
@@ -90,7 +90,7 @@ static void realloc_splits_a_life(void **state)
 static void a_lost_release_is_noticed(void **state)
 {
     (void)state;
-    struct feeding f = feeding_new(NULL, DEAL_PACKED);
+    struct feeding f = feeding_new(NULL, ASSIGN_PACKED);
     feed_alloc(&f, 0x1000, 0x1000, 0);
     uint32_t old = feed_read(&f, 0x1800);
     feed_alloc(&f, 0x1400, 0x100, 0); /* inside it: so it is gone */
@@ -112,7 +112,7 @@ static void a_lost_release_is_noticed(void **state)
 static void another_thread_frees(void **state)
 {
     (void)state;
-    struct feeding f = feeding_new(NULL, DEAL_PACKED);
+    struct feeding f = feeding_new(NULL, ASSIGN_PACKED);
     feed_start(&f, PID, 1, false);
     feed_thread(&f, 101, "maker", 0, 0);
     feed_thread(&f, 102, "user", 0, 0);
@@ -136,7 +136,7 @@ static void another_thread_frees(void **state)
 static void unsampled_objects_fold_into_their_site(void **state)
 {
     (void)state;
-    struct feeding f = feeding_new(NULL, DEAL_PACKED);
+    struct feeding f = feeding_new(NULL, ASSIGN_PACKED);
     uint64_t frames[] = {0x5000, 0x6000};
     feed_stack(&f, 1, 2, frames);
     for (unsigned i = 0; i < 10000; i++) {
@@ -161,7 +161,7 @@ static void unsampled_objects_fold_into_their_site(void **state)
 static void maps_have_holes_and_overlap(void **state)
 {
     (void)state;
-    struct feeding f = feeding_new(NULL, DEAL_PACKED);
+    struct feeding f = feeding_new(NULL, ASSIGN_PACKED);
     uint64_t frames[] = {0x5000};
     feed_stack(&f, 1, 1, frames);
     feed_map(&f, 0x100000, 0x10000, MAP_KIND_ANONYMOUS, 1, "");
@@ -193,7 +193,7 @@ static void maps_have_holes_and_overlap(void **state)
 static void the_break_grows(void **state)
 {
     (void)state;
-    struct feeding f = feeding_new(NULL, DEAL_PACKED);
+    struct feeding f = feeding_new(NULL, ASSIGN_PACKED);
     feed_map(&f, 0x100000, 0x21000, MAP_KIND_BRK, 0, "");
     feed_alloc(&f, 0x100010, 0x100, 0);
     uint32_t block = feed_read(&f, 0x100020), rest = feed_read(&f, 0x110000);
@@ -214,7 +214,7 @@ static void the_break_grows(void **state)
 static void stacks_belong_to_threads(void **state)
 {
     (void)state;
-    struct feeding f = feeding_new(NULL, DEAL_PACKED);
+    struct feeding f = feeding_new(NULL, ASSIGN_PACKED);
     feed_start(&f, PID, 1, false);
     feed_thread(&f, PID, "main", 0x7fff00000000, 0x7fff00021000);
     feed_thread(&f, 101, "worker", 0x200000, 0x300000);
@@ -240,7 +240,7 @@ static void stacks_belong_to_threads(void **state)
 static void a_fork_inherits_and_goes_its_way(void **state)
 {
     (void)state;
-    struct feeding f = feeding_new(NULL, DEAL_PACKED);
+    struct feeding f = feeding_new(NULL, ASSIGN_PACKED);
     uint64_t frames[] = {0x5000};
     feed_start(&f, PID, 1, false);
     feed_stack(&f, 1, 1, frames);
@@ -289,7 +289,7 @@ static void a_fork_inherits_and_goes_its_way(void **state)
 static void an_exec_starts_afresh(void **state)
 {
     (void)state;
-    struct feeding f = feeding_new("numa:2 core:1", DEAL_PACKED);
+    struct feeding f = feeding_new("numa:2 core:1", ASSIGN_PACKED);
     feed_start(&f, PID, 1, false);
     feed_alloc(&f, 0x1000, 64, 0);
     uint32_t old = feed_read(&f, 0x1000);
@@ -313,7 +313,7 @@ static void an_exec_starts_afresh(void **state)
 static void numbers_of_threads_come_again(void **state)
 {
     (void)state;
-    struct feeding f = feeding_new(NULL, DEAL_PACKED);
+    struct feeding f = feeding_new(NULL, ASSIGN_PACKED);
     feed_start(&f, PID, 1, false);
     feed_thread(&f, 101, "one", 0, 0);
     feed_alloc(&f, 0x1000, 64, 0);
@@ -339,7 +339,7 @@ static void numbers_of_threads_come_again(void **state)
 static void losses_are_counted(void **state)
 {
     (void)state;
-    struct feeding f = feeding_new(NULL, DEAL_PACKED);
+    struct feeding f = feeding_new(NULL, ASSIGN_PACKED);
     feed(&f, (struct event){.kind = EVENT_LOSS, .loss = {.cause = LOSS_RING_FULL, .count = 3}});
     feed(&f, (struct event){.kind = EVENT_LOSS, .loss = {.cause = LOSS_RING_FULL, .count = 4}});
     feed(&f, (struct event){.kind = EVENT_LOSS, .loss = {.cause = 255, .count = 4}});
@@ -353,7 +353,7 @@ static void losses_are_counted(void **state)
 static void nonsense_does_no_harm(void **state)
 {
     (void)state;
-    struct feeding f = feeding_new("numa:2 core:1", DEAL_PACKED);
+    struct feeding f = feeding_new("numa:2 core:1", ASSIGN_PACKED);
     feed_alloc(&f, UINT64_MAX - 8, 64, 77);
     feed_alloc(&f, 0, 64, 0);
     feed_free(&f, UINT64_MAX);

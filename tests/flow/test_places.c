@@ -5,7 +5,7 @@ static const uint64_t chain[] = {0x5000};
 
 static struct feeding begin(void)
 {
-    struct feeding f = feeding_new(NULL, DEAL_PACKED);
+    struct feeding f = feeding_new(NULL, ASSIGN_PACKED);
     feed_start(&f, PID, 1, false);
     feed_stack(&f, 1, 1, chain);
     return f;
@@ -190,7 +190,7 @@ static void parts_of_files_are_told_apart(void **state)
 static void a_late_word_of_a_map_moves_no_page(void **state)
 {
     (void)state;
-    struct feeding f = feeding_new("numa:2 core:1", DEAL_PACKED);
+    struct feeding f = feeding_new("numa:2 core:1", ASSIGN_PACKED);
     feed_start(&f, PID, 1, false);
     feed_thread(&f, 101, "worker", 0, 0);
     feed_stack(&f, 1, 1, chain);

@@ -25,7 +25,7 @@ static uint64_t size_of(struct feeding *feeding, uint32_t sample)
 static void test_inside_wins(void **state)
 {
     (void)state;
-    struct feeding feeding = feeding_new(NULL, DEAL_PACKED);
+    struct feeding feeding = feeding_new(NULL, ASSIGN_PACKED);
     feed_start(&feeding, PID, 1, false);
     feed_alloc(&feeding, BLOCK, SIZE, 0);
     feed_pooled(&feeding, BLOCK + 0x100, 0x80, 0);
@@ -53,7 +53,7 @@ static void test_inside_wins(void **state)
 static void test_block_freed(void **state)
 {
     (void)state;
-    struct feeding feeding = feeding_new(NULL, DEAL_PACKED);
+    struct feeding feeding = feeding_new(NULL, ASSIGN_PACKED);
     feed_start(&feeding, PID, 1, false);
     feed_alloc(&feeding, BLOCK, SIZE, 0);
     feed_pool(&feeding, POOL_CREATED, POOL, 0);
@@ -75,7 +75,7 @@ static void test_block_freed(void **state)
 static void test_nested_pools(void **state)
 {
     (void)state;
-    struct feeding feeding = feeding_new(NULL, DEAL_PACKED);
+    struct feeding feeding = feeding_new(NULL, ASSIGN_PACKED);
     feed_start(&feeding, PID, 1, false);
     feed_alloc(&feeding, BLOCK, SIZE, 0);
     feed_pool(&feeding, POOL_CREATED, POOL, 0);
@@ -107,7 +107,7 @@ static void test_nested_pools(void **state)
 static void test_unseen(void **state)
 {
     (void)state;
-    struct feeding feeding = feeding_new(NULL, DEAL_PACKED);
+    struct feeding feeding = feeding_new(NULL, ASSIGN_PACKED);
     feed_start(&feeding, PID, 1, false);
     feed_pooled(&feeding, BLOCK, 0x10, POOL);
     feed_pool(&feeding, POOL_CREATED, POOL, 0);
@@ -132,7 +132,7 @@ static void test_unseen(void **state)
 static void test_churn(void **state)
 {
     (void)state;
-    struct feeding feeding = feeding_new(NULL, DEAL_PACKED);
+    struct feeding feeding = feeding_new(NULL, ASSIGN_PACKED);
     feed_start(&feeding, PID, 1, false);
     feed_pool(&feeding, POOL_CREATED, POOL, 0);
     feed_pooled(&feeding, BLOCK, 0x10, POOL);
@@ -157,7 +157,7 @@ static void test_churn(void **state)
 static void test_fork(void **state)
 {
     (void)state;
-    struct feeding feeding = feeding_new(NULL, DEAL_PACKED);
+    struct feeding feeding = feeding_new(NULL, ASSIGN_PACKED);
     feed_start(&feeding, PID, 1, false);
     feed_pool(&feeding, POOL_CREATED, POOL, 0);
     feed_pooled(&feeding, BLOCK, 0x10, POOL);
@@ -187,7 +187,7 @@ static void test_fork(void **state)
 static void test_names(void **state)
 {
     (void)state;
-    struct feeding feeding = feeding_new(NULL, DEAL_PACKED);
+    struct feeding feeding = feeding_new(NULL, ASSIGN_PACKED);
     array_push(&feeding.flow->custom, "their_alloc");
     feed_start(&feeding, PID, 1, false);
     feed_stack(&feeding, 1, 2, (const uint64_t[]){0x1234, 0x5678});

@@ -13,7 +13,7 @@ static void feed_image(struct feeding *f, uint32_t pid, uint32_t parent, bool fo
 /* mpirun starts three ranks of a solver by fork and exec, and a helper of its own. */
 static struct feeding ranks(uint32_t only)
 {
-    struct feeding f = feeding_new(NULL, DEAL_PACKED);
+    struct feeding f = feeding_new(NULL, ASSIGN_PACKED);
     f.flow->only_pid = only;
     uint64_t frames[] = {0x5000};
     feed_image(&f, PID, 1, false, "/bin/mpirun", "mpirun -n 3 solver");
@@ -67,7 +67,7 @@ static void processes_of_one_program_are_a_group(void **state)
 static void a_parent_may_learn_later_how_a_child_ended(void **state)
 {
     (void)state;
-    struct feeding f = feeding_new(NULL, DEAL_PACKED);
+    struct feeding f = feeding_new(NULL, ASSIGN_PACKED);
     feed_start(&f, PID, 1, false);
     feed_start(&f, 200, PID, true);
     feed(&f, (struct event){.kind = EVENT_PROCESS_EXIT, .pid = 200, .tid = 200, .exit_status = -1});
@@ -106,7 +106,7 @@ static void one_process_can_be_counted_by_itself(void **state)
 static void what_a_left_out_parent_made_counts_for_its_child(void **state)
 {
     (void)state;
-    struct feeding f = feeding_new(NULL, DEAL_PACKED);
+    struct feeding f = feeding_new(NULL, ASSIGN_PACKED);
     uint64_t frames[] = {0x5000};
     f.flow->only_pid = 200;
     feed_start(&f, PID, 1, false);

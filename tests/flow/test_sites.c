@@ -105,7 +105,7 @@ static int note_module(struct dl_phdr_info *info, size_t size, void *context)
 static int begin(void **state)
 {
     (void)state;
-    f = feeding_new(NULL, DEAL_PACKED);
+    f = feeding_new(NULL, ASSIGN_PACKED);
     next_addr = 0x10000000;
     next_stack = 0;
     feed_start(&f, PID, 1, false);

@@ -119,13 +119,13 @@ static void another_machine_can_be_pretended_afterwards(void **state)
     struct error err = {0};
     struct trace_reader *reader;
     struct symbols *symbols = symbols_new();
-    struct topology *topology = topology_pretend("numa:3 core:1", DEAL_PACKED, &err);
+    struct topology *topology = topology_simulate("numa:3 core:1", ASSIGN_PACKED, &err);
     struct flow *flow = open_flow(&reader, symbols, topology);
     assert_int_equal(flow_totals(flow).home_known, SAMPLES);
     /* The first block's page was first used by the first thread, the second one's by the second. */
     const struct flow_object *first = flow_object(flow, 0);
     assert_int_equal(first->totals.samples - first->totals.remote, (SAMPLES + 5) / 6);
-    assert_true(flow_topology(flow)->pretended);
+    assert_true(flow_topology(flow)->simulated);
     flow_free(flow);
     topology_free(topology);
     symbols_free(symbols);

@@ -30,7 +30,7 @@ static inline uint64_t page_at(uint64_t number)
 static inline struct topology *machine_of(const char *spec)
 {
     struct error err = {0};
-    struct topology *topology = topology_pretend(spec, DEAL_PACKED, &err);
+    struct topology *topology = topology_simulate(spec, ASSIGN_PACKED, &err);
     if (!topology)
         fail_msg("%s", err.text);
     return topology;

@@ -10,7 +10,7 @@ static struct governor_interval moving(double ratio)
                                       .known = 1000,
                                       .remote = (uint64_t)(ratio * 1000),
                                       .moved = 50,
-                                      .wishes = 50,
+                                      .requests = 50,
                                       .cpu_ns = 1e9,
                                       .cost_ns = 1e6};
 }

@@ -6,25 +6,25 @@
 static struct {
     size_t page;
     uint32_t node;
-} wishes[64];
-static unsigned wish_count;
+} requests[64];
+static unsigned request_count;
 
-static int decide_wishes(void *self, const struct nlens_view *view, const struct nlens_plan *plan)
+static int decide_requests(void *self, const struct nlens_view *view, const struct nlens_plan *plan)
 {
     (void)self;
     (void)view;
-    for (unsigned i = 0; i < wish_count; i++)
-        nlens_move(plan, wishes[i].page, wishes[i].node);
+    for (unsigned i = 0; i < request_count; i++)
+        nlens_move(plan, requests[i].page, requests[i].node);
     return 0;
 }
 
-static const struct nlens_policy policy_wishes = {
-    .version = NLENS_POLICY_VERSION, .size = sizeof(struct nlens_policy), .name = "wishes", .decide = decide_wishes};
+static const struct nlens_policy policy_requests = {
+    .version = NLENS_POLICY_VERSION, .size = sizeof(struct nlens_policy), .name = "wishes", .decide = decide_requests};
 
-static void wish(size_t page, uint32_t node)
+static void request(size_t page, uint32_t node)
 {
-    wishes[wish_count].page = page;
-    wishes[wish_count++].node = node;
+    requests[request_count].page = page;
+    requests[request_count++].node = node;
 }
 
 static void start(struct bench *bench, uint64_t pages)
@@ -34,7 +34,7 @@ static void start(struct bench *bench, uint64_t pages)
         touch(bench->map, page, 1, 1, (unsigned)page + 1);
         lies(&bench->toy, page, 0);
     }
-    wish_count = 0;
+    request_count = 0;
 }
 
 static void test_nonsense(void **state)
@@ -42,13 +42,13 @@ static void test_nonsense(void **state)
     (void)state;
     struct bench bench;
     start(&bench, 2);
-    wish(2, 1);        /* a page it was not given */
-    wish(SIZE_MAX, 1); /* likewise */
-    wish(0, 4);        /* a node that is not there */
-    wish(0, UINT32_MAX);
-    wish(1, 1);
-    bench_plan(&bench, &policy_wishes, NULL, 1);
-    assert_int_equal(bench.plan.wishes, 5);
+    request(2, 1);        /* a page it was not given */
+    request(SIZE_MAX, 1); /* likewise */
+    request(0, 4);        /* a node that is not there */
+    request(0, UINT32_MAX);
+    request(1, 1);
+    bench_plan(&bench, &policy_requests, NULL, 1);
+    assert_int_equal(bench.plan.requests, 5);
     assert_int_equal(bench.plan.nonsense[NONSENSE_PAGE], 2);
     assert_int_equal(bench.plan.nonsense[NONSENSE_NODE], 2);
     assert_int_equal(bench.plan.count, 1);
@@ -64,8 +64,8 @@ static void test_memoryless_node(void **state)
     struct nlens_node *nodes = (struct nlens_node *)bench.machine->nodes;
     for (unsigned i = 0; i < 4; i++)
         nodes[i].memory = nodes[i].free = i == 3 ? 0 : 1 << 30;
-    wish(0, 3);
-    bench_plan(&bench, &policy_wishes, NULL, 1);
+    request(0, 3);
+    bench_plan(&bench, &policy_requests, NULL, 1);
     assert_int_equal(bench.plan.nonsense[NONSENSE_MEMORYLESS], 1);
     assert_int_equal(bench.plan.count, 0);
     bench_end(&bench);
@@ -76,10 +76,10 @@ static void test_last_word_and_already_there(void **state)
     (void)state;
     struct bench bench;
     start(&bench, 2);
-    wish(0, 1);
-    wish(0, 3);
-    wish(1, 0);
-    bench_plan(&bench, &policy_wishes, NULL, 1);
+    request(0, 1);
+    request(0, 3);
+    request(1, 0);
+    bench_plan(&bench, &policy_requests, NULL, 1);
     assert_int_equal(bench.plan.count, 1);
     assert_int_equal(goes_to(&bench.plan, 0), 3);
     assert_int_equal(bench.plan.skipped[SKIP_THERE], 1);
@@ -186,8 +186,8 @@ static void test_order_for_the_kernel(void **state)
     struct bench bench;
     start(&bench, 6);
     for (size_t page = 0; page < 6; page++)
-        wish(page, 1 + page % 3);
-    bench_plan(&bench, &policy_wishes, NULL, 1);
+        request(page, 1 + page % 3);
+    bench_plan(&bench, &policy_requests, NULL, 1);
     assert_int_equal(bench.plan.count, 6);
     for (size_t i = 1; i < 6; i++) {
         const struct plan_move *before = &bench.plan.items[i - 1], *move = &bench.plan.items[i];

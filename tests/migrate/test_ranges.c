@@ -88,9 +88,9 @@ static void test_huge_pages_are_found(void **state)
     uint64_t small = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t pages[] = {(uintptr_t)huge, (uintptr_t)huge + small, (uintptr_t)huge + size};
     bool found[3];
-    bool told = ranges_huge(&ranges, (uint32_t)getpid(), pages, 3, found);
+    bool reported = ranges_huge(&ranges, (uint32_t)getpid(), pages, 3, found);
     assert_false(found[2]);
-    if (told && found[0]) /* memory may be too fragmented for one */
+    if (reported && found[0]) /* memory may be too fragmented for one */
         assert_true(found[1]);
     munmap(memory, 3 * size);
     ranges_free(&ranges);

@@ -43,10 +43,10 @@ static const void *column_of(const struct read_back *read, const char *name, con
     char *key = mem_format("\"%s\":{\"type\":\"%s\",\"offset\":", name, type);
     const char *at = strstr(read->json, key);
     assert_non_null(at);
-    size_t offset, told;
-    assert_int_equal(sscanf(at + strlen(key), "%zu,\"count\":%zu", &offset, &told), 2);
+    size_t offset, reported;
+    assert_int_equal(sscanf(at + strlen(key), "%zu,\"count\":%zu", &offset, &reported), 2);
     free(key);
-    assert_int_equal(told, count);
+    assert_int_equal(reported, count);
     assert_int_equal(offset % 8, 0);
     assert_true(offset + count * item <= read->area_size);
     return read->area + offset;

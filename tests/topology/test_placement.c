@@ -12,9 +12,9 @@
 static struct topology *machine(const char *spec, struct placement_limits *limits)
 {
     struct error err = {0};
-    struct topology *topology = topology_pretend(spec, DEAL_PACKED, &err);
+    struct topology *topology = topology_simulate(spec, ASSIGN_PACKED, &err);
     assert_non_null(topology);
-    topology->pretended = false;
+    topology->simulated = false;
     memset(limits, 0, sizeof *limits);
     memset(&limits->cpus, 0xff, sizeof limits->cpus);
     memset(&limits->nodes, 0xff, sizeof limits->nodes);
@@ -45,15 +45,15 @@ static void the_paper_s_machine(void **state)
     assert_true(placement.possible);
     assert_set_equal(placement.cpus, first);
     assert_int_equal(placement.memory, PLACEMENT_TOUCHED);
-    assert_int_equal(placement.dealt, 0);
+    assert_int_equal(placement.assigned, 0);
 
     /* taskset -c takes eight CPUs in the paper, four of each node: as many as cluster has. */
     placement_work_out(&placement, PLACEMENT_DISTRIBUTED, topology, &limits);
     struct placement_set left = cpus(0, 3), right = cpus(8, 11);
     assert_int_equal(placement.cpu_count, 8);
-    assert_int_equal(placement.dealt, 2);
-    assert_set_equal(placement.deal[0], left);
-    assert_set_equal(placement.deal[1], right);
+    assert_int_equal(placement.assigned, 2);
+    assert_set_equal(placement.assign[0], left);
+    assert_set_equal(placement.assign[1], right);
 
     placement_work_out(&placement, PLACEMENT_MEM0_CPU0, topology, &limits);
     assert_set_equal(placement.cpus, first);
@@ -82,11 +82,11 @@ static void small_nodes_get_one_cpu_each(void **state)
     struct topology *topology = machine("numa:4 core:2", &limits);
     struct placement placement;
     placement_work_out(&placement, PLACEMENT_DISTRIBUTED, topology, &limits);
-    assert_int_equal(placement.dealt, 4);
+    assert_int_equal(placement.assigned, 4);
     assert_int_equal(placement.cpu_count, 4);
     for (uint32_t i = 0; i < 4; i++) {
         struct placement_set one = cpus(2 * i, 2 * i);
-        assert_set_equal(placement.deal[i], one);
+        assert_set_equal(placement.assign[i], one);
     }
     topology_free(topology);
 }
@@ -144,18 +144,18 @@ static void one_node_has_no_choice(void **state)
 }
 
 /* The node that the n-th thread of a pretended machine is on, and the home of a page that it touches. */
-static void check_pretended(struct topology *topology, enum placement_kind kind, const int *nodes, const int *homes)
+static void check_simulated(struct topology *topology, enum placement_kind kind, const int *nodes, const int *homes)
 {
     struct placement placement;
     struct error err = {0};
     placement_work_out(&placement, kind, topology, NULL);
     assert_true(placement.possible);
-    assert_int_equal(placement_pretend(&placement, topology, &err), 0);
+    assert_int_equal(placement_simulate(&placement, topology, &err), 0);
     char *text = topology_to_text(topology);
     struct topology *again = topology_from_text(text, &err);
     assert_non_null(again);
     for (uint32_t thread = 0; thread < 6; thread++) {
-        int node = topology_node_of_cpu(again, topology_deal_cpu(again, thread));
+        int node = topology_node_of_cpu(again, topology_assign_cpu(again, thread));
         assert_int_equal(node, nodes[thread]);
         assert_int_equal(topology_home_of_page(again, thread * 4096ul, node), homes[thread]);
     }
@@ -167,15 +167,15 @@ static void pretended_machines(void **state)
 {
     (void)state;
     struct error err = {0};
-    struct topology *topology = topology_pretend("numa:3 core:2", DEAL_PACKED, &err);
+    struct topology *topology = topology_simulate("numa:3 core:2", ASSIGN_PACKED, &err);
     assert_non_null(topology);
     static const int zeroes[6], ones[] = {1, 1, 1, 1, 1, 1}, turns[] = {0, 1, 2, 0, 1, 2}, pairs[] = {0, 0, 1, 1, 2, 2};
-    check_pretended(topology, PLACEMENT_CLUSTER, zeroes, zeroes);
-    check_pretended(topology, PLACEMENT_DISTRIBUTED, turns, turns);
-    check_pretended(topology, PLACEMENT_MEM0_CPU0, zeroes, zeroes);
-    check_pretended(topology, PLACEMENT_MEM0_CPU1, ones, zeroes);
-    check_pretended(topology, PLACEMENT_INTERLEAVE, turns, turns);
-    check_pretended(topology, PLACEMENT_LOCAL, pairs, pairs);
+    check_simulated(topology, PLACEMENT_CLUSTER, zeroes, zeroes);
+    check_simulated(topology, PLACEMENT_DISTRIBUTED, turns, turns);
+    check_simulated(topology, PLACEMENT_MEM0_CPU0, zeroes, zeroes);
+    check_simulated(topology, PLACEMENT_MEM0_CPU1, ones, zeroes);
+    check_simulated(topology, PLACEMENT_INTERLEAVE, turns, turns);
+    check_simulated(topology, PLACEMENT_LOCAL, pairs, pairs);
     topology_free(topology);
 }
 

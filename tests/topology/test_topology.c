@@ -12,10 +12,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static struct topology *pretend(const char *spec, enum topology_deal deal)
+static struct topology *simulate(const char *spec, enum topology_assign assign)
 {
     struct error err = {0};
-    struct topology *topology = topology_pretend(spec, deal, &err);
+    struct topology *topology = topology_simulate(spec, assign, &err);
     if (!topology)
         fail_msg("%s: %s", spec, err.text);
     return topology;
@@ -24,8 +24,8 @@ static struct topology *pretend(const char *spec, enum topology_deal deal)
 static void a_flat_machine(void **state)
 {
     (void)state;
-    struct topology *topology = pretend("numa:4 core:2", DEAL_PACKED);
-    assert_true(topology->pretended);
+    struct topology *topology = simulate("numa:4 core:2", ASSIGN_PACKED);
+    assert_true(topology->simulated);
     assert_string_equal(topology->spec, "numa:4 core:2");
     assert_int_equal(topology->node_count, 4);
     assert_int_equal(topology->cpu_count, 8);
@@ -44,14 +44,14 @@ static void a_flat_machine(void **state)
 static void a_deeper_machine_has_more_distances(void **state)
 {
     (void)state;
-    struct topology *topology = pretend("package:2 numa:2 core:4", DEAL_PACKED);
+    struct topology *topology = simulate("package:2 numa:2 core:4", ASSIGN_PACKED);
     assert_int_equal(topology->node_count, 4);
     assert_int_equal(topology->cpu_count, 16);
     static const uint16_t expected[16] = {10, 12, 21, 21, 12, 10, 21, 21, 21, 21, 10, 12, 21, 21, 12, 10};
     assert_memory_equal(topology->distances, expected, sizeof expected);
     topology_free(topology);
 
-    topology = pretend("group:2 package:2 numa:2 pu:1", DEAL_PACKED);
+    topology = simulate("group:2 package:2 numa:2 pu:1", ASSIGN_PACKED);
     assert_int_equal(topology->node_count, 8);
     assert_int_equal(topology_distance(topology, 0, 1), 12);
     assert_int_equal(topology_distance(topology, 0, 2), 21);
@@ -62,7 +62,7 @@ static void a_deeper_machine_has_more_distances(void **state)
 static void memory_can_be_told(void **state)
 {
     (void)state;
-    struct topology *topology = pretend("numa:2(memory=4GiB) core:1", DEAL_PACKED);
+    struct topology *topology = simulate("numa:2(memory=4GiB) core:1", ASSIGN_PACKED);
     assert_int_equal(topology->nodes[1].memory, 4ull << 30);
     topology_free(topology);
 }
@@ -70,20 +70,20 @@ static void memory_can_be_told(void **state)
 static void threads_are_dealt(void **state)
 {
     (void)state;
-    static const uint32_t packed[] = {0, 1, 2, 3, 4, 5, 0}, dealt[] = {0, 2, 4, 1, 3, 5, 0};
-    struct topology *topology = pretend("numa:3 core:2", DEAL_PACKED);
+    static const uint32_t packed[] = {0, 1, 2, 3, 4, 5, 0}, assigned[] = {0, 2, 4, 1, 3, 5, 0};
+    struct topology *topology = simulate("numa:3 core:2", ASSIGN_PACKED);
     for (uint32_t i = 0; i < 7; i++)
-        assert_int_equal(topology_deal_cpu(topology, i), packed[i]);
-    topology->deal = DEAL_ROUND_ROBIN;
+        assert_int_equal(topology_assign_cpu(topology, i), packed[i]);
+    topology->assign = ASSIGN_ROUND_ROBIN;
     for (uint32_t i = 0; i < 7; i++)
-        assert_int_equal(topology_deal_cpu(topology, i), dealt[i]);
+        assert_int_equal(topology_assign_cpu(topology, i), assigned[i]);
     topology_free(topology);
     struct error err = {0};
-    topology = topology_pretend_text("numa:3 core:2", NULL, NULL, &err); /* unless the user says otherwise */
-    assert_int_equal(topology->deal, DEAL_ROUND_ROBIN);
+    topology = topology_simulate_text("numa:3 core:2", NULL, NULL, &err); /* unless the user says otherwise */
+    assert_int_equal(topology->assign, ASSIGN_ROUND_ROBIN);
     topology_free(topology);
-    topology = topology_pretend_text("numa:3 core:2", "packed", NULL, &err);
-    assert_int_equal(topology->deal, DEAL_PACKED);
+    topology = topology_simulate_text("numa:3 core:2", "packed", NULL, &err);
+    assert_int_equal(topology->assign, ASSIGN_PACKED);
     topology_free(topology);
 }
 
@@ -92,7 +92,7 @@ static void pages_get_homes_by_rule(void **state)
     (void)state;
     struct error err = {0};
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    struct topology *topology = pretend("numa:3 core:2", DEAL_PACKED);
+    struct topology *topology = simulate("numa:3 core:2", ASSIGN_PACKED);
     assert_int_equal(topology_home_of_page(topology, 5 * page, 1), 1);
     assert_int_equal(topology_parse_home(topology, "interleave", &err), 0);
     assert_int_equal(topology_home_of_page(topology, 5 * page, 1), 2);
@@ -106,12 +106,12 @@ static void pages_get_homes_by_rule(void **state)
     assert_int_equal(topology->home, HOME_BIND);
     assert_int_equal(topology_parse_home(topology, "first-touch", &err), 0);
     assert_int_equal(topology->home, HOME_FIRST_TOUCH);
-    enum topology_deal deal;
-    assert_int_equal(topology_parse_deal("round-robin", &deal, &err), 0);
-    assert_int_equal(deal, DEAL_ROUND_ROBIN);
-    assert_int_equal(topology_parse_deal("packed", &deal, &err), 0);
-    assert_int_equal(deal, DEAL_PACKED);
-    assert_true(topology_parse_deal("scatter", &deal, &err) < 0);
+    enum topology_assign assign;
+    assert_int_equal(topology_parse_assign("round-robin", &assign, &err), 0);
+    assert_int_equal(assign, ASSIGN_ROUND_ROBIN);
+    assert_int_equal(topology_parse_assign("packed", &assign, &err), 0);
+    assert_int_equal(assign, ASSIGN_PACKED);
+    assert_true(topology_parse_assign("scatter", &assign, &err) < 0);
     topology_free(topology);
 }
 
@@ -137,7 +137,7 @@ static void impossible_machines_are_refused(void **state)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct error err = {0};
-        struct topology *topology = topology_pretend(bad[i], DEAL_PACKED, &err);
+        struct topology *topology = topology_simulate(bad[i], ASSIGN_PACKED, &err);
         if (topology)
             fail_msg("'%s' was taken", bad[i]);
         assert_true(err.code < 0);
@@ -148,7 +148,7 @@ static void impossible_machines_are_refused(void **state)
 static void another_machine_from_xml(void **state)
 {
     (void)state;
-    struct topology *topology = pretend(TWO_SOCKETS_XML, DEAL_PACKED);
+    struct topology *topology = simulate(TWO_SOCKETS_XML, ASSIGN_PACKED);
     assert_int_equal(topology->node_count, 3);
     assert_int_equal(topology->nodes[2].os_index, 4);
     assert_int_equal(topology->nodes[2].cpu_count, 0);
@@ -160,12 +160,12 @@ static void another_machine_from_xml(void **state)
     assert_memory_equal(topology->node_of_cpu, nodes, sizeof nodes);
     static const uint16_t distances[] = {10, 21, 17, 21, 10, 28, 17, 28, 10};
     assert_memory_equal(topology->distances, distances, sizeof distances);
-    static const uint32_t packed[] = {0, 2, 4, 6, 0}, dealt[] = {0, 4, 2, 6, 0};
+    static const uint32_t packed[] = {0, 2, 4, 6, 0}, assigned[] = {0, 4, 2, 6, 0};
     for (uint32_t i = 0; i < 5; i++)
-        assert_int_equal(topology_deal_cpu(topology, i), packed[i]);
-    topology->deal = DEAL_ROUND_ROBIN;
+        assert_int_equal(topology_assign_cpu(topology, i), packed[i]);
+    topology->assign = ASSIGN_ROUND_ROBIN;
     for (uint32_t i = 0; i < 5; i++)
-        assert_int_equal(topology_deal_cpu(topology, i), dealt[i]);
+        assert_int_equal(topology_assign_cpu(topology, i), assigned[i]);
     topology_free(topology);
 }
 
@@ -227,7 +227,7 @@ static void a_machine_from_sysfs(void **state)
     assert_int_equal(system(command), 0);
     if (!topology)
         fail_msg("%s", err.text);
-    assert_true(topology->pretended);
+    assert_true(topology->simulated);
     assert_int_equal(topology->node_count, 3);
     assert_int_equal(topology->nodes[1].os_index, 2);
     assert_int_equal(topology->nodes[2].os_index, 5);
@@ -249,7 +249,7 @@ static void this_machine(void **state)
     struct topology *topology = topology_load(&err);
     if (!topology)
         fail_msg("%s", err.text);
-    assert_false(topology->pretended);
+    assert_false(topology->simulated);
     assert_true(topology->node_count >= 1);
     assert_true(topology->cpu_count >= (uint32_t)sysconf(_SC_NPROCESSORS_ONLN));
     unsigned cpu, node;

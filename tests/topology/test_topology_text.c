@@ -16,7 +16,7 @@ static void check_round_trip(struct topology *topology)
     struct topology *back = topology_from_text(text, &err);
     if (!back)
         fail_msg("%s: %s", text, err.text);
-    assert_int_equal(back->pretended, topology->pretended);
+    assert_int_equal(back->simulated, topology->simulated);
     assert_int_equal(back->node_count, topology->node_count);
     assert_int_equal(back->cpu_count, topology->cpu_count);
     for (uint32_t i = 0; i < topology->node_count; i++) {
@@ -27,7 +27,7 @@ static void check_round_trip(struct topology *topology)
     assert_memory_equal(back->node_of_cpu, topology->node_of_cpu, topology->cpu_count * sizeof *topology->node_of_cpu);
     assert_memory_equal(back->distances, topology->distances,
                         (size_t)topology->node_count * topology->node_count * sizeof *topology->distances);
-    assert_int_equal(back->deal, topology->deal);
+    assert_int_equal(back->assign, topology->assign);
     assert_int_equal(back->home, topology->home);
     if (topology->home == HOME_BIND)
         assert_int_equal(back->home_node, topology->home_node);
@@ -45,12 +45,12 @@ static void there_and_back(void **state)
     (void)state;
     struct error err = {0};
     check_round_trip(topology_load(&err));
-    check_round_trip(topology_pretend("numa:4 core:2", DEAL_ROUND_ROBIN, &err));
-    check_round_trip(topology_pretend(TWO_SOCKETS_XML, DEAL_PACKED, &err));
-    struct topology *bound = topology_pretend(TWO_SOCKETS_XML, DEAL_PACKED, &err);
+    check_round_trip(topology_simulate("numa:4 core:2", ASSIGN_ROUND_ROBIN, &err));
+    check_round_trip(topology_simulate(TWO_SOCKETS_XML, ASSIGN_PACKED, &err));
+    struct topology *bound = topology_simulate(TWO_SOCKETS_XML, ASSIGN_PACKED, &err);
     assert_int_equal(topology_parse_home(bound, "bind:4", &err), 0);
     check_round_trip(bound);
-    struct topology *spread = topology_pretend("package:2 numa:2(memory=1GiB) core:4", DEAL_PACKED, &err);
+    struct topology *spread = topology_simulate("package:2 numa:2(memory=1GiB) core:4", ASSIGN_PACKED, &err);
     assert_int_equal(topology_parse_home(spread, "interleave", &err), 0);
     check_round_trip(spread);
 }
@@ -59,7 +59,7 @@ static void the_text_is_as_documented(void **state)
 {
     (void)state;
     struct error err = {0};
-    struct topology *topology = topology_pretend("numa:2 core:2", DEAL_PACKED, &err);
+    struct topology *topology = topology_simulate("numa:2 core:2", ASSIGN_PACKED, &err);
     char *text = topology_to_text(topology);
     assert_string_equal(text, "v1 pretended deal=packed home=first-touch nodes=0:0,1:0 cpus=0*2,1*2 "
                               "distances=10,20*2,10 spec=numa:2 core:2");

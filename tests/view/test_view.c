@@ -151,7 +151,7 @@ enum what { REPORT = VIEW_TABLES, OBJECT, FINDINGS };
 static char *shown(const char *machine, unsigned what, struct view_options options)
 {
     struct error err = {0};
-    struct topology *topology = machine ? topology_pretend(machine, DEAL_PACKED, &err) : NULL;
+    struct topology *topology = machine ? topology_simulate(machine, ASSIGN_PACKED, &err) : NULL;
     struct trace_reader *reader = trace_reader_open(path, &err);
     struct symbols *symbols = symbols_new();
     assert_non_null(reader);

@@ -5,8 +5,8 @@
  *   custom_arch_shadow_stack()   whether the processor checks return addresses in this thread
  *   custom_arch_prepare()        once, before the first function is hooked
  *   custom_arch_arguments()      fills in the arguments that lie on the stack */
-#ifndef NUMALENS_AGENT_CUSTOM_ARCH_H
-#define NUMALENS_AGENT_CUSTOM_ARCH_H
+#ifndef NUMALENS_AGENT_CUSTOM_CUSTOM_ARCH_H
+#define NUMALENS_AGENT_CUSTOM_CUSTOM_ARCH_H
 
 #include "agent/custom/custom_calls.h"
 #include "isa/relocate.h"

@@ -150,8 +150,8 @@ static struct custom_entry *enter(struct agent_thread *self, const struct custom
     return entry;
 }
 
-static void tell(struct agent_thread *self, const struct custom_hook *hook, enum pool_change change, uint64_t handle,
-                 uint64_t parent)
+static void report(struct agent_thread *self, const struct custom_hook *hook, enum pool_change change, uint64_t handle,
+                   uint64_t parent)
 {
     enum { WORDS = sizeof(struct wire_pool) / 8 };
     int saved;
@@ -179,17 +179,17 @@ struct custom_entry *custom_enter(const struct custom_hook *hook, struct custom_
     custom_arch_arguments(call);
     switch (hook->role) {
     case CUSTOM_FREE:
-        tell(self, hook, POOL_FREED, argument(call, hook->pointer), 0);
+        report(self, hook, POOL_FREED, argument(call, hook->pointer), 0);
         return NULL;
     case CUSTOM_POOL_CLEAR:
-        tell(self, hook, POOL_CLEARED, argument(call, hook->pool), 0);
+        report(self, hook, POOL_CLEARED, argument(call, hook->pool), 0);
         return NULL;
     case CUSTOM_POOL_DESTROY:
-        tell(self, hook, POOL_DESTROYED, argument(call, hook->pool), 0);
+        report(self, hook, POOL_DESTROYED, argument(call, hook->pool), 0);
         return NULL;
     default:
         if (hook->pointer)
-            tell(self, hook, POOL_FREED, argument(call, hook->pointer), 0);
+            report(self, hook, POOL_FREED, argument(call, hook->pointer), 0);
         return enter(self, hook, call);
     }
 }
@@ -206,7 +206,7 @@ static uint64_t given(const struct custom_entry *entry, uint64_t result)
     return entry->place ? *(const uint64_t *)entry->place : 0;
 }
 
-static void tell_object(struct agent_thread *self, const struct custom_entry *entry, uint64_t addr, uint64_t fp)
+static void report_object(struct agent_thread *self, const struct custom_entry *entry, uint64_t addr, uint64_t fp)
 {
     enum { WORDS = sizeof(struct wire_pool_alloc) / 8 };
     int saved;
@@ -239,9 +239,9 @@ void custom_leave(struct custom_entry *entry, uint64_t result, uint64_t fp)
     if (addr == 0 || !self || self->inside || !attach_heap())
         return;
     if (copy.hook->role == CUSTOM_ALLOC)
-        tell_object(self, &copy, addr, fp);
+        report_object(self, &copy, addr, fp);
     else
-        tell(self, copy.hook, POOL_CREATED, addr, copy.pool);
+        report(self, copy.hook, POOL_CREATED, addr, copy.pool);
 }
 
 /* An exception, or the end of a thread, passes custom_return's frame: the innermost entry is that of the function it

@@ -6,8 +6,8 @@
  * the entry that holds the true address and that register's own value: .eh_frame rules of custom_return say so, and
  * exceptions, cancellation and debuggers pass through. Nothing of this runs in a program for which no function was
  * named. */
-#ifndef NUMALENS_AGENT_CUSTOM_H
-#define NUMALENS_AGENT_CUSTOM_H
+#ifndef NUMALENS_AGENT_CUSTOM_CUSTOM_CALLS_H
+#define NUMALENS_AGENT_CUSTOM_CUSTOM_CALLS_H
 
 #include "agent/agent.h"
 

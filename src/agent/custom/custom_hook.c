@@ -293,7 +293,7 @@ static void search_module(const char *path, uint64_t start, uint64_t end, uint64
 
 void custom_module_added(const char *path, uint64_t start, uint64_t end, uint64_t bias, bool fresh)
 {
-    if (agent_region->config.custom_count == 0 || attach_is_shy() || path[0] != '/' ||
+    if (agent_region->config.custom_count == 0 || attach_is_restricted() || path[0] != '/' ||
         agent_text_start - start < end - start)
         return;
     if (state == NOT_STARTED)

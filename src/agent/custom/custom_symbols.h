@@ -1,6 +1,6 @@
 /* agent/custom/custom_symbols.h - functions of a binary by name, from its file: also those that only .symtab knows. */
-#ifndef NUMALENS_AGENT_CUSTOM_SYMBOLS_H
-#define NUMALENS_AGENT_CUSTOM_SYMBOLS_H
+#ifndef NUMALENS_AGENT_CUSTOM_CUSTOM_SYMBOLS_H
+#define NUMALENS_AGENT_CUSTOM_CUSTOM_SYMBOLS_H
 
 #include <stdbool.h>
 #include <stddef.h>

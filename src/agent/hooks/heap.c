@@ -32,7 +32,7 @@ static inline void look_at_modules(struct agent_thread *self, uint64_t pc)
         modules_refresh(self);
 }
 
-void heap_born(void *block, size_t size, enum alloc_fn fn, const struct unwind_regs *caller)
+void heap_allocated(void *block, size_t size, enum alloc_fn fn, const struct unwind_regs *caller)
 {
     struct agent_thread *self = self_need();
     int saved;
@@ -44,7 +44,7 @@ void heap_born(void *block, size_t size, enum alloc_fn fn, const struct unwind_r
     record_end(self, saved);
 }
 
-void heap_gone(void *block, enum alloc_fn fn, uint64_t pc)
+void heap_freed(void *block, enum alloc_fn fn, uint64_t pc)
 {
     struct agent_thread *self = self_need();
     int saved;

@@ -2,8 +2,8 @@
  *
  * A release is recorded before it happens, an allocation after: so that between the two records of one address, in
  * whichever rings they are, the times are in the order of the lives. */
-#ifndef NUMALENS_AGENT_HEAP_H
-#define NUMALENS_AGENT_HEAP_H
+#ifndef NUMALENS_AGENT_HOOKS_HEAP_H
+#define NUMALENS_AGENT_HOOKS_HEAP_H
 
 #include "agent/region/attach.h"
 #include "agent/process/modules.h"
@@ -20,7 +20,7 @@ enum { HEAP_NEWS = 8, HEAP_OPERATORS = 20 };
 extern struct heap_operator heap_operators[HEAP_OPERATORS];
 extern uint64_t heap_operators_start, heap_operators_span; /* all of them lie inside */
 
-void heap_born(void *block, size_t size, enum alloc_fn fn, const struct unwind_regs *caller);
-void heap_gone(void *block, enum alloc_fn fn, uint64_t pc);
+void heap_allocated(void *block, size_t size, enum alloc_fn fn, const struct unwind_regs *caller);
+void heap_freed(void *block, enum alloc_fn fn, uint64_t pc);
 
 #endif

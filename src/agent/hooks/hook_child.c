@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-static void tell(pid_t child, int status)
+static void report(pid_t child, int status)
 {
     enum { WORDS = sizeof(struct wire_waited) / 8 };
     struct agent_thread *self;
@@ -34,7 +34,7 @@ AGENT_EXPORT pid_t wait4(pid_t pid, int *status, int options, struct rusage *usa
     pid_t child = real.wait4(pid, &own, options, usage);
     if (child > 0 && status)
         *status = own;
-    tell(child, own);
+    report(child, own);
     return child;
 }
 
@@ -62,8 +62,8 @@ AGENT_EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
     if (result != 0 || (options & WNOWAIT))
         return result;
     if (into->si_code == CLD_EXITED)
-        tell(into->si_pid, (into->si_status & 0xff) << 8);
+        report(into->si_pid, (into->si_status & 0xff) << 8);
     else if (into->si_code == CLD_KILLED || into->si_code == CLD_DUMPED)
-        tell(into->si_pid, into->si_status & 0x7f);
+        report(into->si_pid, into->si_status & 0x7f);
     return result;
 }

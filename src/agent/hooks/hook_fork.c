@@ -11,7 +11,7 @@ static void begin_child(void)
 {
     attach_forked();
     if (attach_live())
-        deal_go(deal_turn());
+        assign_go(assign_turn());
 }
 
 AGENT_EXPORT pid_t fork(void)

@@ -10,44 +10,44 @@
 #define CALLER ((uint64_t)__builtin_extract_return_addr(__builtin_return_address(0)))
 
 /* Ends a hook: tells of `block` unless the call failed, and returns it. */
-#define TOLD(block, size, fn)                                                                                          \
+#define RETURN_RECORDED(block, size, fn)                                                                               \
     do {                                                                                                               \
-        void *told_ = (block);                                                                                         \
-        if (told_ && attach_heap()) {                                                                                  \
+        void *allocated_ = (block);                                                                                    \
+        if (allocated_ && attach_heap()) {                                                                             \
             struct unwind_regs regs_ = UNWIND_CALLER_REGS();                                                           \
-            heap_born(told_, size, fn, &regs_);                                                                        \
+            heap_allocated(allocated_, size, fn, &regs_);                                                              \
         }                                                                                                              \
-        return told_;                                                                                                  \
+        return allocated_;                                                                                             \
     } while (0)
 
 AGENT_EXPORT void *malloc(size_t size)
 {
-    TOLD(real.malloc(size), size, ALLOC_MALLOC);
+    RETURN_RECORDED(real.malloc(size), size, ALLOC_MALLOC);
 }
 
 AGENT_EXPORT void *calloc(size_t count, size_t size)
 {
-    TOLD(real.calloc(count, size), count * size, ALLOC_CALLOC);
+    RETURN_RECORDED(real.calloc(count, size), count * size, ALLOC_CALLOC);
 }
 
 AGENT_EXPORT void *aligned_alloc(size_t align, size_t size)
 {
-    TOLD(real.aligned_alloc(align, size), size, ALLOC_ALIGNED_ALLOC);
+    RETURN_RECORDED(real.aligned_alloc(align, size), size, ALLOC_ALIGNED_ALLOC);
 }
 
 AGENT_EXPORT void *memalign(size_t align, size_t size)
 {
-    TOLD(real.memalign(align, size), size, ALLOC_MEMALIGN);
+    RETURN_RECORDED(real.memalign(align, size), size, ALLOC_MEMALIGN);
 }
 
 AGENT_EXPORT void *valloc(size_t size)
 {
-    TOLD(real.valloc(size), size, ALLOC_VALLOC);
+    RETURN_RECORDED(real.valloc(size), size, ALLOC_VALLOC);
 }
 
 AGENT_EXPORT void *pvalloc(size_t size)
 {
-    TOLD(real.pvalloc(size), size, ALLOC_PVALLOC);
+    RETURN_RECORDED(real.pvalloc(size), size, ALLOC_PVALLOC);
 }
 
 AGENT_EXPORT int posix_memalign(void **block, size_t align, size_t size)
@@ -55,7 +55,7 @@ AGENT_EXPORT int posix_memalign(void **block, size_t align, size_t size)
     int result = real.posix_memalign(block, align, size);
     if (result == 0 && *block && attach_heap()) {
         struct unwind_regs regs = UNWIND_CALLER_REGS();
-        heap_born(*block, size, ALLOC_POSIX_MEMALIGN, &regs);
+        heap_allocated(*block, size, ALLOC_POSIX_MEMALIGN, &regs);
     }
     return result;
 }
@@ -65,7 +65,7 @@ AGENT_EXPORT void free(void *block)
     if (!block || arena_owns(block))
         return;
     if (attach_heap())
-        heap_gone(block, ALLOC_FREE, CALLER);
+        heap_freed(block, ALLOC_FREE, CALLER);
     real.free(block);
 }
 
@@ -85,12 +85,12 @@ static inline void *change_size(void *block, size_t size, enum alloc_fn fn, cons
     if (!attach_heap())
         return arena ? leave_arena(block, size) : real.realloc(block, size);
     if (block && !arena)
-        heap_gone(block, fn, caller->pc);
+        heap_freed(block, fn, caller->pc);
     void *changed = arena ? leave_arena(block, size) : real.realloc(block, size);
     if (changed)
-        heap_born(changed, size, fn, caller);
+        heap_allocated(changed, size, fn, caller);
     else if (block && !arena && size)
-        heap_born(block, real.malloc_usable_size(block), fn, caller);
+        heap_allocated(block, real.malloc_usable_size(block), fn, caller);
     return changed;
 }
 

@@ -34,8 +34,8 @@ static void look_at_file(int fd, struct file_name *name)
     struct agent_thread *self = self_need();
     bool heap = attach_heap(), notice = attach_is_sampling() && !agent_device_mapped;
     name->path[0] = '\0';
-    if (attach_is_shy() || !(heap || notice)) {
-        agent_device_mapped |= notice && attach_is_shy();
+    if (attach_is_restricted() || !(heap || notice)) {
+        agent_device_mapped |= notice && attach_is_restricted();
         return;
     }
     uint64_t began = heap ? ring_time() : 0;
@@ -46,7 +46,7 @@ static void look_at_file(int fd, struct file_name *name)
         record_rare_work(self, began);
 }
 
-static void tell_map(const struct record_map *map, const struct unwind_regs *caller)
+static void report_map(const struct record_map *map, const struct unwind_regs *caller)
 {
     struct agent_thread *self = self_need();
     int saved;
@@ -56,7 +56,7 @@ static void tell_map(const struct record_map *map, const struct unwind_regs *cal
     record_end(self, saved);
 }
 
-static void tell_unmap(const void *addr, size_t size)
+static void report_unmap(const void *addr, size_t size)
 {
     struct agent_thread *self = self_need();
     int saved;
@@ -77,20 +77,20 @@ static inline void *map(void *addr, size_t size, int prot, int flags, int fd, of
         return real.mmap(addr, size, prot, flags, fd, offset);
     /* A fixed map ends what lies there. */
     if (flags & MAP_FIXED)
-        tell_unmap(addr, size);
+        report_unmap(addr, size);
     void *mapped = real.mmap(addr, size, prot, flags, fd, offset);
     if (mapped == MAP_FAILED)
         return mapped;
     if (kind_of(flags, path) != MAP_KIND_ANONYMOUS)
         has_files = true;
-    struct record_map told = {.addr = (uint64_t)mapped,
+    struct record_map sent = {.addr = (uint64_t)mapped,
                               .size = size,
                               .offset = flags & MAP_ANONYMOUS ? 0 : (uint64_t)offset,
                               .prot = (uint32_t)prot,
                               .flags = (uint32_t)flags,
                               .kind = kind_of(flags, path),
                               .path = path};
-    tell_map(&told, caller);
+    report_map(&sent, caller);
     return mapped;
 }
 
@@ -109,27 +109,27 @@ AGENT_EXPORT void *mmap64(void *addr, size_t size, int prot, int flags, int fd, 
 AGENT_EXPORT int munmap(void *addr, size_t size)
 {
     if (attach_heap())
-        tell_unmap(addr, size);
+        report_unmap(addr, size);
     return real.munmap(addr, size);
 }
 
 struct moved_map {
-    struct record_map told;
+    struct record_map sent;
     char path[FILE_NAME_BYTES];
 };
 
 static bool holds_map(const struct maps_line *line, void *data)
 {
     struct moved_map *moved = data;
-    if (moved->told.addr < line->start || moved->told.addr >= line->end)
+    if (moved->sent.addr < line->start || moved->sent.addr >= line->end)
         return false;
     size_t length = strnlen(line->path, sizeof moved->path - 1);
     memcpy(moved->path, line->path, length);
-    moved->told.offset = line->offset + (moved->told.addr - line->start);
-    moved->told.prot = line->prot;
-    moved->told.flags = line->shared ? MAP_SHARED : MAP_PRIVATE;
+    moved->sent.offset = line->offset + (moved->sent.addr - line->start);
+    moved->sent.prot = line->prot;
+    moved->sent.flags = line->shared ? MAP_SHARED : MAP_PRIVATE;
     if (!length || line->path[0] == '[')
-        moved->told.flags |= MAP_ANONYMOUS;
+        moved->sent.flags |= MAP_ANONYMOUS;
     return true;
 }
 
@@ -145,40 +145,40 @@ AGENT_EXPORT void *mremap(void *addr, size_t old_size, size_t size, int flags, .
     }
     if (!attach_heap())
         return real.mremap(addr, old_size, size, flags, to);
-    struct moved_map moved = {.told = {.addr = (uint64_t)addr,
+    struct moved_map moved = {.sent = {.addr = (uint64_t)addr,
                                        .size = old_size,
                                        .prot = PROT_READ | PROT_WRITE,
                                        .flags = MAP_PRIVATE | MAP_ANONYMOUS}};
-    moved.told.path = moved.path;
-    if (has_files && !attach_is_shy())
+    moved.sent.path = moved.path;
+    if (has_files && !attach_is_restricted())
         maps_find(holds_map, &moved);
-    moved.told.kind = kind_of((int)moved.told.flags, moved.path);
+    moved.sent.kind = kind_of((int)moved.sent.flags, moved.path);
     bool stays = old_size == 0 || flags & MREMAP_DONTUNMAP;
     if (!stays)
-        tell_unmap(addr, old_size);
+        report_unmap(addr, old_size);
     if (flags & MREMAP_FIXED)
-        tell_unmap(to, size);
+        report_unmap(to, size);
     void *result = real.mremap(addr, old_size, size, flags, to);
     if (result != MAP_FAILED) {
-        moved.told.addr = (uint64_t)result;
-        moved.told.size = size;
+        moved.sent.addr = (uint64_t)result;
+        moved.sent.size = size;
     }
     if (result != MAP_FAILED || !stays)
-        tell_map(&moved.told, &regs);
+        report_map(&moved.sent, &regs);
     return result;
 }
 
 /* The heap's end went from `old` to `now`. */
-static void tell_brk(uint64_t old, uint64_t now, const struct unwind_regs *caller)
+static void report_brk(uint64_t old, uint64_t now, const struct unwind_regs *caller)
 {
     if (now > old) {
-        struct record_map told = {.addr = old,
+        struct record_map sent = {.addr = old,
                                   .size = now - old,
                                   .prot = PROT_READ | PROT_WRITE,
                                   .flags = MAP_PRIVATE | MAP_ANONYMOUS,
                                   .kind = MAP_KIND_BRK,
                                   .path = ""};
-        tell_map(&told, caller);
+        report_map(&sent, caller);
     }
 }
 
@@ -190,10 +190,10 @@ AGENT_EXPORT int brk(void *end)
         return real.brk(end);
     uint64_t old = (uint64_t)sys_call(SYS_brk, 0L);
     if ((uint64_t)end < old)
-        tell_unmap(end, old - (uint64_t)end);
+        report_unmap(end, old - (uint64_t)end);
     int result = real.brk(end);
     if (result == 0)
-        tell_brk(old, (uint64_t)end, &regs);
+        report_brk(old, (uint64_t)end, &regs);
     return result;
 }
 
@@ -205,10 +205,10 @@ AGENT_EXPORT void *sbrk(intptr_t change)
         return real.sbrk(change);
     uint64_t old = (uint64_t)sys_call(SYS_brk, 0L);
     if (change < 0)
-        tell_unmap((void *)(old + (uint64_t)change), (size_t)-change);
+        report_unmap((void *)(old + (uint64_t)change), (size_t)-change);
     void *result = real.sbrk(change);
     if (change > 0 && result != (void *)-1)
-        tell_brk((uint64_t)result, (uint64_t)result + (uint64_t)change, &regs);
+        report_brk((uint64_t)result, (uint64_t)result + (uint64_t)change, &regs);
     return result;
 }
 
@@ -229,31 +229,31 @@ AGENT_EXPORT void *shmat(int id, const void *addr, int flags)
     if (mapped == (void *)-1 || !attach_heap())
         return mapped;
     has_files = true;
-    struct record_map told = {.addr = (uint64_t)mapped,
+    struct record_map sent = {.addr = (uint64_t)mapped,
                               .size = segment_size(id),
                               .prot = flags & SHM_RDONLY ? PROT_READ : PROT_READ | PROT_WRITE,
                               .flags = MAP_SHARED,
                               .kind = MAP_KIND_SHARED,
                               .path = ""};
-    if (told.size)
-        tell_map(&told, &regs);
+    if (sent.size)
+        report_map(&sent, &regs);
     return mapped;
 }
 
 static bool ends_segment(const struct maps_line *line, void *data)
 {
-    struct record_map *told = data;
-    if (line->start != told->addr)
+    struct record_map *sent = data;
+    if (line->start != sent->addr)
         return false;
-    told->size = line->end - line->start;
+    sent->size = line->end - line->start;
     return true;
 }
 
 AGENT_EXPORT int shmdt(const void *addr)
 {
     real_need();
-    struct record_map told = {.addr = (uint64_t)addr};
-    if (attach_heap() && !attach_is_shy() && maps_find(ends_segment, &told))
-        tell_unmap(addr, told.size);
+    struct record_map sent = {.addr = (uint64_t)addr};
+    if (attach_heap() && !attach_is_restricted() && maps_find(ends_segment, &sent))
+        report_unmap(addr, sent.size);
     return real.shmdt(addr);
 }

@@ -161,7 +161,7 @@ static inline operator_fn *next_of(enum operator_form form, void *caller)
         void *block = next_of(form, __builtin_return_address(0))(size, second, third);                                 \
         if (block && attach_heap()) {                                                                                  \
             struct unwind_regs regs = UNWIND_CALLER_REGS();                                                            \
-            heap_born(block, size, fn, &regs);                                                                         \
+            heap_allocated(block, size, fn, &regs);                                                                    \
         }                                                                                                              \
         return block;                                                                                                  \
     }
@@ -171,7 +171,7 @@ static inline void delete_block(enum operator_form form, void *caller, uint64_t 
 {
     operator_fn *next = next_of(form, caller);
     if (block && attach_heap())
-        heap_gone((void *)block, fn, (uint64_t)__builtin_extract_return_addr(caller));
+        heap_freed((void *)block, fn, (uint64_t)__builtin_extract_return_addr(caller));
     next(block, second, third);
     /* Not a tail call: the free inside would seem to come from the program. */
     __asm__ volatile("" ::: "memory");

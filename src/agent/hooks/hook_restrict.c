@@ -9,7 +9,7 @@
 
 #include <stdarg.h>
 
-static void tell_name(const char *name)
+static void report_name(const char *name)
 {
     struct agent_thread *self = attach_live() ? self_need() : NULL;
     int saved;
@@ -31,10 +31,10 @@ AGENT_EXPORT int prctl(int option, ...)
     restrict_prctl((unsigned long)option, words[0], words[1]);
     int result = real.prctl(option, words[0], words[1], words[2], words[3]);
     if (option == PR_SET_NAME && result == 0)
-        tell_name((const char *)words[0]);
+        report_name((const char *)words[0]);
     /* Nobody without privileges can filter his own system calls without this. */
     if (option == PR_SET_NO_NEW_PRIVS && result == 0)
-        attach_be_shy();
+        attach_restrict();
     return result;
 }
 

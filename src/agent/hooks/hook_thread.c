@@ -32,7 +32,7 @@ static struct start *start_take(void *(*routine)(void *), void *argument)
             start->argument = argument;
             start->hidden = mask_hidden(thread_self());
             start->created = agent_time();
-            start->turn = deal_turn();
+            start->turn = assign_turn();
             return start;
         }
     }
@@ -50,7 +50,7 @@ static void *run(void *argument)
     void *(*routine)(void *) = start->routine;
     void *routine_argument = start->argument;
     uint64_t created = start->created;
-    deal_go(start->turn);
+    assign_go(start->turn);
     struct agent_thread *self = self_begin();
     if (self)
         mask_inherit(self, start->hidden);
@@ -74,7 +74,7 @@ AGENT_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribu
     return result;
 }
 
-static void tell_name(uint32_t tid, const char *name)
+static void report_name(uint32_t tid, const char *name)
 {
     int saved;
     if (!attach_live())
@@ -96,6 +96,6 @@ AGENT_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
     const struct agent_thread *other = self_of(thread);
     uint32_t tid = other ? other->tid : 0;
     if (tid || pthread_equal(thread, pthread_self()))
-        tell_name(tid, name);
+        report_name(tid, name);
     return 0;
 }

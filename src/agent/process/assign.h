@@ -1,14 +1,14 @@
 /* agent/process/assign.h - puts new threads and forked processes on the nodes' CPUs in turn, where the user asked for that
  * placement (topology/placement.h: distributed). The only thing that the agent changes about a program on purpose. */
-#ifndef NUMALENS_AGENT_DEAL_H
-#define NUMALENS_AGENT_DEAL_H
+#ifndef NUMALENS_AGENT_PROCESS_ASSIGN_H
+#define NUMALENS_AGENT_PROCESS_ASSIGN_H
 
 #include <stdint.h>
 
 /* The next turn, taken where a thread is created: so they are in order of creation. 0 when nothing is dealt. */
-uint32_t deal_turn(void);
+uint32_t assign_turn(void);
 
 /* The calling thread goes where that turn belongs; 0: nowhere. One whose CPUs the program has chosen itself stays. */
-void deal_go(uint32_t turn);
+void assign_go(uint32_t turn);
 
 #endif

@@ -2,8 +2,8 @@
  *
  * A server maps a file for each request, the same few again and again. To ask /proc for the name of a descriptor takes
  * microseconds, fstat a fraction of one; so names are kept by what fstat tells of a file. */
-#ifndef NUMALENS_AGENT_FILE_NAME_H
-#define NUMALENS_AGENT_FILE_NAME_H
+#ifndef NUMALENS_AGENT_PROCESS_FILE_NAME_H
+#define NUMALENS_AGENT_PROCESS_FILE_NAME_H
 
 #include <stdbool.h>
 #include <stddef.h>

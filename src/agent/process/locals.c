@@ -45,7 +45,7 @@ void locals_setup(void)
     dl_iterate_phdr(see_module, NULL);
 }
 
-void locals_tell(struct agent_thread *self)
+void locals_report(struct agent_thread *self)
 {
     for (unsigned i = 0; i < block_count; i++) {
         struct record_map block = {.addr = (uint64_t)__builtin_thread_pointer() + (uint64_t)blocks[i].distance,

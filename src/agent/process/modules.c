@@ -150,7 +150,7 @@ static void forget(struct agent_thread *self, const struct known_module *old)
 }
 
 /* Tells the difference between what is known and what is loaded. */
-static void tell_difference(struct agent_thread *self, const struct snapshot *snapshot)
+static void report_difference(struct agent_thread *self, const struct snapshot *snapshot)
 {
     const struct wire_module *module;
     uint32_t kept = 0;
@@ -165,10 +165,10 @@ static void tell_difference(struct agent_thread *self, const struct snapshot *sn
     }
     known_count = kept;
     for (size_t at = 0; (module = module_at(snapshot, at)); at += module->head.words * 8u) {
-        bool told = false;
-        for (uint32_t i = 0; !told && i < kept; i++)
-            told = same(&known[i], module);
-        if (told || known_count == KNOWN_BYTES / sizeof *known)
+        bool is_known = false;
+        for (uint32_t i = 0; !is_known && i < kept; i++)
+            is_known = same(&known[i], module);
+        if (is_known || known_count == KNOWN_BYTES / sizeof *known)
             continue;
         known[known_count++] = (struct known_module){
             .start = module->start, .end = module->end, .bias = module->bias, .path_hash = hash_text(module->path)};
@@ -199,7 +199,7 @@ void modules_refresh(struct agent_thread *self)
             known = sys_pages(KNOWN_BYTES);
         /* Snapshots of two threads may arrive in the wrong order: an older one has nothing new to tell. */
         if (known && snapshot.adds + snapshot.subs > seen_adds + seen_subs) {
-            tell_difference(self, &snapshot);
+            report_difference(self, &snapshot);
             seen_adds = snapshot.adds;
             seen_subs = snapshot.subs;
             unwind_modules_changed();

@@ -1,6 +1,6 @@
 /* agent/process/modules.h - which binaries are loaded, told to the recorder as they come and go. */
-#ifndef NUMALENS_AGENT_MODULES_H
-#define NUMALENS_AGENT_MODULES_H
+#ifndef NUMALENS_AGENT_PROCESS_MODULES_H
+#define NUMALENS_AGENT_PROCESS_MODULES_H
 
 #include "agent/agent.h"
 

@@ -1,6 +1,6 @@
 /* agent/process/own_maps.h - /proc/self/maps, read without libc's buffers: for the few facts that only the kernel knows. */
-#ifndef NUMALENS_AGENT_MAPS_H
-#define NUMALENS_AGENT_MAPS_H
+#ifndef NUMALENS_AGENT_PROCESS_OWN_MAPS_H
+#define NUMALENS_AGENT_PROCESS_OWN_MAPS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -17,7 +17,7 @@ void process_owe(bool forked)
     atomic_store_explicit(&owed, forked ? OWE_FORK : OWE_IMAGE, memory_order_relaxed);
 }
 
-void process_tell(struct agent_thread *self)
+void process_report(struct agent_thread *self)
 {
     uint32_t owing = atomic_exchange_explicit(&owed, OWE_NOTHING, memory_order_relaxed);
     if (owing == OWE_NOTHING)
@@ -111,7 +111,7 @@ static bool see_map(const struct maps_line *line, void *data)
     return false;
 }
 
-static void tell_maps(struct agent_thread *self, const struct main_maps *found)
+static void report_maps(struct agent_thread *self, const struct main_maps *found)
 {
     if (found->heap.size)
         record_map(self, &found->heap, 0);
@@ -119,20 +119,20 @@ static void tell_maps(struct agent_thread *self, const struct main_maps *found)
         record_map(self, &found->stack, 0);
 }
 
-void process_tell_main(struct agent_thread *self)
+void process_report_main(struct agent_thread *self)
 {
     struct main_maps found = {0};
     maps_find(see_map, &found);
     self->stack_asked = true;
     self->stack_low = found.stack.addr;
     self->stack_high = found.stack.addr + found.stack.size;
-    thread_tell(self, 0, agent_time());
-    tell_maps(self, &found);
+    thread_report(self, 0, agent_time());
+    report_maps(self, &found);
 }
 
-void process_tell_maps(struct agent_thread *self)
+void process_report_maps(struct agent_thread *self)
 {
     struct main_maps found = {0};
     maps_find(see_map, &found);
-    tell_maps(self, &found);
+    report_maps(self, &found);
 }

@@ -1,6 +1,6 @@
 /* agent/process/own_process.h - what the recorder is told of a process when it begins. */
-#ifndef NUMALENS_AGENT_PROCESS_H
-#define NUMALENS_AGENT_PROCESS_H
+#ifndef NUMALENS_AGENT_PROCESS_OWN_PROCESS_H
+#define NUMALENS_AGENT_PROCESS_OWN_PROCESS_H
 
 #include "agent/agent.h"
 
@@ -8,12 +8,12 @@
 void process_owe(bool forked);
 
 /* Who this is: parent, executable, command line. Nothing when it was told. Safe in handlers. */
-void process_tell(struct agent_thread *self);
+void process_report(struct agent_thread *self);
 
 /* The main thread, which `self` is, with its stack, and the heap that is already there. */
-void process_tell_main(struct agent_thread *self);
+void process_report_main(struct agent_thread *self);
 
 /* Only the heap and the main thread's stack, by any thread. */
-void process_tell_maps(struct agent_thread *self);
+void process_report_maps(struct agent_thread *self);
 
 #endif

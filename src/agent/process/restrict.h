@@ -4,8 +4,8 @@
  * A filter may kill for any system call, and without the counter every record would be a fault. So before such a call of
  * the program takes effect, recording ends in its process: no tick, no hook and no handler of ours makes a system call or
  * reads the counter from then on. The report counts the process, with the cause. */
-#ifndef NUMALENS_AGENT_RESTRICT_H
-#define NUMALENS_AGENT_RESTRICT_H
+#ifndef NUMALENS_AGENT_PROCESS_RESTRICT_H
+#define NUMALENS_AGENT_PROCESS_RESTRICT_H
 
 #include "agent/agent.h"
 

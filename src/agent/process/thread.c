@@ -25,7 +25,7 @@ static void end_destructor(void *value)
 {
     struct agent_thread *self = value;
     /* Destructors of other keys may still allocate and release: let them go first, for as many rounds as there are. */
-    if (++self->farewells < PTHREAD_DESTRUCTOR_ITERATIONS) {
+    if (++self->key_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
         self_keep(self);
         return;
     }
@@ -118,7 +118,7 @@ static bool read_descriptor(struct agent_thread *self)
     return true;
 }
 
-void thread_tell(struct agent_thread *self, uint64_t entry, uint64_t time)
+void thread_report(struct agent_thread *self, uint64_t entry, uint64_t time)
 {
     enum { WORDS = sizeof(struct wire_thread) / 8 };
     struct wire_thread *record = agent_reserve(self, WORDS, LOSS_RING_FULL, false);
@@ -152,9 +152,9 @@ bool thread_ready(struct agent_thread *self, bool may_ask)
         thread_find_stack(self);
     if (!ring_claim(self))
         return false;
-    process_tell(self);
-    thread_tell(self, 0, agent_time());
-    locals_tell(self);
+    process_report(self);
+    thread_report(self, 0, agent_time());
+    locals_report(self);
     if (may_ask)
         sampler_thread_start(self);
     return true;
@@ -168,9 +168,9 @@ void thread_begin(struct agent_thread *self, uint64_t entry, uint64_t created)
     if (!read_descriptor(self))
         thread_find_stack(self);
     if (!self->producer.ring && ring_claim(self)) {
-        process_tell(self);
-        thread_tell(self, entry, created);
-        locals_tell(self);
+        process_report(self);
+        thread_report(self, entry, created);
+        locals_report(self);
     }
     /* The linker allocated for this thread, so it looks as if it had loaded something; a thread that never allocates
      * would leave it at that. */

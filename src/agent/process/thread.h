@@ -1,6 +1,6 @@
 /* agent/process/thread.h - the beginning and end of threads, as the recorder is told of them. */
-#ifndef NUMALENS_AGENT_THREAD_H
-#define NUMALENS_AGENT_THREAD_H
+#ifndef NUMALENS_AGENT_PROCESS_THREAD_H
+#define NUMALENS_AGENT_PROCESS_THREAD_H
 
 #include "agent/agent.h"
 
@@ -15,7 +15,7 @@ bool thread_ready(struct agent_thread *self, bool may_ask);
 void thread_find_stack(struct agent_thread *self);
 
 /* Records the start, at `time`, with what is known. The thread has a ring. */
-void thread_tell(struct agent_thread *self, uint64_t entry, uint64_t time);
+void thread_report(struct agent_thread *self, uint64_t entry, uint64_t time);
 
 /* The start of a thread made by pthread_create, on that thread. `created` is when its creator asked for it: so threads
  * are told in the order of their creation, whichever of them runs first. */

@@ -41,9 +41,9 @@ static bool wait_while(uint64_t offer, bool wanted)
     return false;
 }
 
-void lend_protection(void)
+void share_userfault(void)
 {
-    if (!(agent_region->config.flags & WIRE_LEND_PROTECTION))
+    if (!(agent_region->config.flags & WIRE_SHARE_USERFAULT))
         return;
     int fd = make();
     uint64_t offer = (uint64_t)identity.pid << 32 | (fd < 0 ? WIRE_OFFER_NONE : (uint32_t)fd + 1);

@@ -36,14 +36,14 @@ void attach_give_up(void)
     agent_switch.heap = 0;
 }
 
-void attach_be_shy(void)
+void attach_restrict(void)
 {
     if (agent_switch.live)
         ring_map_all();
     shy = true;
 }
 
-bool attach_is_shy(void)
+bool attach_is_restricted(void)
 {
     return shy;
 }
@@ -68,11 +68,11 @@ static void introduce(struct agent_thread *self, bool forked)
     process_owe(forked);
     agent_switch.live = 1;
     if (ring_claim(self)) {
-        process_tell(self);
+        process_report(self);
         if (forked)
-            thread_tell(self, 0, agent_time());
+            thread_report(self, 0, agent_time());
         else
-            process_tell_main(self);
+            process_report_main(self);
     }
 }
 
@@ -126,10 +126,10 @@ static void attach(struct agent_thread *self)
     modules_refresh(self);
     locals_setup();
     if (self->producer.ring)
-        locals_tell(self);
+        locals_report(self);
     if ((agent_region->config.flags & WIRE_TRACK_HEAP) && !real_malloc_is_hooked())
         atomic_fetch_add_explicit(&agent_region->shared.lost[LOSS_HEAP_UNSEEN], 1, memory_order_relaxed);
-    lend_protection();
+    share_userfault();
     switch_on();
 }
 
@@ -161,7 +161,7 @@ static void start_anew(struct agent_thread *self, bool was_inside)
     ring_forget(self);
     stack_forget(self);
     introduce(self, true);
-    lend_protection();
+    share_userfault();
     switch_on();
     if (sampling)
         sampler_start(true);
@@ -250,7 +250,7 @@ bool attach_join(struct wire_region *region)
     process_owe(false);
     agent_switch.live = 1;
     if (thread_ready(self, true)) {
-        process_tell_maps(self);
+        process_report_maps(self);
         modules_refresh(self);
     }
     switch_on();

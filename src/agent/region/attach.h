@@ -1,8 +1,8 @@
 /* agent/region/attach.h - how the agent finds its recorder, survives forks and lets go.
  *
  * Hooks run before any constructor of ours: whichever comes first attaches. */
-#ifndef NUMALENS_AGENT_ATTACH_H
-#define NUMALENS_AGENT_ATTACH_H
+#ifndef NUMALENS_AGENT_REGION_ATTACH_H
+#define NUMALENS_AGENT_REGION_ATTACH_H
 
 #include "agent/agent.h"
 
@@ -28,8 +28,8 @@ bool attach_join(struct wire_region *region);
 void attach_give_up(void);
 
 /* The program is locking itself up (seccomp): from now on the agent makes no system call that only adds detail. */
-void attach_be_shy(void);
-bool attach_is_shy(void);
+void attach_restrict(void);
+bool attach_is_restricted(void);
 
 /* Whether this process is sampled. */
 bool attach_is_sampling(void);

@@ -1,6 +1,6 @@
 /* agent/region/hook_record.h - the records that hooks send. Call with inside > 0, on a thread that thread_ready() said yes to. */
-#ifndef NUMALENS_AGENT_RECORD_H
-#define NUMALENS_AGENT_RECORD_H
+#ifndef NUMALENS_AGENT_REGION_HOOK_RECORD_H
+#define NUMALENS_AGENT_REGION_HOOK_RECORD_H
 
 #include "agent/agent.h"
 #include "agent/region/thread_ring.h"

@@ -2,8 +2,8 @@
  *
  * In another PID namespace they are not those that getpid() and gettid() say. They can be had through the recorder's own
  * /proc, where that is mounted, or by asking the recorder (agent/region/reach.h). */
-#ifndef NUMALENS_AGENT_IDENTITY_H
-#define NUMALENS_AGENT_IDENTITY_H
+#ifndef NUMALENS_AGENT_REGION_IDENTITY_H
+#define NUMALENS_AGENT_REGION_IDENTITY_H
 
 #include "agent/region/reach.h"
 

@@ -1,7 +1,7 @@
 /* agent/region/reach.h - how the agent gets at the recorder's memory: through /proc where that shows the recorder, else over an
  * abstract socket. Neither leaves a descriptor open. */
-#ifndef NUMALENS_AGENT_REACH_H
-#define NUMALENS_AGENT_REACH_H
+#ifndef NUMALENS_AGENT_REGION_REACH_H
+#define NUMALENS_AGENT_REGION_REACH_H
 
 #include "agent/environment.h"
 #include "wire/region.h"

@@ -159,7 +159,7 @@ static uint8_t *ring_bytes_at(uint32_t index)
     uint8_t *all = atomic_load_explicit(&all_rings, memory_order_relaxed);
     if (place || all)
         return place ? place : all + (uint64_t)index * agent_region->ring_bytes;
-    place = attach_is_shy() ? NULL : map_ring(index);
+    place = attach_is_restricted() ? NULL : map_ring(index);
     atomic_store_explicit(&ring_places[index], place, memory_order_relaxed);
     return place;
 }

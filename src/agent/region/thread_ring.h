@@ -1,6 +1,6 @@
 /* agent/region/thread_ring.h - a thread's ring: claimed from the region, filled, closed. The way into it is in agent/agent.h. */
-#ifndef NUMALENS_AGENT_RING_H
-#define NUMALENS_AGENT_RING_H
+#ifndef NUMALENS_AGENT_REGION_THREAD_RING_H
+#define NUMALENS_AGENT_REGION_THREAD_RING_H
 
 #include "agent/agent.h"
 

@@ -2,8 +2,8 @@
  *
  * A tick can only be started by its own thread. So the recorder sends the thread a signal that the sampler holds
  * anyway, with a mark that nobody else knows, and its handler does it. */
-#ifndef NUMALENS_AGENT_ARMED_H
-#define NUMALENS_AGENT_ARMED_H
+#ifndef NUMALENS_AGENT_SAMPLING_ARMED_H
+#define NUMALENS_AGENT_SAMPLING_ARMED_H
 
 #include "agent/agent.h"
 

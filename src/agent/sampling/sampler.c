@@ -171,7 +171,7 @@ static uint64_t affordable_period(const struct sampler_thread *sampler)
 void sampler_thread_start(struct agent_thread *self)
 {
     struct sampler_thread *sampler = &self->sampler;
-    if (!sampling || !agent_region || sampler->ready || attach_is_shy() || !step_thread_start(self))
+    if (!sampling || !agent_region || sampler->ready || attach_is_restricted() || !step_thread_start(self))
         return;
     const struct wire_config *config = &agent_region->config;
     int saved = errno;
@@ -250,7 +250,7 @@ static bool is_own_thread(const struct agent_thread *self)
 void sampler_exec_begin(struct agent_thread *self)
 {
     int saved = errno;
-    if (self->sampler.ready && !attach_is_shy() && is_own_thread(self)) {
+    if (self->sampler.ready && !attach_is_restricted() && is_own_thread(self)) {
         sampler_thread_stop(self);
         uint64_t set = 1ull << (SIGTRAP - 1) | 1ull << (signals_timer_signal() - 1), blocked = 0;
         sys_call(SYS_rt_sigprocmask, SIG_BLOCK, &set, &blocked, sizeof(set));
@@ -446,7 +446,7 @@ static bool is_chosen(struct agent_thread *self)
 {
     struct sampler_thread *sampler = &self->sampler;
     if (sampler->has_timer) { /* one shot each: every tick is chosen, the spacing is random */
-        if (!attach_is_shy())
+        if (!attach_is_restricted())
             tick_rearm(self, sampler->period_ns / 2 + next_random(self) % (sampler->period_ns + 1));
         count_missed(self);
         return true;
@@ -470,7 +470,7 @@ static bool masks_faults(const ucontext_t *context)
 static bool has_pending(const struct agent_thread *self, const ucontext_t *context)
 {
     uint64_t pending = 0, blocked;
-    if (!self->sampler.has_timer || attach_is_shy())
+    if (!self->sampler.has_timer || attach_is_restricted())
         return false;
     blocked = context->uc_sigmask.__val[0];
     sys_call(SYS_rt_sigpending, &pending, sizeof(pending));
@@ -523,7 +523,7 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
         count_loss(self, self->ended ? LOSS_THREAD_ENDED : LOSS_NO_RING); /* a handler does not claim one */
     } else if (tick_is_late(signal, info) || masks_faults(context) || on_alternate_stack(context, regs.sp)) {
         count_loss(self, LOSS_TICK_MASKED);
-    } else if (!attach_is_shy() && !signals_held()) {
+    } else if (!attach_is_restricted() && !signals_held()) {
         sampling = false; /* the program took a signal behind our back: faults would no longer come to us */
         disarm(self);
     } else if (!step_apart(self, info, context, run_burst)) {

@@ -1,7 +1,7 @@
 /* agent/sampling/sampler.h - precise memory samples with no PMU: every so often a thread is stepped through its next few
  * accesses, and each one's address, size, direction, latency and call chain are noted. docs/architecture.md has why. */
-#ifndef NUMALENS_AGENT_SAMPLER_H
-#define NUMALENS_AGENT_SAMPLER_H
+#ifndef NUMALENS_AGENT_SAMPLING_SAMPLER_H
+#define NUMALENS_AGENT_SAMPLING_SAMPLER_H
 
 #include "agent/agent.h"
 

@@ -7,8 +7,8 @@
  *
  * All keep one promise: an instruction that is not fully understood is never touched. The burst ends before it and
  * the program runs it by itself. Everything here runs in signal handlers. */
-#ifndef NUMALENS_AGENT_STEP_H
-#define NUMALENS_AGENT_STEP_H
+#ifndef NUMALENS_AGENT_SAMPLING_STEP_H
+#define NUMALENS_AGENT_SAMPLING_STEP_H
 
 #include "agent/agent.h"
 

@@ -4,8 +4,8 @@
  * code, to the nanosecond, and never interrupts a system call. The event is kept alive by a mapping of its first page,
  * so no descriptor stays open. Where perf is refused or older than 5.19 (before it killed a program that blocked
  * SIGTRAP), a CPU-time timer per thread sends a real-time signal at the kernel's timer resolution. */
-#ifndef NUMALENS_AGENT_TICK_H
-#define NUMALENS_AGENT_TICK_H
+#ifndef NUMALENS_AGENT_SAMPLING_TICK_H
+#define NUMALENS_AGENT_SAMPLING_TICK_H
 
 #include "agent/agent.h"
 

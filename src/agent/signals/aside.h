@@ -2,8 +2,8 @@
  *
  * The stack that a signal comes on is the program's, and may hold little more than the kernel's frame: threads with
  * small stacks, alternate stacks of 4096 bytes. So handlers do their work on the agent's own (agent/self.h). */
-#ifndef NUMALENS_AGENT_ASIDE_H
-#define NUMALENS_AGENT_ASIDE_H
+#ifndef NUMALENS_AGENT_SIGNALS_ASIDE_H
+#define NUMALENS_AGENT_SIGNALS_ASIDE_H
 
 #include <stdint.h>
 

@@ -66,10 +66,10 @@ int mask_change(struct agent_thread *self, int how, const sigset_t *set, sigset_
         /* what the kernel blocks already (a signal that waits) stays so */
         bool may_hide = (next & need) == need && sampler_is_active() && signals_is_own_process();
         uint64_t hide = may_hide ? need & ~kernel : 0;
-        uint64_t told = (next & ~hide) | added;
+        uint64_t shown = (next & ~hide) | added;
         self->asked_ticks = next & (bit_of(SIGTRAP) | bit_of(signals_timer_signal()));
         self->sampler.hidden = hidden | hide; /* a signal that comes in between finds both */
-        result = kernel_mask(SIG_SETMASK, &told, NULL);
+        result = kernel_mask(SIG_SETMASK, &shown, NULL);
         self->sampler.hidden = hide;
     }
     if (result != 0)

@@ -5,8 +5,8 @@
  * own faults. So when a program blocks all of them at once they are left open in the kernel and remembered as blocked:
  * the program is told its own mask, and a held signal that is *sent* meanwhile is made to wait as it would have. A
  * program that blocks only some of them is taken at its word. */
-#ifndef NUMALENS_AGENT_MASK_H
-#define NUMALENS_AGENT_MASK_H
+#ifndef NUMALENS_AGENT_SIGNALS_MASK_H
+#define NUMALENS_AGENT_SIGNALS_MASK_H
 
 #include "agent/agent.h"
 

@@ -14,16 +14,16 @@
 
 enum { HELD_COUNT = 6, HELD_TIMER = 5, KERNEL_SET_BYTES = 8 };
 
-/* The wish for one signal. Writers hold `wishes_lock` with all signals blocked and make `turn` odd while they write;
+/* The wish for one signal. Writers hold `dispositions_lock` with all signals blocked and make `turn` odd while they write;
  * readers, which may be handlers, copy and look at `turn` again. */
-struct wish {
+struct disposition {
     _Atomic uint32_t turn;
     struct sigaction action;
 };
 
 static int held_signals[HELD_COUNT] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, 0};
-static struct wish wishes[HELD_COUNT];
-static _Atomic uint32_t wishes_lock;
+static struct disposition dispositions[HELD_COUNT];
+static _Atomic uint32_t dispositions_lock;
 static _Atomic int holding_pid; /* of the process whose signals are held; 0: none */
 static _Atomic uint32_t next_check;
 
@@ -66,35 +66,35 @@ static void restore_mask(uint64_t mask)
 uint64_t signals_lock(void)
 {
     uint64_t mask = block_all();
-    while (atomic_exchange_explicit(&wishes_lock, 1, memory_order_acquire))
+    while (atomic_exchange_explicit(&dispositions_lock, 1, memory_order_acquire))
         ; /* held for some hundred nanoseconds, by a thread that cannot be interrupted */
     return mask;
 }
 
 void signals_unlock(uint64_t mask)
 {
-    atomic_store_explicit(&wishes_lock, 0, memory_order_release);
+    atomic_store_explicit(&dispositions_lock, 0, memory_order_release);
     restore_mask(mask);
 }
 
-static void write_wish(int index, const struct sigaction *action)
+static void write_disposition(int index, const struct sigaction *action)
 {
-    struct wish *wish = &wishes[index];
-    atomic_fetch_add(&wish->turn, 1);
-    wish->action = *action;
-    atomic_fetch_add(&wish->turn, 1);
+    struct disposition *disposition = &dispositions[index];
+    atomic_fetch_add(&disposition->turn, 1);
+    disposition->action = *action;
+    atomic_fetch_add(&disposition->turn, 1);
 }
 
-static struct sigaction read_wish(int index)
+static struct sigaction read_disposition(int index)
 {
-    struct wish *wish = &wishes[index];
+    struct disposition *disposition = &dispositions[index];
     struct sigaction copy;
     uint32_t before, after;
     do {
-        before = atomic_load(&wish->turn);
-        copy = wish->action;
+        before = atomic_load(&disposition->turn);
+        copy = disposition->action;
         atomic_thread_fence(memory_order_acquire);
-        after = atomic_load(&wish->turn);
+        after = atomic_load(&disposition->turn);
     } while (before != after || before & 1);
     return copy;
 }
@@ -176,19 +176,19 @@ static void fill_mask(sigset_t *mask)
 
 /* What the kernel is told: our handler, under the program's mask and flags. Call with the lock held. A tick goes to the
  * alternate stack for those whose own stacks are small (coroutines), unless there is no room either. */
-static int tell_kernel(int index)
+static int report_kernel(int index)
 {
-    const struct sigaction *wish = &wishes[index].action;
+    const struct sigaction *disposition = &dispositions[index].action;
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
-    if (is_function(wish))
-        action.sa_flags = SA_SIGINFO | (wish->sa_flags & (SA_ONSTACK | SA_NODEFER | SA_RESTART));
-    if (alternate_is_small() && (carries_ticks(index) || !is_function(wish) || alternate_is_useless()))
+    if (is_function(disposition))
+        action.sa_flags = SA_SIGINFO | (disposition->sa_flags & (SA_ONSTACK | SA_NODEFER | SA_RESTART));
+    if (alternate_is_small() && (carries_ticks(index) || !is_function(disposition) || alternate_is_useless()))
         action.sa_flags &= ~SA_ONSTACK;
     if (carries_ticks(index) || alternate_is_small()) {
         action.sa_flags &= ~SA_NODEFER;
         fill_mask(&action.sa_mask);
-    } else if (is_function(wish)) {
-        action.sa_mask = wish->sa_mask;
+    } else if (is_function(disposition)) {
+        action.sa_mask = disposition->sa_mask;
     }
     return real.sigaction(held_signals[index], &action, NULL);
 }
@@ -206,7 +206,7 @@ void signals_renew(void)
     uint64_t mask = signals_lock();
     for (int i = 0; i < HELD_COUNT; i++)
         if (is_held(i))
-            tell_kernel(i);
+            report_kernel(i);
     signals_unlock(mask);
 }
 
@@ -237,8 +237,8 @@ bool signals_start(void)
         struct sigaction now;
         good = real.sigaction(held_signals[i], NULL, &now) == 0;
         if (good) {
-            write_wish(i, &now);
-            good = tell_kernel(i) == 0;
+            write_disposition(i, &now);
+            good = report_kernel(i) == 0;
         }
     }
     atomic_store(&holding_pid, good ? (int)sys_call(SYS_getpid) : 0);
@@ -256,8 +256,8 @@ bool signals_retake(void)
         struct sigaction now;
         good = real.sigaction(held_signals[i], NULL, &now) == 0;
         if (good && now.sa_sigaction != on_signal) {
-            write_wish(i, &now);
-            good = tell_kernel(i) == 0;
+            write_disposition(i, &now);
+            good = report_kernel(i) == 0;
         }
     }
     signals_unlock(mask);
@@ -266,9 +266,9 @@ bool signals_retake(void)
 
 void signals_forked(void)
 {
-    atomic_store(&wishes_lock, 0);
+    atomic_store(&dispositions_lock, 0);
     for (int i = 0; i < HELD_COUNT; i++)
-        atomic_store(&wishes[i].turn, 0);
+        atomic_store(&dispositions[i].turn, 0);
     if (is_holding())
         atomic_store(&holding_pid, (int)sys_call(SYS_getpid));
 }
@@ -318,14 +318,14 @@ static void let_default_happen(int signal, siginfo_t *info, ucontext_t *context)
 static bool take_once(int index, const struct sigaction *seen)
 {
     uint64_t mask = signals_lock();
-    bool mine = wishes[index].action.sa_handler == seen->sa_handler;
+    bool mine = dispositions[index].action.sa_handler == seen->sa_handler;
     if (mine) {
         struct sigaction reset = *seen;
         reset.sa_handler = SIG_DFL;
         reset.sa_flags &= ~SA_SIGINFO;
-        write_wish(index, &reset);
+        write_disposition(index, &reset);
         if (!sys_restricted)
-            tell_kernel(index);
+            report_kernel(index);
     }
     signals_unlock(mask);
     return mine;
@@ -337,13 +337,13 @@ static void pass_on(struct arrival *arrival)
     int signal = arrival->signal, index = held_index(signal);
     siginfo_t *info = arrival->info;
     ucontext_t *context = arrival->context;
-    struct sigaction wish = read_wish(index);
+    struct sigaction disposition = read_disposition(index);
     bool sent = info->si_code <= 0;
-    if (wish.sa_handler == SIG_IGN && sent)
+    if (disposition.sa_handler == SIG_IGN && sent)
         return;
-    if (is_function(&wish) && wish.sa_flags & SA_RESETHAND && !take_once(index, &wish))
-        wish.sa_handler = SIG_DFL;
-    if (!is_function(&wish)) {
+    if (is_function(&disposition) && disposition.sa_flags & SA_RESETHAND && !take_once(index, &disposition))
+        disposition.sa_handler = SIG_DFL;
+    if (!is_function(&disposition)) {
         int saved = errno;
         let_default_happen(signal, info, context);
         errno = saved;
@@ -352,15 +352,15 @@ static void pass_on(struct arrival *arrival)
     if (arrival->other_mask || carries_ticks(index) || alternate_is_small()) {
         uint64_t mask, program;
         memcpy(&mask, &context->uc_sigmask, sizeof(mask));
-        memcpy(&program, &wish.sa_mask, sizeof(program));
+        memcpy(&program, &disposition.sa_mask, sizeof(program));
         mask |= program;
-        if (!(wish.sa_flags & SA_NODEFER))
+        if (!(disposition.sa_flags & SA_NODEFER))
             mask |= 1ull << (signal - 1);
-        if (wish.sa_flags & SA_ONSTACK && alternate_is_small())
+        if (disposition.sa_flags & SA_ONSTACK && alternate_is_small())
             mask |= 1ull << (SIGTRAP - 1) | 1ull << (held_signals[HELD_TIMER] - 1);
         restore_mask(mask);
     }
-    arrival->next = wish.sa_sigaction;
+    arrival->next = disposition.sa_sigaction;
 }
 
 bool sampler_sigaction(int signal, const struct sigaction *wanted, struct sigaction *old, int *result)
@@ -377,10 +377,10 @@ bool sampler_sigaction(int signal, const struct sigaction *wanted, struct sigact
     /* the child of a vfork shares this memory but has signals of its own */
     bool borrowed = !sys_restricted && !signals_is_own_process();
     uint64_t mask = signals_lock();
-    previous = wishes[index].action;
+    previous = dispositions[index].action;
     if (wanted && !borrowed) {
-        write_wish(index, &next);
-        tell_kernel(index);
+        write_disposition(index, &next);
+        report_kernel(index);
     }
     signals_unlock(mask);
     *result = wanted && borrowed ? real.sigaction(signal, wanted, NULL) : 0;
@@ -402,7 +402,7 @@ void signals_give_back(struct agent_thread *self)
             sys_call(SYS_rt_tgsigqueueinfo, sys_call(SYS_getpid), sys_call(SYS_gettid), signal, &info);
     }
     for (int i = 0; i < HELD_COUNT; i++)
-        real.sigaction(held_signals[i], &wishes[i].action, NULL);
+        real.sigaction(held_signals[i], &dispositions[i].action, NULL);
     atomic_store(&holding_pid, 0);
     restore_mask(mask | self->sampler.hidden);
     self->sampler.hidden = 0;
@@ -412,7 +412,7 @@ void signals_exec_begin(void)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     for (int i = 0; i < HELD_COUNT && is_holding(); i++)
-        if (read_wish(i).sa_handler == SIG_IGN)
+        if (read_disposition(i).sa_handler == SIG_IGN)
             real.sigaction(held_signals[i], &ignore, NULL);
 }
 
@@ -422,7 +422,7 @@ void signals_exec_failed(void)
         return;
     uint64_t mask = signals_lock();
     for (int i = 0; i < HELD_COUNT; i++)
-        if (wishes[i].action.sa_handler == SIG_IGN)
-            tell_kernel(i);
+        if (dispositions[i].action.sa_handler == SIG_IGN)
+            report_kernel(i);
     signals_unlock(mask);
 }

@@ -3,8 +3,8 @@
  * The kernel calls the agent for SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP and the timer's signal. What is not the agent's own
  * business goes to the program as if it had been called directly: its handler, on its stack, under its mask; or death by
  * the same signal at the same place. */
-#ifndef NUMALENS_AGENT_SIGNALS_H
-#define NUMALENS_AGENT_SIGNALS_H
+#ifndef NUMALENS_AGENT_SIGNALS_SIGNALS_H
+#define NUMALENS_AGENT_SIGNALS_SIGNALS_H
 
 #include "agent/agent.h"
 

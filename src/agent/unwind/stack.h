@@ -1,6 +1,6 @@
 /* agent/unwind/stack.h - numbers for call chains: each chain is sent once per thread, then named by its number. */
-#ifndef NUMALENS_AGENT_STACK_H
-#define NUMALENS_AGENT_STACK_H
+#ifndef NUMALENS_AGENT_UNWIND_STACK_H
+#define NUMALENS_AGENT_UNWIND_STACK_H
 
 #include "agent/agent.h"
 #include "agent/unwind/unwind.h"

@@ -2,8 +2,8 @@
  *
  * Begins small, grows with what it holds and then forgets: a chain that is not found is sent again under a new number.
  * One wrong match is to be expected in 2^64 / STACK_CHAINS_MOST chains. Owned by one thread; handlers may call it. */
-#ifndef NUMALENS_AGENT_STACK_CHAINS_H
-#define NUMALENS_AGENT_STACK_CHAINS_H
+#ifndef NUMALENS_AGENT_UNWIND_STACK_CHAINS_H
+#define NUMALENS_AGENT_UNWIND_STACK_CHAINS_H
 
 #include <stdbool.h>
 #include <stdint.h>

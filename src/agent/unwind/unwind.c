@@ -253,7 +253,7 @@ static enum step step_frame_pointer(struct walk *walk)
         return STEP_CUT;
     load_fp(walk, fp);
     arrive(walk, ra, fp + 16);
-    if (!UNWIND_FP_TELLS_SP)
+    if (!UNWIND_FP_GIVES_SP)
         find_sp(walk);
     return STEP_ON;
 }

@@ -4,8 +4,8 @@
  * look-up and two loads a frame. It reads only between `sp` and `stack_high`, so it never faults, and it may run in a
  * signal handler. Where no rule is known (JIT code, hand-written assembler) it tries the frame pointer and otherwise
  * stops: a chain is cut, never invented. */
-#ifndef NUMALENS_AGENT_UNWIND_H
-#define NUMALENS_AGENT_UNWIND_H
+#ifndef NUMALENS_AGENT_UNWIND_UNWIND_H
+#define NUMALENS_AGENT_UNWIND_UNWIND_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
  *
  *   UNWIND_REG_SP, UNWIND_REG_FP, UNWIND_REG_RA   DWARF register numbers
  *   UNWIND_REG_RA_IS_PC                           an expression that names that register means the code address
- *   UNWIND_FP_TELLS_SP                            a frame pointer's two words are the last of their frame
+ *   UNWIND_FP_GIVES_SP                            a frame pointer's two words are the last of their frame
  *   UNWIND_CODE_SHIFT                             code addresses are multiples of 1 << this
  *   unwind_arch_pack()                            a rule in 32 bits, or 0 when it does not fit
  *   unwind_packed_*()                             its fields; places are byte offsets from the register of from_fp()
@@ -10,8 +10,8 @@
  *   unwind_arch_signal_slots()                    where the kernel put the registers, seen from the stack pointer
  *   unwind_arch_known_code()                      the rule of code that has no .eh_frame but a known shape
  *   unwind_arch_after_call()                      whether a call instruction stands before an address */
-#ifndef NUMALENS_AGENT_UNWIND_ARCH_H
-#define NUMALENS_AGENT_UNWIND_ARCH_H
+#ifndef NUMALENS_AGENT_UNWIND_UNWIND_ARCH_H
+#define NUMALENS_AGENT_UNWIND_UNWIND_ARCH_H
 
 #include "agent/unwind/unwind_rule.h"
 

@@ -2,8 +2,8 @@
  *
  * Follows the DWARF 5 standard, section 6.4, and the Linux Standard Base's notes on .eh_frame. Reads nothing outside
  * the module's own segment and believes nothing in it. No memory, no locks: handlers may call it. */
-#ifndef NUMALENS_AGENT_UNWIND_CFI_H
-#define NUMALENS_AGENT_UNWIND_CFI_H
+#ifndef NUMALENS_AGENT_UNWIND_UNWIND_CFI_H
+#define NUMALENS_AGENT_UNWIND_UNWIND_CFI_H
 
 #include "agent/unwind/unwind_modules.h"
 #include "agent/unwind/unwind_rule.h"

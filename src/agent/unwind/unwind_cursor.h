@@ -1,6 +1,6 @@
 /* agent/unwind/unwind_cursor.h - reads numbers from .eh_frame, byte by byte, without leaving it. */
-#ifndef NUMALENS_AGENT_UNWIND_CURSOR_H
-#define NUMALENS_AGENT_UNWIND_CURSOR_H
+#ifndef NUMALENS_AGENT_UNWIND_UNWIND_CURSOR_H
+#define NUMALENS_AGENT_UNWIND_UNWIND_CURSOR_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  *
  * One table for the process, sorted by address and never changed once published: readers take it, look, and give it
  * back; a new one replaces it when a library came or went. An old one is unmapped only when nobody looks at any. */
-#ifndef NUMALENS_AGENT_UNWIND_MODULES_H
-#define NUMALENS_AGENT_UNWIND_MODULES_H
+#ifndef NUMALENS_AGENT_UNWIND_UNWIND_MODULES_H
+#define NUMALENS_AGENT_UNWIND_UNWIND_MODULES_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

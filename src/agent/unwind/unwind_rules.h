@@ -3,8 +3,8 @@
  * A table of 65,536 words for the whole process. Each word holds a packed rule and the part of its address that its
  * place does not tell, so it is read and replaced whole: no lock, no mixed entry. An address has two places, side by
  * side; when both are taken by others, one of them is replaced and costs another reading of .eh_frame later. */
-#ifndef NUMALENS_AGENT_UNWIND_RULES_H
-#define NUMALENS_AGENT_UNWIND_RULES_H
+#ifndef NUMALENS_AGENT_UNWIND_UNWIND_RULES_H
+#define NUMALENS_AGENT_UNWIND_UNWIND_RULES_H
 
 #include "agent/unwind/unwind_arch.h"
 

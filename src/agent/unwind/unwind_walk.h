@@ -3,8 +3,8 @@
  * A walk is a function of its starting registers, the rules in force (unwind_generation), the stack's bounds and the
  * words it read from the stack. When all of these are as they were, so is the chain: that is checked much faster than
  * walked. A stored frame pointer only counts when a later frame was found by it. */
-#ifndef NUMALENS_AGENT_UNWIND_WALK_H
-#define NUMALENS_AGENT_UNWIND_WALK_H
+#ifndef NUMALENS_AGENT_UNWIND_UNWIND_WALK_H
+#define NUMALENS_AGENT_UNWIND_UNWIND_WALK_H
 
 #include "agent/unwind/unwind.h"
 

@@ -17,7 +17,7 @@ static int alloc_node(const struct flow *flow, const struct flow_object *object)
     if (object->alloc_thread == FLOW_NONE)
         return -1;
     bool has_cpu = object->alloc_fn < ALLOC_FNS; /* of an mmap it is not told */
-    if (topology->pretended || topology->node_count == 1 || !has_cpu)
+    if (topology->simulated || topology->node_count == 1 || !has_cpu)
         return flow_thread_node(flow, object->alloc_thread);
     return topology_node_of_cpu(topology, object->alloc_cpu);
 }
@@ -371,7 +371,7 @@ struct facts *facts_make(const struct flow *flow, struct error *err)
     facts->bursts = gathering.burst_count;
     gathering_free(&gathering);
     if (failed == 0)
-        failed = facts_look_again(facts, err);
+        failed = facts_second_pass(facts, err);
     if (failed == 0)
         failed = facts_find_written(facts, err);
     if (failed == 0)

@@ -3,8 +3,8 @@
  * A pure function of a flow: one pass over its accesses, time and memory linear in them. A fact is a number or a word
  * with a stated meaning, never a judgement; judging is findings.h's work. A subject is what a finding can be about: an
  * object, or a site (all instances that one call chain allocated), or all stacks of a process together. */
-#ifndef NUMALENS_ANALYSIS_FACTS_H
-#define NUMALENS_ANALYSIS_FACTS_H
+#ifndef NUMALENS_ANALYSIS_FACTS_FACTS_H
+#define NUMALENS_ANALYSIS_FACTS_FACTS_H
 
 #include "base/array.h"
 #include "flow/flow.h"

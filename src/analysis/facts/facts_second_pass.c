@@ -79,7 +79,7 @@ static double extra_of(const struct again *again, const struct flow_access *acce
     if (facts->penalty_measured)
         return access->latency * facts->remote_penalty / (1 + facts->remote_penalty);
     double penalty = distance_penalty(again->topology, access->from, access->home);
-    return again->topology->pretended ? access->latency * penalty : access->latency * penalty / (1 + penalty);
+    return again->topology->simulated ? access->latency * penalty : access->latency * penalty / (1 + penalty);
 }
 
 static void end_burst(struct again *again, struct burst *burst)
@@ -114,7 +114,7 @@ static void note_time(struct again *again, struct burst *burst, const struct flo
     if (access->latency <= again->facts->slow_ns)
         return;
     double extra = access->remote ? extra_of(again, access) : 0;
-    if (again->topology->pretended)
+    if (again->topology->simulated)
         burst->time += extra;
     if (burst->waits < BURST)
         burst->wait[burst->waits++] =
@@ -285,7 +285,7 @@ static void choose_penalty(struct again *again)
 {
     struct facts *facts = again->facts;
     uint32_t nodes = facts->node_count;
-    if (!again->topology->pretended && facts->slow_local_count >= MEASURED && facts->slow_remote_count >= MEASURED) {
+    if (!again->topology->simulated && facts->slow_local_count >= MEASURED && facts->slow_remote_count >= MEASURED) {
         double local = (double)facts->slow_local_sum / (double)facts->slow_local_count;
         double far = (double)facts->slow_remote_sum / (double)facts->slow_remote_count;
         facts->penalty_measured = true;
@@ -338,7 +338,7 @@ static void hand_out(struct again *again)
     free(parts);
 }
 
-int facts_look_again(struct facts *facts, struct error *err)
+int facts_second_pass(struct facts *facts, struct error *err)
 {
     const struct flow *flow = facts->flow;
     const struct trace_session *session = flow_session(flow);

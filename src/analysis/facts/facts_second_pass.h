@@ -1,6 +1,6 @@
 /* analysis/facts/facts_second_pass.h - the facts that need all the others first: a second pass over the accesses. */
-#ifndef NUMALENS_ANALYSIS_FACTS_AGAIN_H
-#define NUMALENS_ANALYSIS_FACTS_AGAIN_H
+#ifndef NUMALENS_ANALYSIS_FACTS_FACTS_SECOND_PASS_H
+#define NUMALENS_ANALYSIS_FACTS_FACTS_SECOND_PASS_H
 
 #include "analysis/facts/facts.h"
 
@@ -9,7 +9,7 @@ enum { FACTS_BURST_PAUSE = 10000000 };
 
 /* Fills `parted`, `remote_time` and what goes with them, everywhere in `facts`, whose other fields are complete.
  * facts_make's last step. Negative with `err` when the trace cannot be read. */
-int facts_look_again(struct facts *facts, struct error *err);
+int facts_second_pass(struct facts *facts, struct error *err);
 
 /* facts_written.c: fills `written_pages` and `proof`, from pages that were recorded beside the samples. */
 int facts_find_written(struct facts *facts, struct error *err);

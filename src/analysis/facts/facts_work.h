@@ -2,8 +2,8 @@
  *
  * Samples come in bursts of consecutive accesses of one thread. The accesses of a burst are not independent looks at the
  * program: what is judged by number is counted in bursts. Accesses come in order of time within their process. */
-#ifndef NUMALENS_ANALYSIS_WORK_H
-#define NUMALENS_ANALYSIS_WORK_H
+#ifndef NUMALENS_ANALYSIS_FACTS_FACTS_WORK_H
+#define NUMALENS_ANALYSIS_FACTS_FACTS_WORK_H
 
 #include "analysis/facts/facts.h"
 #include "base/map64.h"

@@ -2,8 +2,8 @@
  *
  * From pages that faults recorded where the trace has any; else from the pages that samples touched, with intervals of 50 ms
  * drawn over their times. */
-#ifndef NUMALENS_ANALYSIS_PAGE_LIST_H
-#define NUMALENS_ANALYSIS_PAGE_LIST_H
+#ifndef NUMALENS_ANALYSIS_FACTS_PAGE_LIST_H
+#define NUMALENS_ANALYSIS_FACTS_PAGE_LIST_H
 
 #include "base/array.h"
 #include "flow/flow.h"

@@ -2,8 +2,8 @@
  *
  * A finding names one pattern on one subject, says how much it matters and how sure it is, gives the change to make and
  * why not the other ones. Judging needs no human and no tuning for a machine: every bound stands in findings_bounds. */
-#ifndef NUMALENS_ANALYSIS_FINDINGS_H
-#define NUMALENS_ANALYSIS_FINDINGS_H
+#ifndef NUMALENS_ANALYSIS_FINDINGS_FINDINGS_H
+#define NUMALENS_ANALYSIS_FINDINGS_FINDINGS_H
 
 #include "analysis/facts/facts.h"
 

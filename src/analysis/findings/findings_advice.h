@@ -1,6 +1,6 @@
 /* analysis/findings/findings_advice.h - what all advice on one finding needs; private to src/analysis. */
-#ifndef NUMALENS_ANALYSIS_FINDINGS_ADVICE_H
-#define NUMALENS_ANALYSIS_FINDINGS_ADVICE_H
+#ifndef NUMALENS_ANALYSIS_FINDINGS_FINDINGS_ADVICE_H
+#define NUMALENS_ANALYSIS_FINDINGS_FINDINGS_ADVICE_H
 
 #include "analysis/findings/findings_internal.h"
 

@@ -168,7 +168,7 @@ static const char *saturated(struct findings *findings, const struct finding *fi
     }
     double own = part_of(node->latency_sum, node->latency_count), others = part_of(sum, count);
     const char *latency;
-    if (flow_topology(facts->flow)->pretended)
+    if (flow_topology(facts->flow)->simulated)
         latency = "Whether this makes it slower cannot be measured on a simulated topology.";
     else if (node->latency_count < findings_bounds.samples || count < findings_bounds.samples)
         latency = "There are too few slow accesses to compare its latency.";
@@ -202,7 +202,7 @@ static const char *gain(struct findings *findings, const struct finding *finding
             : findings_text(findings,
                             "past the caches, remote takes %.1f times as long as local, estimated from the distances "
                             "of the %snodes",
-                            1 + facts->remote_penalty, flow_topology(facts->flow)->pretended ? "simulated " : "");
+                            1 + facts->remote_penalty, flow_topology(facts->flow)->simulated ? "simulated " : "");
     if (finding->pattern == PATTERN_CONCURRENT_REMOTE && finding->subject->use == USE_WRITTEN)
         return findings_text(
             findings,

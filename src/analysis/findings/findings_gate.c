@@ -86,7 +86,7 @@ static const char *slows_not(struct findings *findings, double ratio)
                          "NUMA is not what slows this program: remote memory costs at most %.1f%% of run time "
                          "(threshold: %.0f%%), because caches and prefetching serve most of the remote accesses.%s",
                          high, bound,
-                         flow_topology(facts->flow)->pretended
+                         flow_topology(facts->flow)->simulated
                              ? " This counts latency only: a simulated topology has no bandwidth limit between nodes."
                              : "");
 }
@@ -147,7 +147,7 @@ void findings_decide(struct findings *findings)
     findings->decide = findings_text(
         findings, "numalens record -F %lu --budget %.0f%s%s%s -- %s",
         (unsigned long)claim_rounded(hz < MOST_HZ ? hz : MOST_HZ), percent < MOST_PERCENT ? percent : MOST_PERCENT,
-        topology->pretended && *topology->spec ? " --topology '" : "", topology->pretended ? topology->spec : "",
-        topology->pretended && *topology->spec ? "'" : "",
+        topology->simulated && *topology->spec ? " --topology '" : "", topology->simulated ? topology->spec : "",
+        topology->simulated && *topology->spec ? "'" : "",
         command && *command && strlen(command) <= COMMAND_MAX ? command : "./app ...");
 }

@@ -1,6 +1,6 @@
 /* analysis/findings/findings_internal.h - the steps from facts to findings; private to src/analysis. */
-#ifndef NUMALENS_ANALYSIS_FINDINGS_INTERNAL_H
-#define NUMALENS_ANALYSIS_FINDINGS_INTERNAL_H
+#ifndef NUMALENS_ANALYSIS_FINDINGS_FINDINGS_INTERNAL_H
+#define NUMALENS_ANALYSIS_FINDINGS_FINDINGS_INTERNAL_H
 
 #include "analysis/facts/claim.h"
 #include "analysis/findings/findings.h"

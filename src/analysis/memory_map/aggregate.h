@@ -10,8 +10,8 @@
  * and of equally good ones the one with the higher gain. At p = 0 that is the full detail (equal neighbours are one block,
  * for that loses nothing), at p = 1 one block. Blocks without any value are left out. docs/map.md says how it is computed,
  * and what is done where the exact optimum would take too long. */
-#ifndef NUMALENS_ANALYSIS_AGGREGATE_H
-#define NUMALENS_ANALYSIS_AGGREGATE_H
+#ifndef NUMALENS_ANALYSIS_MEMORY_MAP_AGGREGATE_H
+#define NUMALENS_ANALYSIS_MEMORY_MAP_AGGREGATE_H
 
 #include "base/array.h"
 #include "base/error.h"

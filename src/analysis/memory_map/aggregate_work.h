@@ -6,8 +6,8 @@
  * A node's columns are the slices in which it has a value: empty ones cost nothing, so a block never needs to begin or end
  * with one. A problem is a node over a stretch of units; its states are the pairs of units i <= j. With one level the units
  * are columns and the stretch is all of time. With more levels the units of a level are the stretches of the level below it. */
-#ifndef NUMALENS_ANALYSIS_AGGREGATE_WORK_H
-#define NUMALENS_ANALYSIS_AGGREGATE_WORK_H
+#ifndef NUMALENS_ANALYSIS_MEMORY_MAP_AGGREGATE_WORK_H
+#define NUMALENS_ANALYSIS_MEMORY_MAP_AGGREGATE_WORK_H
 
 #include "analysis/memory_map/aggregate.h"
 

@@ -3,8 +3,8 @@
  * Only touched pages are there. Pages that follow one another, or that belong to one object, are a range; ranges are split
  * until leaves are pages, or groups of pages where there are too many. What one thread did in one leaf during one slice
  * of time is a cell. Made in one pass over the accesses; memory is proportional to the cells, not to the accesses. */
-#ifndef NUMALENS_ANALYSIS_MEMORY_MAP_H
-#define NUMALENS_ANALYSIS_MEMORY_MAP_H
+#ifndef NUMALENS_ANALYSIS_MEMORY_MAP_MEMORY_MAP_H
+#define NUMALENS_ANALYSIS_MEMORY_MAP_MEMORY_MAP_H
 
 #include "base/array.h"
 #include "flow/flow.h"

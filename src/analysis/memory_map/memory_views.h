@@ -2,8 +2,8 @@
  *
  * Cartography is the map's own tree. The Gantt view has the threads first: under each, those of the map's nodes that hold
  * something of this thread, so that its memory lies in ranges, splits and pages of its own. */
-#ifndef NUMALENS_ANALYSIS_MEMORY_VIEWS_H
-#define NUMALENS_ANALYSIS_MEMORY_VIEWS_H
+#ifndef NUMALENS_ANALYSIS_MEMORY_MAP_MEMORY_VIEWS_H
+#define NUMALENS_ANALYSIS_MEMORY_MAP_MEMORY_VIEWS_H
 
 #include "analysis/memory_map/aggregate.h"
 #include "analysis/memory_map/memory_map.h"

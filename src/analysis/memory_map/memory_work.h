@@ -2,8 +2,8 @@
  *
  *     gather: accesses -> pages and cells of pages    leaves: pages -> ranges and leaves    tree: leaves -> nodes
  */
-#ifndef NUMALENS_ANALYSIS_MEMORY_WORK_H
-#define NUMALENS_ANALYSIS_MEMORY_WORK_H
+#ifndef NUMALENS_ANALYSIS_MEMORY_MAP_MEMORY_WORK_H
+#define NUMALENS_ANALYSIS_MEMORY_MAP_MEMORY_WORK_H
 
 #include "analysis/memory_map/memory_map.h"
 #include "base/map64.h"

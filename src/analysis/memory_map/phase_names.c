@@ -15,7 +15,7 @@ struct tally { /* of a role's accesses to a thing in one phase */
     uint64_t reads, writes, remote, accesses;
 };
 
-struct telling {
+struct reporting {
     const struct phase_counts *counts;
     struct object_names *names;
     array_of(struct tally) tallies; /* of the phase at hand, most accesses first */
@@ -31,13 +31,13 @@ static int by_accesses(const void *left, const void *right)
                               : (a->thing > b->thing) - (a->thing < b->thing);
 }
 
-static void gather(struct telling *telling, struct phase *phase)
+static void gather(struct reporting *reporting, struct phase *phase)
 {
-    const struct phase_counts *counts = telling->counts;
+    const struct phase_counts *counts = reporting->counts;
     const struct memory_map *map = counts->map;
     struct map64 tally_of = {0}, seen = {0};
     bool is_new;
-    telling->tallies.count = telling->threads.count = 0;
+    reporting->tallies.count = reporting->threads.count = 0;
     phase->accesses = phase->remote = 0;
     uint64_t first = (phase->start - map->start) / map->slice_ns, behind = (phase->end - map->start) / map->slice_ns;
     array_each (&map->cells, const struct memory_cell, cell) {
@@ -46,10 +46,10 @@ static void gather(struct telling *telling, struct phase *phase)
         uint32_t role = counts->role_of[cell->thread], thing = counts->thing_of[cell->leaf];
         uint64_t *place = map64_insert(&tally_of, (uint64_t)role << 32 | thing, &is_new);
         if (is_new) {
-            *place = telling->tallies.count;
-            array_push(&telling->tallies, (struct tally){.role = role, .thing = thing, .thread = cell->thread});
+            *place = reporting->tallies.count;
+            array_push(&reporting->tallies, (struct tally){.role = role, .thing = thing, .thread = cell->thread});
         }
-        struct tally *tally = &telling->tallies.items[*place];
+        struct tally *tally = &reporting->tallies.items[*place];
         tally->reads += cell->reads;
         tally->writes += cell->writes;
         tally->remote += cell->remote;
@@ -62,25 +62,25 @@ static void gather(struct telling *telling, struct phase *phase)
         phase->remote += cell->remote;
         map64_insert(&seen, cell->thread, &is_new);
         if (is_new)
-            array_push(&telling->threads, cell->thread);
+            array_push(&reporting->threads, cell->thread);
     }
-    array_sort(&telling->tallies, by_accesses);
-    phase->threads = (uint32_t)telling->threads.count;
+    array_sort(&reporting->tallies, by_accesses);
+    phase->threads = (uint32_t)reporting->threads.count;
     map64_free(&tally_of);
     map64_free(&seen);
 }
 
 /* "main", "worker", "3 workers", "2 threads". */
-static void put_role(const struct telling *telling, FILE *out, uint32_t role, bool *several)
+static void put_role(const struct reporting *reporting, FILE *out, uint32_t role, bool *several)
 {
-    const struct phase_counts *counts = telling->counts;
+    const struct phase_counts *counts = reporting->counts;
     const struct flow *flow = counts->map->flow;
     const struct flow_thread *thread = flow_thread(flow, counts->roles.items[role].thread);
     const struct flow_process *process = flow_process(flow, thread->process);
     const char *slash = process && process->exe ? strrchr(process->exe, '/') : NULL;
     const char *program = slash ? slash + 1 : "";
     size_t length = strlen(thread->name), count = 0;
-    array_each (&telling->threads, const uint32_t, one)
+    array_each (&reporting->threads, const uint32_t, one)
         count += counts->role_of[*one] == role;
     *several = count > 1;
     while (count > 1 && length && strchr("0123456789-_ ", thread->name[length - 1]))
@@ -100,10 +100,10 @@ static void put_role(const struct telling *telling, FILE *out, uint32_t role, bo
         fprintf(out, " of %u", thread->pid);
 }
 
-static const char *thing_name(const struct telling *telling, uint32_t thing)
+static const char *thing_name(const struct reporting *reporting, uint32_t thing)
 {
-    const struct phase_thing *about = &telling->counts->things.items[thing];
-    const char *name = about->stack ? "stacks" : object_name(telling->names, about->object);
+    const struct phase_thing *about = &reporting->counts->things.items[thing];
+    const char *name = about->stack ? "stacks" : object_name(reporting->names, about->object);
     return *name ? name : "memory of no known object";
 }
 
@@ -117,53 +117,53 @@ static int by_birth(const void *left, const void *right)
     return (a->object > b->object) - (a->object < b->object);
 }
 
-static void put_said(const struct telling *telling, FILE *out, struct said *things, unsigned count)
+static void put_said(const struct reporting *reporting, FILE *out, struct said *things, unsigned count)
 {
     qsort(things, count, sizeof *things, by_birth);
     for (unsigned i = 0; i < count; i++) {
-        const char *name = thing_name(telling, things[i].thing);
+        const char *name = thing_name(reporting, things[i].thing);
         bool said = false;
         for (unsigned k = 0; k < i && !said; k++)
-            said = strcmp(thing_name(telling, things[k].thing), name) == 0;
+            said = strcmp(thing_name(reporting, things[k].thing), name) == 0;
         if (!said)
             fprintf(out, "%s%s", i ? ", " : "", name);
     }
 }
 
 /* The things that a role mostly reads, or writes, in order of birth; how many. */
-static unsigned put_things(const struct telling *telling, FILE *out, uint32_t role, uint64_t all, bool writes)
+static unsigned put_things(const struct reporting *reporting, FILE *out, uint32_t role, uint64_t all, bool writes)
 {
     struct said things[MOST_THINGS] = {0};
     unsigned count = 0, left = 0;
-    array_each (&telling->tallies, const struct tally, tally) {
+    array_each (&reporting->tallies, const struct tally, tally) {
         uint64_t some = writes ? tally->writes : tally->reads;
         if (tally->role != role || (double)some < WORTH_SAYING * (double)all || some * 5 < tally->accesses)
             continue;
-        if (telling->counts->things.items[tally->thing].stack && tally->accesses * 2 < all)
+        if (reporting->counts->things.items[tally->thing].stack && tally->accesses * 2 < all)
             continue;
         if (count < MOST_THINGS)
-            things[count++] = (struct said){tally->thing, telling->counts->things.items[tally->thing].object};
+            things[count++] = (struct said){tally->thing, reporting->counts->things.items[tally->thing].object};
         else
             left++;
     }
-    put_said(telling, out, things, count);
+    put_said(reporting, out, things, count);
     if (left)
         fprintf(out, " and %u more", left);
     return count;
 }
 
-static void put_deeds(const struct telling *telling, FILE *out, uint32_t role, uint64_t all)
+static void put_deeds(const struct reporting *reporting, FILE *out, uint32_t role, uint64_t all)
 {
     char *read = NULL, *written = NULL;
     size_t size;
     bool several;
     FILE *reads = open_memstream(&read, &size);
-    unsigned read_count = put_things(telling, reads, role, all, false);
+    unsigned read_count = put_things(reporting, reads, role, all, false);
     fclose(reads);
     FILE *writes = open_memstream(&written, &size);
-    unsigned write_count = put_things(telling, writes, role, all, true);
+    unsigned write_count = put_things(reporting, writes, role, all, true);
     fclose(writes);
-    put_role(telling, out, role, &several);
+    put_role(reporting, out, role, &several);
     bool same = read_count && strcmp(read, written) == 0;
     if (same)
         fprintf(out, several ? " read and write %s" : " reads and writes %s", read);
@@ -179,9 +179,10 @@ static void put_deeds(const struct telling *telling, FILE *out, uint32_t role, u
 
 /* What the role with the most page faults touched first, where these tell more than the samples: a role that was hardly
  * looked at has more pages than accesses. False when it is not so. */
-static bool put_touched(const struct telling *telling, FILE *out, const struct phase *phase, const uint64_t *of_role)
+static bool put_touched(const struct reporting *reporting, FILE *out, const struct phase *phase,
+                        const uint64_t *of_role)
 {
-    const struct phase_counts *counts = telling->counts;
+    const struct phase_counts *counts = reporting->counts;
     struct phase_touches touches = {0};
     struct said things[MOST_THINGS];
     uint64_t *pages = mem_zalloc((counts->roles.count + 1) * sizeof *pages);
@@ -199,9 +200,9 @@ static bool put_touched(const struct telling *telling, FILE *out, const struct p
             things[count++] = (struct said){touch->thing, counts->things.items[touch->thing].object};
     }
     if (count) {
-        put_role(telling, out, role, &several);
+        put_role(reporting, out, role, &several);
         fputs(several ? " are first to touch " : " is first to touch ", out);
-        put_said(telling, out, things, count);
+        put_said(reporting, out, things, count);
     }
     free(pages);
     array_free(&touches);
@@ -209,31 +210,31 @@ static bool put_touched(const struct telling *telling, FILE *out, const struct p
 }
 
 /* What each of the roles with the most accesses does; false when there is none. */
-static bool put_done(const struct telling *telling, FILE *out, const struct phase *phase, uint64_t *of_role)
+static bool put_done(const struct reporting *reporting, FILE *out, const struct phase *phase, uint64_t *of_role)
 {
     for (unsigned roles = 0;; roles++) {
         uint32_t most = 0;
-        for (uint32_t role = 1; role < telling->counts->roles.count; role++)
+        for (uint32_t role = 1; role < reporting->counts->roles.count; role++)
             most = of_role[role] > of_role[most] ? role : most;
         if (of_role[most] == 0 || (roles && (double)of_role[most] < WORTH_SAYING * (double)phase->accesses))
             return roles > 0;
         fputs(roles == MOST_ROLES ? "; and others" : roles ? "; " : "", out);
         if (roles == MOST_ROLES)
             return true;
-        put_deeds(telling, out, most, of_role[most]);
+        put_deeds(reporting, out, most, of_role[most]);
         of_role[most] = 0;
     }
 }
 
-static char *name_of(const struct telling *telling, const struct phase *phase)
+static char *name_of(const struct reporting *reporting, const struct phase *phase)
 {
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    uint64_t *of_role = mem_zalloc((telling->counts->roles.count + 1) * sizeof *of_role);
-    array_each (&telling->tallies, const struct tally, tally)
+    uint64_t *of_role = mem_zalloc((reporting->counts->roles.count + 1) * sizeof *of_role);
+    array_each (&reporting->tallies, const struct tally, tally)
         of_role[tally->role] += tally->accesses;
-    if (!put_touched(telling, out, phase, of_role) && !put_done(telling, out, phase, of_role))
+    if (!put_touched(reporting, out, phase, of_role) && !put_done(reporting, out, phase, of_role))
         fputs("nothing sampled", out);
     free(of_role);
     fclose(out);
@@ -242,13 +243,13 @@ static char *name_of(const struct telling *telling, const struct phase *phase)
 
 void phases_name(struct phases *phases, const struct phase_counts *counts)
 {
-    struct telling telling = {.counts = counts, .names = object_names_new(counts->map->flow)};
+    struct reporting reporting = {.counts = counts, .names = object_names_new(counts->map->flow)};
     array_each (&phases->items, struct phase, phase) {
-        gather(&telling, phase);
+        gather(&reporting, phase);
         free(phase->name);
-        phase->name = name_of(&telling, phase);
+        phase->name = name_of(&reporting, phase);
         phase->uses.count = 0;
-        array_each (&telling.tallies, const struct tally, tally) {
+        array_each (&reporting.tallies, const struct tally, tally) {
             if (phase->uses.count == MOST_USES)
                 break;
             array_push(&phase->uses, (struct phase_use){.object = counts->things.items[tally->thing].object,
@@ -259,7 +260,7 @@ void phases_name(struct phases *phases, const struct phase_counts *counts)
                                                         .accesses = tally->accesses});
         }
     }
-    array_free(&telling.tallies);
-    array_free(&telling.threads);
-    object_names_free(telling.names);
+    array_free(&reporting.tallies);
+    array_free(&reporting.threads);
+    object_names_free(reporting.names);
 }

@@ -3,8 +3,8 @@
  * A phase is a stretch of time in which the same threads do the same to the same objects. Phases follow one another and
  * cover the map's time. A run that does the same all the time has one. Nothing is to be tuned: a border stands where
  * telling the two sides apart explains more than it costs to say so. */
-#ifndef NUMALENS_ANALYSIS_PHASES_H
-#define NUMALENS_ANALYSIS_PHASES_H
+#ifndef NUMALENS_ANALYSIS_MEMORY_MAP_PHASES_H
+#define NUMALENS_ANALYSIS_MEMORY_MAP_PHASES_H
 
 #include "analysis/memory_map/memory_map.h"
 

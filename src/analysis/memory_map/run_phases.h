@@ -2,8 +2,8 @@
  *
  * Threads that start alike have one role: on few processors workers take turns at random, which is no change of phase.
  * Objects of one site, and all stacks, are one thing. */
-#ifndef NUMALENS_ANALYSIS_RUN_PHASES_H
-#define NUMALENS_ANALYSIS_RUN_PHASES_H
+#ifndef NUMALENS_ANALYSIS_MEMORY_MAP_RUN_PHASES_H
+#define NUMALENS_ANALYSIS_MEMORY_MAP_RUN_PHASES_H
 
 #include "analysis/memory_map/phases.h"
 

@@ -1,7 +1,7 @@
 /* analysis/names/object_name.h - an object in one or two words, for axes and sentences: the name that the source gives it, else its
  * symbol, else the function that allocated it. "" for none. Names are the trace's: not safe for terminals as they are. */
-#ifndef NUMALENS_ANALYSIS_OBJECT_NAME_H
-#define NUMALENS_ANALYSIS_OBJECT_NAME_H
+#ifndef NUMALENS_ANALYSIS_NAMES_OBJECT_NAME_H
+#define NUMALENS_ANALYSIS_NAMES_OBJECT_NAME_H
 
 #include "flow/flow.h"
 

@@ -1,8 +1,8 @@
 /* analysis/names/sources.h - names that source text gives to what it allocates: `s->basis` of `s->basis = malloc(n);`.
  *
  * Source files are hostile input: read once, bounded, regular files only. What is not understood gives no name. */
-#ifndef NUMALENS_ANALYSIS_SOURCES_H
-#define NUMALENS_ANALYSIS_SOURCES_H
+#ifndef NUMALENS_ANALYSIS_NAMES_SOURCES_H
+#define NUMALENS_ANALYSIS_NAMES_SOURCES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* analysis/problems/balance_waits.h - waiting at barriers, for analysis/problems/balance.c alone. */
-#ifndef NUMALENS_ANALYSIS_BALANCE_WAITS_H
-#define NUMALENS_ANALYSIS_BALANCE_WAITS_H
+#ifndef NUMALENS_ANALYSIS_PROBLEMS_BALANCE_WAITS_H
+#define NUMALENS_ANALYSIS_PROBLEMS_BALANCE_WAITS_H
 
 #include "analysis/problems/balance.h"
 #include "base/map64.h"

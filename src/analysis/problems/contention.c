@@ -19,11 +19,11 @@ static double fastest(const struct latency_histogram *histogram, uint64_t slow)
 
 static void find_unloaded(struct latency *latency, const struct calibration *calibration)
 {
-    bool pretended = flow_topology(latency->accesses->flow)->pretended;
+    bool simulated = flow_topology(latency->accesses->flow)->simulated;
     array_each (&latency->pairs, struct latency_pair, pair) {
         /* A pretended machine's memory is all this machine's own. */
-        pair->unloaded = calibration_tells(calibration)
-                             ? calibration_memory(calibration, pretended ? 0 : pair->from, pretended ? 0 : pair->home)
+        pair->unloaded = calibration_shows(calibration)
+                             ? calibration_memory(calibration, simulated ? 0 : pair->from, simulated ? 0 : pair->home)
                              : 0;
         /* Where even the fastest are in the tail it was not this memory that was measured: a cache, an emulator's. */
         if (pair->unloaded > 0 &&

@@ -1,6 +1,6 @@
 /* analysis/problems/contention.h - whether memory, or a way to it, is used by more than it can serve; private to src/analysis. */
-#ifndef NUMALENS_ANALYSIS_CONTENTION_H
-#define NUMALENS_ANALYSIS_CONTENTION_H
+#ifndef NUMALENS_ANALYSIS_PROBLEMS_CONTENTION_H
+#define NUMALENS_ANALYSIS_PROBLEMS_CONTENTION_H
 
 #include "analysis/problems/latency.h"
 

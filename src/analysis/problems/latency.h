@@ -3,8 +3,8 @@
  *
  * Contention shows as latencies that memory without load never has. What memory has without load is told by calibration
  * (topology/calibration.h); where there is none, by the faster half of the recording's own accesses beyond the caches. */
-#ifndef NUMALENS_ANALYSIS_LATENCY_H
-#define NUMALENS_ANALYSIS_LATENCY_H
+#ifndef NUMALENS_ANALYSIS_PROBLEMS_LATENCY_H
+#define NUMALENS_ANALYSIS_PROBLEMS_LATENCY_H
 
 #include "analysis/facts/accesses.h"
 

@@ -1,7 +1,7 @@
 /* capture/agent/agent_records.h - one ring's state, and records made into events. Private to agent_source.c and
  * agent_records.c. */
-#ifndef NUMALENS_CAPTURE_AGENT_RECORDS_H
-#define NUMALENS_CAPTURE_AGENT_RECORDS_H
+#ifndef NUMALENS_CAPTURE_AGENT_AGENT_RECORDS_H
+#define NUMALENS_CAPTURE_AGENT_AGENT_RECORDS_H
 
 #include "capture/agent/agent_source.h"
 #include "wire/ring.h"
@@ -21,8 +21,8 @@ struct ring_state {
     struct trace_lane lane;
     uint32_t *stacks; /* number in the ring, to number in the process */
     uint32_t stack_count, stack_room, stacks_seen;
-    struct agent_totals told;
-    uint64_t lost_told[LOSS_CAUSES];
+    struct agent_totals reported;
+    uint64_t lost_reported[LOSS_CAUSES];
 };
 
 struct agent_source {
@@ -39,7 +39,7 @@ struct agent_source {
     bool idle;                       /* there was little to drain: time enough to look through all rings */
     uint32_t ring_count, ring_bytes; /* own copies: the region's header is the target's to change */
     size_t stack_entries, stack_entries_most;
-    uint64_t shared_told[LOSS_CAUSES];
+    uint64_t shared_reported[LOSS_CAUSES];
 };
 
 /* Takes what is in the rings of a process's images before `image`. A program that introduces itself knows the chains

@@ -168,38 +168,38 @@ void agent_drain_process(struct agent_source *source, uint32_t pid, uint32_t ima
             drain_ring(source, source->active[i]);
 }
 
-static void pass_counter(uint64_t *total, uint64_t *told, const _Atomic uint64_t *counter)
+static void pass_counter(uint64_t *total, uint64_t *reported, const _Atomic uint64_t *counter)
 {
     uint64_t value = atomic_load_explicit(counter, memory_order_relaxed);
-    if (value > *told)
-        *total += value - *told;
-    *told = value;
+    if (value > *reported)
+        *total += value - *reported;
+    *reported = value;
 }
 
-static void pass_losses(struct agent_source *source, const struct wire_counters *counters, uint64_t *told, uint64_t now,
-                        uint32_t pid, uint32_t tid)
+static void pass_losses(struct agent_source *source, const struct wire_counters *counters, uint64_t *reported,
+                        uint64_t now, uint32_t pid, uint32_t tid)
 {
     for (unsigned cause = 0; cause < LOSS_CAUSES; cause++) {
         uint64_t value = atomic_load_explicit(&counters->lost[cause], memory_order_relaxed);
-        if (value > told[cause])
-            sink_loss(source->sink, now, pid, tid, cause, value - told[cause]);
-        told[cause] = value;
+        if (value > reported[cause])
+            sink_loss(source->sink, now, pid, tid, cause, value - reported[cause]);
+        reported[cause] = value;
     }
 }
 
 static void pass_counters(struct agent_source *source, struct ring_state *state, uint64_t now)
 {
     const struct wire_counters *counters = &state->ring->counters;
-    pass_counter(&source->totals.ticks, &state->told.ticks, &counters->ticks);
-    pass_counter(&source->totals.bursts, &state->told.bursts, &counters->bursts);
-    pass_counter(&source->totals.steps, &state->told.steps, &counters->steps);
-    pass_counter(&source->totals.accesses, &state->told.accesses, &counters->accesses);
-    pass_counter(&source->totals.handler_ns, &state->told.handler_ns, &counters->handler_ns);
-    pass_counter(&source->totals.hook_calls, &state->told.hook_calls, &counters->hook_calls);
-    pass_counter(&source->totals.hook_timed, &state->told.hook_timed, &counters->hook_timed);
-    pass_counter(&source->totals.hook_time, &state->told.hook_time, &counters->hook_time);
-    pass_counter(&source->totals.hook_rare_time, &state->told.hook_rare_time, &counters->hook_rare_time);
-    pass_losses(source, counters, state->lost_told, now, state->pid, state->tid);
+    pass_counter(&source->totals.ticks, &state->reported.ticks, &counters->ticks);
+    pass_counter(&source->totals.bursts, &state->reported.bursts, &counters->bursts);
+    pass_counter(&source->totals.steps, &state->reported.steps, &counters->steps);
+    pass_counter(&source->totals.accesses, &state->reported.accesses, &counters->accesses);
+    pass_counter(&source->totals.handler_ns, &state->reported.handler_ns, &counters->handler_ns);
+    pass_counter(&source->totals.hook_calls, &state->reported.hook_calls, &counters->hook_calls);
+    pass_counter(&source->totals.hook_timed, &state->reported.hook_timed, &counters->hook_timed);
+    pass_counter(&source->totals.hook_time, &state->reported.hook_time, &counters->hook_time);
+    pass_counter(&source->totals.hook_rare_time, &state->reported.hook_rare_time, &counters->hook_rare_time);
+    pass_losses(source, counters, state->lost_reported, now, state->pid, state->tid);
 }
 
 /* The ring's thread is gone and its records are taken: ready for another. */
@@ -314,7 +314,7 @@ void agent_source_tend(struct agent_source *source, uint64_t now)
             end_thread(source, state);
         free_ring(source, state, now);
     }
-    pass_losses(source, &source->region->map->shared, source->shared_told, now, 0, 0);
+    pass_losses(source, &source->region->map->shared, source->shared_reported, now, 0, 0);
     end_processes(source, now);
 }
 

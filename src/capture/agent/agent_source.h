@@ -1,7 +1,7 @@
 /* capture/agent/agent_source.h - drains the rings that agents fill: checks every record, makes events of them, frees rings
  * whose threads are gone, and keeps the agents' counters. Used by one thread. */
-#ifndef NUMALENS_CAPTURE_AGENT_SOURCE_H
-#define NUMALENS_CAPTURE_AGENT_SOURCE_H
+#ifndef NUMALENS_CAPTURE_AGENT_AGENT_SOURCE_H
+#define NUMALENS_CAPTURE_AGENT_AGENT_SOURCE_H
 
 #include "capture/agent/counter.h"
 #include "capture/process/process_table.h"

@@ -3,8 +3,8 @@
  * Both run at constant rates, but their ratio is only known as well as it was measured. So it is measured again and
  * again over longer stretches, and each new line begins where the last one had got to: time never jumps and never goes
  * back. A record is converted by the line that was in force when it was made. */
-#ifndef NUMALENS_CAPTURE_COUNTER_H
-#define NUMALENS_CAPTURE_COUNTER_H
+#ifndef NUMALENS_CAPTURE_AGENT_COUNTER_H
+#define NUMALENS_CAPTURE_AGENT_COUNTER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -13,8 +13,8 @@ static void add(char *text, size_t room, const char *name, const char *why)
         text[used] = '\0';
 }
 
-void custom_result_tell(struct wire_region *region, const struct capture_options *options, uint64_t now, uint32_t pid,
-                        struct sink *sink, struct recorder_result *result)
+void custom_result_report(struct wire_region *region, const struct capture_options *options, uint64_t now, uint32_t pid,
+                          struct sink *sink, struct recorder_result *result)
 {
     uint64_t missing = 0, refused = 0;
     for (uint32_t i = 0; i < options->custom_count; i++) {

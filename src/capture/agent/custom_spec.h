@@ -8,8 +8,8 @@
  *             pool=N; alloc: as --alloc-fn. Without a colon: a ready set, such as apr.
  *
  * docs/custom-allocators.md tells what they mean. */
-#ifndef NUMALENS_CAPTURE_CUSTOM_SPEC_H
-#define NUMALENS_CAPTURE_CUSTOM_SPEC_H
+#ifndef NUMALENS_CAPTURE_AGENT_CUSTOM_SPEC_H
+#define NUMALENS_CAPTURE_AGENT_CUSTOM_SPEC_H
 
 #include "base/error.h"
 #include "wire/custom.h"

@@ -3,8 +3,8 @@
  * In another PID namespace, or without a /proc, an agent neither finds its recorder nor knows its own number as the
  * recorder counts. It connects to an abstract socket (struct wire_hello) and the kernel says who that is. Such sockets
  * belong to a network namespace: from another one there is no way. */
-#ifndef NUMALENS_CAPTURE_HANDOVER_H
-#define NUMALENS_CAPTURE_HANDOVER_H
+#ifndef NUMALENS_CAPTURE_AGENT_HANDOVER_H
+#define NUMALENS_CAPTURE_AGENT_HANDOVER_H
 
 #include "capture/agent/region_make.h"
 

@@ -3,8 +3,8 @@
  *
  * A thread of its own: it sleeps nearly always, so the scheduler lets it run soon however many threads compete. Agents
  * whose ring is full wait as long as they hear it. */
-#ifndef NUMALENS_CAPTURE_HEARTBEAT_H
-#define NUMALENS_CAPTURE_HEARTBEAT_H
+#ifndef NUMALENS_CAPTURE_AGENT_HEARTBEAT_H
+#define NUMALENS_CAPTURE_AGENT_HEARTBEAT_H
 
 #include "wire/region.h"
 

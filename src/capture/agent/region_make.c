@@ -23,12 +23,12 @@
 enum { RING_BYTES = 128 << 10, FEWEST_RINGS = 16, MOST_RINGS = 4096 };
 
 /* Nobody but a thread itself can be in time: what it touches first lies where it runs then. */
-static void configure_deal(struct wire_config *config, const struct placement *placement)
+static void configure_assign(struct wire_config *config, const struct placement *placement)
 {
-    _Static_assert(sizeof config->deal_cpus == sizeof placement->deal, "sets of CPUs");
-    config->deal_nodes = placement->dealt;
-    for (uint32_t i = 0; i < placement->dealt; i++)
-        memcpy(config->deal_cpus[i], placement->deal[i].words, sizeof config->deal_cpus[i]);
+    _Static_assert(sizeof config->assign_cpus == sizeof placement->assign, "sets of CPUs");
+    config->assign_nodes = placement->assigned;
+    for (uint32_t i = 0; i < placement->assigned; i++)
+        memcpy(config->assign_cpus[i], placement->assign[i].words, sizeof config->assign_cpus[i]);
 }
 
 static void configure(struct wire_config *config, const struct capture_options *options, bool perf_tick)
@@ -46,11 +46,11 @@ static void configure(struct wire_config *config, const struct capture_options *
     if (!perf_tick)
         config->flags |= WIRE_TICK_TIMER_ONLY;
     if (options->faults && (options->mechanism == MECHANISM_UFFD_WP || options->write_protect))
-        config->flags |= WIRE_LEND_PROTECTION;
+        config->flags |= WIRE_SHARE_USERFAULT;
     config->filters = mechanism_filters();
     config->pid_namespace = procfs_pid_namespace();
     if (options->placement)
-        configure_deal(config, options->placement);
+        configure_assign(config, options->placement);
     config->burst = options->burst;
     config->tick_ns = options->tick_ns;
     config->latency_threshold = options->latency_threshold;

@@ -1,6 +1,6 @@
 /* capture/agent/region_make.h - makes the shared memory that wire/region.h describes. */
-#ifndef NUMALENS_CAPTURE_REGION_H
-#define NUMALENS_CAPTURE_REGION_H
+#ifndef NUMALENS_CAPTURE_AGENT_REGION_MAKE_H
+#define NUMALENS_CAPTURE_AGENT_REGION_MAKE_H
 
 #include "base/error.h"
 #include "capture/options.h"

@@ -1,7 +1,7 @@
 /* capture/agent/signal_cost.h - what a tick costs on this machine: some 2 us on most, fifty times that in an emulator. The agent's
  * account of its own cost, and so the budget, rests on it. */
-#ifndef NUMALENS_CAPTURE_SIGNAL_COST_H
-#define NUMALENS_CAPTURE_SIGNAL_COST_H
+#ifndef NUMALENS_CAPTURE_AGENT_SIGNAL_COST_H
+#define NUMALENS_CAPTURE_AGENT_SIGNAL_COST_H
 
 #include <stdbool.h>
 #include <stdint.h>

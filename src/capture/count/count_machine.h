@@ -1,6 +1,6 @@
 /* capture/count/count_machine.h - what plans ask of a machine: its nodes, and where each CPU lies. */
-#ifndef NUMALENS_COUNT_MACHINE_H
-#define NUMALENS_COUNT_MACHINE_H
+#ifndef NUMALENS_CAPTURE_COUNT_COUNT_MACHINE_H
+#define NUMALENS_CAPTURE_COUNT_COUNT_MACHINE_H
 
 #include "capture/count/count_plan.h"
 

@@ -3,8 +3,8 @@
  * A plan is a list of counters, each with the row and the column it adds to. Making plans opens nothing and needs no
  * privilege: `root` may be another machine's files in a folder. Whether the counters can be had is capture/count/count_session.h's
  * business. A row is one node, or several nodes whose traffic no counter tells apart. */
-#ifndef NUMALENS_COUNT_PLAN_H
-#define NUMALENS_COUNT_PLAN_H
+#ifndef NUMALENS_CAPTURE_COUNT_COUNT_PLAN_H
+#define NUMALENS_CAPTURE_COUNT_COUNT_PLAN_H
 
 #include "base/array.h"
 

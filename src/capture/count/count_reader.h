@@ -1,6 +1,6 @@
 /* capture/count/count_reader.h - one counter: a perf event or a number in a file, as a sum that only means something as a difference. */
-#ifndef NUMALENS_COUNT_READER_H
-#define NUMALENS_COUNT_READER_H
+#ifndef NUMALENS_CAPTURE_COUNT_COUNT_READER_H
+#define NUMALENS_CAPTURE_COUNT_COUNT_READER_H
 
 #include "capture/count/count_plan.h"
 

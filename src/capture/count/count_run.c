@@ -111,7 +111,7 @@ static void pass_signal(struct running *running, uint64_t now)
     running->to_pass = 0;
 }
 
-static void tell_interval(struct running *running)
+static void print_interval(struct running *running)
 {
     struct count_reading *now = &running->turns[running->turn ^= 1];
     count_session_read(running->session, now);
@@ -132,7 +132,7 @@ static void count_until_end(struct running *running)
         if (now >= end)
             break;
         if (now >= next) {
-            tell_interval(running);
+            print_interval(running);
             uint64_t after = count_run_next(start, run->interval_ns, clock_now_ns());
             running->result->merged += (after - next) / run->interval_ns - 1;
             next = after;

@@ -2,8 +2,8 @@
  *
  * The program is started as a shell would: nothing in it, same signals, same descriptors. What is sent to numalens alone
  * is passed on to it. Intervals end at multiples of their length from the start, so that lateness never adds up. */
-#ifndef NUMALENS_COUNT_RUN_H
-#define NUMALENS_COUNT_RUN_H
+#ifndef NUMALENS_CAPTURE_COUNT_COUNT_RUN_H
+#define NUMALENS_CAPTURE_COUNT_COUNT_RUN_H
 
 #include "capture/count/count_session.h"
 

@@ -145,15 +145,15 @@ static char *open_plan(struct count_session *session, const struct count_plan *p
     return NULL;
 }
 
-struct count_session *count_session_open(const struct count_wish *wish, struct error *err)
+struct count_session *count_session_open(const struct count_request *request, struct error *err)
 {
     struct count_session *session = mem_zalloc(sizeof *session);
-    const char *root = wish->root ? wish->root : "";
+    const char *root = request->root ? request->root : "";
     struct rlimit limit = raise_limit();
     count_plans_make(&session->plans, root);
     array_each (&session->plans.list, struct count_plan *, at) {
         const struct count_plan *plan = *at;
-        if (wish->source != COUNT_AUTO && plan->source != (enum count_source)wish->source)
+        if (request->source != COUNT_AUTO && plan->source != (enum count_source)request->source)
             continue;
         char *reason = open_plan(session, plan, root);
         if (!reason)

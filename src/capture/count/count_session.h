@@ -1,6 +1,6 @@
 /* capture/count/count_session.h - counting the memory traffic of each node: the best counters that can be had here, opened and read.
  *
- *     struct count_session *session = count_session_open(&(struct count_wish){.source = COUNT_AUTO}, &err);
+ *     struct count_session *session = count_session_open(&(struct count_request){.source = COUNT_AUTO}, &err);
  *     count_session_read(session, &before);
  *     ...
  *     count_session_read(session, &after);
@@ -8,15 +8,15 @@
  *
  * Counters run from the opening on and are the machine's: whoever causes traffic is counted. A reading holds sums since
  * then, so differences of two are exact whatever happened in between. One thread at a time uses a session. */
-#ifndef NUMALENS_COUNT_SESSION_H
-#define NUMALENS_COUNT_SESSION_H
+#ifndef NUMALENS_CAPTURE_COUNT_COUNT_SESSION_H
+#define NUMALENS_CAPTURE_COUNT_COUNT_SESSION_H
 
 #include "base/error.h"
 #include "capture/count/count_plan.h"
 
 enum { COUNT_AUTO = -1 };
 
-struct count_wish {
+struct count_request {
     int source;       /* enum count_source, or COUNT_AUTO: the best that can be had */
     const char *root; /* NULL: this machine; else a folder that holds `sys` and `proc` of one */
 };
@@ -24,7 +24,7 @@ struct count_wish {
 struct count_session;
 
 /* NULL with `err` when nothing can be counted, or not by the source that was asked for. */
-struct count_session *count_session_open(const struct count_wish *wish, struct error *err);
+struct count_session *count_session_open(const struct count_request *request, struct error *err);
 void count_session_close(struct count_session *session);
 
 /* What is counted, and how rows and columns are to be understood. */

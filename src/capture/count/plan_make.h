@@ -1,6 +1,6 @@
 /* capture/count/plan_make.h - between the makers of plans. */
-#ifndef NUMALENS_COUNT_MAKE_H
-#define NUMALENS_COUNT_MAKE_H
+#ifndef NUMALENS_CAPTURE_COUNT_PLAN_MAKE_H
+#define NUMALENS_CAPTURE_COUNT_PLAN_MAKE_H
 
 #include "capture/count/count_machine.h"
 

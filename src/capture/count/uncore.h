@@ -1,6 +1,6 @@
 /* capture/count/uncore.h - the families of memory controllers' counters that are known, as data. */
-#ifndef NUMALENS_COUNT_UNCORE_H
-#define NUMALENS_COUNT_UNCORE_H
+#ifndef NUMALENS_CAPTURE_COUNT_UNCORE_H
+#define NUMALENS_CAPTURE_COUNT_UNCORE_H
 
 #include "capture/count/count_plan.h"
 

@@ -160,7 +160,7 @@ void faults_thread(struct faults *faults, uint32_t pid)
 void faults_exec(struct faults *faults, uint32_t pid, uint64_t time)
 {
     struct watched *watched = find(faults, pid);
-    page_use_tell_process(faults->use, pid, time);
+    page_use_report_process(faults->use, pid, time);
     instructions_forget(&faults->instructions);
     touched_forget_process(&faults->armed, pid);
     own_memory_forget(&faults->own, pid);
@@ -173,7 +173,7 @@ void faults_exec(struct faults *faults, uint32_t pid, uint64_t time)
 void faults_exit(struct faults *faults, uint32_t pid, uint64_t time)
 {
     struct watched *watched = find(faults, pid);
-    page_use_tell_process(faults->use, pid, time);
+    page_use_report_process(faults->use, pid, time);
     touched_forget_process(&faults->armed, pid);
     own_memory_forget(&faults->own, pid);
     each_armer (faults, armer)
@@ -383,7 +383,7 @@ void faults_finish(struct faults *faults, uint64_t now)
 {
     if (faults->pending.count)
         settle(faults);
-    page_use_tell_all(faults->use, now);
+    page_use_report_all(faults->use, now);
 }
 
 struct faults_totals faults_totals(const struct faults *faults)

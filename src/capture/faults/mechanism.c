@@ -134,7 +134,7 @@ bool mechanism_works(enum fault_mechanism mechanism, struct error *why)
 
 bool mechanism_unharmful(enum fault_mechanism mechanism, const struct topology *topology, struct error *why)
 {
-    if (mechanism != MECHANISM_NUMA_HINT || topology->pretended || topology->node_count < 2 ||
+    if (mechanism != MECHANISM_NUMA_HINT || topology->simulated || topology->node_count < 2 ||
         procfs_numa_balancing() > 0)
         return true;
     error_set(why, -EPERM,

@@ -178,7 +178,7 @@ static void put_off(struct page_use *use, struct chunk *chunk, uint64_t until)
     array_push(&use->late, late);
 }
 
-static void tell(struct page_use *use, struct chunk *chunk, uint64_t until)
+static void report(struct page_use *use, struct chunk *chunk, uint64_t until)
 {
     bool alive = look(use, chunk);
     if (alive && chunk->looked < chunk->pages.count && !chunk->until && use->late.count < LATE_MOST)
@@ -217,7 +217,7 @@ static void end_chunk(struct page_use *use, size_t at, uint64_t until)
 {
     struct chunk *chunk = use->chunks.items[at];
     use->pages -= chunk->pages.count;
-    tell(use, chunk, until);
+    report(use, chunk, until);
     map64_remove(&use->by_thread, key_of(chunk->pid, chunk->tid));
     memmove(use->chunks.items + at, use->chunks.items + at + 1,
             (use->chunks.count - at - 1) * sizeof *use->chunks.items);
@@ -226,36 +226,36 @@ static void end_chunk(struct page_use *use, size_t at, uint64_t until)
 }
 
 /* Those of one process, or of all (0). */
-static void tell_late(struct page_use *use, uint32_t pid)
+static void report_late(struct page_use *use, uint32_t pid)
 {
     for (size_t i = use->late.count; i-- > 0;) {
         struct chunk *late = use->late.items[i];
         if (pid && late->pid != pid)
             continue;
-        tell(use, late, late->until);
+        report(use, late, late->until);
         free_chunk(late);
         use->late.items[i] = use->late.items[--use->late.count];
     }
 }
 
-void page_use_tell_process(struct page_use *use, uint32_t pid, uint64_t time)
+void page_use_report_process(struct page_use *use, uint32_t pid, uint64_t time)
 {
     for (size_t i = use->chunks.count; i-- > 0;)
         if (use->chunks.items[i]->pid == pid)
             end_chunk(use, i, time);
-    tell_late(use, pid);
+    report_late(use, pid);
 }
 
-static void tell_chunks(struct page_use *use, uint64_t time)
+static void report_chunks(struct page_use *use, uint64_t time)
 {
     while (use->chunks.count)
         end_chunk(use, use->chunks.count - 1, time);
 }
 
-void page_use_tell_all(struct page_use *use, uint64_t time)
+void page_use_report_all(struct page_use *use, uint64_t time)
 {
-    tell_chunks(use, time);
-    tell_late(use, 0);
+    report_chunks(use, time);
+    report_late(use, 0);
 }
 
 uint64_t page_use_interval(const struct page_use *use, uint64_t time)
@@ -268,8 +268,8 @@ void page_use_reach(struct page_use *use, uint64_t time)
     uint64_t begin = use->options.begin + page_use_interval(use, time) * use->options.interval_ns;
     if (begin <= use->begin)
         return;
-    tell_late(use, 0);
-    tell_chunks(use, use->begin + use->options.interval_ns);
+    report_late(use, 0);
+    report_chunks(use, use->begin + use->options.interval_ns);
     use->begin = begin;
 }
 
@@ -331,7 +331,7 @@ void page_use_add(struct page_use *use, const struct page_access *access)
             }
     } else if (use->pages >= use->pages_most) {
         use->totals.early += use->chunks.count;
-        tell_chunks(use, access->time);
+        report_chunks(use, access->time);
     }
 }
 
@@ -339,7 +339,7 @@ void page_use_written_over(struct page_use *use)
 {
     if (!use->written)
         return;
-    tell(use, use->written, use->written_until);
+    report(use, use->written, use->written_until);
     free_chunk(use->written);
     use->written = NULL;
 }

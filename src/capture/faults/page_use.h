@@ -40,8 +40,8 @@ void page_use_look(struct page_use *use, uint32_t pid);
 void page_use_reach(struct page_use *use, uint64_t time);
 
 /* The process is about to lose its memory (exec), or is gone: tells what is kept of it. */
-void page_use_tell_process(struct page_use *use, uint32_t pid, uint64_t time);
-void page_use_tell_all(struct page_use *use, uint64_t time);
+void page_use_report_process(struct page_use *use, uint32_t pid, uint64_t time);
+void page_use_report_all(struct page_use *use, uint64_t time);
 
 /* The number of the interval that `time` falls into, and when an interval begins. */
 uint64_t page_use_interval(const struct page_use *use, uint64_t time);

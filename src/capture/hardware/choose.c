@@ -26,7 +26,7 @@ enum {
 struct choosing {
     struct pmu_choice *choice;
     const char *sysfs, *cpuid;
-    const struct pmu_wish *wish;
+    const struct pmu_request *request;
 };
 
 const char *pmu_kind_name(enum pmu_kind kind)
@@ -36,15 +36,15 @@ const char *pmu_kind_name(enum pmu_kind kind)
 }
 
 /* What all of them record; the rest is the kind's own. */
-static void fill_common(struct perf_event_attr *attr, const struct pmu_wish *wish)
+static void fill_common(struct perf_event_attr *attr, const struct pmu_request *request)
 {
     attr->size = sizeof *attr;
     attr->sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
-    if (wish->period) {
-        attr->sample_period = wish->period;
+    if (request->period) {
+        attr->sample_period = request->period;
     } else {
         attr->freq = 1;
-        attr->sample_freq = wish->frequency;
+        attr->sample_freq = request->frequency;
     }
     attr->disabled = 1;
     attr->exclude_kernel = 1;
@@ -85,7 +85,7 @@ static void fill_pebs(struct choosing *choosing, const struct pmu_device *device
     uint64_t precise = pmu_device_number(device, "caps/max_precise", 3);
     event->attr.precise_ip = precise >= 1 && precise <= 3 ? precise : 3;
     event->least_precise = 1; /* with none there is no address */
-    fill_common(&event->attr, choosing->wish);
+    fill_common(&event->attr, choosing->request);
 }
 
 static void add_leader(struct pmu_event *event, uint32_t type, uint64_t config)
@@ -102,17 +102,17 @@ static void add_leader(struct pmu_event *event, uint32_t type, uint64_t config)
 /* The kernel's own names. Returns whether it has any, wished for or not. */
 static bool add_named_pebs(struct choosing *choosing, const struct pmu_device *device)
 {
-    const struct pmu_wish *wish = choosing->wish;
+    const struct pmu_request *request = choosing->request;
     struct perf_event_attr attr, leader;
-    if (wish->loads && !full(choosing) && pmu_device_event(device, "mem-loads", &attr)) {
+    if (request->loads && !full(choosing) && pmu_device_event(device, "mem-loads", &attr)) {
         struct pmu_event *event = add(choosing, device, "mem-loads");
         event->attr = attr;
-        pmu_device_set(device, "ldlat", bounded(wish->latency, LEAST_LATENCY, MOST_LATENCY), &event->attr);
+        pmu_device_set(device, "ldlat", bounded(request->latency, LEAST_LATENCY, MOST_LATENCY), &event->attr);
         fill_pebs(choosing, device, event, true);
         if (pmu_device_event(device, "mem-loads-aux", &leader))
             add_leader(event, leader.type, leader.config);
     }
-    if (wish->stores && !full(choosing) && pmu_device_event(device, "mem-stores", &attr)) {
+    if (request->stores && !full(choosing) && pmu_device_event(device, "mem-stores", &attr)) {
         struct pmu_event *event = add(choosing, device, "mem-stores");
         event->attr = attr;
         fill_pebs(choosing, device, event, false);
@@ -122,16 +122,16 @@ static bool add_named_pebs(struct choosing *choosing, const struct pmu_device *d
 
 static void add_known_pebs(struct choosing *choosing, const struct pmu_device *device, const struct pmu_known *known)
 {
-    const struct pmu_wish *wish = choosing->wish;
-    if (wish->loads && known->loads) {
+    const struct pmu_request *request = choosing->request;
+    if (request->loads && known->loads) {
         struct pmu_event *event = add(choosing, device, "load latency");
         event->attr.config = known->loads;
-        event->attr.config1 = bounded(wish->latency, LEAST_LATENCY, MOST_LATENCY);
+        event->attr.config1 = bounded(request->latency, LEAST_LATENCY, MOST_LATENCY);
         fill_pebs(choosing, device, event, true);
         if (known->leader)
             add_leader(event, device->type, known->leader);
     }
-    if (wish->stores && known->stores) {
+    if (request->stores && known->stores) {
         struct pmu_event *event = add(choosing, device, "stores");
         event->attr.config = known->stores;
         fill_pebs(choosing, device, event, false);
@@ -175,7 +175,7 @@ static void choose_pebs(struct choosing *choosing)
 
 static void choose_ibs(struct choosing *choosing)
 {
-    const struct pmu_wish *wish = choosing->wish;
+    const struct pmu_request *request = choosing->request;
     struct pmu_device device;
     if (!pmu_device_open(&device, choosing->sysfs, "ibs_op"))
         return;
@@ -183,12 +183,13 @@ static void choose_ibs(struct choosing *choosing)
     struct perf_event_attr *attr = &event->attr;
     event->source = SOURCE_IBS;
     attr->sample_type = PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_RAW;
-    fill_common(attr, wish);
+    fill_common(attr, request);
     pmu_device_set(&device, "cnt_ctl", 1, attr); /* count operations, not cycles: every one has the same chance */
     /* The hardware cannot tell the kernel from the program; newer kernels sort its samples out themselves. */
     attr->exclude_kernel = attr->exclude_hv = pmu_device_set(&device, "swfilt", 1, attr);
-    if (wish->latency >= IBS_LATENCY_STEP)
-        pmu_device_set(&device, "ldlat", bounded(wish->latency, 0, IBS_LATENCY_MOST) & ~(IBS_LATENCY_STEP - 1u), attr);
+    if (request->latency >= IBS_LATENCY_STEP)
+        pmu_device_set(&device, "ldlat", bounded(request->latency, 0, IBS_LATENCY_MOST) & ~(IBS_LATENCY_STEP - 1u),
+                       attr);
     if (!attr->freq) {
         attr->sample_period &= ~15ULL; /* the counter has no lower bits */
         if (attr->sample_period < IBS_PERIOD_LEAST)
@@ -201,24 +202,25 @@ static void choose_ibs(struct choosing *choosing)
 
 static void add_spe(struct choosing *choosing, const struct pmu_device *device)
 {
-    const struct pmu_wish *wish = choosing->wish;
+    const struct pmu_request *request = choosing->request;
     struct pmu_event *event = add(choosing, device, "");
     struct perf_event_attr *attr = &event->attr;
     event->source = SOURCE_SPE;
     event->aux = true;
-    fill_common(attr, wish);
+    fill_common(attr, request);
     pmu_device_set(device, "ts_enable", 1, attr);
     pmu_device_set(device, "jitter", 1, attr);
-    pmu_device_set(device, "load_filter", wish->loads, attr);
-    pmu_device_set(device, "store_filter", wish->stores, attr);
-    pmu_device_set(device, "min_latency", bounded(wish->latency, 0, SPE_LATENCY_MOST), attr);
+    pmu_device_set(device, "load_filter", request->loads, attr);
+    pmu_device_set(device, "store_filter", request->stores, attr);
+    pmu_device_set(device, "min_latency", bounded(request->latency, 0, SPE_LATENCY_MOST), attr);
     struct perf_event_attr physical = {0};
     if (pmu_device_set(device, "pa_enable", 1, &physical)) {
         event->optional = physical.config; /* for the privileged only */
         attr->config |= physical.config;
     }
     uint64_t least = pmu_device_number(device, "caps/min_interval", SPE_PERIOD_LEAST);
-    uint64_t period = attr->freq ? SPE_OPERATIONS_A_SECOND / (wish->frequency ? wish->frequency : 1) : wish->period;
+    uint64_t period =
+        attr->freq ? SPE_OPERATIONS_A_SECOND / (request->frequency ? request->frequency : 1) : request->period;
     attr->freq = 0;
     attr->sample_period = period < least ? least : period;
 }
@@ -239,18 +241,18 @@ static void choose_spe(struct choosing *choosing)
 }
 
 int pmu_choose(struct pmu_choice *choice, const char *sysfs, const char *cpuid, enum pmu_kind kind,
-               const struct pmu_wish *wish, struct error *err)
+               const struct pmu_request *request, struct error *err)
 {
     static void (*const choosers[])(struct choosing *) = {NULL, choose_pebs, choose_ibs, choose_spe};
     *choice = (struct pmu_choice){0};
-    struct choosing choosing = {choice, sysfs, cpuid, wish};
+    struct choosing choosing = {choice, sysfs, cpuid, request};
     for (enum pmu_kind one = PMU_PEBS; one <= PMU_SPE && choice->count == 0; one++)
         if (kind == PMU_ANY || kind == one)
             choosers[one](&choosing);
     if (choice->count)
         return 0;
     struct pmu_choice other;
-    if (kind != PMU_ANY && pmu_choose(&other, sysfs, cpuid, PMU_ANY, wish, NULL) == 0)
+    if (kind != PMU_ANY && pmu_choose(&other, sysfs, cpuid, PMU_ANY, request, NULL) == 0)
         return error_set(err, -ENODEV, "there is no %s here, but %s: --source auto takes it", pmu_kind_name(kind),
                          pmu_kind_name(other.kind));
     return error_set(err, -ENODEV,

@@ -3,8 +3,8 @@
  * A pure function of a sysfs tree and a processor's name, so that any machine can be tested on any other. The kernel is
  * asked first: it names its events and lays out their fields in /sys/bus/event_source/devices. Where it names none,
  * libpfm4 is asked (when numalens was built with it), then a small table. */
-#ifndef NUMALENS_CAPTURE_PMU_CHOOSE_H
-#define NUMALENS_CAPTURE_PMU_CHOOSE_H
+#ifndef NUMALENS_CAPTURE_HARDWARE_CHOOSE_H
+#define NUMALENS_CAPTURE_HARDWARE_CHOOSE_H
 
 #include "base/error.h"
 
@@ -15,7 +15,7 @@
 
 enum pmu_kind { PMU_ANY, PMU_PEBS, PMU_IBS, PMU_SPE };
 
-struct pmu_wish {
+struct pmu_request {
     bool loads, stores;
     uint32_t latency;   /* cycles that a load must take at least; 0: any */
     uint64_t frequency; /* samples a second of CPU time, or 0: */
@@ -50,7 +50,7 @@ struct pmu_choice {
 /* 0, or -ENODEV with `err`: there is nothing of that kind, and what else there is. `sysfs` is "/sys" but for tests;
  * `cpuid` as perf writes it: "GenuineIntel-6-85-4", "AuthenticAMD-25-17-1", a MIDR in hex. */
 int pmu_choose(struct pmu_choice *choice, const char *sysfs, const char *cpuid, enum pmu_kind kind,
-               const struct pmu_wish *wish, struct error *err);
+               const struct pmu_request *request, struct error *err);
 
 const char *pmu_kind_name(enum pmu_kind kind); /* "Intel PEBS" */
 

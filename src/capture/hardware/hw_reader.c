@@ -29,11 +29,11 @@ static uint64_t word_of(const struct perf_event_header *record, unsigned index)
 }
 
 /* The chain of the program. The kernel begins it where the interrupt came, which may be a little behind the access. */
-static void take_frames(struct hw_sample *told, uint64_t frames[static HW_FRAMES_MOST],
-                        const struct perf_sample *sample, const struct perf_layout *layout)
+static void take_frames(struct hw_sample *out, uint64_t frames[static HW_FRAMES_MOST], const struct perf_sample *sample,
+                        const struct perf_layout *layout)
 {
     unsigned depth = 0;
-    frames[depth++] = told->access.ip;
+    frames[depth++] = out->access.ip;
     bool first = true;
     for (uint64_t i = 0; i < sample->callchain_count; i++) {
         uint64_t frame = perf_sample_frame(sample, layout, i);
@@ -44,23 +44,23 @@ static void take_frames(struct hw_sample *told, uint64_t frames[static HW_FRAMES
             continue;
         }
         if (depth == HW_FRAMES_MOST) {
-            told->cut = true;
+            out->cut = true;
             break;
         }
         frames[depth++] = frame;
     }
-    told->depth = (uint16_t)depth;
-    told->frames = frames;
+    out->depth = (uint16_t)depth;
+    out->frames = frames;
 }
 
-static void tell(struct hw_reader *reader, struct hw_sample *told, const struct hw_listener *listener)
+static void report(struct hw_reader *reader, struct hw_sample *out, const struct hw_listener *listener)
 {
-    if (told->access.addr >> KERNEL_BIT || told->access.ip >> KERNEL_BIT) {
+    if (out->access.addr >> KERNEL_BIT || out->access.ip >> KERNEL_BIT) {
         reader->other++;
         return;
     }
     reader->samples++;
-    listener->sample(listener->context, told);
+    listener->sample(listener->context, out);
 }
 
 static bool access_of(const struct hw_reader *reader, const struct perf_sample *sample, struct memory_access *access)
@@ -86,26 +86,26 @@ static void take_sample(struct hw_reader *reader, const struct perf_event_header
                         const struct hw_listener *listener)
 {
     struct perf_sample sample;
-    struct hw_sample told = {.source = reader->source};
+    struct hw_sample out = {.source = reader->source};
     uint64_t frames[HW_FRAMES_MOST];
     if (!perf_sample_parse(&sample, &reader->layout, record, record->size)) {
         reader->unreadable++;
         return;
     }
-    if (!access_of(reader, &sample, &told.access)) {
+    if (!access_of(reader, &sample, &out.access)) {
         reader->other++;
         return;
     }
-    told.data_src = sample.data_src;
-    take_frames(&told, frames, &sample, &reader->layout);
-    tell(reader, &told, listener);
+    out.data_src = sample.data_src;
+    take_frames(&out, frames, &sample, &reader->layout);
+    report(reader, &out, listener);
 }
 
 static void take_packets(struct hw_reader *reader, const struct perf_sample *id, const struct hw_listener *listener)
 {
-    struct hw_sample told = {.source = reader->source, .depth = 1};
-    while (spe_stream_next(&reader->spe, &told.access)) {
-        struct memory_access *access = &told.access;
+    struct hw_sample out = {.source = reader->source, .depth = 1};
+    while (spe_stream_next(&reader->spe, &out.access)) {
+        struct memory_access *access = &out.access;
         /* The event follows threads: the buffer is emptied when one is taken from the CPU. Contexts say the same, where
          * the kernel writes them, but in numbers of the outermost namespace. */
         access->pid = id->pid;
@@ -116,8 +116,8 @@ static void take_packets(struct hw_reader *reader, const struct perf_sample *id,
             access->time = counter_clock_ns(listener->clock, access->time);
         else
             access->time = id->time;
-        told.frames = &access->ip;
-        tell(reader, &told, listener);
+        out.frames = &access->ip;
+        report(reader, &out, listener);
     }
 }
 

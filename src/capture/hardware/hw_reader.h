@@ -2,8 +2,8 @@
  * the AUX buffer beside them. What the kernel says it lost is passed on. Meets any bytes without harm.
  *
  * Records must carry IP, TID, TIME and CPU first (hw_source.h sees to that). */
-#ifndef NUMALENS_CAPTURE_HW_READER_H
-#define NUMALENS_CAPTURE_HW_READER_H
+#ifndef NUMALENS_CAPTURE_HARDWARE_HW_READER_H
+#define NUMALENS_CAPTURE_HARDWARE_HW_READER_H
 
 #include "capture/agent/counter.h"
 #include "capture/perf/perf_ring.h"

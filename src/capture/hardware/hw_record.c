@@ -61,7 +61,7 @@ int hw_record_choose(const struct capture_options *options, struct pmu_choice *c
     }
     enum pmu_kind kind =
         hw_record_named(options) ? (enum pmu_kind)(options->samples - SAMPLES_PEBS + PMU_PEBS) : PMU_ANY;
-    struct pmu_wish wish = {
+    struct pmu_request request = {
         .loads = options->loads,
         .stores = options->stores,
         .latency = cycles_of(options->latency_threshold),
@@ -69,16 +69,16 @@ int hw_record_choose(const struct capture_options *options, struct pmu_choice *c
         /* As many samples as the soft sampler takes accesses. */
         .frequency = options->tick_ns ? 1000000000u * (uint64_t)options->burst / options->tick_ns : 0,
     };
-    if (wish.frequency == 0)
-        wish.frequency = 1;
+    if (request.frequency == 0)
+        request.frequency = 1;
     pmu_cpuid(cpuid, sizeof cpuid);
     const char *sysfs = options->sysfs ? options->sysfs : "/sys";
-    int code = pmu_choose(choice, sysfs, cpuid, kind, &wish, err);
+    int code = pmu_choose(choice, sysfs, cpuid, kind, &request, err);
     if (code < 0 || hw_record_named(options))
         return code;
     /* Tried with wishes that are easy to fulfil: the program's may be for rare accesses. */
     struct pmu_choice trial;
-    struct pmu_wish easy = {.loads = wish.loads, .stores = wish.stores, .frequency = TRIAL_FREQUENCY};
+    struct pmu_request easy = {.loads = request.loads, .stores = request.stores, .frequency = TRIAL_FREQUENCY};
     if ((code = pmu_choose(&trial, sysfs, cpuid, kind, &easy, err)) < 0 || (code = hw_source_try(&trial, err)) < 0)
         choice->count = 0;
     return code;

@@ -1,7 +1,7 @@
 /* capture/hardware/hw_record.h - hardware samples in a recording: chosen for this machine, opened on the target, told to the sink as
  * events with numbers for their call chains. */
-#ifndef NUMALENS_CAPTURE_HW_RECORD_H
-#define NUMALENS_CAPTURE_HW_RECORD_H
+#ifndef NUMALENS_CAPTURE_HARDWARE_HW_RECORD_H
+#define NUMALENS_CAPTURE_HARDWARE_HW_RECORD_H
 
 #include "capture/agent/agent_source.h"
 #include "capture/hardware/hw_source.h"

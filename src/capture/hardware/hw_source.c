@@ -214,7 +214,7 @@ static int open_threads(struct hw_source *source, struct pmu_event *event, const
 }
 
 /* Each kind of core needs one event that tells of tasks, and two would tell everything twice. */
-static bool tells_tasks(const struct pmu_choice *choice, size_t index)
+static bool reports_tasks(const struct pmu_choice *choice, size_t index)
 {
     for (size_t i = 0; i < index; i++)
         if (choice->events[i].attr.type == choice->events[index].attr.type)
@@ -287,8 +287,8 @@ struct hw_source *hw_source_open(const struct pmu_choice *choice, const struct h
         struct pmu_event *event = &source->events[i];
         prepare(event, target);
         perf_attr_count_lost(&event->attr);
-        if (target->tasks && tells_tasks(choice, i))
-            perf_attr_tell_tasks(&event->attr);
+        if (target->tasks && reports_tasks(choice, i))
+            perf_attr_report_tasks(&event->attr);
         int code = open_event(source, event, target, cpus, pages);
         if (code < 0) {
             explain(event, code, err);
@@ -356,7 +356,7 @@ static void take(void *context, unsigned ring, const struct perf_event_header *r
     hw_reader_take(&draining->source->readers[ring], &draining->source->rings[ring], record, draining->listener);
 }
 
-static void tell_lost(struct hw_source *source, const struct hw_listener *listener)
+static void report_lost(struct hw_source *source, const struct hw_listener *listener)
 {
     for (unsigned i = 0; i < source->count; i++) {
         uint64_t lost = perf_event_lost(source->rings[i].fd);
@@ -382,7 +382,7 @@ double hw_source_drain(struct hw_source *source, uint64_t until, const struct hw
             listener->loss(listener->context, clock_now_ns(), LOSS_PERF, corrupt);
     }
     if (until == UINT64_MAX)
-        tell_lost(source, listener);
+        report_lost(source, listener);
     return fullest;
 }
 

@@ -1,6 +1,6 @@
 /* capture/hardware/known.h - encodings of memory events for kernels that name none: libpfm4's, then a table's. */
-#ifndef NUMALENS_CAPTURE_PMU_KNOWN_H
-#define NUMALENS_CAPTURE_PMU_KNOWN_H
+#ifndef NUMALENS_CAPTURE_HARDWARE_KNOWN_H
+#define NUMALENS_CAPTURE_HARDWARE_KNOWN_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* capture/hardware/sysfs.h - one PMU as the kernel describes it: fields, events, abilities. */
-#ifndef NUMALENS_CAPTURE_PMU_SYSFS_H
-#define NUMALENS_CAPTURE_PMU_SYSFS_H
+#ifndef NUMALENS_CAPTURE_HARDWARE_SYSFS_H
+#define NUMALENS_CAPTURE_HARDWARE_SYSFS_H
 
 #include <linux/perf_event.h>
 #include <stdbool.h>

@@ -24,7 +24,7 @@ struct perf_event_attr perf_attr_of_faults(void)
     };
 }
 
-void perf_attr_tell_tasks(struct perf_event_attr *attr)
+void perf_attr_report_tasks(struct perf_event_attr *attr)
 {
     attr->mmap = attr->mmap_data = attr->mmap2 = 1;
     attr->comm = attr->comm_exec = 1;
@@ -59,10 +59,10 @@ uint64_t perf_event_lost(int fd)
 
 uint64_t perf_ring_lost(struct perf_ring *ring, uint64_t counted)
 {
-    if (counted <= ring->lost_told)
+    if (counted <= ring->lost_reported)
         return 0;
-    uint64_t news = counted - ring->lost_told;
-    ring->lost_told = counted;
+    uint64_t news = counted - ring->lost_reported;
+    ring->lost_reported = counted;
     return news;
 }
 

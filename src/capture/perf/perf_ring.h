@@ -1,6 +1,6 @@
 /* capture/perf/perf_ring.h - one buffer of perf_event_open, read record by record. */
-#ifndef NUMALENS_CAPTURE_PERF_RING_H
-#define NUMALENS_CAPTURE_PERF_RING_H
+#ifndef NUMALENS_CAPTURE_PERF_PERF_RING_H
+#define NUMALENS_CAPTURE_PERF_PERF_RING_H
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@ struct perf_ring {
     uint8_t *copy;      /* a record that wraps is put together here */
     const uint8_t *aux; /* NULL: none */
     size_t aux_size;    /* a power of two */
-    uint64_t lost_recorded, lost_told;
+    uint64_t lost_recorded, lost_reported;
     uint64_t corrupt; /* see perf_ring_corrupt */
 };
 
@@ -25,7 +25,7 @@ struct perf_ring {
 struct perf_event_attr perf_attr_of_faults(void);
 
 /* Records of processes, threads and mappings too, each with TID, TIME and CPU at its end. */
-void perf_attr_tell_tasks(struct perf_event_attr *attr);
+void perf_attr_report_tasks(struct perf_event_attr *attr);
 
 /* Lets the event be asked for what it lost, where the kernel can (Linux 6.0), and asks: 0 where it cannot. */
 void perf_attr_count_lost(struct perf_event_attr *attr);

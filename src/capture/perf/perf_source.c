@@ -94,7 +94,7 @@ struct perf_source *perf_source_open(pid_t child, const struct capture_options *
     struct perf_event_attr attr = perf_attr_of_faults();
     attr.disabled = attr.enable_on_exec = 1;
     attr.inherit = 1;
-    perf_attr_tell_tasks(&attr);
+    perf_attr_report_tasks(&attr);
     perf_attr_count_lost(&attr);
     if (options->faults)
         ask_for_registers(&attr);
@@ -161,10 +161,10 @@ static uint64_t time_of(const struct perf_event_header *record)
     return time;
 }
 
-static void tell_fault(struct perf_source *source, const struct fault_record *fault, bool first)
+static void report_fault(struct perf_source *source, const struct fault_record *fault, bool first)
 {
     struct direction_registers registers;
-    struct faults_fault told = {.time = fault->time,
+    struct faults_fault seen = {.time = fault->time,
                                 .addr = fault->addr,
                                 .ip = fault->ip,
                                 .pid = fault->pid,
@@ -174,9 +174,9 @@ static void tell_fault(struct perf_source *source, const struct fault_record *fa
     if (source->registers && fault->abi &&
         fault->header.size >= sizeof *fault + REGISTER_COUNT * sizeof *fault->registers) {
         registers = registers_of(fault);
-        told.registers = &registers;
+        seen.registers = &registers;
     }
-    faults_fault(source->faults, &told);
+    faults_fault(source->faults, &seen);
     if (first && source->listener.sample)
         source->listener.sample(source->listener.context, fault->pid, fault->addr, fault->time);
 }
@@ -187,7 +187,7 @@ static void take_fault(struct perf_source *source, const struct fault_record *fa
         return;
     bool first = touched_add(&source->touched, fault->pid, fault->addr);
     if (source->faults)
-        tell_fault(source, fault, first);
+        report_fault(source, fault, first);
     if (!first)
         return;
     struct event event = {.time = fault->time, .pid = fault->pid, .tid = fault->tid, .kind = EVENT_TOUCH};
@@ -212,7 +212,7 @@ static void take_map(struct perf_source *source, const struct map_record *map, u
     tasks_map(&source->tasks, time, map->pid, &kept);
 }
 
-static void tell_lost(struct perf_source *source, uint64_t time, uint64_t count)
+static void report_lost(struct perf_source *source, uint64_t time, uint64_t count)
 {
     if (count)
         sink_loss(source->sink, time, source->first, 0, LOSS_PERF, count);
@@ -255,8 +255,8 @@ static void take(void *context, unsigned ring, const struct perf_event_header *r
             faults_exit(source->faults, task->pid, time);
         break;
     case PERF_RECORD_LOST:
-        tell_lost(source, time,
-                  perf_ring_lost_record(&source->rings[ring], ((const struct lost_record *)record)->lost));
+        report_lost(source, time,
+                    perf_ring_lost_record(&source->rings[ring], ((const struct lost_record *)record)->lost));
         break;
     case PERF_RECORD_THROTTLE:
         sink_loss(source->sink, time, source->first, 0, LOSS_THROTTLED, 1);
@@ -268,7 +268,7 @@ static void take(void *context, unsigned ring, const struct perf_event_header *r
 
 /* A buffer without room for a record: the kernel says how many it lost when it writes there again, which may be much later.
  * That some were lost must be known before the samples that come next are looked at. */
-static void tell_full(struct perf_source *source)
+static void report_full(struct perf_source *source)
 {
     struct event event = {.time = source->latest, .pid = source->first, .kind = EVENT_LOSS};
     event.loss = (struct event_loss){LOSS_PERF, 0};
@@ -288,11 +288,11 @@ double perf_source_drain(struct perf_source *source, uint64_t until)
     /* Processes fork on one CPU and end on another: only in order of time does that make sense. */
     perf_ring_merge(source->rings, source->ring_count, time_of, until, take, source);
     if (full)
-        tell_full(source);
+        report_full(source);
     for (unsigned i = 0; i < source->ring_count; i++)
-        tell_lost(source, source->latest, perf_ring_corrupt(&source->rings[i]));
+        report_lost(source, source->latest, perf_ring_corrupt(&source->rings[i]));
     for (unsigned i = 0; i < source->ring_count && until == UINT64_MAX; i++) /* the end */
-        tell_lost(source, source->latest, perf_ring_lost(&source->rings[i], perf_event_lost(source->rings[i].fd)));
+        report_lost(source, source->latest, perf_ring_lost(&source->rings[i], perf_event_lost(source->rings[i].fd)));
     return fullest;
 }
 

@@ -2,8 +2,8 @@
  * (first touch), and processes, threads, names and mappings as they come and go.
  *
  * One software event per CPU on the held child, inherited by all its descendants. Used by one thread. */
-#ifndef NUMALENS_CAPTURE_PERF_SOURCE_H
-#define NUMALENS_CAPTURE_PERF_SOURCE_H
+#ifndef NUMALENS_CAPTURE_PERF_PERF_SOURCE_H
+#define NUMALENS_CAPTURE_PERF_PERF_SOURCE_H
 
 #include "capture/agent/agent_source.h"
 #include "capture/faults/faults.h"

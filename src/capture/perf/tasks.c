@@ -91,7 +91,7 @@ static bool is_module(const struct event_map *map)
     return (map->prot & PROT_EXEC) && map->path[0] == '/' && strncmp(map->path, "//anon", 6) != 0;
 }
 
-static void tell(struct tasks *tasks, struct task *task)
+static void report(struct tasks *tasks, struct task *task)
 {
     if (!task->executed || spoken_for(tasks, task))
         return;
@@ -137,7 +137,7 @@ void tasks_exec(struct tasks *tasks, uint64_t time, uint32_t pid, const char *na
     struct task *task = find(tasks, pid);
     if (!task)
         return;
-    tell(tasks, task);
+    report(tasks, task);
     forget_maps(task);
     task->executed = true;
     task->apart = procfs_is_apart(pid, "net");
@@ -165,7 +165,7 @@ bool tasks_exit(struct tasks *tasks, uint64_t time, uint32_t pid)
     struct task *task = find(tasks, pid);
     if (!task || --task->threads > 0)
         return false;
-    tell(tasks, task);
+    report(tasks, task);
     struct capture_process *process = process_find(tasks->processes, pid);
     if (process && pid != tasks->processes->first)
         process_end(tasks->processes, process, time, -1);
@@ -177,7 +177,7 @@ void tasks_finish(struct tasks *tasks, uint64_t explained)
 {
     for (size_t i = 0; i < tasks->by_pid.capacity; i++)
         if (tasks->by_pid.keys[i] != MAP64_EMPTY)
-            tell(tasks, (struct task *)(uintptr_t)tasks->by_pid.values[i]);
+            report(tasks, (struct task *)(uintptr_t)tasks->by_pid.values[i]);
     tasks->untracked -= explained < tasks->untracked ? explained : tasks->untracked;
     /* Agents that saw them leave have counted them, some with the cause: nobody counts twice. */
     uint64_t counted = tasks->sink->lost[LOSS_CHILD_UNTRACKED] + tasks->sink->lost[LOSS_CHILD_PRELOAD];

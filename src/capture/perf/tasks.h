@@ -3,8 +3,8 @@
  *
  * An agent introduces itself a moment after exec. So what the kernel says of a process is kept back until its agent is
  * known (then it is dropped: the agent says more) or the process ends (then it is told). */
-#ifndef NUMALENS_CAPTURE_TASKS_H
-#define NUMALENS_CAPTURE_TASKS_H
+#ifndef NUMALENS_CAPTURE_PERF_TASKS_H
+#define NUMALENS_CAPTURE_PERF_TASKS_H
 
 #include "capture/process/process_table.h"
 

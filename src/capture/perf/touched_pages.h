@@ -2,8 +2,8 @@
  *
  * Only the first touch of a page says where it lies; a program that makes the same pages fault again and again must not
  * blow up the trace. When the set is full it starts anew: then a page that faults again is told again, no more. */
-#ifndef NUMALENS_CAPTURE_TOUCHED_H
-#define NUMALENS_CAPTURE_TOUCHED_H
+#ifndef NUMALENS_CAPTURE_PERF_TOUCHED_PAGES_H
+#define NUMALENS_CAPTURE_PERF_TOUCHED_PAGES_H
 
 #include "base/map64.h"
 

@@ -20,7 +20,7 @@ struct trouble { /* what kept the program from running */
 static void child(struct launch *launch, int held, int trouble, char **command, const char *region, const char *preload,
                   const sigset_t *mask, const struct placement *placement)
 {
-    struct trouble told = {0};
+    struct trouble failure = {0};
     close(launch->go);
     char byte;
     ssize_t got;
@@ -36,13 +36,13 @@ static void child(struct launch *launch, int held, int trouble, char **command, 
         setenv("LD_PRELOAD", preload, 1);
     }
     sigprocmask(SIG_SETMASK, mask, NULL);
-    told.cause = placement ? placement_apply(placement) : 0;
-    told.placing = told.cause != 0;
-    if (told.cause == 0) {
+    failure.cause = placement ? placement_apply(placement) : 0;
+    failure.placing = failure.cause != 0;
+    if (failure.cause == 0) {
         execvp(command[0], command);
-        told.cause = errno;
+        failure.cause = errno;
     }
-    while (write(trouble, &told, sizeof told) < 0 && errno == EINTR)
+    while (write(trouble, &failure, sizeof failure) < 0 && errno == EINTR)
         ;
     _exit(PROGRAM_NOT_FOUND);
 }
@@ -91,26 +91,26 @@ static void reap(struct launch *launch)
 
 int launch_go(struct launch *launch, const char *name, int *exit_status, struct error *err)
 {
-    struct trouble told = {0};
+    struct trouble failure = {0};
     char byte = 1;
     while (write(launch->go, &byte, 1) < 0 && errno == EINTR)
         ;
     close(launch->go);
     ssize_t got;
     do
-        got = read(launch->trouble, &told, sizeof told);
+        got = read(launch->trouble, &failure, sizeof failure);
     while (got < 0 && errno == EINTR);
     close(launch->trouble);
     launch->go = launch->trouble = -1;
-    if (got != sizeof told)
+    if (got != sizeof failure)
         return 0;
     reap(launch);
-    if (told.placing) {
+    if (failure.placing) {
         *exit_status = PROGRAM_REFUSED;
-        return error_set(err, -told.cause, "%s cannot be placed as requested: %s", name, strerror(told.cause));
+        return error_set(err, -failure.cause, "%s cannot be placed as requested: %s", name, strerror(failure.cause));
     }
-    *exit_status = told.cause == ENOENT ? PROGRAM_NOT_FOUND : PROGRAM_NOT_EXECUTABLE;
-    return error_set(err, -told.cause, "%s cannot be run: %s", name, strerror(told.cause));
+    *exit_status = failure.cause == ENOENT ? PROGRAM_NOT_FOUND : PROGRAM_NOT_EXECUTABLE;
+    return error_set(err, -failure.cause, "%s cannot be run: %s", name, strerror(failure.cause));
 }
 
 void launch_cancel(struct launch *launch)

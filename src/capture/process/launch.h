@@ -1,6 +1,6 @@
 /* capture/process/launch.h - starts the target: forked first and held, so that counters can be opened on it, then let go. */
-#ifndef NUMALENS_CAPTURE_LAUNCH_H
-#define NUMALENS_CAPTURE_LAUNCH_H
+#ifndef NUMALENS_CAPTURE_PROCESS_LAUNCH_H
+#define NUMALENS_CAPTURE_PROCESS_LAUNCH_H
 
 #include "base/error.h"
 

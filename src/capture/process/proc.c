@@ -54,7 +54,7 @@ void proc_place_module(struct symbols *symbols, struct event_module *module, con
     module->end = module->bias + high;
 }
 
-void proc_tell_map(struct sink *sink, struct symbols *symbols, uint32_t pid, uint64_t time, struct event_map map)
+void proc_report_map(struct sink *sink, struct symbols *symbols, uint32_t pid, uint64_t time, struct event_map map)
 {
     struct event event = {.time = time, .pid = pid, .tid = pid, .kind = EVENT_MAP};
     const char *path = map.path;
@@ -107,7 +107,7 @@ void proc_each_thread(uint32_t pid, void (*visit)(uint32_t tid, void *context), 
         closedir(folder);
 }
 
-static void tell_maps(struct sink *sink, struct symbols *symbols, uint32_t pid, uint64_t time)
+static void report_maps(struct sink *sink, struct symbols *symbols, uint32_t pid, uint64_t time)
 {
     char path[32], *line = NULL;
     size_t room = 0;
@@ -116,13 +116,13 @@ static void tell_maps(struct sink *sink, struct symbols *symbols, uint32_t pid, 
     FILE *file = fopen(path, "re");
     while (file && getline(&line, &room, file) > 0)
         if (proc_map_parse(line, &map))
-            proc_tell_map(sink, symbols, pid, time,
-                          (struct event_map){.addr = map.start,
-                                             .size = map.end - map.start,
-                                             .offset = map.offset,
-                                             .prot = map.prot,
-                                             .flags = map.flags,
-                                             .path = map.path});
+            proc_report_map(sink, symbols, pid, time,
+                            (struct event_map){.addr = map.start,
+                                               .size = map.end - map.start,
+                                               .offset = map.offset,
+                                               .prot = map.prot,
+                                               .flags = map.flags,
+                                               .path = map.path});
     free(line);
     if (file)
         fclose(file);
@@ -143,7 +143,8 @@ void proc_program(uint32_t pid, const char *name, struct proc_program *program)
         snprintf(program->command, sizeof program->command, "%s", name);
 }
 
-struct capture_process *proc_tell(struct process_table *processes, struct symbols *symbols, uint32_t pid, uint64_t time)
+struct capture_process *proc_report(struct process_table *processes, struct symbols *symbols, uint32_t pid,
+                                    uint64_t time)
 {
     char name[32];
     struct proc_program program;
@@ -152,6 +153,6 @@ struct capture_process *proc_tell(struct process_table *processes, struct symbol
     struct event event = {.time = time, .pid = pid, .tid = pid, .kind = EVENT_PROCESS_START};
     event.process = (struct event_process){.exe = program.exe, .command = program.command};
     struct capture_process *process = process_start(processes, &event, 0);
-    tell_maps(processes->sink, symbols, pid, time);
+    report_maps(processes->sink, symbols, pid, time);
     return process;
 }

@@ -1,6 +1,6 @@
 /* capture/process/proc.h - a process that runs already, as /proc tells of it: program, threads, mappings, binaries. */
-#ifndef NUMALENS_CAPTURE_PROC_H
-#define NUMALENS_CAPTURE_PROC_H
+#ifndef NUMALENS_CAPTURE_PROCESS_PROC_H
+#define NUMALENS_CAPTURE_PROCESS_PROC_H
 
 #include "capture/process/process_table.h"
 #include "symbols/symbols.h"
@@ -21,7 +21,7 @@ enum map_kind proc_map_kind(const char *path, uint32_t flags);
 void proc_place_module(struct symbols *symbols, struct event_module *module, const struct event_map *map);
 
 /* Appends EVENT_MAP and, for code of a file, EVENT_MODULE_LOAD. Anonymous mappings get no path. */
-void proc_tell_map(struct sink *sink, struct symbols *symbols, uint32_t pid, uint64_t time, struct event_map map);
+void proc_report_map(struct sink *sink, struct symbols *symbols, uint32_t pid, uint64_t time, struct event_map map);
 
 /* What runs in it, as far as it is still there: else `name` stands for both. */
 struct proc_program {
@@ -32,8 +32,8 @@ void proc_program(uint32_t pid, const char *name, struct proc_program *program);
 
 /* Starts the process in the table as it is now, with `time` for everything. It is started without a name when it is gone
  * or not ours to look at. */
-struct capture_process *proc_tell(struct process_table *processes, struct symbols *symbols, uint32_t pid,
-                                  uint64_t time);
+struct capture_process *proc_report(struct process_table *processes, struct symbols *symbols, uint32_t pid,
+                                    uint64_t time);
 
 /* Calls visit() for each thread. */
 void proc_each_thread(uint32_t pid, void (*visit)(uint32_t tid, void *context), void *context);

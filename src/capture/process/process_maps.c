@@ -21,7 +21,7 @@ enum {
 
 struct line {
     uint64_t start, end, offset;
-    bool told;
+    bool reported;
     char *path;
 };
 
@@ -32,7 +32,7 @@ struct missing { /* a sample that lay nowhere */
 struct asked { /* a process as it was when it was last looked at */
     uint32_t pid;
     uint64_t image, looked, wait; /* image: when it began */
-    uint64_t told;                /* when all that is sampled began to be told again */
+    uint64_t reported;            /* when all that is sampled began to be told again */
     array_of(struct line) lines;
     array_of(struct missing) missing;
 };
@@ -110,18 +110,18 @@ static void look(struct capture_maps *maps, struct asked *asked, uint64_t now)
     FILE *file = fopen(name, "re");
     if (!file)
         return; /* gone, or not ours to look at: what is known stays */
-    bool again = now - asked->told >= LATEST_NS;
+    bool again = now - asked->reported >= LATEST_NS;
     if (again)
-        asked->told = now;
+        asked->reported = now;
     memset(&asked->lines, 0, sizeof asked->lines);
     struct proc_map map;
     while (maps->lines - before.lines.count < maps->most && getline(&text, &room, file) > 0) {
         if (!proc_map_parse(text, &map))
             continue;
         const struct line *old = again ? NULL : find(&before, map.start);
-        bool told = old && old->told && old->start == map.start && old->end == map.end && old->offset == map.offset &&
-                    strcmp(old->path, map.path) == 0;
-        array_push(&asked->lines, (struct line){map.start, map.end, map.offset, told, mem_strdup(map.path)});
+        bool reported = old && old->reported && old->start == map.start && old->end == map.end &&
+                        old->offset == map.offset && strcmp(old->path, map.path) == 0;
+        array_push(&asked->lines, (struct line){map.start, map.end, map.offset, reported, mem_strdup(map.path)});
         maps->lines++;
     }
     forget_lines(maps, &before);
@@ -146,9 +146,9 @@ static struct asked *asked_for(struct capture_maps *maps, uint32_t pid)
     return maps->last = (struct asked *)(uintptr_t)*place;
 }
 
-static void tell(struct capture_maps *maps, uint32_t pid, struct line *line, uint64_t time)
+static void report(struct capture_maps *maps, uint32_t pid, struct line *line, uint64_t time)
 {
-    line->told = true;
+    line->reported = true;
     if (strncmp(line->path, "[stack", 6) == 0)
         return; /* threads tell theirs */
     struct event event = {.time = time, .pid = pid, .tid = pid, .kind = EVENT_MAP};
@@ -167,11 +167,11 @@ static void tell(struct capture_maps *maps, uint32_t pid, struct line *line, uin
 }
 
 /* False when nothing is there. */
-static bool tell_at(struct capture_maps *maps, const struct asked *asked, uint64_t addr, uint64_t time)
+static bool report_at(struct capture_maps *maps, const struct asked *asked, uint64_t addr, uint64_t time)
 {
     struct line *line = find(asked, addr);
-    if (line && !line->told)
-        tell(maps, asked->pid, line, time);
+    if (line && !line->reported)
+        report(maps, asked->pid, line, time);
     return line;
 }
 
@@ -180,7 +180,7 @@ static void look_for_missing(struct capture_maps *maps, struct asked *asked, uin
     look(maps, asked, now);
     bool found = asked->missing.count == 0;
     array_each (&asked->missing, const struct missing, missing)
-        found |= tell_at(maps, asked, missing->addr, missing->time);
+        found |= report_at(maps, asked, missing->addr, missing->time);
     if (!found)
         asked->wait = LATEST_NS; /* gone, or never there */
     forget_missing(maps, asked);
@@ -204,7 +204,7 @@ void capture_maps_sample(struct capture_maps *maps, uint32_t pid, uint64_t addr,
             maps->missing++;
         }
     }
-    tell_at(maps, asked, addr, time);
+    report_at(maps, asked, addr, time);
 }
 
 void capture_maps_round(struct capture_maps *maps, uint64_t now)

@@ -3,8 +3,8 @@
  * Hooks see what the program maps itself. What libc maps behind their back (malloc's arenas, locale files) and the
  * growth of the break they do not: when a sample lies in a map that was not told yet, it is told then, with the sample's
  * time and without a call chain. A process that has ended meanwhile cannot be asked. */
-#ifndef NUMALENS_CAPTURE_MAPS_H
-#define NUMALENS_CAPTURE_MAPS_H
+#ifndef NUMALENS_CAPTURE_PROCESS_PROCESS_MAPS_H
+#define NUMALENS_CAPTURE_PROCESS_PROCESS_MAPS_H
 
 #include "capture/process/process_table.h"
 #include "capture/sink.h"

@@ -1,6 +1,6 @@
 /* capture/process/process_table.h - the processes of a recording, one for each program image, and their call chains' numbers. */
-#ifndef NUMALENS_CAPTURE_PROCESS_H
-#define NUMALENS_CAPTURE_PROCESS_H
+#ifndef NUMALENS_CAPTURE_PROCESS_PROCESS_TABLE_H
+#define NUMALENS_CAPTURE_PROCESS_PROCESS_TABLE_H
 
 #include "base/map64.h"
 #include "capture/sink.h"

@@ -1,6 +1,6 @@
 /* capture/process/procfs.h - what /proc says of a process and of the kernel's own balancing. */
-#ifndef NUMALENS_CAPTURE_PROCFS_H
-#define NUMALENS_CAPTURE_PROCFS_H
+#ifndef NUMALENS_CAPTURE_PROCESS_PROCFS_H
+#define NUMALENS_CAPTURE_PROCESS_PROCFS_H
 
 #include "topology/topology.h"
 

@@ -1,6 +1,6 @@
 /* capture/process/program.h - whether a program can be recorded, found out before it is started. */
-#ifndef NUMALENS_CAPTURE_PROGRAM_H
-#define NUMALENS_CAPTURE_PROGRAM_H
+#ifndef NUMALENS_CAPTURE_PROCESS_PROGRAM_H
+#define NUMALENS_CAPTURE_PROCESS_PROGRAM_H
 
 #include "base/error.h"
 

@@ -27,7 +27,7 @@ void running_knows(struct running *running, uint32_t pid, uint32_t tid)
     map64_insert(&running->threads, key_of(pid, tid), NULL);
 }
 
-static void tell_thread(struct running *running, uint32_t pid, uint32_t tid, uint64_t time, const char *name)
+static void report_thread(struct running *running, uint32_t pid, uint32_t tid, uint64_t time, const char *name)
 {
     bool is_new;
     map64_insert(&running->threads, key_of(pid, tid), &is_new);
@@ -44,12 +44,12 @@ struct capture_process *running_process(struct running *running, uint32_t pid, u
         running->symbols = symbols_new();
     if (!process || process->gone) {
         *map64_insert(&running->looked, pid, NULL) = clock_now_ns();
-        process = proc_tell(running->processes, running->symbols, pid, time);
+        process = proc_report(running->processes, running->symbols, pid, time);
     }
     if (!map64_find(&running->threads, key_of(pid, tid))) {
         char name[32];
         proc_thread_name(pid, tid, name);
-        tell_thread(running, pid, tid, time, name);
+        report_thread(running, pid, tid, time, name);
     }
     return process;
 }
@@ -94,16 +94,16 @@ void running_record(struct running *running, const struct perf_event_header *rec
         if (record->misc & PERF_RECORD_MISC_COMM_EXEC && comm->pid == comm->tid)
             take_exec(running, comm, time);
         if (record->misc & PERF_RECORD_MISC_COMM_EXEC || map64_find(&running->threads, key_of(comm->pid, comm->tid)))
-            tell_thread(running, comm->pid, comm->tid, time, comm->name);
+            report_thread(running, comm->pid, comm->tid, time, comm->name);
         break;
     case PERF_RECORD_MMAP2:
-        proc_tell_map(running->processes->sink, running->symbols, map->pid, time,
-                      (struct event_map){.addr = map->addr,
-                                         .size = map->size,
-                                         .offset = map->offset,
-                                         .prot = map->prot,
-                                         .flags = map->flags,
-                                         .path = map->path});
+        proc_report_map(running->processes->sink, running->symbols, map->pid, time,
+                        (struct event_map){.addr = map->addr,
+                                           .size = map->size,
+                                           .offset = map->offset,
+                                           .prot = map->prot,
+                                           .flags = map->flags,
+                                           .path = map->path});
         break;
     case PERF_RECORD_EXIT:
         take_exit(running, process, task, time);

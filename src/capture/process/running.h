@@ -1,8 +1,8 @@
 /* capture/process/running.h - processes that no agent introduces, in samples of a whole machine or of a program that runs already:
  * each is looked at when its first sample comes, and followed by the kernel's records from then on. One that ends before
  * that look keeps its samples, but has no names. Used by one thread. */
-#ifndef NUMALENS_CAPTURE_RUNNING_H
-#define NUMALENS_CAPTURE_RUNNING_H
+#ifndef NUMALENS_CAPTURE_PROCESS_RUNNING_H
+#define NUMALENS_CAPTURE_PROCESS_RUNNING_H
 
 #include "capture/process/process_table.h"
 #include "symbols/symbols.h"

@@ -81,7 +81,7 @@ static const struct argp_option option_table[] = {
 struct arguments {
     const char *files[2];
     unsigned file_count;
-    const char *topology, *deal, *homes, *color;
+    const char *topology, *assign, *homes, *color;
     bool has_limit, has_width, for_runs, for_traces;
     struct view_options view;
     unsigned tables;
@@ -213,7 +213,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         break;
     case KEY_ASSIGN:
         arguments->for_traces = true;
-        arguments->deal = value;
+        arguments->assign = value;
         break;
     case KEY_HOMES:
         arguments->for_traces = true;
@@ -297,7 +297,7 @@ static int check(const struct arguments *arguments, struct error *err)
         return error_set(err, -EINVAL,
                          "two recordings are wanted: numalens compare before.data after.data; or a program: numalens "
                          "compare -- ./app");
-    if ((arguments->deal || arguments->homes) && !arguments->topology)
+    if ((arguments->assign || arguments->homes) && !arguments->topology)
         return error_set(err, -EINVAL, "--assign and --homes are for a simulated topology: add --topology");
     return 0;
 }
@@ -327,7 +327,7 @@ static int compare_traces(struct arguments *arguments)
         .view = &arguments->view, .tables = arguments->tables, .with_noise = arguments->with_noise};
     int status = EXIT_OK;
     if (arguments->topology) {
-        topology = topology_pretend_text(arguments->topology, arguments->deal, arguments->homes, &err);
+        topology = topology_simulate_text(arguments->topology, arguments->assign, arguments->homes, &err);
         if (!topology) {
             command_failed("compare", &err);
             return EXIT_USAGE;
@@ -356,15 +356,15 @@ cleanup:
 
 /* Works out what each placement means here. Fails when there are not two to compare, unless one was all that was asked
  * for. */
-static int plan(struct arguments *arguments, struct compare_runs *runs, bool *pretended, struct error *err)
+static int plan(struct arguments *arguments, struct compare_runs *runs, bool *simulated, struct error *err)
 {
     struct placement_limits limits;
     uint32_t possible = 0;
     struct topology *topology =
-        arguments->topology ? topology_pretend_text(arguments->topology, NULL, NULL, err) : topology_load(err);
+        arguments->topology ? topology_simulate_text(arguments->topology, NULL, NULL, err) : topology_load(err);
     if (!topology)
         return -1;
-    *pretended = topology->pretended;
+    *simulated = topology->simulated;
     placement_limits_here(&limits);
     for (uint32_t i = 0; arguments->kind_count == 0 && i < PLACEMENTS; i++)
         arguments->kinds[i] = (enum placement_kind)i;
@@ -396,7 +396,7 @@ static char *command_text(char **command)
     return text;
 }
 
-static int show_runs(const struct arguments *arguments, const struct compare_runs *runs, bool pretended,
+static int show_runs(const struct arguments *arguments, const struct compare_runs *runs, bool simulated,
                      struct error *err)
 {
     const struct placed **ran = mem_alloc((runs->count + 1ul) * sizeof *ran);
@@ -405,14 +405,14 @@ static int show_runs(const struct arguments *arguments, const struct compare_run
     for (uint32_t i = 0; i < runs->count; i++)
         if (runs->items[i].runs.count)
             ran[count++] = &runs->items[i];
-    verdict_make(&verdict, ran, count, pretended);
+    verdict_make(&verdict, ran, count, simulated);
     free(ran);
     char *command = command_text(arguments->runs.command);
     struct placements_run shown = {.command = command,
                                    .items = runs->items,
                                    .count = runs->count,
                                    .repeat = arguments->runs.repeat,
-                                   .pretended = pretended,
+                                   .simulated = simulated,
                                    .plain = arguments->runs.plain,
                                    .same_output = arguments->runs.same_output,
                                    .figures = &arguments->runs.figures,
@@ -428,14 +428,14 @@ static int compare_placements(struct arguments *arguments)
 {
     struct compare_runs runs = {0};
     struct error err = {0};
-    bool pretended = false;
+    bool simulated = false;
     int status = EXIT_OK, signal = 0;
     arguments->runs.topology = arguments->topology;
-    if (plan(arguments, &runs, &pretended, &err) < 0)
+    if (plan(arguments, &runs, &simulated, &err) < 0)
         status = command_failed("compare", &err);
     else if (compare_runs_make(&runs, &arguments->runs, &status, &signal, &err) < 0)
         command_failed("compare", &err);
-    else if (show_runs(arguments, &runs, pretended, &err) < 0)
+    else if (show_runs(arguments, &runs, simulated, &err) < 0)
         status = command_failed("compare", &err);
     compare_runs_free(&runs);
     if (signal) {

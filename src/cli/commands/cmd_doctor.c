@@ -137,8 +137,8 @@ static void print_text(const struct doctor *doctor)
 static void write_topology(struct json *json, const struct topology *topology)
 {
     json_object(json, "topology");
-    json_bool(json, "simulated", topology->pretended);
-    json_bool(json, "pretended", topology->pretended); /* version 1 */
+    json_bool(json, "simulated", topology->simulated);
+    json_bool(json, "pretended", topology->simulated); /* version 1 */
     json_number(json, "cpus", topology->cpu_count);
     json_array(json, "nodes");
     for (uint32_t node = 0; node < topology->node_count; node++) {
@@ -188,7 +188,7 @@ static int write_json(const struct doctor *doctor, struct error *err)
     return json_finish(json, err);
 }
 
-struct wishes {
+struct arguments {
     bool as_json, exercise, calibrate, repair;
 };
 
@@ -196,16 +196,16 @@ enum { KEY_EXERCISE = 256, KEY_CALIBRATE, KEY_REPAIR };
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
-    struct wishes *wishes = state->input;
+    struct arguments *arguments = state->input;
     (void)text;
     if (key == 'j')
-        wishes->as_json = true;
+        arguments->as_json = true;
     else if (key == KEY_EXERCISE)
-        wishes->exercise = true;
+        arguments->exercise = true;
     else if (key == KEY_CALIBRATE)
-        wishes->calibrate = true;
+        arguments->calibrate = true;
     else if (key == KEY_REPAIR)
-        wishes->repair = true;
+        arguments->repair = true;
     else if (key == ARGP_KEY_ARG)
         argp_error(state, "takes no arguments");
     else
@@ -266,20 +266,20 @@ int cmd_doctor(int argc, char **argv)
                "  numalens doctor --calibrate\n"
                "  sudo numalens doctor --repair",
     };
-    struct wishes wishes = {0};
-    argp_parse(&argp, argc, argv, 0, NULL, &wishes);
-    if (wishes.exercise) {
+    struct arguments arguments = {0};
+    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    if (arguments.exercise) {
         doctor_exercise();
         return EXIT_OK;
     }
-    if (wishes.repair)
+    if (arguments.repair)
         return repair_here();
-    if (wishes.calibrate)
-        return calibrate_here(wishes.as_json);
+    if (arguments.calibrate)
+        return calibrate_here(arguments.as_json);
     struct doctor *doctor = doctor_examine();
     struct error err = {0};
     int failed = 0;
-    if (wishes.as_json)
+    if (arguments.as_json)
         failed = write_json(doctor, &err);
     else
         print_text(doctor);

@@ -187,7 +187,7 @@ static void see_interval(void *context, const struct loop_interval *interval, co
     (void)count;
     if (command->sampling.verbosity > 0) {
         fputs("numalens migrate: ", stderr);
-        tell_interval(stderr, interval, command->loop.dry_run);
+        print_interval(stderr, interval, command->loop.dry_run);
     }
     if (!command->json)
         return;
@@ -204,7 +204,7 @@ static void note_machine(const struct migrate_command *command)
         fputs("numalens migrate: note: this machine has one memory node: there is nowhere to move pages to; --topology "
               "\"numa:4 core:2\" simulates more\n",
               stderr);
-    if (command->sampling.verbosity < 0 || command->loop.topology->pretended || balancing <= 0)
+    if (command->sampling.verbosity < 0 || command->loop.topology->simulated || balancing <= 0)
         return;
     fputs("numalens migrate: note: kernel.numa_balancing is on: the kernel moves pages too, by its own rules. Both "
           "work towards the threads, but may undo each other's moves, and each hinting fault costs the program time; "
@@ -222,13 +222,13 @@ static int write_json(struct migrate_command *command, const struct loop_summary
     json_object(json, NULL);
     json_number(json, "version", JSON_VERSION);
     json_bool(json, "dry_run", command->loop.dry_run);
-    json_bool(json, "simulated", command->loop.topology->pretended);
-    json_bool(json, "pretended", command->loop.topology->pretended); /* version 1 */
+    json_bool(json, "simulated", command->loop.topology->simulated);
+    json_bool(json, "pretended", command->loop.topology->simulated); /* version 1 */
     json_integer(json, "exit_status", exit_status);
-    tell_summary_json(json, summary, cpu_ns);
+    print_summary_json(json, summary, cpu_ns);
     json_array(json, "intervals");
     array_each (&command->intervals, struct loop_interval, interval)
-        tell_interval_json(json, interval, summary->total.began);
+        print_interval_json(json, interval, summary->total.began);
     json_end(json);
     json_number(json, "intervals_dropped", command->intervals_dropped);
     json_end(json);
@@ -238,13 +238,14 @@ static int write_json(struct migrate_command *command, const struct loop_summary
     return code;
 }
 
-static void tell(struct migrate_command *command, const struct loop_summary *summary, uint64_t cpu_ns, int *exit_status)
+static void print_result(struct migrate_command *command, const struct loop_summary *summary, uint64_t cpu_ns,
+                         int *exit_status)
 {
     struct error err = {0};
     if (command->sampling.verbosity >= 0) {
-        if (command->loop.topology->pretended)
+        if (command->loop.topology->simulated)
             fputs("numalens migrate: simulated nodes: no page was really moved\n", stderr);
-        tell_summary(stderr, "numalens migrate", summary, command->loop.dry_run, cpu_ns);
+        print_summary(stderr, "numalens migrate", summary, command->loop.dry_run, cpu_ns);
     }
     if (command->json && write_json(command, summary, cpu_ns, *exit_status, &err) < 0) {
         command_failed("migrate", &err);
@@ -269,7 +270,7 @@ static int run_program(struct migrate_command *command, struct error *err)
         fprintf(stderr, "numalens migrate: %s is not whole: %s\n", capture->output, result.write_failure.text);
     if (command->sampling.verbosity >= 0 && *result.notes)
         fprintf(stderr, "numalens migrate: note: %s\n", result.notes);
-    tell(command, &summary, result.target_cpu_ns, &result.exit_status);
+    print_result(command, &summary, result.target_cpu_ns, &result.exit_status);
     if (command->sampling.verbosity >= 0 && capture->output)
         fprintf(stderr, "numalens migrate: recorded in %s; next: numalens report %s\n", capture->output,
                 capture->output);
@@ -298,7 +299,7 @@ static int run_attached(struct migrate_command *command, struct error *err)
             fprintf(stderr, "numalens migrate: %llu faults were lost: its buffers were full\n",
                     (unsigned long long)result.lost);
     }
-    tell(command, &summary, 0, &exit_status);
+    print_result(command, &summary, 0, &exit_status);
     return exit_status;
 }
 

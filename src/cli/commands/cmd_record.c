@@ -70,7 +70,7 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
-struct wishes {
+struct arguments {
     struct sampling_options sampling;
     bool no_calibration;
     const char *of_faults; /* an option that was given and is only for them, or NULL */
@@ -78,20 +78,20 @@ struct wishes {
     struct custom_specs custom;
 };
 
-static void name_function(struct wishes *wishes, enum custom_option option, const char *text)
+static void name_function(struct arguments *arguments, enum custom_option option, const char *text)
 {
     static const char *const names[] = {"--alloc-fn", "--free-fn", "--pool-fn"};
     struct error err = {0};
-    char *complaint = wishes->sampling.complaint;
-    if (custom_spec_add(&wishes->custom, option, text, &err) < 0 && !*complaint)
-        snprintf(complaint, sizeof wishes->sampling.complaint, "%s %.240s", names[option], err.text);
+    char *complaint = arguments->sampling.complaint;
+    if (custom_spec_add(&arguments->custom, option, text, &err) < 0 && !*complaint)
+        snprintf(complaint, sizeof arguments->sampling.complaint, "%s %.240s", names[option], err.text);
 }
 
 /* Options of --faults. False when `key` is another one. */
-static bool parse_faults(struct wishes *wishes, int key, const char *text)
+static bool parse_faults(struct arguments *arguments, int key, const char *text)
 {
     static const char *const mechanisms[] = {"auto", "numa-hint", "soft-dirty", "uffd-wp", "none", NULL};
-    struct sampling_options *sampling = &wishes->sampling;
+    struct sampling_options *sampling = &arguments->sampling;
     struct capture_options *options = &sampling->capture;
     switch (key) {
     case KEY_FAULTS:
@@ -100,22 +100,22 @@ static bool parse_faults(struct wishes *wishes, int key, const char *text)
     case KEY_INTERVAL:
         options->interval_ns =
             option_duration(sampling, "--interval", text, 1e6, 1e11, "a time between 1ms and 100s is wanted");
-        wishes->of_faults = "--interval";
+        arguments->of_faults = "--interval";
         break;
     case KEY_MECHANISM:
         options->mechanism = (enum fault_mechanism)option_choice(
             sampling, "--mechanism", text, mechanisms, "there are auto, numa-hint, soft-dirty, uffd-wp, none");
-        wishes->of_faults = "--mechanism";
+        arguments->of_faults = "--mechanism";
         break;
     case KEY_CHUNKS:
         options->chunks = (uint32_t)option_number(sampling, "--chunks", text, 1, 1e6,
                                                   "a number of chunks between 1 and 1000000 is wanted");
-        wishes->of_faults = "--chunks";
+        arguments->of_faults = "--chunks";
         break;
     case KEY_CHUNK_PAGES:
         options->chunk_pages = (uint32_t)option_number(sampling, "--chunk-pages", text, 1, 1e7,
                                                        "a number of pages between 1 and 10000000 is wanted");
-        wishes->of_faults = "--chunk-pages";
+        arguments->of_faults = "--chunk-pages";
         break;
     default:
         return false;
@@ -125,8 +125,8 @@ static bool parse_faults(struct wishes *wishes, int key, const char *text)
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
-    struct wishes *wishes = state->input;
-    struct sampling_options *sampling = &wishes->sampling;
+    struct arguments *arguments = state->input;
+    struct sampling_options *sampling = &arguments->sampling;
     struct capture_options *options = &sampling->capture;
     switch (key) {
     case 'a':
@@ -155,29 +155,29 @@ static error_t parse(int key, char *text, struct argp_state *state)
         options->stop_ns = option_duration(sampling, "--stop-after", text, 1, 1e15, "a time with its unit is wanted");
         break;
     case KEY_PLACEMENT:
-        wishes->placement = text;
+        arguments->placement = text;
         if (placement_named(text) == PLACEMENTS)
             option_complain(sampling, "--placement", text,
                             "there are cluster, distributed, mem0-cpu0, mem0-cpu1, interleave, local");
         break;
     case KEY_NO_CALIBRATION:
-        wishes->no_calibration = true;
+        arguments->no_calibration = true;
         break;
     case KEY_ALLOC_FN:
-        name_function(wishes, CUSTOM_ALLOC_FN, text);
+        name_function(arguments, CUSTOM_ALLOC_FN, text);
         break;
     case KEY_FREE_FN:
-        name_function(wishes, CUSTOM_FREE_FN, text);
+        name_function(arguments, CUSTOM_FREE_FN, text);
         break;
     case KEY_POOL_FN:
-        name_function(wishes, CUSTOM_POOL_FN, text);
+        name_function(arguments, CUSTOM_POOL_FN, text);
         break;
     case KEY_MEMORY:
         options->memory =
             (size_t)option_number(sampling, "--memory", text, 16, 65536, "between 16 and 65536 MiB are wanted") << 20;
         break;
     default:
-        return parse_faults(wishes, key, text) ? 0 : sampling_options_parse(sampling, key, text, state);
+        return parse_faults(arguments, key, text) ? 0 : sampling_options_parse(sampling, key, text, state);
     }
     return 0;
 }
@@ -212,10 +212,10 @@ static double percent(uint64_t part, uint64_t whole)
     return whole ? 100 * (double)part / (double)whole : 0;
 }
 
-static void summarise(const struct wishes *wishes, const struct recorder_result *result)
+static void summarise(const struct arguments *arguments, const struct recorder_result *result)
 {
-    const char *file = wishes->sampling.capture.output;
-    bool by_faults = wishes->sampling.capture.samples == SAMPLES_FAULTS;
+    const char *file = arguments->sampling.capture.output;
+    bool by_faults = arguments->sampling.capture.samples == SAMPLES_FAULTS;
     fprintf(stderr, "numalens record: ");
     if (result->faults)
         fprintf(stderr, "%" PRIu64 " pages in use, from %" PRIu64 " faults, ", result->pages, result->faults);
@@ -249,7 +249,7 @@ static void summarise(const struct wishes *wishes, const struct recorder_result 
         fprintf(stderr, "numalens record: never found in the program or its libraries: %s\n", result->custom_missing);
     if (*result->custom_refused)
         fprintf(stderr, "numalens record: found, but not hooked: %s\n", result->custom_refused);
-    if (wishes->sampling.verbosity > 0)
+    if (arguments->sampling.verbosity > 0)
         fprintf(stderr,
                 "numalens record: samples from %s; %" PRIu64 " threads in %" PRIu64
                 " programs; %.2f s, %.2f s of CPU time, and %.2f s for the recorder\n",
@@ -258,13 +258,13 @@ static void summarise(const struct wishes *wishes, const struct recorder_result 
 }
 
 /* What loads take on this machine, as a text for the trace; NULL when that is not wanted or not known. */
-static char *know_latencies(const struct wishes *wishes, const struct topology *topology)
+static char *know_latencies(const struct arguments *arguments, const struct topology *topology)
 {
     struct error ignored = {0};
-    if (wishes->no_calibration || !wishes->sampling.capture.latency)
+    if (arguments->no_calibration || !arguments->sampling.capture.latency)
         return NULL;
-    struct topology *real = topology->pretended ? topology_load(&ignored) : NULL;
-    struct calibration *calibration = real || !topology->pretended ? calibrate_cached(real ? real : topology) : NULL;
+    struct topology *real = topology->simulated ? topology_load(&ignored) : NULL;
+    struct calibration *calibration = real || !topology->simulated ? calibrate_cached(real ? real : topology) : NULL;
     char *text = calibration ? calibration_to_text(calibration) : NULL;
     calibration_free(calibration);
     topology_free(real);
@@ -285,9 +285,9 @@ static void refuse(struct sampling_options *sampling, const char *option, const 
 }
 
 /* What goes with -a and -p, and what does not. */
-static void check_system(struct wishes *wishes)
+static void check_system(struct arguments *arguments)
 {
-    struct sampling_options *sampling = &wishes->sampling;
+    struct sampling_options *sampling = &arguments->sampling;
     struct capture_options *options = &sampling->capture;
     const char *which = options->system ? "-a" : "-p";
     if (options->cpus && !options->system)
@@ -302,42 +302,43 @@ static void check_system(struct wishes *wishes)
     if (options->samples == SAMPLES_SOFT || options->samples == SAMPLES_NONE)
         refuse(sampling, which, "with this --source",
                "the agent must be in a program from its start; there are pebs, ibs, spe, faults");
-    if (wishes->of_faults || (options->faults && options->samples != SAMPLES_FAULTS))
+    if (arguments->of_faults || (options->faults && options->samples != SAMPLES_FAULTS))
         refuse(sampling, which, "with options for faults", "pages do not fault again then");
     if (sampling->spec)
         refuse(sampling, which, "with --topology", "a simulated topology is for one program");
-    if (wishes->custom.count || options->start_threads || options->start_ns || wishes->placement)
+    if (arguments->custom.count || options->start_threads || options->start_ns || arguments->placement)
         refuse(sampling, which, "with options for one program", "programs run without the agent then");
 }
 
 /* Fills `placement` for this machine, or deals on the pretended one. */
-static int place(const struct wishes *wishes, struct topology *topology, struct placement *placement, struct error *err)
+static int place(const struct arguments *arguments, struct topology *topology, struct placement *placement,
+                 struct error *err)
 {
     struct placement_limits limits;
     placement_limits_here(&limits);
-    placement_work_out(placement, placement_named(wishes->placement), topology, &limits);
+    placement_work_out(placement, placement_named(arguments->placement), topology, &limits);
     if (!placement->possible)
-        return error_set(err, -ENODEV, "--placement %s: %s", wishes->placement, placement->text);
-    return topology->pretended ? placement_pretend(placement, topology, err) : 0;
+        return error_set(err, -ENODEV, "--placement %s: %s", arguments->placement, placement->text);
+    return topology->simulated ? placement_simulate(placement, topology, err) : 0;
 }
 
 int cmd_record(int argc, char **argv)
 {
-    struct wishes wishes = {0};
-    struct sampling_options *sampling = &wishes.sampling;
+    struct arguments arguments = {0};
+    struct sampling_options *sampling = &arguments.sampling;
     struct capture_options *options = &sampling->capture;
     struct error err = {0};
     sampling_options_init(sampling);
     options->output = "numalens.data";
-    argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &wishes);
+    argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &arguments);
     sampling_options_check(sampling);
-    if (wishes.placement && (sampling->deal || sampling->homes))
+    if (arguments.placement && (sampling->assign || sampling->homes))
         option_complain(sampling, "--placement", "together with --assign or --homes", "it sets both already");
-    if (wishes.of_faults && !options->faults)
-        option_complain(sampling, wishes.of_faults, "without faults", "this is for --source faults or --faults");
+    if (arguments.of_faults && !options->faults)
+        option_complain(sampling, arguments.of_faults, "without faults", "this is for --source faults or --faults");
     if (options->stop_ns && options->stop_ns <= options->start_ns)
         option_complain(sampling, "--stop-after", "not behind --start-after", "samples must begin before they end");
-    check_system(&wishes);
+    check_system(&arguments);
     if (!*sampling->complaint && !outside(options) && (!options->command || !*options->command))
         snprintf(sampling->complaint, sizeof sampling->complaint,
                  "a program to run is missing: numalens record -- ./app");
@@ -347,17 +348,17 @@ int cmd_record(int argc, char **argv)
         return *sampling->complaint || sampling->spec ? EXIT_USAGE : EXIT_FAILED;
     }
     struct placement placement;
-    if (wishes.placement) {
-        if (place(&wishes, topology, &placement, &err) < 0) {
+    if (arguments.placement) {
+        if (place(&arguments, topology, &placement, &err) < 0) {
             topology_free(topology);
             return command_failed("record", &err);
         }
-        options->placement = topology->pretended ? NULL : &placement;
+        options->placement = topology->simulated ? NULL : &placement;
     }
     options->topology = topology;
-    options->custom = wishes.custom.items;
-    options->custom_count = wishes.custom.count;
-    char *calibration = know_latencies(&wishes, topology);
+    options->custom = arguments.custom.items;
+    options->custom_count = arguments.custom.count;
+    char *calibration = know_latencies(&arguments, topology);
     options->calibration = calibration;
     struct recorder_result result;
     int code = outside(options) ? system_recorder_run(options, &result, &err) : recorder_run(options, &result, &err);
@@ -369,8 +370,8 @@ int cmd_record(int argc, char **argv)
     }
     if (result.write_failure.code)
         fprintf(stderr, "numalens record: %s is not whole: %s\n", options->output, result.write_failure.text);
-    if (wishes.sampling.verbosity >= 0)
-        summarise(&wishes, &result);
+    if (arguments.sampling.verbosity >= 0)
+        summarise(&arguments, &result);
     if (result.signal) {
         fflush(NULL);
         signals_die_of(result.signal);

@@ -104,7 +104,7 @@ static view_problem *problem_named(const char *name)
 struct arguments {
     const char *words[4];
     unsigned word_count;
-    const char *topology, *deal, *homes, *color;
+    const char *topology, *assign, *homes, *color;
     bool has_limit, has_width, ascii, for_map;
     struct view_options view;
     uint32_t thresholds[LATENCY_THRESHOLDS];
@@ -213,7 +213,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         arguments->topology = value;
         break;
     case OPTION_ASSIGN:
-        arguments->deal = value;
+        arguments->assign = value;
         break;
     case OPTION_HOMES:
         arguments->homes = value;
@@ -305,16 +305,16 @@ static int understand(struct arguments *arguments, struct error *err)
     if (arguments->view.sort && !view_sort_key(sorted, arguments->view.sort))
         return error_set(err, -EINVAL, "cannot sort by '%s'; the keys are %s", arguments->view.sort,
                          view_sort_keys(sorted));
-    if ((arguments->deal || arguments->homes) && !arguments->topology)
+    if ((arguments->assign || arguments->homes) && !arguments->topology)
         return error_set(err, -EINVAL, "--assign and --homes are for a simulated topology: add --topology");
     return 0;
 }
 
-static int pretend(const struct arguments *arguments, struct topology **topology, struct error *err)
+static int simulate(const struct arguments *arguments, struct topology **topology, struct error *err)
 {
     if (!arguments->topology)
         return 0;
-    *topology = topology_pretend_text(arguments->topology, arguments->deal, arguments->homes, err);
+    *topology = topology_simulate_text(arguments->topology, arguments->assign, arguments->homes, err);
     return *topology ? 0 : -1;
 }
 
@@ -366,7 +366,7 @@ int cmd_report(int argc, char **argv)
     struct topology *topology = NULL;
     struct error err = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-    if (understand(&arguments, &err) < 0 || pretend(&arguments, &topology, &err) < 0) {
+    if (understand(&arguments, &err) < 0 || simulate(&arguments, &topology, &err) < 0) {
         topology_free(topology);
         command_failed("report", &err);
         return EXIT_USAGE;

@@ -39,38 +39,38 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
-struct wishes {
+struct options {
     bool list;
     const char *show, *script, *trace, *flags;
-    const char *topology, *deal, *homes;
+    const char *topology, *assign, *homes;
 };
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
-    struct wishes *wishes = state->input;
+    struct options *options = state->input;
     switch (key) {
     case OPTION_LIST:
-        wishes->list = true;
+        options->list = true;
         break;
     case OPTION_SHOW:
-        wishes->show = value;
+        options->show = value;
         break;
     case OPTION_FLAGS:
-        wishes->flags = value;
+        options->flags = value;
         break;
     case OPTION_TOPOLOGY:
-        wishes->topology = value;
+        options->topology = value;
         break;
     case OPTION_ASSIGN:
-        wishes->deal = value;
+        options->assign = value;
         break;
     case OPTION_HOMES:
-        wishes->homes = value;
+        options->homes = value;
         break;
     case ARGP_KEY_ARG:
-        if (wishes->trace)
+        if (options->trace)
             argp_error(state, "too many arguments at '%s'; those of the script come after '--'", value);
-        *(wishes->script ? &wishes->trace : &wishes->script) = value;
+        *(options->script ? &options->trace : &options->script) = value;
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -180,32 +180,32 @@ static char *title_of(const char *source)
     return title;
 }
 
-static void tell(const char *name, const char *value)
+static void export_option(const char *name, const char *value)
 {
     if (value)
         setenv(name, value, 1);
 }
 
 /* Does not return when all goes well: this process becomes the script. */
-static int run(const struct wishes *wishes, char **arguments, struct error *err)
+static int run(const struct options *options, char **arguments, struct error *err)
 {
-    char *source = script_path(wishes->script, err);
+    char *source = script_path(options->script, err);
     if (!source)
         return -ENOENT;
-    int program = script_build(source, wishes->flags, err);
+    int program = script_build(source, options->flags, err);
     if (program < 0) {
         free(source);
         return program;
     }
     array_of(char *) command = {0};
     array_push(&command, title_of(source));
-    array_push(&command, mem_strdup(wishes->trace ? wishes->trace : "numalens.data"));
+    array_push(&command, mem_strdup(options->trace ? options->trace : "numalens.data"));
     for (; *arguments; arguments++)
         array_push(&command, mem_strdup(*arguments));
     array_push(&command, NULL);
-    tell("NUMALENS_TOPOLOGY", wishes->topology);
-    tell("NUMALENS_DEAL", wishes->deal);
-    tell("NUMALENS_HOMES", wishes->homes);
+    export_option("NUMALENS_TOPOLOGY", options->topology);
+    export_option("NUMALENS_DEAL", options->assign);
+    export_option("NUMALENS_HOMES", options->homes);
     extern char **environ;
     fexecve(program, command.items, environ);
     int code = error_set(err, -errno, "cannot run the compiled script: %s%s", strerror(errno),
@@ -220,7 +220,7 @@ static int run(const struct wishes *wishes, char **arguments, struct error *err)
 
 int cmd_script(int argc, char **argv)
 {
-    struct wishes wishes = {0};
+    struct options options = {0};
     struct argp argp = {option_table, parse_option, "SCRIPT [TRACE] [-- ARGUMENT...]\n--list\n--show NAME",
                         description,  NULL,         NULL,
                         NULL};
@@ -230,14 +230,14 @@ int cmd_script(int argc, char **argv)
         own++;
     char **arguments = argv + (own < argc ? own + 1 : argc);
     argv[own] = NULL;
-    argp_parse(&argp, own, argv, 0, NULL, &wishes);
-    if (!wishes.list && !wishes.show && !wishes.script) {
+    argp_parse(&argp, own, argv, 0, NULL, &options);
+    if (!options.list && !options.show && !options.script) {
         error_set(&err, -EINVAL,
                   "a script is missing: numalens script switches, or numalens script mine.c; "
                   "--list names the ready ones");
         command_failed("script", &err);
         return EXIT_USAGE;
     }
-    int failed = wishes.list ? list(&err) : wishes.show ? show(wishes.show, &err) : run(&wishes, arguments, &err);
+    int failed = options.list ? list(&err) : options.show ? show(options.show, &err) : run(&options, arguments, &err);
     return failed < 0 ? command_failed("script", &err) : EXIT_OK;
 }

@@ -23,9 +23,9 @@ static const struct argp_option option_table[] = {
 
 struct stat_command {
     struct sampling_options checks; /* what all commands that run a program have in common */
-    struct count_wish wish;
+    struct count_request request;
     struct count_run run;
-    struct stat_telling telling;
+    struct stat_text_options text_options;
 };
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -44,14 +44,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
             (uint64_t)(option_number(checks, "--duration", text, 0.001, 1e8, "a number of seconds is wanted") * 1e9);
         break;
     case 's':
-        command->wish.source =
+        command->request.source =
             option_choice(checks, "--source", text, sources, "auto, uncore, resctrl or numastat is wanted") - 1;
         break;
     case 'j':
-        command->telling.json = true;
+        command->text_options.json = true;
         break;
     case KEY_ROOT:
-        command->wish.root = text;
+        command->request.root = text;
         break;
     default:
         return sampling_options_parse(checks, key, text, state);
@@ -76,20 +76,20 @@ static const struct argp parser = {
     NULL,
 };
 
-static bool tell_interval(void *context, const struct count_reading *from, const struct count_reading *to)
+static bool print_interval(void *context, const struct count_reading *from, const struct count_reading *to)
 {
-    return stat_tell_interval(context, from, to);
+    return stat_text_interval(context, from, to);
 }
 
-static int count_and_tell(struct stat_command *command, struct count_session *session, struct count_run_result *result,
-                          struct error *err)
+static int count_and_report(struct stat_command *command, struct count_session *session,
+                            struct count_run_result *result, struct error *err)
 {
-    struct stat_tell *tell = stat_tell_begin(session, &command->telling);
-    command->run.context = tell;
-    command->run.interval = tell_interval;
+    struct stat_text *writer = stat_text_begin(session, &command->text_options);
+    command->run.context = writer;
+    command->run.interval = print_interval;
     int code = count_run(session, &command->run, result, err);
     struct error write_error = {0};
-    int written = stat_tell_end(tell, code == 0 ? result : NULL, &write_error);
+    int written = stat_text_end(writer, code == 0 ? result : NULL, &write_error);
     if (code == 0 && written < 0) {
         command_failed("stat", &write_error);
         result->exit_status = result->exit_status ? result->exit_status : EXIT_FAILED;
@@ -101,13 +101,13 @@ static int count_and_tell(struct stat_command *command, struct count_session *se
 
 int cmd_stat(int argc, char **argv)
 {
-    struct stat_command command = {.wish = {.source = COUNT_AUTO}};
+    struct stat_command command = {.request = {.source = COUNT_AUTO}};
     struct count_run_result result = {.exit_status = EXIT_FAILED};
     struct error err = {0};
     argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &command);
     const char *output = command.checks.capture.output;
     command.run.command = command.checks.capture.command;
-    command.telling.quiet = command.checks.verbosity < 0;
+    command.text_options.quiet = command.checks.verbosity < 0;
     if (!*command.checks.complaint && command.run.command && command.run.duration_ns)
         option_complain(&command.checks, "--duration", "together with a program",
                         "counting ends when the program does");
@@ -115,7 +115,7 @@ int cmd_stat(int argc, char **argv)
         fprintf(stderr, "numalens stat: %s\n", command.checks.complaint);
         return EXIT_USAGE;
     }
-    struct count_session *session = count_session_open(&command.wish, &err);
+    struct count_session *session = count_session_open(&command.request, &err);
     if (!session)
         return command_failed("stat", &err);
     FILE *file = output ? fopen(output, "we") : NULL;
@@ -124,10 +124,10 @@ int cmd_stat(int argc, char **argv)
         count_session_close(session);
         return command_failed("stat", &err);
     }
-    command.telling.out = file ? file : command.run.command ? stderr : stdout;
-    command.telling.command = command.run.command;
-    command.telling.interval_ns = command.run.interval_ns;
-    if (count_and_tell(&command, session, &result, &err) < 0)
+    command.text_options.out = file ? file : command.run.command ? stderr : stdout;
+    command.text_options.command = command.run.command;
+    command.text_options.interval_ns = command.run.interval_ns;
+    if (count_and_report(&command, session, &result, &err) < 0)
         command_failed("stat", &err);
     if (file && fclose(file) != 0) {
         error_set(&err, -errno, "cannot write %s: %s", output, strerror(errno));

@@ -103,7 +103,7 @@ int cmd_view(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     if (!arguments.path)
         arguments.path = "numalens.data";
-    if (arguments.topology && !(topology = topology_pretend_text(arguments.topology, NULL, NULL, &err))) {
+    if (arguments.topology && !(topology = topology_simulate_text(arguments.topology, NULL, NULL, &err))) {
         command_failed("view", &err);
         return EXIT_USAGE;
     }

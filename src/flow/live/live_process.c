@@ -54,8 +54,8 @@ static uint32_t thread_new(struct flow *flow, struct process *process, uint32_t 
                                                     .born = time,
                                                     .died = UINT64_MAX});
     int node = flow->topology->node_count == 1 ? 0 : -1;
-    if (flow->topology->pretended)
-        node = topology_node_of_cpu(flow->topology, topology_deal_cpu(flow->topology, ordinal));
+    if (flow->topology->simulated)
+        node = topology_node_of_cpu(flow->topology, topology_assign_cpu(flow->topology, ordinal));
     array_push(&flow->thread_nodes, (int16_t)node);
     array_push(&flow->thread_votes, 0);
     array_push(&flow->thread_sibling, process->last_thread);

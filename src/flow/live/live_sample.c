@@ -86,7 +86,7 @@ static int home_of(struct flow *flow, struct process *process, uint64_t addr, ui
     if (topology->node_count == 1)
         return 0;
     int home = pages_home(&process->pages, addr);
-    if (home >= 0 || !topology->pretended)
+    if (home >= 0 || !topology->simulated)
         return home;
     uint64_t page = addr >> PAGES_SHIFT << PAGES_SHIFT;
     if (topology->home != HOME_FIRST_TOUCH)
@@ -186,20 +186,20 @@ void live_sample_put(struct flow *flow, struct process *process, const struct ev
     mark->object = object;
     if (flow->topology->node_count == 1)
         mark->from = 0;
-    else if (flow->topology->pretended)
+    else if (flow->topology->simulated)
         mark->from = flow->thread_nodes.items[thread];
     else {
         mark->from = (int16_t)topology_node_of_cpu(flow->topology, sample->cpu);
         seen_on(flow, thread, mark->from);
     }
     mark->home = (int16_t)home_of(flow, process, sample->addr, object, mark->from);
-    if (mark->home < 0 && !flow->topology->pretended)
+    if (mark->home < 0 && !flow->topology->simulated)
         mark->home = (int16_t)home_by_level(flow->topology, sample->level, mark->from);
     if (!counts)
         return;
     if (mark->home != -1)
         home_known(flow, mark, thread, stack);
-    else if (!flow->topology->pretended)
+    else if (!flow->topology->simulated)
         wait_for_home(flow, process, sample->addr,
                       &(struct waiting){.ordinal = (uint32_t)sample->ordinal, .thread = thread, .stack = stack});
 }
@@ -209,9 +209,9 @@ void live_sample_touch(struct flow *flow, struct process *process, const struct 
     flow->has_touches = true;
     uint32_t thread = live_thread_of(flow, process, event->tid, event->time);
     live_touched_add(flow, process, thread, event);
-    if (!flow->topology->pretended && flow->topology->node_count > 1)
+    if (!flow->topology->simulated && flow->topology->node_count > 1)
         seen_on(flow, thread, topology_node_of_cpu(flow->topology, event->touch.cpu));
-    if (!flow->topology->pretended || flow->topology->home != HOME_FIRST_TOUCH || flow->topology->node_count == 1)
+    if (!flow->topology->simulated || flow->topology->home != HOME_FIRST_TOUCH || flow->topology->node_count == 1)
         return;
     int node = flow->thread_nodes.items[thread];
     uint64_t page = event->touch.addr >> PAGES_SHIFT << PAGES_SHIFT;

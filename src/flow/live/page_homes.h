@@ -4,8 +4,8 @@
  * touch: where every page fault is recorded, a page that is used without a fault of its own was brought in by a larger
  * one (a transparent huge page, fault-around), and has that one's home. When faults were lost, that is not so where
  * neighbouring pages had a fault each: there pages come one by one, and the missing fault may have been anybody's. */
-#ifndef NUMALENS_FLOW_PAGES_H
-#define NUMALENS_FLOW_PAGES_H
+#ifndef NUMALENS_FLOW_LIVE_PAGE_HOMES_H
+#define NUMALENS_FLOW_LIVE_PAGE_HOMES_H
 
 #include "base/map64.h"
 

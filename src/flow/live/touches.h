@@ -2,8 +2,8 @@
  *
  * Kept for pages that were touched only: 8 bytes a page in blocks of 64 pages. A page without a fault of its own may have
  * come with a larger one (a transparent huge page): each 2 MiB remember their latest touch. */
-#ifndef NUMALENS_FLOW_TOUCHES_H
-#define NUMALENS_FLOW_TOUCHES_H
+#ifndef NUMALENS_FLOW_LIVE_TOUCHES_H
+#define NUMALENS_FLOW_LIVE_TOUCHES_H
 
 #include "base/map64.h"
 

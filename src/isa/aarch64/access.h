@@ -2,8 +2,8 @@
  *
  * Each is a leaf that returns 0, or 1 when the access faulted and nothing was changed: the fault's handler sends them
  * back to their caller. The first argument is the program's address, tag and all; the second is our memory. */
-#ifndef NUMALENS_AGENT_AARCH64_ACCESS_H
-#define NUMALENS_AGENT_AARCH64_ACCESS_H
+#ifndef NUMALENS_ISA_AARCH64_ACCESS_H
+#define NUMALENS_ISA_AARCH64_ACCESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  * them. Shared by the files of this folder; nobody else includes it.
  *
  * Everything here runs in a signal handler, built without floating-point registers. */
-#ifndef NUMALENS_AGENT_AARCH64_CPU_H
-#define NUMALENS_AGENT_AARCH64_CPU_H
+#ifndef NUMALENS_ISA_AARCH64_CPU_H
+#define NUMALENS_ISA_AARCH64_CPU_H
 
 #include "wire/event.h"
 

@@ -1,6 +1,6 @@
 /* isa/aarch64/probe.h - see isa/probe.h. */
-#ifndef NUMALENS_AGENT_ARCH_AARCH64_PROBE_H
-#define NUMALENS_AGENT_ARCH_AARCH64_PROBE_H
+#ifndef NUMALENS_ISA_AARCH64_PROBE_H
+#define NUMALENS_ISA_AARCH64_PROBE_H
 
 #include "isa/aarch64/access.h"
 

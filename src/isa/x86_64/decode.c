@@ -348,7 +348,7 @@ static uint8_t read_prefixes(struct form *form)
     return byte;
 }
 
-static void form_tell(const struct form *form, struct decoded *decoded)
+static void form_report(const struct form *form, struct decoded *decoded)
 {
     decoded->length = form->at;
     decoded->rip_at = form->rip_at;
@@ -392,7 +392,7 @@ bool decode_instruction(const uint8_t *bytes, size_t available, struct decoded *
         known = decode_scalar_1(&form, byte, decoded);
     if (!known || form.short_of_bytes)
         return false;
-    form_tell(&form, decoded);
+    form_report(&form, decoded);
     if (form.lock) {
         const unsigned both = SAMPLE_READ | SAMPLE_WRITE;
         if (decoded->operand_count == 0 || (decoded->operands[0].flags & both) != both)

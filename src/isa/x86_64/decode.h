@@ -5,8 +5,8 @@
  * understood (its length and every access it makes) or refused: a burst ends before a refused one. Refused as well are
  * instructions that show the trap flag to the program or must not be stepped: system calls, pushf, popf, iret, loads of
  * SS, transactions. lea, nop, prefetches and cache-line flushes access nothing. */
-#ifndef NUMALENS_AGENT_ARCH_X86_64_DECODE_H
-#define NUMALENS_AGENT_ARCH_X86_64_DECODE_H
+#ifndef NUMALENS_ISA_X86_64_DECODE_H
+#define NUMALENS_ISA_X86_64_DECODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* isa/x86_64/decode_form.h - the state of one decoding, shared by decode.c (prefixes, operands, vector
  * instructions) and decode_scalar.c (everything else). */
-#ifndef NUMALENS_AGENT_ARCH_X86_64_DECODE_FORM_H
-#define NUMALENS_AGENT_ARCH_X86_64_DECODE_FORM_H
+#ifndef NUMALENS_ISA_X86_64_DECODE_FORM_H
+#define NUMALENS_ISA_X86_64_DECODE_FORM_H
 
 #include "isa/x86_64/decode.h"
 #include "isa/x86_64/opcodes.h"

@@ -14,8 +14,8 @@
  * The loop over blocks is in agent/sampling/x86_64/burst.c. All of it, and whatever runs between blocks, is built to use
  * general registers only (burst_args in src/agent/meson.build): the vector registers are the program's. agent_calls_out()
  * (agent/agent.h) puts them into safety before calls to libc. */
-#ifndef NUMALENS_AGENT_ARCH_X86_64_ENGINE_H
-#define NUMALENS_AGENT_ARCH_X86_64_ENGINE_H
+#ifndef NUMALENS_ISA_X86_64_ENGINE_H
+#define NUMALENS_ISA_X86_64_ENGINE_H
 
 #include "isa/x86_64/decode.h"
 #include "isa/x86_64/outline.h"

@@ -1,6 +1,6 @@
 /* isa/x86_64/frame.h - registers out of a signal frame, as the decoder wants them. */
-#ifndef NUMALENS_AGENT_ARCH_X86_64_FRAME_H
-#define NUMALENS_AGENT_ARCH_X86_64_FRAME_H
+#ifndef NUMALENS_ISA_X86_64_FRAME_H
+#define NUMALENS_ISA_X86_64_FRAME_H
 
 #include "isa/x86_64/decode.h"
 

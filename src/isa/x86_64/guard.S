@@ -56,10 +56,10 @@ guard_time:
     .cfi_endproc
     .size guard_time, . - guard_time
 
-    .hidden guard_mend
-    .globl guard_mend
-    .type guard_mend, @function
-guard_mend:
+    .hidden guard_resume
+    .globl guard_resume
+    .type guard_resume, @function
+guard_resume:
     .cfi_startproc
     endbr64
     lea .Lcopy_load(%rip), %rcx
@@ -89,7 +89,7 @@ guard_mend:
 2:  xor %eax, %eax
 1:  ret
     .cfi_endproc
-    .size guard_mend, . - guard_mend
+    .size guard_resume, . - guard_resume
 
 .macro function name
     .hidden \name

@@ -1,8 +1,8 @@
 /* isa/x86_64/guard.h - reads of the program's memory that may fault: guard.S.
  *
- * A fault in one of them comes to step_fault(), which sends it to the end of the routine by guard_mend(). */
-#ifndef NUMALENS_AGENT_ARCH_X86_64_GUARD_H
-#define NUMALENS_AGENT_ARCH_X86_64_GUARD_H
+ * A fault in one of them comes to step_fault(), which sends it to the end of the routine by guard_resume(). */
+#ifndef NUMALENS_ISA_X86_64_GUARD_H
+#define NUMALENS_ISA_X86_64_GUARD_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,7 +27,7 @@ int guard_equal(const void *program, const void *ours, size_t bytes);
 void guard_serialize(void);
 
 /* Where to go on after a fault at `rip`, or 0 when that is none of ours. */
-uint64_t guard_mend(uint64_t rip);
+uint64_t guard_resume(uint64_t rip);
 
 /* Calls work(argument) with the stack pointer kept in *sp meanwhile: 1, or 0 when guard_landing was jumped to with that
  * stack pointer. */

@@ -1,8 +1,8 @@
 /* isa/x86_64/opcodes.h - the tables behind decode.c: per opcode, how its memory operand is used.
  *
  * An entry is 0 when the opcode is refused. "Legacy" is an instruction without VEX or EVEX prefix. */
-#ifndef NUMALENS_AGENT_ARCH_X86_64_OPCODES_H
-#define NUMALENS_AGENT_ARCH_X86_64_OPCODES_H
+#ifndef NUMALENS_ISA_X86_64_OPCODES_H
+#define NUMALENS_ISA_X86_64_OPCODES_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  * Pure, like the decoder. Most instructions do the same anywhere once an operand relative to rip has got a register in
  * its place. Branches are carried out by hand. The rest ends the burst before it: what would show where it runs
  * (fnstenv), what changes the state that the engine itself relies on (xrstor, wrpkru), what may start a transaction. */
-#ifndef NUMALENS_AGENT_ARCH_X86_64_OUTLINE_H
-#define NUMALENS_AGENT_ARCH_X86_64_OUTLINE_H
+#ifndef NUMALENS_ISA_X86_64_OUTLINE_H
+#define NUMALENS_ISA_X86_64_OUTLINE_H
 
 #include "isa/x86_64/decode.h"
 

@@ -1,6 +1,6 @@
 /* isa/x86_64/probe.h - see isa/probe.h. */
-#ifndef NUMALENS_AGENT_ARCH_X86_64_PROBE_H
-#define NUMALENS_AGENT_ARCH_X86_64_PROBE_H
+#ifndef NUMALENS_ISA_X86_64_PROBE_H
+#define NUMALENS_ISA_X86_64_PROBE_H
 
 #include "isa/x86_64/guard.h"
 

@@ -2,8 +2,8 @@
  *
  * The public rows are copies of the flow's with pointers in place of numbers and with safe texts. Few kinds of row are
  * made at once; objects, of which there may be very many, in chunks when they are asked for. */
-#ifndef NUMALENS_API_API_H
-#define NUMALENS_API_API_H
+#ifndef NUMALENS_LIB_API_API_H
+#define NUMALENS_LIB_API_API_H
 
 #include "base/array.h"
 #include "base/map64.h"

@@ -44,19 +44,19 @@ static int read_options(const nlens_options *given, nlens_options *options, stru
     return 0;
 }
 
-static int pretend(nlens_trace *trace, const nlens_options *options, struct error *err)
+static int simulate(nlens_trace *trace, const nlens_options *options, struct error *err)
 {
     if (!options->topology)
         return options->deal || options->homes
                    ? error_set(err, -EINVAL, "assign and homes are for a simulated topology: a topology is missing")
                    : 0;
-    trace->topology = topology_pretend_text(options->topology, options->deal, options->homes, err);
+    trace->topology = topology_simulate_text(options->topology, options->deal, options->homes, err);
     return trace->topology ? 0 : -EINVAL;
 }
 
 static int build(nlens_trace *trace, const char *path, const nlens_options *options, struct error *err)
 {
-    if (pretend(trace, options, err) < 0)
+    if (simulate(trace, options, err) < 0)
         return -1;
     trace->reader = trace_reader_open(path, err);
     if (!trace->reader)
@@ -153,7 +153,7 @@ const char *nlens_damage(nlens_trace *trace)
 
 bool nlens_pretended(nlens_trace *trace)
 {
-    return flow_topology(trace->flow)->pretended;
+    return flow_topology(trace->flow)->simulated;
 }
 
 unsigned nlens_distance(nlens_trace *trace, int from, int to)

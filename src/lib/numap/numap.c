@@ -123,7 +123,7 @@ static int start(struct numap_sampling_measure *measure, unsigned wanted, uint64
     if (measure->started)
         return ERROR_NUMAP_ALREADY_STARTED;
     if (!measure->metadata_pages_per_tid[0]) {
-        const struct measure_wish wish = {
+        const struct measure_request request = {
             .wanted = wanted,
             .threads = measure->nb_threads,
             .tids = measure->tids,
@@ -133,7 +133,7 @@ static int start(struct numap_sampling_measure *measure, unsigned wanted, uint64
             .refresh = measure->handler ? (unsigned)measure->nb_refresh : 0,
             .call = call_handler,
         };
-        int code = measure_open(measure, &wish, measure->metadata_pages_per_tid);
+        int code = measure_open(measure, &request, measure->metadata_pages_per_tid);
         if (code < 0) {
             memset(measure->metadata_pages_per_tid, 0, sizeof measure->metadata_pages_per_tid);
             return code == -ESRCH || code == -EINVAL ? ERROR_PERF_EVENT_OPEN : failed;

@@ -19,7 +19,7 @@ enum {
 struct measure {
     struct measure *next;
     const void *key;
-    struct measure_wish wish; /* with tids of its own */
+    struct measure_request request; /* with tids of its own */
     nlens_session *session;
     struct perf_event_mmap_page **pages;
     uint64_t *lost;  /* of each thread, not yet told in its pages */
@@ -74,9 +74,9 @@ static void on_call(int signal, siginfo_t *info, void *context)
     struct measure *measure = find(info->si_value.sival_ptr);
     inside--;
     pid_t tid = (pid_t)syscall(SYS_gettid);
-    for (unsigned i = 0; measure && i < measure->wish.threads; i++)
-        if (measure->wish.tids[i] == tid)
-            measure->wish.call((void *)measure->key, i);
+    for (unsigned i = 0; measure && i < measure->request.threads; i++)
+        if (measure->request.tids[i] == tid)
+            measure->request.call((void *)measure->key, i);
     handling = 0;
     errno = saved;
 }
@@ -95,17 +95,17 @@ static void call_thread(const struct measure *measure, pid_t tid)
 static void take_samples(void *context, const nlens_sample *samples, size_t count)
 {
     struct measure *measure = context;
-    const struct measure_wish *wish = &measure->wish;
+    const struct measure_request *request = &measure->request;
     for (size_t i = 0; i < count; i++) {
         unsigned thread = 0;
-        while (thread < wish->threads && (uint32_t)wish->tids[thread] != samples[i].tid)
+        while (thread < request->threads && (uint32_t)request->tids[thread] != samples[i].tid)
             thread++;
-        if (thread == wish->threads)
+        if (thread == request->threads)
             continue;
-        pages_put(measure->pages[thread], &samples[i], wish->sample_type, wish->rate, &measure->lost[thread]);
-        if (wish->refresh && --measure->until[thread] == 0) {
-            measure->until[thread] = wish->refresh;
-            call_thread(measure, wish->tids[thread]);
+        pages_put(measure->pages[thread], &samples[i], request->sample_type, request->rate, &measure->lost[thread]);
+        if (request->refresh && --measure->until[thread] == 0) {
+            measure->until[thread] = request->refresh;
+            call_thread(measure, request->tids[thread]);
         }
     }
 }
@@ -113,9 +113,9 @@ static void take_samples(void *context, const nlens_sample *samples, size_t coun
 static void forget(struct measure *measure)
 {
     nlens_session_close(measure->session, NULL);
-    for (unsigned i = 0; measure->pages && i < measure->wish.threads; i++)
+    for (unsigned i = 0; measure->pages && i < measure->request.threads; i++)
         pages_free(measure->pages[i]);
-    free((pid_t *)measure->wish.tids);
+    free((pid_t *)measure->request.tids);
     free(measure->pages);
     free(measure->lost);
     free(measure->until);
@@ -131,25 +131,25 @@ static int fail(struct measure *measure, int code, const char *text)
 
 static int add_threads(struct measure *measure, nlens_error *err)
 {
-    for (unsigned i = 0; i < measure->wish.threads; i++) {
-        int code = nlens_session_add_thread(measure->session, measure->wish.tids[i], err);
+    for (unsigned i = 0; i < measure->request.threads; i++) {
+        int code = nlens_session_add_thread(measure->session, measure->request.tids[i], err);
         if (code < 0)
             return code;
     }
     return 0;
 }
 
-static int make(const void *key, const struct measure_wish *wish, struct perf_event_mmap_page **pages)
+static int make(const void *key, const struct measure_request *request, struct perf_event_mmap_page **pages)
 {
     nlens_error err = {0};
-    uint64_t spacing = (uint64_t)wish->rate * BURST; /* an access takes about a nanosecond */
+    uint64_t spacing = (uint64_t)request->rate * BURST; /* an access takes about a nanosecond */
     nlens_session_options options = {
         .size = sizeof options,
-        .wanted = wish->wanted,
+        .wanted = request->wanted,
         .period_ns = spacing < SHORTEST_NS  ? SHORTEST_NS
                      : spacing > LONGEST_NS ? LONGEST_NS
                                             : spacing,
-        .period = wish->rate,
+        .period = request->rate,
         .budget = BUDGET,
         .samples = take_samples,
     };
@@ -157,18 +157,18 @@ static int make(const void *key, const struct measure_wish *wish, struct perf_ev
     if (!measure)
         return -ENOMEM;
     measure->key = key;
-    measure->wish = *wish;
-    pid_t *tids = calloc(wish->threads, sizeof *tids);
-    measure->wish.tids = tids;
-    measure->pages = calloc(wish->threads, sizeof *measure->pages);
-    measure->lost = calloc(wish->threads, sizeof *measure->lost);
-    measure->until = calloc(wish->threads, sizeof *measure->until);
+    measure->request = *request;
+    pid_t *tids = calloc(request->threads, sizeof *tids);
+    measure->request.tids = tids;
+    measure->pages = calloc(request->threads, sizeof *measure->pages);
+    measure->lost = calloc(request->threads, sizeof *measure->lost);
+    measure->until = calloc(request->threads, sizeof *measure->until);
     if (!tids || !measure->pages || !measure->lost || !measure->until)
         return fail(measure, -ENOMEM, "out of memory");
-    for (unsigned i = 0; i < wish->threads; i++) {
-        tids[i] = wish->tids[i];
-        measure->until[i] = wish->refresh;
-        if (!(measure->pages[i] = pages[i] = pages_make(wish->pages)))
+    for (unsigned i = 0; i < request->threads; i++) {
+        tids[i] = request->tids[i];
+        measure->until[i] = request->refresh;
+        if (!(measure->pages[i] = pages[i] = pages_make(request->pages)))
             return fail(measure, -ENOMEM, "no memory for the pages of samples: mmap_pages_count is too large");
     }
     options.context = measure;
@@ -182,18 +182,18 @@ static int make(const void *key, const struct measure_wish *wish, struct perf_ev
     return 0;
 }
 
-int measure_open(const void *key, const struct measure_wish *wish, struct perf_event_mmap_page **pages)
+int measure_open(const void *key, const struct measure_request *request, struct perf_event_mmap_page **pages)
 {
-    if (wish->sample_type & ~(uint64_t)PAGES_SAMPLE_TYPES) {
+    if (request->sample_type & ~(uint64_t)PAGES_SAMPLE_TYPES) {
         measure_set_reason("sample_type asks for fields that samples do not have here: docs/numap.md lists them");
         return -EINVAL;
     }
-    if (wish->refresh) {
+    if (request->refresh) {
         struct sigaction action = {.sa_sigaction = on_call, .sa_flags = SA_SIGINFO | SA_RESTART};
         sigaction(SIGIO, &action, NULL);
     }
     inside++;
-    int code = make(key, wish, pages);
+    int code = make(key, request, pages);
     inside--;
     return code;
 }

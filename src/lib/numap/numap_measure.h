@@ -1,11 +1,11 @@
 /* lib/numap/numap_measure.h - what is behind a measure of numap's clients: a session whose samples go to pages, one set for each
  * thread. Measures are the clients' memory with no room for ours, so this is found by the measure's address. */
-#ifndef NUMALENS_NUMAP_MEASURE_H
-#define NUMALENS_NUMAP_MEASURE_H
+#ifndef NUMALENS_LIB_NUMAP_NUMAP_MEASURE_H
+#define NUMALENS_LIB_NUMAP_NUMAP_MEASURE_H
 
 #include "lib/numap/numap_pages.h"
 
-struct measure_wish {
+struct measure_request {
     unsigned wanted; /* enum nlens_wanted */
     unsigned threads;
     const pid_t *tids;
@@ -18,7 +18,7 @@ struct measure_wish {
 
 /* Makes the session and the pages (left in pages[threads]) of the measure at `key`. 0, or a negative errno with the
  * reason in measure_reason(). */
-int measure_open(const void *key, const struct measure_wish *wish, struct perf_event_mmap_page **pages);
+int measure_open(const void *key, const struct measure_request *request, struct perf_event_mmap_page **pages);
 bool measure_is_open(const void *key);
 
 /* After measure_stop the pages hold everything up to it, unless it was called in a handler of ours: then what is still

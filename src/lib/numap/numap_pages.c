@@ -73,13 +73,13 @@ bool pages_put(struct perf_event_mmap_page *page, const nlens_sample *sample, ui
     struct {
         struct perf_event_header header;
         uint64_t id, lost;
-    } told = {{PERF_RECORD_LOST, 0, sizeof told}, 0, *lost};
-    if (room_of(page) < header.size + (*lost ? sizeof told : 0)) {
+    } loss = {{PERF_RECORD_LOST, 0, sizeof loss}, 0, *lost};
+    if (room_of(page) < header.size + (*lost ? sizeof loss : 0)) {
         ++*lost;
         return false;
     }
     if (*lost)
-        copy_in(page, &head, &told, sizeof told);
+        copy_in(page, &head, &loss, sizeof loss);
     *lost = 0;
     copy_in(page, &head, &header, sizeof header);
     copy_in(page, &head, body, body_bytes);

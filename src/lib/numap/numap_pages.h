@@ -1,6 +1,6 @@
 /* lib/numap/numap_pages.h - memory that looks like the buffer of a perf event: clients of numap read it themselves. One writer. */
-#ifndef NUMALENS_NUMAP_PAGES_H
-#define NUMALENS_NUMAP_PAGES_H
+#ifndef NUMALENS_LIB_NUMAP_NUMAP_PAGES_H
+#define NUMALENS_LIB_NUMAP_NUMAP_PAGES_H
 
 #include "numalens/capture.h"
 #include "numap.h"

@@ -47,7 +47,7 @@ int init_samp_session(struct samp_session *ses, int nb_threads, int sampling_rat
 static int start(struct samp_session *s, unsigned wanted)
 {
     measure_close(s);
-    const struct measure_wish wish = {
+    const struct measure_request request = {
         .wanted = wanted,
         .threads = s->nb_threads,
         .tids = s->tids,
@@ -55,7 +55,7 @@ static int start(struct samp_session *s, unsigned wanted)
         .pages = s->mmap_pages_count,
         .sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC,
     };
-    if (measure_open(s, &wish, s->metadatas) < 0 || measure_start(s) < 0)
+    if (measure_open(s, &request, s->metadatas) < 0 || measure_start(s) < 0)
         return wanted == NLENS_READS ? ERROR_NUMAP_READ_SAMPLING_ARCH_NOT_SUPPORTED
                                      : ERROR_NUMAP_WRITE_SAMPLING_ARCH_NOT_SUPPORTED;
     return 0;

@@ -17,7 +17,7 @@ static void take(struct collect *collect, struct taken taken)
 }
 
 /* The soft sampler knows how long a load took; where that came from, a calibration tells. */
-static void tell_level(const struct collect *collect, struct taken *taken)
+static void report_level(const struct collect *collect, struct taken *taken)
 {
     uint32_t latency = taken->sample.latency;
     if (taken->sample.level != LEVEL_UNKNOWN || !(taken->flags & SAMPLE_HAS_LATENCY))
@@ -43,7 +43,7 @@ static void take_sample(struct collect *collect, const struct event *event)
         .cpu = sample->cpu,
         .size = sample->size,
     };
-    tell_level(collect, &taken);
+    report_level(collect, &taken);
     take(collect, taken);
 }
 

@@ -1,7 +1,7 @@
 /* lib/sampling/collect.h - what the sampler's rings and the processor's tell becomes samples of numalens/capture.h; what is no
  * sample is kept for files, and losses are counted. Guarded by the engine. */
-#ifndef NUMALENS_LIBRARY_COLLECT_H
-#define NUMALENS_LIBRARY_COLLECT_H
+#ifndef NUMALENS_LIB_SAMPLING_COLLECT_H
+#define NUMALENS_LIB_SAMPLING_COLLECT_H
 
 #include "capture/hardware/hw_reader.h"
 #include "capture/process/running.h"

@@ -1,6 +1,6 @@
 /* lib/sampling/data_src.h - samples in perf's words. */
-#ifndef NUMALENS_LIBRARY_DATA_SRC_H
-#define NUMALENS_LIBRARY_DATA_SRC_H
+#ifndef NUMALENS_LIB_SAMPLING_DATA_SRC_H
+#define NUMALENS_LIB_SAMPLING_DATA_SRC_H
 
 #include "numalens/capture.h"
 

@@ -19,7 +19,7 @@ struct dump {
     struct sink sink;
     struct topology *topology;
     struct homes *homes; /* NULL: there is nothing to ask */
-    size_t told;         /* events of the engine's that are in the file */
+    size_t dumped;       /* events of the engine's that are in the file */
     uint64_t started;
 };
 
@@ -75,7 +75,7 @@ fail:
     return NULL;
 }
 
-static void tell_event(void *context, const struct event *event)
+static void report_event(void *context, const struct event *event)
 {
     sink_put(context, event);
 }
@@ -83,7 +83,7 @@ static void tell_event(void *context, const struct event *event)
 void dump_samples(struct dump *dump, const struct taken *taken, size_t count)
 {
     uint32_t pid = (uint32_t)getpid();
-    dump->told = engine_tell_kept(dump->told, tell_event, &dump->sink);
+    dump->dumped = engine_report_kept(dump->dumped, report_event, &dump->sink);
     for (size_t i = 0; i < count; i++) {
         const nlens_sample *sample = &taken[i].sample;
         struct event event = {.time = sample->time, .pid = pid, .tid = sample->tid, .kind = EVENT_SAMPLE};

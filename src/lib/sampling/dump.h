@@ -1,7 +1,7 @@
 /* lib/sampling/dump.h - a session's file: a numalens.data like a recording's, without the objects that only a preloaded agent
  * sees. Used by whoever holds the session's `delivery`. */
-#ifndef NUMALENS_LIBRARY_DUMP_H
-#define NUMALENS_LIBRARY_DUMP_H
+#ifndef NUMALENS_LIB_SAMPLING_DUMP_H
+#define NUMALENS_LIB_SAMPLING_DUMP_H
 
 #include "base/error.h"
 #include "capture/kernel_probe.h"

@@ -1,7 +1,7 @@
 /* lib/sampling/kept_events.h - the events that are not samples, kept for as long as the process lives: a session may be made at any
  * time, and its file begins with what the process is made of. Guarded by the engine. */
-#ifndef NUMALENS_LIBRARY_KEPT_H
-#define NUMALENS_LIBRARY_KEPT_H
+#ifndef NUMALENS_LIB_SAMPLING_KEPT_EVENTS_H
+#define NUMALENS_LIB_SAMPLING_KEPT_EVENTS_H
 
 #include "base/array.h"
 #include "wire/event.h"

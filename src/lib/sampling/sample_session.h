@@ -2,8 +2,8 @@
  *
  * Two locks, in this order: `delivery` of a session, held while its callback runs or its file is written, so that
  * batches keep their order; and the engine's, which guards everything else and is never held across either. */
-#ifndef NUMALENS_LIBRARY_SESSION_H
-#define NUMALENS_LIBRARY_SESSION_H
+#ifndef NUMALENS_LIB_SAMPLING_SAMPLE_SESSION_H
+#define NUMALENS_LIB_SAMPLING_SAMPLE_SESSION_H
 
 #include "base/array.h"
 #include "base/map64.h"

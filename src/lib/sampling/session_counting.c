@@ -22,7 +22,7 @@ struct nlens_counting {
 };
 
 /* Reasons of the counters that could not be had, in one line. */
-static void tell_refusals(struct count_session *session, struct error *err)
+static void report_refusals(struct count_session *session, struct error *err)
 {
     const struct count_refusal *refusals;
     size_t count = count_session_refusals(session, &refusals), used = 0;
@@ -36,10 +36,10 @@ static void tell_refusals(struct count_session *session, struct error *err)
 nlens_counting *nlens_counting_new(nlens_error *err)
 {
     struct error why = {0};
-    struct count_session *session = count_session_open(&(struct count_wish){.source = COUNT_AUTO}, &why);
+    struct count_session *session = count_session_open(&(struct count_request){.source = COUNT_AUTO}, &why);
     const struct count_plan *plan = session ? count_session_plan(session) : NULL;
     if (plan && plan->side == COUNT_AT_ALLOCATION) /* pages handed out are no traffic */
-        tell_refusals(session, &why);
+        report_refusals(session, &why);
     if (!session || why.code) {
         count_session_close(session);
         api_error(err, &why);

@@ -128,12 +128,12 @@ void engine_drain(void)
     pthread_mutex_unlock(&engine->pump_lock);
 }
 
-size_t engine_tell_kept(size_t from, void (*tell)(void *context, const struct event *event), void *context)
+size_t engine_report_kept(size_t from, void (*report)(void *context, const struct event *event), void *context)
 {
     pthread_mutex_lock(&engine->pump_lock);
     size_t count = engine->collect.kept.events.count;
     for (size_t i = from; i < count; i++)
-        tell(context, &engine->collect.kept.events.items[i]);
+        report(context, &engine->collect.kept.events.items[i]);
     pthread_mutex_unlock(&engine->pump_lock);
     return count;
 }

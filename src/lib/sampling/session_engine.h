@@ -4,8 +4,8 @@
  * Sessions on the soft sampler are started and stopped by a flag: threads keep their ticks for a moment, and while no
  * session runs the ticks start no bursts. So starting again costs next to nothing, and a thread whose ticks ran in vain for
  * long ends them. Sessions on hardware enable and disable their events. */
-#ifndef NUMALENS_LIBRARY_ENGINE_H
-#define NUMALENS_LIBRARY_ENGINE_H
+#ifndef NUMALENS_LIB_SAMPLING_SESSION_ENGINE_H
+#define NUMALENS_LIB_SAMPLING_SESSION_ENGINE_H
 
 #include "base/error.h"
 #include "capture/kernel_probe.h"
@@ -41,7 +41,7 @@ bool engine_remove_thread(nlens_session *session, uint32_t tid);
 void engine_drain(void);
 
 /* Calls tell() for the events that are not samples, from number `from` on; returns how many there are. Without locks. */
-size_t engine_tell_kept(size_t from, void (*tell)(void *context, const struct event *event), void *context);
+size_t engine_report_kept(size_t from, void (*report)(void *context, const struct event *event), void *context);
 
 /* Counts of all sessions: samples that found no room on their way, and bursts left out. */
 uint64_t engine_overrun(void);

@@ -52,7 +52,7 @@ static int choose(const nlens_session_options *options, struct pmu_choice *choic
 {
     char cpuid[64];
     uint64_t frequency = 1000000000ull * BURST / options->period_ns;
-    const struct pmu_wish wish = {
+    const struct pmu_request request = {
         .loads = options->wanted & NLENS_READS,
         .stores = options->wanted & NLENS_WRITES,
         .latency = options->latency,
@@ -60,12 +60,12 @@ static int choose(const nlens_session_options *options, struct pmu_choice *choic
         .frequency = frequency ? frequency : 1,
     };
     pmu_cpuid(cpuid, sizeof cpuid);
-    int code = pmu_choose(choice, described_in, cpuid, kind_of(options->source), &wish, err);
+    int code = pmu_choose(choice, described_in, cpuid, kind_of(options->source), &request, err);
     if (code < 0 || options->source != NLENS_SOURCE_AUTO)
         return code;
     /* Some virtual machines have a PMU that opens and tells nothing. Tried with wishes that are easy to fulfil. */
     struct pmu_choice trial;
-    const struct pmu_wish easy = {.loads = wish.loads, .stores = wish.stores, .frequency = TRIAL_FREQUENCY};
+    const struct pmu_request easy = {.loads = request.loads, .stores = request.stores, .frequency = TRIAL_FREQUENCY};
     code = pmu_choose(&trial, described_in, cpuid, PMU_ANY, &easy, err);
     return code < 0 ? code : hw_source_try(&trial, err);
 }

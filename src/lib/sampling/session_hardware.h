@@ -2,8 +2,8 @@
  * added, enabled and disabled with the session. No signals are taken for it.
  *
  * The list of threads changes only with both of the engine's locks held; so either is enough to read it. */
-#ifndef NUMALENS_LIBRARY_HARDWARE_H
-#define NUMALENS_LIBRARY_HARDWARE_H
+#ifndef NUMALENS_LIB_SAMPLING_SESSION_HARDWARE_H
+#define NUMALENS_LIB_SAMPLING_SESSION_HARDWARE_H
 
 #include "capture/hardware/hw_source.h"
 #include "capture/kernel_probe.h"

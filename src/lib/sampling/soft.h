@@ -1,7 +1,7 @@
 /* lib/sampling/soft.h - the soft sampler of this process: the region that its threads' rings are in, and who has ticks. A part
  * of the engine's; what its locks guard here is said there. */
-#ifndef NUMALENS_LIBRARY_SOFT_H
-#define NUMALENS_LIBRARY_SOFT_H
+#ifndef NUMALENS_LIB_SAMPLING_SOFT_H
+#define NUMALENS_LIB_SAMPLING_SOFT_H
 
 #include "capture/agent/agent_source.h"
 #include "capture/kernel_probe.h"

@@ -1,6 +1,6 @@
 /* migrate/policies/policies.h - finds a policy by what --policy says: a built-in's name, or a shared library. */
-#ifndef NUMALENS_MIGRATE_POLICIES_H
-#define NUMALENS_MIGRATE_POLICIES_H
+#ifndef NUMALENS_MIGRATE_POLICIES_POLICIES_H
+#define NUMALENS_MIGRATE_POLICIES_POLICIES_H
 
 #include "base/error.h"
 #include "numalens/policy.h"

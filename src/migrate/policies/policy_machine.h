@@ -1,7 +1,7 @@
 /* migrate/policies/policy_machine.h - what policies see of the machine, made from a topology: levels of groups by distance, and where
  * pages may go. */
-#ifndef NUMALENS_MIGRATE_MACHINE_H
-#define NUMALENS_MIGRATE_MACHINE_H
+#ifndef NUMALENS_MIGRATE_POLICIES_POLICY_MACHINE_H
+#define NUMALENS_MIGRATE_POLICIES_POLICY_MACHINE_H
 
 #include "numalens/policy.h"
 #include "topology/topology.h"

@@ -1,6 +1,6 @@
 /* page/parts/frame_table.h - call chains as the page has them: each frame and each chain once, by number. Private to src/page. */
-#ifndef NUMALENS_PAGE_FRAMES_H
-#define NUMALENS_PAGE_FRAMES_H
+#ifndef NUMALENS_PAGE_PARTS_FRAME_TABLE_H
+#define NUMALENS_PAGE_PARTS_FRAME_TABLE_H
 
 #include "base/json.h"
 #include "flow/flow.h"

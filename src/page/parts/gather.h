@@ -1,8 +1,8 @@
 /* page/parts/gather.h - what is made of the accesses themselves: collectors that share one pass, and memory maps. Private to src/page.
  *
  * Findings need several passes of their own and take longer than all this, so it is done in a thread of its own meanwhile. */
-#ifndef NUMALENS_PAGE_GATHER_H
-#define NUMALENS_PAGE_GATHER_H
+#ifndef NUMALENS_PAGE_PARTS_GATHER_H
+#define NUMALENS_PAGE_PARTS_GATHER_H
 
 #include "analysis/memory_map/phases.h"
 #include "page/parts/map_columns.h"

@@ -1,6 +1,6 @@
 /* page/parts/map_columns.h - memory maps in a container. Private to src/page. */
-#ifndef NUMALENS_PAGE_MAPS_H
-#define NUMALENS_PAGE_MAPS_H
+#ifndef NUMALENS_PAGE_PARTS_MAP_COLUMNS_H
+#define NUMALENS_PAGE_PARTS_MAP_COLUMNS_H
 
 #include "analysis/memory_map/memory_views.h"
 #include "page/container.h"

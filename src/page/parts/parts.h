@@ -1,8 +1,8 @@
 /* page/parts/parts.h - the parts of a run's container and what they share. Private to src/page.
  *
  * Collectors see every access once, in one pass that they share (page.c); then each puts its own columns or tables. */
-#ifndef NUMALENS_PAGE_PARTS_H
-#define NUMALENS_PAGE_PARTS_H
+#ifndef NUMALENS_PAGE_PARTS_PARTS_H
+#define NUMALENS_PAGE_PARTS_PARTS_H
 
 #include "analysis/findings/findings.h"
 #include "page/container.h"

@@ -1,6 +1,6 @@
 /* page/parts/put.h - how single values are told in the page's JSON. Private to src/page. */
-#ifndef NUMALENS_PAGE_PUT_H
-#define NUMALENS_PAGE_PUT_H
+#ifndef NUMALENS_PAGE_PARTS_PUT_H
+#define NUMALENS_PAGE_PARTS_PUT_H
 
 #include "base/json.h"
 #include "flow/flow.h"

@@ -1,6 +1,6 @@
 /* page/parts/rank.h - which objects and sites a page has, and their numbers there: most samples first. Private to src/page. */
-#ifndef NUMALENS_PAGE_RANK_H
-#define NUMALENS_PAGE_RANK_H
+#ifndef NUMALENS_PAGE_PARTS_RANK_H
+#define NUMALENS_PAGE_PARTS_RANK_H
 
 #include "flow/flow.h"
 

@@ -4,7 +4,7 @@
 #include "page/parts/put.h"
 #include "view/whole.h"
 
-static const char *told(const struct flow *flow, const char *key)
+static const char *session_value(const struct flow *flow, const char *key)
 {
     const struct trace_session *session = flow_session(flow);
     return session ? trace_session_get(session, key) : NULL;
@@ -43,12 +43,12 @@ static void put_run(const struct parts *parts, struct json *json)
     struct whole whole = whole_of(flow, parts->run->view);
     json_object(json, "run");
     json_text(json, "command", whole.command);
-    json_text(json, "host", told(flow, "host"));
-    json_text(json, "cpu", told(flow, "cpu_model"));
-    json_text(json, "kernel", told(flow, "kernel"));
-    json_text(json, "start_time", told(flow, "start_time"));
+    json_text(json, "host", session_value(flow, "host"));
+    json_text(json, "cpu", session_value(flow, "cpu_model"));
+    json_text(json, "kernel", session_value(flow, "kernel"));
+    json_text(json, "start_time", session_value(flow, "start_time"));
     json_text(json, "source", whole.source);
-    json_text(json, "source_reason", told(flow, "source_reason"));
+    json_text(json, "source_reason", session_value(flow, "source_reason"));
     json_number(json, "period_ns", whole.period_ns);
     json_number(json, "burst", whole.burst);
     json_text(json, "latency_unit", accesses_unit(flow));
@@ -57,10 +57,10 @@ static void put_run(const struct parts *parts, struct json *json)
         json_integer(json, "exit_status", whole.exit_status);
     else
         json_null(json, "exit_status");
-    json_bool(json, "simulated", topology->pretended);
-    json_bool(json, "pretended", topology->pretended); /* version 1 */
-    json_text(json, "topology", topology->pretended ? topology->spec : NULL);
-    json_text(json, "homes", topology->pretended ? whole_homes(topology) : told(flow, "homes"));
+    json_bool(json, "simulated", topology->simulated);
+    json_bool(json, "pretended", topology->simulated); /* version 1 */
+    json_text(json, "topology", topology->simulated ? topology->spec : NULL);
+    json_text(json, "homes", topology->simulated ? whole_homes(topology) : session_value(flow, "homes"));
     json_text(json, "label", parts->run->label);
     json_text(json, "file", parts->run->view->path);
     json_bool(json, "live", parts->run->live);

@@ -1,6 +1,6 @@
 /* view/compare/compare.h - two runs, or one program under several placements, as text and JSON (docs/compare.md). */
-#ifndef NUMALENS_VIEW_COMPARE_H
-#define NUMALENS_VIEW_COMPARE_H
+#ifndef NUMALENS_VIEW_COMPARE_COMPARE_H
+#define NUMALENS_VIEW_COMPARE_COMPARE_H
 
 #include "compare/difference.h"
 #include "compare/verdict.h"
@@ -21,7 +21,7 @@ struct placements_run { /* what `compare -- program` did */
     const struct placed *items; /* also those that could not be had: without runs */
     uint32_t count;
     uint32_t repeat;
-    bool pretended, plain, same_output; /* same_output: was asked for, and holds */
+    bool simulated, plain, same_output; /* same_output: was asked for, and holds */
     const struct figures_options *figures;
     const char *unit, *kept; /* kept: where the traces are, or NULL */
     const struct verdict *verdict;

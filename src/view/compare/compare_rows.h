@@ -1,6 +1,6 @@
 /* view/compare/compare_rows.h - what the two faces of a difference share; private to src/view. */
-#ifndef NUMALENS_VIEW_COMPARE_ROWS_H
-#define NUMALENS_VIEW_COMPARE_ROWS_H
+#ifndef NUMALENS_VIEW_COMPARE_COMPARE_ROWS_H
+#define NUMALENS_VIEW_COMPARE_COMPARE_ROWS_H
 
 #include "view/compare/compare.h"
 

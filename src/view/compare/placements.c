@@ -106,11 +106,11 @@ static void put_legend(const struct placements_run *run, const struct view_optio
               run->plain ? "time is without recording, and everything else of recorded runs"
                          : "run times are with recording",
               run->unit, run->figures->grain == GRAIN_LINE ? "cache " : "", sharing_grain_name(run->figures->grain));
-    if (run->plain && !run->pretended)
+    if (run->plain && !run->simulated)
         paragraph(out, 2, options->width, "",
                   "Without recording, threads are not assigned one by one: distributed then leaves them to the kernel, "
                   "on the same CPUs.");
-    if (run->pretended)
+    if (run->simulated)
         paragraph(out, 2, options->width, "",
                   "The nodes are simulated: run times and latencies are those of this machine and say nothing about "
                   "placement.");
@@ -168,7 +168,7 @@ static void put_placed(struct json *json, const struct placed *placed, const str
     json_text(json, "placement", placement_name(placed->placement.kind));
     json_bool(json, "possible", placed->placement.possible);
     json_text(json, "text", placed->placement.text);
-    if (placed->placement.possible && !run->pretended)
+    if (placed->placement.possible && !run->simulated)
         json_number(json, "cpus", placed->placement.cpu_count);
     else
         json_null(json, "cpus");
@@ -224,8 +224,8 @@ static int placements_json(const struct placements_run *run, FILE *out, struct e
     json_object(json, NULL);
     json_number(json, "version", JSON_VERSION);
     json_text(json, "command", run->command);
-    json_bool(json, "simulated", run->pretended);
-    json_bool(json, "pretended", run->pretended); /* version 1 */
+    json_bool(json, "simulated", run->simulated);
+    json_bool(json, "pretended", run->simulated); /* version 1 */
     json_number(json, "repeat", run->repeat);
     json_text(json, "latency_unit", run->unit);
     json_text(json, "grain", sharing_grain_name(run->figures->grain));

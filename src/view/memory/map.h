@@ -1,6 +1,6 @@
 /* view/memory/map.h - numalens report map: memory over time in the terminal; private to src/view. */
-#ifndef NUMALENS_VIEW_MAP_H
-#define NUMALENS_VIEW_MAP_H
+#ifndef NUMALENS_VIEW_MEMORY_MAP_H
+#define NUMALENS_VIEW_MEMORY_MAP_H
 
 #include "analysis/memory_map/memory_map.h"
 #include "analysis/names/object_name.h"

@@ -93,7 +93,7 @@ static void put_balance(struct json *json, const struct balance *balance)
 }
 
 /* Whether the barriers themselves told of the last one's waits. */
-static bool is_told(const struct balance *balance)
+static bool is_reported(const struct balance *balance)
 {
     array_each (&balance->threads, const struct balance_thread, row)
         if (row->thread == balance->wait.last)
@@ -212,7 +212,7 @@ static void balance_text(const struct balance *balance, const struct view_option
               "Waited: at barriers; %.0f%% of the others' time on average, most of it for %s (%u), which waits least. "
               "%s.",
               100 * balance->wait.share, *last->name ? last->name : "thread", last->tid,
-              is_told(balance) ? "Measured at each barrier" : "Estimated from samples");
+              is_reported(balance) ? "Measured at each barrier" : "Estimated from samples");
 }
 
 void balance_show(const struct accesses *accesses, const struct view_options *options, struct json *json, FILE *out)

@@ -147,7 +147,7 @@ static void put_latency(struct json *json, const struct latency *latency, const 
                         const struct view_options *options)
 {
     put_verdict(json, latency);
-    json_bool(json, "calibrated", calibration_tells(calibration));
+    json_bool(json, "calibrated", calibration_shows(calibration));
     json_number(json, "beyond_caches_from", latency->slow);
     if (latency->tail < latency->threshold_count)
         json_number(json, "tail_threshold", latency->thresholds[latency->tail]);

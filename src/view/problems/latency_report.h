@@ -1,6 +1,6 @@
 /* view/problems/latency_report.h - the two faces of report latency; private to src/view. */
-#ifndef NUMALENS_VIEW_LATENCY_H
-#define NUMALENS_VIEW_LATENCY_H
+#ifndef NUMALENS_VIEW_PROBLEMS_LATENCY_REPORT_H
+#define NUMALENS_VIEW_PROBLEMS_LATENCY_REPORT_H
 
 #include "analysis/problems/latency.h"
 #include "view/view.h"

@@ -1,6 +1,6 @@
 /* view/problems/patterns.h - findings as text; private to src/view. */
-#ifndef NUMALENS_VIEW_PATTERNS_H
-#define NUMALENS_VIEW_PATTERNS_H
+#ifndef NUMALENS_VIEW_PROBLEMS_PATTERNS_H
+#define NUMALENS_VIEW_PROBLEMS_PATTERNS_H
 
 #include "analysis/findings/findings.h"
 #include "view/view.h"

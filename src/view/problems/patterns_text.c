@@ -136,7 +136,7 @@ void patterns_text(const struct findings *findings, const struct view_options *o
     else
         fprintf(out, "%zu finding%s%s, worst first%s\n", count, count == 1 ? "" : "s",
                 findings->numa_bound || topology->node_count < 2 ? "" : " anyway",
-                topology->pretended ? " (simulated topology):" : ":");
+                topology->simulated ? " (simulated topology):" : ":");
     array_each (&findings->items, const struct finding, finding) {
         if (!pattern_passes(findings, finding, &options->filter))
             continue;

@@ -1,6 +1,6 @@
 /* view/problems/problems.h - what the reports of sharing, latency and balance have in common; private to src/view. */
-#ifndef NUMALENS_VIEW_PROBLEMS_H
-#define NUMALENS_VIEW_PROBLEMS_H
+#ifndef NUMALENS_VIEW_PROBLEMS_PROBLEMS_H
+#define NUMALENS_VIEW_PROBLEMS_PROBLEMS_H
 
 #include "analysis/facts/accesses.h"
 #include "view/report/rows.h"

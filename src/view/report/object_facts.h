@@ -1,6 +1,6 @@
 /* view/report/object_facts.h - the facts of an object or site (docs/facts.md), for people and for programs; private to src/view. */
-#ifndef NUMALENS_VIEW_OBJECT_FACTS_H
-#define NUMALENS_VIEW_OBJECT_FACTS_H
+#ifndef NUMALENS_VIEW_REPORT_OBJECT_FACTS_H
+#define NUMALENS_VIEW_REPORT_OBJECT_FACTS_H
 
 #include "analysis/facts/facts.h"
 #include "base/json.h"

@@ -1,6 +1,6 @@
 /* view/report/report.h - the two faces of a report; private to src/view. */
-#ifndef NUMALENS_VIEW_REPORT_H
-#define NUMALENS_VIEW_REPORT_H
+#ifndef NUMALENS_VIEW_REPORT_REPORT_H
+#define NUMALENS_VIEW_REPORT_REPORT_H
 
 #include "view/report/rows.h"
 

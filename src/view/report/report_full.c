@@ -13,14 +13,14 @@ static void answer_latency(const struct report *report)
     const struct flow_totals *totals = &report->totals;
     if (totals->latency_count == 0)
         return;
-    if (!report->topology->pretended && facts->remote_count && facts->local_count)
+    if (!report->topology->simulated && facts->remote_count && facts->local_count)
         say(report, "A remote access takes %s on average, a local one %s.",
             number_latency(facts->remote_sum, facts->remote_count, report->unit),
             number_latency(facts->local_sum, facts->local_count, report->unit));
     else
         say(report, "An access takes %s on average%s.",
             number_latency(totals->latency_sum, totals->latency_count, report->unit),
-            report->topology->pretended ? ", as measured on this machine: simulated nodes are all equally near" : "");
+            report->topology->simulated ? ", as measured on this machine: simulated nodes are all equally near" : "");
 }
 
 static uint64_t weight(const struct report *report, const struct flow_totals *totals)

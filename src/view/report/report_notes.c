@@ -25,7 +25,7 @@ static void note_first_touch(const struct report *report)
 {
     const struct trace_session *session = flow_session(report->flow);
     const char *reason = session_text(session, "first_touch_reason");
-    if (report->topology->pretended && strcmp(session_text(session, "first_touch"), "samples") == 0)
+    if (report->topology->simulated && strcmp(session_text(session, "first_touch"), "samples") == 0)
         say(report, "Page faults could not be recorded%s%s%s: the first sampled access counts as the first touch.",
             *reason ? " (" : "", reason, *reason ? ")" : "");
 }
@@ -170,9 +170,9 @@ static void where_from(const struct report *report)
     else if (*hardware)
         say(report, "The processor took the samples, by %s.", hardware);
     how_faults(report);
-    if (report->topology->pretended)
+    if (report->topology->simulated)
         say(report, "Simulated topology: threads are assigned %s to its CPUs, a page's home node is set by %s.",
-            whole_deal(report->topology), whole_homes(report->topology));
+            whole_assign(report->topology), whole_homes(report->topology));
     char sampling[32], tracking[32];
     if (cost_of(report, "handler_ns", sampling) && cost_of(report, "tracking_ns", tracking))
         say(report, "Sampling took %s of the program's CPU time, tracking its objects %s.", sampling, tracking);

@@ -1,6 +1,6 @@
 /* view/report/report_parts.h - what the one-screen report and its long form have in common; private to src/view. */
-#ifndef NUMALENS_VIEW_REPORT_PARTS_H
-#define NUMALENS_VIEW_REPORT_PARTS_H
+#ifndef NUMALENS_VIEW_REPORT_REPORT_PARTS_H
+#define NUMALENS_VIEW_REPORT_REPORT_PARTS_H
 
 #include "view/paragraph.h"
 #include "view/report/report.h"

@@ -48,10 +48,10 @@ static void answer_nothing(const struct report *report)
 /* By which rule threads got their nodes: another one may give another verdict. */
 static const char *assignment(const struct topology *topology)
 {
-    switch (topology->deal) {
-    case DEAL_PACKED:
+    switch (topology->assign) {
+    case ASSIGN_PACKED:
         return "Threads fill one node's CPUs before the next node's";
-    case DEAL_NODE:
+    case ASSIGN_NODE:
         return "All threads are assigned to one node";
     default:
         return "Threads are assigned to the nodes in turn, as they are created";
@@ -83,11 +83,11 @@ static void answer_remote(const struct report *report)
     paragraph(report->out, 2, report->options->width, report->options->color ? color : "",
               "%s of the accesses are remote (%s of %s samples) on %u %snodes%s%s%s.",
               number_percent(totals->remote, totals->home_known), number_count(totals->remote),
-              number_count(totals->home_known), topology->node_count, topology->pretended ? "simulated " : "",
-              topology->pretended ? " (" : "", topology->pretended ? topology->spec : "",
-              topology->pretended ? ")" : "");
-    if (topology->pretended)
-        say(report, "%s (--assign %s).", assignment(topology), whole_deal(topology));
+              number_count(totals->home_known), topology->node_count, topology->simulated ? "simulated " : "",
+              topology->simulated ? " (" : "", topology->simulated ? topology->spec : "",
+              topology->simulated ? ")" : "");
+    if (topology->simulated)
+        say(report, "%s (--assign %s).", assignment(topology), whole_assign(topology));
 }
 
 /* A process that became another program by exec is still one. */
@@ -242,7 +242,7 @@ int rows_text(const struct rows *rows, const struct view_options *options, FILE 
     const struct topology *topology = flow_topology(rows->flow);
     if (topology->node_count > 1)
         fprintf(out, ", %s remote%s", number_percent(totals.remote, totals.home_known),
-                topology->pretended ? " (simulated topology)" : "");
+                topology->simulated ? " (simulated topology)" : "");
     fputs("\n\n", out);
     tables_print(rows, options, latency_unit(rows->flow), 0, out);
     return report_flush(out, err);

@@ -1,6 +1,6 @@
 /* view/report/rows.h - the rows that text and JSON show, and the facts behind them; private to src/view. */
-#ifndef NUMALENS_VIEW_ROWS_H
-#define NUMALENS_VIEW_ROWS_H
+#ifndef NUMALENS_VIEW_REPORT_ROWS_H
+#define NUMALENS_VIEW_REPORT_ROWS_H
 
 #include "analysis/facts/facts.h"
 #include "base/array.h"

@@ -131,7 +131,7 @@ static void linger(int node)
     }
 }
 
-static void tell(void)
+static void report(void)
 {
     unsigned count[NODES + 1] = {0};
     count_pages(count);
@@ -283,7 +283,7 @@ int main(int argc, char **argv)
         go_to(3);
         total = use(0, rounds);
         linger(STAY);
-        tell();
+        report();
         close(end);
         waitpid(child, NULL, 0);
     } else {
@@ -315,7 +315,7 @@ int main(int argc, char **argv)
     while (getenv("UNTIL") && access(getenv("UNTIL"), F_OK) != 0)
         use(0, 100);
     printf("total %ld\n", total);
-    tell();
+    report();
     if (strcmp(how, "execs") == 0) {
         execv("/proc/self/exe",
               (char *[]){argv[0], "far", argc > 2 ? argv[2] : "3000", argc > 3 ? argv[3] : NULL, NULL});

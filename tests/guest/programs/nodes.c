@@ -29,7 +29,7 @@ static void lay(long *array, int policy, unsigned long nodes)
         array[i] = (long)i;
 }
 
-static void tell(const char *name, long *array)
+static void report(const char *name, long *array)
 {
     void *pages[PAGES];
     int status[PAGES];
@@ -56,9 +56,9 @@ int main(int argc, char **argv)
     lay(far, MPOL_BIND, 1 << 1);
     lay(near, MPOL_BIND, 1 << 0);
     lay(spread, MPOL_INTERLEAVE, 15);
-    tell("far", far);
-    tell("near", near);
-    tell("spread", spread);
+    report("far", far);
+    report("near", near);
+    report("spread", spread);
     long total = 0;
     volatile long *f = far, *n = near, *s = spread;
     for (long round = 0; round < rounds; round++)

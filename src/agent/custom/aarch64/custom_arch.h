@@ -1,6 +1,6 @@
 /* agent/custom/aarch64/custom_arch.h - see agent/custom/custom_arch.h. */
-#ifndef NUMALENS_AGENT_ARCH_AARCH64_CUSTOM_ARCH_H
-#define NUMALENS_AGENT_ARCH_AARCH64_CUSTOM_ARCH_H
+#ifndef NUMALENS_AGENT_CUSTOM_AARCH64_CUSTOM_ARCH_H
+#define NUMALENS_AGENT_CUSTOM_AARCH64_CUSTOM_ARCH_H
 
 enum { CUSTOM_REACH = 120 << 20 }; /* a branch goes 128 MiB */
 

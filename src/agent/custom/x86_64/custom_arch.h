@@ -1,6 +1,6 @@
 /* agent/custom/x86_64/custom_arch.h - see agent/custom/custom_arch.h. */
-#ifndef NUMALENS_AGENT_ARCH_X86_64_CUSTOM_ARCH_H
-#define NUMALENS_AGENT_ARCH_X86_64_CUSTOM_ARCH_H
+#ifndef NUMALENS_AGENT_CUSTOM_X86_64_CUSTOM_ARCH_H
+#define NUMALENS_AGENT_CUSTOM_X86_64_CUSTOM_ARCH_H
 
 enum { CUSTOM_REACH = 1 << 30 }; /* a jump goes 2 GiB, and so do addresses relative to the code */
 

@@ -1,6 +1,6 @@
 /* agent/sampling/aarch64/entry.h - the functions of entry.S. */
-#ifndef NUMALENS_AGENT_AARCH64_ENTRY_H
-#define NUMALENS_AGENT_AARCH64_ENTRY_H
+#ifndef NUMALENS_AGENT_SAMPLING_AARCH64_ENTRY_H
+#define NUMALENS_AGENT_SAMPLING_AARCH64_ENTRY_H
 
 #include "agent/agent.h"
 

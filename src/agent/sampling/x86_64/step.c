@@ -95,7 +95,7 @@ enum step_state step_begin(struct agent_thread *self, ucontext_t *context)
 bool step_fault(struct agent_thread *self, ucontext_t *context, int signal)
 {
     (void)signal;
-    uint64_t end = guard_mend((uint64_t)context->uc_mcontext.gregs[REG_RIP]);
+    uint64_t end = guard_resume((uint64_t)context->uc_mcontext.gregs[REG_RIP]);
     if (end) {
         context->uc_mcontext.gregs[REG_RIP] = (greg_t)end;
         return true;

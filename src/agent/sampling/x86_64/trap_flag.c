@@ -54,7 +54,7 @@ bool step_goes_on(const struct agent_thread *self, const ucontext_t *context)
 }
 
 /* Tells the accesses of the instruction the context is at. False: the burst ends before it. */
-static bool tell_accesses(struct agent_thread *self, const ucontext_t *context)
+static bool report_accesses(struct agent_thread *self, const ucontext_t *context)
 {
     struct decode_registers registers;
     struct decode_vectors vectors;
@@ -79,7 +79,7 @@ static bool tell_accesses(struct agent_thread *self, const ucontext_t *context)
 
 static bool may_step(struct agent_thread *self, const ucontext_t *context)
 {
-    if (self->sampler.steps >= STEP_LIMIT || !tell_accesses(self, context))
+    if (self->sampler.steps >= STEP_LIMIT || !report_accesses(self, context))
         return false;
     self->sampler.steps++;
     return true;

@@ -1,6 +1,6 @@
 /* agent/sampling/x86_64/trap_flag.h - a burst with a SIGTRAP for each instruction: see trap_flag.c. */
-#ifndef NUMALENS_AGENT_ARCH_X86_64_TRAP_FLAG_H
-#define NUMALENS_AGENT_ARCH_X86_64_TRAP_FLAG_H
+#ifndef NUMALENS_AGENT_SAMPLING_X86_64_TRAP_FLAG_H
+#define NUMALENS_AGENT_SAMPLING_X86_64_TRAP_FLAG_H
 
 #include "agent/sampling/step.h"
 

@@ -4,8 +4,8 @@
  * address above that register / 8, bit 16 return address signed, bit 17 frame pointer stored right below the return
  * address (the frame record of the procedure call standard), bit 18 return address in the link register, bits 19-31 CFA
  * offset / 8. So on the way from a rule to the next address there is one mask and one load. */
-#ifndef NUMALENS_AGENT_ARCH_AARCH64_UNWIND_ARCH_H
-#define NUMALENS_AGENT_ARCH_AARCH64_UNWIND_ARCH_H
+#ifndef NUMALENS_AGENT_UNWIND_AARCH64_UNWIND_ARCH_H
+#define NUMALENS_AGENT_UNWIND_AARCH64_UNWIND_ARCH_H
 
 #include <stddef.h>
 #include <ucontext.h>
@@ -15,7 +15,7 @@ enum {
     UNWIND_REG_FP = 29,
     UNWIND_REG_RA = 30,
     UNWIND_REG_RA_IS_PC = false,
-    UNWIND_FP_TELLS_SP = false,
+    UNWIND_FP_GIVES_SP = false,
     UNWIND_CODE_SHIFT = 2,
     UNWIND_PACKED_LIMIT = 8191 * 8,
 };

@@ -3,8 +3,8 @@
  * Packed frame rule: bit 2 CFA from the frame pointer instead of the stack pointer, bits 3-15 place of the return
  * address above that register / 8 (the CFA is right above it), bit 16 frame pointer stored, bits 19-31 its distance
  * below the CFA / 8. So on the way from a rule to the next address there is one mask and one load. */
-#ifndef NUMALENS_AGENT_ARCH_X86_64_UNWIND_ARCH_H
-#define NUMALENS_AGENT_ARCH_X86_64_UNWIND_ARCH_H
+#ifndef NUMALENS_AGENT_UNWIND_X86_64_UNWIND_ARCH_H
+#define NUMALENS_AGENT_UNWIND_X86_64_UNWIND_ARCH_H
 
 #include <stddef.h>
 #include <ucontext.h>
@@ -14,7 +14,7 @@ enum {
     UNWIND_REG_FP = 6,
     UNWIND_REG_RA = 16,
     UNWIND_REG_RA_IS_PC = true,
-    UNWIND_FP_TELLS_SP = true,
+    UNWIND_FP_GIVES_SP = true,
     UNWIND_CODE_SHIFT = 0,
     UNWIND_PACKED_LIMIT = 8191 * 8,
 };
