@@ -3,7 +3,7 @@
  * The agent lives inside someone else's program. Its rules: it never allocates with malloc, takes no lock on a common
  * path, keeps no descriptor open below the program's feet, changes neither errno nor signal masks nor floating-point
  * state that the program could see, and when anything is doubtful it does less. Handlers of the agent may run at any
- * instruction; `inside` tells them that this thread was already in the agent, and then they leave at once. */
+ * instruction; `inside` shows them that this thread was already in the agent, and then they leave at once. */
 #ifndef NUMALENS_AGENT_AGENT_H
 #define NUMALENS_AGENT_AGENT_H
 

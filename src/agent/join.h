@@ -12,7 +12,7 @@
 enum join_result {
     JOIN_OK,
     JOIN_TAKEN,   /* a recorder has this process already */
-    JOIN_STATIC,  /* linked into the executable: its code cannot be told from the program's */
+    JOIN_STATIC,  /* linked into the executable: its code cannot be distinguished from the program's */
     JOIN_NO_KEY,  /* the program has all of libc's first thread keys: agent/self.h */
     JOIN_REFUSED, /* the system lets no handlers be set, or no instructions be stepped */
 };
@@ -27,7 +27,7 @@ int join_arm(uint32_t tid);
 /* Whether it has. */
 bool join_is_armed(uint32_t tid);
 
-/* Tells of libraries that came and went since. Not in handlers. */
+/* Reports libraries that came and went since. Not in handlers. */
 void join_refresh(void);
 
 /* Without hooks the program's handlers are not seen coming: one that it sets for a signal of the sampler's ends the

@@ -50,8 +50,7 @@ static void *first_calloc(size_t count, size_t size)
 
 static void *first_realloc(void *block, size_t size)
 {
-    return real_resolve() ? real.realloc(block, size)
-                          : arena_alloc(size, 16); /* the hook has dealt with arena blocks */
+    return real_resolve() ? real.realloc(block, size) : arena_alloc(size, 16); /* the hook has handled arena blocks */
 }
 
 static void first_free(void *block)

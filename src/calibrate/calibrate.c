@@ -67,7 +67,7 @@ static bool run_on_node(const struct topology *topology, uint32_t node, int *on)
     return false;
 }
 
-/* Sizes of the data caches of a CPU, as far as they are told. */
+/* Sizes of the data caches of a CPU, as far as they are reported. */
 static void find_caches(struct calibration *calibration, int cpu)
 {
     hwloc_topology_t machine;

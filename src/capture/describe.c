@@ -134,7 +134,7 @@ struct trace_session *describe_session(const struct capture_options *options, co
 void describe_result(struct recorder_result *result, const struct sink *sink, const struct agent_totals *totals,
                      const struct rusage *usage)
 {
-    /* Ticks skipped on purpose are no drops: they are told, but weigh nothing. */
+    /* Ticks skipped on purpose are no drops: they are reported, but weigh nothing. */
     static const enum loss_cause weighty[] = {LOSS_RING_FULL, LOSS_SAMPLE_FULL, LOSS_NO_RING,
                                               LOSS_PERF,      LOSS_STACK_TABLE, LOSS_DISK,
                                               LOSS_MEMORY,    LOSS_AUX_FULL,    LOSS_THREAD_ENDED};

@@ -27,7 +27,7 @@ struct capture_means {
 /* Whether the tick can come from perf_event_open; `err` says why not. */
 bool probe_perf_tick(struct error *err);
 
-/* Whether the kernel tells frames of physical memory: fills frames and frames_reason. */
+/* Whether the kernel reports frames of physical memory: fills frames and frames_reason. */
 void probe_frames(struct capture_means *means);
 
 /* The message for a perf_event_open that failed with `code`. Returns it. */

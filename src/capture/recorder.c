@@ -82,7 +82,7 @@ static void listen_sample(void *context, uint32_t pid, uint64_t addr, uint64_t t
         capture_maps_sample(recorder->maps, pid, addr, time);
 }
 
-/* A page of faults is told with its frame: there is nothing to ask unless there are nodes. */
+/* A page of faults is reported with its frame: there is nothing to ask unless there are nodes. */
 static void listen_fault(void *context, uint32_t pid, uint64_t addr, uint64_t time)
 {
     struct recorder *recorder = context;
@@ -92,7 +92,7 @@ static void listen_fault(void *context, uint32_t pid, uint64_t addr, uint64_t ti
         capture_maps_sample(recorder->maps, pid, addr, time);
 }
 
-/* Pages that faults tell of may have moved to another node since they were asked for; their frames are told with them. */
+/* Pages that faults report may have moved to another node since they were asked for; their frames are reported with them. */
 static void listen_event(void *context, const struct event *event)
 {
     struct recorder *recorder = context;
@@ -122,7 +122,7 @@ static int choose_mechanism(struct recorder *recorder, struct error *err)
     enum fault_mechanism wanted = recorder->options->mechanism;
     int code = mechanism_choose(wanted, recorder->options->topology, &recorder->chosen.mechanism,
                                 means->mechanism_reason, sizeof means->mechanism_reason, err);
-    /* Hints tell little of programs with one thread, and of a page that is read first and written later. */
+    /* Hints report little of programs with one thread, and of a page that is read first and written later. */
     struct error ignored = {0};
     recorder->chosen.write_protect = code == 0 && wanted == MECHANISM_AUTO &&
                                      recorder->chosen.mechanism == MECHANISM_NUMA_HINT &&

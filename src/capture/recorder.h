@@ -11,7 +11,7 @@ struct recorder_result {
     bool hardware;      /* the processor took the samples */
     bool never_sampled; /* what samples should have begun with did not come */
     uint64_t samples, objects, threads, processes;
-    uint64_t pages, faults;         /* pages' use as told, and faults seen; 0 when not asked for */
+    uint64_t pages, faults;         /* pages' use as reported, and faults seen; 0 when not asked for */
     enum fault_mechanism mechanism; /* that made pages fault again */
     bool write_protect;             /* and uffd-wp beside it */
     uint64_t untracked;             /* programs that no agent spoke for */

@@ -12,7 +12,7 @@ struct sink {
     void *tap_context;
     struct error failure; /* code 0 while all is well: start zeroed */
     uint64_t counts[EVENT_KINDS];
-    uint64_t lost[LOSS_CAUSES]; /* as told to the trace */
+    uint64_t lost[LOSS_CAUSES]; /* as reported to the trace */
 };
 
 static inline void sink_see(struct sink *sink, const struct event *event)

@@ -13,7 +13,7 @@ struct recording {
     const char *damage;                 /* what is missing in the file, or NULL */
 };
 
-/* `command`: who tells the user of damage, on stderr. Negative with `err` when there is no flow to be had; nothing is
+/* `command`: who reports damage to the user, on stderr. Negative with `err` when there is no flow to be had; nothing is
  * held then. */
 int recording_open(struct recording *recording, const char *command, const char *path,
                    const struct flow_options *options, struct error *err);

@@ -25,7 +25,7 @@ error_t sampling_options_parse(struct sampling_options *options, int key, char *
 /* The defaults. */
 void sampling_options_init(struct sampling_options *options);
 
-/* What single options cannot tell: call after argp_parse. */
+/* What single options do not show: call after argp_parse. */
 void sampling_options_check(struct sampling_options *options);
 
 /* The machine that was asked for; the caller frees it. */

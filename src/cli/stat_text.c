@@ -29,7 +29,7 @@ enum cell_kind { CELL_AMOUNT, CELL_COUNT, CELL_CHANGE, CELL_RATE, CELL_SHARE };
 static const struct column {
     const char *title, *json; /* json: for shares only; amounts have their own names */
     enum cell_kind kind;
-    enum count_what what;  /* that is told; of a share the part */
+    enum count_what what;  /* that is reported; of a share the part */
     enum count_what other; /* part and this are the whole */
 } columns[] = {
     {"read", NULL, CELL_AMOUNT, COUNT_READ, 0},
@@ -291,7 +291,7 @@ struct stat_text *stat_text_begin(struct count_session *session, const struct st
     writer->whats = count_session_whats(session);
     writer->options = *options;
     writer->paint = !options->json && isatty(fileno(options->out)) == 1 && !getenv("NO_COLOR");
-    /* A program may yet turn out not to run: then there is nothing to tell. */
+    /* A program may yet turn out not to run: then there is nothing to report. */
     if (!options->command)
         print_beginning(writer);
     return writer;

@@ -24,7 +24,7 @@ enum difference_kind { DIFFERENCE_SHARE, DIFFERENCE_REMOTE, DIFFERENCE_LATENCY, 
 struct difference_row {
     const struct profile_entry *sides[2]; /* NULL: not there in this run */
     bool judged;                          /* enough bursts */
-    double chances[DIFFERENCES];          /* of so large a difference without any cause; 1 when it cannot be told */
+    double chances[DIFFERENCES];          /* of so large a difference without any cause; 1 when it is not known */
     bool real[DIFFERENCES];
     double weight; /* what rows are sorted by: real ones first, then by how much of all samples changed */
 };

@@ -25,7 +25,7 @@ struct profile_entry {
     const char *file; /* "" when not known */
     const char *module;
     uint32_t line;  /* 0 when not known */
-    uint32_t order; /* what tells entries of equal `loose` apart: the line, or of threads how many came before */
+    uint32_t order; /* what distinguishes entries of equal `loose`: the line, or of threads how many came before */
     uint32_t loose; /* number of the key without it, in the profile's texts */
     uint8_t kind;   /* enum object_kind; OBJECT_KINDS of functions and threads */
     uint64_t samples, writes, remote, home_known;
@@ -53,7 +53,7 @@ struct profile_finding {
 
 struct profile {
     struct strtab *texts;
-    const char *path, *command, *unit, *placement; /* placement: "" when none was wished */
+    const char *path, *command, *unit, *placement; /* placement: "" when none was requested */
     uint32_t nodes;
     bool simulated;
     double duration_s, cpu_s; /* 0 when the file ends early */

@@ -124,7 +124,7 @@ static bool they_differ(const struct middle *left, const struct middle *right, e
     return fabs(left->median - right->median) > spread;
 }
 
-/* Of each run; fewer tell nothing of where accesses go, or of how slow they are. */
+/* Of each run; fewer say nothing of where accesses go, or of how slow they are. */
 enum { SAMPLES_LEAST = 100, TIMED_LEAST = 100 };
 
 static double part(uint64_t some, uint64_t all)

@@ -2,7 +2,7 @@
  * the difference.
  *
  * Run times are compared by their medians. Two placements differ when the medians are farther apart than the runs of
- * either spread, from the fastest to the slowest. On a pretended machine time tells nothing of placement: there the
+ * either spread, from the fastest to the slowest. On a simulated machine time says nothing of placement: there the
  * remote share takes its place. */
 #ifndef NUMALENS_COMPARE_VERDICT_H
 #define NUMALENS_COMPARE_VERDICT_H

@@ -1,5 +1,5 @@
 /* doctor/check_pmu.c - hardware that samples memory accesses by itself: Intel PEBS, AMD IBS, Arm SPE. What `record` would take is
- * chosen and made to tell of an access. */
+ * chosen and made to report an access. */
 #include "capture/hardware/hw_source.h"
 #include "doctor/trial.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-/* "model name" on x86-64; Arm tells numbers only. */
+/* "model name" on x86-64; Arm reports numbers only. */
 static char *cpu_model(void)
 {
     FILE *file = fopen("/proc/cpuinfo", "re");

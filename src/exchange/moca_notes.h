@@ -17,7 +17,7 @@ struct moca_style {
     bool address_prefix, mask_hexadecimal;
     unsigned address_digits; /* 0: as few as it takes */
     uint32_t mask_digits;
-    uint64_t page_size; /* 0: not told */
+    uint64_t page_size; /* 0: not reported */
     enum moca_order order;
 };
 

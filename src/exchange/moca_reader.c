@@ -21,7 +21,7 @@ struct moca_reader {
     uint64_t start, end;
 };
 
-struct field { /* of a line: the rest of it, and where an error is told */
+struct field { /* of a line: the rest of it, and where an error is reported */
     char *at;
     const struct moca_reader *reader;
     const char *separators;

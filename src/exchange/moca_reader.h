@@ -1,6 +1,6 @@
 /* exchange/moca_reader.h - reads what MOCA writes: lines T, C, A of its task files, or its single CSV.
  *
- *     T internalId pid [pagesize]                      a task; the first one tells the page size
+ *     T internalId pid [pagesize]                      a task; the first one gives the page size
  *     C id N start end cpumask                         a chunk of it: one interval
  *     A @virt @phys reads writes cpumask               N of them: a page each
  *     @Virt, @Phy, Nreads, Nwrites, CPUMask, Start, End, TaskId    or this as the first line, and rows like it
@@ -32,7 +32,7 @@ struct moca_item {
     uint64_t line;
     uint32_t task;              /* internal id */
     uint32_t pid;               /* MOCA_TASK */
-    uint64_t page_size;         /* MOCA_TASK: 0 when not told */
+    uint64_t page_size;         /* MOCA_TASK: 0 when not reported */
     uint64_t chunk, count;      /* MOCA_CHUNK: its id, and how many accesses follow */
     uint64_t start, end;        /* of the chunk, or the row */
     uint64_t virtual, physical; /* MOCA_ACCESS */

@@ -14,13 +14,13 @@ enum {
     WALL_NS = 2000000,         /* how well two readings of the wall clock can be compared */
 };
 
-/* What happens in a process, as both recordings can tell of it. */
+/* What happens in a process, as both recordings can report it. */
 enum mark_kind { MARK_EXEC, MARK_BEGIN, MARK_END, MARK_MAP };
 
 struct mark {
     uint64_t kind, pid, number; /* number: of the thread, or an address */
     uint64_t time;
-    bool before; /* the agent tells of it before it happens, not after */
+    bool before; /* the agent reports it before it happens, not after */
 };
 
 typedef array_of(struct mark) mark_array;
@@ -53,7 +53,7 @@ static void note_event(mark_array *marks, const struct event *event)
         if (!event->process.forked)
             note(marks, MARK_EXEC, event->pid, 0, event->time, false);
         break;
-    case EVENT_THREAD_START: /* who creates it notes the time first; one that was not seen coming tells of itself */
+    case EVENT_THREAD_START: /* who creates it notes the time first; one that was not seen coming reports itself */
         note(marks, MARK_BEGIN, event->pid, event->tid, event->time, event->thread.entry != 0);
         break;
     case EVENT_THREAD_EXIT:
@@ -144,7 +144,7 @@ static struct bounds join(mark_array *perf, mark_array *agent)
     return bounds;
 }
 
-/* Whether perf was told to use the agent's own clock (perf record -k CLOCK_MONOTONIC_RAW). */
+/* Whether perf was asked to use the agent's own clock (perf record -k CLOCK_MONOTONIC_RAW). */
 static bool same_clock(const struct perf_file *file)
 {
     const struct perf_file_event *events;

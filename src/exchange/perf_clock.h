@@ -1,7 +1,7 @@
 /* exchange/perf_clock.h - how far the clock of a perf recording is from the one of an agent's trace of the same run.
  *
- * perf's usual clock is the scheduler's, which starts at boot and is no other clock of the system's. But both recordings tell
- * of the same events: the kernel of an exec, a new thread or a mapping at the moment of it, the agent shortly before or after.
+ * perf's usual clock is the scheduler's, which starts at boot and is no other clock of the system's. But both recordings report
+ * the same events: the kernel of an exec, a new thread or a mapping at the moment of it, the agent shortly before or after.
  * Each such pair bounds the distance of the clocks from one side, and together they leave little room between. */
 #ifndef NUMALENS_EXCHANGE_PERF_CLOCK_H
 #define NUMALENS_EXCHANGE_PERF_CLOCK_H
@@ -12,7 +12,7 @@
 struct perf_clock {
     int64_t offset; /* ns to be added to perf's times */
     uint64_t error; /* by how much that may be wrong, ns */
-    unsigned pairs; /* events that both tell of */
+    unsigned pairs; /* events that both report */
     char how[160];  /* for people */
 };
 

@@ -108,7 +108,7 @@ static void each_record(struct importing *importing,
         snprintf(importing->result->damage, sizeof importing->result->damage, "%s", damage.text);
 }
 
-/* Records that the kernel had no room for, or the processor, as this one tells. */
+/* Records that the kernel had no room for, or the processor, as this one reports. */
 static uint64_t lost_by(const struct importing *importing, const struct perf_file_record *record)
 {
     struct perf_walk walk = {record->bytes + sizeof *record->header, record->bytes + record->size,

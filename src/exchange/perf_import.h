@@ -1,6 +1,6 @@
 /* exchange/perf_import.h - a recording of `perf mem record` or `perf c2c record` becomes a numalens.data.
  *
- * Read twice: once for the processes that have memory samples and for when it all began (perf tells what ran before it
+ * Read twice: once for the processes that have memory samples and for when it all began (perf says what ran before it
  * with time 0), once for the samples. Static objects, files and sections are attributed later as in any trace; where an
  * access went is what the hardware said. */
 #ifndef NUMALENS_EXCHANGE_PERF_IMPORT_H

@@ -39,7 +39,7 @@ static void take_map(struct perf_tasks *tasks, struct perf_task *task, struct pe
     task->addr = perf_walk64(walk);
     task->size = perf_walk64(walk);
     task->offset = perf_walk64(walk);
-    /* An old record tells by its kind whether it maps code. */
+    /* An old record reports by its kind whether it maps code. */
     task->prot = misc & PERF_RECORD_MISC_MMAP_DATA ? PROT_READ | PROT_WRITE : PROT_READ | PROT_EXEC;
     if (type == PERF_RECORD_MMAP2) {
         const uint8_t *inode = perf_walk_bytes(walk, 24); /* device, inode and generation, or the build id */

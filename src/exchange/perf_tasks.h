@@ -1,4 +1,4 @@
-/* exchange/perf_tasks.h - processes, threads and mappings of a recording, told in order of time. */
+/* exchange/perf_tasks.h - processes, threads and mappings of a recording, reported in order of time. */
 #ifndef NUMALENS_EXCHANGE_PERF_TASKS_H
 #define NUMALENS_EXCHANGE_PERF_TASKS_H
 
@@ -26,7 +26,7 @@ struct perf_tasks {
     array_of(struct perf_task) items;
     struct map64 sampled; /* pids that have samples, and their parents */
     struct map64 seen;    /* every pid */
-    struct map64 threads; /* pid << 32 | tid, told of */
+    struct map64 threads; /* pid << 32 | tid, reported */
 };
 
 void perf_tasks_init(struct perf_tasks *tasks);
@@ -36,12 +36,12 @@ void perf_tasks_free(struct perf_tasks *tasks);
 void perf_tasks_keep(struct perf_tasks *tasks, const struct perf_file_record *record, uint64_t time);
 void perf_tasks_sampled(struct perf_tasks *tasks, uint32_t pid);
 
-/* Tells all of the sampled processes; times before `start` become `start`. Modules' build ids come from `file` where
+/* Reports all of the sampled processes; times before `start` become `start`. Modules' build ids come from `file` where
  * the mapping has none, their places from the binaries where they are at hand. */
 void perf_tasks_report(struct perf_tasks *tasks, uint64_t start, const struct perf_file *file, struct symbols *symbols,
                        struct process_table *processes);
 
-/* The process of a sample, started at `time` when the recording never told of it. */
+/* The process of a sample, started at `time` when the recording never reported it. */
 struct capture_process *perf_tasks_process(struct perf_tasks *tasks, struct process_table *processes, uint64_t time,
                                            uint32_t pid, uint32_t tid);
 

@@ -33,7 +33,7 @@ uint64_t perf_with_early(const struct perf_with *with, uint64_t *most_ns);
 /* The agent's session with `source` in place of its own samples. The caller frees it. */
 struct trace_session *perf_with_session(const struct perf_with *with, const char *source);
 
-/* Tells everything. 0, or negative with `err`: the agent's trace is damaged. */
+/* Reports everything. 0, or negative with `err`: the agent's trace is damaged. */
 int perf_with_report(struct perf_with *with, struct process_table *processes, struct error *err);
 
 #endif

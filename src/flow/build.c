@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* The machine the trace was recorded on (or pretended there). */
+/* The machine the trace was recorded on (or simulated there). */
 static struct topology *recorded_topology(const struct trace_session *session, struct error *err)
 {
     const char *text = trace_session_get(session, "topology");

@@ -115,12 +115,12 @@ struct flow_access {
     uint32_t latency;        /* 0 without `has_latency` */
     int16_t from, home;      /* node indices, -1 when not known; an access can be known to be remote all the same */
     uint16_t cpu, size;
-    uint8_t source, level, flags; /* level: where the source tells none, by latency and calibration */
+    uint8_t source, level, flags; /* level: where the source reports none, by latency and calibration */
     bool write, has_latency, remote;
 };
 
 struct flow_options {
-    const struct topology *topology; /* instead of the trace's own: pretend another machine after the fact; or NULL */
+    const struct topology *topology; /* instead of the trace's own: simulate another machine after the fact; or NULL */
     uint32_t
         pid; /* count this process's accesses and objects only; 0: all. Objects keep their numbers, without samples */
 };
@@ -207,7 +207,7 @@ size_t flow_arena_sites(const struct flow *flow, const struct flow_arena_site **
 /* How many of a sampled object's pages were seen on another node than before while it lived. */
 uint64_t flow_object_moved(const struct flow *flow, uint32_t object);
 
-/* The node a thread runs on: the pretended one, or the one it was mostly seen on; -1 when it was not seen. */
+/* The node a thread runs on: the simulated one, or the one it was mostly seen on; -1 when it was not seen. */
 int flow_thread_node(const struct flow *flow, uint32_t thread);
 
 /* Functions that access memory (the innermost frame of each sample that has a chain), most samples first. */
@@ -250,7 +250,7 @@ struct flow_page {
     uint64_t page, size, physical; /* physical: 0 when not known */
     uint64_t ip;                   /* of one of the accesses, or 0 */
     uint32_t process;              /* index; FLOW_NONE when it was never seen */
-    uint32_t thread;               /* index; FLOW_NONE: not told by the mechanism */
+    uint32_t thread;               /* index; FLOW_NONE: not reported by the mechanism */
     uint32_t object;               /* index, or FLOW_NONE */
     int16_t home;                  /* node index, -1 when not known */
     int16_t frame_home;            /* of the frame: it may have moved since */
@@ -265,7 +265,7 @@ struct flow_page {
 int flow_each_page(const struct flow *flow, void (*visit)(void *context, const struct flow_page *page), void *context,
                    struct error *err);
 uint64_t flow_page_count(const struct flow *flow);
-/* The frame of physical memory that a page was last seen in, and its node (or -1); 0 when none was told. */
+/* The frame of physical memory that a page was last seen in, and its node (or -1); 0 when none was reported. */
 uint64_t flow_page_frame(const struct flow *flow, uint32_t process, uint64_t page, int *node);
 uint64_t flow_pages_without_thread(const struct flow *flow); /* of those */
 

@@ -11,7 +11,7 @@ struct flow_iter {
     const uint32_t *next, *end; /* ordinals */
 };
 
-/* Where a load was answered: as its source tells, or as its latency does by calibration. */
+/* Where a load was answered: as its source reports, or as its latency does by calibration. */
 static uint8_t level_of(const struct flow *flow, const struct event_sample *sample, bool remote)
 {
     if (sample->level != LEVEL_UNKNOWN || !flow->calibration || sample->source != SOURCE_SOFT ||
@@ -171,7 +171,7 @@ int flow_each_access_between(const struct flow *flow, uint64_t start, uint64_t e
     return 0;
 }
 
-/* Ordinals in order of time, dealt out by `group` (FLOW_NONE: left out): a counting sort. */
+/* Ordinals in order of time, distributed by `group` (FLOW_NONE: left out): a counting sort. */
 static void distribute(const struct flow *flow, const uint32_t *group, size_t groups, uint32_t **items,
                        uint32_t **first)
 {

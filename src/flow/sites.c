@@ -2,7 +2,7 @@
  *
  * Frames are looked through from the inside out. Some are wrappers by name or by library. Others by evidence: when one
  * allocating line serves several calling lines, and its function is named like a constructor or its callers' blocks
- * are used differently, the callers are what tells the blocks apart. A function that calls itself is never one, nor one
+ * are used differently, the callers are what distinguishes the blocks. A function that calls itself is never one, nor one
  * called from the C library (main, a thread's start). */
 #include "flow/state.h"
 #include "flow/wrappers.h"
@@ -101,7 +101,7 @@ const char *live_custom_name(const struct flow *flow, unsigned fn)
     return fn < flow->custom.count ? flow->custom.items[fn] : alloc_fn_name(ALLOC_CUSTOM);
 }
 
-/* Functions that the user named tell of their objects themselves; what they allocate in turn is theirs. */
+/* Functions that the user named report their objects themselves; what they allocate in turn is theirs. */
 static bool is_custom(const struct drawing *drawing, const char *function)
 {
     array_each (&drawing->flow->custom, const char *, name)
@@ -184,7 +184,7 @@ static bool shares_differ(double a, double b, double looks_a, double looks_b)
     return fabs(a - b) > 0.25 && fabs(a - b) > 3 * sqrt(mean * (1 - mean) * (1 / looks_a + 1 / looks_b));
 }
 
-/* The samples of a burst are neighbours and tell the same story: each burst is one look. */
+/* The samples of a burst are neighbours and say the same: each burst is one look. */
 static bool used_differently(const struct flow_totals *a, const struct flow_totals *b, uint64_t burst)
 {
     double looks_a = (double)a->samples / (double)burst, looks_b = (double)b->samples / (double)burst;
@@ -364,7 +364,7 @@ static int by_label(const void *left, const void *right, void *context)
     return order ? order : a->id < b->id ? -1 : 1;
 }
 
-/* Sites that no line tells apart get #1, #2. */
+/* Sites that no line distinguishes get #1, #2. */
 static void number_twins(struct flow *flow)
 {
     size_t count = flow->sites.count;

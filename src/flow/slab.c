@@ -16,7 +16,7 @@ static void block_add(struct slab *slab)
     struct slab_block *block = aligned_alloc(HUGE_PAGE, HUGE_PAGE);
     if (!block)
         abort();
-    madvise(block, HUGE_PAGE, MADV_HUGEPAGE); /* only a wish */
+    madvise(block, HUGE_PAGE, MADV_HUGEPAGE); /* only a hint */
     block->next = slab->blocks;
     slab->blocks = block;
     slab->used = LINE;

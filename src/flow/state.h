@@ -131,7 +131,7 @@ struct process {
     struct pages pages;
     struct touches touches;
     struct map64
-        frames; /* page number -> address of its frame, the last that was told, with its node + 1 in the lower bits */
+        frames; /* page number -> address of its frame, the last that was reported, with its node + 1 in the lower bits */
     struct map64 waiting; /* page -> first waiting sample + 1 */
     struct map64 clones;  /* parent's record -> own copy */
     uint64_t last_fork;   /* records born up to then may be known to a child */
@@ -212,7 +212,7 @@ struct flow {
     struct map64 process_of_pid;
     struct process *last_process; /* the newest of its pid */
     array_of(struct flow_thread) threads;
-    array_of(int16_t) thread_nodes;    /* pretended node of each; of a real machine the one it is mostly seen on */
+    array_of(int16_t) thread_nodes;    /* simulated node of each; of a real machine the one it is mostly seen on */
     array_of(uint32_t) thread_votes;   /* how much more often than on others */
     array_of(uint32_t) thread_before;  /* the thread that had the same tid before, or FLOW_NONE */
     array_of(uint32_t) thread_sibling; /* the thread of the same process before it, or FLOW_NONE */

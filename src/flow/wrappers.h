@@ -1,4 +1,4 @@
-/* flow/wrappers.h - which functions only pass an allocation on, told from their names. */
+/* flow/wrappers.h - which functions only pass an allocation on, known from their names. */
 #ifndef NUMALENS_FLOW_WRAPPERS_H
 #define NUMALENS_FLOW_WRAPPERS_H
 

@@ -15,7 +15,7 @@ enum direction {
     DIRECTION_EITHER, /* reads here and writes there: see direction_pick */
 };
 
-/* Registers that tell the two apart on x86-64; elsewhere they are not asked for. */
+/* Registers that distinguish the two on x86-64; elsewhere they are not asked for. */
 struct direction_registers {
     uint64_t source, destination, stack; /* rsi, rdi, rsp */
 };

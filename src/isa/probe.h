@@ -2,7 +2,7 @@
  * calibration must measure with to be comparable. Each processor's half defines:
  *
  *   probe_ticks()  wire_counter() ticks that a fenced load of one byte takes beyond the measuring itself, after another
- *                  line of its page was touched; false when it faulted and was mended (the sampler only)
+ *                  line of its page was touched; false when it faulted and was recovered (the sampler only)
  *   probe_flush()  the line of an address leaves all caches; done when it returns */
 #ifndef NUMALENS_ISA_PROBE_H
 #define NUMALENS_ISA_PROBE_H

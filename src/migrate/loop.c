@@ -46,7 +46,7 @@ struct loop {
     array_of(struct timed_process) processes;
     array_of(uint32_t) forget; /* began another program in this interval */
     array_of(uint32_t) forget_now;
-    array_of(struct event) deferred; /* pretended machines only */
+    array_of(struct event) deferred; /* simulated machines only */
     struct map64 node_of_thread;
     uint32_t next_ordinal;
 };
@@ -150,7 +150,7 @@ static void take(struct loop *loop, const struct event *event)
                 take_access(loop, event, event->page.page, first_cpu(&event->page), write, 0, false);
             }
         break;
-    case EVENT_TOUCH: /* a first touch: it says where a pretended page lies, and is no sample of use */
+    case EVENT_TOUCH: /* a first touch: it says where a simulated page lies, and is no sample of use */
         memory_touch(&loop->memory, event->pid, event->touch.addr, node_of(loop, event, event->touch.cpu), true);
         break;
     case EVENT_PROCESS_START:
@@ -176,7 +176,7 @@ void loop_event(struct loop *loop, const struct event *event)
              event->kind == EVENT_THREAD_START || event->kind == EVENT_THREAD_EXIT || event->kind == EVENT_PAGE) {
         struct event kept = *event;
         if (event->kind == EVENT_PAGE)
-            kept.page.cpu_words = 0; /* the mask is not ours to keep; a pretended machine has other CPUs */
+            kept.page.cpu_words = 0; /* the mask is not ours to keep; a simulated machine has other CPUs */
         array_push(&loop->deferred, kept);
     }
 }
@@ -187,7 +187,7 @@ static int by_time(const void *a, const void *b)
     return one->time < other->time ? -1 : one->time > other->time;
 }
 
-/* Threads are dealt onto a pretended machine in the order in which they began, and the first to touch a page is its home:
+/* Threads are assigned to a simulated machine in the order in which they began, and the first to touch a page is its home:
  * both need the order of time, which rings drained one after another do not have. */
 static void take_deferred(struct loop *loop)
 {
@@ -275,7 +275,7 @@ static void add_words(struct loop_summary *summary, const struct plan *plan)
     }
 }
 
-/* The worker has done a job: tell of it, and decide what comes next. */
+/* The worker has done a job: report it, and decide what comes next. */
 static void collect(struct loop *loop, struct worker_job *job)
 {
     const struct loop_interval *interval = &job->interval;

@@ -6,7 +6,7 @@
  * for either. When the worker is still at it at the end of an interval, that interval gets longer.
  *
  * Overhead is what the paper's equation 1 counts: the time of interrupts in the program's threads, and of moving pages.
- * What the monitor itself spends (equation 2) is told apart. */
+ * What the monitor itself spends (equation 2) is distinguished. */
 #ifndef NUMALENS_MIGRATE_LOOP_H
 #define NUMALENS_MIGRATE_LOOP_H
 

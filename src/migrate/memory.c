@@ -162,7 +162,7 @@ struct memory memory_kernel(const struct topology *topology)
     return (struct memory){(void *)topology, kernel_locate, kernel_move, kernel_close};
 }
 
-/* --- a pretended machine --- */
+/* --- a simulated machine --- */
 
 struct simulated_process {
     uint32_t pid;

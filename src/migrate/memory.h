@@ -1,4 +1,4 @@
-/* migrate/memory.h - where pages lie and what moves them: the kernel, or a pretended machine.
+/* migrate/memory.h - where pages lie and what moves them: the kernel, or a simulated machine.
  *
  * Nodes are indices into the topology. Answers for single pages are a node, or a negative errno as the kernel gives it:
  * -ENOENT not there, -EACCES used by several processes, -EBUSY, -ENOMEM no room on the node, -EFAULT no memory there. */
@@ -29,7 +29,7 @@ struct memory memory_kernel(const struct topology *topology);
 /* A table: pages lie where they were first touched, or as the topology's home rule says, until they are moved. */
 struct memory memory_simulated(const struct topology *topology);
 
-/* A page of a pretended machine was touched from a node. `fault`: for the first time, as the kernel says, and maybe its
+/* A page of a simulated machine was touched from a node. `fault`: for the first time, as the kernel says, and maybe its
  * neighbours with it (a huge page); else this is a sampled access, which counts only when nothing is known. From any
  * thread. */
 void memory_touch(const struct memory *memory, uint32_t pid, uint64_t addr, uint32_t node, bool fault);

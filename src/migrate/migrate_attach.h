@@ -6,7 +6,7 @@
 #include "migrate/loop.h"
 
 struct attach_result {
-    bool ended; /* the process ended; else numalens was told to stop */
+    bool ended; /* the process ended; else numalens was asked to stop */
     uint64_t samples, lost, threads;
     char sees[256], lacks[320]; /* of the source, see source.h */
 };

@@ -6,7 +6,7 @@
 #include "capture/recorder.h"
 #include "migrate/loop.h"
 
-/* As recorder_run. `summary` is filled when it returns 0. With capture->output the trace also tells of each page that was
+/* As recorder_run. `summary` is filled when it returns 0. With capture->output the trace also reports each page that was
  * moved. */
 int migrate_run(struct capture_options *capture, const struct loop_options *options,
                 const struct loop_listener *listener, struct recorder_result *result, struct loop_summary *summary,

@@ -100,7 +100,7 @@ static void take_word(void *context, const char *what, uint64_t count)
     word->text[sizeof word->text - 1] = 0;
 }
 
-/* --- what becomes of wishes --- */
+/* --- what becomes of requests --- */
 
 static uint64_t gain_of(const struct making *making, const struct nlens_page *page, uint32_t to)
 {
@@ -352,7 +352,7 @@ int plan_make(struct plan *plan, const struct nlens_policy *policy, void *self, 
         .plan = plan, .machine = machine, .survey = survey, .history = history, .limits = limits, .interval = interval};
     making->requests = mem_alloc((survey->page_count + 1) * sizeof *making->requests);
     memset(making->requests, 0xff, (survey->page_count + 1) * sizeof *making->requests);
-    bool sized = false; /* a pretended machine may have no sizes at all: then there is always room */
+    bool sized = false; /* a simulated machine may have no sizes at all: then there is always room */
     for (uint32_t i = 0; i < machine->node_count; i++)
         sized |= machine->nodes[i].memory > 0;
     for (uint32_t i = 0; i < machine->node_count; i++) {

@@ -1,6 +1,6 @@
-/* migrate/move_plan.h - a policy's wishes, checked, cut to what may and should move in this interval.
+/* migrate/move_plan.h - a policy's requests, checked, cut to what may and should move in this interval.
  *
- * Wishes for pages or nodes that do not exist are counted, never followed. What remains is sorted out in this order: lies
+ * Requests for pages or nodes that do not exist are counted, never followed. What remains is sorted out in this order: lies
  * there already; bound by the program; node closed by the cpuset; moved a moment ago; no room on the node; over the budget.
  * When there is more than the budget allows, pages with the most to gain go first. */
 #ifndef NUMALENS_MIGRATE_MOVE_PLAN_H
@@ -9,7 +9,7 @@
 #include "migrate/history.h"
 #include "migrate/survey.h"
 
-enum plan_skip { /* why a wish was not followed */
+enum plan_skip { /* why a request was not followed */
                  SKIP_THERE,
                  SKIP_BOUND,
                  SKIP_CPUSET,

@@ -26,7 +26,7 @@ struct moved {
     struct error failure;                           /* the first call that failed as a whole, code 0 when none did */
 };
 
-/* Moves what is in `plan`. Of moves that fail it tells `history`; moves[i].to of those becomes moves[i].from. */
+/* Moves what is in `plan`. Of moves that fail `history` learns; moves[i].to of those becomes moves[i].from. */
 void mover_run(struct moved *moved, struct plan *plan, const struct memory *memory, struct history *history,
                uint64_t interval);
 

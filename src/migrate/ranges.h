@@ -33,7 +33,7 @@ const struct range *ranges_find(const struct ranges *ranges, uint64_t addr);
 /* For tests: from streams with the kernel's text. `numa_maps` may be NULL. */
 void ranges_parse(struct ranges *ranges, FILE *maps, FILE *numa_maps);
 
-/* Which of these pages (ascending addresses) are part of transparent huge pages. False when the kernel cannot tell
+/* Which of these pages (ascending addresses) are part of transparent huge pages. False when the kernel cannot say
  * (before 6.7): then `huge` is what can be guessed from smaps: mappings that consist of huge pages only. */
 bool ranges_huge(const struct ranges *ranges, uint32_t pid, const uint64_t *pages, size_t count, bool *huge);
 

@@ -1,5 +1,5 @@
 /* migrate/source.h - where accesses of a process come from that was not started by numalens: no agent is in it, so the
- * kernel must tell. One source is in force; each is one file that fills in this struct.
+ * kernel must report. One source is in force; each is one file that fills in this struct.
  *
  * All functions are called by one thread. */
 #ifndef NUMALENS_MIGRATE_SOURCE_H
@@ -31,7 +31,7 @@ struct source {
     void (*interval)(void *context, bool wanted);
 
     uint64_t (*cost_ns)(void *context); /* of the process's CPU time so far */
-    uint64_t (*lost)(void *context);    /* accesses that were seen and could not be told */
+    uint64_t (*lost)(void *context);    /* accesses that were seen and could not be reported */
     void (*close)(void *context);
 };
 

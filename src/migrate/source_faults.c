@@ -153,7 +153,7 @@ int source_faults_open(struct source *source, uint32_t pid, double budget, struc
         close_faults(faults);
         return err->code;
     }
-    end(faults, pid); /* its threads are told by the caller, this one among them */
+    end(faults, pid); /* its threads are reported by the caller, this one among them */
     snprintf(source->sees, sizeof source->sees, "page faults: first touches%s%s",
              faults->arms ? ", the first write to a page in an interval" : "",
              hints ? ", and the kernel's NUMA hinting faults" : "");

@@ -11,7 +11,7 @@
 struct survey_process {
     uint32_t pid;
     size_t first, count;           /* its pages */
-    struct ranges ranges;          /* empty on a pretended machine */
+    struct ranges ranges;          /* empty on a simulated machine */
     bool gone;                     /* nothing can be said of it any more */
     bool open[TOPOLOGY_MAX_NODES]; /* nodes its cpuset allows */
 };
@@ -22,7 +22,7 @@ struct survey {
     struct survey_process *processes;
     size_t process_count;
     uint64_t accesses, known, remote; /* known: with a home and a node */
-    uint64_t homeless;                /* pages whose home the kernel would not tell */
+    uint64_t homeless;                /* pages whose home the kernel would not report */
     uint64_t huge;                    /* pages that are huge */
     struct error failure;             /* code 0, or why some process could not be asked */
 };

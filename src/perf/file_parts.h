@@ -37,7 +37,7 @@ const struct perf_file_event *perf_events_of(const struct perf_events *events, c
                                              const uint8_t *bytes, size_t size);
 void perf_events_free(struct perf_events *events);
 
-/* features.c: what the header tells of the machine and the run */
+/* features.c: what the header reports of the machine and the run */
 struct perf_build {
     const char *path;
     uint8_t id[20], size;
@@ -50,7 +50,7 @@ struct perf_features {
     array_of(struct perf_build) builds;
 };
 
-/* Ready for use: texts are "" until they are told. */
+/* Ready for use: texts are "" until they are reported. */
 void perf_features_init(struct perf_features *features);
 
 /* One feature's bytes. What is damaged or not known is left out: a header is no reason to refuse the samples. */

@@ -50,7 +50,7 @@ static bool source_unreliable(const struct op *op)
     return op->cpu->family == 0x19 && op->cpu->model <= 0x0f && op->data3 & (BIT(21) | BIT(16));
 }
 
-/* Zen 3 does not tell the state of the line that answered. */
+/* Zen 3 does not report the state of the line that answered. */
 static bool state_known(const struct ibs_cpu *cpu)
 {
     return cpu->family != 0x19 || (cpu->model > 0x0f && (cpu->model < 0x20 || cpu->model > 0x5f));
@@ -60,7 +60,7 @@ static void memory_level(struct memory_access *access, const struct op *op)
 {
     access->remote = far_node(op);
     access->level = access->remote ? LEVEL_REMOTE_RAM : LEVEL_RAM;
-    access->hops = access->remote ? HOPS_NODE : HOPS_NONE; /* another node; of which socket is not told */
+    access->hops = access->remote ? HOPS_NODE : HOPS_NONE; /* another node; of which socket is not reported */
     access->has_node_answer = true;
 }
 
@@ -122,7 +122,7 @@ static void level_old(struct memory_access *access, const struct op *op)
     case OLD_FAR_CACHE:
         if (!northbridge) {
             cache_level(access, op, true, true);
-            access->flags &= (uint8_t)~SAMPLE_HITM; /* the state is told for near caches only */
+            access->flags &= (uint8_t)~SAMPLE_HITM; /* the state is reported for near caches only */
         }
         break;
     default:
@@ -176,7 +176,7 @@ static void find_flags(struct memory_access *access, const struct op *op)
         access->flags |= SAMPLE_TLB_MISS;
 }
 
-/* 1, 2, 4 ... 64 bytes; 0 when it is not told. */
+/* 1, 2, 4 ... 64 bytes; 0 when it is not reported. */
 static uint16_t width_of(uint64_t data3)
 {
     unsigned code = data3 >> 22 & 15;
@@ -209,7 +209,7 @@ bool memory_from_ibs(struct memory_access *access, const struct perf_sample *sam
     };
     find_flags(access, &op);
     find_level(access, &op);
-    uint32_t latency = op.data3 >> 32 & 0xffff; /* from the miss to the data: told for loads that missed */
+    uint32_t latency = op.data3 >> 32 & 0xffff; /* from the miss to the data: reported for loads that missed */
     if (access->level != LEVEL_UNCACHED && op.data3 & BIT(0) && op.data3 & BIT(7) && latency) {
         access->latency = latency;
         access->flags |= SAMPLE_HAS_LATENCY;

@@ -1,6 +1,6 @@
 /* perf/ibs.h - AMD IBS op samples: the registers as PERF_SAMPLE_RAW carries them.
  *
- * Kernels before 6.1 leave data_src empty for IBS, and no kernel tells all of it: the registers do. Layout and encodings
+ * Kernels before 6.1 leave data_src empty for IBS, and no kernel reports all of it: the registers do. Layout and encodings
  * as in AMD's Processor Programming References of families 10h, 17h, 19h and 1Ah. */
 #ifndef NUMALENS_PERF_IBS_H
 #define NUMALENS_PERF_IBS_H
@@ -15,7 +15,7 @@ struct ibs_cpu {           /* that recorded it */
 bool memory_from_ibs(struct memory_access *access, const struct perf_sample *sample, const struct perf_layout *layout,
                      const struct ibs_cpu *cpu);
 
-/* "AuthenticAMD-25-1-1" as perf's header tells it. False for other makers. */
+/* "AuthenticAMD-25-1-1" as perf's header reports it. False for other makers. */
 bool ibs_cpu_of(const char *cpuid, struct ibs_cpu *cpu);
 
 #endif

@@ -113,7 +113,7 @@ void memory_from_data_src(struct memory_access *access, uint64_t data_src)
     /* an old bit that says remote is true, but for AMD's "another core's cache of the same node" */
     if (level == LEVEL_UNKNOWN || (old_remote && hops != HOPS_CORE))
         level = old_level;
-    /* "L1 miss" of stores, "L3 miss" of loads whose source the core does not know: who answered is not told */
+    /* "L1 miss" of stores, "L3 miss" of loads whose source the core does not know: who answered is not reported */
     bool missed = bits & PERF_MEM_LVL_MISS && !(bits & PERF_MEM_LVL_HIT);
     if (missed && level >= LEVEL_L1 && level <= LEVEL_L3)
         level = LEVEL_UNKNOWN;

@@ -1,7 +1,7 @@
 /* perf/memory_access.h - what any hardware sampler says of one memory access, in one shape.
  *
  * Intel's PEBS and every other source that the kernel has decoded speak through data_src and weight; AMD's IBS through
- * its registers (raw), when data_src does not tell; Arm's SPE through packets in an AUX buffer. */
+ * its registers (raw), when data_src does not report; Arm's SPE through packets in an AUX buffer. */
 #ifndef NUMALENS_PERF_MEMORY_ACCESS_H
 #define NUMALENS_PERF_MEMORY_ACCESS_H
 
@@ -26,10 +26,10 @@ struct memory_access {
  * later the old ones never say remote. Fills level, hops, remote, snooped and flags. */
 void memory_from_data_src(struct memory_access *access, uint64_t data_src);
 
-/* A parsed sample whose data_src and weight tell all. False when it is no memory access (no address, no operation). */
+/* A parsed sample whose data_src and weight report all. False when it is no memory access (no address, no operation). */
 bool memory_from_sample(struct memory_access *access, const struct perf_sample *sample);
 
-/* The same of a page fault: it tells who touched which address, but not how. */
+/* The same of a page fault: it reports who touched which address, but not how. */
 bool memory_from_fault(struct memory_access *access, const struct perf_sample *sample);
 
 #endif

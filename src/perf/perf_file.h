@@ -1,7 +1,7 @@
 /* perf/perf_file.h - reads perf.data: file and pipe mode, compressed or not, of either byte order, damaged or whole.
  *
  * Records come in the order of the file, attributes and header features before them. Nothing is trusted: sizes are
- * checked, a damaged part ends the reading with what came before it kept and `damage` telling where and why. */
+ * checked, a damaged part ends the reading with what came before it kept and `damage` reporting where and why. */
 #ifndef NUMALENS_PERF_PERF_FILE_H
 #define NUMALENS_PERF_PERF_FILE_H
 

@@ -1,5 +1,5 @@
 /* perf/sample.h - one PERF_RECORD_SAMPLE, taken apart by its event's attributes. The same code for a ring of this
- * kernel and for a file of another machine: byte order and layout are told by `perf_layout`. */
+ * kernel and for a file of another machine: byte order and layout are reported by `perf_layout`. */
 #ifndef NUMALENS_PERF_SAMPLE_H
 #define NUMALENS_PERF_SAMPLE_H
 

@@ -264,7 +264,7 @@ static void level_by_source(struct memory_access *access, enum source source)
     case SOURCE_SYSTEM_CACHE:
         access->level = LEVEL_L3;
         break;
-    case SOURCE_OTHER_SOCKET: /* its caches or its memory: not told */
+    case SOURCE_OTHER_SOCKET: /* its caches or its memory: not reported */
         access->level = LEVEL_REMOTE_CACHE;
         access->hops = HOPS_SOCKET;
         access->snooped = true;
@@ -306,7 +306,7 @@ uint64_t spe_time(const struct spe_clock *clock, uint64_t ticks)
 static void finish(const struct spe_decoder *decoder, struct record *record, struct memory_access *access)
 {
     struct memory_access *made = &record->access;
-    if (record->has_source && made->flags & SAMPLE_READ) /* of a store it tells nothing */
+    if (record->has_source && made->flags & SAMPLE_READ) /* of a store it reports nothing */
         level_by_source(made, source_of(decoder->midr, record->source));
     if (made->level == LEVEL_UNKNOWN)
         level_by_events(made, record->events);

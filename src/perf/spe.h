@@ -1,13 +1,14 @@
 /* perf/spe.h - Arm SPE: packets in an AUX buffer, put together to records. Meets any bytes without harm.
  *
- * A record is the packets up to an END or a timestamp. Which memory answered is told by events (any implementation) and
+ * A record is the packets up to an END or a timestamp. Which memory answered is reported by events (any implementation) and
  * by a data source packet, whose meaning is the core's own: `midr` picks the encoding. */
 #ifndef NUMALENS_PERF_SPE_H
 #define NUMALENS_PERF_SPE_H
 
 #include "perf/memory_access.h"
 
-struct spe_clock { /* the counter's ticks to perf's time, as the kernel's mmap page and TIME_CONV tell; zeroed: ticks */
+struct
+    spe_clock { /* the counter's ticks to perf's time, as the kernel's mmap page and TIME_CONV report; zeroed: ticks */
     uint64_t zero, mult;
     uint64_t cycles, mask; /* for a counter that wraps; mask 0: it does not */
     uint16_t shift;

@@ -96,7 +96,7 @@ const char *server_address(const struct server *server)
     return server->address;
 }
 
-/* Every letter is looked at, so that time tells nothing of how many are right. */
+/* Every letter is looked at, so that time says nothing of how many are right. */
 static bool is_token(const struct server *server, const char *path)
 {
     unsigned different = 0;

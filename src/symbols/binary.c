@@ -31,7 +31,7 @@ static void read_build_id(struct binary *binary)
     }
 }
 
-/* The kernel maps one image into every process; its size is told by its own section table, which is its end. */
+/* The kernel maps one image into every process; its size is reported by its own section table, which is its end. */
 static Elf *open_vdso(void)
 {
     const Elf64_Ehdr *image = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);

@@ -24,7 +24,7 @@ size_t debuginfo_frames(struct debuginfo *info, uint64_t addr, struct symbol_fra
 bool debuginfo_variable(struct debuginfo *info, uint64_t addr, struct symbol_object *object);
 
 /* Where the thread-local variable at `offset` that the symbol table calls `name` is declared: fills file and line, and the
- * name where the compiler had numbered it. False when debug information does not tell it from others of its name. */
+ * name where the compiler had numbered it. False when debug information does not distinguish it from others of its name. */
 bool debuginfo_thread_local(struct debuginfo *info, uint64_t offset, const char *name, struct symbol_object *object);
 
 /* The member of a Fortran COMMON block that covers `addr`: fills everything. */

@@ -23,7 +23,7 @@ struct symbol_frame {
 };
 
 struct symbol_object {
-    const char *name; /* demangled; Fortran: "block/variable" or "module::variable" where debug info tells */
+    const char *name; /* demangled; Fortran: "block/variable" or "module::variable" where debug info reports */
     const char *file; /* declaration, "" when not known */
     uint32_t line;
     uint64_t start, size;
@@ -62,7 +62,7 @@ bool symbols_thread_local(struct symbols_module *module, uint64_t offset, struct
 bool symbols_section(struct symbols_module *module, uint64_t addr, struct symbol_section *section);
 
 /* For who knows only one mapping of a file: the address that the byte at `offset` in it is loaded at, and all the
- * addresses that the binary takes, in whole pages. False when the file is not at hand or tells nothing of it. */
+ * addresses that the binary takes, in whole pages. False when the file is not at hand or says nothing of it. */
 bool symbols_address_of_offset(struct symbols_module *module, uint64_t offset, uint64_t *addr);
 bool symbols_extent(struct symbols_module *module, uint64_t *low, uint64_t *high);
 

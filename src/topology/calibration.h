@@ -1,7 +1,7 @@
 /* topology/calibration.h - memory fields: what a load takes from each node's CPUs to each node's memory and to each
  * cache, when nothing else runs (LaProf's Figure 1; SPEC L13). A value that a trace keeps; calibrate.h measures it.
  *
- * Each place has two latencies: of a chain of dependent loads, which is what hardware manuals tell, and as the soft
+ * Each place has two latencies: of a chain of dependent loads, which is what hardware manuals report, and as the soft
  * sampler times single loads, which starts at 0 for the first cache (docs/sampling.md). */
 #ifndef NUMALENS_TOPOLOGY_CALIBRATION_H
 #define NUMALENS_TOPOLOGY_CALIBRATION_H
@@ -41,10 +41,10 @@ struct calibration *calibration_from_text(const char *text, struct error *err);
 /* What a load from node `from` to node `to` takes as the sampler times it; 0 when not known. */
 double calibration_memory(const struct calibration *calibration, int from, int to);
 
-/* Whether the caches and memory differ so much that a latency tells where a load was answered. */
+/* Whether the caches and memory differ so much that a latency says where a load was answered. */
 bool calibration_shows(const struct calibration *calibration);
 
-/* Which level a sampled latency speaks for: 1 to 3 a cache, 4 memory; 0 when that cannot be told. */
+/* Which level a sampled latency speaks for: 1 to 3 a cache, 4 memory; 0 when that cannot be reported. */
 unsigned calibration_level(const struct calibration *calibration, uint32_t latency);
 
 /* Latency from which an access has gone beyond the caches, as the sampler times it; 0 when not known. */

@@ -1,4 +1,4 @@
-/* topology/described.c - another machine, as its recording tells of it: nodes and CPUs, no distances. */
+/* topology/described.c - another machine, as its recording reports it: nodes and CPUs, no distances. */
 #include "topology/topology_internal.h"
 
 #include <errno.h>

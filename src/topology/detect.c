@@ -239,7 +239,7 @@ struct topology *topology_simulate(const char *spec, enum topology_assign assign
         hwloc_topology_destroy(hwloc);
         return NULL;
     }
-    /* hwloc gives synthetic nodes 1 GiB each unless told otherwise: not a fact worth keeping. */
+    /* hwloc gives synthetic nodes 1 GiB each unless asked otherwise: not a fact worth keeping. */
     struct topology *topology = load(hwloc, spec, is_xml(spec) || strstr(spec, "memory="), err);
     if (!topology)
         return NULL;

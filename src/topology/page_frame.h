@@ -12,7 +12,7 @@
  * for together. Returns 0, or a negative code when the kernel will not answer at all (-EPERM, -ESRCH). */
 int frame_query(pid_t pid, const uint64_t *pages, size_t count, uint64_t *frames, struct error *err);
 
-/* 0 when the kernel tells frames to this process; else negative, with what is missing. */
+/* 0 when the kernel reports frames to this process; else negative, with what is missing. */
 int frame_allowed(struct error *err);
 
 #endif

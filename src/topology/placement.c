@@ -33,7 +33,7 @@ static bool may_use(const struct topology *topology, const struct placement_limi
     return cpu < topology->cpu_count && (topology->simulated || placement_set_has(&limits->cpus, cpu));
 }
 
-/* A pretended node has memory whatever its description says of it. */
+/* A simulated node has memory whatever its description says of it. */
 static bool has_memory(const struct topology *topology, const struct placement_limits *limits, uint32_t node)
 {
     int32_t number = topology->nodes[node].os_index;
@@ -101,7 +101,7 @@ static void on_one_node(struct placement *placement, const struct topology *topo
     snprintf(placement->simulate_assign, sizeof placement->simulate_assign, "node:%d", threads);
 }
 
-/* As many CPUs as the first node has, dealt out over all; at least one of each. */
+/* As many CPUs as the first node has, distributed over all; at least one of each. */
 static void over_nodes(struct placement *placement, const struct topology *topology,
                        const struct placement_limits *limits, const struct usable *usable)
 {

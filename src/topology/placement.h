@@ -1,13 +1,13 @@
 /* topology/placement.h - where a program's threads and memory go, as LaProf's authors tried by hand (section IV; SPEC L12).
  *
  *     cluster      all threads on one node's CPUs, memory where it is touched
- *     distributed  threads dealt over the nodes in turn, on as many CPUs as cluster has; memory where it is touched
+ *     distributed  threads assigned to the nodes in turn, on as many CPUs as cluster has; memory where it is touched
  *     mem0-cpu0    memory on the first node, threads on its CPUs
  *     mem0-cpu1    memory on the first node, threads on the second one's CPUs
  *     interleave   pages on all nodes in turn, threads where the kernel puts them
  *     local        memory where it is touched, threads where the kernel puts them
  *
- * What that means here is worked out from a topology, real or pretended, and from what this process may use. The first
+ * What that means here is worked out from a topology, real or simulated, and from what this process may use. The first
  * node is the first that has CPUs and memory to use; the second one the next such. */
 #ifndef NUMALENS_TOPOLOGY_PLACEMENT_H
 #define NUMALENS_TOPOLOGY_PLACEMENT_H
@@ -17,7 +17,7 @@
 enum {
     PLACEMENT_CPUS = 1024, /* CPUs and nodes beyond are left alone */
     PLACEMENT_WORDS = PLACEMENT_CPUS / 64,
-    PLACEMENT_ASSIGNED = 64, /* nodes that threads are dealt over at most */
+    PLACEMENT_ASSIGNED = 64, /* nodes that threads are assigned to at most */
 };
 
 enum placement_kind {
@@ -51,10 +51,10 @@ struct placement {
     uint32_t cpu_count;
     enum placement_memory memory;
     struct placement_set nodes; /* of memory, unless PLACEMENT_TOUCHED */
-    uint32_t assigned;          /* nodes that threads are dealt over, each in turn; 0: the kernel decides */
+    uint32_t assigned;          /* nodes that threads are assigned to, each in turn; 0: the kernel decides */
     struct placement_set assign[PLACEMENT_ASSIGNED];
 
-    /* On a pretended one: as --deal and --homes say it. */
+    /* On a simulated one: as --assign and --homes say it. */
     char simulate_assign[TOPOLOGY_ASSIGN_TEXT], simulate_homes[32];
 };
 
@@ -66,11 +66,11 @@ enum placement_kind placement_named(const char *name);
 /* What this process may use now. */
 void placement_limits_here(struct placement_limits *limits);
 
-/* Always fills `placement`; look at `possible`. `limits` is not looked at for a pretended topology and may be NULL. */
+/* Always fills `placement`; look at `possible`. `limits` is not looked at for a simulated topology and may be NULL. */
 void placement_work_out(struct placement *placement, enum placement_kind kind, const struct topology *topology,
                         const struct placement_limits *limits);
 
-/* Sets deal and homes of a pretended topology. */
+/* Sets assign and homes of a simulated topology. */
 int placement_simulate(const struct placement *placement, struct topology *topology, struct error *err);
 
 /* Binds this thread and what it starts from now on: 0 or an errno. Makes nothing but system calls: for a child before

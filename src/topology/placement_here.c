@@ -32,7 +32,7 @@ int placement_apply(const struct placement *placement)
     if (syscall(SYS_sched_setaffinity, 0, sizeof *cpus, cpus->words) < 0)
         return errno;
     bool touched = placement->memory == PLACEMENT_TOUCHED;
-    /* The kernel takes one bit less than it is told of. */
+    /* The kernel takes one bit less than it is given of. */
     if (syscall(SYS_set_mempolicy, modes[placement->memory], touched ? NULL : placement->nodes.words,
                 touched ? 0ul : PLACEMENT_CPUS + 1ul) == 0)
         return 0;

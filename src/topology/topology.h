@@ -1,7 +1,7 @@
-/* topology/topology.h - nodes, CPUs and distances, real or pretended.
+/* topology/topology.h - nodes, CPUs and distances, real or simulated.
  *
  * Real topologies come from hwloc. Pretended ones come from hwloc's synthetic syntax ("numa:4 core:2"), or from an XML
- * file that lstopo wrote on another machine, and stand for a machine that is not there: threads are dealt onto its CPUs
+ * file that lstopo wrote on another machine, and stand for a machine that is not there: threads are assigned to its CPUs
  * and pages get homes by rule. Everything downstream reads only this. */
 #ifndef NUMALENS_TOPOLOGY_TOPOLOGY_H
 #define NUMALENS_TOPOLOGY_TOPOLOGY_H
@@ -18,8 +18,8 @@ enum topology_assign { ASSIGN_PACKED, ASSIGN_ROUND_ROBIN, ASSIGN_NODE /* all on 
 enum topology_home { HOME_FIRST_TOUCH, HOME_BIND, HOME_INTERLEAVE };
 
 struct topology_node {
-    int32_t os_index; /* the kernel's number; what page homes are told in */
-    uint64_t memory;  /* bytes, 0 when not known or pretended without */
+    int32_t os_index; /* the kernel's number; what page homes are reported in */
+    uint64_t memory;  /* bytes, 0 when not known or simulated without */
     uint32_t cpu_count;
 };
 
@@ -38,19 +38,19 @@ struct topology {
     int32_t home_node; /* HOME_BIND */
 };
 
-struct topology_description { /* one node as another machine's recording tells of it */
+struct topology_description { /* one node as another machine's recording reports it */
     int32_t os_index;
     uint64_t memory;
     const char *cpus; /* "0-15,32-47", or "" */
 };
 
 /* Each returns a topology that the caller frees, or NULL with `err` filled. A `spec` that ends in ".xml" is a file.
- * Distances nobody told are made up from the hierarchy: see docs/topology.md. */
+ * Distances nobody reported are made up from the hierarchy: see docs/topology.md. */
 struct topology *topology_described(const struct topology_description *nodes, uint32_t count, struct error *err);
 struct topology *topology_load(struct error *err);
 struct topology *topology_simulate(const char *spec, enum topology_assign assign, struct error *err);
 
-/* topology_simulate with assign and homes as a user writes them; both may be NULL. Without a assign it is round-robin: the
+/* topology_simulate with assign and homes as a user writes them; both may be NULL. Without a rule it is round-robin: the
  * kernel starts a new thread on the idlest node, so a program with fewer threads than CPUs uses all nodes. */
 struct topology *topology_simulate_text(const char *spec, const char *assign, const char *homes, struct error *err);
 
@@ -68,18 +68,18 @@ int topology_node_index(const struct topology *topology, int32_t os_index);
 
 uint16_t topology_distance(const struct topology *topology, uint32_t from, uint32_t to);
 
-/* The pretended CPU of the n-th thread (from 0, in order of creation). Packed fills a node's CPUs before the next
- * node; round-robin deals one to each node in turn; ASSIGN_NODE takes that node's CPUs in turn. */
+/* The simulated CPU of the n-th thread (from 0, in order of creation). Packed fills a node's CPUs before the next
+ * node; round-robin assigns one to each node in turn; ASSIGN_NODE takes that node's CPUs in turn. */
 uint32_t topology_assign_cpu(const struct topology *topology, uint32_t thread_ordinal);
 
-/* The pretended home (index of a node) of the page at address `page`, first touched from node `toucher`. */
+/* The simulated home (index of a node) of the page at address `page`, first touched from node `toucher`. */
 int topology_home_of_page(const struct topology *topology, uint64_t page, int toucher);
 
-/* "first-touch", "bind:2", "interleave": sets home and home_node. "packed", "round-robin": sets deal. */
+/* "first-touch", "bind:2", "interleave": sets home and home_node. "packed", "round-robin": sets assign. */
 int topology_parse_home(struct topology *topology, const char *text, struct error *err);
 int topology_parse_assign(const char *text, enum topology_assign *assign, struct error *err);
 
-/* Likewise with "node:1" too: sets deal and assign_node. */
+/* Likewise with "node:1" too: sets assign and assign_node. */
 int topology_set_assign(struct topology *topology, const char *text, struct error *err);
 
 enum { TOPOLOGY_ASSIGN_TEXT = 32 };

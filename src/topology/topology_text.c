@@ -2,7 +2,7 @@
  *
  *     v1 pretended deal=packed home=bind:1 nodes=0:1024,1:0 cpus=0*2,1*2,- distances=10,20*2,10 spec=numa:2 core:2
  *
- * Lists are run-length coded: "20*2" is "20,20". CPUs are told by their node's place in `nodes`, "-" for none. The spec
+ * Lists are run-length coded: "20*2" is "20,20". CPUs are given by their node's place in `nodes`, "-" for none. The spec
  * comes last and goes to the end of the line. Reading trusts nothing. */
 #include "topology/topology_internal.h"
 

@@ -83,7 +83,7 @@ int trace_file_append(int fd, uint64_t at, const void *bytes, size_t size)
             continue;
         if (written <= 0) {
             int code = written < 0 ? -errno : -EIO;
-            /* Half a block would be told from a whole one, but the space is better left to a smaller last block. */
+            /* Half a block would be distinguished from a whole one, but the space is better left to a smaller last block. */
             if (ftruncate(fd, (off_t)at) == 0)
                 lseek(fd, (off_t)at, SEEK_SET);
             return code;

@@ -1,4 +1,4 @@
-/* trace/format.h - the bytes of numalens.data (docs/format.md tells the same in prose). Private to src/trace.
+/* trace/format.h - the bytes of numalens.data (docs/format.md says the same in prose). Private to src/trace.
  *
  * A file header, then blocks. A block is a 64-byte header and a payload; the header carries checksums of itself and of
  * the payload, so a block is either whole or not there. Everything is little-endian. */

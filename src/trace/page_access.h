@@ -1,6 +1,6 @@
 /* trace/page_access.h - a page's use as an access, so that whatever works with samples works with pages.
  *
- * A page makes at most two accesses: one for its writes, one for its reads or for uses whose direction is not told (which
+ * A page makes at most two accesses: one for its writes, one for its reads or for uses whose direction is not reported (which
  * is neither read nor write then). They have no latency and no size. */
 #ifndef NUMALENS_TRACE_PAGE_ACCESS_H
 #define NUMALENS_TRACE_PAGE_ACCESS_H

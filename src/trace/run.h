@@ -2,7 +2,7 @@
  *
  * A block is a handful of runs. Each column predicts its next value from what it has seen (an address from the last one
  * of the same call chain, a size likewise) and keeps the difference as a varint; values that hardly ever change are
- * kept as (value, repetitions). Nothing is sorted and no row is kept: this is the recorder's hot path. A reader mends
+ * kept as (value, repetitions). Nothing is sorted and no row is kept: this is the recorder's hot path. A reader restores
  * the order by merging runs. docs/format.md lists the columns. Private to src/trace. */
 #ifndef NUMALENS_TRACE_RUN_H
 #define NUMALENS_TRACE_RUN_H
@@ -72,7 +72,7 @@ struct trace_run {
     size_t bytes_counted;
     uint32_t room; /* events that surely still fit into every column */
     uint64_t first_time;
-    struct trace_run **holder; /* whoever keeps a pointer to it; told when the run is over */
+    struct trace_run **holder; /* whoever keeps a pointer to it; reported when the run is over */
     struct pending *pending;   /* the block it will be in */
     struct trace_run *next;    /* in its block, or in the free list */
     struct run_column columns[TRACE_MAX_COLUMNS];

@@ -305,7 +305,7 @@ int trace_writer_close(struct trace_writer *writer, const struct trace_session *
     if (code == 0)
         code = writer->failed;
     if (ending) {
-        /* Also after an error: what was lost is worth telling, and a small block may fit where a large one did not. */
+        /* Also after an error: what was lost is worth reporting, and a small block may fit where a large one did not. */
         int result = put_session(writer, TRACE_BLOCK_ENDING, ending, code ? NULL : err);
         if (code == 0)
             code = result;

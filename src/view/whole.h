@@ -9,21 +9,21 @@ struct whole {
     double duration; /* seconds */
     uint64_t period_ns, burst;
     bool has_exit_status;
-    int exit_status; /* as a shell tells it: 128 + signal */
+    int exit_status; /* as a shell shows it: 128 + signal */
 };
 
 struct whole whole_of(const struct flow *flow, const struct view_options *options);
 
-/* How a process ended, as a shell tells it; false when that is not known. */
+/* How a process ended, as a shell shows it; false when that is not known. */
 bool whole_exit_status(const struct flow_process *process, int *status);
 
 /* Seconds from `born` to `died`, or to the recording's end. */
 double whole_lasted(const struct flow *flow, uint64_t born, uint64_t died);
 
-/* "packed", "round-robin", "node:2" of a pretended topology. */
+/* "packed", "round-robin", "node:2" of a simulated topology. */
 const char *whole_assign(const struct topology *topology);
 
-/* "first-touch", "interleave", "bind:2" of a pretended topology. */
+/* "first-touch", "interleave", "bind:2" of a simulated topology. */
 const char *whole_homes(const struct topology *topology);
 
 #endif

@@ -77,7 +77,7 @@ enum loss_cause {
     LOSS_TICK_UNSTEPPED,  /* bursts that ended at once: an instruction that cannot be stepped */
     LOSS_TICK_NO_ACCESS,  /* bursts in which no memory access came up */
     LOSS_STACK_TABLE,     /* call chains not kept: table full */
-    LOSS_HOME_UNKNOWN,    /* pages whose home the kernel would not tell */
+    LOSS_HOME_UNKNOWN,    /* pages whose home the kernel would not report */
     LOSS_DISK,            /* events not written: disk full or write error */
     LOSS_MEMORY,          /* events not kept: the recorder's memory bound */
     LOSS_CHILD_UNTRACKED, /* child programs that could not be followed (static, setuid, other environment) */
@@ -126,7 +126,7 @@ enum sample_flag {
 enum page_mechanism {
     PAGE_FIRST_TOUCH, /* the fault that every page begins with */
     PAGE_NUMA_HINT,   /* the kernel's NUMA balancing made it fault again */
-    PAGE_SOFT_DIRTY,  /* the kernel's mark of written pages: tells no thread */
+    PAGE_SOFT_DIRTY,  /* the kernel's mark of written pages: reports no thread */
     PAGE_UFFD_WP,     /* write protection through userfaultfd */
     PAGE_IMPORTED,    /* another program's recording says so */
     PAGE_MECHANISMS
@@ -223,7 +223,7 @@ struct event_page {
     uint64_t ip;            /* of one of the accesses, 0 when not known */
     uint32_t reads, writes; /* faults of each kind */
     uint64_t ordinal;       /* set by the trace reader: its number in file order */
-    uint32_t unknown;       /* accesses whose direction the mechanism does not tell */
+    uint32_t unknown;       /* accesses whose direction the mechanism does not report */
     uint8_t mechanism;
     uint16_t cpu_words;   /* 0 when not known; a trace keeps at most 1024 */
     const uint64_t *cpus; /* mask of the CPUs that used it: CPU n is bit n % 64 of word n / 64 */
@@ -239,7 +239,7 @@ struct event_barrier {
 
 struct event_loss {
     uint8_t cause;
-    uint64_t count; /* 0: something was lost just now; how much is told later */
+    uint64_t count; /* 0: something was lost just now; how much is reported later */
 };
 
 struct event {

@@ -41,7 +41,7 @@ enum wire_flag {
     WIRE_JOINED = 128, /* the recorder is in this very process (agent/join.h): threads are sampled when asked to be,
                                   and their ticks end by themselves when it rests for long */
     WIRE_STEP_BY_TRAP = 512,    /* x86-64: bursts by the trap flag even where executable memory may be had */
-    WIRE_SHARE_USERFAULT = 256, /* agents make a userfaultfd and lend it to the recorder (agent/process/userfault.h) */
+    WIRE_SHARE_USERFAULT = 256, /* agents make a userfaultfd and pass it to the recorder (agent/process/userfault.h) */
 };
 
 /* How that userfaultfd is made: for the kernel to lift protections by itself (WP_ASYNC, Linux 6.7). */
@@ -58,7 +58,7 @@ struct wire_config { /* written by the recorder before the target starts, then r
     uint32_t max_frames;        /* of a call chain, at most WIRE_MAX_FRAMES */
     uint32_t ticks_per_us;      /* of wire_counter(), for converting latencies; 0 when not CPU counter */
     uint32_t
-        assign_nodes; /* new threads (and forked processes) are dealt over so many sets of CPUs in turn; 0: nowhere */
+        assign_nodes; /* new threads (and forked processes) are assigned to so many sets of CPUs in turn; 0: nowhere */
     uint64_t assign_cpus[WIRE_ASSIGN_NODES][WIRE_ASSIGN_WORDS];
     uint32_t filters;       /* system call filters on the recorder */
     uint32_t signal_ns;     /* what a tick costs on this machine, interrupt and way back included; 0: not known */
@@ -120,7 +120,7 @@ struct wire_region {
     _Atomic uint64_t stops[WIRE_STOPS]; /* bytes of the instruction << 32 | how often: wire_stop_count */
     /* A robust mutex that the recorder holds: the kernel sets FUTEX_OWNER_DIED in its first word when it is killed. */
     alignas(64) _Atomic uint32_t held[16];
-    alignas(64) struct wire_counters shared; /* losses that no ring can tell (atomic adds) */
+    alignas(64) struct wire_counters shared; /* losses that no ring can hold (atomic adds) */
 };
 
 /* Counts a burst that ended before an instruction: `name` is the number of bytes << 24 and up to three of them, the first

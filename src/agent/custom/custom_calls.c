@@ -106,7 +106,7 @@ static bool called_from(const struct agent_thread *self, struct custom_thread *t
     return !entry->doubtful;
 }
 
-/* A function that allocates by calling another one: the outer one tells. */
+/* A function that allocates by calling another one: the outer one reports. */
 static bool is_nested(const struct agent_thread *self, struct custom_thread *thread, const struct custom_hook *hook,
                       const struct custom_call *call)
 {

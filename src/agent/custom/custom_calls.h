@@ -1,5 +1,5 @@
 /* agent/custom/custom_calls.h - functions of the program that the user named: found, hooked at their entry, and what their calls do
- * told to the recorder.
+ * reported to the recorder.
  *
  * A hooked function's first instruction is a jump into the agent (isa/relocate.h). Where its result matters, the
  * agent puts custom_return in the place of the return address. No argument moves. A callee-saved register points at

@@ -11,7 +11,7 @@
 #include "agent/self.h"
 #include "agent/unwind/stack.h"
 
-/* A hook that is called by the code of an operator new or delete has nothing of its own to tell. Known by where that
+/* A hook that is called by the code of an operator new or delete has nothing of its own to report. Known by where that
  * code lies, not by a mark that an exception might leave behind. Forms of new come first; set by hook_new.c. */
 struct heap_operator {
     uint64_t start, size;

@@ -1,4 +1,4 @@
-/* Waiting at barriers. A thread asleep gets no ticks, so no sample would tell of it. */
+/* Waiting at barriers. A thread asleep gets no ticks, so no sample would report it. */
 #include "agent/region/attach.h"
 #include "agent/real.h"
 #include "agent/region/hook_record.h"

@@ -1,4 +1,4 @@
-/* Waiting for children: the parent is who learns how a child ended, so it is the parent's agent that tells. A child that is
+/* Waiting for children: the parent is who learns how a child ended, so it is the parent's agent that reports. A child that is
  * waited for inside libc (system, pclose) or not at all stays without a status. */
 #include "agent/region/attach.h"
 #include "agent/real.h"

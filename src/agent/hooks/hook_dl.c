@@ -24,7 +24,7 @@ static void refresh(bool loading)
 }
 
 /* A bare name is searched for on the paths of the object that calls, and $ORIGIN is the caller's too: such a call must
- * reach the linker as the caller's own, by a jump. GCC makes one when it optimizes, clang when it is told to. */
+ * reach the linker as the caller's own, by a jump. GCC makes one when it optimizes, clang when it is asked to. */
 #if defined(__clang__)
 #define BY_JUMP
 #define AS_CALLER __attribute__((musttail))

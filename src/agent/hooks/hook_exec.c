@@ -1,4 +1,4 @@
-/* exec: the new program must find the signals as the old one wished them, and the recorder must know when it cannot be
+/* exec: the new program must find the signals as the old one set them, and the recorder must know when it cannot be
  * followed. posix_spawn starts from a fresh thread with nothing pending: there only the latter is seen to.
  *
  * A wrapper that sets LD_PRELOAD to a library of its own takes the agent out of it: it is put back in front. One that

@@ -1,4 +1,4 @@
-/* The C allocation family. Each hook calls the next function of its name and tells what it did. */
+/* The C allocation family. Each hook calls the next function of its name and says what it did. */
 #include "agent/arena.h"
 #include "agent/hooks/heap.h"
 #include "agent/real.h"
@@ -9,7 +9,7 @@
 
 #define CALLER ((uint64_t)__builtin_extract_return_addr(__builtin_return_address(0)))
 
-/* Ends a hook: tells of `block` unless the call failed, and returns it. */
+/* Ends a hook: reports `block` unless the call failed, and returns it. */
 #define RETURN_RECORDED(block, size, fn)                                                                               \
     do {                                                                                                               \
         void *allocated_ = (block);                                                                                    \
@@ -78,7 +78,7 @@ static void *leave_arena(void *block, size_t size)
     return copy;
 }
 
-/* The old life ends before, the new one begins after; when nothing came of it, the old block is told of again. */
+/* The old life ends before, the new one begins after; when nothing came of it, the old block is reported again. */
 static inline void *change_size(void *block, size_t size, enum alloc_fn fn, const struct unwind_regs *caller)
 {
     bool arena = block && arena_owns(block);

@@ -1,5 +1,5 @@
-/* The program's wishes for signals. Those that the sampler holds are its to keep and honour (agent/sampling/sampler.h); all
- * others go where they went. The older functions are told in terms of sigaction, as libc does. */
+/* The program's dispositions of signals. Those that the sampler holds are its to keep and honour (agent/sampling/sampler.h); all
+ * others go where they went. The older functions are written in terms of sigaction, as libc does. */
 #include "agent/signals/alternate.h"
 #include "agent/real.h"
 #include "agent/sampling/sampler.h"

@@ -64,7 +64,7 @@ AGENT_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribu
                                 void *argument)
 {
     real_need();
-    /* Without a slot the thread goes uncounted until its first allocation tells of it. */
+    /* Without a slot the thread goes uncounted until its first allocation reports it. */
     struct start *start = attach_live() ? start_take(routine, argument) : NULL;
     if (!start)
         return real.pthread_create(thread, attributes, routine, argument);
@@ -92,7 +92,7 @@ AGENT_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
     int result = real.pthread_setname_np(thread, name);
     if (result)
         return result;
-    /* A thread without a number has not told of itself yet and will do so under its new name. */
+    /* A thread without a number has not reported itself yet and will do so under its new name. */
     const struct agent_thread *other = self_of(thread);
     uint32_t tid = other ? other->tid : 0;
     if (tid || pthread_equal(thread, pthread_self()))

@@ -1,7 +1,7 @@
 /* agent/process/file_name.h - the name of a file that is being mapped, for one cheap system call as a rule.
  *
  * A server maps a file for each request, the same few again and again. To ask /proc for the name of a descriptor takes
- * microseconds, fstat a fraction of one; so names are kept by what fstat tells of a file. */
+ * microseconds, fstat a fraction of one; so names are kept by what fstat reports of a file. */
 #ifndef NUMALENS_AGENT_PROCESS_FILE_NAME_H
 #define NUMALENS_AGENT_PROCESS_FILE_NAME_H
 

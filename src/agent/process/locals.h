@@ -10,7 +10,7 @@
 /* Finds the distances. Once, before the program's first thread begins. */
 void locals_setup(void);
 
-/* Tells the calling thread's blocks. Call with inside > 0, on a thread that has a ring. */
+/* Reports the calling thread's blocks. Call with inside > 0, on a thread that has a ring. */
 void locals_report(struct agent_thread *self);
 
 #endif

@@ -17,7 +17,7 @@ struct agent_range agent_thunks[AGENT_THUNKS]; /* by custom_hook.c */
 _Atomic uint32_t agent_thunk_count;
 uint64_t modules_linker_start, modules_linker_size; /* likewise */
 
-/* What the recorder has been told. Guarded by `busy`; mapped on first use. */
+/* What the recorder knows. Guarded by `busy`; mapped on first use. */
 struct known_module {
     uint64_t start, end, bias, path_hash;
 };
@@ -149,7 +149,7 @@ static void forget(struct agent_thread *self, const struct known_module *old)
     custom_module_gone(old->start, old->end);
 }
 
-/* Tells the difference between what is known and what is loaded. */
+/* Reports the difference between what is known and what is loaded. */
 static void report_difference(struct agent_thread *self, const struct snapshot *snapshot)
 {
     const struct wire_module *module;
@@ -197,7 +197,7 @@ void modules_refresh(struct agent_thread *self)
     } else {
         if (!known)
             known = sys_pages(KNOWN_BYTES);
-        /* Snapshots of two threads may arrive in the wrong order: an older one has nothing new to tell. */
+        /* Snapshots of two threads may arrive in the wrong order: an older one has nothing new to report. */
         if (known && snapshot.adds + snapshot.subs > seen_adds + seen_subs) {
             report_difference(self, &snapshot);
             seen_adds = snapshot.adds;

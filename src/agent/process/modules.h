@@ -1,4 +1,4 @@
-/* agent/process/modules.h - which binaries are loaded, told to the recorder as they come and go. */
+/* agent/process/modules.h - which binaries are loaded, reported to the recorder as they come and go. */
 #ifndef NUMALENS_AGENT_PROCESS_MODULES_H
 #define NUMALENS_AGENT_PROCESS_MODULES_H
 
@@ -7,7 +7,7 @@
 /* Finds the agent's own code and the dynamic linker's. Once, before hooks record anything. */
 void modules_setup(void);
 
-/* Tells what was loaded or unloaded since the last time. Call with inside > 0, never from a handler. */
+/* Reports what was loaded or unloaded since the last time. Call with inside > 0, never from a handler. */
 void modules_refresh(struct agent_thread *self);
 
 /* After fork: what another thread was doing here is over. */

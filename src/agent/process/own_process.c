@@ -61,7 +61,7 @@ enum { OTHER_MAPS = 32, OTHER_NAME = 16 };
 struct main_maps {
     struct record_map heap, stack; /* size 0 when not seen */
     uint64_t last_end;             /* of the map before */
-    unsigned other_count;          /* memory that the linker and the kernel put there: no hook tells of it */
+    unsigned other_count;          /* memory that the linker and the kernel put there: no hook reports it */
     struct {
         uint64_t start, end;
         char name[OTHER_NAME]; /* "[vvar]", or "" */

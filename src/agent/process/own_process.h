@@ -1,13 +1,13 @@
-/* agent/process/own_process.h - what the recorder is told of a process when it begins. */
+/* agent/process/own_process.h - what the recorder learns of a process when it begins. */
 #ifndef NUMALENS_AGENT_PROCESS_OWN_PROCESS_H
 #define NUMALENS_AGENT_PROCESS_OWN_PROCESS_H
 
 #include "agent/agent.h"
 
-/* From now on the recorder has yet to be told who this is: the first thread that gets a ring does it. */
+/* From now on the recorder has yet to learn who this is: the first thread that gets a ring does it. */
 void process_owe(bool forked);
 
-/* Who this is: parent, executable, command line. Nothing when it was told. Safe in handlers. */
+/* Who this is: parent, executable, command line. Nothing when it was reported. Safe in handlers. */
 void process_report(struct agent_thread *self);
 
 /* The main thread, which `self` is, with its stack, and the heap that is already there. */

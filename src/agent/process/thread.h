@@ -1,10 +1,10 @@
-/* agent/process/thread.h - the beginning and end of threads, as the recorder is told of them. */
+/* agent/process/thread.h - the beginning and end of threads, as the recorder learns of them. */
 #ifndef NUMALENS_AGENT_PROCESS_THREAD_H
 #define NUMALENS_AGENT_PROCESS_THREAD_H
 
 #include "agent/agent.h"
 
-/* Once per process, before any thread is told of. False: threads cannot be told apart here (agent/self.h). */
+/* Once per process, before any thread is reported. False: threads cannot be distinguished here (agent/self.h). */
 bool thread_setup(void);
 
 /* Makes sure that this thread has a ring and that its start was recorded; false when it cannot have one. `may_ask`:
@@ -18,7 +18,7 @@ void thread_find_stack(struct agent_thread *self);
 void thread_report(struct agent_thread *self, uint64_t entry, uint64_t time);
 
 /* The start of a thread made by pthread_create, on that thread. `created` is when its creator asked for it: so threads
- * are told in the order of their creation, whichever of them runs first. */
+ * are reported in the order of their creation, whichever of them runs first. */
 void thread_begin(struct agent_thread *self, uint64_t entry, uint64_t created);
 
 /* Records the end and closes the ring. What the thread still does is lost, and counted. */

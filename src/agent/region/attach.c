@@ -60,7 +60,7 @@ static void switch_on(void)
     atomic_store_explicit(&phase, PHASE_ATTACHED, memory_order_release);
 }
 
-/* Tells who we are. `self` has no ring yet. */
+/* Reports who we are. `self` has no ring yet. */
 static void introduce(struct agent_thread *self, bool forked)
 {
     process_pid = (uint32_t)sys_call(SYS_getpid);

@@ -16,7 +16,7 @@ void attach_forked(void);
 /* For the constructor of the preloaded agent, once the region is there: starts sampling, if that is wanted. */
 void attach_begin_sampling(void);
 
-/* At the very end of the program: stops sampling here and tells what is still to be told. */
+/* At the very end of the program: stops sampling here and says what is still to be reported. */
 void attach_finish(void);
 
 /* Instead of all that: the recorder is this process itself and hands its region over (agent/join.h). The calling thread has a

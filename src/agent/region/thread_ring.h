@@ -76,7 +76,7 @@ static inline uint16_t ring_cpu(void)
 /* Wakes the recorder when it sleeps. */
 void ring_wake_recorder(void);
 
-/* The number of this program image; told in each ring. Written at start and after fork, by the only thread there is. */
+/* The number of this program image; reported in each ring. Written at start and after fork, by the only thread there is. */
 extern uint32_t ring_image;
 
 #endif

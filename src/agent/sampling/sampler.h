@@ -29,7 +29,7 @@ void sampler_thread_stop(struct agent_thread *self);
 /* Whether this process is being sampled. */
 bool sampler_is_active(void);
 
-/* The program's wishes for the signals the sampler holds (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP and the tick's): kept and
+/* The program's dispositions of the signals the sampler holds (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP and the tick's): kept and
  * honoured as if the agent were not there. True when the signal is held: the call is then done, `*result` is what the
  * program gets to see (0 or -1 with errno set). Interposed sigaction(), signal() & co. ask this first. */
 struct sigaction;
@@ -37,7 +37,7 @@ bool sampler_sigaction(int signal, const struct sigaction *wanted, struct sigact
 
 /* Ticks of a thread that blocks their signal stay pending, where the program could find them.
  * sampler_is_tick: whether what sigwaitinfo() & co. returned is one; the caller then waits again.
- * sampler_hide_ticks: takes the ticks' signals out of a set meant for signalfd(), which cannot tell them apart. */
+ * sampler_hide_ticks: takes the ticks' signals out of a set meant for signalfd(), which cannot distinguish them. */
 bool sampler_is_tick(int signal, const siginfo_t *info);
 void sampler_hide_ticks(sigset_t *set);
 

@@ -71,13 +71,13 @@ enum step_state {
     STEP_PENDING, /* x86-64: the trap flag is set; step_trap() follows */
 };
 
-/* Begins a burst at the interrupted context. Each access is told through burst_access() before it happens. */
+/* Begins a burst at the interrupted context. Each access is reported through burst_access() before it happens. */
 enum step_state step_begin(struct agent_thread *self, ucontext_t *context);
 
 /* A SIGTRAP with si_code TRAP_TRACE came and step_owes_trap() (x86-64). */
 enum step_state step_trap(struct agent_thread *self, ucontext_t *context);
 
-/* A fault (SIGSEGV, SIGBUS, SIGILL, SIGFPE) came; when stepping or probing caused it, the context is mended and true returned. */
+/* A fault (SIGSEGV, SIGBUS, SIGILL, SIGFPE) came; when stepping or probing caused it, the context is corrected and true returned. */
 bool step_fault(struct agent_thread *self, ucontext_t *context, int signal);
 
 /* wire_counter() ticks that a fenced load of one byte at `addr` takes beyond the measuring itself, with the page's

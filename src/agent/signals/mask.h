@@ -1,9 +1,9 @@
-/* agent/signals/mask.h - the program's signal masks, and what the kernel is told of them.
+/* agent/signals/mask.h - the program's signal masks, and what the kernel gets of them.
  *
  * Threads that block every signal are common (compressors' workers, emulators, servers with one thread for signals), and
  * a thread that blocks the sampler's signals cannot be sampled. Nobody who blocks everything means the signals of his
  * own faults. So when a program blocks all of them at once they are left open in the kernel and remembered as blocked:
- * the program is told its own mask, and a held signal that is *sent* meanwhile is made to wait as it would have. A
+ * the program is shown its own mask, and a held signal that is *sent* meanwhile is made to wait as it would have. A
  * program that blocks only some of them is taken at its word. */
 #ifndef NUMALENS_AGENT_SIGNALS_MASK_H
 #define NUMALENS_AGENT_SIGNALS_MASK_H

@@ -14,7 +14,7 @@
 
 enum { HELD_COUNT = 6, HELD_TIMER = 5, KERNEL_SET_BYTES = 8 };
 
-/* The wish for one signal. Writers hold `dispositions_lock` with all signals blocked and make `turn` odd while they write;
+/* The disposition of one signal. Writers hold `dispositions_lock` with all signals blocked and make `turn` odd while they write;
  * readers, which may be handlers, copy and look at `turn` again. */
 struct disposition {
     _Atomic uint32_t turn;
@@ -106,7 +106,7 @@ struct arrival {
     int signal;
     siginfo_t *info;
     ucontext_t *context;
-    handler_fn *next; /* or NULL: the signal was the agent's, or has been dealt with */
+    handler_fn *next; /* or NULL: the signal was the agent's, or has been handled */
     bool other_mask;  /* the kernel did not set the mask that the program's handler is to run under */
 };
 
@@ -174,7 +174,7 @@ static void fill_mask(sigset_t *mask)
             sigdelset(mask, held_signals[i]);
 }
 
-/* What the kernel is told: our handler, under the program's mask and flags. Call with the lock held. A tick goes to the
+/* What the kernel gets: our handler, under the program's mask and flags. Call with the lock held. A tick goes to the
  * alternate stack for those whose own stacks are small (coroutines), unless there is no room either. */
 static int report_kernel(int index)
 {

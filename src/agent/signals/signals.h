@@ -1,4 +1,4 @@
-/* agent/signals/signals.h - the signals the sampler holds, and the program's wishes for them.
+/* agent/signals/signals.h - the signals the sampler holds, and the program's dispositions of them.
  *
  * The kernel calls the agent for SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP and the timer's signal. What is not the agent's own
  * business goes to the program as if it had been called directly: its handler, on its stack, under its mask; or death by
@@ -10,10 +10,10 @@
 
 #include <signal.h>
 
-/* Takes the signals; what was set before is kept as the program's wish. False when that fails. */
+/* Takes the signals; what was set before is kept as the program's disposition. False when that fails. */
 bool signals_start(void);
 
-/* Takes back those that the program has set meanwhile; what it set is its wish from now on. Not in handlers. */
+/* Takes back those that the program has set meanwhile; what it set is its disposition from now on. Not in handlers. */
 bool signals_retake(void);
 
 /* After a fork, before anything else: whoever held the lock is not in the child. */
@@ -30,7 +30,7 @@ bool signals_is_own_process(void);
 uint64_t signals_lock(void);
 void signals_unlock(uint64_t mask);
 
-/* Tells the kernel anew how the held signals are to come: agent/signals/alternate.h has changed its mind. */
+/* Sets in the kernel anew how the held signals are to come: agent/signals/alternate.h has changed its mind. */
 void signals_renew(void);
 
 /* Whether the sampler holds this signal, once it holds any. */
@@ -43,11 +43,11 @@ int signals_timer_signal(void);
 void signals_exec_begin(void);
 void signals_exec_failed(void);
 
-/* In sampler.c: deals with a signal that is the agent's own business; false when it is the program's. */
+/* In sampler.c: handles a signal that is the agent's own business; false when it is the program's. */
 bool sampler_signal(int signal, siginfo_t *info, ucontext_t *context);
 
 /* Sampling has ended for good and this thread, whose tick is stopped, is the process's only one: the kernel gets the
- * program's wishes, and nothing comes to the agent any more. */
+ * program's dispositions, and nothing comes to the agent any more. */
 void signals_give_back(struct agent_thread *self);
 
 #endif

@@ -233,7 +233,7 @@ static __attribute__((noinline)) uint32_t number_by_walk(struct agent_thread *se
 }
 
 /* The end of the stack that sp is on, or 0 when that is not known. Hooks bring the modules up to date before they ask
- * for a chain. A handler cannot: where the C library does not tell what is loaded either, it must not touch the tables
+ * for a chain. A handler cannot: where the C library does not report what is loaded either, it must not touch the tables
  * of code that may be gone. */
 static inline uint64_t stack_end(const struct agent_thread *self, uint64_t sp, bool in_handler)
 {

@@ -199,7 +199,7 @@ static bool in_module(uint64_t address)
 }
 
 /* On aarch64 the two words may lie anywhere in their frame, so the caller's stack pointer is not known, only that it is
- * above them. Where the caller needs it and keeps such words itself, they tell; else the walk ends with this frame. */
+ * above them. Where the caller needs it and keeps such words itself, they show it; else the walk ends with this frame. */
 static void find_sp(struct walk *walk)
 {
     uint32_t packed = unwind_rule_of(walk->key);
@@ -286,7 +286,7 @@ static inline bool is_common(const struct walk *walk, uint32_t packed)
            walk->high - walk->sp >= 8;
 }
 
-/* No stack to read: at most the link register tells one more. */
+/* No stack to read: at most the link register shows one more. */
 static unsigned walk_without_stack(const struct unwind_regs *regs, bool pc_is_return, uint64_t *frames, unsigned max)
 {
     uint32_t packed = unwind_rule_of(unwind_key(regs->pc, pc_is_return));

@@ -16,7 +16,7 @@ struct unwind_regs {
 };
 
 /* Fills frames[0] = regs->pc, then return addresses; returns how many (at least 1). `*cut` is set when the chain goes
- * on but was not followed. `pc_is_return` tells whether regs->pc is a return address (hooks) or a precise one
+ * on but was not followed. `pc_is_return` says whether regs->pc is a return address (hooks) or a precise one
  * (signal contexts). */
 unsigned unwind_walk(const struct unwind_regs *regs, uint64_t stack_high, bool pc_is_return, uint64_t *frames,
                      unsigned max, bool *cut);

@@ -37,11 +37,11 @@ void unwind_modules_put(void);
 /* The module whose code holds `address`, or NULL. */
 const struct unwind_module *unwind_module_at(const struct unwind_modules *modules, uint64_t address);
 
-/* Asks the C library, where it can tell; else says yes. */
+/* Asks the C library, where it can say; else says yes. */
 bool unwind_module_is_loaded(const struct unwind_module *module);
 bool unwind_module_can_ask(void);
 
-/* Builds and publishes the table anew. False when nothing has changed. `*removed` tells whether any code that was known
+/* Builds and publishes the table anew. False when nothing has changed. `*removed` says whether any code that was known
  * is gone. */
 bool unwind_modules_build(bool *removed);
 

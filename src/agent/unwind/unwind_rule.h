@@ -41,7 +41,7 @@ struct unwind_rule { /* no holes: compared as bytes */
     int32_t cfa_offset, ra_offset, fp_offset;
 };
 
-/* The packed form. Its two lowest bits tell what the rest is. */
+/* The packed form. Its two lowest bits say what the rest is. */
 enum unwind_packed {
     UNWIND_PACKED_SPECIAL = 0, /* bits 2 and up: enum unwind_kind, any but UNWIND_FRAME; 0 is UNWIND_NONE */
     UNWIND_PACKED_FRAME = 1,   /* by the architecture */

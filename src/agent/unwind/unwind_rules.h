@@ -1,7 +1,7 @@
 /* agent/unwind/unwind_rules.h - the rules of all code addresses seen so far, one look-up away.
  *
  * A table of 65,536 words for the whole process. Each word holds a packed rule and the part of its address that its
- * place does not tell, so it is read and replaced whole: no lock, no mixed entry. An address has two places, side by
+ * place does not show, so it is read and replaced whole: no lock, no mixed entry. An address has two places, side by
  * side; when both are taken by others, one of them is replaced and costs another reading of .eh_frame later. */
 #ifndef NUMALENS_AGENT_UNWIND_UNWIND_RULES_H
 #define NUMALENS_AGENT_UNWIND_UNWIND_RULES_H
@@ -35,7 +35,7 @@ static inline uint32_t unwind_cache_place(uint64_t key)
     return key >> UNWIND_CODE_SHIFT & ((1u << UNWIND_CACHE_BITS) - 1);
 }
 
-/* With the place, which may be the other one of the pair, this tells the whole key again (up to 47 bits on x86-64). */
+/* With the place, which may be the other one of the pair, this gives the whole key again (up to 47 bits on x86-64). */
 static inline uint64_t unwind_cache_tag(uint64_t key)
 {
     key >>= UNWIND_CODE_SHIFT;

@@ -16,7 +16,7 @@ static int alloc_node(const struct flow *flow, const struct flow_object *object)
     const struct topology *topology = flow_topology(flow);
     if (object->alloc_thread == FLOW_NONE)
         return -1;
-    bool has_cpu = object->alloc_fn < ALLOC_FNS; /* of an mmap it is not told */
+    bool has_cpu = object->alloc_fn < ALLOC_FNS; /* of an mmap it is not reported */
     if (topology->simulated || topology->node_count == 1 || !has_cpu)
         return flow_thread_node(flow, object->alloc_thread);
     return topology_node_of_cpu(topology, object->alloc_cpu);

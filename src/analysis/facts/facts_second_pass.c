@@ -72,7 +72,7 @@ static double distance_penalty(const struct topology *topology, int from, int ho
     return local > 0 && far > local ? far / local - 1 : 0;
 }
 
-/* What a slow remote access waited (or, on a pretended machine, would have waited) and a local one would not. */
+/* What a slow remote access waited (or, on a simulated machine, would have waited) and a local one would not. */
 static double extra_of(const struct again *again, const struct flow_access *access)
 {
     const struct facts *facts = again->facts;

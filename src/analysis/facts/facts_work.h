@@ -23,7 +23,7 @@ struct user_work { /* a fact_user in the making: there may be several for each o
 
 enum { STRIDES = 8, SLICES = 64, DETAIL_SAMPLES = 64 };
 enum { TURNS_SLICE_NS = 10000000 }; /* longer than a scheduler's slices, shorter than turns that matter */
-enum { TURN_NS = 60000000 };        /* turns of this length and longer are told from use at the same time */
+enum { TURN_NS = 60000000 };        /* turns of this length and longer are distinguished from use at the same time */
 
 struct strides {
     int64_t strides[STRIDES];
@@ -152,7 +152,7 @@ static inline struct site_work *site_of(const struct gathering *gathering, uint3
     return site != FLOW_NONE && gathering->facts->sites.items[site].instances > 1 ? &gathering->sites[site] : NULL;
 }
 
-/* users.c: who uses it, and since when. `subject` tells the works apart in user_of: sites are counted behind objects. */
+/* users.c: who uses it, and since when. `subject` distinguishes the works in user_of: sites are counted behind objects. */
 struct user_work *users_find(struct gathering *gathering, struct work *work, uint32_t subject, uint32_t thread);
 void users_begin(struct work *work, const struct flow_object *object);
 bool users_is_use(struct work *work, const struct flow_access *access); /* else it initialises */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    LATE = 2,      /* intervals after the initialisation that do not count: a page may be told of one interval late */
+    LATE = 2,      /* intervals after the initialisation that do not count: a page may be reported one interval late */
     INTERVALS = 5, /* after the initialisation, at least: else nothing is proved */
 };
 

@@ -9,7 +9,7 @@
 #include "flow/flow.h"
 
 struct page_user {
-    uint32_t thread;                 /* FLOW_NONE: the mechanism does not tell */
+    uint32_t thread;                 /* FLOW_NONE: the mechanism does not report */
     uint64_t reads, writes, unknown; /* unknown: of no known direction */
 };
 
@@ -21,7 +21,7 @@ struct page_row {
     uint8_t mechanisms;            /* 1 << enum page_mechanism; 0 from samples */
     uint32_t intervals;            /* in which it was used */
     uint32_t first_user, user_count;
-    uint64_t first, last;            /* when its use began and ended, as far as intervals tell */
+    uint64_t first, last;            /* when its use began and ended, as far as intervals show */
     uint64_t remote;                 /* uses from threads of other nodes, where both are known */
     uint64_t reads, writes, unknown; /* of all its users */
 };

@@ -1,4 +1,4 @@
-/* analysis/facts/slow.c - which latency tells an access that went beyond the caches from one that did not.
+/* analysis/facts/slow.c - which latency distinguishes an access that went beyond the caches from one that did not.
  *
  * Latencies fall into two heaps, hits and misses, with a valley between them. Where the caches end differs from machine to
  * machine, so the bound is put where the valley is, within limits that hold on every machine. */

@@ -1,4 +1,4 @@
-/* analysis/findings/findings_evidence.c - the one or two numbers behind a finding, and what mending it would win. */
+/* analysis/findings/findings_evidence.c - the one or two numbers behind a finding, and what fixing it would win. */
 #include "analysis/findings/findings_internal.h"
 
 #include <stdio.h>

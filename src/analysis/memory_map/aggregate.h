@@ -1,8 +1,8 @@
 /* analysis/memory_map/aggregate.h - the best way to show a hierarchy over time with fewer blocks (SPEC C18, Ocelotl's measure).
  *
  * A block is a node of the tree over a stretch of slices. With S the sum of its values, I the sum of v * log2 v and n the
- * number of its cells (leaves times slices), showing it as one block gains S * log2 S - I (what need not be told) and loses
- * S * log2 n - gain (what is told wrongly). A partition covers every cell once; for a p between 0 and 1 the best one has
+ * number of its cells (leaves times slices), showing it as one block gains S * log2 S - I (what need not be shown) and loses
+ * S * log2 n - gain (what is shown wrongly). A partition covers every cell once; for a p between 0 and 1 the best one has
  * the greatest p * gain - (1 - p) * loss:
  *
  *     best(h, i, j) = max { the block itself; sum over children c of best(c, i, j); max over k of best(h, i, k) + best(h, k+1, j) }

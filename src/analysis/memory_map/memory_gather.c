@@ -1,7 +1,7 @@
 /* analysis/memory_map/memory_gather.c - one pass over the accesses: which pages there are, and what each thread did in each when.
  *
  * A program may touch any number of pages. When there are too many cells, pages are joined in pairs (all of them, so that a
- * page's number still tells its place), and when that does not help, slices are. */
+ * page's number still gives its place), and when that does not help, slices are. */
 #include "analysis/memory_map/memory_work.h"
 
 #include <string.h>

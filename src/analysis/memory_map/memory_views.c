@@ -161,7 +161,7 @@ struct aggregation *aggregate_map(const struct memory_map *map, const struct agg
     return run(map, &nodes, map->leaves.count, &values, options, err);
 }
 
-/* The cells are sorted by leaf, slice, thread: dealt out by thread, each keeps the order of leaf and slice. */
+/* The cells are sorted by leaf, slice, thread: distributed by thread, each keeps the order of leaf and slice. */
 struct aggregation *aggregate_gantt(const struct memory_map *map, const struct gantt *gantt,
                                     const struct aggregate_options *options, struct error *err)
 {

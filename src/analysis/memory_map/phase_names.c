@@ -177,7 +177,7 @@ static void put_deeds(const struct reporting *reporting, FILE *out, uint32_t rol
     free(written);
 }
 
-/* What the role with the most page faults touched first, where these tell more than the samples: a role that was hardly
+/* What the role with the most page faults touched first, where these show more than the samples: a role that was hardly
  * looked at has more pages than accesses. False when it is not so. */
 static bool put_touched(const struct reporting *reporting, FILE *out, const struct phase *phase,
                         const uint64_t *of_role)

@@ -2,7 +2,7 @@
  *
  * A phase is a stretch of time in which the same threads do the same to the same objects. Phases follow one another and
  * cover the map's time. A run that does the same all the time has one. Nothing is to be tuned: a border stands where
- * telling the two sides apart explains more than it costs to say so. */
+ * distinguishing the two sides explains more than it costs to say so. */
 #ifndef NUMALENS_ANALYSIS_MEMORY_MAP_PHASES_H
 #define NUMALENS_ANALYSIS_MEMORY_MAP_PHASES_H
 
@@ -17,8 +17,8 @@ struct phase_use {
 
 struct phase {
     uint64_t start, end; /* [start, end) */
-    char *name;          /* "main writes a, b"; "2 workers read a, b and write c"; by page faults, where no sample
-                            tells: "main is first to touch a, b"; "nothing sampled" */
+    char *name;          /* "main writes a, b"; "2 workers read a, b and write c"; by page faults, where no sample shows
+                            it: "main is first to touch a, b"; "nothing sampled" */
     uint64_t accesses, remote;
     uint32_t threads;                /* that take part */
     array_of(struct phase_use) uses; /* by object and thread, most accesses first; the first few */

@@ -1,4 +1,4 @@
-/* analysis/memory_map/run_phases.c - the borders of phases: the segmentation of the run that tells most for what it costs.
+/* analysis/memory_map/run_phases.c - the borders of phases: the segmentation of the run that explains most for what it costs.
  *
  * In a phase, bursts fall on (role, thing, read or write) with fixed chances. The shortest description of the run (Rissanen,
  * MDL) is looked for: each phase costs its chances, half of log2 N bits for each kind that occurs in it, and its border,

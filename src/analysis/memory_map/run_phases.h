@@ -37,7 +37,7 @@ struct phase_counts {
 struct phase_counts *phase_counts_make(const struct memory_map *map);
 void phase_counts_free(struct phase_counts *counts);
 
-/* Who touched what first, as far as page faults tell: pages of each thing, all of them touched in [start, end). */
+/* Who touched what first, as far as page faults show: pages of each thing, all of them touched in [start, end). */
 struct phase_touch {
     uint32_t role, thing, pages;
 };

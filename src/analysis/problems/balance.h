@@ -18,10 +18,10 @@ struct balance_spread { /* of remote accesses over the counted threads */
     uint32_t critical;   /* thread, or FLOW_NONE when nothing is remote */
 };
 
-/* Waiting at barriers, where they are seen. The C library's (pthread_barrier_wait) tell of each wait. Others are seen when
+/* Waiting at barriers, where they are seen. The C library's (pthread_barrier_wait) report each wait. Others are seen when
  * threads wait in a loop in them. Between two of those all wait for the one that works longest: what a thread works
  * less than that one, it waits. Work is counted in bursts outside barriers, which come by CPU time: so it does not matter
- * whether others use the CPUs too. Phases in which different threads are last are told apart; where that changes
+ * whether others use the CPUs too. Phases in which different threads are last are distinguished; where that changes
  * faster, more is waited at such barriers than this. */
 struct balance_wait {
     uint32_t last; /* the thread that waits least, or FLOW_NONE when no barrier is seen */
@@ -36,7 +36,7 @@ struct balance_thread {
     uint64_t bursts;
     uint64_t spun_bursts; /* in a barrier, waiting in a loop */
     bool at_barrier;      /* counted, and its process was seen at barriers more than once or twice */
-    bool sleeps;          /* in barriers that tell of it, and its process spins in none */
+    bool sleeps;          /* in barriers that report it, and its process spins in none */
     double ran;           /* its bursts by those of the busiest: what it did not sleep */
     double waited;        /* at_barrier: share of its time; else 0 */
     double waited_s;      /* that share of the time it lived together with others */

@@ -1,6 +1,6 @@
 /* analysis/problems/balance_waits.c - how long threads wait for one another at barriers.
  *
- * A barrier of the C library tells of every wait. What spins is known by its call chains, and there waiting is what is missing to the
+ * A barrier of the C library reports every wait. What spins is known by its call chains, and there waiting is what is missing to the
  * work of the one that works longest. */
 #include "analysis/problems/balance_waits.h"
 

@@ -7,7 +7,7 @@
 
 struct thread_slice { /* what a thread did in a slice of the run */
     uint64_t work;    /* bursts outside barriers */
-    uint64_t asleep;  /* ns in barriers that tell of it */
+    uint64_t asleep;  /* ns in barriers that report it */
     uint64_t lived;   /* ns */
 };
 

@@ -21,7 +21,7 @@ static void find_unloaded(struct latency *latency, const struct calibration *cal
 {
     bool simulated = flow_topology(latency->accesses->flow)->simulated;
     array_each (&latency->pairs, struct latency_pair, pair) {
-        /* A pretended machine's memory is all this machine's own. */
+        /* A simulated machine's memory is all this machine's own. */
         pair->unloaded = calibration_shows(calibration)
                              ? calibration_memory(calibration, simulated ? 0 : pair->from, simulated ? 0 : pair->home)
                              : 0;

@@ -1,7 +1,7 @@
 /* analysis/problems/latency.h - how latencies are distributed, what is in the tail, and whether something is contended (LaProf's
  * second problem; Table V, Figures 6 to 8; SPEC L8 to L10).
  *
- * Contention shows as latencies that memory without load never has. What memory has without load is told by calibration
+ * Contention shows as latencies that memory without load never has. What memory has without load is known by calibration
  * (topology/calibration.h); where there is none, by the faster half of the recording's own accesses beyond the caches. */
 #ifndef NUMALENS_ANALYSIS_PROBLEMS_LATENCY_H
 #define NUMALENS_ANALYSIS_PROBLEMS_LATENCY_H

@@ -1,6 +1,6 @@
 /* analysis/problems/sharing.h - private and shared data, and how slow each is (LaProf, Tables III and IV; SPEC L6, L7).
  *
- * A piece of memory is private when one thread was seen using it, shared when more were. What a piece is, is told at four
+ * A piece of memory is private when one thread was seen using it, shared when more were. What a piece is, is judged at four
  * grains: an address (of one object: memory that was freed and given out again is another piece), a cache line, a page
  * (whatever lies there), an object. Shared pieces are cross-node when their threads ran on more than one node. */
 #ifndef NUMALENS_ANALYSIS_PROBLEMS_SHARING_H

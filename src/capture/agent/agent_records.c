@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tells the producer of progress now and then, so that it need not wait for the whole batch. */
+/* Shows the producer progress now and then, so that it need not wait for the whole batch. */
 enum { RELEASE_BYTES = 16 << 10, BIG_BLOCK = 128 << 10 };
 
 static inline uint64_t time_of(const struct agent_source *source, uint64_t counter)
@@ -251,7 +251,7 @@ static void take_barrier(struct agent_source *source, struct ring_state *state, 
     put(source, state, &event);
 }
 
-/* How a child ended. When it ended is told by others too; a child that is not recorded is of no interest. */
+/* How a child ended. When it ended is reported by others too; a child that is not recorded is of no interest. */
 static void take_waited(struct agent_source *source, struct ring_state *state, uint32_t pid,
                         const struct wire_waited *waited)
 {

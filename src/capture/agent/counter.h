@@ -12,7 +12,7 @@
 /* Whether the processor's counter is constant and the same on every CPU. */
 bool counter_trusted(void);
 
-/* Its rate, measured for some milliseconds where the processor does not tell it. */
+/* Its rate, measured for some milliseconds where the processor does not report it. */
 uint32_t counter_ticks_per_us(void);
 
 enum { COUNTER_LINES = 8 };

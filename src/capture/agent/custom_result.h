@@ -1,4 +1,4 @@
-/* capture/agent/custom_result.h - what came of the functions that the user named: told in the summary, in the trace's ending,
+/* capture/agent/custom_result.h - what came of the functions that the user named: reported in the summary, in the trace's ending,
  * and as losses. */
 #ifndef NUMALENS_CAPTURE_AGENT_CUSTOM_RESULT_H
 #define NUMALENS_CAPTURE_AGENT_CUSTOM_RESULT_H

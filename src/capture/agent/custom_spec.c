@@ -132,7 +132,7 @@ static int word(struct parsing *parsing, char *text)
     return refuse(parsing, "not understood:", text);
 }
 
-/* What single words cannot tell. */
+/* What single words do not show. */
 static int check(struct parsing *parsing)
 {
     const struct wire_custom *spec = parsing->spec;

@@ -1,4 +1,4 @@
-/* capture/agent/handover.h - gives the region to agents that cannot open it through /proc, and tells them who they are.
+/* capture/agent/handover.h - gives the region to agents that cannot open it through /proc, and lets them know who they are.
  *
  * In another PID namespace, or without a /proc, an agent neither finds its recorder nor knows its own number as the
  * recorder counts. It connects to an abstract socket (struct wire_hello) and the kernel says who that is. Such sockets

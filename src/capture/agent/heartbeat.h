@@ -1,4 +1,4 @@
-/* capture/agent/heartbeat.h - tells agents that the recorder lives, even while it waits for a slow disk or for a CPU; and wakes the
+/* capture/agent/heartbeat.h - shows agents that the recorder lives, even while it waits for a slow disk or for a CPU; and wakes the
  * recorder when buffers of the kernel fill up, which those that it sleeps on know nothing of.
  *
  * A thread of its own: it sleeps nearly always, so the scheduler lets it run soon however many threads compete. Agents

@@ -23,11 +23,11 @@ int capture_region_make(struct capture_region *region, const struct capture_opti
 /* Hardware samples: agents only follow objects. Before the target starts. */
 void capture_region_hardware(struct capture_region *region);
 
-/* From now on agents see at once when this process is killed: the kernel tells them. By the thread that will free it,
+/* From now on agents see at once when this process is killed: the kernel lets them know. By the thread that will free it,
  * which must not end before. */
 void capture_region_hold(struct capture_region *region);
 
-/* Tells every agent to stop, and unmaps. */
+/* Asks every agent to stop, and unmaps. */
 void capture_region_free(struct capture_region *region);
 
 /* Wakes the recorder that sleeps in agent_source_sleep. Async-signal-safe. */

@@ -8,7 +8,7 @@ enum { COUNT_CPUS_MOST = 8192 };
 
 struct count_cpu {
     int32_t node;         /* index into nodes, -1: none, or not there */
-    int32_t package, die; /* -1: not told */
+    int32_t package, die; /* -1: not reported */
     int32_t cache3;       /* id of its level 3 cache */
 };
 

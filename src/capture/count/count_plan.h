@@ -1,8 +1,8 @@
-/* capture/count/count_plan.h - which counters tell the memory traffic of which node on a machine, read from its sysfs and procfs only.
+/* capture/count/count_plan.h - which counters count the memory traffic of which node on a machine, read from its sysfs and procfs only.
  *
  * A plan is a list of counters, each with the row and the column it adds to. Making plans opens nothing and needs no
  * privilege: `root` may be another machine's files in a folder. Whether the counters can be had is capture/count/count_session.h's
- * business. A row is one node, or several nodes whose traffic no counter tells apart. */
+ * business. A row is one node, or several nodes whose traffic no counter distinguishes. */
 #ifndef NUMALENS_CAPTURE_COUNT_COUNT_PLAN_H
 #define NUMALENS_CAPTURE_COUNT_COUNT_PLAN_H
 
@@ -17,7 +17,7 @@ enum count_source { COUNT_UNCORE, COUNT_RESCTRL, COUNT_NUMASTAT, COUNT_SOURCES }
 enum count_what {
     COUNT_READ,
     COUNT_WRITE,
-    COUNT_TOTAL,   /* both, where the hardware does not tell them apart */
+    COUNT_TOTAL,   /* both, where the hardware does not distinguish them */
     COUNT_LOCAL,   /* of the traffic: from or to the node itself, */
     COUNT_REMOTE,  /* and from or to others */
     COUNT_HIT,     /* numastat: allocations that wanted this node and got it, */
@@ -61,7 +61,7 @@ struct count_plan {
     char *devices;                   /* "uncore_imc", for people */
     uint32_t whats;                  /* columns that have counters, a bit for each */
     char *lacks;                     /* NULL, or why there is nothing to count: cause and remedy */
-    char *note;                      /* NULL, or a limit to be told with the figures */
+    char *note;                      /* NULL, or a limit to be reported with the figures */
     array_of(struct count_row) rows; /* every node is in one, also those without counters */
     array_of(struct count_counter) counters;
 };

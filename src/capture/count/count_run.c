@@ -20,7 +20,7 @@ struct running {
     struct count_run_result *result;
     struct launch launch;
     sigset_t signals;
-    const struct count_reading *before; /* the last one that was told of */
+    const struct count_reading *before; /* the last one that was reported */
     struct count_reading turns[2];
     unsigned turn;
     int to_pass; /* a signal for the program, once the grace is over */

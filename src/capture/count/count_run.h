@@ -1,4 +1,4 @@
-/* capture/count/count_run.h - counts while a program runs, or for a time, or until a signal; tells of each interval.
+/* capture/count/count_run.h - counts while a program runs, or for a time, or until a signal; reports each interval.
  *
  * The program is started as a shell would: nothing in it, same signals, same descriptors. What is sent to numalens alone
  * is passed on to it. Intervals end at multiples of their length from the start, so that lateness never adds up. */
@@ -18,9 +18,9 @@ struct count_run {
 
 struct count_run_result {
     struct count_reading first, last; /* the caller frees them */
-    uint64_t merged;                  /* intervals that could not be told apart: reading the counters took too long */
-    int exit_status;                  /* the program's, as a shell tells it; 0 without one */
-    int signal;                       /* that it died of; 0: none */
+    uint64_t merged; /* intervals that could not be distinguished: reading the counters took too long */
+    int exit_status; /* the program's, as a shell shows it; 0 without one */
+    int signal;      /* that it died of; 0: none */
 };
 
 /* On failure the program did not run, and exit_status is what a shell would say. */

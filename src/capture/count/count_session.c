@@ -100,7 +100,7 @@ static void drop_optional(struct count_session *session)
     session->readers.count = kept;
 }
 
-/* Keeps `reason`; the same one twice in a row is told once. */
+/* Keeps `reason`; the same one twice in a row is reported once. */
 static void refuse(struct count_session *session, enum count_source source, const char *devices, char *reason)
 {
     size_t last = session->reasons.count;

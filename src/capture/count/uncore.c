@@ -39,7 +39,7 @@ static bool set_terms(const struct pmu_device *device, const char *terms, unsign
     return true;
 }
 
-/* Bytes of one event as the kernel's .scale and .unit tell, else `otherwise`. */
+/* Bytes of one event as the kernel's .scale and .unit report, else `otherwise`. */
 static double bytes_of(const struct pmu_device *device, const char *event, double otherwise)
 {
     static const struct {

@@ -13,7 +13,7 @@ struct uncore_event {
     const char *devices; /* pattern of their names */
     enum count_what what;
     const char *event; /* the kernel's name for it, or "term=value,..." where it has none */
-    double bytes;      /* of one event, where the kernel tells no scale; 0: nobody says */
+    double bytes;      /* of one event, where the kernel reports no scale; 0: nobody says */
     bool optional;     /* the rest is good without it */
     unsigned channels; /* as many events, one for each channel: the term "event" grows by 0x40 with each */
 };

@@ -212,8 +212,8 @@ static void collect(void *context, uint32_t pid, const struct pagemap_range *ran
         sink_loss(faults->sink, clock_now_ns(), pid, 0, LOSS_MEMORY, (range->end - range->start) / 4096);
 }
 
-/* A page that arming found, was armed before, and is marked written, was written since. When no fault has told so,
- * because its record was lost or the kernel wrote it, it is told here, without its thread unless there is only one. */
+/* A page that arming found, was armed before, and is marked written, was written since. When no fault has reported so,
+ * because its record was lost or the kernel wrote it, it is reported here, without its thread unless there is only one. */
 static void settle(struct faults *faults)
 {
     uint64_t begin =
@@ -275,7 +275,7 @@ void faults_fault(struct faults *faults, const struct faults_fault *fault)
         faults->credit_ns -= faults->cost_ns;
     access.direction =
         instructions_direction(&faults->instructions, fault->pid, fault->ip, fault->registers, fault->addr);
-    /* A page that was protected is not any more: nothing to tell at the next look unless it is written again. */
+    /* A page that was protected is not any more: nothing to report at the next look unless it is written again. */
     if (access.direction == DIRECTION_WRITE && faults->armer_count)
         touched_forget(&faults->armed, fault->pid, fault->addr & ~(uint64_t)4095, 4096);
     if (is_own(faults, fault)) {

@@ -27,7 +27,7 @@ struct faults *faults_open(const struct capture_options *options, struct wire_re
 /* Puts back what was changed. */
 void faults_close(struct faults *faults);
 
-/* What the kernel tells, in order of time. */
+/* What the kernel reports, in order of time. */
 void faults_fault(struct faults *faults, const struct faults_fault *fault);
 void faults_process(struct faults *faults, uint32_t pid);
 void faults_fork(struct faults *faults, uint32_t pid, uint32_t parent);
@@ -40,7 +40,7 @@ void faults_fresh(struct faults *faults, uint32_t pid, uint64_t addr, uint64_t s
 /* Often: agents may be waiting. */
 void faults_serve(struct faults *faults, uint64_t now);
 
-/* Everything up to `now` was told: ends intervals and arms pages for the next one when it is time to. */
+/* Everything up to `now` was reported: ends intervals and arms pages for the next one when it is time to. */
 void faults_reach(struct faults *faults, uint64_t now);
 
 /* No more will come. */
@@ -50,8 +50,8 @@ struct faults_totals {
     uint64_t faults;    /* seen */
     uint64_t own;       /* of the profiler itself: left out */
     uint64_t armed;     /* pages made to fault again, where the mechanism counts them */
-    uint64_t unseen;    /* written pages that no fault told of: the mechanism did */
-    uint64_t pages;     /* told, each for one thread and interval */
+    uint64_t unseen;    /* written pages that no fault reported: the mechanism did */
+    uint64_t pages;     /* reported, each for one thread and interval */
     uint64_t skipped;   /* rounds that armed less than all there was, to stay inside the budget */
     uint64_t unguarded; /* processes that the mechanism could not watch */
     uint64_t lone;      /* processes with never more than one thread: see numa-hint in docs/faults.md */

@@ -8,7 +8,7 @@
 
 struct page_seen {
     uint64_t page;     /* the address asked for */
-    uint64_t physical; /* of its frame; 0 when the kernel does not tell */
+    uint64_t physical; /* of its frame; 0 when the kernel does not report */
     bool there;        /* false: the kernel has no page for it, yet or any more */
     bool huge;         /* part of one of `huge_bytes` */
 };

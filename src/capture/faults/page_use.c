@@ -119,7 +119,7 @@ static void merge_huge(const struct page_use *use, struct chunk *chunk)
     chunk->pages.count = to;
 }
 
-/* Asks for sizes and frames of pages that came since the last look. A fault is told before the kernel has found a page for
+/* Asks for sizes and frames of pages that came since the last look. A fault is reported before the kernel has found a page for
  * it: such ones stay for the next look. The chunk's index is out of date then. False when there is nobody to ask. */
 static bool look(const struct page_use *use, struct chunk *chunk)
 {
@@ -159,7 +159,7 @@ void page_use_look(struct page_use *use, uint32_t pid)
     }
 }
 
-/* The kernel has no page yet where the program faulted: what becomes of it shows before the next interval is told. */
+/* The kernel has no page yet where the program faulted: what becomes of it shows before the next interval is reported. */
 static void put_off(struct page_use *use, struct chunk *chunk, uint64_t until)
 {
     struct chunk *late = mem_zalloc(sizeof *late);
@@ -359,7 +359,7 @@ void page_use_written(struct page_use *use, const struct page_written *written, 
     }
     size_t before = use->pages;
     page_of(use, use->written, &access)->writes++;
-    use->pages = before; /* told before long */
+    use->pages = before; /* reported before long */
 }
 
 struct page_use_totals page_use_totals(const struct page_use *use)

@@ -16,7 +16,7 @@ int rundir_write(const char *name, const char *text, size_t length, struct error
 ssize_t rundir_read(const char *name, char *text, size_t room);
 void rundir_remove(const char *name);
 
-/* What tells one boot from another; "" when not known. */
+/* What distinguishes one boot from another; "" when not known. */
 void rundir_boot_id(char *text, size_t room);
 
 /* When a process began, in the kernel's ticks since boot: with its number it names one process for good. 0: gone. */

@@ -50,7 +50,7 @@ bool soft_dirty_clear(uint32_t pid)
     return cleared;
 }
 
-/* Both tell present pages with and without the mark: the caller must know which ones are armed now. */
+/* Both report present pages with and without the mark: the caller must know which ones are armed now. */
 static uint64_t walk(struct soft_dirty *dirty, int fd, uint32_t pid, armer_found *found, void *finder)
 {
     uint64_t marked = 0, end = pagemap_end();

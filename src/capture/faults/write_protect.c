@@ -1,4 +1,4 @@
-/* The descriptor must be made by the process whose memory it watches. Its agent makes one, lends it and closes its own:
+/* The descriptor must be made by the process whose memory it watches. Its agent makes one, passes it and closes its own:
  * nothing stays in the program, and when this recorder dies, the kernel forgets about the protection. Asynchronous means
  * that the kernel lifts the protection of a page by itself at the first write: nobody waits for anybody, system calls
  * that write into such memory work as always. */
@@ -31,7 +31,7 @@ struct span {
 struct guarded {
     uint32_t pid;
     int uffd, pagemap;
-    uint64_t since;              /* when the descriptor was lent */
+    uint64_t since;              /* when the descriptor was passed */
     uint64_t cursor;             /* where the next pass goes on */
     array_of(struct span) spans; /* registered, as maps showed them */
 };
@@ -64,7 +64,7 @@ static void forget(void *context, uint32_t pid, uint64_t time)
     struct write_protect *protect = context;
     struct guarded *guarded = find(protect, pid);
     if (!guarded || guarded->since > time)
-        return; /* lent by the program that runs now: its agent was faster than the kernel's news */
+        return; /* passed by the program that runs now: its agent was faster than the kernel's news */
     map64_remove(&protect->by_pid, pid);
     free_guarded(guarded);
 }

@@ -99,7 +99,7 @@ static void add_leader(struct pmu_event *event, uint32_t type, uint64_t config)
                                              .exclude_hv = 1};
 }
 
-/* The kernel's own names. Returns whether it has any, wished for or not. */
+/* The kernel's own names. Returns whether it has any, requested or not. */
 static bool add_named_pebs(struct choosing *choosing, const struct pmu_device *device)
 {
     const struct pmu_request *request = choosing->request;
@@ -185,7 +185,7 @@ static void choose_ibs(struct choosing *choosing)
     attr->sample_type = PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_RAW;
     fill_common(attr, request);
     pmu_device_set(&device, "cnt_ctl", 1, attr); /* count operations, not cycles: every one has the same chance */
-    /* The hardware cannot tell the kernel from the program; newer kernels sort its samples out themselves. */
+    /* The hardware cannot distinguish the kernel from the program; newer kernels sort its samples out themselves. */
     attr->exclude_kernel = attr->exclude_hv = pmu_device_set(&device, "swfilt", 1, attr);
     if (request->latency >= IBS_LATENCY_STEP)
         pmu_device_set(&device, "ldlat", bounded(request->latency, 0, IBS_LATENCY_MOST) & ~(IBS_LATENCY_STEP - 1u),

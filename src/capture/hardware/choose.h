@@ -28,7 +28,7 @@ struct pmu_event {
     char name[96];  /* "cpu/mem-loads/": for people */
     char cpus[128]; /* "0-15,32": where it exists; "": everywhere */
     uint8_t source; /* enum sample_source */
-    uint8_t flags;  /* enum sample_flag: the direction, for samples that do not tell it themselves */
+    uint8_t flags;  /* enum sample_flag: the direction, for samples that do not report it themselves */
     bool aux;       /* samples come through an AUX buffer (SPE) */
     bool has_leader;
     /* Of attr: what to count, how often, and the best that could be recorded. Some of it a kernel may refuse:
@@ -54,10 +54,10 @@ int pmu_choose(struct pmu_choice *choice, const char *sysfs, const char *cpuid, 
 
 const char *pmu_kind_name(enum pmu_kind kind); /* "Intel PEBS" */
 
-/* The name of this machine's processor; "" when it cannot be told. */
+/* The name of this machine's processor; "" when it cannot be reported. */
 void pmu_cpuid(char *text, size_t size);
 
-/* MIDR_EL1 of one CPU, 0 when the kernel does not tell it. */
+/* MIDR_EL1 of one CPU, 0 when the kernel does not report it. */
 uint64_t pmu_midr(const char *sysfs, unsigned cpu);
 
 #endif

@@ -35,7 +35,7 @@ struct hw_reader {
     struct spe_stream spe;
     uint8_t source, flags; /* as in pmu_event */
     uint16_t cpu;          /* that the ring belongs to; UINT16_MAX: any */
-    uint64_t samples;      /* told */
+    uint64_t samples;      /* reported */
     uint64_t other;        /* samples that were no memory access of the program: the kernel's, or without an address */
     uint64_t unreadable;
 };

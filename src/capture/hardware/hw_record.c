@@ -12,7 +12,7 @@ struct hw_record {
     struct hw_source *source;
     struct sink *sink;
     struct process_table *processes;
-    struct running *running; /* NULL: agents tell of processes */
+    struct running *running; /* NULL: agents report processes */
     struct agent_listener listener;
     const struct counter_clock *clock;
     uint32_t first; /* the target */
@@ -76,7 +76,7 @@ int hw_record_choose(const struct capture_options *options, struct pmu_choice *c
     int code = pmu_choose(choice, sysfs, cpuid, kind, &request, err);
     if (code < 0 || hw_record_named(options))
         return code;
-    /* Tried with wishes that are easy to fulfil: the program's may be for rare accesses. */
+    /* Tried with requests that are easy to fulfil: the program's may be for rare accesses. */
     struct pmu_choice trial;
     struct pmu_request easy = {.loads = request.loads, .stores = request.stores, .frequency = TRIAL_FREQUENCY};
     if ((code = pmu_choose(&trial, sysfs, cpuid, kind, &easy, err)) < 0 || (code = hw_source_try(&trial, err)) < 0)
@@ -150,7 +150,7 @@ static void put_sample(void *context, const struct hw_sample *sample)
     if (!record->follow && access->pid != record->first)
         return;
     if (record->threshold && access->latency < record->threshold)
-        return; /* not all of the hardware can be told */
+        return; /* not all of the hardware can be reported */
     struct capture_process *process = record->running
                                           ? running_process(record->running, access->pid, access->tid, access->time)
                                           : process_find(record->processes, access->pid);

@@ -1,4 +1,4 @@
-/* capture/hardware/hw_record.h - hardware samples in a recording: chosen for this machine, opened on the target, told to the sink as
+/* capture/hardware/hw_record.h - hardware samples in a recording: chosen for this machine, opened on the target, reported to the sink as
  * events with numbers for their call chains. */
 #ifndef NUMALENS_CAPTURE_HARDWARE_HW_RECORD_H
 #define NUMALENS_CAPTURE_HARDWARE_HW_RECORD_H
@@ -29,7 +29,7 @@ void hw_record_close(struct hw_record *record);
 void hw_record_connect(struct hw_record *record, struct sink *sink, struct process_table *processes,
                        const struct agent_listener *listener, const struct counter_clock *clock);
 
-/* Processes without an agent: `running` is told of them, and tells which they are. */
+/* Processes without an agent: `running` learns of them, and says which they are. */
 void hw_record_follow(struct hw_record *record, struct running *running);
 
 double hw_record_drain(struct hw_record *record, uint64_t until); /* as hw_source_drain */

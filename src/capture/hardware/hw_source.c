@@ -213,7 +213,7 @@ static int open_threads(struct hw_source *source, struct pmu_event *event, const
     return code;
 }
 
-/* Each kind of core needs one event that tells of tasks, and two would tell everything twice. */
+/* Each kind of core needs one event that reports tasks, and two would report everything twice. */
 static bool reports_tasks(const struct pmu_choice *choice, size_t index)
 {
     for (size_t i = 0; i < index; i++)
@@ -426,7 +426,7 @@ int hw_source_try(const struct pmu_choice *choice, struct error *err)
     } while (code == 0 && hw_source_totals(source).samples == 0 &&
              (now.tv_sec - start.tv_sec) * 1000000000l + now.tv_nsec - start.tv_nsec < TRIAL_NS);
     hw_source_enable(source, false);
-    hw_source_drain(source, UINT64_MAX, &listener); /* a buffer of packets is told of when it stops */
+    hw_source_drain(source, UINT64_MAX, &listener); /* a buffer of packets is reported when it stops */
     if (code == 0 && hw_source_totals(source).samples == 0)
         code = -ENODATA;
     if (code < 0)

@@ -26,13 +26,13 @@ struct hw_source *hw_source_open(const struct pmu_choice *choice, const struct h
 void hw_source_close(struct hw_source *source);
 
 /* Opens it on the calling thread and makes that work for some milliseconds: 0 when a sample came. Some virtual machines
- * let a PMU be opened that never tells anything. */
+ * let a PMU be opened that never reports anything. */
 int hw_source_try(const struct pmu_choice *choice, struct error *err);
 
 int hw_source_enable(struct hw_source *source, bool on); /* 0 or -errno */
 
-/* Tells what happened up to time `until`; returns how full the fullest ring was, of 1.0. With UINT64_MAX everything, and
- * what was lost since the kernel last told of it (Linux 6.0). */
+/* Reports what happened up to time `until`; returns how full the fullest ring was, of 1.0. With UINT64_MAX everything, and
+ * what was lost since the kernel last reported it (Linux 6.0). */
 double hw_source_drain(struct hw_source *source, uint64_t until, const struct hw_listener *listener);
 
 struct hw_totals {

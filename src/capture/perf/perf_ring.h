@@ -53,7 +53,7 @@ uint64_t perf_ring_corrupt(struct perf_ring *ring);
 /* Gives what was read back to the kernel. */
 void perf_ring_release(struct perf_ring *ring);
 
-/* The kernel writes of a loss once there is room again: at the end nobody may hear of the last. Both return what was not told of
+/* The kernel writes of a loss once there is room again: at the end nobody may hear of the last. Both return what was not reported
  * before: by a record of the ring; by what all events that write into it count. */
 uint64_t perf_ring_lost_record(struct perf_ring *ring, uint64_t count);
 uint64_t perf_ring_lost(struct perf_ring *ring, uint64_t counted);

@@ -1,4 +1,4 @@
-/* capture/perf/perf_source.h - what the kernel tells of the target without any privilege: every page fault with its address
+/* capture/perf/perf_source.h - what the kernel reports of the target without any privilege: every page fault with its address
  * (first touch), and processes, threads, names and mappings as they come and go.
  *
  * One software event per CPU on the held child, inherited by all its descendants. Used by one thread. */
@@ -20,15 +20,15 @@ struct perf_source *perf_source_open(pid_t child, const struct capture_options *
 void perf_source_close(struct perf_source *source);
 
 /* Where events go; must be called before the first drain. `faults` may be NULL; with them the listener
- * is told of each fault as of a sample. */
+ * gets each fault as a sample. */
 void perf_source_connect(struct perf_source *source, struct sink *sink, struct process_table *processes,
                          struct faults *faults, const struct agent_listener *listener);
 
-/* Takes records up to time `until`; returns how full the fullest buffer was, of 1.0. What agents tell of up to then
+/* Takes records up to time `until`; returns how full the fullest buffer was, of 1.0. What agents report up to then
  * must have been drained: a page is a new one when its mapping is. */
 double perf_source_drain(struct perf_source *source, uint64_t until);
 
-/* Its buffers' descriptors, at most `most`: poll() tells when one is filled by an eighth. Returns how many. */
+/* Its buffers' descriptors, at most `most`: poll() says when one is filled by an eighth. Returns how many. */
 unsigned perf_source_descriptors(const struct perf_source *source, int *fds, unsigned most);
 
 /* New memory at these addresses; see capture/perf/touched_pages.h. */

@@ -1,8 +1,8 @@
-/* capture/perf/tasks.h - processes as the kernel tells of them, for those that no agent speaks for: programs that are
+/* capture/perf/tasks.h - processes as the kernel reports them, for those that no agent speaks for: programs that are
  * static, setuid or started with another environment.
  *
  * An agent introduces itself a moment after exec. So what the kernel says of a process is kept back until its agent is
- * known (then it is dropped: the agent says more) or the process ends (then it is told). */
+ * known (then it is dropped: the agent says more) or the process ends (then it is reported). */
 #ifndef NUMALENS_CAPTURE_PERF_TASKS_H
 #define NUMALENS_CAPTURE_PERF_TASKS_H
 
@@ -14,7 +14,7 @@ struct tasks {
     struct map64 by_pid; /* to struct task * */
     uint32_t first;      /* the target */
     bool follow;
-    uint64_t untracked;     /* programs told of that had no agent */
+    uint64_t untracked;     /* programs reported that had no agent */
     uint32_t untracked_pid; /* the last of them, and when it began */
     uint64_t untracked_time;
     uint64_t unreachable; /* and whose agent could not reach the recorder */

@@ -21,7 +21,7 @@ int launch_prepare(struct launch *launch, char **command, const char *region, co
                    struct error *err);
 
 /* Likewise, with threads and memory where `placement` (topology/placement.h) says; it may be NULL. A placement that the
- * kernel refuses is told by launch_go. */
+ * kernel refuses is reported by launch_go. */
 int launch_prepare_placed(struct launch *launch, char **command, const char *region, const char *agent,
                           const sigset_t *mask, const struct placement *placement, struct error *err);
 

@@ -1,4 +1,4 @@
-/* capture/process/proc.h - a process that runs already, as /proc tells of it: program, threads, mappings, binaries. */
+/* capture/process/proc.h - a process that runs already, as /proc reports it: program, threads, mappings, binaries. */
 #ifndef NUMALENS_CAPTURE_PROCESS_PROC_H
 #define NUMALENS_CAPTURE_PROCESS_PROC_H
 

@@ -32,7 +32,7 @@ struct missing { /* a sample that lay nowhere */
 struct asked { /* a process as it was when it was last looked at */
     uint32_t pid;
     uint64_t image, looked, wait; /* image: when it began */
-    uint64_t reported;            /* when all that is sampled began to be told again */
+    uint64_t reported;            /* when all that is sampled began to be reported again */
     array_of(struct line) lines;
     array_of(struct missing) missing;
 };
@@ -97,7 +97,7 @@ static struct line *find(const struct asked *asked, uint64_t addr)
     return low < asked->lines.count && asked->lines.items[low].start <= addr ? &asked->lines.items[low] : NULL;
 }
 
-/* What was told lately is not told again. After some time it is: meanwhile it may have been unmapped and mapped anew. */
+/* What was reported lately is not reported again. After some time it is: meanwhile it may have been unmapped and mapped anew. */
 static void look(struct capture_maps *maps, struct asked *asked, uint64_t now)
 {
     char name[32], *text = NULL;
@@ -150,7 +150,7 @@ static void report(struct capture_maps *maps, uint32_t pid, struct line *line, u
 {
     line->reported = true;
     if (strncmp(line->path, "[stack", 6) == 0)
-        return; /* threads tell theirs */
+        return; /* threads report theirs */
     struct event event = {.time = time, .pid = pid, .tid = pid, .kind = EVENT_MAP};
     event.map = (struct event_map){.addr = line->start,
                                    .size = line->end - line->start,

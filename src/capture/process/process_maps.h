@@ -1,7 +1,7 @@
 /* capture/process/process_maps.h - what lies where in a process, asked of the kernel for the sake of samples.
  *
  * Hooks see what the program maps itself. What libc maps behind their back (malloc's arenas, locale files) and the
- * growth of the break they do not: when a sample lies in a map that was not told yet, it is told then, with the sample's
+ * growth of the break they do not: when a sample lies in a map that was not reported yet, it is reported then, with the sample's
  * time and without a call chain. A process that has ended meanwhile cannot be asked. */
 #ifndef NUMALENS_CAPTURE_PROCESS_PROCESS_MAPS_H
 #define NUMALENS_CAPTURE_PROCESS_PROCESS_MAPS_H

@@ -24,7 +24,7 @@ struct process_table {
     struct map64 by_pid;        /* to struct capture_process * */
     size_t stacks, stacks_most; /* kept in all processes */
     uint64_t started;           /* images seen */
-    uint64_t stacks_lost;       /* chains without a number, not yet told */
+    uint64_t stacks_lost;       /* chains without a number, not yet reported */
 };
 
 /* Call chains take up to `memory` bytes. */

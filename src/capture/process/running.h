@@ -12,17 +12,17 @@
 struct running {
     struct process_table *processes;
     struct symbols *symbols; /* made with the first process */
-    struct map64 threads;    /* pid << 32 | tid, told of */
+    struct map64 threads;    /* pid << 32 | tid, reported */
     struct map64 looked;     /* pid, to when it was looked at: records of before are old news */
 };
 
 void running_init(struct running *running, struct process_table *processes);
 void running_free(struct running *running);
 
-/* The process of a sample; it and the thread are told of when they are new. */
+/* The process of a sample; it and the thread are reported when they are new. */
 struct capture_process *running_process(struct running *running, uint32_t pid, uint32_t tid, uint64_t time);
 
-/* Somebody else told of this thread. */
+/* Somebody else reported this thread. */
 void running_knows(struct running *running, uint32_t pid, uint32_t tid);
 
 /* A record that is no sample, with TID, TIME and CPU at its end. */

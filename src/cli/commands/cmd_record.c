@@ -310,7 +310,7 @@ static void check_system(struct arguments *arguments)
         refuse(sampling, which, "with options for one program", "programs run without the agent then");
 }
 
-/* Fills `placement` for this machine, or deals on the pretended one. */
+/* Fills `placement` for this machine, or assigns threads on the simulated one. */
 static int place(const struct arguments *arguments, struct topology *topology, struct placement *placement,
                  struct error *err)
 {

@@ -11,7 +11,7 @@ struct compare_runs_options {
     bool plain;       /* run it without recording too, before each recorded run */
     bool quiet;
     const char *keep;     /* a folder for the recordings, or NULL: they are temporary */
-    const char *topology; /* pretended, or NULL */
+    const char *topology; /* simulated, or NULL */
     char **record_options;
     unsigned record_option_count;
     char **command;

@@ -25,7 +25,7 @@ struct flow *flow_new(struct symbols *symbols, const struct topology *topology)
      1u << EVENT_MODULE_LOAD | 1u << EVENT_MODULE_UNLOAD | 1u << EVENT_MAP | 1u << EVENT_UNMAP | 1u << EVENT_ALLOC |   \
      1u << EVENT_FREE | 1u << EVENT_POOL | 1u << EVENT_POOL_ALLOC)
 
-/* A pause is told at its start and at its end; the other causes last until the process ends. */
+/* A pause is reported at its start and at its end; the other causes last until the process ends. */
 static void feed_gap(struct flow *flow, const struct event *event)
 {
     struct flow_gap gap = {event->time, UINT64_MAX, event->pid, event->loss.cause};

@@ -1,7 +1,7 @@
 /* flow/live/live_heap.c - the life of malloc'd blocks. The hot path of a report: most events of a trace come through here. */
 #include "flow/state.h"
 
-/* A length as the tree keeps it: enough to tell whether a block may reach a neighbour. */
+/* A length as the tree keeps it: enough to know whether a block may reach a neighbour. */
 static uint32_t short_length(uint64_t size)
 {
     return size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;

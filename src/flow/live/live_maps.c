@@ -25,7 +25,7 @@ static void range_gone(struct flow *flow, struct process *process, uint32_t reco
 }
 
 /* Takes [start, end) out of every range. What is left of one on either side stays the same object. The memory itself may
- * stay as it is: that a map was told late, or again, says nothing of its pages. */
+ * stay as it is: that a map was reported late, or again, says nothing of its pages. */
 static void punch(struct flow *flow, struct process *process, uint64_t start, uint64_t end, uint64_t time)
 {
     uint64_t key;

@@ -79,7 +79,7 @@ void live_module_load(struct flow *flow, struct process *process, const struct e
     struct module_place place = {
         .start = module->start, .end = module->end, .bias = module->bias, .module = module_number(flow, module)};
     if (there && there->start == place.start && there->end == place.end && there->module == place.module)
-        return; /* a fork or an attach tells of what is known already */
+        return; /* a fork or an attach reports what is known already */
     live_names_forget(flow, process, module->start, module->end, event->time);
     rebuild(process, module->start, module->end, &place);
 }

@@ -112,7 +112,7 @@ void live_page_add(struct flow *flow, struct process *process, const struct even
     array_push(&flow->waiting_pages, waiting);
 }
 
-/* Where the page lies is told before its frame is, at the same time. */
+/* Where the page lies is reported before its frame is, at the same time. */
 void live_page_frame(struct flow *flow, struct process *process, const struct event_frame *frame)
 {
     int home = flow->topology->node_count == 1 ? 0 : pages_home(&process->pages, frame->page);

@@ -162,7 +162,7 @@ void live_process_start(struct flow *flow, const struct event *event)
             former->row.replaced = true;
         }
         process = process_new(flow, event->pid, event->time);
-        process->origin = former; /* chains may have been told before the image began */
+        process->origin = former; /* chains may have been reported before the image began */
     }
     process->implicit = false;
     process->row.born = event->time;

@@ -1,8 +1,8 @@
 /* flow/live/live_sample.c - sampled accesses: their object, the node they came from and the node they went to.
  *
  * On a real machine a page's home is what the kernel last said at or before the access; where it had said nothing yet,
- * what it says next (the access waits for it). On a pretended one it is the node of the thread that first touched the
- * page, until something is said of it: `numalens migrate` moves pretended pages too. A machine with one node needs
+ * what it says next (the access waits for it). On a simulated one it is the node of the thread that first touched the
+ * page, until something is said of it: `numalens migrate` moves simulated pages too. A machine with one node needs
  * neither. Where the kernel is silent, the hardware's word counts: it says whether its own node's memory answered,
  * though not always which other one did. */
 #include "flow/state.h"

@@ -77,7 +77,7 @@ uint32_t live_stack_trail(struct flow *flow, struct process *process, uint32_t s
             trail = trail_child(flow, trail, live_frame_number(flow, process, flow->chain.items[stack->first + i] - 1));
         stack->trail = trail;
     }
-    /* Without a chain all there is to tell sites apart is the function that allocated. */
+    /* Without a chain all there is to distinguish sites is the function that allocated. */
     if (trail == 0)
         trail = trail_child(flow, 0, FLOW_NONE - 1 - fn);
     for (uint32_t at = trail; at; at = flow->trails.items[at].parent) {

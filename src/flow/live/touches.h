@@ -1,4 +1,4 @@
-/* flow/live/touches.h - which thread touched each page of a process first, and when, as far as page faults tell.
+/* flow/live/touches.h - which thread touched each page of a process first, and when, as far as page faults report.
  *
  * Kept for pages that were touched only: 8 bytes a page in blocks of 64 pages. A page without a fault of its own may have
  * come with a larger one (a transparent huge page): each 2 MiB remember their latest touch. */

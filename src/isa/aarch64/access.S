@@ -1,5 +1,5 @@
 /* The accesses on the program's behalf; see access.h. Between access_begin and access_end every function is a leaf
- * that keeps its return address in x30 and has not touched the stack: a fault is mended by "return 1". */
+ * that keeps its return address in x30 and has not touched the stack: a fault is handled by "return 1". */
 
     .arch armv8-a+lse
     .text

@@ -1,7 +1,7 @@
 /* isa/aarch64/vector.c - vector and floating-point instructions: run in slots on the frame's registers.
  *
  * The group is closed: its instructions touch V registers, flags, FPSR and in a few forms one general register. Those
- * forms are told apart here and the general register renamed to x0. What the processor does not know raises SIGILL in
+ * forms are distinguished here and the general register renamed to x0. What the processor does not know raises SIGILL in
  * the slot and is left to the program. */
 #include "isa/aarch64/cpu.h"
 #include "isa/aarch64/slots.h"
@@ -22,7 +22,7 @@ static enum general general_register(uint32_t word)
             return GENERAL_SOURCE;
         return imm4 == 5 || imm4 == 7 ? GENERAL_TARGET : GENERAL_NONE;
     }
-    /* conversions between floating point and integer or fixed point: bit 21 and bits 15:10 tell them apart */
+    /* conversions between floating point and integer or fixed point: bit 21 and bits 15:10 distinguish them */
     bool integer = (word & 0x7f20fc00) == 0x1e200000, fixed = (word & 0x7f200000) == 0x1e000000;
     if (integer || fixed) {
         unsigned opcode = bits(word, 16, 3);

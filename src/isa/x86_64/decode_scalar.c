@@ -236,7 +236,7 @@ bool decode_scalar_1(struct form *form, uint8_t opcode, struct decoded *decoded)
     if (entry & OP_MODRM)
         form_use_memory(form, decoded, size, flags_of(entry));
     if ((opcode == 0x86 || opcode == 0x87) && form->is_memory)
-        decoded->operands[0].flags |= SAMPLE_LOCKED; /* xchg locks without being told */
+        decoded->operands[0].flags |= SAMPLE_LOCKED; /* xchg locks without a prefix */
     return true;
 }
 

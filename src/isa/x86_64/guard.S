@@ -9,7 +9,7 @@ guard_copy:
     endbr64
     mov %rdx, %rcx
 .Lcopy_load:
-    rep movsb /* after a fault, rcx tells how much is left */
+    rep movsb /* after a fault, rcx says how much is left */
 .Lcopy_end:
     mov %rdx, %rax
     sub %rcx, %rax

@@ -268,7 +268,7 @@ static void sum(nlens_group *group)
     group->thread_totals = mem_zalloc((thread_count(group) + 1) * sizeof(nlens_totals));
     group->site_totals = mem_zalloc((flow_site_count(flow) + 1) * sizeof(nlens_totals));
     group->function_totals = mem_zalloc((api_function_count(group->trace) + 1) * sizeof(nlens_totals));
-    flow_each_access(flow, sum_access, group, NULL); /* a damaged block ends it: nlens_damage tells */
+    flow_each_access(flow, sum_access, group, NULL); /* a damaged block ends it: nlens_damage reports */
 }
 
 const nlens_totals *nlens_group_totals(nlens_group *group)

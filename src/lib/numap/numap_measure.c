@@ -22,7 +22,7 @@ struct measure {
     struct measure_request request; /* with tids of its own */
     nlens_session *session;
     struct perf_event_mmap_page **pages;
-    uint64_t *lost;  /* of each thread, not yet told in its pages */
+    uint64_t *lost;  /* of each thread, not yet reported in its pages */
     unsigned *until; /* of each thread: samples left until the next call */
 };
 

@@ -15,7 +15,7 @@ struct perf_event_mmap_page *pages_make(size_t count);
 void pages_free(struct perf_event_mmap_page *page);
 
 /* Appends a PERF_RECORD_SAMPLE, in the kernel's order of fields. False when it is full: what data_tail does not give
- * free is never overwritten. Before the next record that fits, a PERF_RECORD_LOST tells how many did not. */
+ * free is never overwritten. Before the next record that fits, a PERF_RECORD_LOST says how many did not. */
 bool pages_put(struct perf_event_mmap_page *page, const nlens_sample *sample, uint64_t sample_type, uint64_t period,
                uint64_t *lost);
 

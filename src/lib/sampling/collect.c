@@ -16,7 +16,7 @@ static void take(struct collect *collect, struct taken taken)
     array_push(&collect->taken, taken);
 }
 
-/* The soft sampler knows how long a load took; where that came from, a calibration tells. */
+/* The soft sampler knows how long a load took; where that came from, a calibration reports. */
 static void report_level(const struct collect *collect, struct taken *taken)
 {
     uint32_t latency = taken->sample.latency;

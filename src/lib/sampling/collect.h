@@ -1,4 +1,4 @@
-/* lib/sampling/collect.h - what the sampler's rings and the processor's tell becomes samples of numalens/capture.h; what is no
+/* lib/sampling/collect.h - what the sampler's rings and the processor's report becomes samples of numalens/capture.h; what is no
  * sample is kept for files, and losses are counted. Guarded by the engine. */
 #ifndef NUMALENS_LIB_SAMPLING_COLLECT_H
 #define NUMALENS_LIB_SAMPLING_COLLECT_H
@@ -13,7 +13,7 @@ enum { COLLECT_LEVELS = 1024 };
 struct collect {
     struct sink sink; /* for the soft sampler's side */
     struct process_table processes;
-    struct running known; /* this process, as sessions on hardware tell of it in their files */
+    struct running known; /* this process, as sessions on hardware report it in their files */
     struct kept kept;
     uint8_t
         levels[COLLECT_LEVELS]; /* enum sample_level by the latency of a soft sample; all 0: no calibration is kept */
@@ -26,7 +26,7 @@ struct collect {
 /* `collect` must stay where it is. */
 void collect_init(struct collect *collect);
 
-/* Takes what the processor tells for one session; with a file, its process, threads and mappings too. */
+/* Takes what the processor reports for one session; with a file, its process, threads and mappings too. */
 double collect_hardware(struct collect *collect, const nlens_session *session, uint64_t until,
                         const struct counter_clock *clock);
 

@@ -71,7 +71,7 @@ static int explain(int source, const struct error *why, struct error *err)
                      other ? "NLENS_SOURCE_AUTO takes it" : "NLENS_SOURCE_SOFT needs none");
 }
 
-/* Hardware where it is wished for or works, else the soft sampler; `source` says which and why. */
+/* Hardware where it is requested or works, else the soft sampler; `source` says which and why. */
 static int choose_source(nlens_session *session, struct error *err)
 {
     struct error why = {0};

@@ -40,7 +40,7 @@ bool engine_remove_thread(nlens_session *session, uint32_t tid);
 /* Takes what there is and offers it to the sessions. Without locks. */
 void engine_drain(void);
 
-/* Calls tell() for the events that are not samples, from number `from` on; returns how many there are. Without locks. */
+/* Calls report() for the events that are not samples, from number `from` on; returns how many there are. Without locks. */
 size_t engine_report_kept(size_t from, void (*report)(void *context, const struct event *event), void *context);
 
 /* Counts of all sessions: samples that found no room on their way, and bursts left out. */

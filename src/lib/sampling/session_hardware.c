@@ -63,7 +63,7 @@ static int choose(const nlens_session_options *options, struct pmu_choice *choic
     int code = pmu_choose(choice, described_in, cpuid, kind_of(options->source), &request, err);
     if (code < 0 || options->source != NLENS_SOURCE_AUTO)
         return code;
-    /* Some virtual machines have a PMU that opens and tells nothing. Tried with wishes that are easy to fulfil. */
+    /* Some virtual machines have a PMU that opens and reports nothing. Tried with requests that are easy to fulfil. */
     struct pmu_choice trial;
     const struct pmu_request easy = {.loads = request.loads, .stores = request.stores, .frequency = TRIAL_FREQUENCY};
     code = pmu_choose(&trial, described_in, cpuid, PMU_ANY, &easy, err);

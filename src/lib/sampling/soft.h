@@ -25,7 +25,7 @@ int soft_make(struct soft *soft, struct process_table *processes, struct sink *s
 /* Puts the sampler into the process, once. */
 int soft_join(struct soft *soft, struct error *err);
 
-/* Tells the sampler the most that any running session wants. With the sessions' lock held. */
+/* Gives the sampler the most that any running session wants. With the sessions' lock held. */
 void soft_configure(struct soft *soft, const nlens_session *sessions);
 
 /* Whether it could still be given ticks; false when the program took its signals away. */
@@ -40,7 +40,7 @@ void soft_arm(const uint32_t *tids, size_t count, bool all, uint32_t own_tid);
 void soft_drain(struct soft *soft, uint64_t now);
 void soft_tend(struct soft *soft, uint64_t now);
 
-/* Tells of libraries that came and went. Without locks: it may have to wait for room in a ring. */
+/* Reports libraries that came and went. Without locks: it may have to wait for room in a ring. */
 void soft_refresh(struct soft *soft);
 
 #endif

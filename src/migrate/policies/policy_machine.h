@@ -12,7 +12,7 @@
 struct nlens_machine *machine_new(const struct topology *topology);
 void machine_free(struct nlens_machine *machine);
 
-/* Reads how much memory is free on each node now. Nothing to read on a pretended machine. */
+/* Reads how much memory is free on each node now. Nothing to read on a simulated machine. */
 void machine_refresh(struct nlens_machine *machine, const struct topology *topology);
 
 /* Only these nodes are open to pages from now on (true: by index). */

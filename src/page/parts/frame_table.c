@@ -40,7 +40,7 @@ void frames_free(struct frames *frames)
     free(frames);
 }
 
-/* Names that are equal are one pointer each or compare equal as texts; what has no name is told apart by its address. */
+/* Names that are equal are one pointer each or compare equal as texts; what has no name is distinguished by its address. */
 uint32_t frames_add(struct frames *frames, const struct flow_frame *frame)
 {
     const struct symbol_frame *symbol = &frame->symbol;

@@ -1,4 +1,4 @@
-/* page/parts/put.h - how single values are told in the page's JSON. Private to src/page. */
+/* page/parts/put.h - how single values are reported in the page's JSON. Private to src/page. */
 #ifndef NUMALENS_PAGE_PARTS_PUT_H
 #define NUMALENS_PAGE_PARTS_PUT_H
 

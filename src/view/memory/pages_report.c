@@ -268,7 +268,7 @@ static int pages_json(const struct shown *shown, FILE *out, struct error *err)
     return json_finish(json, err);
 }
 
-/* "main (100) rw, worker (101) r": the direction is "?" where it is not told. */
+/* "main (100) rw, worker (101) r": the direction is "?" where it is not reported. */
 static void users_cell(struct table *table, const struct page_list *list, const struct page_row *row)
 {
     char text[256] = "";

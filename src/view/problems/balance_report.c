@@ -92,7 +92,7 @@ static void put_balance(struct json *json, const struct balance *balance)
     json_end(json);
 }
 
-/* Whether the barriers themselves told of the last one's waits. */
+/* Whether the barriers themselves reported the last one's waits. */
 static bool is_reported(const struct balance *balance)
 {
     array_each (&balance->threads, const struct balance_thread, row)

@@ -1,4 +1,4 @@
-/* view/report/row_facts.c - one pass over every access, for what totals do not tell: threads and homes of each row, percentiles
+/* view/report/row_facts.c - one pass over every access, for what totals do not report: threads and homes of each row, percentiles
  * (exact: the 95th of 100 in order), the traffic between nodes. */
 #include "view/report/rows.h"
 

@@ -53,7 +53,7 @@ bool step_goes_on(const struct agent_thread *self, const ucontext_t *context)
     return step_owes_trap(self) && has_trap_flag(context);
 }
 
-/* Tells the accesses of the instruction the context is at. False: the burst ends before it. */
+/* Reports the accesses of the instruction the context is at. False: the burst ends before it. */
 static bool report_accesses(struct agent_thread *self, const ucontext_t *context)
 {
     struct decode_registers registers;
