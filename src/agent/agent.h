@@ -45,6 +45,7 @@ struct sampler_thread {
     uint64_t spare[3]; /* for sampling/CPU */
     uint32_t idle;     /* ticks in a row that came while the recorder rested */
     uint32_t ticks;    /* of perf, since it was started */
+    struct traffic *traffic; /* traffic.c: what the pair of bursts under way has seen; NULL: bursts come alone */
 };
 
 struct agent_thread {

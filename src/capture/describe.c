@@ -119,6 +119,10 @@ struct trace_session *describe_session(const struct capture_options *options, co
         trace_session_setf(session, "interval_ns", "%" PRIu64, options->interval_ns);
         trace_session_setf(session, "fault_budget_ppm", "%u", options->fault_budget_ppm);
     }
+    if (options->traffic) {
+        bool paired = !hardware && means->perf_tick && options->latency && options->samples <= SAMPLES_SOFT;
+        trace_session_set(session, "traffic", paired ? "pairs" : "none");
+    }
     if (options->calibration)
         trace_session_set(session, "calibration", options->calibration);
     if (options->custom_count) {

@@ -102,6 +102,7 @@ void flow_free(struct flow *flow)
     array_free(&flow->thread_sibling);
     map64_free(&flow->thread_of_tid);
     array_free(&flow->barrier_waits);
+    array_free(&flow->streams);
     array_free(&flow->gaps);
     pool_free(&flow->records);
     pool_free(&flow->tallies);

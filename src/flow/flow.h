@@ -163,6 +163,17 @@ struct flow_barrier_wait {
 };
 size_t flow_barrier_waits(const struct flow *flow, const struct flow_barrier_wait **rows);
 
+/* What one instruction of one burst accessed, with what the next burst saw of it (docs/traffic.md). In order of time; those
+ * of one burst of a thread follow one another. */
+struct flow_stream {
+    struct event_stream event;
+    uint64_t time;
+    uint32_t thread, object; /* object: FLOW_NONE when not attributed */
+    bool ahead_inside;       /* the load ahead went to the same object */
+    int16_t from, home;      /* nodes, as in struct flow_access */
+};
+size_t flow_streams(const struct flow *flow, const struct flow_stream **rows);
+
 size_t flow_process_count(const struct flow *flow);
 size_t flow_group_count(const struct flow *flow);
 size_t flow_thread_count(const struct flow *flow);

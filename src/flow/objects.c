@@ -47,6 +47,10 @@ void live_objects_number(struct flow *flow)
         if (mark->object != FLOW_NONE)
             mark->object = index_of[mark->object];
     }
+    array_each (&flow->streams, struct flow_stream, stream) {
+        if (stream->object != FLOW_NONE)
+            stream->object = index_of[stream->object];
+    }
     live_touched_number(flow, index_of);
     free(index_of);
     live_rows_new(flow);

@@ -62,6 +62,12 @@ size_t flow_barrier_waits(const struct flow *flow, const struct flow_barrier_wai
     return flow->barrier_waits.count;
 }
 
+size_t flow_streams(const struct flow *flow, const struct flow_stream **rows)
+{
+    *rows = flow->streams.items;
+    return flow->streams.count;
+}
+
 size_t flow_unattributed(const struct flow *flow, const char *const **reasons, const uint64_t **counts)
 {
     size_t count = 0;

@@ -222,6 +222,7 @@ struct flow {
     struct found last_found[LAST_THREADS]; /* by tid: accesses of a burst mostly go to one block */
     uint64_t layout;                       /* counts events that change what lies where */
     array_of(struct flow_barrier_wait) barrier_waits;
+    array_of(struct flow_stream) streams;
     array_of(struct flow_gap) gaps;
 
     pool_of(struct record) records;
@@ -385,6 +386,7 @@ void live_sample_add(struct flow *flow, struct process *process, const struct ev
 void live_sample_put(struct flow *flow, struct process *process, const struct event *event, uint32_t object,
                      enum reason reason); /* with its object, or FLOW_NONE and why */
 void live_sample_touch(struct flow *flow, struct process *process, const struct event *event);
+void live_sample_stream(struct flow *flow, struct process *process, const struct event *event);
 void live_sample_home(struct flow *flow, struct process *process, const struct event *event);
 
 /* live_page_use.c: pages used during an interval */

@@ -222,6 +222,35 @@ static bool get_frame(struct run_cursor *cursor, struct event_frame *frame)
     return true;
 }
 
+static bool get_stream(struct run_cursor *cursor, struct event_stream *stream)
+{
+    uint64_t stride, ahead, turns, gap, burst, ahead_ns, times, runs, shape, timed, latency;
+    if (!get_difference(cursor, 1, 0, &stream->pc) || !get_difference(cursor, 2, 1, &stream->addr) ||
+        !get(cursor, 3, &stride) || !get(cursor, 3, &ahead) || !get(cursor, 4, &turns) || !get(cursor, 4, &gap) ||
+        !get_difference(cursor, 5, 2, &stream->user_ns) || !get_difference(cursor, 6, 3, &burst) ||
+        !get(cursor, 6, &ahead_ns) || !get(cursor, 7, &times) || !get(cursor, 7, &runs) || !get(cursor, 7, &shape) ||
+        !get(cursor, 8, &timed) || timed > STREAM_LATENCIES)
+        return false;
+    stream->stride = (int64_t)unzigzag(stride);
+    stream->ahead = stream->addr + unzigzag(ahead);
+    stream->turns = (int64_t)unzigzag(turns);
+    stream->gap_ns = (uint32_t)gap;
+    stream->burst = (uint32_t)burst;
+    stream->ahead_ns = (uint32_t)ahead_ns;
+    stream->times = (uint16_t)times;
+    stream->runs = (uint16_t)runs;
+    stream->size = (uint16_t)(shape >> 8);
+    stream->flags = (uint8_t)shape;
+    stream->timed = (uint8_t)timed;
+    for (unsigned i = 0; i < STREAM_LATENCIES; i++) {
+        latency = 0;
+        if (i < timed && !get(cursor, 8, &latency))
+            return false;
+        stream->latencies[i] = (uint16_t)latency;
+    }
+    return true;
+}
+
 static bool get_pool(struct run_cursor *cursor, struct event_pool *pool)
 {
     uint64_t handle, shape;
@@ -263,6 +292,8 @@ bool run_cursor_event(struct run_cursor *cursor, struct event *event)
         return get_frame(cursor, &event->frame);
     case EVENT_BARRIER:
         return get(cursor, 1, &event->barrier.waited);
+    case EVENT_STREAM:
+        return get_stream(cursor, &event->stream);
     case EVENT_LOSS:
         if (!get(cursor, 1, &number) || !get(cursor, 2, &event->loss.count))
             return false;

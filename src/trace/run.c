@@ -22,7 +22,7 @@ unsigned run_columns(unsigned kind)
         [EVENT_UNMAP] = 7,         [EVENT_STACK] = 4,        [EVENT_ALLOC] = 5,         [EVENT_FREE] = 3,
         [EVENT_SAMPLE] = 7,        [EVENT_TOUCH] = 4,        [EVENT_HOME] = 4,          [EVENT_LOSS] = 3,
         [EVENT_POOL] = 4,          [EVENT_POOL_ALLOC] = 6,   [EVENT_PAGE] = 8,          [EVENT_FRAME] = 3,
-        [EVENT_BARRIER] = 2,
+        [EVENT_BARRIER] = 2,       [EVENT_STREAM] = 9,
     };
     if (kind == TRACE_HEAP)
         return HEAP_COLUMNS;
@@ -136,6 +136,27 @@ static void put_page(struct trace_run *run, const struct event_page *page)
     run->room = 0;
 }
 
+/* At most two long numbers in a column: what run_make_room counts on. */
+static void put_stream(struct trace_run *run, const struct event_stream *stream)
+{
+    uint8_t timed = stream->timed <= STREAM_LATENCIES ? stream->timed : STREAM_LATENCIES;
+    put_difference(run, 1, 0, stream->pc);
+    put_difference(run, 2, 1, stream->addr);
+    put(run, 3, zigzag((uint64_t)stream->stride));
+    put(run, 3, zigzag(stream->ahead - stream->addr));
+    put(run, 4, zigzag((uint64_t)stream->turns));
+    put(run, 4, stream->gap_ns);
+    put_difference(run, 5, 2, stream->user_ns);
+    put_difference(run, 6, 3, stream->burst);
+    put(run, 6, stream->ahead_ns);
+    put(run, 7, stream->times);
+    put(run, 7, stream->runs);
+    put(run, 7, (uint64_t)stream->size << 8 | stream->flags);
+    put(run, 8, timed);
+    for (unsigned i = 0; i < timed; i++)
+        put(run, 8, stream->latencies[i]);
+}
+
 static void put_module(struct trace_run *run, const struct event_module *module)
 {
     uint8_t size = module->build_id_size <= sizeof module->build_id ? module->build_id_size : 0;
@@ -201,6 +222,9 @@ void run_append_other(struct trace_run *run, const struct event *event)
         return;
     case EVENT_BARRIER:
         put(run, 1, event->barrier.waited);
+        return;
+    case EVENT_STREAM:
+        put_stream(run, &event->stream);
         return;
     case EVENT_PROCESS_START:
         put(run, 1, event->process.forked | (uint64_t)event->process.parent << 1);

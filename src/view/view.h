@@ -71,6 +71,9 @@ const char *view_page_sort_keys(void);
 /* Memory over time, drawn with letters, and the phases of the run (docs/map.md). */
 int view_map(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
 
+/* Bytes from memory by object, thread and node (docs/traffic.md). */
+int view_traffic(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
+
 /* One object: its life, where it was allocated, who uses it when. -ENOENT when there is no such one. */
 int view_object(const struct flow *flow, uint32_t object, const struct view_options *options, FILE *out,
                 struct error *err);

@@ -34,6 +34,7 @@ enum wire_type {
     WIRE_POOL,
     WIRE_POOL_ALLOC,
     WIRE_BARRIER,
+    WIRE_STREAM,
     WIRE_TYPES
 };
 
@@ -136,6 +137,19 @@ struct wire_barrier { /* value: 0 */
     struct wire_head head;
     uint64_t time;  /* when the thread went on */
     uint64_t since; /* when it came */
+};
+
+struct wire_stream { /* value: number of the burst, per thread; struct event_stream has the rest */
+    struct wire_head head;
+    uint64_t time, pc, addr;
+    int64_t stride;
+    uint64_t ahead;
+    int64_t turns;
+    uint64_t user_ns;
+    uint32_t gap_ns, ahead_ns;
+    uint16_t size, times, runs;
+    uint8_t flags, timed;
+    uint16_t latencies[8]; /* STREAM_LATENCIES of them */
 };
 
 #endif

@@ -41,6 +41,7 @@ enum wire_flag {
     WIRE_JOINED = 128, /* the recorder is in this very process (agent/join.h): threads are sampled when asked to be,
                                   and their ticks end by themselves when it rests for long */
     WIRE_STEP_BY_TRAP = 512,    /* x86-64: bursts by the trap flag even where executable memory may be had */
+    WIRE_TRAFFIC = 1024,        /* bursts come in pairs, with loads timed ahead of streams (agent/sampling/burst_traffic.h) */
     WIRE_SHARE_USERFAULT = 256, /* agents make a userfaultfd and pass it to the recorder (agent/process/userfault.h) */
 };
 

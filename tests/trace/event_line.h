@@ -86,6 +86,15 @@ static inline void event_line(const struct event *event, char *line, size_t size
     case EVENT_BARRIER:
         LINE("%llu", NUMBER(event->barrier.waited));
         break;
+    case EVENT_STREAM:
+        used = LINE("%llx %llx %lld %llx %lld %llu %u %u %u %u %u %u %u %u", NUMBER(event->stream.pc),
+                    NUMBER(event->stream.addr), (long long)event->stream.stride, NUMBER(event->stream.ahead),
+                    (long long)event->stream.turns, NUMBER(event->stream.user_ns), event->stream.burst,
+                    event->stream.gap_ns, event->stream.ahead_ns, event->stream.size, event->stream.times,
+                    event->stream.runs, event->stream.flags, event->stream.timed);
+        for (unsigned i = 0; i < event->stream.timed; i++)
+            used += snprintf(line + used, size - (size_t)used, " %u", event->stream.latencies[i]);
+        break;
     case EVENT_LOSS:
         LINE("%u %llu", event->loss.cause, NUMBER(event->loss.count));
         break;

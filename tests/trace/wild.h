@@ -124,6 +124,24 @@ static inline struct event wild_event(struct wild *wild, unsigned kind)
     case EVENT_BARRIER:
         event.barrier.waited = wild_value(wild);
         break;
+    case EVENT_STREAM:
+        event.stream = (struct event_stream){.pc = wild_value(wild),
+                                             .addr = wild_value(wild),
+                                             .stride = (int64_t)wild_value(wild),
+                                             .ahead = wild_value(wild),
+                                             .turns = (int64_t)wild_value(wild),
+                                             .user_ns = wild_value(wild),
+                                             .burst = (uint32_t)wild_value(wild),
+                                             .gap_ns = (uint32_t)wild_value(wild),
+                                             .ahead_ns = (uint32_t)wild_value(wild),
+                                             .size = (uint16_t)wild_value(wild),
+                                             .times = (uint16_t)wild_value(wild),
+                                             .runs = (uint16_t)wild_value(wild),
+                                             .flags = (uint8_t)wild_value(wild),
+                                             .timed = (uint8_t)(wild_number(wild) % (STREAM_LATENCIES + 1))};
+        for (unsigned i = 0; i < event.stream.timed; i++)
+            event.stream.latencies[i] = (uint16_t)wild_value(wild);
+        break;
     case EVENT_LOSS:
         event.loss = (struct event_loss){(uint8_t)(wild_value(wild) % (wild->losses ? wild->losses : LOSS_CAUSES)),
                                          wild_value(wild)};

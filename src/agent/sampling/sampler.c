@@ -13,14 +13,16 @@
 #include "base/sys.h"
 #include "agent/process/thread.h"
 #include "agent/sampling/tick.h"
+#include "agent/sampling/burst_traffic.h"
 
 #include <stdatomic.h>
 #include <sys/resource.h>
 
 enum {
-    LATENCY_LIMIT_NS = 20000, /* a load this slow met a page fault or another thread: no latency */
-    DELIVERY_NS = 4000,       /* a tick's way through the kernel and back, where the recorder has not measured it */
-    COST_FIRST_NS = 10000,    /* a burst, its signals apart, before one was measured */
+    LATENCY_LIMIT_NS = 20000,   /* a load this slow met a page fault or another thread: no latency */
+    DELIVERY_NS = 4000,         /* a tick's way through the kernel and back, where the recorder has not measured it */
+    COST_FIRST_NS = 10000,      /* a burst, its signals apart, before one was measured */
+    COST_FIRST_PAIR_NS = 50000, /* of a pair with loads ahead of streams */
     COST_SMOOTHING = 32,
     IDLE_TICKS = 64,    /* in vain, before a tick ends that can be asked for again */
     SPACING_TICKS = 16, /* between two looks at how often they come */
@@ -92,6 +94,7 @@ bool sampler_start(bool forked)
         signals_forked();
         tick_forget(self);
         step_forget(self);
+        traffic_forget(self);
         self->sampler.ready = false;
         self->sampler.bursting = false;
     }
@@ -135,7 +138,8 @@ static uint64_t burst_cost(void)
 {
     const struct wire_config *config = &agent_region->config;
     uint64_t known = atomic_load_explicit(&agent_region->burst_ns, memory_order_relaxed);
-    return known ? known : COST_FIRST_NS + delivery_ns() * step_signals() * (config->burst + 4);
+    uint64_t first = config->flags & WIRE_TRAFFIC ? COST_FIRST_PAIR_NS : COST_FIRST_NS;
+    return known ? known : first + delivery_ns() * step_signals() * (config->burst + 4);
 }
 
 /* Ticks that start no burst are to take half of the budget at most. They come half as often again as they are asked for. And
@@ -144,10 +148,12 @@ static uint64_t burst_cost(void)
 static uint64_t affordable_tick(void)
 {
     const struct wire_config *config = &agent_region->config;
-    uint64_t least = config->budget_ppm ? delivery_ns() * 3000000 / config->budget_ppm : 0;
+    uint64_t least = config->budget_ppm ? delivery_ns() * 3000000 / config->budget_ppm : 0, wanted = config->tick_ns;
+    if (config->flags & WIRE_TRAFFIC && wanted > TRAFFIC_TICK)
+        wanted = TRAFFIC_TICK; /* two bursts of a pair must not lie far apart */
     if (least < delivery_ns() * TICK_SHARE)
         least = delivery_ns() * TICK_SHARE;
-    return least > config->tick_ns ? least : config->tick_ns;
+    return least > wanted ? least : wanted;
 }
 
 /* The mean spacing of bursts that the budget allows. A tick that starts none costs its signal all the same; where ticks alone
@@ -187,6 +193,8 @@ void sampler_thread_start(struct agent_thread *self)
         sampler->idle = 0;
         armed_add(self->tid, config->tick_ns);
     }
+    if (sampler->ready && config->flags & WIRE_TRAFFIC)
+        traffic_thread_start(self);
     if (sampler->ready)
         sampler->period_ns = affordable_period(sampler);
     errno = saved;
@@ -220,6 +228,7 @@ void sampler_thread_stop(struct agent_thread *self)
     self->sampler.ready = false; /* a tick that comes from here on finds nothing to do */
     tick_stop(self);
     step_thread_stop(self);
+    traffic_thread_stop(self);
     errno = saved;
 }
 
@@ -278,11 +287,11 @@ void sampler_exec_failed(struct agent_thread *self)
     errno = saved;
 }
 
-/* Measures how long the line of a load takes to come; false when that says nothing. */
+/* Measures how long the line of an access takes to come; false when that says nothing. */
 static bool measure_latency(const struct step_access *access, uint32_t *ns)
 {
     uint32_t ticks;
-    if (!(agent_region->config.flags & WIRE_MEASURE_LATENCY) || !(access->flags & SAMPLE_READ) || agent_device_mapped ||
+    if (!(agent_region->config.flags & WIRE_MEASURE_LATENCY) || agent_device_mapped ||
         !step_probe(access->addr, &ticks))
         return false;
     uint64_t measured = to_ns(ticks);
@@ -305,7 +314,10 @@ static void number_chain(void *argument)
 static void send_sample(struct agent_thread *self, const ucontext_t *context, const struct step_access *access)
 {
     uint32_t latency = 0, threshold = agent_region->config.latency_threshold;
-    bool measured = measure_latency(access, &latency);
+    bool timed = (access->flags & SAMPLE_READ || self->sampler.traffic) && measure_latency(access, &latency);
+    bool measured = timed && access->flags & SAMPLE_READ; /* a store's is for its traffic only */
+    if (self->sampler.traffic)
+        traffic_note(self, context, access, timed ? (int64_t)latency : TRAFFIC_NOT_TIMED);
     if (threshold && access->flags & SAMPLE_READ && (!measured || latency < threshold))
         return;
     /* guarded: the stack pointer may have left the stack, in an overflow or in somebody's coroutine */
@@ -340,9 +352,13 @@ bool burst_access(struct agent_thread *self, const ucontext_t *context, const st
     if (sampler->stop)
         return false;
     sampler->seen++;
+    if (traffic_is_second(self))
+        return traffic_follow(self, context, access);
     if (!wanted)
         return true;
     if (sampler->skip > 0) {
+        if (sampler->traffic && sampler->skip <= TRAFFIC_BEFORE)
+            traffic_note(self, context, access, TRAFFIC_NOT_TIMED);
         sampler->skip--;
         return true;
     }
@@ -367,6 +383,9 @@ static void learn_cost(struct agent_thread *self)
         return;
     if (cost > most)
         cost = most;
+    cost = traffic_carry(self, cost);
+    if (cost == 0)
+        return; /* the second of a pair: counted with the next first one */
     atomic_store_explicit(&agent_region->burst_ns, (usual * (COST_SMOOTHING - 1) + cost) / COST_SMOOTHING + 1,
                           memory_order_relaxed);
 }
@@ -379,13 +398,17 @@ static void end_burst(struct agent_thread *self)
     count(&counters->accesses, sampler->seen);
     if (sampler->stopped_at)
         wire_stop_count(agent_region, sampler->stopped_at);
-    if (sampler->steps == 0 && sampler->kept == 0)
+    traffic_end(self, to_ns, delivery_ns());
+    if (traffic_is_second(self))
+        ; /* it keeps nothing */
+    else if (sampler->steps == 0 && sampler->kept == 0)
         count_loss(self, LOSS_TICK_UNSTEPPED);
     else if (sampler->kept == 0)
         count_loss(self, LOSS_TICK_NO_ACCESS);
     sampler->bursting = false;
     learn_cost(self);
     sampler->period_ns = affordable_period(sampler);
+    traffic_leave(self);
 }
 
 /* Runs where step_apart put it; the context is the one that the thread will go on with. */
@@ -396,10 +419,13 @@ static void run_burst(struct agent_thread *self, ucontext_t *context)
     self->inside++;
     sampler->bursting = true;
     sampler->stop = false;
-    sampler->left = agent_region->config.burst;
-    sampler->skip = (uint32_t)(next_random(self) % step_spread(self));
+    bool second = traffic_begin(self);
+    sampler->left = second ? TRAFFIC_FOLLOW : agent_region->config.burst;
+    sampler->skip = second             ? 0
+                    : sampler->traffic ? TRAFFIC_PASS + (uint32_t)(next_random(self) % TRAFFIC_SPREAD)
+                                       : (uint32_t)(next_random(self) % step_spread(self));
     sampler->steps = sampler->seen = sampler->kept = sampler->stopped_at = 0;
-    count(&counters_of(self)->bursts, 1);
+    count(&counters_of(self)->bursts, !second);
     if (step_begin(self, context) == STEP_DONE)
         end_burst(self);
     self->inside--;
@@ -505,7 +531,7 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
     learn_spacing(self);
     struct unwind_regs regs;
     step_unwind_regs(context, &regs);
-    bool chosen = is_chosen(self);
+    bool chosen = traffic_is_due(self) || is_chosen(self);
     if (atomic_load_explicit(&agent_region->resting, memory_order_relaxed)) {
         if (agent_region->config.flags & WIRE_JOINED && ++self->sampler.idle > IDLE_TICKS)
             disarm(self);

@@ -251,6 +251,32 @@ static void take_barrier(struct agent_source *source, struct ring_state *state, 
     put(source, state, &event);
 }
 
+static void take_stream(struct agent_source *source, struct ring_state *state, uint32_t burst,
+                        const struct wire_stream *stream)
+{
+    struct event event = {.kind = EVENT_STREAM, .time = time_of(source, stream->time)};
+    uint8_t timed = stream->timed;
+    event.stream = (struct event_stream){
+        .pc = stream->pc,
+        .addr = stream->addr,
+        .stride = stream->stride,
+        .ahead = stream->ahead,
+        .turns = stream->turns,
+        .user_ns = stream->user_ns,
+        .burst = burst,
+        .gap_ns = stream->gap_ns,
+        .ahead_ns = stream->ahead_ns,
+        .size = stream->size,
+        .times = stream->times,
+        .runs = stream->runs,
+        .flags = stream->flags,
+        .timed = timed < STREAM_LATENCIES ? timed : STREAM_LATENCIES,
+    };
+    for (unsigned i = 0; i < event.stream.timed; i++)
+        event.stream.latencies[i] = stream->latencies[i];
+    put(source, state, &event);
+}
+
 /* How a child ended. When it ended is reported by others too; a child that is not recorded is of no interest. */
 static void take_waited(struct agent_source *source, struct ring_state *state, uint32_t pid,
                         const struct wire_waited *waited)
@@ -287,6 +313,7 @@ static bool take(struct agent_source *source, struct ring_state *state, struct w
         [WIRE_POOL] = sizeof(struct wire_pool) / 8,
         [WIRE_POOL_ALLOC] = sizeof(struct wire_pool_alloc) / 8,
         [WIRE_BARRIER] = sizeof(struct wire_barrier) / 8,
+        [WIRE_STREAM] = sizeof(struct wire_stream) / 8,
     };
     if (head.words < least_words[head.type])
         return false;
@@ -305,6 +332,9 @@ static bool take(struct agent_source *source, struct ring_state *state, struct w
         break;
     case WIRE_BARRIER:
         take_barrier(source, state, (const struct wire_barrier *)record);
+        break;
+    case WIRE_STREAM:
+        take_stream(source, state, head.value, (const struct wire_stream *)record);
         break;
     case WIRE_STACK:
         take_stack(source, state, head.value, (const struct wire_stack *)record, head.words);

@@ -34,6 +34,7 @@ enum {
     KEY_CHUNKS,
     KEY_CHUNK_PAGES,
     KEY_PLACEMENT,
+    KEY_TRAFFIC,
 };
 
 static const struct argp_option option_table[] = {
@@ -44,6 +45,7 @@ static const struct argp_option option_table[] = {
     {"threads", KEY_THREADS, "N", 0, "sample once the program has N threads; objects are followed from the start", 2},
     {"start-after", KEY_START, "TIME", 0, "sample only after this time of the run, such as 2s or 500ms", 2},
     {"stop-after", KEY_STOP, "TIME", 0, "stop sampling after this time of the run", 2},
+    {"traffic", KEY_TRAFFIC, 0, 0, "also estimate bytes from memory, prefetched ones too (docs/traffic.md)", 2},
     {"placement", KEY_PLACEMENT, "HOW", 0,
      "place threads and memory: cluster, distributed, mem0-cpu0, mem0-cpu1, interleave, local (docs/compare.md)", 3},
     {"no-calibration", KEY_NO_CALIBRATION, 0, 0,
@@ -159,6 +161,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
         if (placement_named(text) == PLACEMENTS)
             option_complain(sampling, "--placement", text,
                             "there are cluster, distributed, mem0-cpu0, mem0-cpu1, interleave, local");
+        break;
+    case KEY_TRAFFIC:
+        options->traffic = true;
         break;
     case KEY_NO_CALIBRATION:
         arguments->no_calibration = true;
@@ -292,6 +297,9 @@ static void check_system(struct arguments *arguments)
     const char *which = options->system ? "-a" : "-p";
     if (options->cpus && !options->system)
         option_complain(sampling, "--cpu", options->cpus, "this is for -a");
+    if (options->traffic && (!options->latency || options->samples > SAMPLES_SOFT))
+        refuse(sampling, "--traffic", options->latency ? "with this --source" : "with --no-latency",
+               "it is estimated from latencies of the soft sampler");
     if (!outside(options))
         return;
     if (options->command && !*options->command)
@@ -306,7 +314,8 @@ static void check_system(struct arguments *arguments)
         refuse(sampling, which, "with options for faults", "pages do not fault again then");
     if (sampling->spec)
         refuse(sampling, which, "with --topology", "a simulated topology is for one program");
-    if (arguments->custom.count || options->start_threads || options->start_ns || arguments->placement)
+    if (arguments->custom.count || options->start_threads || options->start_ns || arguments->placement ||
+        options->traffic)
         refuse(sampling, which, "with options for one program", "programs run without the agent then");
 }
 

@@ -18,7 +18,8 @@ static const char description[] =
     "change.\vWithout a table: the report on one screen; -v for all of it. Tables: patterns (what is wrong and what to "
     "do), objects, sites, threads, functions, processes; sharing (private and shared data), latency (distribution, "
     "tail, contention), balance (remote accesses of each thread), or several of these three with commas; pages (by "
-    "thread and time), map (memory over time, drawn); or 'object ID' for one object.\n"
+    "thread and time), map (memory over time, drawn), traffic (bytes from memory, of a recording with --traffic); or "
+    "'object ID' for one object.\n"
     "FILE is numalens.data unless named.\n\n"
     "EXAMPLES\n"
     "  numalens report\n"
@@ -91,7 +92,7 @@ typedef int view_problem(const struct flow *flow, const struct view_options *opt
 static const struct {
     const char *name;
     view_problem *show;
-} problems[] = {{"patterns", view_patterns}, {"pages", view_pages}, {"map", view_map}};
+} problems[] = {{"patterns", view_patterns}, {"pages", view_pages}, {"map", view_map}, {"traffic", view_traffic}};
 
 static view_problem *problem_named(const char *name)
 {
@@ -273,11 +274,12 @@ static int understand(struct arguments *arguments, struct error *err)
                       : at < arguments->word_count ? arguments->words[at++]
                                                    : "numalens.data";
     if (at < arguments->word_count)
-        return error_set(err, -EINVAL,
-                         "'%s' is no table; there are patterns, sharing, latency, balance, pages, map, objects, sites, "
-                         "threads, functions, "
-                         "processes, and object ID",
-                         arguments->words[0]);
+        return error_set(
+            err, -EINVAL,
+            "'%s' is no table; there are patterns, sharing, latency, balance, pages, map, traffic, objects, sites, "
+            "threads, functions, "
+            "processes, and object ID",
+            arguments->words[0]);
     if (arguments->against && !arguments->html)
         return error_set(err, -EINVAL, "--against is for --html");
     if (arguments->html &&

@@ -1,4 +1,5 @@
 /* view/report/report_json.c - the same rows for programs. Field names are a promise: docs/json.md. */
+#include "analysis/problems/traffic.h"
 #include "base/json.h"
 #include "view/report/object_facts.h"
 #include "view/report/report.h"
@@ -92,6 +93,18 @@ static void put_facts(struct json *json, const struct rows *rows, const struct r
                       !rows->one_object);
 }
 
+/* Only where it was recorded. */
+static void put_row_traffic(struct json *json, const struct rows *rows, const struct row *row)
+{
+    const struct traffic_bytes *bytes = rows->traffic ? row_traffic(rows, row) : NULL;
+    if (!rows->traffic)
+        return;
+    if (bytes && bytes->is_rated)
+        json_real(json, "bytes_s", traffic_total(bytes), 0);
+    else
+        json_null(json, "bytes_s");
+}
+
 static void put_object(struct json *json, const struct rows *rows, const struct row *row)
 {
     const struct flow *flow = rows->flow;
@@ -128,6 +141,7 @@ static void put_object(struct json *json, const struct rows *rows, const struct 
         json_null(json, "alloc_tid");
     put_life(json, flow, row);
     put_totals(json, rows, row);
+    put_row_traffic(json, rows, row);
     if (row->has_p95)
         json_number(json, "latency_p95", row->p95);
     else
@@ -163,6 +177,7 @@ static void put_thread(struct json *json, const struct rows *rows, const struct 
     json_text(json, "name", thread->name);
     json_text(json, "binary", row->module);
     put_totals(json, rows, row);
+    put_row_traffic(json, rows, row);
     put_life(json, rows->flow, row);
     put_nodes(json, rows->flow, "nodes", row->homes);
     json_end(json);

@@ -1,4 +1,5 @@
 /* view/report/tables_text.c - rows as tables for people. */
+#include "analysis/problems/traffic.h"
 #include "base/text.h"
 #include "view/number.h"
 #include "view/report/rows.h"
@@ -18,6 +19,23 @@ static void mark_remote(struct table *table, const struct flow_totals *totals, u
 {
     if (totals->remote * 2 > totals->home_known && totals->samples * 100 > samples)
         table_hot(table);
+}
+
+static void traffic_column(struct table *table, const struct rows *rows)
+{
+    if (rows->traffic)
+        table_column(table, "GB/s", TABLE_RIGHT | TABLE_OPTIONAL);
+}
+
+static void traffic_cell(struct table *table, const struct rows *rows, const struct row *row)
+{
+    const struct traffic_bytes *bytes = rows->traffic ? row_traffic(rows, row) : NULL;
+    if (!rows->traffic)
+        return;
+    if (bytes && bytes->is_rated)
+        table_cell(table, "%.2f", traffic_total(bytes) / 1e9);
+    else
+        table_cell(table, "%s", bytes ? "unknown" : "-");
 }
 
 static void put_totals(struct table *table, const struct flow_totals *totals, const struct rows *rows, const char *unit)
@@ -121,6 +139,7 @@ static void print_objects(const struct rows *rows, const struct view_options *op
     struct table *table = table_new();
     table_column(table, "id", TABLE_RIGHT);
     totals_columns(table);
+    traffic_column(table, rows);
     table_column(table, "95% in", TABLE_RIGHT | TABLE_OPTIONAL);
     table_column(table, "size", TABLE_RIGHT | TABLE_OPTIONAL);
     table_column(table, "count", TABLE_RIGHT | TABLE_OPTIONAL);
@@ -133,6 +152,7 @@ static void print_objects(const struct rows *rows, const struct view_options *op
         else
             table_cell(table, "%u", row->id);
         put_totals(table, &row->totals, rows, unit);
+        traffic_cell(table, rows, row);
         table_cell(table, "%s", row->has_p95 ? number_latency(row->p95, 1, unit) : "-");
         table_cell(table, "%s", number_bytes(row->size));
         table_cell(table, "%s", sites ? number_count(row->count) : "");
@@ -150,12 +170,14 @@ static void print_threads(const struct rows *rows, const struct view_options *op
     bool nodes = topology->node_count > 1;
     struct table *table = table_new();
     totals_columns(table);
+    traffic_column(table, rows);
     table_column(table, "pid", TABLE_RIGHT);
     table_column(table, "tid", TABLE_RIGHT);
     table_column(table, "memory on nodes", TABLE_LEFT | TABLE_OPTIONAL);
     table_column(table, "thread", TABLE_FLEX);
     array_each (&rows->items, const struct row, row) {
         put_totals(table, &row->totals, rows, unit);
+        traffic_cell(table, rows, row);
         table_cell(table, "%u", row->pid);
         table_cell(table, "%u", flow_thread(rows->flow, row->id)->tid);
         char text[96] = "";

@@ -85,6 +85,21 @@ bool step_probe(uint64_t addr, uint32_t *ticks)
     return probe_ticks(addr, ticks);
 }
 
+unsigned step_registers(const ucontext_t *context, uint64_t registers[static STEP_REGISTERS])
+{
+    for (unsigned i = 0; i < 31; i++)
+        registers[i] = context->uc_mcontext.regs[i];
+    registers[31] = context->uc_mcontext.sp;
+    return 32;
+}
+
+/* stnp only hints: the line is read all the same. */
+bool step_is_nontemporal(uint64_t pc)
+{
+    (void)pc;
+    return false;
+}
+
 ucontext_t *step_entered(const ucontext_t *context, uint64_t handler, int signal)
 {
     const mcontext_t *registers = &context->uc_mcontext;

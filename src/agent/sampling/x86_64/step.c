@@ -121,6 +121,28 @@ bool step_probe(uint64_t addr, uint32_t *ticks)
     return probe_ticks(addr, ticks);
 }
 
+unsigned step_registers(const ucontext_t *context, uint64_t registers[static STEP_REGISTERS])
+{
+    for (unsigned i = 0; i < 16; i++)
+        registers[i] = (uint64_t)context->uc_mcontext.gregs[frame_order[i]];
+    return 16;
+}
+
+/* movnti (0F C3), movntps and movntpd (0F 2B), movntdq (0F E7); and repeated movs and stos, which for long runs write lines
+ * without reading them. */
+bool step_is_nontemporal(uint64_t pc)
+{
+    uint8_t bytes[DECODE_MAX_BYTES];
+    struct decoded decoded;
+    size_t count = guard_copy(bytes, (const void *)pc, sizeof bytes);
+    if (!decode_instruction(bytes, count, &decoded) || decoded.map > 1)
+        return false;
+    if (decoded.map == 0)
+        return decoded.repeated && ((decoded.opcode & 0xfe) == 0xa4 || (decoded.opcode & 0xfe) == 0xaa);
+    return decoded.opcode == 0x2b || decoded.opcode == 0xe7 ||
+           (decoded.opcode == 0xc3 && decoded.encoding == DECODE_LEGACY);
+}
+
 ucontext_t *step_entered(const ucontext_t *context, uint64_t handler, int signal)
 {
     const greg_t *general = context->uc_mcontext.gregs;

@@ -1,0 +1,55 @@
+/* agent/sampling/burst_traffic.h - where the accesses of a burst are served from, and how fast the code around them advances
+ * (docs/traffic.md).
+ *
+ * Bursts come in pairs. The first is an ordinary one; of each instruction in it that accesses memory it notes addresses,
+ * the distance from one to the next, and how the general registers change from one execution to the next. At its end
+ * one load is timed ahead of each stream: far enough that no prefetcher has been there. The second begins at the next tick and
+ * looks for the same instructions: where they are by then shows how often each was carried out in between. It sends
+ * no samples.
+ *
+ * A load ahead is made only where a page lies in this process's page table, so that it is never a first touch and asks no
+ * userfaultfd; and not at all once the program has mapped a device. It may not fault: step_probe().
+ *
+ * All but traffic_thread_start and traffic_thread_stop run in bursts, with general registers only. */
+#ifndef NUMALENS_AGENT_SAMPLING_BURST_TRAFFIC_H
+#define NUMALENS_AGENT_SAMPLING_BURST_TRAFFIC_H
+
+#include "agent/sampling/step.h"
+
+enum {
+    TRAFFIC_TICK = 450000, /* ns: ticks are asked for this often, where the budget allows it */
+    TRAFFIC_PASS = 64,     /* accesses let pass at least: what is under way out of order must be done before */
+    TRAFFIC_SPREAD = 64,   /* ... and at random below this more */
+    TRAFFIC_BEFORE = 40,   /* of those, the last so many are noted too */
+    TRAFFIC_FOLLOW = 128,  /* accesses of a second burst at most */
+    TRAFFIC_NOT_TIMED = -1,
+};
+
+/* For a thread with a perf tick. Without memory, bursts come alone. */
+void traffic_thread_start(struct agent_thread *self);
+void traffic_thread_stop(struct agent_thread *self);
+
+/* After a fork, in the child: the pair under way was the parent's. */
+void traffic_forget(struct agent_thread *self);
+
+/* Whether the tick that has just come is to start the second burst of a pair. Asked once for each tick. */
+bool traffic_is_due(struct agent_thread *self);
+
+/* A burst begins; true: it is a second one. */
+bool traffic_begin(struct agent_thread *self);
+
+/* An access of a first burst, with what its line took (ns) or TRAFFIC_NOT_TIMED. */
+void traffic_note(struct agent_thread *self, const ucontext_t *context, const struct step_access *access, int64_t ns);
+
+/* An access of a second burst; false: everything has been found. */
+bool traffic_follow(struct agent_thread *self, const ucontext_t *context, const struct step_access *access);
+
+/* The burst is over. to_ns turns wire_counter() ticks into time, delivery_ns is what a tick takes. `cost_ns` of a second
+ * burst is added to the next first one's by traffic_carry(). */
+void traffic_end(struct agent_thread *self, uint64_t (*to_ns)(uint64_t ticks), uint64_t delivery_ns);
+bool traffic_is_second(const struct agent_thread *self);
+uint64_t traffic_carry(struct agent_thread *self, uint64_t cost_ns);
+/* After all of that, as late as it can be: time begins to count. */
+void traffic_leave(struct agent_thread *self);
+
+#endif

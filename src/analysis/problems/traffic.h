@@ -1,0 +1,90 @@
+/* analysis/problems/traffic.h - bytes from memory, per object, thread and pair of nodes, without a PMU (docs/traffic.md).
+ *
+ * From pairs of bursts (struct flow_stream): how often an instruction is carried out in a while, how many lines that is, and
+ * which share of them memory serves. What cannot be known stays unknown, and never becomes 0. */
+#ifndef NUMALENS_ANALYSIS_PROBLEMS_TRAFFIC_H
+#define NUMALENS_ANALYSIS_PROBLEMS_TRAFFIC_H
+
+#include "base/array.h"
+#include "flow/flow.h"
+
+/* Where something is served from. */
+enum traffic_state {
+    TRAFFIC_UNKNOWN, /* where more than half of its accesses are served from */
+    TRAFFIC_CACHED,  /* next to nothing comes from memory */
+    TRAFFIC_PARTLY,  /* some of it: its size is near a cache's, and figures vary with what else runs */
+    TRAFFIC_MEMORY,
+};
+
+struct traffic_bytes {
+    double read,
+        written; /* per second of the recording; writes at most: each line that is stored to is written back once */
+    double allocated;               /* of `read`: lines that are read because a store needs them, at most */
+    double accesses;                /* noted in bursts, weighed by their thread's time */
+    double known;                   /* of those: where they are served from is known */
+    double exposed, hidden, cached; /* of those again */
+    double rated;                   /* of `known`: and how many bytes that is */
+    bool is_rated;                  /* more than half of the accesses are; else bytes are not known */
+    enum traffic_state state;
+};
+
+struct traffic_object {
+    uint32_t object, site; /* site: or FLOW_NONE; then `object` is all of it */
+    struct traffic_bytes bytes;
+};
+
+struct traffic_thread {
+    uint32_t thread;
+    uint64_t bursts, pairs;
+    double user_s; /* CPU time in user code */
+    struct traffic_bytes bytes;
+};
+
+struct traffic {
+    const struct flow *flow;
+    bool requested, possible; /* the recorder was asked for it; and could */
+    bool recorded;            /* there are streams */
+    uint32_t bound; /* ns: what takes longer came from memory; 0: caches and memory are not distinguished here */
+    uint64_t bursts, pairs;
+    bool too_few;   /* pairs: nothing is said */
+    double seconds; /* what rates are of */
+    struct traffic_bytes all;
+    uint32_t node_count;
+    double *node_pairs; /* bytes per second from a thread on node `from` to memory of `to`: [from * node_count + to] */
+    double *node_read, *node_written;        /* by home node */
+    double unplaced;                         /* bytes per second whose nodes are not known */
+    array_of(struct traffic_object) objects; /* most bytes first; the unknown last */
+    array_of(struct traffic_thread) threads; /* likewise; those with bursts */
+};
+
+extern const struct traffic_rules {
+    uint32_t pairs;        /* at least so many, or nothing is said */
+    uint32_t probes;       /* confirmed ones of a stream, and pairs of an instruction */
+    double confirmed;      /* at least this share of a stream's loads ahead */
+    double floor;          /* a smaller share of slow loads is noise */
+    double wrapped;        /* at most this share of the pairs may find a loop behind where it was */
+    double anew;           /* ... or entered again */
+    double spread;         /* quartiles of the speed, relative to its median */
+    double covered;        /* of the accesses of an object */
+    double cached, memory; /* shares from memory, below and above which nothing is "partly" */
+    double bound;          /* of memory's latency: what is faster did not come from there */
+} traffic_rules;
+
+struct traffic *traffic_make(const struct flow *flow);
+void traffic_free(struct traffic *traffic);
+
+static inline double traffic_total(const struct traffic_bytes *bytes)
+{
+    return bytes->read + bytes->written;
+}
+
+/* "unknown", "cached", "partly cached", "memory" */
+const char *traffic_state_name(enum traffic_state state);
+
+/* The row of an object's site, or of itself; NULL when it has none. */
+const struct traffic_object *traffic_of_object(const struct traffic *traffic, uint32_t object);
+
+/* A thread's; NULL when it has no bursts. */
+const struct traffic_thread *traffic_of_thread(const struct traffic *traffic, uint32_t thread);
+
+#endif

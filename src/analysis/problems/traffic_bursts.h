@@ -1,0 +1,22 @@
+/* analysis/problems/traffic_bursts.h - the instructions of one burst, for analysis/traffic.c alone. */
+#ifndef NUMALENS_ANALYSIS_PROBLEMS_TRAFFIC_BURSTS_H
+#define NUMALENS_ANALYSIS_PROBLEMS_TRAFFIC_BURSTS_H
+
+#include "flow/flow.h"
+
+enum { TRAFFIC_LINE = 64 };
+
+struct burst_item {
+    const struct flow_stream *row;
+    uint64_t group; /* what it is about: a site with all its objects, or an object */
+    uint32_t lead;  /* of those that use the same lines one after the other: the first one's place in the burst */
+    uint32_t key;   /* set by traffic.c */
+    bool reads, stores, nontemporal; /* of a lead: what all of them do */
+    double lines;                    /* of a lead: touched between the two bursts; negative: not known */
+};
+
+/* Fills `items`, one for each row of a burst: who goes over the same lines, and how many those are. */
+void burst_items(const struct flow *flow, const struct flow_stream *const *rows, uint32_t count,
+                 struct burst_item *items);
+
+#endif

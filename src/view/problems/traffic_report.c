@@ -1,0 +1,317 @@
+/* view/problems/traffic_report.c - numalens report traffic: bytes from memory by object, thread and node (docs/traffic.md). */
+#include "analysis/problems/traffic.h"
+
+#include "base/json.h"
+#include "view/number.h"
+#include "view/paragraph.h"
+#include "view/problems/problems.h"
+#include "view/report/report.h"
+#include "view/table.h"
+
+static struct row row_of(const struct flow *flow, const struct traffic_object *object)
+{
+    struct row row =
+        object->site != FLOW_NONE ? rows_site(flow, object->site, object->object) : rows_object(flow, object->object);
+    row.variable = "";
+    return row;
+}
+
+/* Why there are no figures; NULL when there are. */
+static const char *silence(const struct traffic *traffic)
+{
+    if (!traffic->recorded && traffic->requested && !traffic->possible)
+        return "Traffic is not known: it takes the soft sampler with latencies, and a tick from perf ('numalens "
+               "doctor' "
+               "says why there is none).";
+    if (!traffic->recorded && traffic->requested)
+        return "Traffic is not known: no burst was recorded. Record a longer run.";
+    if (!traffic->recorded)
+        return "Traffic was not recorded: 'numalens record --traffic' does.";
+    if (!traffic->bound)
+        return "Traffic is not known: the recording has no calibration that distinguishes caches from memory "
+               "(docs/calibration.md).";
+    if (traffic->too_few)
+        return "Traffic is not known: there are too few pairs of bursts. Record a longer run.";
+    return NULL;
+}
+
+static void put_bytes(struct json *json, const char *key, const struct traffic_bytes *bytes, double value)
+{
+    if (!bytes->is_rated)
+        json_null(json, key);
+    else
+        json_real(json, key, value, 0);
+}
+
+static void put_share(struct json *json, const char *key, const struct traffic_bytes *bytes, double part)
+{
+    if (bytes->accesses > 0)
+        json_real(json, key, part / bytes->accesses, 4);
+    else
+        json_null(json, key);
+}
+
+static void put_all_bytes(struct json *json, const struct traffic_bytes *bytes)
+{
+    put_bytes(json, "bytes_s", bytes, traffic_total(bytes));
+    put_bytes(json, "read_bytes_s", bytes, bytes->read);
+    put_bytes(json, "write_bytes_s", bytes, bytes->written);
+    put_bytes(json, "write_allocate_bytes_s", bytes, bytes->allocated);
+    json_text(json, "state", traffic_state_name(bytes->state));
+    put_share(json, "exposed", bytes, bytes->exposed);
+    put_share(json, "hidden", bytes, bytes->hidden);
+    put_share(json, "cached", bytes, bytes->cached);
+    put_share(json, "unknown", bytes, bytes->accesses - bytes->known);
+}
+
+static void put_objects(struct json *json, const struct traffic *traffic, const struct view_options *options)
+{
+    size_t shown = 0;
+    json_array(json, "objects");
+    array_each (&traffic->objects, const struct traffic_object, object) {
+        struct row row = row_of(traffic->flow, object);
+        if (!row_passes(&options->filter, &row, flow_totals(traffic->flow).samples))
+            continue;
+        if (options->limit && shown++ >= options->limit)
+            break;
+        json_object(json, NULL);
+        json_number(json, "object", object->object);
+        json_text(json, "kind", view_kind_name(row.kind));
+        json_text(json, "name", row.name);
+        json_text(json, "site", row.label);
+        json_text(json, "file", row.file);
+        json_number(json, "line", row.line);
+        put_all_bytes(json, &object->bytes);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void put_threads(struct json *json, const struct traffic *traffic)
+{
+    json_array(json, "threads");
+    array_each (&traffic->threads, const struct traffic_thread, row) {
+        const struct flow_thread *thread = flow_thread(traffic->flow, row->thread);
+        int node = flow_thread_node(traffic->flow, row->thread);
+        json_object(json, NULL);
+        json_number(json, "tid", thread->tid);
+        json_number(json, "pid", thread->pid);
+        json_text(json, "name", thread->name);
+        if (node >= 0)
+            json_integer(json, "node", node_os(traffic->flow, node));
+        else
+            json_null(json, "node");
+        json_number(json, "bursts", row->bursts);
+        json_number(json, "pairs", row->pairs);
+        json_real(json, "user_s", row->user_s, 6);
+        put_all_bytes(json, &row->bytes);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void put_nodes(struct json *json, const struct traffic *traffic)
+{
+    const struct traffic_bytes *all = &traffic->all;
+    uint32_t count = traffic->node_count;
+    json_array(json, "nodes");
+    for (uint32_t i = 0; i < count; i++) {
+        json_object(json, NULL);
+        json_integer(json, "node", node_os(traffic->flow, (int)i));
+        put_bytes(json, "read_bytes_s", all, traffic->node_read[i]);
+        put_bytes(json, "write_bytes_s", all, traffic->node_written[i]);
+        json_end(json);
+    }
+    json_end(json);
+    json_array(json, "pairs");
+    for (uint32_t i = 0; i < count * count; i++) {
+        json_object(json, NULL);
+        json_integer(json, "from", node_os(traffic->flow, (int)(i / count)));
+        json_integer(json, "to", node_os(traffic->flow, (int)(i % count)));
+        put_bytes(json, "bytes_s", all, traffic->node_pairs[i]);
+        json_end(json);
+    }
+    json_end(json);
+    put_bytes(json, "unplaced_bytes_s", all, traffic->unplaced);
+}
+
+static void put_json(struct json *json, const struct traffic *traffic, const struct view_options *options)
+{
+    const struct traffic_bytes *all = &traffic->all;
+    json_text(json, "method", traffic->recorded ? "paired bursts" : NULL);
+    json_text(json, "silence", silence(traffic));
+    json_number(json, "bursts", traffic->bursts);
+    json_number(json, "burst_pairs", traffic->pairs);
+    json_number(json, "memory_from_ns", traffic->bound);
+    json_real(json, "seconds", traffic->seconds, 6);
+    put_bytes(json, "total_bytes_s", all, traffic_total(all));
+    put_all_bytes(json, all);
+    put_nodes(json, traffic);
+    put_objects(json, traffic, options);
+    put_threads(json, traffic);
+}
+
+static void rate_cell(struct table *table, const struct traffic_bytes *bytes, double value)
+{
+    if (!bytes->is_rated)
+        table_cell(table, "unknown");
+    else
+        table_cell(table, "%.2f", value / 1e9);
+}
+
+static void share_cell(struct table *table, const struct traffic_bytes *bytes, double part)
+{
+    if (bytes->accesses > 0)
+        table_cell(table, "%.0f%%", 100 * part / bytes->accesses);
+    else
+        table_cell(table, "-");
+}
+
+static void columns(struct table *table)
+{
+    table_column(table, "GB/s", TABLE_RIGHT);
+    table_column(table, "read", TABLE_RIGHT);
+    table_column(table, "write", TABLE_RIGHT);
+    table_column(table, "exposed", TABLE_RIGHT);
+    table_column(table, "hidden", TABLE_RIGHT);
+    table_column(table, "cached", TABLE_RIGHT);
+    table_column(table, "unknown", TABLE_RIGHT | TABLE_OPTIONAL);
+}
+
+static void cells(struct table *table, const struct traffic_bytes *bytes)
+{
+    rate_cell(table, bytes, traffic_total(bytes));
+    rate_cell(table, bytes, bytes->read);
+    rate_cell(table, bytes, bytes->written);
+    share_cell(table, bytes, bytes->exposed);
+    share_cell(table, bytes, bytes->hidden);
+    share_cell(table, bytes, bytes->cached);
+    share_cell(table, bytes, bytes->accesses - bytes->known);
+}
+
+static void objects_text(const struct traffic *traffic, const struct view_options *options, FILE *out)
+{
+    struct table *table = table_new();
+    size_t shown = 0, more = 0;
+    columns(table);
+    table_column(table, "object", TABLE_FLEX);
+    array_each (&traffic->objects, const struct traffic_object, object) {
+        struct row row = row_of(traffic->flow, object);
+        if (!row_passes(&options->filter, &row, flow_totals(traffic->flow).samples))
+            continue;
+        if (options->limit && shown >= options->limit) {
+            more++;
+            continue;
+        }
+        shown++;
+        cells(table, &object->bytes);
+        table_cell(table, "%s%s", row.label ? row.label : row.name,
+                   object->bytes.state == TRAFFIC_PARTLY ? ", partly cached" : "");
+    }
+    table_print(table, out, 2, options->width, options->color);
+    if (more)
+        fprintf(out, "  %s more\n", number_count(more));
+}
+
+static void threads_text(const struct traffic *traffic, const struct view_options *options, FILE *out)
+{
+    struct table *table = table_new();
+    size_t shown = 0;
+    columns(table);
+    table_column(table, "thread", TABLE_FLEX);
+    array_each (&traffic->threads, const struct traffic_thread, row) {
+        if (options->limit && shown++ >= options->limit)
+            break;
+        cells(table, &row->bytes);
+        thread_cell(table, traffic->flow, row->thread);
+    }
+    table_print(table, out, 2, options->width, options->color);
+    if (options->limit && traffic->threads.count > options->limit)
+        fprintf(out, "  %s more\n", number_count(traffic->threads.count - options->limit));
+}
+
+static void nodes_text(const struct traffic *traffic, const struct view_options *options, FILE *out)
+{
+    struct table *table = table_new();
+    uint32_t count = traffic->node_count;
+    table_column(table, "from \\ to", TABLE_LEFT);
+    for (uint32_t i = 0; i < count; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "node %d", node_os(traffic->flow, (int)i));
+        table_column(table, name, TABLE_RIGHT);
+    }
+    for (uint32_t from = 0; from < count; from++) {
+        table_cell(table, "node %d", node_os(traffic->flow, (int)from));
+        for (uint32_t to = 0; to < count; to++)
+            rate_cell(table, &traffic->all, traffic->node_pairs[from * count + to]);
+    }
+    table_print(table, out, 2, options->width, options->color);
+}
+
+static void put_text(const struct traffic *traffic, const struct view_options *options, FILE *out)
+{
+    const struct traffic_bytes *all = &traffic->all;
+    const char *why = silence(traffic);
+    if (why) {
+        paragraph(out, 2, options->width, "", "%s", why);
+        return;
+    }
+    if (!all->is_rated)
+        paragraph(out, 2, options->width, "",
+                  "Most of the traffic is unknown: of %.0f%% of the accesses it cannot be said where they are served "
+                  "from, or how fast they follow one another.",
+                  all->accesses > 0 ? 100 * (1 - all->rated / all->accesses) : 100);
+    else
+        paragraph(
+            out, 2, options->width, "",
+            "%.2f GB/s between caches and memory, at most %.2f GB/s of it written back, at most %.2f GB/s read for "
+            "stores; %.0f%% of the accesses are served from memory without waiting (prefetched), %.0f%% with.",
+            traffic_total(all) / 1e9, all->written / 1e9, all->allocated / 1e9, 100 * all->hidden / all->accesses,
+            100 * all->exposed / all->accesses);
+    paragraph(out, 2, options->width, "",
+              "Estimated from %s pairs of bursts, over %s; a load of %u ns or more counts as served by memory.",
+              number_count(traffic->pairs), number_seconds(traffic->seconds), traffic->bound);
+    problem_heading(options, out, "Objects");
+    objects_text(traffic, options, out);
+    problem_heading(options, out, "Threads");
+    threads_text(traffic, options, out);
+    problem_heading(options, out, "GB/s from threads on a node to memory of a node");
+    nodes_text(traffic, options, out);
+}
+
+void rows_traffic(struct rows *rows)
+{
+    const struct flow_stream *ignored;
+    bool has = rows->table == VIEW_OBJECTS || rows->table == VIEW_SITES || rows->table == VIEW_THREADS;
+    if (has && flow_streams(rows->flow, &ignored) > 0)
+        rows->traffic = traffic_make(rows->flow);
+}
+
+const struct traffic_bytes *row_traffic(const struct rows *rows, const struct row *row)
+{
+    const struct traffic_thread *thread;
+    const struct traffic_object *object;
+    if (rows->table == VIEW_THREADS) {
+        thread = traffic_of_thread(rows->traffic, row->id);
+        return thread ? &thread->bytes : NULL;
+    }
+    if (rows->table == VIEW_OBJECTS && row->site != FLOW_NONE && flow_site(rows->flow, row->site)->count > 1)
+        return NULL;
+    object = traffic_of_object(rows->traffic, row->object);
+    return object ? &object->bytes : NULL;
+}
+
+int view_traffic(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err)
+{
+    struct traffic *traffic = traffic_make(flow);
+    struct json *json = options->json ? json_new(out) : NULL;
+    if (json) {
+        json_object(json, NULL);
+        report_json_head(json, flow, options);
+        put_json(json, traffic, options);
+    } else {
+        put_text(traffic, options, out);
+    }
+    traffic_free(traffic);
+    return json ? json_finish(json, err) : report_flush(out, err);
+}

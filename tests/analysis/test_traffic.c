@@ -1,0 +1,288 @@
+/* Bytes from memory, of made-up pairs of bursts: what is counted, what is counted once, and what is not said. */
+#include "bursts.h"
+
+#include "analysis/problems/traffic.h"
+#include "topology/calibration.h"
+
+#include <math.h>
+
+enum {
+    PAIRS = 40,
+    TURNS = 500000,
+    GAP = 800000,
+    FAST = 5,
+    SLOW = 120,
+    STRIDE = 8,
+    GOOD = STREAM_PAIRED | STREAM_LOOP,
+    PASSED = GOOD | STREAM_PASSED,
+    ARRAY = 1 << 28,
+};
+
+#define RATE ((double)TURNS * STRIDE / GAP * 1e9) /* bytes per second of a thread that does nothing else */
+
+struct run {
+    struct feeding feeding;
+    struct traffic *traffic;
+    uint32_t burst;
+};
+
+/* Two nodes with a CPU each, an array for each, memory at 100 ns. */
+static struct run begin(void)
+{
+    struct error err = {0};
+    struct run run = {.feeding = feeding_new("numa:2 core:1", ASSIGN_PACKED)};
+    struct feeding *f = &run.feeding;
+    uint64_t frames[] = {0x400000, 0x500000}, others[] = {0x400010, 0x500000};
+    f->flow->calibration =
+        calibration_from_text("1 nodes=1 L1:32768:1:0 L2:1048576:4:3 L3:8388608:30:25 0>0:105:100", &err);
+    assert_non_null(f->flow->calibration);
+    feed_start(f, PID, 1, false);
+    feed_thread(f, PID + 1, "worker", 0, 0);
+    feed_stack(f, CHAIN, 2, frames);
+    feed_stack(f, CHAIN + 1, 2, others);
+    feed_alloc(f, HEAP, ARRAY, CHAIN);
+    feed_alloc(f, HEAP + 2ul * ARRAY, ARRAY, CHAIN + 1);
+    for (uint64_t array = 0; array < 2; array++) /* an object without samples has no row */
+        feed_read(f, HEAP + array * 2 * ARRAY);
+    return run;
+}
+
+static struct event_stream stream(unsigned flags, uint32_t ahead_ns)
+{
+    struct event_stream event = {.pc = 0x1000,
+                                 .addr = HEAP + 4096,
+                                 .stride = STRIDE,
+                                 .ahead = HEAP + 40960,
+                                 .turns = TURNS,
+                                 .gap_ns = GAP,
+                                 .ahead_ns = ahead_ns,
+                                 .size = STRIDE,
+                                 .times = 20,
+                                 .runs = 20,
+                                 .flags = (uint8_t)flags,
+                                 .timed = STREAM_LATENCIES};
+    for (unsigned i = 0; i < STREAM_LATENCIES; i++)
+        event.latencies[i] = FAST;
+    return event;
+}
+
+static void next_burst(struct run *run)
+{
+    run->burst++;
+    run->feeding.time += 10 * MS;
+}
+
+static void put(struct run *run, uint32_t thread, struct event_stream event)
+{
+    event.burst = run->burst;
+    event.user_ns = run->burst * 10ul * MS;
+    feed(&run->feeding, (struct event){.kind = EVENT_STREAM, .tid = PID + thread, .stream = event});
+}
+
+static const struct traffic *end(struct run *run)
+{
+    flow_finish(run->feeding.flow);
+    return run->traffic = traffic_make(run->feeding.flow);
+}
+
+static void finish(struct run *run)
+{
+    traffic_free(run->traffic);
+    feeding_free(&run->feeding);
+}
+
+static struct run run_of(struct event_stream event, unsigned pairs)
+{
+    struct run run = begin();
+    for (unsigned i = 0; i < pairs; i++) {
+        next_burst(&run);
+        put(&run, 0, event);
+    }
+    end(&run);
+    return run;
+}
+
+static void near(double got, double right)
+{
+    if (fabs(got - right) > 0.05 * right)
+        fail_msg("%g, and %g is right", got, right);
+}
+
+static void a_stream(void **state)
+{
+    (void)state;
+    struct run run = run_of(stream(PASSED, SLOW), PAIRS);
+    const struct traffic_bytes *all = &run.traffic->all, *object = &run.traffic->objects.items[0].bytes;
+    assert_int_equal(run.traffic->pairs, PAIRS);
+    assert_int_equal(all->state, TRAFFIC_MEMORY);
+    assert_true(all->is_rated && object->is_rated);
+    near(all->read, RATE);
+    near(object->read, RATE);
+    near(run.traffic->threads.items[0].bytes.read, RATE);
+    assert_true(all->written == 0 && all->allocated == 0);
+    near(all->hidden / all->accesses, 1);
+    near(run.traffic->node_pairs[0], RATE);
+    near(run.traffic->node_read[0], RATE);
+    finish(&run);
+}
+
+static void a_stream_in_a_cache(void **state)
+{
+    (void)state;
+    struct run run = run_of(stream(PASSED, 25), PAIRS);
+    assert_int_equal(run.traffic->all.state, TRAFFIC_CACHED);
+    assert_true(run.traffic->all.is_rated && traffic_total(&run.traffic->all) == 0);
+    finish(&run);
+}
+
+/* What is not confirmed, or was entered again, or is uneven, is never 0. */
+static void what_is_not_said(void **state)
+{
+    struct event_stream outside = stream(GOOD, SLOW), wrapped = stream(GOOD, SLOW), again = stream(PASSED, SLOW);
+    (void)state;
+    outside.ahead = HEAP + ARRAY + ARRAY / 2;
+    wrapped.turns = -1;
+    again.flags = GOOD | STREAM_ANEW;
+    struct event_stream cases[] = {outside, wrapped, again};
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct run run = run_of(cases[i], PAIRS);
+        assert_false(run.traffic->all.is_rated);
+        assert_false(run.traffic->objects.items[0].bytes.is_rated);
+        finish(&run);
+    }
+    struct run run = run_of(stream(PASSED, SLOW), 19);
+    assert_true(run.traffic->too_few);
+    assert_false(run.traffic->all.is_rated);
+    finish(&run);
+    run = begin();
+    for (unsigned i = 0; i < PAIRS; i++) {
+        struct event_stream event = stream(PASSED, SLOW);
+        event.turns = 1000 + (i * 7919) % PAIRS * 20000; /* evenly over everything that is possible */
+        next_burst(&run);
+        put(&run, 0, event);
+    }
+    assert_false(end(&run)->all.is_rated);
+    finish(&run);
+}
+
+/* Steps that are small but uneven are fast by prefetching or by caches: unknown, but for a variable that stays in place. */
+static void small_steps(void **state)
+{
+    (void)state;
+    struct event_stream event = stream(GOOD | STREAM_NEAR, STREAM_NO_LATENCY);
+    event.stride = 0;
+    event.ahead = 0;
+    struct run run = run_of(event, PAIRS);
+    assert_int_equal(run.traffic->all.state, TRAFFIC_UNKNOWN);
+    finish(&run);
+    event.flags |= STREAM_STILL;
+    run = run_of(event, PAIRS);
+    assert_int_equal(run.traffic->all.state, TRAFFIC_CACHED);
+    finish(&run);
+}
+
+static void stores(void **state)
+{
+    (void)state;
+    struct run run = run_of(stream(PASSED | STREAM_WRITE, SLOW), PAIRS);
+    near(run.traffic->all.read, RATE);
+    near(run.traffic->all.written, RATE);
+    near(run.traffic->all.allocated, RATE);
+    finish(&run);
+    run = run_of(stream(PASSED | STREAM_WRITE | STREAM_NONTEMPORAL, SLOW), PAIRS);
+    assert_true(run.traffic->all.read == 0);
+    near(run.traffic->all.written, RATE);
+    finish(&run);
+}
+
+/* b[i - 1], b[i], b[i + 1], and a store to the same lines: one line comes, one goes. */
+static void lines_count_once(void **state)
+{
+    (void)state;
+    struct run run = begin();
+    for (unsigned i = 0; i < PAIRS; i++) {
+        next_burst(&run);
+        for (unsigned k = 0; k < 4; k++) {
+            struct event_stream event = stream(PASSED | (k == 3 ? STREAM_WRITE : 0), SLOW);
+            event.pc += k;
+            event.addr += k % 3 * STRIDE;
+            put(&run, 0, event);
+        }
+    }
+    end(&run);
+    near(run.traffic->all.read, RATE);
+    near(run.traffic->all.written, RATE);
+    assert_true(run.traffic->all.allocated == 0);
+    finish(&run);
+}
+
+/* Strides of four lines, and a gather of two elements an execution. */
+static void lines_of_a_turn(void **state)
+{
+    (void)state;
+    struct event_stream event = stream(PASSED, SLOW);
+    event.stride = 256;
+    struct run run = run_of(event, PAIRS);
+    near(run.traffic->all.read, RATE * 64 / STRIDE);
+    finish(&run);
+    event = stream(GOOD, STREAM_NO_LATENCY);
+    event.stride = 0;
+    event.ahead = 0;
+    event.times = 40;
+    for (unsigned i = 0; i < STREAM_LATENCIES; i++)
+        event.latencies[i] = SLOW;
+    run = run_of(event, PAIRS);
+    near(run.traffic->all.read, 2 * RATE * 64 / STRIDE);
+    near(run.traffic->all.exposed / run.traffic->all.accesses, 1);
+    finish(&run);
+}
+
+/* A thread that computes in every other burst; a second one, on the other node, with an array of its own. */
+static void shares_of_time(void **state)
+{
+    (void)state;
+    struct run run = begin();
+    for (unsigned i = 0; i < 2 * PAIRS; i++) {
+        struct event_stream event = stream(PASSED, SLOW), nothing = {.turns = -1, .ahead_ns = STREAM_NO_LATENCY};
+        next_burst(&run);
+        put(&run, 0, i % 2 ? event : nothing);
+        event.addr += 2ul * ARRAY;
+        event.ahead += 2ul * ARRAY;
+        put(&run, 1, event);
+    }
+    const struct traffic *traffic = end(&run);
+    assert_int_equal(traffic->threads.count, 2);
+    assert_int_equal(traffic->objects.count, 2);
+    near(traffic->threads.items[0].bytes.read, RATE);
+    near(traffic->threads.items[1].bytes.read, RATE / 2);
+    near(traffic->objects.items[0].bytes.read, RATE);
+    near(traffic->objects.items[1].bytes.read, RATE / 2);
+    double placed = 0;
+    for (unsigned i = 0; i < 4; i++)
+        placed += traffic->node_pairs[i];
+    near(placed + traffic->unplaced, traffic_total(&traffic->all));
+    finish(&run);
+}
+
+static void nothing_recorded(void **state)
+{
+    (void)state;
+    struct run run = begin();
+    const struct traffic *traffic = end(&run);
+    assert_false(traffic->recorded);
+    assert_false(traffic->all.is_rated);
+    assert_int_equal(traffic->objects.count, 0);
+    finish(&run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stream),         cmocka_unit_test(a_stream_in_a_cache),
+        cmocka_unit_test(what_is_not_said), cmocka_unit_test(small_steps),
+        cmocka_unit_test(stores),           cmocka_unit_test(lines_count_once),
+        cmocka_unit_test(lines_of_a_turn),  cmocka_unit_test(shares_of_time),
+        cmocka_unit_test(nothing_recorded),
+    };
+    return cmocka_run_group_tests_name("traffic", tests, NULL, NULL);
+}

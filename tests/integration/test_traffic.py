@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Bytes from memory against programs that count their own (traffic_kernels.c): streams that prefetching hides, gathers and chases
+that it does not, loops that stay in a cache; which node they go to; what is said when nothing can be said.
+
+Bounds are wide: what is checked is that streams are found and caches are not called memory. docs/traffic.md has how close it
+comes."""
+import os
+import platform
+
+import nlens
+from nlens import Folder, Skip, check, note, record, report, run
+
+KERNELS = os.path.join(nlens.BUILD, "tests", "integration", "traffic_kernels")
+SOURCE = "traffic_kernels.c"
+BURSTS = 200
+LINE = 64
+OFF = 0.35  # of the bytes
+BIG = "256"  # MiB of each array: more than any cache holds
+
+
+def sites():
+    with open(os.path.join(nlens.SOURCE, "tests", "integration", SOURCE)) as stream:
+        return {line.split("site: ")[1].split()[0]: number for number, line in enumerate(stream, 1) if "site: " in line}
+
+
+def traffic_of(kernel, mib=BIG, threads="1", options=(), bursts=BURSTS):
+    """What is reported of a kernel, and the bytes per second that it counted itself: {array: (read, written)}."""
+    if not os.path.exists(KERNELS):
+        raise Skip("the kernels were not built here")
+    with Folder() as folder:
+        ended = record(folder, [KERNELS, kernel, mib, "2", threads], ["--traffic", *options], bursts=bursts)
+        assert ended.status == 0, ended
+        told = report(ended.trace, "traffic")
+        session = report(ended.trace)["session"]
+    if session.get("traffic") != "pairs":
+        raise Skip("there is no tick by perf here")
+    if told["memory_from_ns"] == 0:
+        raise Skip("caches and memory are not told apart here")
+    truth = {}
+    for words in map(str.split, ended.out.decode().splitlines()):
+        if words[0] != "took":
+            read, written = truth.get(words[0], (0, 0))
+            truth[words[0]] = (read + int(words[1]) * LINE / told["seconds"], written + int(words[2]) * LINE / told["seconds"])
+    rows = {name: row for name, line in sites().items() for row in told["objects"] if row["line"] == line}
+    for name in sorted(rows):
+        row = rows[name]
+        note("%s %s: %s, read %s of %.2f, written %s of %.2f GB/s; exposed %.2f, hidden %.2f, cached %.2f, unknown %.2f" % (
+            kernel, name, row["state"], gigabytes(row["read_bytes_s"]), truth.get(name, (0, 0))[0] / 1e9,
+            gigabytes(row["write_bytes_s"]), truth.get(name, (0, 0))[1] / 1e9, row["exposed"], row["hidden"], row["cached"],
+            row["unknown"]))
+    return told, rows, truth
+
+
+def gigabytes(rate):
+    return "unknown" if rate is None else "%.2f" % (rate / 1e9)
+
+
+def near(got, right, what):
+    assert got is not None, "%s is unknown, and %.2f GB/s are right" % (what, right / 1e9)
+    assert abs(got - right) <= OFF * right, "%s: %.2f GB/s, and %.2f are right" % (what, got / 1e9, right / 1e9)
+
+
+def streams(kernel, arrays, share=0.8):
+    """Each of these arrays comes from memory, and hardly anything waits for it."""
+    told, rows, truth = traffic_of(kernel)
+    for name in arrays:
+        row = rows[name]
+        assert row["hidden"] + row["exposed"] >= share, "%s of %s does not come from memory: %s" % (name, kernel, row)
+        near(row["read_bytes_s"], truth[name][0], "%s of %s, read" % (name, kernel))
+        near(row["write_bytes_s"], truth[name][1], "%s of %s, written" % (name, kernel))
+    near(told["total_bytes_s"], sum(map(sum, truth.values())), "all of %s" % kernel)
+    return told, rows, truth
+
+
+@check("triad: three streams, hidden by prefetching, one of them written back")
+def triad():
+    told, rows, _ = streams("triad", "abc")
+    assert all(row["hidden"] >= 0.6 for row in rows.values()), rows
+    thread, = [row for row in told["threads"] if row["bytes_s"]]
+    near(thread["bytes_s"], told["total_bytes_s"], "the thread's")
+    node, = told["nodes"]
+    near(node["read_bytes_s"] + node["write_bytes_s"], told["total_bytes_s"], "the node's")
+    pair, = told["pairs"]
+    near(pair["bytes_s"], told["total_bytes_s"], "the pair of nodes'")
+
+
+@check("a reversed stream, and one by eight lines")
+def other_ways():
+    streams("reversed", "a")
+    streams("strided", "a")
+
+
+@check("a stencil's three loads are one stream; arrays read 3 : 1")
+def lines_once():
+    streams("stencil", "ab")
+    streams("mixed", "bc")
+
+
+@check("a gather and a chase wait for memory")
+def exposed():
+    _, rows, truth = traffic_of("gather")
+    assert rows["a"]["exposed"] >= 0.5, rows["a"]
+    near(rows["a"]["read_bytes_s"], truth["a"][0], "the gathered array")
+    _, rows, truth = traffic_of("chase")
+    assert rows["a"]["exposed"] >= 0.5, rows["a"]
+
+
+@check("stores past the caches read nothing")
+def past_caches():
+    if platform.machine() != "x86_64":
+        raise Skip("only x86-64 has them")
+    _, rows, truth = traffic_of("nontemporal")
+    assert rows["a"]["read_bytes_s"] == 0, rows["a"]
+    near(rows["a"]["write_bytes_s"], truth["a"][1], "written past the caches")
+
+
+@check("a loop that stays in the first cache is no traffic")
+def cached():
+    told, rows, truth = traffic_of("triad", mib="0")
+    for name in "abc":
+        row, right = rows[name], sum(truth[name])
+        assert row["bytes_s"] is None or row["bytes_s"] < 0.05 * right, "%s is called traffic: %s" % (name, row)
+        assert row["cached"] + row["unknown"] >= 0.8, "%s is called memory: %s" % (name, row)
+
+
+@check("two threads on two simulated nodes: each reads and writes what it touched first")
+def two_nodes():
+    told, _, truth = traffic_of("triad", mib="128", threads="2",
+                                options=["--topology", "numa:2 core:1", "--assign", "round-robin"])
+    assert told["total_bytes_s"], told
+    of = {(pair["from"], pair["to"]): pair["bytes_s"] for pair in told["pairs"]}
+    assert set(of) == {(0, 0), (0, 1), (1, 0), (1, 1)}, of
+    near(sum(of.values()) + told["unplaced_bytes_s"], told["total_bytes_s"], "all pairs")
+    near(told["total_bytes_s"], sum(map(sum, truth.values())), "both threads")
+    assert of[0, 1] + of[1, 0] < 0.2 * told["total_bytes_s"], of
+    busy = [row for row in told["threads"] if row["bytes_s"] and row["bytes_s"] > 0.1 * told["total_bytes_s"]]
+    assert len(busy) == 2, told["threads"]
+
+
+@check("the text has the same, and a recording without it says how to get it")
+def texts():
+    with Folder() as folder:
+        ended = record(folder, [KERNELS, "sum", BIG, "1"], bursts=20)
+        assert ended.status == 0, ended
+        told = report(ended.trace, "traffic")
+        assert told["total_bytes_s"] is None and told["objects"] == [] and "--traffic" in told["silence"], told
+        shown = run([nlens.NUMALENS, "report", "traffic", ended.trace])
+        assert shown.status == 0 and b"numalens record --traffic" in shown.out, shown
+        ended = record(folder, [KERNELS, "sum", BIG, "2"], ["--traffic"], bursts=BURSTS)
+        shown = run([nlens.NUMALENS, "report", "traffic", ended.trace])
+        assert shown.status == 0 and shown.err == b"", shown
+        if report(ended.trace, "traffic")["silence"] is None:
+            assert b"GB/s" in shown.out and SOURCE.encode() in shown.out, shown
+
+
+nlens.main()
