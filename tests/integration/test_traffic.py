@@ -137,6 +137,14 @@ def two_nodes():
     assert len(busy) == 2, told["threads"]
 
 
+@check("a load ahead is never the first touch of a page")
+def first_touches():
+    with Folder() as folder:
+        ended = record(folder, [KERNELS, "edge", "1", "2"], ["--traffic", "-F", "2000", "--budget", "30"], bursts=BURSTS)
+        assert ended.status == 0, ended
+        assert ended.out.startswith(b"beyond 0\n"), ended
+
+
 @check("the text has the same, and a recording without it says how to get it")
 def texts():
     with Folder() as folder:

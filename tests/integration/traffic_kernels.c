@@ -135,6 +135,29 @@ static void make_index(struct work *work)
     }
 }
 
+/* Writes to the first quarter of an array that nobody has touched, again and again: what is there of the rest afterwards is none of
+ * the program's. */
+static void edge(struct work *work)
+{
+    enum { PAGE = 4096 };
+    size_t bytes = work->count * sizeof *work->a, beyond = 0;
+    double began = cpu_seconds();
+    while (cpu_seconds() - began < work->seconds) {
+        double *a = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        unsigned char *in = malloc(bytes / PAGE);
+        if (a == MAP_FAILED || !in || madvise(a, bytes, MADV_NOHUGEPAGE) != 0)
+            abort();
+        for (unsigned turn = 0; turn < 64; turn++)
+            copy(a, work->b, work->count / 4);
+        mincore(a, bytes, in);
+        for (size_t page = bytes / 4 / PAGE; page < bytes / PAGE; page++)
+            beyond += in[page] & 1;
+        free(in);
+        munmap(a, bytes);
+    }
+    printf("beyond %zu\n", beyond);
+}
+
 static void count(struct work *work, unsigned array, double reads, double writes)
 {
     work->lines[array][0] += reads;
@@ -210,6 +233,10 @@ static void *run(void *argument)
     }
     if (strcmp(work->kernel, "gather") == 0)
         make_index(work);
+    if (strcmp(work->kernel, "edge") == 0) {
+        edge(work);
+        return NULL;
+    }
     double began = cpu_seconds();
     while (cpu_seconds() - began < work->seconds)
         pass(work);

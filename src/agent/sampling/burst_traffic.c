@@ -18,6 +18,8 @@ enum {
     PAGE = 4096,
     STREAM_RUNS = 3, /* executions that show a stream, or a loop */
     LATENCY_MOST = 20000,
+    KNOWN = 16,
+    ASKED_MOST = 12,
     NEAR = 1024, /* bytes: from one access to the next, what a prefetcher might guess */
 };
 
@@ -48,13 +50,15 @@ struct traffic {
     uint32_t turns;   /* tick_turns() then */
     uint32_t gap_ns;
     uint64_t carried;
-    uint8_t table[TABLE]; /* number of the place + 1 */
+    uint32_t asked;        /* times that the kernel was asked for a page in this burst */
+    uint64_t known[KNOWN]; /* pages that were accessed in this burst, by their number, + 1 */
+    uint8_t table[TABLE];  /* number of the place + 1 */
     struct place places[PLACES];
 };
 
 void traffic_thread_start(struct agent_thread *self)
 {
-    if (!self->sampler.traffic && self->sampler.tick_page && step_signals() == 0)
+    if (!self->sampler.traffic && self->sampler.tick_page && self->sampler.step_stack)
         self->sampler.traffic = sys_pages(sizeof(struct traffic));
 }
 
@@ -129,12 +133,32 @@ static void note_registers(struct place *place, const ucontext_t *context)
         place->same = place->even = count == 32 ? UINT32_MAX : (1u << count) - 1;
 }
 
+/* Which of the pages are in the page table: a page that is not, or is the kernel's page of zeroes, has an error in the place of its
+ * node. */
+static bool ask_pages(void **pages, uint64_t count, int *nodes)
+{
+    return sys_call(SYS_move_pages, 0, count, pages, NULL, nodes, 0) == 0;
+}
+
+bool traffic_may_load(struct agent_thread *self, uint64_t addr)
+{
+    struct traffic *traffic = self->sampler.traffic;
+    void *page = (void *)(addr & ~(uint64_t)(PAGE - 1));
+    int node = -1;
+    if (!traffic || traffic->state != FIRST)
+        return false;
+    if (traffic->known[addr / PAGE % KNOWN] == addr / PAGE + 1)
+        return true;
+    return traffic->asked++ < ASKED_MOST && ask_pages(&page, 1, &node) && node >= 0;
+}
+
 void traffic_note(struct agent_thread *self, const ucontext_t *context, const struct step_access *access, int64_t ns)
 {
     struct traffic *traffic = self->sampler.traffic;
     uint32_t steps = self->sampler.steps;
     if (traffic->state != FIRST)
         return;
+    traffic->known[access->addr / PAGE % KNOWN] = access->addr / PAGE + 1;
     struct place *place = place_of(traffic, pc_of(context), direction_of(access), true);
     if (!place)
         return;
@@ -225,8 +249,7 @@ static uint64_t ahead_of(struct agent_thread *self, const struct place *place)
     return to > PAGE && to < (uint64_t)ADDRESS_END ? to : 0;
 }
 
-/* Times a load ahead of each of some streams. Which pages are there the kernel says for all of them at once: a page that is not in
- * the page table, or is the kernel's page of zeroes, has an error in the place of its node. */
+/* Times a load ahead of each of some streams. Which pages are there the kernel says for all of them at once. */
 static void probe_ahead(struct agent_thread *self, struct traffic *traffic, uint64_t (*to_ns)(uint64_t ticks))
 {
     void *pages[PROBES];
@@ -248,7 +271,7 @@ static void probe_ahead(struct agent_thread *self, struct traffic *traffic, uint
         chosen[count] = place;
         pages[count++] = (void *)(place->ahead & ~(uint64_t)(PAGE - 1));
     }
-    bool asked = count > 0 && sys_call(SYS_move_pages, 0, count, pages, NULL, nodes, 0) == 0;
+    bool asked = count > 0 && ask_pages(pages, count, nodes);
     for (unsigned i = 0; i < count; i++) {
         uint32_t ticks;
         if (!asked || nodes[i] < 0 || !step_probe(chosen[i]->ahead, &ticks)) {
@@ -320,7 +343,7 @@ bool traffic_is_due(struct agent_thread *self)
     struct traffic *traffic = self->sampler.traffic;
     if (!traffic || traffic->state < WAITING)
         return false;
-    bool due = traffic->state == WAITING && tick_turns(self) == traffic->turns;
+    bool due = traffic->state == WAITING && self->sampler.tick_page && tick_turns(self) == traffic->turns;
     traffic->state = due ? DUE : MISSED; /* another thread had the CPU, or the tick came at a bad moment */
     return due;
 }
@@ -340,7 +363,11 @@ bool traffic_begin(struct agent_thread *self)
         send_pair(self, false);
     traffic->state = FIRST;
     traffic->burst++;
-    traffic->count = 0;
+    traffic->count = traffic->asked = 0;
+    for (unsigned i = 0; i < KNOWN; i++) {
+        traffic->known[i] = 0;
+        KEEP_LOOP();
+    }
     for (unsigned i = 0; i < TABLE; i++) {
         traffic->table[i] = 0;
         KEEP_LOOP();

@@ -25,7 +25,7 @@ enum {
     TRAFFIC_NOT_TIMED = -1,
 };
 
-/* For a thread with a perf tick. Without memory, bursts come alone. */
+/* For a thread with a perf tick whose bursts take one signal. Without memory, bursts come alone. */
 void traffic_thread_start(struct agent_thread *self);
 void traffic_thread_stop(struct agent_thread *self);
 
@@ -37,6 +37,9 @@ bool traffic_is_due(struct agent_thread *self);
 
 /* A burst begins; true: it is a second one. */
 bool traffic_begin(struct agent_thread *self);
+
+/* Whether a load before a store may be made there: the page has been used in this burst, or the kernel says that it is there. */
+bool traffic_may_load(struct agent_thread *self, uint64_t addr);
 
 /* An access of a first burst, with what its line took (ns) or TRAFFIC_NOT_TIMED. */
 void traffic_note(struct agent_thread *self, const ucontext_t *context, const struct step_access *access, int64_t ns);

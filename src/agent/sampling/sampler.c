@@ -314,7 +314,8 @@ static void number_chain(void *argument)
 static void send_sample(struct agent_thread *self, const ucontext_t *context, const struct step_access *access)
 {
     uint32_t latency = 0, threshold = agent_region->config.latency_threshold;
-    bool timed = (access->flags & SAMPLE_READ || self->sampler.traffic) && measure_latency(access, &latency);
+    bool timed =
+        (access->flags & SAMPLE_READ || traffic_may_load(self, access->addr)) && measure_latency(access, &latency);
     bool measured = timed && access->flags & SAMPLE_READ; /* a store's is for its traffic only */
     if (self->sampler.traffic)
         traffic_note(self, context, access, timed ? (int64_t)latency : TRAFFIC_NOT_TIMED);
