@@ -40,8 +40,8 @@ enum wire_flag {
     WIRE_COUNTER_IS_CPU = 64,  /* record times are wire_counter(), else CLOCK_MONOTONIC_RAW ns */
     WIRE_JOINED = 128, /* the recorder is in this very process (agent/join.h): threads are sampled when asked to be,
                                   and their ticks end by themselves when it rests for long */
-    WIRE_STEP_BY_TRAP = 512,    /* x86-64: bursts by the trap flag even where executable memory may be had */
-    WIRE_TRAFFIC = 1024,        /* bursts come in pairs, with loads timed ahead of streams (agent/sampling/burst_traffic.h) */
+    WIRE_STEP_BY_TRAP = 512, /* x86-64: bursts by the trap flag even where executable memory may be had */
+    WIRE_TRAFFIC = 1024, /* bursts come in pairs, with loads timed ahead of streams (agent/sampling/burst_traffic.h) */
     WIRE_SHARE_USERFAULT = 256, /* agents make a userfaultfd and pass it to the recorder (agent/process/userfault.h) */
 };
 
@@ -116,7 +116,7 @@ struct wire_region {
         burst_ns; /* what a burst costs, smoothed over all threads; 0 before the first. Any thread writes it */
     _Atomic uint64_t offer; /* process << 32 | descriptor + 1 (or WIRE_OFFER_NONE); the recorder sets it to 0 again */
     _Atomic uint32_t offer_word;        /* futex: changes whenever it does */
-    _Atomic uint32_t assigned;             /* threads and processes that have got their turn */
+    _Atomic uint32_t assigned;          /* threads and processes that have got their turn */
     _Atomic uint32_t explained;         /* programs whose agent gave up at their start, and counted the cause */
     _Atomic uint64_t stops[WIRE_STOPS]; /* bytes of the instruction << 32 | how often: wire_stop_count */
     /* A robust mutex that the recorder holds: the kernel sets FUTEX_OWNER_DIED in its first word when it is killed. */
