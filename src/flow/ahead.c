@@ -1,13 +1,14 @@
 /* flow/ahead.c - most of the time of a report would go into waiting for memory: for a block's place in the tree, then for
- * its record. So events of blocks wait in a short queue. When one enters, the leaf is asked for where blocks near its
- * address were found last; a few events later it has come, and is taken or the right one is sought; some more later the
- * record is asked for; when the event leaves, all is there. */
+ * its record. So events of blocks wait in a short queue. When one enters, it is asked where blocks near its address were
+ * found last; a few events later for that leaf; then that is taken, or the right one sought; then its record is asked
+ * for; when the event leaves, all is there. */
 #include "flow/state.h"
 
 enum {
     QUEUE = 16,
-    SEEK = 5, /* events after it came in */
-    ASK = 10,
+    LEAF = 3, /* events after it came in */
+    SEEK = 7,
+    ASK = 11,
     NEAR_BITS = 14,  /* so many leaves are remembered, */
     NEAR_SHIFT = 10, /* each for so much of the address space: mostly less than what a leaf holds */
 };
@@ -101,8 +102,10 @@ void ahead_feed(struct ahead *ahead)
     waiting->process = live_process_of(flow, event->pid, event->time);
     uint64_t part = addr >> NEAR_SHIFT ^ (uint64_t)waiting->process->index << 40;
     waiting->near = &ahead->near[part * 0x9e3779b97f4a7c15u >> (64 - NEAR_BITS)];
-    __builtin_prefetch(*waiting->near);
+    __builtin_prefetch(waiting->near);
     uint32_t at = ++ahead->in - 1;
+    if (at - ahead->out >= LEAF)
+        __builtin_prefetch(*ahead->waiting[(at - LEAF) % QUEUE].near);
     if (at - ahead->out >= SEEK)
         seek(&ahead->waiting[(at - SEEK) % QUEUE]);
     if (at - ahead->out >= ASK)
