@@ -77,6 +77,7 @@ struct flow_object {
     const char *name;                /* static: symbol; file: path; section: "libc.so.6 .got"; stack: "stack"; else
                                         the site's label */
     const char *file, *module;       /* where it is declared or allocated; "" when not known */
+    const char *path;                /* static, section: the binary's, as it was mapped; else "" */
     uint32_t line;
     uint64_t offset; /* file: where in the file it begins */
     struct flow_totals totals;

@@ -138,7 +138,8 @@ static void fill(const struct flow *flow, uint32_t index, struct flow_object *ro
                                 .died = UINT64_MAX,
                                 .name = "",
                                 .file = "",
-                                .module = ""};
+                                .module = "",
+                                .path = ""};
     row->totals = flow_object_totals(flow, index);
     if (record->tally != FLOW_NONE)
         row->died = pool_at(&flow->tallies, record->tally)->died;
@@ -153,6 +154,7 @@ static void fill(const struct flow *flow, uint32_t index, struct flow_object *ro
         const struct named *own = &flow->named.items[*named];
         row->name = own->name;
         row->offset = own->offset;
+        row->path = own->path ? own->path : "";
         if (row->site == FLOW_NONE) {
             row->file = own->file;
             row->line = own->line;

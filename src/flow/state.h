@@ -41,6 +41,7 @@ struct tally {
 
 struct named { /* of records that have a name of their own */
     const char *name, *file, *module;
+    const char *path; /* of the binary that it is part of, or NULL */
     uint32_t line;
     uint64_t offset; /* of a map in its file */
 };

@@ -274,12 +274,15 @@ static void contention_verdicts(void **state)
     }
 }
 
-/* Data of node 0, used by eight threads with so many bursts each, of which the first `far` run on node 1. */
-static bool is_unbalanced(unsigned far, const unsigned bursts[8])
+/* Data of node 0: of each 32 bursts so many are of workers 8 to 15, on node 1; the others of workers on node 0. */
+static bool is_unbalanced(uint32_t bursts, const unsigned far[8])
 {
     struct feeding f = feeding_new("numa:2 core:8", ASSIGN_PACKED);
     uint64_t frames[] = {0x400000, 0x500000};
     struct error err = {0};
+    uint32_t near = 8; /* eight work in all */
+    for (unsigned i = 0; i < 8; i++)
+        near -= far[i] > 0;
     feeding_record(&f);
     feed_start(&f, PID, 1, false);
     for (uint32_t i = 1; i < 16; i++) /* 1 to 7 are on node 0, 8 to 15 on node 1 */
@@ -287,9 +290,21 @@ static bool is_unbalanced(unsigned far, const unsigned bursts[8])
     feed_stack(&f, CHAIN, 2, frames);
     feed_alloc(&f, HEAP, 64 * 4096, CHAIN);
     feed_touches(&f, 0, HEAP, 64);
-    for (uint32_t i = 0; i < 6400; i++)
-        if (i / 8 < bursts[i % 8])
-            sample(&f, i % 8 < far ? 8 + i % 8 : i % 8, HEAP + dice(64 * 512) * 8, dice(4), SAMPLE_READ);
+    for (uint32_t i = 0; i < 16 * bursts; i++) {
+        uint32_t worker = 8, part = i / 16 % 32;
+        while (worker < 16 && part >= far[worker - 8])
+            part -= far[worker++ - 8];
+        if (worker == 16)
+            worker = i / 16 % near;
+        feed(&f, (struct event){.kind = EVENT_SAMPLE,
+                                .time = f.time += 1000,
+                                .tid = PID + worker,
+                                .sample = {.addr = HEAP + dice(64 * 512) * 8,
+                                           .size = 8,
+                                           .stack = CHAIN,
+                                           .latency = dice(4),
+                                           .flags = SAMPLE_READ | SAMPLE_HAS_LATENCY | (i % 16 ? 0 : SAMPLE_FIRST)}});
+    }
     feeding_build(&f);
     struct facts *facts = facts_make(f.flow, &err);
     struct findings *findings = findings_make(facts);
@@ -308,14 +323,14 @@ static bool is_unbalanced(unsigned far, const unsigned bursts[8])
 static void imbalance_verdicts(void **state)
 {
     (void)state;
-    static const unsigned many[8] = {800, 800, 800, 800, 800, 800, 800, 800};
-    assert_false(is_unbalanced(0, many)); /* all threads beside the data */
-    assert_true(is_unbalanced(1, many));
-    assert_false(is_unbalanced(4, many));                      /* half of them: a matter of placement */
-    static const unsigned few[8] = {130, 118, 37, 85, 85, 85}; /* the third may well do as much as the others */
-    assert_false(is_unbalanced(3, few));
-    static const unsigned certain[8] = {460, 42, 13, 300, 300, 300, 300, 300};
-    assert_true(is_unbalanced(3, certain));
+    assert_false(is_unbalanced(416, (unsigned[8]){0}));          /* all threads are near */
+    assert_true(is_unbalanced(416, (unsigned[8]){4}));           /* all but one */
+    assert_false(is_unbalanced(416, (unsigned[8]){4, 4, 4, 4})); /* half of them: placement */
+    /* Six are far, as two of eight must be near on four nodes; that one has more of these is chance, until there are more bursts. */
+    assert_false(is_unbalanced(32, (unsigned[8]){10, 3, 3, 3, 3, 3}));
+    assert_true(is_unbalanced(3200, (unsigned[8]){13, 3, 3, 3, 3, 3}));
+    /* The third of the far ones may well bear as much as the mean: then it is more than a few. */
+    assert_false(is_unbalanced(416, (unsigned[8]){8, 7, 2}));
 }
 
 /* Three workers meet four times, every 100 us. Worker 1 comes last to the first two, worker 2 to the others. */

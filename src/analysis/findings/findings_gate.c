@@ -3,7 +3,8 @@
  *
  * The cost is a mean over bursts. Its interval is the mean's, at 90%, and as wide again as what so many bursts may not have
  * seen: with none of n showing something, 3 of n bursts may still have it (95%), each with all the time that distance can
- * take. So few bursts that all show nothing do not prove that there is nothing. */
+ * take. So few bursts that all show nothing do not prove that there is nothing. Two runs of one program differ by more than
+ * that: by how threads were scheduled, and by what else used the caches. What that makes is added to both sides. */
 #include "analysis/findings/findings_internal.h"
 
 #include <math.h>
@@ -11,14 +12,17 @@
 
 static const double SIDE = 1.645; /* 95% on each side */
 static const double UNSEEN = 3;   /* the rule of three */
+static const double RUNS = 0.2;   /* of the cost, from run to run: docs/performance.md */
 
 enum { COMMAND_MAX = 60 };
 
+/* What placement can change: not what threads write in turn, nor tables of libraries, whose place is the loader's and which stay in
+ * the caches of every node that reads them. */
 static double placement_time(const struct facts *facts)
 {
     double lost = facts->remote_time;
     array_each (&facts->objects, const struct facts_subject, object)
-        lost -= object->remote_time - placement_loss(object);
+        lost -= object->remote_time - (subject_loaded(facts, object) ? 0 : placement_loss(object));
     return lost > 0 ? lost : 0;
 }
 
@@ -34,7 +38,7 @@ static void find_interval(struct findings *findings)
     const struct facts *facts = findings->facts;
     double mean = findings->remote_time_share, bursts = (double)(facts->bursts ? facts->bursts : 1);
     double part = facts->remote_time > 0 ? mean / facts->remote_time : 1; /* without lines that threads write in turn */
-    double side = SIDE * part * sqrt(facts->remote_time_variance / bursts);
+    double side = hypot(SIDE * part * sqrt(facts->remote_time_variance / bursts), RUNS * mean);
     double high = mean + side + UNSEEN * most_of_a_burst(facts) / bursts, low = mean - side;
     findings->remote_time_high = high < 1 ? high : 1;
     findings->remote_time_low = low > 0 ? low : 0;

@@ -78,6 +78,9 @@ void finding_name(struct findings *findings, struct finding *finding, struct sou
 /* Time that placement could win. Lines that threads write in turn are slow wherever their page lies. */
 double placement_loss(const struct facts_subject *subject);
 
+/* Whether the loader placed it, for good: a small section, or anything of a system's library. */
+bool subject_loaded(const struct facts *facts, const struct facts_subject *subject);
+
 /* findings_gate.c: whether NUMA slows the program, and the command that would decide what is undecided. */
 void findings_judge_gate(struct findings *findings);
 void findings_decide(struct findings *findings);

@@ -105,20 +105,31 @@ static bool is_loaders(const struct facts *facts, const struct facts_subject *su
            (double)subject_bytes(facts, subject, false) <= findings_bounds.cached_bytes;
 }
 
-/* Variables of the system's libraries, and things of a few cache lines, less than a page, which is the least that can be placed:
- * nobody allocates them elsewhere, and no page is moved for them. */
-static bool is_not_to_place(const struct facts *facts, const struct facts_subject *subject)
+/* Variables and tables of the system's libraries. */
+static bool is_of_system(const struct facts *facts, const struct facts_subject *subject)
 {
     static const char *const system[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
     const struct flow_object *object = flow_object(facts->flow, subject->object);
-    enum object_kind kind = subject_kind(facts, subject);
-    if ((double)subject_bytes(facts, subject, subject->instances > 1) < findings_bounds.least_bytes)
-        return true;
-    for (size_t i = 0; object && object->module && (kind == OBJECT_STATIC || kind == OBJECT_SECTION) && i < 4; i++) {
-        if (strncmp(object->module, system[i], strlen(system[i])) == 0)
+    if (!object || (object->kind != OBJECT_STATIC && object->kind != OBJECT_SECTION))
+        return false;
+    for (size_t i = 0; i < sizeof system / sizeof *system; i++) {
+        if (strncmp(object->path, system[i], strlen(system[i])) == 0)
             return true;
     }
     return false;
+}
+
+bool subject_loaded(const struct facts *facts, const struct facts_subject *subject)
+{
+    return is_loaders(facts, subject) || is_of_system(facts, subject);
+}
+
+/* Those, and things of a few cache lines, less than a page, which is the least that can be placed: nobody allocates them
+ * elsewhere, and no page is moved for them. */
+static bool is_not_to_place(const struct facts *facts, const struct facts_subject *subject)
+{
+    return is_of_system(facts, subject) ||
+           (double)subject_bytes(facts, subject, subject->instances > 1) < findings_bounds.least_bytes;
 }
 
 /* Whether so many of its samples are enough of all. */

@@ -4,6 +4,7 @@
 #include "analysis/findings/findings_internal.h"
 #include "analysis/problems/latency.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -172,8 +173,9 @@ static bool may_be_many(const struct balance *balance, double remote, double all
     return heavy > balance_bounds.heavy * threads;
 }
 
-/* H0: the critical thread has a fifth more than its equal share of the remote accesses, or less. Every burst of the threads is
- * an observation: it is remote and the critical thread's, or not. That thread was chosen for being the largest of all: any of
+/* H0: the remote accesses are spread evenly over more threads than a few, so the critical thread has one of these parts or less.
+ * (Not over all: threads on the data's own node have none, and the others more than an equal part, by their place alone.) Every burst of the
+ * threads is an observation: it is remote and the critical thread's, or not. That thread was chosen for being the largest of all: any of
  * them could have been by chance. */
 static void claim_unbalanced(const struct balance *balance, struct verdict *verdict)
 {
@@ -184,12 +186,15 @@ static void claim_unbalanced(const struct balance *balance, struct verdict *verd
         remote += far;
         all += (double)thread->bursts;
     }
+    double more_than_few = floor(balance_bounds.heavy * threads) + 1;
     verdict_begin(verdict, PATTERN_IMBALANCE);
     verdict_claim(verdict, (struct claim){.share = all > 0 ? critical / all : 0,
-                                          .null = all > 0 ? 1.2 / threads * remote / all : 1,
+                                          .null = all > 0 ? remote / all / more_than_few : 1,
                                           .bursts = all});
-    double chance = (CLAIM_MOST - verdict->confidence) * threads;
-    verdict->confidence = chance < CLAIM_MOST && !may_be_many(balance, remote, all) ? CLAIM_MOST - chance : 0;
+    double chance = (1 - verdict->confidence) * threads;
+    verdict->confidence = chance < 1 - CLAIM_MOST ? CLAIM_MOST : chance < 1 ? 1 - chance : 0;
+    if (may_be_many(balance, remote, all))
+        verdict->confidence = 0;
 }
 
 static void add_imbalance(struct findings *findings, const struct accesses *accesses)

@@ -51,7 +51,8 @@ static uint32_t static_at(struct flow *flow, struct process *process, const stru
                      &(struct named){.name = object.name,
                                      .file = object.file,
                                      .line = object.line,
-                                     .module = flow->modules.items[place->module].name});
+                                     .module = flow->modules.items[place->module].name,
+                                     .path = flow->modules.items[place->module].path});
     addrtree_put(&process->statics, ADDRTREE_NOWHERE, start, record, 0, NULL, NULL);
     return record;
 }
@@ -86,8 +87,10 @@ static uint32_t section_at(struct flow *flow, struct process *process, const str
         snprintf(name, sizeof name, "%s", module->name);
     }
     record = live_record_new(flow, process, OBJECT_SECTION, start, size, process->row.born);
-    live_record_name(flow, record,
-                     &(struct named){.name = strtab_intern(flow->texts, name), .file = "", .module = module->name});
+    live_record_name(
+        flow, record,
+        &(struct named){
+            .name = strtab_intern(flow->texts, name), .file = "", .module = module->name, .path = module->path});
     addrtree_put(&process->sections, ADDRTREE_NOWHERE, start, record, 0, NULL, NULL);
     return record;
 }

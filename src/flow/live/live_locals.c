@@ -41,7 +41,8 @@ static uint32_t name_variable(struct flow *flow, struct process *process, const 
                      &(struct named){.name = object->name,
                                      .file = object->file,
                                      .line = object->line,
-                                     .module = flow->modules.items[block->module].name});
+                                     .module = flow->modules.items[block->module].name,
+                                     .path = flow->modules.items[block->module].path});
     addrtree_put(&process->statics, ADDRTREE_NOWHERE, start + object->start, record, 0, NULL, NULL);
     return record;
 }
