@@ -237,10 +237,11 @@ static void judge_homes(struct difference *difference)
     difference->nodes = a->nodes == b->nodes && a->simulated == b->simulated ? a->nodes : 0;
     difference->home_real = mem_zalloc(difference->nodes + 1ul);
     for (uint32_t node = 0; node < difference->nodes; node++) {
-        double change = ratio_value(&a->homes[node]) - ratio_value(&b->homes[node]);
-        difference->home_real[node] =
-            difference->whole.judged && fabs(change) >= difference_bounds.remote &&
-            ratio_chance(&a->homes[node], &b->homes[node], true) * difference->nodes < difference_bounds.chance;
+        const struct ratio *x = &a->homes[a->nodes + node],
+                           *y = &b->homes[b->nodes + node]; /* without what the loader placed */
+        difference->home_real[node] = difference->whole.judged &&
+                                      fabs(ratio_value(x) - ratio_value(y)) >= difference_bounds.remote &&
+                                      ratio_chance(x, y, true) * difference->nodes < difference_bounds.chance;
     }
 }
 

@@ -86,6 +86,13 @@ static void count_entry(struct pass *pass, uint32_t table, uint32_t index, const
     }
 }
 
+/* Sections, and variables of libraries: which thread touched such a page first is chance, and one page may have much traffic. */
+static bool is_loaded(const struct profile *profile, uint32_t object)
+{
+    const struct profile_entry *entry = object != FLOW_NONE ? &profile->tables[PROFILE_OBJECTS].items[object] : NULL;
+    return entry && (entry->kind == OBJECT_SECTION || (entry->kind == OBJECT_STATIC && strstr(entry->module, ".so")));
+}
+
 static void add_access(struct pass *pass, const struct one_access *access)
 {
     struct burst *burst = &pass->bursts[access->thread < pass->burst_count ? access->thread : pass->burst_count];
@@ -102,10 +109,13 @@ static void add_access(struct pass *pass, const struct one_access *access)
         pass->profile->histogram.counts[latency_bucket(access->latency)]++;
         pass->profile->histogram.number++;
     }
-    if (access->home >= 0 && (uint32_t)access->home < pass->profile->nodes)
-        part_of(burst, PROFILE_TABLES, (uint32_t)access->home)->samples++;
-    uint32_t entries[PROFILE_TABLES];
+    uint32_t entries[PROFILE_TABLES], nodes = pass->profile->nodes;
     profile_names_of(pass->names, access, entries);
+    if (access->home >= 0 && (uint32_t)access->home < nodes) {
+        part_of(burst, PROFILE_TABLES, (uint32_t)access->home)->samples++;
+        if (!is_loaded(pass->profile, entries[PROFILE_OBJECTS]))
+            part_of(burst, PROFILE_TABLES, nodes + (uint32_t)access->home)->samples++;
+    }
     for (uint32_t table = 0; table < PROFILE_TABLES; table++) {
         if (entries[table] == FLOW_NONE)
             continue;
@@ -116,7 +126,7 @@ static void add_access(struct pass *pass, const struct one_access *access)
 
 static void finish_entries(struct profile *profile)
 {
-    for (uint32_t node = 0; node < profile->nodes; node++) {
+    for (uint32_t node = 0; node < 2 * profile->nodes; node++) {
         profile->homes[node].bursts = profile->far.bursts;
         profile->homes[node].n = profile->far.n;
         profile->homes[node].nn = profile->far.nn;
@@ -194,7 +204,7 @@ static void describe(struct profile *profile, const struct flow *flow, const cha
     profile->placement = strtab_intern(profile->texts, placement ? placement : "");
     profile->unit = strtab_intern(profile->texts, accesses_unit(flow));
     profile->nodes = flow_topology(flow)->node_count;
-    profile->homes = mem_zalloc((profile->nodes + 1ul) * sizeof *profile->homes);
+    profile->homes = mem_zalloc((2 * profile->nodes + 1ul) * sizeof *profile->homes);
     profile->node_numbers = mem_zalloc((profile->nodes + 1ul) * sizeof *profile->node_numbers);
     for (uint32_t node = 0; node < profile->nodes; node++)
         profile->node_numbers[node] = flow_topology(flow)->nodes[node].os_index;

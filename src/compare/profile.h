@@ -63,8 +63,10 @@ struct profile {
     struct ratio far;                       /* remote, of those whose home is known */
     struct ratio latency;                   /* of all */
     struct ratio near_latency, far_latency; /* of local and of remote accesses */
-    struct ratio *homes;                    /* accesses to each node's memory, of those whose home is known */
-    int32_t *node_numbers;                  /* as the kernel has them */
+    struct ratio
+        *homes; /* accesses to each node's memory, of those whose home is known; then, from [nodes] on, without those to
+                            sections and variables of libraries */
+    int32_t *node_numbers; /* as the kernel has them */
     struct latency_histogram histogram;
     array_of(struct profile_entry) tables[PROFILE_TABLES];
     array_of(struct profile_finding) findings; /* worst first */

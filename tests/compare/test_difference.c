@@ -18,7 +18,7 @@ static struct profile *blank(unsigned bursts)
     profile->path = profile->command = profile->placement = profile->gate = "";
     profile->unit = "ns";
     profile->nodes = 2;
-    profile->homes = mem_zalloc(3 * sizeof *profile->homes);
+    profile->homes = mem_zalloc(5 * sizeof *profile->homes);
     profile->node_numbers = mem_zalloc(3 * sizeof *profile->node_numbers);
     profile->bursts = bursts;
     for (unsigned i = 0; i < bursts; i++) {

@@ -73,6 +73,47 @@ static void same_run_at_other_addresses(void **state)
     profile_free(after);
 }
 
+/* Half of the accesses go to a page of a library, which another thread touches first each time; or to one of the heap. */
+static bool traffic_differs(bool library)
+{
+    struct profile *profiles[2];
+    for (uint32_t run = 0; run < 2; run++) {
+        struct feeding f = run_begin();
+        struct error err = {0};
+        uint64_t page = HEAP + (1 << 24);
+        if (library)
+            feed(&f, (struct event){
+                         .kind = EVENT_MODULE_LOAD,
+                         .module = {.start = page, .end = page + 4096, .bias = page, .path = "/usr/lib/none.so"}});
+        else
+            feed_alloc(&f, page, 4096, CHAIN);
+        feed_touches(&f, 1 + run, page, 1);
+        for (unsigned i = 0; i < 400; i++) {
+            f.time += 2 * MS;
+            feed_burst(&f, (struct burst_of){.thread = 1 + i % 2, .addr = page, .latency = 10, .stack = CHAIN + 2});
+        }
+        feeding_build(&f);
+        profiles[run] = profile_make(f.flow, "made up", NULL, &err);
+        assert_non_null(profiles[run]);
+        feeding_free(&f);
+    }
+    struct difference *difference = difference_make(profiles[0], profiles[1]);
+    bool differs = false;
+    for (uint32_t node = 0; node < difference->nodes; node++)
+        differs |= difference->home_real[node];
+    difference_free(difference);
+    profile_free(profiles[0]);
+    profile_free(profiles[1]);
+    return differs;
+}
+
+static void traffic_to_libraries_is_chance(void **state)
+{
+    (void)state;
+    assert_true(traffic_differs(false));
+    assert_false(traffic_differs(true));
+}
+
 static void a_repaired_run(void **state)
 {
     (void)state;
@@ -101,6 +142,7 @@ static void a_repaired_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(sums), cmocka_unit_test(same_run_at_other_addresses),
+                                       cmocka_unit_test(traffic_to_libraries_is_chance),
                                        cmocka_unit_test(a_repaired_run)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
