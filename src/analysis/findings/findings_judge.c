@@ -416,7 +416,7 @@ uint32_t nodes_taking_part(const struct facts *facts, uint32_t home)
     return taking;
 }
 
-/* Samples on a node's memory that load it: not those of things in caches or on lines that go round, nor of what nodes
+/* Samples on a node's memory that load it: not those of things in caches, of libraries, or on lines that go round, nor of what nodes
  * use one after the other. */
 static uint64_t node_load(const struct facts *facts, uint32_t node)
 {
@@ -425,7 +425,8 @@ static uint64_t node_load(const struct facts *facts, uint32_t node)
         if (object->totals.samples == 0 || !object->home || !object->home[node])
             continue;
         bool turns = object->sharing == SHARING_ALL && object->turns == TURNS_DISJOINT;
-        less += (double)object->home[node] * (turns || is_cached(facts, object) ? 1 : subject_bounced(object));
+        less += (double)object->home[node] *
+                (turns || is_cached(facts, object) || subject_loaded(facts, object) ? 1 : subject_bounced(object));
     }
     uint64_t all = facts->nodes[node].samples;
     return less < (double)all ? all - (uint64_t)less : 0;
