@@ -32,9 +32,10 @@ quick: all
 bench: deps-all all
 	@scripts/bench $(BUILD)
 
-# Many programs in many ways, plain and recorded: docs/reliability.md.
+# Many programs in many ways, plain and recorded; kills and pauses at random moments: docs/reliability.md.
 soak: deps-all all
 	@NUMALENS_BUILD=$(abspath $(BUILD)) tests/soak/matrix.py --write docs/reliability.md
+	@NUMALENS_BUILD=$(abspath $(BUILD)) tests/soak/kills.py
 
 lint:
 	@scripts/lint $(BUILD)

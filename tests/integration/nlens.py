@@ -248,20 +248,22 @@ def truths(text):
 
 
 _SYSTEM_CALLS = {
-    "x86_64": {"perf_event_open": 298, "move_pages": 279, "ptrace": 101, "process_vm_readv": 310, "userfaultfd": 323},
-    "aarch64": {"perf_event_open": 241, "move_pages": 239, "ptrace": 117, "process_vm_readv": 270, "userfaultfd": 282},
+    "x86_64": {"perf_event_open": 298, "move_pages": 279, "ptrace": 101, "process_vm_readv": 310, "userfaultfd": 323,
+               "timer_create": 222},
+    "aarch64": {"perf_event_open": 241, "move_pages": 239, "ptrace": 117, "process_vm_readv": 270, "userfaultfd": 282,
+                "timer_create": 107},
 }
 
 
-def refuse(*names, error=1):
-    """For run(prepare=...): a seccomp filter that answers these system calls with `error` (EPERM), as containers do."""
+def refuse(*names, error=1, kill=False):
+    """For run(prepare=...): a seccomp filter that answers these system calls with `error` (EPERM), as containers do, or kills."""
     numbers = _SYSTEM_CALLS.get(platform.machine())
     if not numbers:
         raise Skip("no system call numbers for %s" % platform.machine())
     program = [(0x20, 0, 0, 0)]                                    # load the number of the call
     for index, name in enumerate(names):
         program.append((0x15, len(names) - index, 0, numbers[name]))  # equal: go to the refusal
-    program += [(0x06, 0, 0, 0x7fff0000), (0x06, 0, 0, 0x00050000 | error)]
+    program += [(0x06, 0, 0, 0x7fff0000), (0x06, 0, 0, 0x80000000 if kill else 0x00050000 | error)]
 
     class Filter(ctypes.Structure):
         _fields_ = [("code", ctypes.c_ushort), ("jt", ctypes.c_ubyte), ("jf", ctypes.c_ubyte), ("k", ctypes.c_uint)]

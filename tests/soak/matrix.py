@@ -8,6 +8,7 @@ recording must open and name the program; where none was made, or the program is
 exit status is 1 when any pair fails. `make soak` runs all of it; tests/integration/test_matrix.py a part.
 """
 import argparse
+import functools
 import json
 import multiprocessing
 import os
@@ -21,7 +22,10 @@ import nlens  # noqa: E402
 import programs as all_programs  # noqa: E402
 import ways as all_ways  # noqa: E402
 
-RECORDED, UNFOLLOWED, REASON, FAILED, SKIPPED = "recorded", "not followed", "refused", "failed", "skipped"
+RECORDED, INCOMPLETE, UNFOLLOWED, REASON, FAILED, SKIPPED = (
+    "recorded", "incomplete", "not followed", "refused", "failed", "skipped")
+# Often, so that much can go wrong.
+OPTIONS = ["-F", "1000", "--budget", "20"]
 
 
 def fill(words, folder, port):
@@ -29,10 +33,11 @@ def fill(words, folder, port):
             for word in words]
 
 
-def run(way, command, folder, numalens=(), port=0):
+def run(name, way, command, folder, numalens=(), port=0):
     os.chmod(folder, 0o777)
+    prepare = functools.partial(way.prepare, name) if way.prepare else None
     inside = [*fill(way.outer, folder, port), *numalens, *fill(way.inner, folder, port), *fill(command, folder, port)]
-    return nlens.run(inside, folder=folder, prepare=way.prepare() if way.prepare else None)
+    return nlens.run(inside, folder=folder, prepare=prepare)
 
 
 def said(ended):
@@ -51,9 +56,21 @@ def look(trace, name, ended):
         return FAILED, "the recording cannot be read: %s" % opened.err.decode(errors="replace").strip()[:200]
     result = json.loads(opened.out)
     notes = [line for line in lines if "note:" in line or "not whole" in line]
-    if any("without the agent" in line for line in notes):
-        return UNFOLLOWED, notes[-1]
-    return RECORDED, notes[0] if notes else "%d samples" % result["samples"]
+    if any("not whole" in line for line in notes):
+        return INCOMPLETE, notes[0]
+    known = all_programs.KNOWN_AS.get(name, name)
+    # What a thread's process became in the end: a sandbox may be the same program.
+    last = {thread["tid"]: thread for thread in sorted(result["threads"], key=lambda thread: thread["start_s"])}
+    threads = [thread for thread in last.values()
+               if thread["name"].startswith(known) or os.path.basename(thread["binary"] or "").startswith(known)]
+    samples = sum(thread["samples"] for thread in threads)
+    missing = [line for line in notes if "without the agent" in line or "not recorded" in line]
+    # The kernel reports programs without the agent, too.
+    if missing and not samples:
+        return UNFOLLOWED, missing[-1]
+    if not threads:
+        return FAILED, "the program is not in the recording, and no reason was given"
+    return RECORDED, "%d samples%s" % (samples, "; " + notes[0] if notes else "")
 
 
 def pair(name, command, way):
@@ -67,19 +84,21 @@ def pair(name, command, way):
         trace = os.path.join(folder, "x.data")
         target = "disk/x.data" if way.disk else trace
         try:
-            plain = run(way, command, plain_folder, port=all_programs.free_port())
+            plain = run(name, way, command, plain_folder, port=all_programs.free_port())
         except AssertionError:
             return SKIPPED, "it does not end here without numalens either"
+        if plain.status not in all_programs.WORKED.get(name, (0,)):
+            return SKIPPED, "it does not run so without numalens either: status %d" % plain.status
         for entry in os.listdir(plain_folder):
             nlens.run(["rm", "-rf", os.path.join(plain_folder, entry)])
         # What the program prints must not depend on the folder: both runs are in one of the same name.
         if way.disk:
             keep = "\"$0\" \"$@\"; status=$?; cp %s/disk/x.data %s 2> /dev/null; exit $status" % (plain_folder, trace)
-            numalens = ["sh", "-c", keep, nlens.NUMALENS, "record", "-o", target, "--"]
+            numalens = ["sh", "-c", keep, nlens.NUMALENS, "record", *OPTIONS, "-o", target, "--"]
         else:
-            numalens = [nlens.NUMALENS, "record", "-o", target, "--"]
+            numalens = [nlens.NUMALENS, "record", *OPTIONS, "-o", target, "--"]
         try:
-            ended = run(way, command, plain_folder, numalens, port=all_programs.free_port())
+            ended = run(name, way, command, plain_folder, numalens, port=all_programs.free_port())
         except AssertionError:
             return FAILED, "recorded, it does not end"
         return judge(name, way, plain, ended, trace)
@@ -136,33 +155,54 @@ def cells(programs, wanted_programs, wanted_ways, jobs):
         yield from pool.imap(cell, work)
 
 
-MARKS = {RECORDED: "recorded", UNFOLLOWED: "not followed", REASON: "refused", FAILED: "**failed**", SKIPPED: "-"}
+MARKS = {RECORDED: "recorded", INCOMPLETE: "incomplete", UNFOLLOWED: "not followed", REASON: "refused", FAILED: "**failed**", SKIPPED: "-"}
 
 
 def shortened(text):
     """Its last line, without what differs from run to run."""
     line = (text.strip().splitlines() or [""])[-1]
-    line = re.sub(r"/tmp/\S+/", "", re.sub(r"\b\d+ programs? ", "N programs ", line))
+    line = re.sub(r"/tmp/\S+/", "", re.sub(r"\b\d+ programs? ", "N programs ", re.sub(r"\b\d+ processes: ", "N processes: ", line)))
     return line.replace("numalens record: ", "").replace("note: ", "")[:220]
 
 
+HEAD = """# Reliability
+
+Programs times ways of running, each plain and recorded at 1,000 bursts a second: the same output, the same status, the same
+signal. Then the recording must open and have the program in it; where none was made, or the program is not in it, numalens must
+have given the reason. This page up to *Kills and pauses* is written by `tests/soak/matrix.py --write docs/reliability.md`; `make
+soak` runs all of it, `make test` a part.
+
+"""
+KEPT = "\n## Kills and pauses"
+
+
+def kept_part(path):
+    """What is not written here."""
+    try:
+        with open(path) as stream:
+            text = stream.read()
+    except OSError:
+        return ""
+    return text[text.index(KEPT):] if KEPT in text else ""
+
+
 def write(path, results):
+    kept_text = kept_part(path)
     names, ways = list(dict.fromkeys(r[0] for r in results)), list(dict.fromkeys(r[1] for r in results))
     table = {(r[0], r[1]): r for r in results}
     counts = {verdict: sum(r[2] == verdict for r in results) for verdict in MARKS}
     with open(path, "w") as out:
-        out.write("# Reliability\n\nPrograms times ways of running, each plain and recorded: the same output, the same status, the same "
-                  "signal. Then the\nrecording must open; where none was made, numalens must have given the reason. This page is written "
-                  "by\n`tests/soak/matrix.py --write docs/reliability.md`; `make soak` runs all of it, `make test` a part.\n\n")
-        out.write("%d pairs: %d recorded, %d in which the program ran outside of the agent's reach and the reason was given, %d refused with "
-                  "the reason,\n%d failed, %d not run here. %s %s, kernel %s.\n\n" % (
-            len(results), counts[RECORDED], counts[UNFOLLOWED], counts[REASON], counts[FAILED], counts[SKIPPED], os.uname().sysname,
-            os.uname().machine, os.uname().release.split("-")[0]))
+        out.write(HEAD)
+        out.write("%d pairs: %d recorded, %d recorded as far as the disk had room, with a message, %d in which the program ran outside of the\n"
+                  "agent's reach and the reason was given, %d refused with the reason, %d failed, %d not run here. %s %s, kernel %s.\n\n" % (
+                      len(results), *(counts[v] for v in (RECORDED, INCOMPLETE, UNFOLLOWED, REASON, FAILED, SKIPPED)),
+                      os.uname().sysname, os.uname().machine, os.uname().release.split("-")[0]))
         out.write("| program | " + " | ".join(ways) + " |\n")
         out.write("| --- |" + " --- |" * len(ways) + "\n")
         for name in names:
             out.write("| %s | %s |\n" % (name.replace("|", "\\|"), " | ".join(MARKS[table[name, way][2]] for way in ways)))
-        for title, verdict in (("Refused, and why", REASON), ("Not followed, and why", UNFOLLOWED), ("Failed", FAILED), ("Not run here", SKIPPED)):
+        for title, verdict in (("Incomplete, and why", INCOMPLETE), ("Refused, and why", REASON), ("Not followed, and why", UNFOLLOWED),
+                               ("Failed", FAILED), ("Not run here", SKIPPED)):
             kept = {}
             for name, way, found, text in results:
                 if found == verdict:
@@ -170,9 +210,10 @@ def write(path, results):
             if kept:
                 out.write("\n## %s\n\n" % title)
             for text, pairs in kept.items():
-                which = sorted({way for _, way in pairs}) if verdict in (REASON, UNFOLLOWED) else sorted({"%s, %s" % p for p in pairs})
+                which = sorted({way for _, way in pairs}) if verdict in (INCOMPLETE, REASON, UNFOLLOWED) else sorted({"%s, %s" % p for p in pairs})
                 out.write("- %s: %s\n" % ("; ".join(which[:6]) + (" and %d more" % (len(which) - 6) if len(which) > 6 else ""),
                                           text.replace("|", "\\|")))
+        out.write(kept_text)
 
 
 def main():

@@ -1,6 +1,8 @@
-"""The programs of the matrix: each prints the same whenever it runs, and ends with a status that is known."""
+"""The programs of the matrix: each prints the same whenever it runs, and ends with a status that is known. Those compiled here
+and the scripts run long enough to be sampled."""
 import os
 import shutil
+import signal
 import socket
 import subprocess
 
@@ -13,7 +15,7 @@ program plate
   real(8) :: a(200, 200), s
   integer :: i, j, k
   a = 1.0d0
-  do k = 1, 20
+  do k = 1, 1000
     !$omp parallel do
     do j = 1, 200
       do i = 1, 200
@@ -37,7 +39,7 @@ int main()
     for (int t = 0; t < 4; t++)
         threads.emplace_back([&sums, t] {
             std::map<int, std::vector<int>> kept;
-            for (int i = 0; i < 20000; i++)
+            for (int i = 0; i < 1000000; i++)
                 kept[i % 97].push_back(i);
             for (auto &entry : kept)
                 for (int value : entry.second)
@@ -56,7 +58,7 @@ use std::thread;
 fn main() {
     let workers: Vec<_> = (0..4u64).map(|t| thread::spawn(move || {
         let mut kept: HashMap<u64, Vec<u64>> = HashMap::new();
-        for i in 0..20000u64 { kept.entry(i % 97).or_default().push(i * (t + 1)); }
+        for i in 0..500000u64 { kept.entry(i % 97).or_default().push(i * (t + 1)); }
         kept.values().map(|v| v.iter().sum::<u64>()).sum::<u64>()
     })).collect();
     for worker in workers { println!("{}", worker.join().unwrap()); }
@@ -70,8 +72,8 @@ fn main() {
 static void *work(void *argument)
 {
     long sum = 0;
-    for (int i = 0; i < 20000; i++) {
-        int *block = malloc(sizeof *block * (size_t)(i % 50 + 1));
+    for (int i = 0; i < 500000; i++) {
+        int *volatile block = malloc(sizeof *block * (size_t)(i % 50 + 1));
         *block = i;
         sum += *block % 7;
         free(block);
@@ -101,6 +103,8 @@ int main(void)
 int main(void)
 {
     volatile long sum = 0;
+    for (long i = 0; i < 100000000; i++)
+        sum += i;
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0)
         return 1;
     for (long i = 0; i < 100000000; i++)
@@ -131,6 +135,8 @@ int main(void)
     struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
     volatile long sum = 0;
     setvbuf(stdout, NULL, _IONBF, 0);
+    for (long i = 0; i < 100000000; i++)
+        sum += i;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
         return 1;
     for (long i = 0; i < 100000000; i++)
@@ -141,41 +147,61 @@ int main(void)
 """),
 }
 
+# Asks until the server answers, for a minute at most: there are ways in which it never starts.
+WEB_LOAD = ("n=0; until ab -q -n 1 http://127.0.0.1:{port}/page.html > /dev/null 2>&1 || [ $n -gt 600 ]; do n=$((n + 1)); sleep 0.1; "
+            "done; ab -q -n 2000 -c 4 http://127.0.0.1:{port}/page.html | grep -E '^(Complete|Failed|Document Length)'; status=$?; ")
+
 SCRIPTS = {
-    "sh": ["sh", "-c", "i=0; while [ $i -lt 300 ]; do i=$((i + 1)); done; (exit 3) | cat; echo $i; exit 5"],
+    "sh": ["sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done; (exit 3) | cat; echo $i; exit 5"],
     "python": ["python3", "-c", "import json, threading\n"
-               "def work(n): out[n] = len(json.dumps(list(range(20000))))\n"
+               "def work(n): out[n] = len(json.dumps(list(range(500000))))\n"
                "out = {}\nthreads = [threading.Thread(target=work, args=(n,)) for n in range(3)]\n"
                "[t.start() for t in threads]; [t.join() for t in threads]; print(sorted(out.items()))"],
-    "perl": ["perl", "-e", "my %h; $h{$_ % 1000} += $_ for 1..100000; print join(',', map { $h{$_} } 1..5), \"\\n\"; exit 9"],
-    "node": ["node", "-e", "const a = []; for (let i = 0; i < 200000; i++) a.push({i}); console.log(a.length)"],
-    "java": ["java", "-Xmx128m", "-Xshare:auto", "-version"],
+    "perl": ["perl", "-e", "my %h; $h{$_ % 1000} += $_ for 1..1000000; print join(',', map { $h{$_} } 1..5), \"\\n\"; exit 9"],
+    "node": ["node", "-e", "const a = []; for (let i = 0; i < 2000000; i++) a.push({i}); console.log(a.length)"],
+    "java": ["sh", "-c", "echo 'class X { public static void main(String[] a) throws Exception { long[] sums = new long[3]; "
+             "Thread[] threads = new Thread[3]; for (int t = 0; t < 3; t++) { int n = t; threads[t] = new Thread(() -> { "
+             "var kept = new java.util.HashMap<Integer, Long>(); for (int i = 0; i < 200000; i++) kept.merge(i % 1000, (long) i * n, "
+             "Long::sum); for (long v : kept.values()) sums[n] += v; }); threads[t].start(); } for (Thread t : threads) t.join(); "
+             "for (long s : sums) System.out.println(s); System.exit(8); } }' > X.java && exec java -Xmx128m X.java"],
     "git": ["sh", "-c", "rm -rf r && git init -q r && cd r && echo x > f && git add f && "
             "git -c user.name=a -c user.email=b commit -qm m && git log --format=%s && git gc -q && git fsck"],
     "gcc": ["sh", "-c", "echo 'int main(void){return 6;}' > x.c && gcc -O2 -o x x.c && ./x"],
     "tar|xz": ["sh", "-c", "tar -C /usr/include -cf - --sort=name --mtime=@0 linux/if.h linux/fs.h | xz -T2 | xz -d | cksum"],
-    "sort": ["sh", "-c", "seq 60000 -1 1 | sort -n --parallel=2 | tail -1"],
-    "awk": ["awk", "BEGIN { for (i = 0; i < 200000; i++) n[i % 100] += i; print n[42] }"],
-    "gzip": ["sh", "-c", "seq 100000 | gzip -9 | gzip -d | cksum"],
+    "sort": ["sh", "-c", "seq 600000 -1 1 | sort -n --parallel=2 | tail -1"],
+    "awk": ["awk", "BEGIN { for (i = 0; i < 2000000; i++) n[i % 100] += i; print n[42] }"],
+    "gzip": ["sh", "-c", "seq 300000 | gzip -9 | gzip -d | cksum"],
     "sqlite": ["sqlite3", ":memory:", "create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n where "
-               "i < 20000) insert into t select i, i * 7 % 1000 from n; select b, count(*) from t group by b limit 3;"],
+               "i < 200000) insert into t select i, i * 7 % 1000 from n; select b, count(*) from t group by b limit 3;"],
     "redis": ["sh", "-c", "redis-server --port {port} --bind 127.0.0.1 --save '' --appendonly no > /dev/null & "
-              "until redis-cli -p {port} ping > /dev/null 2>&1; do sleep 0.1; done; "
-              "redis-benchmark -p {port} -q -n 2000 -t set,get > /dev/null; redis-cli -p {port} set a 1; redis-cli -p {port} get a; "
+              "n=0; until redis-cli -p {port} ping > /dev/null 2>&1 || [ $n -gt 600 ]; do n=$((n + 1)); sleep 0.1; done; "
+              "redis-benchmark -p {port} -q -n 20000 -t set,get > /dev/null; redis-cli -p {port} set a 1; redis-cli -p {port} get a; "
               "redis-cli -p {port} shutdown nosave; wait; echo ended"],
     "nginx": ["sh", "-c", "mkdir -p www; echo page > www/page.html; printf 'daemon off; worker_processes 2; pid %s/pid; "
               "error_log %s/log; events {{}} http {{ access_log off; client_body_temp_path %s/a; proxy_temp_path %s/b; fastcgi_temp_path "
               "%s/c; uwsgi_temp_path %s/d; scgi_temp_path %s/e; server {{ listen 127.0.0.1:{port}; root %s/www; }} }}' $PWD $PWD $PWD "
-              "$PWD $PWD $PWD $PWD $PWD > conf; chmod -R a+rX . ; nginx -e $PWD/log -p $PWD -c $PWD/conf & "
-              "until ab -q -n 1 http://127.0.0.1:{port}/page.html > /dev/null 2>&1; do sleep 0.1; done; "
-              "ab -q -n 500 -c 4 http://127.0.0.1:{port}/page.html | grep -E '^(Complete|Failed|Document Length)'; kill -QUIT $!; wait; "
-              "echo ended"],
-    "postgres": ["sh", "-c", "rm -rf data; initdb -D data -A trust -U postgres --no-sync > /dev/null && "
-                 "echo 'select sum(i) from generate_series(1, 10000) i;' | postgres --single -D data -j postgres 2> /dev/null | "
+              "$PWD $PWD $PWD $PWD $PWD > conf; [ $(id -u) != 0 ] || echo 'user root root;' >> conf; chmod -R a+rX . ; "
+              "nginx -e $PWD/log -p $PWD -c $PWD/conf & " + WEB_LOAD + "kill -QUIT $!; wait; echo ended; exit $status"],
+    "apache2": ["sh", "-c", "mkdir -p www; echo page > www/page.html; modules=/usr/lib/apache2/modules; printf '%s\\n' "
+                "\"ServerRoot $PWD\" \"PidFile $PWD/pid\" \"DefaultRuntimeDir $PWD\" 'Listen 127.0.0.1:{port}' 'ServerName localhost' "
+                "\"LoadModule mpm_event_module $modules/mod_mpm_event.so\" \"LoadModule authz_core_module $modules/mod_authz_core.so\" "
+                "\"DocumentRoot $PWD/www\" \"ErrorLog $PWD/log\" 'StartServers 1' 'ServerLimit 1' 'ThreadsPerChild 8' "
+                "'MaxRequestWorkers 8' '<Directory />' 'Require all granted' '</Directory>' > conf; chmod -R a+rX . ; "
+                "apache2 -D FOREGROUND -d $PWD -f $PWD/conf 2> /dev/null & " + WEB_LOAD + "kill -TERM $!; wait; echo ended; exit $status"],
+    "postgres": ["sh", "-c", "su=; [ $(id -u) != 0 ] || su='setpriv --reuid=65534 --regid=65534 --clear-groups'; rm -rf data; "
+                 "$su initdb -D data -A trust -U postgres --no-sync > /dev/null 2>&1 && "
+                 "echo 'select sum(i) from generate_series(1, 300000) i;' | $su postgres --single -D data -j postgres 2> /dev/null | "
                  "grep -o 'sum = .*'"],
     "chromium": ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--user-data-dir=chrome",
                  "--dump-dom", "data:text/html,<p id=x></p><script>x.textContent=[...Array(9).keys()].join()</script>"],
 }
+# The status that says that it did its work, where that is not 0; a program that does not, without numalens, shows nothing. A
+# signal that is fatal elsewhere is not so for the first process of a PID namespace.
+KILLED = (-signal.SIGUSR1, 128 + signal.SIGUSR1, 0)
+WORKED = {"sh": (5,), "c": KILLED, "c++": (7,), "strict": (3,), "filter": (4,), "perl": (9,), "java": (8,), "gcc": (6,),
+          "jemalloc": KILLED, "tcmalloc": KILLED, "mimalloc": KILLED}
+# Whose thread must be in the recording: how its name or that of its program begins, where that is not the name here.
+KNOWN_AS = {"tar|xz": "xz", "gcc": "cc1", "jemalloc": "c", "tcmalloc": "c", "mimalloc": "c", "awk": ("awk", "mawk", "gawk")}
 PRELOADED = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
 
 

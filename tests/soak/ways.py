@@ -2,6 +2,7 @@
 import os
 import resource
 import shutil
+import sys
 
 import nlens
 
@@ -9,20 +10,27 @@ BWRAP = ["bwrap", "--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--bind",
 SHELL = ["sh", "-c"]
 
 
-def low_limits():
-    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+def low_limits(program):
+    # Chromium dies of one of three signals, by chance, when it finds no descriptor.
+    files = 256 if program == "chromium" else 64
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0))
     resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]))
 
 
-def close_streams():
+def close_streams(_):
     for number in (0, 1, 2):
         os.close(number)
 
 
+def refuser(*calls, error):
+    return lambda _: nlens.refuse(*calls, error=error)()
+
+
 class Way:
-    """`outer` stands before numalens, `inner` between numalens and the program; a plain run has both."""
+    """`outer` stands before numalens, `inner` between numalens and the program; a plain run has both. `prepare` is called with
+    the program's name in the process that becomes the outermost."""
 
     def __init__(self, outer=(), inner=(), prepare=None, needs=(), root=False, silent=False, disk=None):
         self.outer, self.inner, self.prepare, self.needs, self.root = list(outer), list(inner), prepare, needs, root
@@ -45,18 +53,18 @@ def make():
                              needs=["unshare"]),
         "mount namespace": Way(inner=["unshare", "--user", "--map-root-user", "--mount"], needs=["unshare"]),
         "bubblewrap": Way(inner=[*BWRAP, "--proc", "/proc"], needs=["bwrap"]),
-        "bubblewrap, PIDs": Way(inner=[*BWRAP, "--proc", "/proc", "--unshare-pid", "--die-with-parent"], needs=["bwrap"]),
-        "perf refused": Way(prepare=lambda: nlens.refuse("perf_event_open", error=1)),
-        "calls refused": Way(prepare=lambda: nlens.refuse("perf_event_open", "userfaultfd", "ptrace", "process_vm_readv",
-                                                          "move_pages", error=38)),
+        "bubblewrap with PIDs": Way(inner=[*BWRAP, "--proc", "/proc", "--unshare-pid", "--die-with-parent"], needs=["bwrap"]),
+        "perf refused": Way(prepare=refuser("perf_event_open", error=1)),
+        "calls refused": Way(prepare=refuser("perf_event_open", "userfaultfd", "ptrace", "process_vm_readv", "move_pages", error=38)),
+        "sandbox with a filter": Way(inner=[sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "filtered.py")]),
         "no /proc": Way(outer=["unshare", "--mount", "--map-root-user", *SHELL, "mount -t tmpfs none /proc && exec \"$@\"", "sh"],
                         needs=["unshare"]),
         "program without /proc": Way(inner=["unshare", "--mount", "--map-root-user", *SHELL,
                                             "mount -t tmpfs none /proc && exec \"$@\"", "sh"], needs=["unshare"]),
         "no /dev/shm": Way(outer=["unshare", "--mount", "--map-root-user", *SHELL,
                                   "mount -t tmpfs -o size=4k,mode=0 none /dev/shm && exec \"$@\"", "sh"], needs=["unshare"]),
-        "low limits": Way(prepare=lambda: low_limits),
-        "closed streams": Way(prepare=lambda: close_streams, silent=True),
+        "low limits": Way(prepare=low_limits),
+        "closed streams": Way(prepare=close_streams, silent=True),
         "full disk": Way(outer=["unshare", "--mount", "--map-root-user", *SHELL,
                                 "mkdir -p {folder}/disk && mount -t tmpfs -o size=8k none {folder}/disk && exec \"$@\"", "sh"],
                          needs=["unshare"], disk="disk"),
