@@ -338,11 +338,33 @@ static int set_up(void **unused)
     return 0;
 }
 
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned int __rseq_size __attribute__((weak));
+
+/* The kernel must see a thread in its restartable sequence: nothing is stored to the area that announces one. */
+static void test_sequences(void **unused)
+{
+    (void)unused;
+    static ucontext_t context;
+    struct cpu cpu;
+    uint64_t thread;
+    if (!&__rseq_size || !__rseq_size)
+        skip();
+    __asm__("mrs %0, tpidr_el0" : "=r"(thread));
+    assert_true(cpu_view(&cpu, &agent_self, &context));
+    cpu.x[0] = thread + (uint64_t)__rseq_offset + 8;
+    cpu.x[1] = 77;
+    assert_int_equal(cpu_execute(&cpu, 0xf9000001), OUTCOME_UNKNOWN); /* str x1, [x0] */
+    assert_int_equal(cpu_execute(&cpu, 0xf9400002), OUTCOME_NEXT);    /* ldr x2, [x0] */
+    cpu.x[0] = (uint64_t)arena;
+    assert_int_equal(cpu_execute(&cpu, 0xf9000001), OUTCOME_NEXT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_integer), cmocka_unit_test(test_branches), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_vectors), cmocka_unit_test(test_scalable),
+        cmocka_unit_test(test_vectors), cmocka_unit_test(test_scalable), cmocka_unit_test(test_sequences),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -10,7 +10,11 @@
 
 #include <sys/auxv.h>
 
-enum { STEPS_PER_ACCESS = 64 };
+enum { STEPS_PER_ACCESS = 64, RSEQ_BYTES = 32 };
+
+/* libc's area for restartable sequences, from the thread pointer on; glibc 2.35 and later. */
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned int __rseq_size __attribute__((weak));
 
 bool step_start(bool by_trap)
 {
@@ -20,6 +24,18 @@ bool step_start(bool by_trap)
     return true;
 }
 
+/* A restartable sequence begins with a store to the thread's area; the kernel must see the thread within it at its own
+ * addresses. So a burst ends before. */
+static bool begins_sequence(const struct step_access *access)
+{
+    uint64_t area;
+    if (!&__rseq_size || !__rseq_size)
+        return false;
+    __asm__("mrs %0, tpidr_el0" : "=r"(area));
+    area += (uint64_t)__rseq_offset;
+    return access->addr + access->size > area && access->addr < area + RSEQ_BYTES;
+}
+
 enum outcome cpu_access(struct cpu *cpu, uint64_t addr, unsigned size, unsigned flags)
 {
     struct step_access access = {
@@ -27,6 +43,8 @@ enum outcome cpu_access(struct cpu *cpu, uint64_t addr, unsigned size, unsigned 
         .size = (uint16_t)size,
         .flags = (uint8_t)flags,
     };
+    if (flags & SAMPLE_WRITE && begins_sequence(&access))
+        return OUTCOME_UNKNOWN;
     return burst_access(cpu->user, cpu->context, &access) ? OUTCOME_NEXT : OUTCOME_ENOUGH;
 }
 
