@@ -6,6 +6,7 @@ import re
 import signal
 import stat
 import subprocess
+import sys
 import time
 
 import nlens
@@ -340,6 +341,33 @@ def tracking():
         note("%.2f ms for 200,000 blocks" % (much / 1e6))
         # Two calls a block, and no call in less than a nanosecond.
         assert much > 400000, much
+
+
+# A thread as servers have them: it leaves the signals of its own faults open and blocks the others. Half a second of CPU time.
+SERVER = """
+import signal, threading, time
+faults = {signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGTRAP, signal.SIGABRT, signal.SIGSYS}
+def serve():
+    wanted = signal.valid_signals() - faults - {signal.SIGKILL, signal.SIGSTOP}
+    signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
+    while time.thread_time() < 0.5:
+        sum(range(1000))
+    print(signal.pthread_sigmask(signal.SIG_BLOCK, []) == wanted)
+thread = threading.Thread(target=serve)
+thread.start()
+thread.join()
+"""
+
+
+@check("threads that block all signals but those of their faults are sampled, with ticks from perf and from timers")
+def servers():
+    for tick in ("auto", "timer"):
+        with Folder() as folder:
+            ended = record(folder, [sys.executable, "-c", SERVER], ["--tick", tick])
+            assert ended.status == 0 and ended.out == b"True\n", ended
+            rows = [row for row in report(ended.trace, "threads")["threads"] if row["tid"] != row["pid"]]
+            note("%s: %s samples" % (tick, [row["samples"] for row in rows]))
+            assert sum(row["samples"] for row in rows) > 0, rows
 
 
 nlens.main()

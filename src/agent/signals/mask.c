@@ -23,13 +23,16 @@ static uint64_t bit_of(int signal)
     return 1ull << (signal - 1);
 }
 
+/* The timer's signal, in a thread that has one; else nothing. */
+static uint64_t timer_bit(const struct agent_thread *self)
+{
+    return self->sampler.has_timer ? bit_of(signals_timer_signal()) : 0;
+}
+
 /* What a sampled thread needs open. */
 static uint64_t needed(const struct agent_thread *self)
 {
-    uint64_t bits = bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGILL) | bit_of(SIGFPE) | bit_of(SIGTRAP);
-    if (self->sampler.has_timer)
-        bits |= bit_of(signals_timer_signal());
-    return bits;
+    return bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGILL) | bit_of(SIGFPE) | bit_of(SIGTRAP) | timer_bit(self);
 }
 
 static long kernel_mask(int how, const uint64_t *set, uint64_t *old)
@@ -63,9 +66,11 @@ int mask_change(struct agent_thread *self, int how, const sigset_t *set, sigset_
         uint64_t next = how == SIG_BLOCK     ? believed | wanted
                         : how == SIG_UNBLOCK ? believed & ~wanted
                                              : wanted | (believed & (bit_of(SIGCANCEL) | bit_of(SIGSETXID)));
-        /* what the kernel blocks already (a signal that waits) stays so */
-        bool may_hide = (next & need) == need && sampler_is_active() && signals_is_own_process();
-        uint64_t hide = may_hide ? need & ~kernel : 0;
+        /* What the kernel blocks already (a signal that waits) stays so. A program that handles faults leaves theirs open and
+         * blocks the rest, the timer's with it. */
+        bool may_hide = sampler_is_active() && signals_is_own_process();
+        uint64_t blocked = (next & need) == need ? need : next & timer_bit(self);
+        uint64_t hide = may_hide ? blocked & ~kernel : 0;
         uint64_t shown = (next & ~hide) | added;
         self->asked_ticks = next & (bit_of(SIGTRAP) | bit_of(signals_timer_signal()));
         self->sampler.hidden = hidden | hide; /* a signal that comes in between finds both */

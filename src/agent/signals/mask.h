@@ -4,7 +4,8 @@
  * a thread that blocks the sampler's signals cannot be sampled. Nobody who blocks everything means the signals of his
  * own faults. So when a program blocks all of them at once they are left open in the kernel and remembered as blocked:
  * the program is shown its own mask, and a held signal that is *sent* meanwhile is made to wait as it would have. A
- * program that blocks only some of them is taken at its word. */
+ * program that blocks only some of them is taken at its word, but for the timer's: that is the agent's choice, and servers block
+ * all but their faults. */
 #ifndef NUMALENS_AGENT_SIGNALS_MASK_H
 #define NUMALENS_AGENT_SIGNALS_MASK_H
 
