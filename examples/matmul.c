@@ -7,8 +7,10 @@
  * to the last (written). In the second only the workers do: both sweep `a` (read) and `res` (written), row by row and both at
  * the same rows; and both go through all of `b` (read) for every row: at any time all of it is in use.
  *
- * usage: matmul [rows]
- * EXAMPLE_LONGER=N in the environment: each element of the result is computed N times over (see example.h). */
+ * usage: matmul [rows [fills]]
+ * fills: how often the master initialises (1), so that its phase lasts as long as is wanted.
+ * EXAMPLE_LONGER=N in the environment: it does so, and each element of the result is computed, N times over (see example.h);
+ * with one fill that stays one. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +58,8 @@ int main(int argc, char **argv)
         size = atoi(argv[1]);
     const char *wish = getenv("EXAMPLE_LONGER");
     longer = wish ? atoi(wish) : 1;
-    if (size < 1 || size > 10000)
+    int fills = argc > 2 ? atoi(argv[2]) : 1;
+    if (size < 1 || size > 10000 || fills < 1 || fills > 10000)
         return 2;
     size_t bytes = (size_t)size * (size_t)size * sizeof(double);
     a = malloc(bytes);
@@ -64,7 +67,8 @@ int main(int argc, char **argv)
     res = malloc(bytes);
     if (!a || !b || !res)
         return 1;
-    initialise();
+    for (int i = 0; i < (fills > 1 ? fills * longer : 1); i++)
+        initialise();
     for (int i = 0; i < WORKERS; i++) {
         ids[i] = i;
         if (pthread_create(&threads[i], NULL, multiply, &ids[i]) != 0)

@@ -58,8 +58,7 @@ def one_stage():
 @check("a matrix multiplication: master, then workers; a is swept, b is in use everywhere all the time")
 def matmul():
     with Folder() as folder:
-        # Not much longer than it is: the master's part, which is not, must stay a phase.
-        trace = record(folder, nlens.example("matmul"), "450", bursts=100)
+        trace = record(folder, nlens.example("matmul"), "450", "12", bursts=400)
         told = json.loads(report(trace, "--json"))
         names = phases(told)
         note("phases: %s" % names)
