@@ -260,7 +260,7 @@ static void concurrent(void **state)
 static void of_libraries(void **state)
 {
     (void)state;
-    static const char *const binaries[] = {"/home/user/solver", "/usr/lib/x86_64-linux-gnu/libm.so.6",
+    static const char *const binaries[] = {"/opt/solver/bin/solver", "/usr/lib/x86_64-linux-gnu/libm.so.6",
                                            "/lib64/libm.so.6"};
     for (unsigned i = 0; i < 3; i++) {
         struct made *made = make_in(binaries[i]);
