@@ -21,6 +21,7 @@ static const struct {
     {"migrate", cmd_migrate, "run a program and keep its pages near the threads that use them"},
     {"stat", cmd_stat, "count memory traffic per node while a program runs, or for a time"},
     {"machines", cmd_machines, "models of machines: latency and bandwidth from node to node; measure this one"},
+    {"predict", cmd_predict, "run time on other machines and under other placements, by a model"},
     {"doctor", cmd_doctor, "what works on this machine, what does not and why, how to enable it"},
 };
 

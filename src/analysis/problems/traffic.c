@@ -36,6 +36,7 @@ struct key {
     uint64_t accesses;
     uint32_t tried, confirmed, from_memory; /* loads ahead */
     uint32_t timed, slow;                   /* loads at the access */
+    uint64_t slow_ns;
     uint32_t pairs, good, wrapped, anew;
     double time_ns, lines[3]; /* read, written, allocated: times the share that memory serves */
     double share;             /* served by memory; negative: not known */
@@ -140,6 +141,7 @@ static void count_item(struct key *key, const struct burst_item *item, uint32_t 
     for (unsigned i = 0; i < stream->timed; i++) {
         key->timed++;
         key->slow += stream->latencies[i] >= bound;
+        key->slow_ns += stream->latencies[i] >= bound ? stream->latencies[i] : 0;
     }
     if (!(stream->flags & STREAM_PAIRED) || !(stream->flags & STREAM_LOOP))
         return;
@@ -333,6 +335,23 @@ static void place_key(struct work *work, const struct key *key, uint32_t from, c
     }
 }
 
+/* Its bursts one by one. What a store reads is not waited for. */
+static void split_key(struct work *work, const struct key *key, uint32_t from, const double *rates, double weight)
+{
+    double slow = key->timed ? share_of(key->slow, key->timed) : 0;
+    double waits = slow <= 0 || key->share <= 0 ? 0 : slow < key->share ? slow / key->share : 1;
+    double bursts = key->bursts;
+    for (uint32_t i = from; i < from + key->bursts; i++)
+        array_push(&work->traffic->cells,
+                   (struct traffic_cell){.row = work->items.items[work->order.items[i]].row,
+                                         .read = rates[0] / bursts,
+                                         .written = rates[1] / bursts,
+                                         .exposed = waits * (rates[0] - rates[2]) / TRAFFIC_LINE / bursts,
+                                         .exposed_ns = key->slow ? (double)key->slow_ns / key->slow : 0,
+                                         .accesses = weight * (double)key->accesses / bursts,
+                                         .rated = key->rated});
+}
+
 static void sum_up(struct work *work)
 {
     struct traffic *traffic = work->traffic;
@@ -355,6 +374,7 @@ static void sum_up(struct work *work)
             add_key(&traffic->objects.items[row].bytes, key, rates, weight);
         }
         place_key(work, key, from, rates);
+        split_key(work, key, from, rates, weight);
         from += key->bursts;
     }
     free(by_object);
@@ -458,6 +478,7 @@ void traffic_free(struct traffic *traffic)
         return;
     array_free(&traffic->objects);
     array_free(&traffic->threads);
+    array_free(&traffic->cells);
     free(traffic->node_pairs);
     free(traffic->node_read);
     free(traffic->node_written);

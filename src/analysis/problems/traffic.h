@@ -40,6 +40,16 @@ struct traffic_thread {
     struct traffic_bytes bytes;
 };
 
+/* What one burst stands for of one instruction, over the whole recording: for models of other placements (src/predict). */
+struct traffic_cell {
+    const struct flow_stream *row;
+    double read, written; /* bytes per second of the recording; 0 without `rated` */
+    double exposed;       /* loads per second that wait for memory */
+    double exposed_ns;    /* what such a load took, on average */
+    double accesses;      /* weighed by the thread's time */
+    bool rated;           /* else bytes are not known */
+};
+
 struct traffic {
     const struct flow *flow;
     bool requested, possible; /* the recorder was asked for it; and could */
@@ -55,6 +65,7 @@ struct traffic {
     double unplaced;                         /* bytes per second whose nodes are not known */
     array_of(struct traffic_object) objects; /* most bytes first; the unknown last */
     array_of(struct traffic_thread) threads; /* likewise; those with bursts */
+    array_of(struct traffic_cell) cells;     /* thread by thread, instruction by instruction */
 };
 
 extern const struct traffic_rules {

@@ -1,0 +1,325 @@
+/* cli/commands/cmd_predict.c - numalens predict: run time on other machines and under other placements (docs/predict.md). */
+#include "cli/command.h"
+#include "cli/recording.h"
+#include "cli/terminal.h"
+
+#include "analysis/problems/traffic.h"
+#include "base/json.h"
+#include "machine/model.h"
+#include "predict/predict.h"
+#include "topology/topology.h"
+#include "view/number.h"
+#include "view/paragraph.h"
+#include "view/table.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const double matters = 1.05; /* a smaller factor is not worth a change */
+
+struct row {
+    uint32_t machine; /* of `machines` */
+    enum placing placement;
+    struct prediction prediction;
+};
+
+struct machine_rows {
+    struct model *model;
+    bool simulated;
+    uint32_t first;       /* of `rows`; as many as placements, in their order */
+    uint32_t best, other; /* rows; other: as-is, else the slowest */
+    struct factor factor; /* of other to best */
+};
+
+struct predict_arguments {
+    const char *path, *machines, *placements;
+    bool as_json;
+    array_of(enum placing) asked;
+};
+
+struct answer {
+    array_of(struct machine_rows) machines;
+    array_of(struct row) rows;
+};
+
+static int parse_placements(struct predict_arguments *arguments, struct error *err)
+{
+    char *text = mem_strdup(arguments->placements ? arguments->placements : ""), *rest = text, *name;
+    int failed = 0;
+    while (!failed && arguments->placements && (name = strsep(&rest, ","))) {
+        int placement = placing_find(name);
+        if (placement < 0)
+            failed = error_set(err, -EINVAL,
+                               "there is no placement '%.60s'; there are as-is, interleave, first-touch-by-users and "
+                               "replicate",
+                               name);
+        else
+            array_push(&arguments->asked, (enum placing)placement);
+    }
+    for (int i = 0; i < PLACINGS && !arguments->placements; i++)
+        array_push(&arguments->asked, (enum placing)i);
+    free(text);
+    return failed;
+}
+
+static int find_machines(const struct predict_arguments *arguments, struct answer *answer, struct error *err)
+{
+    char *text = mem_strdup(arguments->machines), *rest = text, *name;
+    int failed = 0;
+    while (!failed && (name = strsep(&rest, ","))) {
+        struct model *model = model_find(name, err);
+        if (model)
+            array_push(&answer->machines, (struct machine_rows){.model = model});
+        else
+            failed = err->code < 0 ? err->code : -1;
+    }
+    free(text);
+    return failed;
+}
+
+static int predict_flow(const struct predict_arguments *arguments, const struct flow *flow, struct answer *answer,
+                        struct machine_rows *machine, struct error *err)
+{
+    struct traffic *traffic = traffic_make(flow);
+    struct demand *demand = demand_make(flow, traffic, err);
+    machine->first = (uint32_t)answer->rows.count;
+    array_each (&arguments->asked, const enum placing, placement)
+        if (demand)
+            array_push(&answer->rows, (struct row){.machine = (uint32_t)(machine - answer->machines.items),
+                                                   .placement = *placement,
+                                                   .prediction = predict(machine->model, demand, *placement)});
+    int failed = demand ? 0 : -1;
+    demand_free(demand);
+    traffic_free(traffic);
+    return failed;
+}
+
+/* A recording with as many nodes as the machine is taken as it is; else the machine's nodes are simulated. */
+static int predict_machine(const struct predict_arguments *arguments, struct recording *recording,
+                           struct answer *answer, struct machine_rows *machine, struct error *err)
+{
+    if (flow_topology(recording->flow)->node_count == machine->model->node_count)
+        return predict_flow(arguments, recording->flow, answer, machine, err);
+    struct topology *topology = model_topology(machine->model, err);
+    if (!topology)
+        return -1;
+    struct flow *flow =
+        flow_build(recording->reader, recording->symbols, &(struct flow_options){.topology = topology}, err);
+    int failed = flow ? predict_flow(arguments, flow, answer, machine, err) : -1;
+    machine->simulated = true;
+    flow_free(flow);
+    topology_free(topology);
+    return failed;
+}
+
+static void judge_machine(const struct predict_arguments *arguments, const struct answer *answer,
+                          struct machine_rows *machine)
+{
+    const struct row *rows = answer->rows.items;
+    uint32_t best = machine->first, slowest = machine->first, as_is = UINT32_MAX;
+    for (uint32_t i = machine->first; i < machine->first + arguments->asked.count; i++) {
+        double time_s = rows[i].prediction.time_s[ASSUME_LIKELY];
+        best = time_s < rows[best].prediction.time_s[ASSUME_LIKELY] ? i : best;
+        slowest = time_s > rows[slowest].prediction.time_s[ASSUME_LIKELY] ? i : slowest;
+        as_is = rows[i].placement == PLACING_AS_IS ? i : as_is;
+    }
+    machine->best = best;
+    machine->other = as_is == UINT32_MAX ? slowest : as_is;
+    machine->factor = prediction_factor(&rows[machine->other].prediction, &rows[best].prediction);
+}
+
+static void print_machine(const struct answer *answer, const struct machine_rows *machine, unsigned width)
+{
+    const struct row *best = &answer->rows.items[machine->best], *other = &answer->rows.items[machine->other];
+    const struct factor *factor = &machine->factor;
+    if (machine->best == machine->other)
+        paragraph(stdout, 0, width, "", "%s: %s is best, %s.", machine->model->name, placing_name(best->placement),
+                  number_seconds(best->prediction.time_s[ASSUME_LIKELY]));
+    else if (factor->likely < matters)
+        paragraph(stdout, 0, width, "",
+                  "%s: no placement is more than %.0f%% faster than %s, %s (the best at most %.1f%%).",
+                  machine->model->name, 100 * (matters - 1), placing_name(other->placement),
+                  number_seconds(other->prediction.time_s[ASSUME_LIKELY]), 100 * (factor->high - 1));
+    else
+        paragraph(stdout, 0, width, "", "%s: best is %s, %s; %s takes %.1f times as long (%.1f to %.1f).",
+                  machine->model->name, placing_name(best->placement),
+                  number_seconds(best->prediction.time_s[ASSUME_LIKELY]), placing_name(other->placement),
+                  factor->likely, factor->low, factor->high);
+}
+
+static void print(const struct answer *answer)
+{
+    struct view_options look = {0};
+    struct table *table = table_new();
+    char limit[LIMIT_TEXT];
+    terminal_look(&look, NULL, false);
+    array_each (&answer->machines, const struct machine_rows, machine)
+        print_machine(answer, machine, look.width);
+    putchar('\n');
+    table_column(table, "machine", TABLE_LEFT);
+    table_column(table, "placement", TABLE_LEFT);
+    table_column(table, "time", TABLE_RIGHT);
+    table_column(table, "interval", TABLE_RIGHT);
+    table_column(table, "remote", TABLE_RIGHT);
+    table_column(table, "bottleneck", TABLE_FLEX);
+    array_each (&answer->rows, const struct row, row) {
+        const struct prediction *prediction = &row->prediction;
+        table_cell(table, "%s", answer->machines.items[row->machine].model->name);
+        table_cell(table, "%s", placing_name(row->placement));
+        table_cell(table, "%.2f s", prediction->time_s[ASSUME_LIKELY]);
+        table_cell(table, "%.2f to %.2f s", prediction->low, prediction->high);
+        if (prediction->remote_share < 0)
+            table_cell(table, "-");
+        else
+            table_cell(table, "%.0f%%", 100 * prediction->remote_share);
+        table_cell(table, "%s", limit_text(&prediction->limit, limit));
+    }
+    table_print(table, stdout, 2, look.width, look.color);
+    putchar('\n');
+    paragraph(stdout, 0, look.width, "",
+              "User time of the program's threads, by a model: docs/model.md has what it assumes.");
+}
+
+static void write_row(struct json *json, const struct answer *answer, const struct row *row)
+{
+    const struct prediction *prediction = &row->prediction;
+    char limit[LIMIT_TEXT];
+    json_text(json, "machine", answer->machines.items[row->machine].model->name);
+    json_text(json, "placement", placing_name(row->placement));
+    json_real(json, "time_s", prediction->time_s[ASSUME_LIKELY], 6);
+    json_real(json, "low", prediction->low, 6);
+    json_real(json, "high", prediction->high, 6);
+    if (prediction->remote_share < 0)
+        json_null(json, "remote_share");
+    else
+        json_real(json, "remote_share", prediction->remote_share, 4);
+    json_text(json, "bottleneck", limit_text(&prediction->limit, limit));
+}
+
+static int write_json(const struct answer *answer, struct error *err)
+{
+    struct json *json = json_new(stdout);
+    uint32_t best = 0;
+    json_object(json, NULL);
+    json_number(json, "version", JSON_VERSION);
+    json_array(json, "rows");
+    for (uint32_t i = 0; i < answer->rows.count; i++) {
+        const struct row *rows = answer->rows.items;
+        json_object(json, NULL);
+        write_row(json, answer, &rows[i]);
+        json_end(json);
+        if (rows[i].prediction.time_s[ASSUME_LIKELY] < rows[best].prediction.time_s[ASSUME_LIKELY])
+            best = i;
+    }
+    json_end(json);
+    json_object(json, "best");
+    write_row(json, answer, &answer->rows.items[best]);
+    json_end(json);
+    json_array(json, "machines");
+    array_each (&answer->machines, const struct machine_rows, machine) {
+        json_object(json, NULL);
+        json_text(json, "machine", machine->model->name);
+        json_text(json, "title", machine->model->title);
+        json_bool(json, "simulated", machine->simulated);
+        json_text(json, "best", placing_name(answer->rows.items[machine->best].placement));
+        json_text(json, "against", placing_name(answer->rows.items[machine->other].placement));
+        json_real(json, "factor", machine->factor.likely, 3);
+        json_real(json, "low", machine->factor.low, 3);
+        json_real(json, "high", machine->factor.high, 3);
+        json_end(json);
+    }
+    json_end(json);
+    return json_finish(json, err);
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    struct predict_arguments *arguments = state->input;
+    switch (key) {
+    case 'j':
+        arguments->as_json = true;
+        return 0;
+    case 'm':
+        arguments->machines = text;
+        return 0;
+    case 'p':
+        arguments->placements = text;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (arguments->path)
+            argp_error(state, "predicts from one recording");
+        arguments->path = text;
+        return 0;
+    case ARGP_KEY_END:
+        if (!arguments->machines)
+            argp_error(state, "--machine is missing; 'numalens machines' lists them");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int answer_all(const struct predict_arguments *arguments, struct answer *answer, struct error *err)
+{
+    struct recording recording;
+    int failed = find_machines(arguments, answer, err);
+    if (failed)
+        return failed;
+    failed = recording_open(&recording, "predict", arguments->path ? arguments->path : "numalens.data",
+                            &(struct flow_options){0}, err);
+    if (failed)
+        return failed;
+    array_each (&answer->machines, struct machine_rows, machine) {
+        failed = failed ? failed : predict_machine(arguments, &recording, answer, machine, err);
+        if (!failed)
+            judge_machine(arguments, answer, machine);
+    }
+    recording_close(&recording);
+    if (failed)
+        return failed;
+    if (arguments->as_json)
+        return write_json(answer, err);
+    print(answer);
+    return fflush(stdout) == 0 ? 0 : error_set(err, -EIO, "cannot write the answer");
+}
+
+int cmd_predict(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"machine", 'm', "NAMES", 0, "models of machines, with commas between them ('numalens machines' lists them)",
+         0},
+        {"placements", 'p', "NAMES", 0,
+         "of as-is, interleave, first-touch-by-users, replicate, with commas between them (all of them)", 0},
+        {"json", 'j', 0, 0, "for programs to read", 0},
+        {0},
+    };
+    static const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .args_doc = "[FILE]",
+        .doc = "Predicts a program's run time on machines that are models, under several placements of its memory.\v"
+               "FILE is a recording that was made with 'numalens record --traffic' (numalens.data). Each time has an "
+               "interval: "
+               "from sampling, and from what is not known.\n"
+               "\nEXAMPLES\n  numalens record --traffic -- ./app\n  numalens predict --machine xeon-8360y,generic-4\n"
+               "  numalens predict --machine ./my.machine --placements as-is,interleave",
+    };
+    struct predict_arguments arguments = {0};
+    struct answer answer = {0};
+    struct error err = {0};
+    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    int failed = parse_placements(&arguments, &err);
+    int status = failed ? EXIT_USAGE : EXIT_OK;
+    if (!failed && answer_all(&arguments, &answer, &err))
+        status = EXIT_FAILED;
+    if (status != EXIT_OK)
+        command_failed("predict", &err);
+    array_each (&answer.machines, struct machine_rows, machine)
+        model_free(machine->model);
+    array_free(&answer.machines);
+    array_free(&answer.rows);
+    array_free(&arguments.asked);
+    return status;
+}

@@ -1,0 +1,47 @@
+/* predict/demand.h - what a program asks of memory, apart from the machine that it was recorded on.
+ *
+ * The recording is cut into phases, in each of which the same threads run. Of each thread in each phase: CPU time, bytes from
+ * memory, and loads that wait for memory, burst by burst, with the part of the object that they go to. Pure data: tests
+ * make it by hand. */
+#ifndef NUMALENS_PREDICT_DEMAND_H
+#define NUMALENS_PREDICT_DEMAND_H
+
+#include "base/array.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct flow;
+struct traffic;
+
+#define DEMAND_NONE UINT32_MAX
+
+struct demand_cell {
+    uint32_t thread, phase; /* of `threads`; in order of phases */
+    uint32_t object, part;  /* numbered from 0; DEMAND_NONE when not known. A part belongs to one object */
+    int home;               /* node; -1 when not known */
+    bool stores;            /* into the object */
+    double bytes, written;  /* in the phase; `written` is part of `bytes` */
+    double loads, load_s;   /* that wait for memory; and how long, one after the other, where it was recorded */
+    double unknown_s;       /* CPU time of which the bytes are not known */
+};
+
+struct demand_thread {
+    uint32_t tid;
+    uint32_t node;
+    double error; /* of its bytes, relative: two standard deviations of sampling, and what the estimate is off by */
+};
+
+struct demand {
+    uint32_t node_count, phase_count, object_count, part_count;
+    array_of(struct demand_thread) threads;
+    array_of(struct demand_cell) cells;
+    double *cpu_s; /* phase_count * threads: CPU time in user code; 0: it does not run */
+};
+
+/* Of a recording, with the nodes of `flow`. NULL with `err`, which names the remedy, when its traffic is not known. */
+struct demand *demand_make(const struct flow *flow, const struct traffic *traffic, struct error *err);
+void demand_free(struct demand *demand);
+
+#endif

@@ -1,0 +1,112 @@
+/* See fair_share.h. Progressive filling: at each step the lowest level is found at which a thread has its limit or something is
+ * full, and whoever is concerned stays there. At most as many steps as threads, since each step stops one. */
+#include "predict/fair_share.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct resource {
+    double free;   /* bytes per second that those who stopped leave */
+    double weight; /* of those who have not: bytes here for each of their bytes */
+};
+
+static uint32_t link_of(const struct share_machine *machine, uint32_t from, uint32_t to)
+{
+    return machine->node_count * (1 + from) + to;
+}
+
+/* Adds to what a user uses: its weight while it rises, its bandwidth when it stops. */
+static void add_use(const struct share_machine *machine, struct resource *all, const struct share_user *user,
+                    double weight, double used)
+{
+    for (uint32_t to = 0; to < machine->node_count; to++) {
+        all[to].weight += weight * user->parts[to];
+        all[to].free -= used * user->parts[to];
+        if (to == user->node)
+            continue;
+        struct resource *link = &all[link_of(machine, user->node, to)];
+        link->weight += weight * user->parts[to];
+        link->free -= used * user->parts[to];
+    }
+}
+
+static double level_of(const struct resource *resource)
+{
+    if (resource->weight <= 0)
+        return INFINITY;
+    return resource->free > 0 ? resource->free / resource->weight : 0;
+}
+
+/* The first thing that this user uses and that is full at `level`; SHARE_NOTHING when nothing is. */
+static int full_at(const struct share_machine *machine, const struct resource *all, const struct share_user *user,
+                   double level)
+{
+    for (uint32_t to = 0; to < machine->node_count; to++) {
+        if (user->parts[to] <= 0)
+            continue;
+        uint32_t link = link_of(machine, user->node, to);
+        if (level_of(&all[to]) <= level)
+            return (int)to;
+        if (to != user->node && level_of(&all[link]) <= level)
+            return (int)link;
+    }
+    return SHARE_NOTHING;
+}
+
+/* The lowest level at which something is full, or a user has its limit. */
+static double next_level(const struct resource *all, uint32_t resources, const struct share_user *users,
+                         const bool *rising, uint32_t count)
+{
+    const double rounding = 1e-12; /* a weight that was added and taken away again */
+    double level = INFINITY;
+    for (uint32_t i = 0; i < resources; i++)
+        if (all[i].weight > rounding && level_of(&all[i]) < level)
+            level = level_of(&all[i]);
+    for (uint32_t i = 0; i < count; i++)
+        if (rising[i] && users[i].limit < level)
+            level = users[i].limit;
+    return level;
+}
+
+void share_bandwidth(const struct share_machine *machine, struct share_user *users, uint32_t count)
+{
+    const double same = 1 + 1e-9; /* what differs by less stops together */
+    uint32_t resources = machine->node_count * (1 + machine->node_count), left = 0;
+    struct resource *all = mem_zalloc(resources * sizeof *all);
+    bool *rising = mem_zalloc((count + 1) * sizeof *rising);
+    for (uint32_t i = 0; i < resources; i++)
+        all[i].free = i < machine->node_count ? machine->memory[i] : machine->link[i - machine->node_count];
+    for (uint32_t i = 0; i < count; i++) {
+        rising[i] = users[i].active;
+        users[i].rate = 0;
+        users[i].full = SHARE_NOTHING;
+        if (rising[i])
+            add_use(machine, all, &users[i], 1, 0);
+        left += rising[i];
+    }
+    while (left > 0) {
+        double level = next_level(all, resources, users, rising, count);
+        uint32_t before = left;
+        for (uint32_t i = 0; i < count; i++) {
+            if (!rising[i])
+                continue;
+            bool enough = users[i].limit <= level * same;
+            users[i].full = enough ? SHARE_NOTHING : full_at(machine, all, &users[i], level * same);
+            if (enough || users[i].full != SHARE_NOTHING)
+                users[i].rate = enough ? users[i].limit : level;
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            if (!rising[i] || (users[i].limit > level * same && users[i].full == SHARE_NOTHING))
+                continue;
+            add_use(machine, all, &users[i], -1, users[i].rate);
+            rising[i] = false;
+            left--;
+        }
+        if (left == before)
+            break; /* nothing limits them: their limits are endless, and so is every link */
+    }
+    free(all);
+    free(rising);
+}

@@ -1,0 +1,32 @@
+/* predict/phase.h - threads that run side by side on a machine until the last one is done; for predict.c alone. */
+#ifndef NUMALENS_PREDICT_PHASE_H
+#define NUMALENS_PREDICT_PHASE_H
+
+#include "predict/predict.h"
+
+struct phase_thread {
+    uint32_t tid, node;
+    bool runs;      /* in this phase */
+    double cpu_s;   /* computing */
+    double core;    /* bytes per second that its core can fetch from its own node */
+    double load_s;  /* recorded waiting for single loads, one after the other */
+    double exposed; /* the share of it that counts */
+    double known_bytes, unknown_s;
+    double bytes;
+};
+
+struct phase {
+    const struct model *machine;
+    enum assumption assumption;
+    uint32_t thread_count;
+    struct phase_thread *threads;
+    double *bytes;                 /* shares of a thread's bytes by memory node: thread_count * nodes */
+    double *loads;                 /* that wait, likewise, as numbers */
+    double total, written, remote; /* bytes */
+    struct limit limit;            /* set by phase_run */
+};
+
+/* Seconds until the last thread is done. */
+double phase_run(struct phase *phase);
+
+#endif

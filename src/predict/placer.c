@@ -1,0 +1,127 @@
+/* See placer.h.
+ *
+ * Who uses a part most is decided for each burst by the other bursts: else a part that was met in one burst would always
+ * seem to be used by that thread alone, and memory that all threads share at random would seem private. */
+#include "predict/placer.h"
+
+#include <string.h>
+
+struct placer {
+    const struct demand *demand;
+    enum placing placement;
+    double *by_part, *by_object; /* bytes by node of their users */
+    bool *stored;                /* object_count * phase_count: is stored to in that phase */
+    uint32_t busiest;            /* node with the most bytes as recorded */
+};
+
+static const char *const names[PLACINGS] = {"as-is", "interleave", "first-touch-by-users", "replicate"};
+
+const char *placing_name(enum placing placement)
+{
+    return names[placement];
+}
+
+int placing_find(const char *name)
+{
+    for (int i = 0; i < PLACINGS; i++)
+        if (strcmp(name, names[i]) == 0)
+            return i;
+    return -1;
+}
+
+struct placer *placer_new(const struct demand *demand, enum placing placement)
+{
+    struct placer *placer = mem_zalloc(sizeof *placer);
+    size_t nodes = demand->node_count;
+    double *homes = mem_zalloc((nodes + 1) * sizeof *homes);
+    placer->demand = demand;
+    placer->placement = placement;
+    placer->by_part = mem_zalloc((demand->part_count + 1) * nodes * sizeof *placer->by_part);
+    placer->by_object = mem_zalloc((demand->object_count + 1) * nodes * sizeof *placer->by_object);
+    placer->stored = mem_zalloc(((size_t)demand->object_count * demand->phase_count + 1) * sizeof *placer->stored);
+    array_each (&demand->cells, const struct demand_cell, cell) {
+        uint32_t node = demand->threads.items[cell->thread].node;
+        if (cell->home >= 0)
+            homes[cell->home] += cell->bytes;
+        if (cell->part != DEMAND_NONE)
+            placer->by_part[cell->part * nodes + node] += cell->bytes;
+        if (cell->object == DEMAND_NONE)
+            continue;
+        placer->by_object[cell->object * nodes + node] += cell->bytes;
+        placer->stored[(size_t)cell->object * demand->phase_count + cell->phase] |= cell->stores;
+    }
+    for (uint32_t i = 1; i < nodes; i++)
+        if (homes[i] > homes[placer->busiest])
+            placer->busiest = i;
+    free(homes);
+    return placer;
+}
+
+void placer_free(struct placer *placer)
+{
+    if (!placer)
+        return;
+    free(placer->by_part);
+    free(placer->by_object);
+    free(placer->stored);
+    free(placer);
+}
+
+/* The node that uses it most without `own` bytes of node `mine`; -1 when nobody else does. */
+static int most(const double *use, uint32_t nodes, uint32_t mine, double own)
+{
+    int best = -1;
+    double bytes = 0;
+    for (uint32_t i = 0; i < nodes; i++) {
+        double here = use[i] - (i == mine ? own : 0);
+        if (here > bytes + own * 1e-6) /* rounding is no use */
+            best = (int)i, bytes = here;
+    }
+    return best;
+}
+
+static int users_node(const struct placer *placer, const struct demand_cell *cell)
+{
+    const struct demand *demand = placer->demand;
+    uint32_t nodes = demand->node_count, mine = demand->threads.items[cell->thread].node;
+    int node = -1;
+    if (cell->part != DEMAND_NONE)
+        node = most(placer->by_part + (size_t)cell->part * nodes, nodes, mine, cell->bytes);
+    if (node < 0 && cell->object != DEMAND_NONE)
+        node = most(placer->by_object + (size_t)cell->object * nodes, nodes, mine, cell->bytes);
+    return node < 0 ? (int)mine : node;
+}
+
+/* As recorded. A page whose home is not known is on any node, on the thread's own, or where the most bytes are. */
+static int recorded_node(const struct placer *placer, const struct demand_cell *cell, enum assumption assumption)
+{
+    if (cell->home >= 0)
+        return cell->home;
+    if (assumption == ASSUME_BEST)
+        return (int)placer->demand->threads.items[cell->thread].node;
+    return assumption == ASSUME_WORST ? (int)placer->busiest : -1;
+}
+
+void placer_spread(const struct placer *placer, const struct demand_cell *cell, enum assumption assumption,
+                   double *nodes)
+{
+    const struct demand *demand = placer->demand;
+    int node = -1;
+    switch (placer->placement) {
+    case PLACING_USERS:
+        node = users_node(placer, cell);
+        break;
+    case PLACING_REPLICATE:
+        node = cell->object != DEMAND_NONE && !placer->stored[(size_t)cell->object * demand->phase_count + cell->phase]
+                   ? (int)demand->threads.items[cell->thread].node
+                   : recorded_node(placer, cell, assumption);
+        break;
+    case PLACING_AS_IS:
+        node = recorded_node(placer, cell, assumption);
+        break;
+    default: /* interleaved: on all of them */
+        break;
+    }
+    for (uint32_t i = 0; i < demand->node_count; i++)
+        nodes[i] = node < 0 ? 1.0 / demand->node_count : (int)i == node;
+}

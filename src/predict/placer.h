@@ -1,0 +1,16 @@
+/* predict/placer.h - which nodes a cell's bytes come from under a placement; for predict.c and its tests. */
+#ifndef NUMALENS_PREDICT_PLACER_H
+#define NUMALENS_PREDICT_PLACER_H
+
+#include "predict/predict.h"
+
+struct placer;
+
+struct placer *placer_new(const struct demand *demand, enum placing placement);
+void placer_free(struct placer *placer);
+
+/* Fills `nodes` (demand->node_count of them, the sum is 1). */
+void placer_spread(const struct placer *placer, const struct demand_cell *cell, enum assumption assumption,
+                   double *nodes);
+
+#endif

@@ -1,0 +1,230 @@
+/* See predict.h, and docs/model.md for what is assumed.
+ *
+ * Phase by phase: what its cells ask of each node under the placement is summed up by thread (gather), threads run side by
+ * side until the last one is done (run_phase), and latencies rise with the use of memory, which is repeated a few times
+ * because use depends on how fast the threads are. */
+#include "predict/phase.h"
+
+#include "machine/model.h"
+#include "predict/placer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* One core's bytes per second from its own node: as the model says, else so many lines under way at once. */
+static double core_rate(const struct model *machine, uint32_t node, enum assumption assumption)
+{
+    static const double lines[ASSUMPTIONS] = {[ASSUME_LIKELY] = 16, [ASSUME_BEST] = 32, [ASSUME_WORST] = 10};
+    enum { LINE = 64 };
+    if (machine->core > 0)
+        return machine->core * 1e9;
+    return lines[assumption] * LINE / machine->latency[node * machine->node_count + node] * 1e9;
+}
+
+static void phase_new(struct phase *phase, const struct model *machine, const struct demand *demand,
+                      enum assumption assumption)
+{
+    size_t nodes = demand->node_count, threads = demand->threads.count;
+    *phase = (struct phase){.machine = machine,
+                            .assumption = assumption,
+                            .thread_count = (uint32_t)threads,
+                            .threads = mem_zalloc((threads + 1) * sizeof *phase->threads),
+                            .bytes = mem_zalloc((threads + 1) * nodes * sizeof *phase->bytes),
+                            .loads = mem_zalloc((threads + 1) * nodes * sizeof *phase->loads)};
+}
+
+static void phase_free(struct phase *phase)
+{
+    free(phase->threads);
+    free(phase->bytes);
+    free(phase->loads);
+}
+
+/* Of the CPU time: what went by in waiting for single loads. When they would fill all of it one after the other, all of it
+ * did; the less they would fill, the more of it other instructions may hide. */
+static double waited(double cpu_s, double load_s, enum assumption assumption)
+{
+    double most = load_s < cpu_s ? load_s : cpu_s;
+    return assumption == ASSUME_BEST ? most * most / cpu_s : most;
+}
+
+static void begin(struct phase *phase, const struct demand *demand, uint32_t number)
+{
+    size_t nodes = demand->node_count;
+    memset(phase->bytes, 0, phase->thread_count * nodes * sizeof *phase->bytes);
+    memset(phase->loads, 0, phase->thread_count * nodes * sizeof *phase->loads);
+    phase->written = phase->total = phase->remote = 0;
+    for (uint32_t i = 0; i < phase->thread_count; i++) {
+        const struct demand_thread *thread = &demand->threads.items[i];
+        phase->threads[i] = (struct phase_thread){.tid = thread->tid,
+                                                  .node = thread->node,
+                                                  .cpu_s = demand->cpu_s[(size_t)number * phase->thread_count + i],
+                                                  .core = core_rate(phase->machine, thread->node, phase->assumption)};
+        phase->threads[i].runs = phase->threads[i].cpu_s > 0;
+    }
+}
+
+/* A thread's bytes of what is not known: as many as of the rest of its time, none, or all that a core can fetch. */
+static double unknown_bytes(const struct phase_thread *thread, const struct demand_cell *cell,
+                            enum assumption assumption)
+{
+    double known_s = thread->cpu_s - thread->unknown_s;
+    if (cell->unknown_s <= 0 || assumption == ASSUME_BEST)
+        return 0;
+    if (assumption == ASSUME_WORST)
+        return cell->unknown_s * thread->core;
+    return known_s > 0 ? cell->unknown_s * thread->known_bytes / known_s : 0;
+}
+
+/* Sums up the cells [from, to), which are the phase's. */
+static void gather(struct phase *phase, const struct demand *demand, const struct placer *placer, size_t from,
+                   size_t to, double *spread)
+{
+    static const double sign[ASSUMPTIONS] = {[ASSUME_BEST] = -1, [ASSUME_WORST] = 1};
+    const struct demand_cell *cells = demand->cells.items;
+    for (size_t i = from; i < to; i++) {
+        struct phase_thread *thread = &phase->threads[cells[i].thread];
+        thread->known_bytes += cells[i].bytes;
+        thread->unknown_s += cells[i].unknown_s;
+        thread->load_s += cells[i].load_s;
+    }
+    for (uint32_t i = 0; i < phase->thread_count; i++) {
+        struct phase_thread *thread = &phase->threads[i];
+        if (thread->cpu_s > 0 && thread->load_s > 0) {
+            double wait = waited(thread->cpu_s, thread->load_s, phase->assumption);
+            thread->cpu_s -= wait;
+            thread->exposed = wait / thread->load_s;
+        }
+    }
+    for (size_t i = from; i < to; i++) {
+        const struct demand_cell *cell = &cells[i];
+        struct phase_thread *thread = &phase->threads[cell->thread];
+        double factor = 1 + sign[phase->assumption] * demand->threads.items[cell->thread].error;
+        double bytes = cell->bytes * (factor > 0 ? factor : 0) + unknown_bytes(thread, cell, phase->assumption);
+        size_t row = (size_t)cell->thread * demand->node_count;
+        placer_spread(placer, cell, phase->assumption, spread);
+        for (uint32_t node = 0; node < demand->node_count; node++) {
+            phase->bytes[row + node] += bytes * spread[node];
+            phase->loads[row + node] += cell->loads * thread->exposed * spread[node];
+        }
+        thread->bytes += bytes;
+        phase->total += bytes;
+        phase->written += cell->written;
+        phase->remote += bytes * (1 - spread[thread->node]);
+    }
+    for (uint32_t i = 0; i < phase->thread_count; i++) /* fractions of a thread's bytes */
+        for (uint32_t node = 0; node < demand->node_count && phase->threads[i].bytes > 0; node++)
+            phase->bytes[(size_t)i * demand->node_count + node] /= phase->threads[i].bytes;
+}
+
+struct tally { /* likely time by what limits it */
+    array_of(struct {
+        struct limit limit;
+        double time_s;
+    }) rows;
+};
+
+static bool same_limit(const struct limit *a, const struct limit *b)
+{
+    if (a->kind != b->kind)
+        return false;
+    if (a->kind == LIMIT_MEMORY)
+        return a->to == b->to;
+    return a->kind == LIMIT_LINK ? a->from == b->from && a->to == b->to : a->tid == b->tid;
+}
+
+static void tally_add(struct tally *tally, const struct limit *limit, double time_s)
+{
+    for (size_t i = 0; i < tally->rows.count; i++) {
+        if (same_limit(&tally->rows.items[i].limit, limit)) {
+            tally->rows.items[i].time_s += time_s;
+            return;
+        }
+    }
+    array_reserve(&tally->rows, tally->rows.count + 1);
+    tally->rows.items[tally->rows.count].limit = *limit;
+    tally->rows.items[tally->rows.count++].time_s = time_s;
+}
+
+static struct limit tally_most(const struct tally *tally)
+{
+    struct limit limit = {.kind = LIMIT_COMPUTE};
+    double most = -1;
+    for (size_t i = 0; i < tally->rows.count; i++)
+        if (tally->rows.items[i].time_s > most) {
+            most = tally->rows.items[i].time_s;
+            limit = tally->rows.items[i].limit;
+        }
+    return limit;
+}
+
+/* The run time under one assumption: phases come one after the other. */
+static double run(const struct model *machine, const struct demand *demand, const struct placer *placer,
+                  enum assumption assumption, struct prediction *prediction)
+{
+    struct phase phase;
+    struct tally tally = {0};
+    double time_s = 0, total = 0, remote = 0;
+    double *spread = mem_zalloc((demand->node_count + 1) * sizeof *spread);
+    size_t at = 0;
+    phase_new(&phase, machine, demand, assumption);
+    for (uint32_t number = 0; number < demand->phase_count; number++) {
+        size_t from = at;
+        while (at < demand->cells.count && demand->cells.items[at].phase == number)
+            at++;
+        begin(&phase, demand, number);
+        gather(&phase, demand, placer, from, at, spread);
+        double here = phase_run(&phase);
+        tally_add(&tally, &phase.limit, here);
+        time_s += here;
+        total += phase.total;
+        remote += phase.remote;
+    }
+    if (assumption == ASSUME_LIKELY) {
+        prediction->remote_share = total > 0 ? remote / total : -1;
+        prediction->limit = tally_most(&tally);
+    }
+    array_free(&tally.rows);
+    phase_free(&phase);
+    free(spread);
+    return time_s;
+}
+
+struct prediction predict(const struct model *machine, const struct demand *demand, enum placing placement)
+{
+    struct prediction prediction = {0};
+    struct placer *placer = placer_new(demand, placement);
+    for (int i = 0; i < ASSUMPTIONS; i++) {
+        double time_s = run(machine, demand, placer, (enum assumption)i, &prediction);
+        prediction.time_s[i] = time_s;
+        prediction.low = i == 0 || time_s < prediction.low ? time_s : prediction.low;
+        prediction.high = i == 0 || time_s > prediction.high ? time_s : prediction.high;
+    }
+    placer_free(placer);
+    return prediction;
+}
+
+struct factor prediction_factor(const struct prediction *slow, const struct prediction *fast)
+{
+    struct factor factor = {.likely = 1, .low = 1, .high = 1};
+    for (int i = 0; i < ASSUMPTIONS; i++) {
+        double here = fast->time_s[i] > 0 ? slow->time_s[i] / fast->time_s[i] : 1;
+        factor.likely = i == ASSUME_LIKELY ? here : factor.likely;
+        factor.low = i == 0 || here < factor.low ? here : factor.low;
+        factor.high = i == 0 || here > factor.high ? here : factor.high;
+    }
+    return factor;
+}
+
+const char *limit_text(const struct limit *limit, char *text)
+{
+    static const char *const of_thread[] = {
+        [LIMIT_COMPUTE] = "compute", [LIMIT_LATENCY] = "latency", [LIMIT_CORE] = "core bandwidth"};
+    if (limit->kind == LIMIT_MEMORY)
+        snprintf(text, LIMIT_TEXT, "memory of node %u", limit->to);
+    else if (limit->kind == LIMIT_LINK)
+        snprintf(text, LIMIT_TEXT, "link from node %u to node %u", limit->from, limit->to);
+    else
+        snprintf(text, LIMIT_TEXT, "%s (thread %u)", of_thread[limit->kind], limit->tid);
+    return text;
+}

@@ -1,0 +1,57 @@
+/* predict/predict.h - run time of a program on a machine that is a model, under a placement of its memory (docs/model.md). */
+#ifndef NUMALENS_PREDICT_PREDICT_H
+#define NUMALENS_PREDICT_PREDICT_H
+
+#include "predict/demand.h"
+
+struct model;
+
+enum placing {
+    PLACING_AS_IS,
+    PLACING_INTERLEAVE,
+    PLACING_USERS,     /* each part of an object on the node whose threads use it most */
+    PLACING_REPLICATE, /* what is only read in a phase is on every node then */
+    PLACINGS,
+};
+
+const char *placing_name(enum placing placement); /* "as-is", "interleave", "first-touch-by-users", "replicate" */
+int placing_find(const char *name);               /* -1 when there is none of that name */
+
+/* What is not known is assumed three times: as is likely, in favour of the program, and against it. */
+enum assumption { ASSUME_LIKELY, ASSUME_BEST, ASSUME_WORST, ASSUMPTIONS };
+
+enum limit_kind {
+    LIMIT_COMPUTE, /* a thread's own instructions */
+    LIMIT_LATENCY, /* a thread's waiting for single loads */
+    LIMIT_CORE,    /* what one core can fetch */
+    LIMIT_MEMORY,  /* of a node */
+    LIMIT_LINK,    /* from the CPUs of a node to the memory of another */
+};
+
+struct limit { /* what decides on the run time */
+    enum limit_kind kind;
+    uint32_t tid;      /* of the slowest thread */
+    uint32_t from, to; /* nodes; `to` alone of LIMIT_MEMORY */
+};
+
+struct prediction {
+    double time_s[ASSUMPTIONS];
+    double low, high;    /* of those */
+    double remote_share; /* of the bytes; negative: there are none */
+    struct limit limit;  /* of most of the likely time */
+};
+
+/* `demand` must have as many nodes as the model. */
+struct prediction predict(const struct model *machine, const struct demand *demand, enum placing placement);
+
+/* "memory of node 0", "link from node 1 to node 0", "latency (thread 123)"; `text` holds LIMIT_TEXT bytes. */
+enum { LIMIT_TEXT = 64 };
+const char *limit_text(const struct limit *limit, char *text);
+
+/* How many times as long `slow` takes as `fast`, both on one machine: what is not known is the same for both. */
+struct factor {
+    double likely, low, high;
+};
+struct factor prediction_factor(const struct prediction *slow, const struct prediction *fast);
+
+#endif

@@ -1,0 +1,152 @@
+/* What a made-up recording asks of memory: bytes, CPU time, and which threads run at the same time. */
+#include "../analysis/bursts.h"
+
+#include "analysis/problems/traffic.h"
+#include "predict/demand.h"
+#include "topology/calibration.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { PAIRS = 40, TURNS = 500000, GAP = 800000, SLOW = 120, STRIDE = 8, ARRAY = 1 << 28 };
+
+#define RATE ((double)TURNS * STRIDE / GAP * 1e9) /* bytes per second of a thread that does nothing else */
+
+static struct feeding begin(void)
+{
+    struct error err = {0};
+    struct feeding f = feeding_new("numa:2 core:1", ASSIGN_PACKED);
+    uint64_t frames[] = {0x400000, 0x500000};
+    f.flow->calibration =
+        calibration_from_text("1 nodes=1 L1:32768:1:0 L2:1048576:4:3 L3:8388608:30:25 0>0:105:100", &err);
+    assert_non_null(f.flow->calibration);
+    feed_start(&f, PID, 1, false);
+    feed_thread(&f, PID + 1, "worker", 0, 0);
+    feed_stack(&f, CHAIN, 2, frames);
+    feed_alloc(&f, HEAP, ARRAY, CHAIN);
+    feed_read(&f, HEAP);
+    return f;
+}
+
+/* A burst in the middle of a stream through the array, `number` of that thread. */
+static void burst(struct feeding *f, uint32_t thread, uint32_t number)
+{
+    struct event_stream event = {.pc = 0x1000,
+                                 .addr = HEAP + (uint64_t)number * (ARRAY / PAIRS) + 4096,
+                                 .stride = STRIDE,
+                                 .turns = TURNS,
+                                 .user_ns = number * 10ul * MS,
+                                 .burst = number,
+                                 .gap_ns = GAP,
+                                 .ahead_ns = SLOW,
+                                 .size = STRIDE,
+                                 .times = 20,
+                                 .runs = 20,
+                                 .flags = STREAM_PAIRED | STREAM_LOOP | STREAM_PASSED,
+                                 .timed = STREAM_LATENCIES};
+    event.ahead = event.addr + 40960;
+    feed(f, (struct event){.kind = EVENT_STREAM, .tid = PID + thread, .stream = event});
+}
+
+static struct demand *end(struct feeding *f, struct error *err)
+{
+    flow_finish(f->flow);
+    struct traffic *traffic = traffic_make(f->flow);
+    struct demand *demand = demand_make(f->flow, traffic, err);
+    traffic_free(traffic);
+    feeding_free(f);
+    return demand;
+}
+
+static void near(double got, double right)
+{
+    if (fabs(got - right) > 0.05 * right)
+        fail_msg("%g, and %g is right", got, right);
+}
+
+static void no_traffic(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct feeding f = begin();
+    assert_null(end(&f, &err));
+    assert_non_null(strstr(err.text, "record --traffic"));
+}
+
+static void too_few_pairs(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct feeding f = begin();
+    for (uint32_t i = 0; i < 10; i++) {
+        f.time += 10 * MS;
+        burst(&f, 0, i);
+    }
+    assert_null(end(&f, &err));
+    assert_non_null(strstr(err.text, "record longer"));
+}
+
+static double sum(const struct demand *demand, uint32_t phase)
+{
+    double bytes = 0;
+    array_each (&demand->cells, const struct demand_cell, cell)
+        bytes += cell->phase == phase ? cell->bytes : 0;
+    return bytes;
+}
+
+static void side_by_side(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct feeding f = begin();
+    for (uint32_t i = 0; i < PAIRS; i++) {
+        f.time += 10 * MS;
+        burst(&f, 0, i);
+        burst(&f, 1, i);
+    }
+    struct demand *demand = end(&f, &err);
+    assert_non_null(demand);
+    assert_int_equal(demand->phase_count, 1);
+    assert_int_equal(demand->threads.count, 2);
+    assert_int_equal(demand->threads.items[0].node + demand->threads.items[1].node, 1);
+    near(demand->cpu_s[0], PAIRS * 0.01);
+    near(demand->cpu_s[1], PAIRS * 0.01);
+    near(sum(demand, 0), 2 * RATE * PAIRS * 0.01);
+    assert_int_equal(demand->object_count, 1);
+    assert_int_equal(demand->part_count, 2 * PAIRS / 8);
+    array_each (&demand->cells, const struct demand_cell, cell)
+        assert_true(cell->unknown_s == 0 && cell->loads == 0 && !cell->stores && cell->part < demand->part_count);
+    demand_free(demand);
+}
+
+static void one_after_the_other(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct feeding f = begin();
+    for (uint32_t thread = 0; thread < 2; thread++) {
+        for (uint32_t i = 0; i < PAIRS; i++) {
+            f.time += 10 * MS;
+            burst(&f, thread, i);
+        }
+    }
+    struct demand *demand = end(&f, &err);
+    assert_non_null(demand);
+    assert_int_equal(demand->phase_count, 2);
+    near(sum(demand, 0), RATE * PAIRS * 0.01);
+    near(sum(demand, 1), RATE * PAIRS * 0.01);
+    near(demand->cpu_s[0] + demand->cpu_s[1], PAIRS * 0.01); /* one of the two runs, the other does not */
+    assert_true(demand->cpu_s[0] == 0 || demand->cpu_s[1] == 0);
+    demand_free(demand);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_traffic),
+        cmocka_unit_test(too_few_pairs),
+        cmocka_unit_test(side_by_side),
+        cmocka_unit_test(one_after_the_other),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
