@@ -118,8 +118,8 @@ static void judge_machine(const struct predict_arguments *arguments, const struc
                           struct machine_rows *machine)
 {
     const struct row *rows = answer->rows.items;
-    uint32_t best = machine->first, slowest = machine->first, as_is = UINT32_MAX;
-    for (uint32_t i = machine->first; i < machine->first + arguments->asked.count; i++) {
+    uint32_t best = machine->first, slowest = best, as_is = UINT32_MAX;
+    for (uint32_t i = best; i < machine->first + arguments->asked.count; i++) {
         double time_s = rows[i].prediction.time_s[ASSUME_LIKELY];
         best = time_s < rows[best].prediction.time_s[ASSUME_LIKELY] ? i : best;
         slowest = time_s > rows[slowest].prediction.time_s[ASSUME_LIKELY] ? i : slowest;

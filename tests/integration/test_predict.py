@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""numalens predict: a row for each machine and placement with its interval; what it refuses, and that it says why. The model
+itself is held against arithmetic in tests/predict."""
+import json
+import os
+
+import nlens
+from nlens import Folder, Skip, check, note, record, report, run
+
+KERNELS = os.path.join(nlens.BUILD, "tests", "integration", "traffic_kernels")
+PLACEMENTS = ["as-is", "interleave", "first-touch-by-users", "replicate"]
+BURSTS = 200
+BAD_MODEL = "title A machine\nsource a test\ntopology numa:2 core:2\nlatency 0 90 140\nlatency 1 140 90\nread 0 100 0\n"
+
+
+def predict(*arguments, folder=None):
+    return run([nlens.NUMALENS, "predict", *arguments], folder=folder)
+
+
+def refused(ended, status, *words):
+    text = ended.err.decode()
+    assert ended.status == status and not ended.out, ended
+    assert all(word in text for word in words), ended
+    return text
+
+
+@check("a stream that was recorded with its traffic has a row for each machine and placement")
+def _():
+    if not os.path.exists(KERNELS):
+        raise Skip("the kernels were not built here")
+    with Folder() as folder:
+        ended = record(folder, [KERNELS, "triad", "256", "2", "2"], ["--traffic"], bursts=BURSTS)
+        assert ended.status == 0, ended
+        if report(ended.trace)["session"].get("traffic") != "pairs":
+            raise Skip("there is no tick by perf here")
+        traffic = report(ended.trace, "traffic")
+        if traffic["memory_from_ns"] == 0:
+            raise Skip("caches and memory are not distinguished here")
+        shown = predict("--machine", "generic-2,generic-4", "--json", ended.trace)
+        if traffic["total_bytes_s"] is None:  # integration/traffic judges whether that may be
+            refused(shown, 1, "traffic")
+            raise Skip("the traffic of this recording is unknown, and nothing was predicted")
+        assert shown.status == 0, shown
+        text = predict("--machine", "generic-2", "--placements", "interleave,as-is", ended.trace)
+        assert text.status == 0, text
+    answer = json.loads(shown.out)
+    rows = answer["rows"]
+    assert [(row["machine"], row["placement"]) for row in rows] == [
+        (machine, placement) for machine in ("generic-2", "generic-4") for placement in PLACEMENTS], rows
+    for row in rows:
+        note(row)
+        assert 0 < row["low"] <= row["time_s"] <= row["high"] and row["bottleneck"], row
+    assert answer["best"] in rows and answer["best"]["time_s"] == min(row["time_s"] for row in rows), answer["best"]
+    by_name = {row["machine"] + " " + row["placement"]: row for row in rows}
+    assert abs(by_name["generic-2 interleave"]["remote_share"] - 0.5) < 0.001, by_name
+    assert abs(by_name["generic-4 interleave"]["remote_share"] - 0.75) < 0.001, by_name
+    assert [machine["machine"] for machine in answer["machines"]] == ["generic-2", "generic-4"], answer["machines"]
+    lines = text.out.decode().splitlines()
+    assert lines[0].startswith("generic-2: ") and sum("generic-2  " in line for line in lines) == 2, text
+
+
+@check("a recording without traffic is refused, with what to do")
+def _():
+    with Folder() as folder:
+        ended = record(folder, ["true"])
+        assert ended.status == 0, ended
+        refused(predict("--machine", "generic-2", ended.trace), 1, "no memory traffic", "numalens record --traffic")
+
+
+@check("a machine or placement that is not there, a bad model, a missing file: one line says what is wrong")
+def _():
+    with Folder() as folder:
+        model = os.path.join(folder, "bad.machine")
+        with open(model, "w") as stream:
+            stream.write(BAD_MODEL)
+        cases = [(["--machine", "no-such"], 1, ["no-such", "generic-4"]),
+                 (["--machine", "generic-2,,generic-4"], 1, ["generic-4"]),
+                 (["--machine", model], 1, ["bad.machine:6"]),
+                 (["--machine", "generic-2", "no-such.data"], 1, ["no-such.data"]),
+                 (["--machine", "generic-2", "--placements", "as-is,elsewhere"], 2, ["elsewhere", "first-touch-by-users"])]
+        for arguments, status, words in cases:
+            text = refused(predict(*arguments, folder=folder), status, *words)
+            assert text.count("\n") == 1, text
+        refused(predict(folder=folder), 2, "--machine", "numalens machines")
+
+
+nlens.main()
