@@ -1,5 +1,5 @@
-/* See fair_share.h. Progressive filling: at each step the lowest level is found at which a thread has its limit or something is
- * full, and whoever is concerned stays there. At most as many steps as threads, since each step stops one. */
+/* See fair_share.h. Progressive filling: at each step the lowest level is found at which something is full. Whoever wants no more than
+ * that has it, which leaves more to the others; when nobody does, whoever uses what is full stops there. */
 #include "predict/fair_share.h"
 
 #include "base/mem.h"
@@ -55,19 +55,20 @@ static int full_at(const struct share_machine *machine, const struct resource *a
     return SHARE_NOTHING;
 }
 
-/* The lowest level at which something is full, or a user has its limit. */
-static double next_level(const struct resource *all, uint32_t resources, const struct share_user *users,
-                         const bool *rising, uint32_t count)
+/* The lowest level at which something is full. */
+static double full_level(const struct resource *all, uint32_t resources)
 {
     const double rounding = 1e-12; /* a weight that was added and taken away again */
     double level = INFINITY;
     for (uint32_t i = 0; i < resources; i++)
         if (all[i].weight > rounding && level_of(&all[i]) < level)
             level = level_of(&all[i]);
-    for (uint32_t i = 0; i < count; i++)
-        if (rising[i] && users[i].limit < level)
-            level = users[i].limit;
     return level;
+}
+
+static bool has_enough(const struct share_user *user, double level)
+{
+    return user->limit <= level;
 }
 
 void share_bandwidth(const struct share_machine *machine, struct share_user *users, uint32_t count)
@@ -87,25 +88,24 @@ void share_bandwidth(const struct share_machine *machine, struct share_user *use
         left += rising[i];
     }
     while (left > 0) {
-        double level = next_level(all, resources, users, rising, count);
+        double level = full_level(all, resources) * same;
         uint32_t before = left;
+        bool enough = false;
+        for (uint32_t i = 0; i < count; i++)
+            enough |= rising[i] && has_enough(&users[i], level);
+        for (uint32_t i = 0; i < count && !enough; i++)
+            users[i].full = rising[i] ? full_at(machine, all, &users[i], level) : users[i].full;
         for (uint32_t i = 0; i < count; i++) {
-            if (!rising[i])
+            bool stops = enough ? has_enough(&users[i], level) : users[i].full != SHARE_NOTHING;
+            if (!rising[i] || !stops)
                 continue;
-            bool enough = users[i].limit <= level * same;
-            users[i].full = enough ? SHARE_NOTHING : full_at(machine, all, &users[i], level * same);
-            if (enough || users[i].full != SHARE_NOTHING)
-                users[i].rate = enough ? users[i].limit : level;
-        }
-        for (uint32_t i = 0; i < count; i++) {
-            if (!rising[i] || (users[i].limit > level * same && users[i].full == SHARE_NOTHING))
-                continue;
+            users[i].rate = enough ? users[i].limit : level;
             add_use(machine, all, &users[i], -1, users[i].rate);
             rising[i] = false;
             left--;
         }
         if (left == before)
-            break; /* nothing limits them: their limits are endless, and so is every link */
+            break; /* cannot be: whoever rises uses something, or has its limit */
     }
     free(all);
     free(rising);

@@ -148,43 +148,51 @@ static struct limit limit_of(const struct race *race, uint32_t i)
     return limit;
 }
 
-/* From the start to the last end. Whoever ends makes room for the others; ends within a hundredth are one. */
+/* How long until the next thread ends; ends that are within a hundredth of the whole time are one. */
+static double next_end(const struct race *race, double now)
+{
+    const double same = 0.01;
+    double next = INFINITY, last = 0;
+    for (uint32_t i = 0; i < race->phase->thread_count; i++)
+        if (race->runners[i].left > 0)
+            next = fmin(next, race->runners[i].left * duration(race, i));
+    for (uint32_t i = 0; i < race->phase->thread_count && next < INFINITY; i++) {
+        double left_s = race->runners[i].left > 0 ? race->runners[i].left * duration(race, i) : 0;
+        if (left_s <= next + same * (now + next))
+            last = fmax(last, left_s);
+    }
+    return next < INFINITY ? fmax(next, last) : INFINITY;
+}
+
+/* From the start to the last end. Whoever ends makes room for the others. */
 static double run_to_end(struct race *race)
 {
-    const double same = 1.01;
     struct phase *phase = race->phase;
     double now = 0;
     for (;;) {
-        double next = INFINITY;
-        uint32_t last = 0;
+        double latest = -1;
         share_bandwidth(&race->machine, race->users, phase->thread_count);
-        for (uint32_t i = 0; i < phase->thread_count; i++) {
-            const struct runner *runner = &race->runners[i];
-            double left_s = runner->left > 0 ? runner->left * duration(race, i) : INFINITY;
-            next = left_s < next ? left_s : next;
-        }
-        if (next == INFINITY)
+        double step = next_end(race, now);
+        if (step == INFINITY)
             return now;
-        double step = 0;
         for (uint32_t i = 0; i < phase->thread_count; i++) {
             struct runner *runner = &race->runners[i];
-            double whole_s = duration(race, i);
             if (runner->left <= 0)
                 continue;
-            if (next > runner->longest_s) {
-                runner->longest_s = next;
+            double whole_s = duration(race, i), left_s = runner->left * whole_s;
+            if (step > runner->longest_s) {
+                runner->longest_s = step;
                 runner->limit = limit_of(race, i);
             }
-            double left_s = runner->left * whole_s;
-            runner->left = left_s <= next * same ? 0 : runner->left - next / whole_s;
-            if (runner->left <= 0) {
-                race->users[i].active = false;
-                if (left_s >= step)
-                    step = left_s, last = i;
+            runner->left = left_s <= step ? 0 : runner->left - step / whole_s;
+            if (runner->left <= 0 && left_s > latest) {
+                latest = left_s;
+                phase->limit = runner->limit;
             }
         }
-        now += step > next ? step : next;
-        phase->limit = race->runners[last].limit;
+        for (uint32_t i = 0; i < phase->thread_count; i++) /* only now: durations depend on it */
+            race->users[i].active = race->users[i].active && race->runners[i].left > 0;
+        now += step;
     }
 }
 
