@@ -3,7 +3,6 @@
  *
  * Arrays a, b, c of MIB each; each thread has its own. A line of output: array, lines read, lines written; then the
  * CPU time of the loops. What filling them takes is not counted: it is to be short beside the loops. */
-#include <emmintrin.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,6 +10,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
 
 enum { LINE = 64, STRIDE = 8 * LINE };
 
@@ -101,10 +103,15 @@ KERNEL static size_t chase(const uint64_t *a, size_t at, size_t n)
 
 KERNEL static void nontemporal(double *a, size_t n)
 {
+#if defined(__x86_64__)
     __m128d value = _mm_set1_pd(1);
     for (size_t i = 0; i < n; i += 2)
         _mm_stream_pd(a + i, value);
     _mm_sfence();
+#else
+    for (size_t i = 0; i < n; i += 2)
+        __asm__ volatile("stnp %d1, %d1, [%0]" ::"r"(a + i), "w"(1.0) : "memory");
+#endif
 }
 
 /* b three times as fast as c */
