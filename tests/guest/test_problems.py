@@ -18,7 +18,7 @@ ENOUGH = 400  # samples to judge by, of a hundred bursts
 OFTEN = ["--frequency=1000", "--burst=4", "--budget=90"]
 # mode: (pattern that must be found, rounds: emulation is slow, workers)
 MODES = {"none": (None, 500000, 4), "imbalance": ("imbalance", 500000, 4), "sharing": ("cross-node-sharing", 100000, 6)}
-PROBLEMS = ("cross-node-sharing", "contention", "imbalance")
+PROBLEMS = ("cross-node-sharing", "imbalance")
 
 
 def script(build):
