@@ -17,10 +17,13 @@ enum {
     SIGNALS = 51,
     WARM_UP = 4,
     TICKS = 15,
+    FEWEST_TICKS = 8, /* of them tell what one takes */
     PLAIN = 101,
     TICK_NS = 100000,  /* between two ticks at least, */
     TICK_SIGNALS = 10, /* and so many times what a signal takes: they must not overtake each other */
     PATIENCE = 8,      /* times as long as the ticks should take: where they come late, fewer must do */
+    DEAREST =
+        16, /* times what a signal takes: more was somebody else's time (a virtual machine's interrupt makes it 6) */
     STACK_BYTES = 1 << 18,
     DATA_BYTES = 1 << 21,  /* more than the cache next to a processor holds, */
     CHUNK_BYTES = 1 << 14, /* looked at piece by piece */
@@ -123,7 +126,8 @@ static uint64_t measure_tick(struct measured *measured)
         noticed = came && !noticed ? now - last : 0;
     }
     uint64_t tick = middle(taken, ticks), usual = middle(plain, plains < PLAIN ? plains : PLAIN);
-    return tick > usual ? tick - usual : 0;
+    uint64_t cost = tick > usual && ticks >= FEWEST_TICKS ? tick - usual : 0, dearest = DEAREST * measured->signal_ns;
+    return cost < dearest ? cost : dearest;
 }
 
 static int measure(void *argument)
