@@ -48,7 +48,7 @@ def compare(*options):
     assert (true - noise) / FACTOR <= told <= (true + noise) * FACTOR
 
 
-@check("bursts are told at their cost")
+@check("what bursts cost is what they are reported to cost")
 def _():
     compare("--frequency", "20000", "--burst", "32", "--budget", "50")
 
