@@ -30,25 +30,25 @@ def traffic_of(kernel, mib=BIG, threads="1", options=(), bursts=BURSTS):
     with Folder() as folder:
         ended = record(folder, [KERNELS, kernel, mib, "2", threads], ["--traffic", *options], bursts=bursts)
         assert ended.status == 0, ended
-        told = report(ended.trace, "traffic")
+        answer = report(ended.trace, "traffic")
         session = report(ended.trace)["session"]
     if session.get("traffic") != "pairs":
         raise Skip("there is no tick by perf here")
-    if told["memory_from_ns"] == 0:
-        raise Skip("caches and memory are not told apart here")
+    if answer["memory_from_ns"] == 0:
+        raise Skip("caches and memory cannot be distinguished here")
     truth = {}
     for words in map(str.split, ended.out.decode().splitlines()):
         if words[0] != "took":
             read, written = truth.get(words[0], (0, 0))
-            truth[words[0]] = (read + int(words[1]) * LINE / told["seconds"], written + int(words[2]) * LINE / told["seconds"])
-    rows = {name: row for name, line in sites().items() for row in told["objects"] if row["line"] == line}
+            truth[words[0]] = (read + int(words[1]) * LINE / answer["seconds"], written + int(words[2]) * LINE / answer["seconds"])
+    rows = {name: row for name, line in sites().items() for row in answer["objects"] if row["line"] == line}
     for name in sorted(rows):
         row = rows[name]
         note("%s %s: %s, read %s of %.2f, written %s of %.2f GB/s; exposed %.2f, hidden %.2f, cached %.2f, unknown %.2f" % (
             kernel, name, row["state"], gigabytes(row["read_bytes_s"]), truth.get(name, (0, 0))[0] / 1e9,
             gigabytes(row["write_bytes_s"]), truth.get(name, (0, 0))[1] / 1e9, row["exposed"], row["hidden"], row["cached"],
             row["unknown"]))
-    return told, rows, truth
+    return answer, rows, truth
 
 
 def gigabytes(rate):
@@ -62,26 +62,26 @@ def near(got, right, what):
 
 def streams(kernel, arrays, share=0.8):
     """Each of these arrays comes from memory, and hardly anything waits for it."""
-    told, rows, truth = traffic_of(kernel)
+    answer, rows, truth = traffic_of(kernel)
     for name in arrays:
         row = rows[name]
         assert row["hidden"] + row["exposed"] >= share, "%s of %s does not come from memory: %s" % (name, kernel, row)
         near(row["read_bytes_s"], truth[name][0], "%s of %s, read" % (name, kernel))
         near(row["write_bytes_s"], truth[name][1], "%s of %s, written" % (name, kernel))
-    near(told["total_bytes_s"], sum(map(sum, truth.values())), "all of %s" % kernel)
-    return told, rows, truth
+    near(answer["total_bytes_s"], sum(map(sum, truth.values())), "all of %s" % kernel)
+    return answer, rows, truth
 
 
 @check("triad: three streams, hidden by prefetching, one of them written back")
 def triad():
-    told, rows, _ = streams("triad", "abc")
+    answer, rows, _ = streams("triad", "abc")
     assert all(row["hidden"] >= 0.6 for row in rows.values()), rows
-    thread, = [row for row in told["threads"] if row["bytes_s"]]
-    near(thread["bytes_s"], told["total_bytes_s"], "the thread's")
-    node, = told["nodes"]
-    near(node["read_bytes_s"] + node["write_bytes_s"], told["total_bytes_s"], "the node's")
-    pair, = told["pairs"]
-    near(pair["bytes_s"], told["total_bytes_s"], "the pair of nodes'")
+    thread, = [row for row in answer["threads"] if row["bytes_s"]]
+    near(thread["bytes_s"], answer["total_bytes_s"], "the thread's")
+    node, = answer["nodes"]
+    near(node["read_bytes_s"] + node["write_bytes_s"], answer["total_bytes_s"], "the node's")
+    pair, = answer["pairs"]
+    near(pair["bytes_s"], answer["total_bytes_s"], "the pair of nodes'")
 
 
 @check("a reversed stream, and one by eight lines")
@@ -116,7 +116,7 @@ def past_caches():
 
 @check("a loop that stays in the first cache is no traffic")
 def cached():
-    told, rows, truth = traffic_of("triad", mib="0")
+    answer, rows, truth = traffic_of("triad", mib="0")
     for name in "abc":
         row, right = rows[name], sum(truth[name])
         assert row["bytes_s"] is None or row["bytes_s"] < 0.05 * right, "%s is called traffic: %s" % (name, row)
@@ -125,16 +125,16 @@ def cached():
 
 @check("two threads on two simulated nodes: each reads and writes what it touched first")
 def two_nodes():
-    told, _, truth = traffic_of("triad", mib="128", threads="2",
+    answer, _, truth = traffic_of("triad", mib="128", threads="2",
                                 options=["--topology", "numa:2 core:1", "--assign", "round-robin"])
-    assert told["total_bytes_s"], told
-    of = {(pair["from"], pair["to"]): pair["bytes_s"] for pair in told["pairs"]}
+    assert answer["total_bytes_s"], answer
+    of = {(pair["from"], pair["to"]): pair["bytes_s"] for pair in answer["pairs"]}
     assert set(of) == {(0, 0), (0, 1), (1, 0), (1, 1)}, of
-    near(sum(of.values()) + told["unplaced_bytes_s"], told["total_bytes_s"], "all pairs")
-    near(told["total_bytes_s"], sum(map(sum, truth.values())), "both threads")
-    assert of[0, 1] + of[1, 0] < 0.2 * told["total_bytes_s"], of
-    busy = [row for row in told["threads"] if row["bytes_s"] and row["bytes_s"] > 0.1 * told["total_bytes_s"]]
-    assert len(busy) == 2, told["threads"]
+    near(sum(of.values()) + answer["unplaced_bytes_s"], answer["total_bytes_s"], "all pairs")
+    near(answer["total_bytes_s"], sum(map(sum, truth.values())), "both threads")
+    assert of[0, 1] + of[1, 0] < 0.2 * answer["total_bytes_s"], of
+    busy = [row for row in answer["threads"] if row["bytes_s"] and row["bytes_s"] > 0.1 * answer["total_bytes_s"]]
+    assert len(busy) == 2, answer["threads"]
 
 
 @check("a load ahead is never the first touch of a page")
@@ -150,10 +150,12 @@ def texts():
     with Folder() as folder:
         ended = record(folder, [KERNELS, "sum", BIG, "1"], bursts=20)
         assert ended.status == 0, ended
-        told = report(ended.trace, "traffic")
-        assert told["total_bytes_s"] is None and told["objects"] == [] and "--traffic" in told["silence"], told
+        answer = report(ended.trace, "traffic")
+        assert answer["total_bytes_s"] is None and answer["objects"] == [] and "--traffic" in answer["silence"], answer
         shown = run([nlens.NUMALENS, "report", "traffic", ended.trace])
         assert shown.status == 0 and b"numalens record --traffic" in shown.out, shown
+        refused = run([nlens.NUMALENS, "record", "--traffic", "--tick", "timer", "--", "true"])
+        assert refused.status == 2 and b"--traffic" in refused.err and b"--tick timer" in refused.err, refused
         ended = record(folder, [KERNELS, "sum", BIG, "2"], ["--traffic"], bursts=BURSTS)
         shown = run([nlens.NUMALENS, "report", "traffic", ended.trace])
         assert shown.status == 0 and shown.err == b"", shown

@@ -237,7 +237,8 @@ static void the_report_is_one_screen(void **state)
     assert_true(lines <= 40);
     free(text);
     text = shown("numa:2 core:1", REPORT, (struct view_options){.width = 100, .verbose = true});
-    static const char *const more[] = {"\nThreads (", "\nFunctions (", "\nTraffic:", "\nHow this was measured\n",
+    static const char *const more[] = {"\nThreads (", "\nFunctions (", "\nAccesses from the CPU's node",
+                                       "\nHow this was measured\n",
                                        "1,234  allocations or releases not recorded: ring full"};
     for (unsigned i = 0; i < sizeof more / sizeof *more; i++)
         assert_non_null(strstr(text, more[i]));

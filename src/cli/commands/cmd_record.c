@@ -300,6 +300,8 @@ static void check_system(struct arguments *arguments)
     if (options->traffic && (!options->latency || options->samples > SAMPLES_SOFT))
         refuse(sampling, "--traffic", options->latency ? "with this --source" : "with --no-latency",
                "it is estimated from latencies of the soft sampler");
+    if (options->traffic && options->tick == TICK_TIMER)
+        refuse(sampling, "--traffic", "with --tick timer", "a timer's ticks are too far apart for pairs of bursts");
     if (!outside(options))
         return;
     if (options->command && !*options->command)

@@ -2,29 +2,32 @@
 #include "analysis/problems/traffic.h"
 
 #include "base/json.h"
+#include "view/node_matrix.h"
 #include "view/number.h"
 #include "view/paragraph.h"
 #include "view/problems/problems.h"
 #include "view/report/report.h"
 #include "view/table.h"
 
-static struct row row_of(const struct flow *flow, const struct traffic_object *object)
+/* `names` keeps what the source calls it. */
+static struct row row_of(struct rows *names, const struct traffic_object *object)
 {
-    struct row row =
-        object->site != FLOW_NONE ? rows_site(flow, object->site, object->object) : rows_object(flow, object->object);
-    row.variable = "";
+    struct row row = object->site != FLOW_NONE ? rows_site(names->flow, object->site, object->object)
+                                               : rows_object(names->flow, object->object);
+    rows_variable(names, &row);
     return row;
 }
 
 /* Why there are no figures; NULL when there are. */
-static const char *silence(const struct traffic *traffic)
+static const char *silence(const struct traffic *traffic, const struct view_options *options)
 {
     if (!traffic->recorded && traffic->requested && !traffic->possible)
         return "Traffic is not known: it takes the soft sampler with latencies, and a tick from perf ('numalens "
                "doctor' "
                "says why there is none).";
     if (!traffic->recorded && traffic->requested)
-        return "Traffic is not known: no burst was recorded. Record a longer run.";
+        return options->damage ? "Traffic is not known: no burst is in what there is of the incomplete file."
+                               : "Traffic is not known: no burst was recorded. Record a longer run.";
     if (!traffic->recorded)
         return "Traffic was not recorded: 'numalens record --traffic' does.";
     if (!traffic->bound)
@@ -66,10 +69,11 @@ static void put_all_bytes(struct json *json, const struct traffic_bytes *bytes)
 
 static void put_objects(struct json *json, const struct traffic *traffic, const struct view_options *options)
 {
+    struct rows names = {.flow = traffic->flow};
     size_t shown = 0;
     json_array(json, "objects");
     array_each (&traffic->objects, const struct traffic_object, object) {
-        struct row row = row_of(traffic->flow, object);
+        struct row row = row_of(&names, object);
         if (!row_passes(&options->filter, &row, flow_totals(traffic->flow).samples))
             continue;
         if (options->limit && shown++ >= options->limit)
@@ -81,10 +85,12 @@ static void put_objects(struct json *json, const struct traffic *traffic, const 
         json_text(json, "site", row.label);
         json_text(json, "file", row.file);
         json_number(json, "line", row.line);
+        json_text(json, "variable", *row.variable ? row.variable : NULL);
         put_all_bytes(json, &object->bytes);
         json_end(json);
     }
     json_end(json);
+    rows_variables_free(&names);
 }
 
 static void put_threads(struct json *json, const struct traffic *traffic)
@@ -139,7 +145,7 @@ static void put_json(struct json *json, const struct traffic *traffic, const str
 {
     const struct traffic_bytes *all = &traffic->all;
     json_text(json, "method", traffic->recorded ? "paired bursts" : NULL);
-    json_text(json, "silence", silence(traffic));
+    json_text(json, "silence", silence(traffic, options));
     json_number(json, "bursts", traffic->bursts);
     json_number(json, "burst_pairs", traffic->pairs);
     json_number(json, "memory_from_ns", traffic->bound);
@@ -191,12 +197,14 @@ static void cells(struct table *table, const struct traffic_bytes *bytes)
 
 static void objects_text(const struct traffic *traffic, const struct view_options *options, FILE *out)
 {
+    struct rows names = {.flow = traffic->flow};
     struct table *table = table_new();
     size_t shown = 0, more = 0;
     columns(table);
+    table_column(table, "", TABLE_LEFT);
     table_column(table, "object", TABLE_FLEX);
     array_each (&traffic->objects, const struct traffic_object, object) {
-        struct row row = row_of(traffic->flow, object);
+        struct row row = row_of(&names, object);
         if (!row_passes(&options->filter, &row, flow_totals(traffic->flow).samples))
             continue;
         if (options->limit && shown >= options->limit) {
@@ -205,10 +213,11 @@ static void objects_text(const struct traffic *traffic, const struct view_option
         }
         shown++;
         cells(table, &object->bytes);
-        table_cell(table, "%s%s", row.label ? row.label : row.name,
-                   object->bytes.state == TRAFFIC_PARTLY ? ", partly cached" : "");
+        table_cell(table, "%s", object->bytes.state == TRAFFIC_PARTLY ? "partly cached" : "");
+        table_object(table, traffic->flow, &row);
     }
     table_print(table, out, 2, options->width, options->color);
+    rows_variables_free(&names);
     if (more)
         fprintf(out, "  %s more\n", number_count(more));
 }
@@ -230,28 +239,24 @@ static void threads_text(const struct traffic *traffic, const struct view_option
         fprintf(out, "  %s more\n", number_count(traffic->threads.count - options->limit));
 }
 
-static void nodes_text(const struct traffic *traffic, const struct view_options *options, FILE *out)
+static void pair_cell(struct table *table, uint32_t from, uint32_t to, const void *argument)
 {
-    struct table *table = table_new();
-    uint32_t count = traffic->node_count;
-    table_column(table, "from \\ to", TABLE_LEFT);
-    for (uint32_t i = 0; i < count; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "node %d", node_os(traffic->flow, (int)i));
-        table_column(table, name, TABLE_RIGHT);
-    }
-    for (uint32_t from = 0; from < count; from++) {
-        table_cell(table, "node %d", node_os(traffic->flow, (int)from));
-        for (uint32_t to = 0; to < count; to++)
-            rate_cell(table, &traffic->all, traffic->node_pairs[from * count + to]);
-    }
-    table_print(table, out, 2, options->width, options->color);
+    const struct traffic *traffic = argument;
+    rate_cell(table, &traffic->all, traffic->node_pairs[from * traffic->node_count + to]);
+}
+
+static void next_command(const struct view_options *options, FILE *out)
+{
+    char *file = report_file(options);
+    fprintf(out, "\nNext      numalens predict --machine generic-4%s  run time on four nodes, under other placements\n",
+            file);
+    free(file);
 }
 
 static void put_text(const struct traffic *traffic, const struct view_options *options, FILE *out)
 {
     const struct traffic_bytes *all = &traffic->all;
-    const char *why = silence(traffic);
+    const char *why = silence(traffic, options);
     if (why) {
         paragraph(out, 2, options->width, "", "%s", why);
         return;
@@ -276,7 +281,9 @@ static void put_text(const struct traffic *traffic, const struct view_options *o
     problem_heading(options, out, "Threads");
     threads_text(traffic, options, out);
     problem_heading(options, out, "GB/s from threads on a node to memory of a node");
-    nodes_text(traffic, options, out);
+    node_matrix_print(flow_topology(traffic->flow), pair_cell, traffic, out, options->width, options->color);
+    if (all->is_rated)
+        next_command(options, out);
 }
 
 void rows_traffic(struct rows *rows)

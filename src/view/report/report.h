@@ -12,6 +12,9 @@ int report_json(const struct flow *flow, const struct view_options *options, FIL
 int rows_text(const struct rows *rows, const struct view_options *options, FILE *out, struct error *err);
 int rows_json(const struct rows *rows, const struct view_options *options, FILE *out, struct error *err);
 
+/* The file for a command that is suggested: " FILE", safe for terminals, or "" where it is found without. To be freed. */
+char *report_file(const struct view_options *options);
+
 /* What every JSON report has on top, into the open object. */
 struct json;
 void report_json_head(struct json *json, const struct flow *flow, const struct view_options *options);

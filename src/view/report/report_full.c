@@ -1,11 +1,12 @@
-/* view/report/report_full.c - what `numalens report -v` adds to the screen: who makes most of it, every table, the traffic. */
+/* view/report/report_full.c - what `numalens report -v` adds to the screen: who makes most of it, every table, the nodes. */
+#include "view/node_matrix.h"
 #include "view/number.h"
 #include "view/report/report_parts.h"
 #include "view/table.h"
 
 #include <string.h>
 
-enum { NAMED_IN_ANSWER = 4, SHOWN_NODES = 12 };
+enum { NAMED_IN_ANSWER = 4 };
 
 static void answer_latency(const struct report *report)
 {
@@ -134,33 +135,26 @@ static void tables(const struct report *report)
     }
 }
 
-static void traffic(const struct report *report)
+static void matrix_cell(struct table *table, uint32_t from, uint32_t to, const void *argument)
 {
-    uint32_t nodes = report->facts.nodes;
-    if (nodes < 2 || nodes > SHOWN_NODES || report->totals.home_known == 0)
+    const struct report *report = argument;
+    uint64_t part = report->facts.matrix[from * report->facts.nodes + to];
+    table_cell(table, "%s", number_percent(part, report->totals.home_known));
+    if (from != to && part * 10 > report->totals.home_known)
+        table_hot(table);
+}
+
+static void matrix(const struct report *report)
+{
+    if (report->facts.nodes < 2 || report->totals.home_known == 0)
         return;
-    char names[SHOWN_NODES][24];
-    report_heading(report, "Traffic: from the CPU's node (rows) to the memory's home node (columns)");
-    struct table *table = table_new();
-    table_column(table, "", TABLE_LEFT);
-    for (uint32_t i = 0; i < nodes; i++) {
-        snprintf(names[i], sizeof names[i], "node %d", report->topology->nodes[i].os_index);
-        table_column(table, names[i], TABLE_RIGHT);
-    }
-    for (uint32_t from = 0; from < nodes; from++) {
-        table_cell(table, "node %d", report->topology->nodes[from].os_index);
-        for (uint32_t home = 0; home < nodes; home++) {
-            uint64_t part = report->facts.matrix[from * nodes + home];
-            table_cell(table, "%s", number_percent(part, report->totals.home_known));
-            if (from != home && part * 10 > report->totals.home_known)
-                table_hot(table);
-        }
-    }
-    table_print(table, report->out, 2, report->options->width, report->options->color);
+    report_heading(report, "Accesses from the CPU's node (rows) to the memory's home node (columns)");
+    node_matrix_print(report->topology, matrix_cell, report, report->out, report->options->width,
+                      report->options->color);
 }
 
 void report_tables(const struct report *report)
 {
     tables(report);
-    traffic(report);
+    matrix(report);
 }

@@ -127,12 +127,20 @@ struct command {
     const char *why;
 };
 
+char *report_file(const struct view_options *options)
+{
+    char *file = text_safe_fit(options->path ? options->path : "", LONGEST_NAME);
+    bool standard = strcmp(file, "") == 0 || strcmp(file, "numalens.data") == 0;
+    char *text = standard ? mem_strdup("") : mem_format(" %s", file);
+    free(file);
+    return text;
+}
+
 /* `arguments` is taken over. */
 static struct command command(const struct report *report, char *arguments, const char *why)
 {
-    char *file = text_safe_fit(report->options->path ? report->options->path : "", LONGEST_NAME);
-    bool standard = strcmp(file, "") == 0 || strcmp(file, "numalens.data") == 0;
-    char *text = mem_format("numalens report %s%s%s", arguments, standard ? "" : " ", standard ? "" : file);
+    char *file = report_file(report->options);
+    char *text = mem_format("numalens report %s%s", arguments, file);
     free(file);
     free(arguments);
     return (struct command){text, why};
@@ -140,7 +148,8 @@ static struct command command(const struct report *report, char *arguments, cons
 
 static void next_commands(const struct report *report)
 {
-    struct command commands[4];
+    struct command commands[5];
+    const struct flow_stream *ignored;
     unsigned count = 0;
     int width = 0;
     if (report->topology->node_count == 1 && report->totals.samples)
@@ -155,9 +164,11 @@ static void next_commands(const struct report *report)
             commands[count++] = command(report, mem_format("object %u", report->sites.items.items[0].object),
                                         "the first object: who uses it when");
     }
+    if (flow_streams(report->flow, &ignored) > 0)
+        commands[count++] = command(report, mem_strdup("traffic"), "bytes from memory by object, thread and node");
     commands[count++] = report->options->verbose
                             ? command(report, mem_strdup("objects"), "each object by itself, with its id")
-                            : command(report, mem_strdup("-v"), "threads, functions, traffic, losses");
+                            : command(report, mem_strdup("-v"), "threads, functions, nodes, losses");
     for (unsigned i = 0; i < count; i++)
         width = (int)text_width(commands[i].text) > width ? (int)text_width(commands[i].text) : width;
     for (unsigned i = 0; i < count; i++) {
