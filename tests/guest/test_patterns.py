@@ -53,9 +53,9 @@ def judge_pattern(tap, results, program, mode):
                      *results.notes(name, f"{name}.patterns")):
         return
     rows = [row for row in report["patterns"] if row["pattern"] != "contention"]
-    wrong, told = verdicts.wrong(program, mode, rows), verdicts.describe(report["patterns"])
-    tap.note(f"{report['samples']} samples: {told}")
-    tap.check(f"{program} {mode}: the verdict is right", not wrong, wrong, told)
+    wrong, found = verdicts.wrong(program, mode, rows), verdicts.describe(report["patterns"])
+    tap.note(f"{report['samples']} samples: {found}")
+    tap.check(f"{program} {mode}: the verdict is right", not wrong, wrong, found)
 
 
 def judge_moved(tap, results, mode):
@@ -70,7 +70,7 @@ def judge_moved(tap, results, mode):
     if mode == "stays":
         tap.is_equal("pages that stay have not moved", [moved, list(homes)], [0, ["0"]])
     else:
-        tap.check("pages that were moved are told", moved == 16 and sorted(homes) == ["0", "1"], f"{moved} moved, {homes}")
+        tap.check("pages that were moved are reported", moved == 16 and sorted(homes) == ["0", "1"], f"{moved} moved, {homes}")
 
 
 def judge_all(tap, build, folder):

@@ -24,23 +24,23 @@ def report(trace, *options):
     return ended.out.decode()
 
 
-def phases(told):
-    return [(phase["name"], phase["end_s"] - phase["start_s"]) for phase in told["phases"]]
+def phases(answer):
+    return [(phase["name"], phase["end_s"] - phase["start_s"]) for phase in answer["phases"]]
 
 
-def stages(told):
+def stages(answer):
     """Names of the workers' phases; not of the moment in which main still fills and the first of them begin."""
-    whole = sum(seconds for _, seconds in phases(told))
-    note("phases: %s" % phases(told))
-    return [name for name, seconds in phases(told) if "workers" in name and seconds > 0.1 * whole]
+    whole = sum(seconds for _, seconds in phases(answer))
+    note("phases: %s" % phases(answer))
+    return [name for name, seconds in phases(answer) if "workers" in name and seconds > 0.1 * whole]
 
 
 @check("three stages of a program are three phases, named by what is used")
 def three_stages():
     with Folder() as folder:
         trace = record(folder, nlens.example("patterns/phases"), "twice")
-        told = json.loads(report(trace, "--json"))
-        work = stages(told)
+        answer = json.loads(report(trace, "--json"))
+        work = stages(answer)
         assert len(work) == 3, work
         assert "plan" in work[0] and "other" in work[1] and "plan" in work[2], work
         assert "other" not in work[0] and "plan" not in work[1], work
@@ -50,8 +50,8 @@ def three_stages():
 def one_stage():
     with Folder() as folder:
         trace = record(folder, nlens.example("patterns/phases"), "throughout")
-        told = json.loads(report(trace, "--json"))
-        work = stages(told)
+        answer = json.loads(report(trace, "--json"))
+        work = stages(answer)
         assert len(work) == 1, work
 
 
@@ -59,8 +59,8 @@ def one_stage():
 def matmul():
     with Folder() as folder:
         trace = record(folder, nlens.example("matmul"), "450", "12", bursts=400)
-        told = json.loads(report(trace, "--json"))
-        names = phases(told)
+        answer = json.loads(report(trace, "--json"))
+        names = phases(answer)
         note("phases: %s" % names)
         assert "2 threads read a, b" in names[-1][0] and names[-1][1] > 3 * sum(lasted for _, lasted in names[:-1]), names
         if "Page faults could not be recorded" in run([nlens.NUMALENS, "report", "--width", "0", trace]).out.decode():
@@ -71,8 +71,8 @@ def matmul():
         objects = json.loads(run([nlens.NUMALENS, "report", "objects", "--json", trace]).out)["objects"]
         variable = {row["id"]: row["variable"] for row in objects}
         places = collections.defaultdict(list)
-        for cell in told["cells"]:
-            leaf = told["leaves"][cell["leaf"]]
+        for cell in answer["cells"]:
+            leaf = answer["leaves"][cell["leaf"]]
             if cell["reads"]:
                 places[variable.get(leaf["object"]), cell["tid"]].append((cell["slice"], leaf["addr"]))
         workers = [tid for name, tid in places if name == "a" and len(places[name, tid]) > 20]

@@ -36,10 +36,10 @@ def pages(trace):
     return json.loads(ended.out)
 
 
-def matrices(told):
+def matrices(answer):
     """name -> {page: number in the matrix, from 0}"""
     lines, found = lines_of_matrices(), {}
-    for row in told["pages"]:
+    for row in answer["pages"]:
         at = re.search(r"matmul\.c:(\d+)", row["name"] or "")
         if at and int(at[1]) in lines:
             found.setdefault(lines[int(at[1])], []).append(row["page"])
@@ -73,17 +73,17 @@ def reads(trace):
 def faults():
     with Folder() as folder:
         trace = record(folder, "--source", "faults", "--interval", "10ms")
-        told = pages(trace)
-        if told["pages_from"] != "faults":
+        answer = pages(trace)
+        if answer["pages_from"] != "faults":
             raise Skip("pages are not recorded from faults here")
-        found = matrices(told)
+        found = matrices(answer)
         assert sorted(found) == ["a", "b", "res"], sorted(found)
         for name, place in found.items():
             assert len(place) >= MATRIX_PAGES, (name, len(place))
         where = {page: (name, number) for name, place in found.items() for page, number in place.items()}
         used = [(start, end, tid, *where[page], writes) for start, end, tid, page, reads, writes in uses(trace)
                 if page in where]
-        master = told["pages"][0]["pid"]
+        master = answer["pages"][0]["pid"]
         written = [use for use in used if use[5] and use[2]]
 
         # First phase: the master alone writes all three.
@@ -93,7 +93,7 @@ def faults():
             assert len(touched) >= 0.99 * len(place), (name, len(touched), len(place))
         # Second phase: two others, and they write the result only.
         second = [use for use in written if use[2] != master]
-        mechanisms = {mechanism for row in told["pages"] for mechanism in row["mechanisms"]}
+        mechanisms = {mechanism for row in answer["pages"] for mechanism in row["mechanisms"]}
         if not mechanisms & {"uffd-wp", "numa-hint", "soft-dirty"}:
             raise Skip("only first touches can be seen here")
         workers = {use[2] for use in second}
@@ -115,13 +115,13 @@ def faults():
 def samples():
     with Folder() as folder:
         trace = record(folder, "--frequency", "2000", "--budget", "50", bursts=600)
-        told = pages(trace)
-        found = matrices(told)
+        answer = pages(trace)
+        found = matrices(answer)
         assert {"a", "b"} <= set(found), sorted(found)
-        rows = {row["page"]: row for row in told["pages"]}
+        rows = {row["page"]: row for row in answer["pages"]}
         readers = {user["tid"] for name in ("a", "b") for page in found[name] for user in rows[page]["threads"]
                    if user["reads"]}
-        assert len(readers) == 2 and told["pages"][0]["pid"] not in readers, readers
+        assert len(readers) == 2 and answer["pages"][0]["pid"] not in readers, readers
 
         spans = {}  # (worker, page): from when to when; by worker, since a busy machine lets one of them fall behind
         for tid, time, page in reads(trace):
