@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What numalens says of a recording is true when something is unusual: files that cannot hold one, disks that are full,
-children that stay, wrappers that empty LD_PRELOAD, systems without /proc."""
+children that stay, wrappers that empty LD_PRELOAD, systems without /proc, threads that switch context all the time."""
 import os
 import re
 import signal
@@ -368,6 +368,45 @@ def servers():
             rows = [row for row in report(ended.trace, "threads")["threads"] if row["tid"] != row["pid"]]
             note("%s: %s samples" % (tick, [row["samples"] for row in rows]))
             assert sum(row["samples"] for row in rows) > 0, rows
+
+
+# Two threads hand a byte to and fro until the main thread has no perf event any more, then it computes until it has one again.
+HANDING = """
+import os, threading
+def ticks():
+    with open("/proc/self/maps") as maps:
+        return maps.read().count("[perf_event]")
+(there, to), (here, back) = os.pipe(), os.pipe()
+def answer():
+    while os.read(there, 1) == b"x":
+        os.write(back, b"x")
+def hand(times):
+    for _ in range(times):
+        os.write(to, b"x")
+        os.read(here, 1)
+thread = threading.Thread(target=answer)
+thread.start()
+began = ticks()
+while began and ticks():
+    hand(300)
+os.write(to, b".")
+thread.join()
+while began and not ticks():
+    sum(range(20000))
+print(began)
+"""
+
+
+@check("threads that switch context often get their ticks from timers, and from perf again when they compute")
+def switching():
+    with Folder() as folder:
+        ended = record(folder, [sys.executable, "-c", HANDING])
+        assert ended.status == 0, ended
+        if ended.out == b"0\n":
+            raise Skip("no ticks from perf here")
+        result = report(ended.trace)
+        note("%d samples, %s" % (result["samples"], result["dropped"]))
+        assert result["samples"] > 0
 
 
 nlens.main()

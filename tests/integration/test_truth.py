@@ -46,4 +46,16 @@ def truth():
     assert worst < LIMIT
 
 
+@check("a tick that fell into a system call does not count as one behind it, whatever ticks")
+def calls():
+    for tick in ("perf", "timer"):
+        result = record_and_report([example("calls"), "--truth"], ["--tick", tick], tables=["objects"], bursts=150)
+        reads = {name: count for (name, _), (count, _) in truths(result["stdout"]).items()}
+        samples = {name: sum(row["samples"] for row in result["objects"] if row["name"] == name) for name in reads}
+        share, true = samples["behind"] / sum(samples.values()), reads["behind"] / sum(reads.values())
+        note("%s: %.4f of %d samples behind calls, truth %.4f" % (tick, share, sum(samples.values()), true))
+        # By chance, of 150 bursts: 0.025 +- 0.013. Were the ticks of calls taken, it would be half or more.
+        assert share < 0.1, (tick, samples)
+
+
 nlens.main()

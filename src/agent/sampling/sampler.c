@@ -28,7 +28,12 @@ enum {
     SPACING_TICKS = 16, /* between two looks at how often they come */
     SPACING_NS = 20000000,
     SPACING_LATE = 4, /* times as far apart as asked for */
-    TICK_SHARE = 12,  /* ticks are asked for at this many times their cost at least: an eighth of a CPU as they come */
+    /* Perf's tick at a context switch, where its timer is stopped and started; measured in a virtual machine. */
+    SWITCH_NS = 1400,
+    SWITCH_BACK = 4,    /* times below the budget */
+    SWITCH_TICKS = 4,   /* between two looks: few ticks come to threads that are in the kernel most of the time */
+    TIMER_NS = 4000000, /* a timer's tick comes no more often where the kernel's own comes 250 times a second */
+    TICK_SHARE = 12, /* ticks are asked for at this many times their cost at least: an eighth of a CPU as they come */
 };
 
 volatile bool agent_device_mapped;
@@ -174,6 +179,21 @@ static uint64_t affordable_period(const struct sampler_thread *sampler)
     return affordable > config->tick_ns ? affordable : config->tick_ns;
 }
 
+/* A perf event makes a thread's start and end three times as dear, and many threads end before its first tick. So one that a
+ * program starts has a timer first, unless it must be sampled more often than timers can. */
+static bool begins_by_timer(const struct agent_thread *self)
+{
+    const struct wire_config *config = &agent_region->config;
+    return self->tid != self->pid && config->tick_ns >= TIMER_NS && config->budget_ppm &&
+           !(config->flags & (WIRE_TICK_TIMER_ONLY | WIRE_TRAFFIC | WIRE_JOINED));
+}
+
+static bool start_tick(struct agent_thread *self, bool by_timer)
+{
+    return tick_start(self, affordable_tick(), by_timer || agent_region->config.flags & WIRE_TICK_TIMER_ONLY,
+                      signals_timer_signal());
+}
+
 void sampler_thread_start(struct agent_thread *self)
 {
     struct sampler_thread *sampler = &self->sampler;
@@ -184,9 +204,10 @@ void sampler_thread_start(struct agent_thread *self)
     sampler->random = (wire_counter() * 0x9e3779b97f4a7c15u ^ (uint64_t)self) | 1;
     sampler->period_ns = config->tick_ns;
     sampler->ticks = 0;
-    sampler->user_seen = 0;
+    sampler->user_seen = sampler->switches_seen = sampler->cpu_seen = 0;
+    sampler->by_switches = begins_by_timer(self);
     sampler->ready = true;
-    if (!tick_start(self, affordable_tick(), config->flags & WIRE_TICK_TIMER_ONLY, signals_timer_signal())) {
+    if (!start_tick(self, sampler->by_switches) && !(sampler->by_switches && start_tick(self, false))) {
         sampler->ready = false;
         step_thread_stop(self);
     } else if (config->flags & WIRE_JOINED) {
@@ -432,18 +453,52 @@ static void run_burst(struct agent_thread *self, ucontext_t *context)
     self->inside--;
 }
 
+static uint64_t in_ns(const struct timeval *time)
+{
+    return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_usec * 1000;
+}
+
+/* A thread whose context switches make perf's tick cost more than the budget gets a timer: that costs nothing there, but comes
+ * with the kernel's own tick only. Until it switches more rarely again. True when the tick was changed. */
+static bool mind_switches(struct agent_thread *self, const struct rusage *usage, const ucontext_t *context)
+{
+    struct sampler_thread *sampler = &self->sampler;
+    uint64_t switches = (uint64_t)usage->ru_nvcsw + (uint64_t)usage->ru_nivcsw;
+    uint64_t cpu = in_ns(&usage->ru_utime) + in_ns(&usage->ru_stime), budget = agent_region->config.budget_ppm;
+    uint64_t cost = (switches - sampler->switches_seen) * SWITCH_NS;
+    uint64_t allowed = (cpu - sampler->cpu_seen) * budget / 1000000;
+    bool often = cost > allowed, rarely = cost * SWITCH_BACK < allowed;
+    sampler->switches_seen = switches;
+    sampler->cpu_seen = cpu;
+    if (!budget || attach_is_restricted() || sampler->traffic || agent_region->config.flags & WIRE_JOINED ||
+        !(sampler->has_timer ? rarely : often) || sigismember(&context->uc_sigmask, signals_timer_signal()))
+        return false;
+    sampler->by_switches = !sampler->has_timer;
+    tick_stop(self);
+    if (!start_tick(self, sampler->by_switches) && !(sampler->by_switches && start_tick(self, false)))
+        disarm(self);
+    sampler->period_ns = affordable_period(sampler);
+    return true;
+}
+
 /* Where timers are coarse or slow (in an emulator, on a busy virtual machine) ticks come more rarely than they were asked
  * for: then more of them are chosen. Much more rarely, as was seen in an emulator (asked for every 74 us, they came every
  * 1.5 to 25 ms): the kernel seems not to keep up, and asking for fewer gives more. */
-static void learn_spacing(struct agent_thread *self)
+static void learn_spacing(struct agent_thread *self, const ucontext_t *context)
 {
     struct sampler_thread *sampler = &self->sampler;
     struct rusage usage;
-    if (sampler->has_timer || ++sampler->ticks % SPACING_TICKS != 0 ||
+    bool first_look = sampler->by_switches && sampler->cpu_seen == 0;
+    if ((sampler->has_timer && !sampler->by_switches) || (++sampler->ticks % SWITCH_TICKS != 0 && !first_look) ||
         sys_call(SYS_getrusage, RUSAGE_THREAD, &usage) != 0)
         return;
-    uint64_t user = (uint64_t)usage.ru_utime.tv_sec * 1000000000 + (uint64_t)usage.ru_utime.tv_usec * 1000;
-    uint64_t since = user - sampler->user_seen, spacing = since / sampler->ticks;
+    if (mind_switches(self, &usage, context)) {
+        sampler->user_seen = sampler->ticks = 0;
+        return;
+    }
+    if (sampler->has_timer || sampler->ticks % SPACING_TICKS != 0)
+        return;
+    uint64_t user = in_ns(&usage.ru_utime), since = user - sampler->user_seen, spacing = since / sampler->ticks;
     bool first = sampler->user_seen == 0;
     if (!first && since < SPACING_NS)
         return;
@@ -494,14 +549,21 @@ static bool masks_faults(const ucontext_t *context)
 /* Whether another signal is to be delivered at this very place. A timer's tick may come at the end of a system call by
  * which the thread sent itself a signal: it must get that before its next instruction, not after a burst. A perf tick
  * never comes there. */
-static bool has_pending(const struct agent_thread *self, const ucontext_t *context)
+static bool has_pending(const siginfo_t *info, const ucontext_t *context)
 {
     uint64_t pending = 0, blocked;
-    if (!self->sampler.has_timer || attach_is_restricted())
+    if (info->si_code != SI_TIMER || attach_is_restricted())
         return false;
     blocked = context->uc_sigmask.__val[0];
     sys_call(SYS_rt_sigpending, &pending, sizeof(pending));
     return pending & ~blocked;
+}
+
+/* A timer's tick that falls into a system call comes at its end, a perf tick does not come at all. Were it taken, what a program
+ * does behind its calls would be sampled as often as all that the kernel does in them. */
+static bool came_in_call(const siginfo_t *info, const ucontext_t *context)
+{
+    return info->si_code == SI_TIMER && step_is_at_call(context);
 }
 
 /* A fault's frame goes to the alternate stack, where a handler of the program may be at work right now. */
@@ -529,10 +591,10 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
     }
     count(&counters_of(self)->ticks, 1);
     count(&counters_of(self)->handler_ns, delivery_ns());
-    learn_spacing(self);
+    learn_spacing(self, context);
     struct unwind_regs regs;
     step_unwind_regs(context, &regs);
-    bool chosen = traffic_is_due(self) || is_chosen(self);
+    bool chosen = traffic_is_due(self) || (is_chosen(self) && !came_in_call(info, context));
     if (atomic_load_explicit(&agent_region->resting, memory_order_relaxed)) {
         if (agent_region->config.flags & WIRE_JOINED && ++self->sampler.idle > IDLE_TICKS)
             disarm(self);
@@ -544,7 +606,7 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
             count(&counters_of(self)->handler_ns, to_ns(wire_counter() - self->sampler.began));
         return;
     }
-    if (self->inside > 0 || stepping || has_pending(self, context)) {
+    if (self->inside > 0 || stepping || has_pending(info, context)) {
         count_loss(self, LOSS_TICK_BUSY);
     } else if (!self->producer.ring) {
         count_loss(self, self->ended ? LOSS_THREAD_ENDED : LOSS_NO_RING); /* a handler does not claim one */

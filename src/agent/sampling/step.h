@@ -90,6 +90,10 @@ ucontext_t *step_entered(const ucontext_t *context, uint64_t handler, int signal
 /* After a SIGTRAP: moves the context back to the instruction that raised it; false when that was none of the kind (int3, brk). */
 bool step_back_to_trap(ucontext_t *context);
 
+/* Whether the thread is about to make a system call or has just come back from one: where a signal that came during it finds
+ * the thread. Never faults. */
+bool step_is_at_call(const ucontext_t *context);
+
 /* The registers at which call chains of this context begin. */
 struct unwind_regs;
 void step_unwind_regs(const ucontext_t *context, struct unwind_regs *regs);

@@ -82,7 +82,7 @@ static bool start_timer(struct agent_thread *self, uint64_t tick_ns, int timer_s
     self->sampler.timer = (void *)(intptr_t)timer;
     self->sampler.has_timer = true;
     self->sampler.tick_ns = self->sampler.spacing_ns = tick_ns;
-    tick_rearm(self, tick_ns);
+    tick_rearm(self, 1 + self->sampler.random % tick_ns); /* so that of short threads, too, some have one */
     return true;
 }
 

@@ -131,6 +131,14 @@ bool step_back_to_trap(ucontext_t *context)
     return (*(const uint32_t *)context->uc_mcontext.pc & 0xffe0001f) == 0xd4200000; /* brk: the context is at it */
 }
 
+bool step_is_at_call(const ucontext_t *context)
+{
+    enum { SMALLEST_PAGE = 4096 };
+    const uint32_t svc = 0xd4000001, *at = (const uint32_t *)context->uc_mcontext.pc;
+    bool page_begins = context->uc_mcontext.pc % SMALLEST_PAGE == 0; /* what is before it need not be there */
+    return *at == svc || (!page_begins && at[-1] == svc);            /* about to be made again, or just made */
+}
+
 void step_unwind_regs(const ucontext_t *context, struct unwind_regs *regs)
 {
     const mcontext_t *registers = &context->uc_mcontext;

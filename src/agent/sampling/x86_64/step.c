@@ -160,6 +160,16 @@ bool step_back_to_trap(ucontext_t *context)
     return true;
 }
 
+bool step_is_at_call(const ucontext_t *context)
+{
+    enum { SYSCALL_BYTES = 2 };
+    uint8_t around[2 * SYSCALL_BYTES]; /* behind it, or back at it when it is made again */
+    const uint8_t *at = (const uint8_t *)context->uc_mcontext.gregs[REG_RIP];
+    size_t count = guard_copy(around, at - SYSCALL_BYTES, sizeof around);
+    return (count >= SYSCALL_BYTES && around[0] == 0x0f && around[1] == 0x05) ||
+           (count == sizeof around && around[2] == 0x0f && around[3] == 0x05);
+}
+
 void step_unwind_regs(const ucontext_t *context, struct unwind_regs *regs)
 {
     const greg_t *general = context->uc_mcontext.gregs;
