@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What numalens says of a recording is true when something is unusual: files that cannot hold one, disks that are full,
 children that stay, wrappers that empty LD_PRELOAD, systems without /proc, threads that switch context all the time."""
+import itertools
 import os
 import re
 import signal
@@ -343,17 +344,22 @@ def tracking():
         assert much > 400000, much
 
 
-# A thread as servers have them: it leaves the signals of its own faults open and blocks the others. Half a second of CPU time.
+# A thread as servers have them: it leaves the signals of its own faults open and blocks the others, or begins with them blocked.
+# Half a second of CPU time.
 SERVER = """
-import signal, threading, time
+import signal, sys, threading, time
 faults = {signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGTRAP, signal.SIGABRT, signal.SIGSYS}
+wanted = signal.valid_signals() - faults - {signal.SIGKILL, signal.SIGSTOP}
+def block(who):
+    if sys.argv[1] == who:
+        signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
 def serve():
-    wanted = signal.valid_signals() - faults - {signal.SIGKILL, signal.SIGSTOP}
-    signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
+    block("itself")
     while time.thread_time() < 0.5:
         sum(range(1000))
     print(signal.pthread_sigmask(signal.SIG_BLOCK, []) == wanted)
 thread = threading.Thread(target=serve)
+block("creator")
 thread.start()
 thread.join()
 """
@@ -361,12 +367,12 @@ thread.join()
 
 @check("threads that block all signals but those of their faults are sampled, with ticks from perf and from timers")
 def servers():
-    for tick in ("auto", "timer"):
+    for tick, blocks in itertools.product(("auto", "timer"), ("itself", "creator")):
         with Folder() as folder:
-            ended = record(folder, [sys.executable, "-c", SERVER], ["--tick", tick])
+            ended = record(folder, [sys.executable, "-c", SERVER, blocks], ["--tick", tick])
             assert ended.status == 0 and ended.out == b"True\n", ended
             rows = [row for row in report(ended.trace, "threads")["threads"] if row["tid"] != row["pid"]]
-            note("%s: %s samples" % (tick, [row["samples"] for row in rows]))
+            note("%s, blocked by %s: %s samples" % (tick, blocks, [row["samples"] for row in rows]))
             assert sum(row["samples"] for row in rows) > 0, rows
 
 

@@ -184,8 +184,12 @@ static uint64_t affordable_period(const struct sampler_thread *sampler)
 static bool begins_by_timer(const struct agent_thread *self)
 {
     const struct wire_config *config = &agent_region->config;
-    return self->tid != self->pid && config->tick_ns >= TIMER_NS && config->budget_ppm &&
-           !(config->flags & (WIRE_TICK_TIMER_ONLY | WIRE_TRAFFIC | WIRE_JOINED));
+    uint64_t blocked = 0;
+    if (self->tid == self->pid || config->tick_ns < TIMER_NS || !config->budget_ppm ||
+        config->flags & (WIRE_TICK_TIMER_ONLY | WIRE_TRAFFIC | WIRE_JOINED))
+        return false;
+    sys_call(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &blocked, sizeof(blocked));
+    return !(blocked & 1ull << (signals_timer_signal() - 1));
 }
 
 static bool start_tick(struct agent_thread *self, bool by_timer)

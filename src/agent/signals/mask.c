@@ -23,10 +23,10 @@ static uint64_t bit_of(int signal)
     return 1ull << (signal - 1);
 }
 
-/* The timer's signal, in a thread that has one; else nothing. */
+/* The timer's signal, where a thread or one that it starts may get one; else nothing. */
 static uint64_t timer_bit(const struct agent_thread *self)
 {
-    return self->sampler.has_timer ? bit_of(signals_timer_signal()) : 0;
+    return sampler_is_active() || self->sampler.has_timer ? bit_of(signals_timer_signal()) : 0;
 }
 
 /* What a sampled thread needs open. */
