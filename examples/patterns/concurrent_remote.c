@@ -1,12 +1,14 @@
 /* concurrent_remote.c - threads of several nodes look things up in one table at the same time.
  *
  * bad: all use the one table that the main thread made.
- * good: each worker uses a copy that it made itself. */
+ * good: each worker uses a copy that it made itself.
+ * stack: all use one that is a local variable of main(). */
 #include "team.h"
 
-enum { COUNT = 1 << 20 };
+enum { COUNT = 1 << 20, LOCAL_COUNT = 1 << 18 };
 
 static long *shared;
+static size_t shared_count = COUNT;
 
 static long *table_new(void)
 {
@@ -20,7 +22,7 @@ __attribute__((noinline)) static long read_table(const volatile long *table, lon
 {
     long total = 0;
     for (long round = 0; round < rounds; round++)
-        total += table[team_random(&seed) % COUNT];
+        total += table[team_random(&seed) % shared_count];
     return total;
 }
 
@@ -32,9 +34,15 @@ static long look_up(size_t number)
 
 int main(int argc, char **argv)
 {
-    team_init(argc, argv, "bad|good", 20000000);
+    long local[LOCAL_COUNT];
+    team_init(argc, argv, "bad|good|stack", 20000000);
     if (team_mode("bad"))
         shared = table_new();
+    if (team_mode("stack")) {
+        team_fill(local, LOCAL_COUNT);
+        shared = local;
+        shared_count = LOCAL_COUNT;
+    }
     team_run(look_up);
     return 0;
 }

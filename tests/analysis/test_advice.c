@@ -103,6 +103,25 @@ static void of_cxx(void **state)
     }
 }
 
+/* A container is no pointer: what it holds is placed. */
+static void of_cxx_container(void **state)
+{
+    (void)state;
+    if (!has("c++"))
+        skip();
+    const char *(*const fit[])(struct consult *) = {code_near, code_migrate, code_touch, code_duplicate,
+                                                    code_interleave};
+    for (size_t i = 0; i < sizeof fit / sizeof *fit; i++) {
+        struct consult it = consult(LANGUAGE_CXX, "scores", false, i % 2);
+        it.is_container = true;
+        it.address = "&scores[0]";
+        assert_true(compiles("c++ -std=gnu++17 -Wall -Werror", ".cc",
+                             "#include <vector>\n" C_BEFORE "std::vector<double> scores(count);\n", fit[i](&it),
+                             "}\n"));
+        assert_null(strstr(fit[i](&it), "scores = "));
+    }
+}
+
 static void of_fortran(void **state)
 {
     (void)state;
@@ -137,7 +156,8 @@ static void of_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_c),       cmocka_unit_test(of_c_static), cmocka_unit_test(of_cxx),
+        cmocka_unit_test(of_c),       cmocka_unit_test(of_c_static),
+        cmocka_unit_test(of_cxx),     cmocka_unit_test(of_cxx_container),
         cmocka_unit_test(of_fortran), cmocka_unit_test(of_others),
     };
     findings.texts = strtab_new();

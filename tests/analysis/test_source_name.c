@@ -61,6 +61,8 @@ static const struct expectation cxx_lines[] = {
     {"this->cells", "@    this->cells = new Cell[rows * columns];"},
     {"v", "@    std::vector<double> v(n);"},
     {"v", "@    std::vector<std::pair<int, int>> v(n, {0, 1});"},
+    {"scores", "@  pvector<ScoreT> scores(g.num_nodes(), init_score);"},
+    {"m", "@    Matrix m(rows(), other.columns());"},
     {"v", "@    v.resize(n);"},
     {"grid->rows[i]", "@    grid->rows[i].reserve(100);"},
     {"p", "@    auto p = std::make_unique<double[]>(n);"},

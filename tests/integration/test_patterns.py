@@ -50,6 +50,17 @@ def proved():
             assert copy or wanted in why[0], rows[0]
 
 
+@check("variables of one thread's stack that all use: each thread is to have its own, pages stay where they are")
+def shared_stack():
+    spec = verdicts.topology(4)
+    with nlens.Folder() as folder:
+        trace = verdicts.record(folder, "concurrent_remote", "stack", spec, bursts=verdicts.BURSTS)
+        rows = nlens.report(trace, "patterns")["patterns"]
+        note(verdicts.describe(rows))
+        assert rows and all(row["name"].startswith("stack of ") for row in rows if row["object"] is not None), rows
+        assert [advice["action"] for advice in rows[0]["advice"]] == ["own-copy"], rows[0]
+
+
 @check("two CPUs a node, told when recording: the same verdicts")
 def two_cpus():
     spec = verdicts.topology(4, 2)

@@ -32,6 +32,7 @@ static const char *const action_names[ACTIONS][2] = {
     [ACTION_SPREAD] = {"spread", "put hot objects on different nodes"},
     [ACTION_SEPARATE_PAGES] = {"separate-pages", "give each thread pages of its own"},
     [ACTION_PAD] = {"pad", "give each thread a cache line of its own"},
+    [ACTION_OWN_COPY] = {"own-copy", "give each thread its own copy of the variables it shares"},
     [ACTION_SYMMETRIC] = {"symmetric", "spread threads and data evenly over the nodes"},
 };
 

@@ -33,6 +33,7 @@ enum action {
     ACTION_SPREAD,         /* different hot objects on different nodes */
     ACTION_SEPARATE_PAGES, /* one arena a thread; page-aligned */
     ACTION_PAD,            /* one cache line a thread */
+    ACTION_OWN_COPY,       /* of a stack's variables, in each thread */
     ACTION_SYMMETRIC,      /* threads and data evenly on all nodes */
     ACTIONS
 };
@@ -79,6 +80,8 @@ struct finding {
     int node;                            /* PATTERN_SATURATED_NODE, PATTERN_CONTENTION; else -1 */
     const char *name; /* left-hand side of the allocating line (`s->basis`), else symbol, else function */
     bool named;       /* the name is one of the source's, which code can use */
+    bool by_new;      /* C++ allocates it */
+    const char *via;  /* the functions between that line and the allocator that were looked through, or "" */
     const char *function, *file;
     uint32_t line;
     uint64_t remote_samples;

@@ -148,11 +148,22 @@ static void on_stack(struct consult *it)
     against(it, ACTION_INTERLEAVE, "not interleaving, nor any other place: a stack is its thread's own");
 }
 
+/* Threads that use another's locals: a loop's bounds and pointers that a parallel region takes by reference. */
+static void on_shared_stack(struct consult *it)
+{
+    advise(it, ACTION_OWN_COPY,
+           text(it, "%u threads on %u nodes use variables of one thread's stack, which is on that thread's node",
+                it->subject->using_threads, it->subject->using_nodes),
+           code_own_copy(it));
+    against(it, ACTION_INTERLEAVE, "not interleaving: what a stack holds is in use on few pages");
+    against(it, ACTION_MIGRATE, "not migration: a stack belongs on the node of its thread");
+}
+
 static void on_after_allocation(struct consult *it)
 {
     const struct facts_subject *subject = it->subject;
-    if (subject_kind(it->facts, subject) == OBJECT_STACK || is_recycled(it)) {
-        (subject_kind(it->facts, subject) == OBJECT_STACK ? on_stack : on_recycled)(it);
+    if (is_recycled(it)) {
+        on_recycled(it);
         return;
     }
     bool site = it->finding->is_site;
@@ -327,8 +338,9 @@ static void on_node(struct consult *it)
                  node_number(it->facts, it->finding->node)));
 }
 
-static enum language language_of(const char *file)
+static enum language language_of(const struct finding *finding)
 {
+    const char *file = finding->file;
     static const struct {
         const char *ending;
         enum language language;
@@ -342,7 +354,7 @@ static enum language language_of(const char *file)
         return LANGUAGE_C; /* nothing is known of it: a program without debug information */
     for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++) {
         if (strcmp(dot + 1, endings[i].ending) == 0)
-            return endings[i].language;
+            return endings[i].language == LANGUAGE_C && finding->by_new ? LANGUAGE_CXX : endings[i].language; /* a .h */
     }
     return LANGUAGE_OTHER;
 }
@@ -389,7 +401,8 @@ void finding_advise(struct findings *findings, struct finding *finding)
                          .app = command && *command && strlen(command) <= COMMAND_MAX ? command : "./app ...",
                          .nodes = facts->node_count,
                          .whole = is_whole(findings, finding),
-                         .language = language_of(finding->file)};
+                         .language = language_of(finding)};
+    it.is_container = finding->named && it.language == LANGUAGE_CXX && *finding->via;
     it.address = it.name;
     if (it.subject) {
         it.writes = 100 * subject_writes(it.subject);
@@ -399,5 +412,13 @@ void finding_advise(struct findings *findings, struct finding *finding)
         if (it.is_static)
             it.address = findings_text(findings, "&%s", it.name);
     }
-    on[finding->pattern](&it);
+    if (it.is_container)
+        it.address = findings_text(findings, "&%s[0]", it.name);
+    bool is_stack = it.subject && subject_kind(facts, it.subject) == OBJECT_STACK;
+    if (is_stack && finding->pattern == PATTERN_REMOTE_AFTER_ALLOCATION)
+        on_stack(&it);
+    else if (is_stack && finding->pattern != PATTERN_FALSE_SHARING)
+        on_shared_stack(&it);
+    else
+        on[finding->pattern](&it);
 }

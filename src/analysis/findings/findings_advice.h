@@ -19,6 +19,7 @@ struct consult {
     uint32_t nodes;
     enum language language;
     bool is_static;
+    bool is_container; /* of C++: what allocates is inside it, it is no pointer */
     bool
         whole; /* most of the remote traffic is this finding's, and it is no small thing: all of the program may change */
 };
@@ -37,6 +38,7 @@ const char *code_migrate(struct consult *it);
 const char *code_touch(struct consult *it);
 const char *code_duplicate(struct consult *it);
 const char *code_interleave(struct consult *it);
+const char *code_own_copy(struct consult *it);
 const char *code_interleave_all(struct consult *it);
 const char *code_pin(struct consult *it);
 const char *code_pin_thread(struct consult *it, int node);

@@ -16,6 +16,18 @@ static const char *assign(struct consult *it, const char *call)
                                         : text(it, "%s = %s;", it->name, call);
 }
 
+/* Where the container allocates is its own affair: what it has is moved. */
+static const char *code_placed(struct consult *it, const char *policy, const char *nodes)
+{
+    return text(it,
+                "/* once it has its size; <numa.h>, <numaif.h>, -lnuma;\n"
+                "   from the start of a page */\n"
+                "struct bitmask *nodes = %s;\n"
+                "mbind(%s, size, %s, nodes->maskp,\n"
+                "      nodes->size, MPOL_MF_MOVE);",
+                nodes, it->address, policy);
+}
+
 const char *code_near(struct consult *it)
 {
     if (!is_c(it))
@@ -27,6 +39,8 @@ const char *code_near(struct consult *it)
                     "/* before it is written first; #include <numa.h>, -lnuma */\n"
                     "numa_tonode_memory(%s, sizeof %s, %d);",
                     it->address, it->name, it->user);
+    if (it->is_container)
+        return code_placed(it, "MPOL_BIND", text(it, "numa_parse_nodestring(\"%d\")", it->user));
     if (it->finding->is_site)
         return text(it,
                     "/* in the thread that uses it; #include <numa.h>, -lnuma */\n"
@@ -105,10 +119,21 @@ const char *code_interleave(struct consult *it)
                     "numa_interleave_memory(%s, sizeof %s,\n"
                     "                       numa_all_nodes_ptr);",
                     it->address, it->name);
+    if (it->is_container)
+        return code_placed(it, "MPOL_INTERLEAVE", "numa_all_nodes_ptr");
     return text(it,
                 "/* #include <numa.h>, -lnuma; release with numa_free */\n"
                 "%s",
                 assign(it, "numa_alloc_interleaved(size)"));
+}
+
+/* In words: which variables they are is not known. */
+const char *code_own_copy(struct consult *it)
+{
+    (void)it;
+    return "What a thread only reads: a local of its own\n"
+           "(OpenMP: firstprivate). What it sums up: likewise,\n"
+           "added to the shared one at the end (reduction).";
 }
 
 const char *code_interleave_all(struct consult *it)
@@ -138,7 +163,7 @@ const char *code_allocator(struct consult *it)
 
 const char *code_arena(struct consult *it)
 {
-    if (!is_c(it))
+    if (!is_c(it) || it->is_container)
         return code_allocator(it);
     const char *type = it->language == LANGUAGE_CXX ? "thread_local" : "_Thread_local";
     return text(it,

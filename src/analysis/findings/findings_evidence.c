@@ -203,7 +203,8 @@ static const char *gain(struct findings *findings, const struct finding *finding
                             "past the caches, remote takes %.1f times as long as local, estimated from the distances "
                             "of the %snodes",
                             1 + facts->remote_penalty, flow_topology(facts->flow)->simulated ? "simulated " : "");
-    if (finding->pattern == PATTERN_CONCURRENT_REMOTE && finding->subject->use == USE_WRITTEN)
+    if (finding->pattern == PATTERN_CONCURRENT_REMOTE && finding->subject->use == USE_WRITTEN &&
+        subject_kind(facts, finding->subject) != OBJECT_STACK)
         return findings_text(
             findings,
             "Distance costs at most %.1f%% of run time (%s; no stall overlaps with work). Interleaved, %.0f%% of the "

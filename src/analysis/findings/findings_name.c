@@ -9,6 +9,8 @@ void finding_name(struct findings *findings, struct finding *finding, struct sou
     const struct flow_object *object = flow_object(flow, subject->object);
     const struct flow_site *site = subject->site != FLOW_NONE ? flow_site(flow, subject->site) : NULL;
     char name[SOURCE_NAME_MAX];
+    finding->via = site ? site->via : "";
+    finding->by_new = object && (object->alloc_fn == ALLOC_NEW || object->alloc_fn == ALLOC_NEW_ARRAY);
     finding->function = site ? site->function : "";
     finding->file = site ? site->file : object ? object->file : "";
     finding->line = site ? site->line : object ? object->line : 0;
@@ -22,7 +24,12 @@ void finding_name(struct findings *findings, struct finding *finding, struct sou
         return;
     }
     finding->named = object && object->kind == OBJECT_STATIC;
-    if (!site)
+    const struct flow_thread *owner = object && object->kind == OBJECT_STACK && object->alloc_thread != FLOW_NONE
+                                          ? flow_thread(flow, object->alloc_thread)
+                                          : NULL;
+    if (owner && *owner->name)
+        finding->name = findings_text(findings, "stack of %s", owner->name);
+    else if (!site)
         finding->name = object ? object->name : "";
     else if (object && object->kind == OBJECT_FILE && !finding->is_site)
         finding->name = object->name;

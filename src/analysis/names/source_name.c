@@ -363,6 +363,20 @@ static bool constructed(const struct words *words, size_t first, size_t open, ch
     return typed && words->items[open].depth == 0 && put(words, open - 1, open, name);
 }
 
+/* `pvector<float> scores(g.num_nodes(), x)`: the variable that a statement declares with arguments, whatever they call. */
+static bool declared(const struct words *words, size_t first, size_t last, char name[SOURCE_NAME_MAX])
+{
+    for (size_t i = first + 1; i + 1 < last; i++) {
+        const struct word *word = &words->items[i], *before = word - 1;
+        if (word->depth == 0 && is(word, "="))
+            return false;
+        bool typed = before->name || is(before, ">") || is(before, "*");
+        if (word->name && word->depth == 0 && typed && is(word + 1, "("))
+            return constructed(words, first, i + 1, name);
+    }
+    return false;
+}
+
 static bool statement_name(const struct words *words, size_t first, size_t last, size_t call,
                            char name[SOURCE_NAME_MAX])
 {
@@ -398,6 +412,10 @@ static void in_statement(const struct words *words, size_t first, size_t last, u
     char name[SOURCE_NAME_MAX];
     if (near == ANY_CALL && last - first > 1 && is(end, "{") && end->depth == 0 && is(end - 1, ")"))
         return; /* the head of a function */
+    if (near == ANY_CALL && !words->fortran && words->items[first].line == line && declared(words, first, last, name)) {
+        add(found, name);
+        return;
+    }
     for (size_t i = first; i < last; i++) {
         bool on_line = words->items[i].line == line;
         if (near == IN_STATEMENT ? end->line < line : !on_line)
