@@ -1,4 +1,4 @@
-/* Small pictures as SVG: traffic between nodes, latencies, quality of an aggregation. Each has its numbers as a table beside it. */
+/* Small pictures as SVG: accesses from node to node, latencies, quality of an aggregation. Each has its numbers as a table beside it. */
 import { scaleLinear, scaleLog } from "d3-scale";
 import { h, svg } from "./dom";
 import { count, latency, percent, short } from "./format";
@@ -6,7 +6,7 @@ import type { LatencyHead, Run } from "./model";
 import { cssOf } from "./palette";
 
 /* Accesses from each node (rows) to each home (columns). `most`: what is drawn strongest, shared by two runs that are compared. */
-export function trafficMatrix(run: Run, most = largest(run.matrix)): HTMLElement {
+export function nodeMatrix(run: Run, most = largest(run.matrix)): HTMLElement {
   const name = (i: number): string => run.nodeName(i);
   const columns = Math.max(0, ...run.matrix.map((row) => row.length));
   if (columns === 0) return h("p", { class: "empty" }, "No access has a known home node.");

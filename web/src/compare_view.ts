@@ -1,5 +1,5 @@
 /* Two runs side by side: the same scales in pictures, differences in tables. */
-import { histogramMost, largest, latencyDomain, latencyHistogram, trafficMatrix } from "./charts";
+import { histogramMost, largest, latencyDomain, latencyHistogram, nodeMatrix } from "./charts";
 import { matchRows, type Pair } from "./compare_rows";
 import type { Context, View } from "./context";
 import { clear, h, tableHead } from "./dom";
@@ -56,7 +56,7 @@ export class CompareView implements View {
       if (view) this.maps.push(view);
       return h("div", { class: "compare-column" }, h("h3", null, h("span", { class: "letter" }, letter), ` ${place(run.head.file) || (run.label === letter ? "" : run.label)} `, h("code", { class: "where" }, run.head.command)),
         view ? h("div", { class: "map-holder compare-map" }, view.element) : h("p", { class: "empty" }, "No map."),
-        h("div", { class: "compare-cards" }, h("article", { class: "card" }, h("h3", null, "Traffic"), trafficMatrix(run, most)), h("article", { class: "card" }, h("h3", null, "Latency"), run.latency ? latencyHistogram(run.latency, { domain, most: mostLatency }) : h("p", { class: "empty" }, "Not measured."))));
+        h("div", { class: "compare-cards" }, h("article", { class: "card" }, h("h3", null, "Accesses from node to node"), nodeMatrix(run, most)), h("article", { class: "card" }, h("h3", null, "Latency"), run.latency ? latencyHistogram(run.latency, { domain, most: mostLatency }) : h("p", { class: "empty" }, "Not measured."))));
     };
     clear(this.element, h("div", { class: "toolbar" }, h("h2", null, "Two runs, one scale"), h("label", { class: "field" }, h("span", null, "Colour"), this.colours)), this.summary(a, b), h("div", { class: "compare-columns" }, column(a, "A"), column(b, "B")),
       h("div", { class: "toolbar" }, h("h3", null, "What differs"), this.kinds, this.search), this.tableHolder);

@@ -1,5 +1,5 @@
 /* The first look: how remote, between which nodes, how slow, what is wrong and what to do about it. */
-import { latencyHistogram, ring, swatch, trafficMatrix } from "./charts";
+import { latencyHistogram, ring, swatch, nodeMatrix } from "./charts";
 import type { Context, View } from "./context";
 import { clear, h, tableHead } from "./dom";
 import { count, latency, percent, place, plural, seconds } from "./format";
@@ -20,7 +20,7 @@ export class Overview implements View {
     clear(this.element,
       h("h2", { class: "sr" }, "Overview"),
       run.gate ? h("p", { class: `gate ${run.gate.decided === false ? "open" : run.gate.numa_bound ? "bad" : "good"}` }, h("span", { class: "gate-mark", "aria-hidden": true }, run.gate.decided === false ? "?" : run.gate.numa_bound ? "▲" : "✓"), run.gate.text) : null,
-      h("div", { class: "cards" }, this.remoteCard(run), this.trafficCard(run), this.latencyCard(run)),
+      h("div", { class: "cards" }, this.remoteCard(run), this.nodesCard(run), this.latencyCard(run)),
       h("div", { class: "findings-head" }, h("h3", null, run.findings.length ? plural(run.findings.length, "finding") : "Findings"), run.findings.length ? h("p", { class: "hint" }, "Worst first.") : null),
       run.findings.length
         ? h("ol", { class: "findings" }, run.findings.map((finding, i) => this.finding(run, finding, i)))
@@ -55,8 +55,8 @@ export class Overview implements View {
           fact("home not known", percent(1 - totals.home_known / Math.max(1, totals.samples))))));
   }
 
-  private trafficCard(run: Run): HTMLElement {
-    return h("article", { class: "card" }, h("h3", null, "Traffic between nodes"), trafficMatrix(run), h("p", { class: "legend" }, swatch("local"), "own node", swatch("remote"), "another node"));
+  private nodesCard(run: Run): HTMLElement {
+    return h("article", { class: "card" }, h("h3", null, "Accesses from node to node"), nodeMatrix(run), h("p", { class: "legend" }, swatch("local"), "own node", swatch("remote"), "another node"));
   }
 
   private latencyCard(run: Run): HTMLElement {
