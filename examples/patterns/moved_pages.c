@@ -35,11 +35,15 @@ int main(int argc, char **argv)
     /* Both nodes are allowed, and the kernel is not to balance by itself. */
     unsigned long both = 3;
     syscall(SYS_mbind, array, (size_t)PAGES * PAGE, POLICY_BIND, &both, 8 * sizeof both, 0);
-    team_fill(array, COUNT);
-    if (move_to((char *)array, 1) < PAGES) {
+    char *trial = aligned_alloc(PAGE, PAGES * PAGE);
+    example_need(trial, "aligned_alloc");
+    memset(trial, 1, PAGES * PAGE);
+    if (move_to(trial, 1) < PAGES) {
         fprintf(stderr, "moved_pages: pages cannot be put on node 1\n");
         return 77;
     }
+    free(trial);
+    team_fill(array, COUNT);
     example_need(move_to((char *)array, 0) == PAGES, "move_pages");
     team_use_for(team.rounds, array, COUNT, 1);
     if (team_mode("moved"))

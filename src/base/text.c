@@ -123,16 +123,28 @@ char *text_safe_fit(const char *text, size_t columns)
     return fit;
 }
 
+static bool ascii_only;
+
+void text_ascii_only(void)
+{
+    ascii_only = true;
+}
+
+const char *text_cut(void)
+{
+    return ascii_only ? "~" : "…";
+}
+
 char *text_fit(const char *text, size_t width)
 {
     size_t whole = text_width(text);
     if (whole <= width)
         return mem_strdup(text);
     if (width < 2)
-        return mem_strdup(width ? "…" : "");
+        return mem_strdup(width ? text_cut() : "");
     size_t head = (width - 1 + 1) / 2, tail = width - 1 - head;
     size_t cut = prefix_within(text, head), rest = prefix_within(text, whole - tail);
     if (text_width(text + rest) > tail) /* a wide character stands across the cut */
         rest = prefix_within(text, whole - tail + 1);
-    return mem_format("%.*s…%s", (int)cut, text, text + rest);
+    return mem_format("%.*s%s%s", (int)cut, text, text_cut(), text + rest);
 }

@@ -24,7 +24,12 @@ char *text_safe_fit(const char *text, size_t columns);
 /* How many columns a safe text takes. */
 size_t text_width(const char *text);
 
-/* Cuts a safe text to `width` columns at most, with "…" in place of the middle. The caller frees it. */
+/* Cuts a safe text to `width` columns at most, with text_cut() in place of the middle. The caller frees it. */
 char *text_fit(const char *text, size_t width);
+
+/* What stands for what was cut out, one column wide: "…", or "~" once the output is to have ASCII letters only. Say so before
+ * anything is printed. */
+const char *text_cut(void);
+void text_ascii_only(void);
 
 #endif

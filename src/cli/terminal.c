@@ -1,5 +1,7 @@
 #include "cli/terminal.h"
 
+#include "base/text.h"
+
 #include <langinfo.h>
 #include <locale.h>
 #include <stdlib.h>
@@ -17,6 +19,8 @@ void terminal_look(struct view_options *view, const char *color, bool has_width)
         view->color = strcmp(color, "always") == 0;
     setlocale(LC_CTYPE, "");
     view->ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+    if (view->ascii)
+        text_ascii_only();
     if (has_width)
         return;
     struct winsize size;

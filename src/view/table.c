@@ -149,7 +149,7 @@ static char *fit_name(const char *text, size_t width)
         while (end > 0 && ((unsigned char)head[end] & 0xc0) == 0x80);
         head[end] = '\0';
     }
-    char *fit = mem_format("%s…%s", head, place);
+    char *fit = mem_format("%s%s%s", head, text_cut(), place);
     free(head);
     return fit;
 }

@@ -60,11 +60,19 @@ static void texts_are_cut_in_the_middle(void **state)
     assert_int_equal(text_width("e\xcc\x81"), 1);
 }
 
+/* Last: nothing takes it back. */
+static void cut_in_ascii(void **state)
+{
+    (void)state;
+    text_ascii_only();
+    char *fit = text_fit("simulation", 5);
+    assert_string_equal(fit, "si~on");
+    free(fit);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hostile_texts_become_harmless),
-        cmocka_unit_test(texts_are_cut_in_the_middle),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(hostile_texts_become_harmless),
+                                       cmocka_unit_test(texts_are_cut_in_the_middle), cmocka_unit_test(cut_in_ascii)};
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);
 }

@@ -91,8 +91,9 @@ def text():
             lines = report(trace, "--width", "80", "--height", "12", *view).splitlines()
             assert all(len(line) <= 80 for line in lines), [line for line in lines if len(line) > 80]
             assert any("█" in line for line in lines), lines
-            plain = report(trace, "--width", "80", "--ascii", *view)
-            assert plain.isascii(), plain
+            for width in ("80", "50"):  # names are cut there
+                plain = report(trace, "--width", width, "--ascii", *view)
+                assert plain.isascii(), plain
             colored = report(trace, "--width", "80", "--color", "always", *view)
             assert "\x1b[38;5;" in colored and "▀" in colored, colored
         assert "matmul (" in report(trace, "--gantt")

@@ -82,14 +82,13 @@ check("the slider has steps to go through, in both maps", () => {
   assert.ok(map.gantt.partitions.length >= 3);
 });
 check("phases are found: the master's, then the workers'", () => {
-  /* Samples may miss the master, who is done after a few milliseconds: then page faults tell, where they are recorded. */
-  const told = execFileSync(numalens, ["report", "--width", "0", samples.data], { encoding: "utf8" });
-  for (const { run } of told.includes("Page faults could not be recorded") ? [faults] : [samples, faults]) {
+  /* Of a run that was made longer to have enough samples, the master's few milliseconds are too small a part to be a phase. */
+  for (const [{ run }, wanted] of [[samples, /^m*w+$/], [faults, /^m+w+$/]]) {
     const names = run.phases.map((phase) => `${phase.name} until ${phase.end_s}`).join("; ");
     /* Either may have parts: the master goes through one matrix after the other. */
     const whose = run.phases.map((phase) => (/^main /.test(phase.name) ? "m" : /2 threads/.test(phase.name) ? "w" : "?")).join("");
-    assert.match(whose, /^m+w+$/, names);
-    assert.ok(run.phases[whose.indexOf("w") - 1].end_s < run.duration * 0.2, names);
+    assert.match(whose, wanted, names);
+    if (whose.startsWith("m")) assert.ok(run.phases[whose.indexOf("w") - 1].end_s < run.duration * 0.2, names);
   }
 });
 check("the master fills the matrices before the workers begin (Figures 4 and 6)", () => {

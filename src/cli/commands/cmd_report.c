@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include "analysis/problems/latency.h"
+#include "base/text.h"
 #include "cli/recording.h"
 #include "cli/report_html.h"
 #include "cli/terminal.h"
@@ -375,6 +376,8 @@ int cmd_report(int argc, char **argv)
     }
     terminal_look(&arguments.view, arguments.color, arguments.has_width);
     arguments.view.ascii |= arguments.ascii;
+    if (arguments.ascii)
+        text_ascii_only();
     bool has_rows = arguments.table != VIEW_TABLES || arguments.accesses ||
                     (arguments.problem && arguments.problem != view_patterns);
     if (!arguments.has_limit && !arguments.view.json && has_rows)
