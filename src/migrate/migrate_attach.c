@@ -2,7 +2,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "migrate/source.h"
+#include "capture/faults/thread_faults.h"
 #include "topology/home.h"
 
 #include <dirent.h>
@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { ROUND_MS = 100 }; /* threads are looked for, buffers are drained */
+enum { ROUND_MS = SOURCE_TEND_NS / 1000000 }; /* threads are looked for, buffers are drained */
 
 struct known_thread {
     uint32_t tid;
@@ -25,7 +25,8 @@ struct known_thread {
 
 struct attached {
     uint32_t pid;
-    struct source source;
+    struct sources sources;
+    struct sink sink;
     struct loop *loop;
     struct attach_result *result;
     array_of(struct known_thread) threads; /* in order of their numbers */
@@ -36,8 +37,8 @@ struct attached {
 static void take(void *context, const struct event *event)
 {
     struct attached *attached = context;
-    attached->result->samples++;
-    loop_event(attached->loop, event);
+    if (event->kind == EVENT_SAMPLE)
+        loop_event(attached->loop, event);
 }
 
 static int by_tid(const void *a, const void *b)
@@ -61,7 +62,7 @@ static void forget_gone(struct attached *attached)
         if (thread.here)
             attached->threads.items[to++] = thread;
         else
-            attached->source.end(attached->source.context, thread.tid); /* drained a moment ago */
+            sources_unwatch(&attached->sources, thread.tid); /* drained a moment ago */
     }
     attached->threads.count = to;
 }
@@ -89,7 +90,7 @@ static void find_threads(struct attached *attached)
     forget_gone(attached);
     array_each (&fresh, uint32_t, tid) {
         struct error err = {0};
-        if (attached->source.begin(attached->source.context, *tid, &err) < 0 && !attached->thread_failure.code)
+        if (sources_watch(&attached->sources, *tid, &err) < 0 && !attached->thread_failure.code)
             attached->thread_failure = err;
         attached->result->threads++;
         array_push(&attached->threads, (struct known_thread){*tid, true});
@@ -100,12 +101,13 @@ static void find_threads(struct attached *attached)
 
 static void round_once(struct attached *attached)
 {
-    attached->source.drain(attached->source.context, take, attached);
+    struct source_level level;
+    sources_drain(&attached->sources, clock_now_ns(), &level);
     find_threads(attached);
     uint64_t due = loop_due(attached->loop);
-    bool wanted = loop_round(attached->loop, clock_now_ns(), attached->source.cost_ns(attached->source.context));
+    bool wanted = loop_round(attached->loop, clock_now_ns(), sources_cost_ns(&attached->sources));
     if (loop_due(attached->loop) != due)
-        attached->source.interval(attached->source.context, wanted);
+        sources_want(&attached->sources, wanted);
 }
 
 static int check_process(uint32_t pid, struct error *err)
@@ -133,6 +135,21 @@ static void wait_and_move(struct attached *attached, int process, int signals)
     }
 }
 
+static int open_sources(struct attached *attached, double budget, struct error *err)
+{
+    attached->sink = (struct sink){.tap = take, .tap_context = attached};
+    struct thread_faults *faults = thread_faults_new(attached->pid, budget, &attached->sink);
+    struct source source = thread_faults_source(faults);
+    source.needed = true;
+    int code = sources_open(&attached->sources, &source, err);
+    if (code < 0)
+        return code;
+    const struct thread_faults_means *means = thread_faults_means(faults);
+    memcpy(attached->result->sees, means->sees, sizeof means->sees);
+    memcpy(attached->result->lacks, means->lacks, sizeof means->lacks);
+    return 0;
+}
+
 int attach_run(uint32_t pid, double budget, const struct loop_options *options, const struct loop_listener *listener,
                struct attach_result *result, struct loop_summary *summary, struct error *err)
 {
@@ -140,10 +157,8 @@ int attach_run(uint32_t pid, double budget, const struct loop_options *options, 
     sigset_t stops, old;
     *result = (struct attach_result){0};
     int code = check_process(pid, err), process = -1, signals = -1;
-    if (code < 0 || (code = source_faults_open(&attached.source, pid, budget, err)) < 0)
+    if (code < 0 || (code = open_sources(&attached, budget, err)) < 0)
         return code;
-    memcpy(result->sees, attached.source.sees, sizeof result->sees);
-    memcpy(result->lacks, attached.source.lacks, sizeof result->lacks);
     sigemptyset(&stops);
     sigaddset(&stops, SIGINT);
     sigaddset(&stops, SIGTERM);
@@ -159,17 +174,18 @@ int attach_run(uint32_t pid, double budget, const struct loop_options *options, 
     } else {
         struct event begins = {.time = clock_now_ns(), .pid = pid, .tid = pid, .kind = EVENT_PROCESS_START};
         loop_event(attached.loop, &begins);
-        attached.source.interval(attached.source.context, true);
+        sources_want(&attached.sources, true);
         wait_and_move(&attached, process, signals);
-        attached.source.drain(attached.source.context, take, &attached);
+        sources_finish(&attached.sources);
     }
     if (attached.loop)
         loop_finish(attached.loop, clock_now_ns(), code == 0 ? summary : NULL);
-    result->lost = attached.source.lost(attached.source.context);
+    result->samples = attached.sink.counts[EVENT_SAMPLE];
+    result->lost = attached.sink.lost[LOSS_PERF];
     if (attached.thread_failure.code && !*result->lacks)
         snprintf(result->lacks, sizeof result->lacks, "some threads could not be watched: %.280s",
                  attached.thread_failure.text);
-    attached.source.close(attached.source.context);
+    sources_close(&attached.sources);
     array_free(&attached.threads);
     if (process >= 0)
         close(process);

@@ -8,7 +8,7 @@
 struct attach_result {
     bool ended; /* the process ended; else numalens was asked to stop */
     uint64_t samples, lost, threads;
-    char sees[256], lacks[320]; /* of the source, see source.h */
+    char sees[256], lacks[320]; /* as in thread_faults_means */
 };
 
 /* Returns 0 when either ended, negative with `err` when it cannot be done. `budget`: part of the process's CPU time that

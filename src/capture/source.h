@@ -1,0 +1,135 @@
+/* capture/source.h - one interface for everything that events come from: rings of agents, records of perf, hardware samples, page
+ * faults, CPU time, homes and mappings of pages, counters. Recorders, the library's engine and the loops of src/migrate put
+ * together a list of those they want, and drain that.
+ *
+ * What all of them have in common: each is opened on a target and may be refused; is drained again and again, up to a time,
+ * and says how full its buffers were, which decides how long the loop may sleep; puts events into a sink (capture/sink.h) and
+ * reports pages to one listener; and is finished once no more will come. A source leaves out what it has no use for: any
+ * function may be NULL. Used by one thread. */
+#ifndef NUMALENS_CAPTURE_SOURCE_H
+#define NUMALENS_CAPTURE_SOURCE_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The pace of every loop over sources. */
+enum {
+    SOURCE_IDLE_NS = 10000000,    /* a loop sleeps at most that long */
+    SOURCE_HURRY_NS = 1000000,    /* when buffers of the kernel fill up */
+    SOURCE_TEND_NS = 100000000,   /* between looks for threads that came or are gone */
+    SOURCE_FLUSH_NS = 1000000000, /* what a kill -9 may cost */
+};
+#define SOURCE_HURRY_FILLED 0.1 /* of a buffer of the kernel */
+
+/* In the order in which they are drained. */
+enum source_kind {
+    FROM_AGENTS,   /* first: their news of new memory comes before its first touch */
+    FROM_CPU_TIME, /* of processes that agents introduced */
+    FROM_PERF,     /* first touches; processes, threads and mappings */
+    FROM_FAULTS,   /* pages in use, from what perf reported up to then */
+    FROM_HARDWARE,
+    FROM_HOMES, /* of the pages that all of the above reported */
+    FROM_MAPS,
+    FROM_COUNTERS, /* no events: amounts since the last drain */
+    SOURCE_KINDS
+};
+
+/* Who else wants to know what comes by; each may be NULL. */
+struct source_listener {
+    void *context;
+    void (*sample)(void *context, uint32_t pid, uint64_t addr, uint64_t time);
+    void (*fault)(void *context, uint32_t pid, uint64_t addr, uint64_t time); /* the first one of a page */
+    void (*fresh)(void *context, uint32_t pid, uint64_t addr,
+                  uint64_t size); /* new memory in place of what was there */
+};
+
+struct source_level {
+    size_t bytes;  /* taken from rings of agents */
+    double filled; /* how full the fullest buffer of the kernel was, of 1.0 */
+};
+
+struct source {
+    enum source_kind kind;
+    bool needed;   /* nothing can be done without it; else the rest goes on when it is refused */
+    void *context; /* not NULL */
+
+    /* 0, or negative with `err`: cause and remedy. */
+    int (*open)(void *context, struct error *err);
+
+    /* A thread of the target, for sources that must be given each one. One that is gone already is no error. */
+    int (*watch)(void *context, uint32_t tid, struct error *err);
+    void (*unwatch)(void *context, uint32_t tid);
+
+    /* From now on samples are wanted, or not. Said again with each interval of a loop that has such. 0 or -errno. */
+    int (*want)(void *context, bool wanted);
+
+    /* Takes what happened up to time `until`; raises `level`. */
+    void (*drain)(void *context, uint64_t until, struct source_level *level);
+
+    /* About every SOURCE_TEND_NS: threads that are gone, counters that are passed on. */
+    void (*tend)(void *context, uint64_t now);
+
+    uint64_t (*cost_ns)(void *context); /* of the target's CPU time so far */
+
+    /* No more will come: takes all that is left. */
+    void (*finish)(void *context);
+
+    void (*close)(void *context); /* also after a refused open */
+};
+
+/* At most one of each kind. Zeroed = empty and ready. */
+struct sources {
+    struct source items[SOURCE_KINDS];     /* by kind; without a context: not open */
+    struct error refusals[SOURCE_KINDS];   /* by kind; code 0: none */
+    enum source_kind opened[SOURCE_KINDS]; /* in that order */
+    unsigned count;
+    uint64_t spacing_ns;      /* all but agents cost system calls: not drained again before that long; 0: at once */
+    uint64_t drained, tended; /* when: the kernel's; all */
+};
+
+/* Opens it and takes it into the list, which closes it. 0; 1 when it was refused and is not needed: the reason stays in
+ * sources->refusals; or negative with `err`. What was refused is closed. */
+int sources_open(struct sources *sources, const struct source *source, struct error *err);
+
+/* Its context as long as it is open, or NULL. */
+void *sources_find(const struct sources *sources, enum source_kind kind);
+
+/* A thread of the target that is new, or gone. 0, or negative with `err`: one source at least cannot watch it. */
+int sources_watch(struct sources *sources, uint32_t tid, struct error *err);
+void sources_unwatch(struct sources *sources, uint32_t tid);
+
+/* Drains all, in the order of their kinds. `level` starts anew; a buffer that was spared for spacing_ns counts as full: it may
+ * be the one that woke the loop. */
+void sources_drain(struct sources *sources, uint64_t now, struct source_level *level);
+
+/* True when it was time to tend them, which is done then. */
+bool sources_tend(struct sources *sources, uint64_t now);
+
+/* Every one, whatever the others say: 0, or the first one's -errno. */
+int sources_want(struct sources *sources, bool wanted);
+
+uint64_t sources_cost_ns(const struct sources *sources);
+
+/* In the order of their opening: hardware's last samples come before perf's last records, with which processes end and their call
+ * chains are forgotten. */
+void sources_finish(struct sources *sources);
+
+/* One, or all that are left, in the reverse order of their opening. */
+void sources_close_one(struct sources *sources, enum source_kind kind);
+void sources_close(struct sources *sources);
+
+/* How long a loop may sleep after a drain. */
+static inline uint64_t source_sleep_ns(const struct source_level *level)
+{
+    return level->filled > SOURCE_HURRY_FILLED ? SOURCE_HURRY_NS : SOURCE_IDLE_NS;
+}
+
+static inline void source_level_raise(struct source_level *level, double filled)
+{
+    level->filled = filled > level->filled ? filled : level->filled;
+}
+
+#endif
