@@ -267,6 +267,22 @@ void homes_ask(struct homes *homes, uint64_t now)
         homes->asked_again = now;
 }
 
+static void drain(void *context, uint64_t until, struct source_level *level)
+{
+    (void)level;
+    homes_ask(context, until);
+}
+
+static void close_homes(void *context)
+{
+    homes_free(context);
+}
+
+struct source homes_source(struct homes *homes)
+{
+    return (struct source){.kind = FROM_HOMES, .context = homes, .drain = drain, .close = close_homes};
+}
+
 size_t homes_memory(const struct homes *homes)
 {
     return homes->pages * BYTES_PER_PAGE;

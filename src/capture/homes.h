@@ -5,6 +5,7 @@
 #define NUMALENS_CAPTURE_HOMES_H
 
 #include "capture/sink.h"
+#include "capture/source.h"
 #include "topology/topology.h"
 
 struct homes;
@@ -21,6 +22,8 @@ void homes_sample(struct homes *homes, uint32_t pid, uint64_t addr, uint64_t tim
 
 /* Asks for what is due. */
 void homes_ask(struct homes *homes, uint64_t now);
+
+struct source homes_source(struct homes *homes);
 
 size_t homes_memory(const struct homes *homes);
 

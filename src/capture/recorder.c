@@ -33,17 +33,11 @@
 #include <unistd.h>
 
 enum {
-    IDLE_NS = 10000000,     /* sleep at most that long */
-    HURRY_NS = 1000000,     /* when kernel buffers fill up */
-    TEND_NS = 100000000,    /* between looks for threads that are gone */
-    FLUSH_NS = 1000000000,  /* what a kill -9 may cost */
     PAUSED_NS = 1000000000, /* between two rounds: the recorder was stopped, suspended or starved */
     LITTLE_BYTES = 32 << 10,
     BUFFERS_WATCHED = 1024,
     LAST_ROUNDS = 16, /* also for a ring whose process is not known yet */
 };
-
-#define HURRY_FILLED 0.1
 
 struct recorder {
     const struct capture_options *options; /* with a mechanism that was chosen */
@@ -54,6 +48,8 @@ struct recorder {
     struct counter_clock clock;
     struct sink sink;
     struct process_table processes;
+    struct sources sources;
+    struct source_listener listener;
     struct agent_source *agents;
     struct perf_source *perf;   /* NULL: refused, or not wanted */
     struct faults *faults;      /* NULL: not wanted */
@@ -172,13 +168,18 @@ static int open_hardware(struct recorder *recorder, struct error *err)
     struct error why = {0};
     if (recorder->choice.count == 0)
         return 0;
-    recorder->hardware = hw_record_open(&recorder->choice, recorder->launch.pid, recorder->options, &why);
-    if (!recorder->hardware) {
-        if (hw_record_named(recorder->options) || recorder->options->period)
-            return error_set(err, why.code, "%s; --source soft needs no PMU", why.text);
-        snprintf(means->hardware_reason, sizeof means->hardware_reason, "%.319s", why.text);
+    struct hw_record *record = hw_record_new(&recorder->choice, recorder->launch.pid, recorder->options);
+    struct source source = hw_record_source(record);
+    source.needed = hw_record_named(recorder->options) || recorder->options->period;
+    int code = sources_open(&recorder->sources, source, &why);
+    if (code < 0)
+        return error_set(err, code, "%s; --source soft needs no PMU", why.text);
+    if (code > 0) {
+        snprintf(means->hardware_reason, sizeof means->hardware_reason, "%.319s",
+                 recorder->sources.refusals[FROM_HARDWARE].text);
         return 0;
     }
+    recorder->hardware = record;
     means->source = (enum sample_source)recorder->choice.events[0].source;
     struct hw_totals totals = hw_record_totals(recorder->hardware);
     snprintf(means->hardware, sizeof means->hardware, "%s, precise_ip %u, %s physical addresses", recorder->choice.how,
@@ -223,7 +224,7 @@ static int open_trace(struct recorder *recorder, struct error *err)
 static void connect_sources(struct recorder *recorder)
 {
     size_t memory = recorder->options->memory;
-    struct agent_listener listener = {.context = recorder};
+    struct source_listener *listener = &recorder->listener;
     const struct capture_observer *observer = recorder->options->observer;
     if (observer) {
         recorder->sink.tap = observer->event;
@@ -235,23 +236,27 @@ static void connect_sources(struct recorder *recorder)
     if (recorder->means.homes || (recorder->means.frames && recorder->options->output))
         recorder->homes = homes_new(&recorder->sink, recorder->faults ? memory / 2 : memory / 32, recorder->means.homes,
                                     recorder->means.frames);
+    if (recorder->homes)
+        sources_open(&recorder->sources, homes_source(recorder->homes), NULL);
     if (recorder->homes && recorder->faults) {
         recorder->sink.tap = listen_event;
         recorder->sink.tap_context = recorder;
     }
     if (recorder->options->output)
         recorder->maps = capture_maps_new(&recorder->sink, &recorder->processes, memory / 32);
-    if (recorder->homes || recorder->maps)
-        listener.sample = listen_sample;
+    *listener = (struct source_listener){.context = recorder};
+    if (recorder->homes || recorder->maps) {
+        listener->sample = listen_sample;
+        listener->fault = listen_fault;
+    }
     if (recorder->perf) {
-        struct agent_listener faults = {.context = recorder, .sample = listener.sample ? listen_fault : NULL};
-        perf_source_connect(recorder->perf, &recorder->sink, &recorder->processes, recorder->faults, &faults);
-        listener.fresh = listen_fresh;
+        perf_source_connect(recorder->perf, &recorder->sink, &recorder->processes, recorder->faults, listener);
+        listener->fresh = listen_fresh;
     }
     if (recorder->hardware)
-        hw_record_connect(recorder->hardware, &recorder->sink, &recorder->processes, &listener, &recorder->clock);
+        hw_record_connect(recorder->hardware, &recorder->sink, &recorder->processes, listener, &recorder->clock);
     recorder->agents = agent_source_new(&recorder->region, &recorder->processes, &recorder->sink, &recorder->clock,
-                                        &listener, memory / 16);
+                                        listener, memory / 16);
 }
 
 static int start(struct recorder *recorder, struct error *err)
@@ -315,7 +320,7 @@ static void flush(struct recorder *recorder)
 static void tend(struct recorder *recorder, uint64_t now)
 {
     counter_clock_renew(&recorder->clock, now);
-    if (now - recorder->tended >= TEND_NS) {
+    if (now - recorder->tended >= SOURCE_TEND_NS) {
         recorder->tended = now;
         agent_source_tend(recorder->agents, now);
         cpu_account_look(&recorder->others, &recorder->processes, false);
@@ -325,7 +330,7 @@ static void tend(struct recorder *recorder, uint64_t now)
     }
     bool full = recorder->sink.writer && recorder->drained >= recorder->options->memory / 16 &&
                 trace_writer_pending(recorder->sink.writer) >= recorder->options->memory / 8;
-    if (full || now - recorder->flushed >= FLUSH_NS) {
+    if (full || now - recorder->flushed >= SOURCE_FLUSH_NS) {
         recorder->flushed = now;
         flush(recorder);
     }
@@ -336,7 +341,7 @@ static void tend(struct recorder *recorder, uint64_t now)
 /* The kernel's records and questions, in shorter intervals when its buffers fill up. */
 static void drain_kernel(struct recorder *recorder, uint64_t now)
 {
-    if (now - recorder->kernel_drained < HURRY_NS) {
+    if (now - recorder->kernel_drained < SOURCE_HURRY_NS) {
         recorder->filled = 1; /* who woke us so soon may be one of them */
         return;
     }
@@ -345,12 +350,9 @@ static void drain_kernel(struct recorder *recorder, uint64_t now)
     recorder->filled = recorder->perf ? perf_source_drain(recorder->perf, now) : 0;
     if (recorder->faults)
         faults_reach(recorder->faults, now);
-    if (recorder->hardware) {
-        double filled = hw_record_drain(recorder->hardware, now);
-        recorder->filled = filled > recorder->filled ? filled : recorder->filled;
-    }
-    if (recorder->homes)
-        homes_ask(recorder->homes, now);
+    struct source_level level;
+    sources_drain(&recorder->sources, now, &level);
+    recorder->filled = level.filled > recorder->filled ? level.filled : recorder->filled;
     if (recorder->maps)
         capture_maps_round(recorder->maps, now);
 }
@@ -368,8 +370,8 @@ static void look_at_pause(struct recorder *recorder, uint64_t now)
     bool before = recorder->pause.begun && !recorder->pause.ended;
     bool wanted = pause_round(&recorder->pause, recorder->options, recorder->region.map, (uint32_t)recorder->launch.pid,
                               recorder->started, now);
-    if (recorder->hardware && (!wanted || !before) && recorder->pause.wanted)
-        hw_record_rest(recorder->hardware, !wanted);
+    if ((!wanted || !before) && recorder->pause.wanted)
+        sources_want(&recorder->sources, wanted);
 }
 
 /* What was lost for want of a recorder. */
@@ -411,7 +413,8 @@ static void drain_until_end(struct recorder *recorder)
         look_at_pause(recorder, now);
         signals_forward(recorder->launch.pid, now);
         if (!ended && bytes < LITTLE_BYTES)
-            agent_source_sleep(recorder->agents, recorder->filled > HURRY_FILLED ? HURRY_NS : IDLE_NS);
+            agent_source_sleep(recorder->agents,
+                               recorder->filled > SOURCE_HURRY_FILLED ? SOURCE_HURRY_NS : SOURCE_IDLE_NS);
     }
     /* The program is no more; what its children do from now on is not part of it. */
     atomic_store(&recorder->region.map->recording, 0);
@@ -419,8 +422,7 @@ static void drain_until_end(struct recorder *recorder)
         agent_source_drain(recorder->agents, clock_now_ns());
     agent_source_tend(recorder->agents, clock_now_ns());
     cpu_account_look(&recorder->others, &recorder->processes, true);
-    if (recorder->hardware)
-        hw_record_drain(recorder->hardware, UINT64_MAX);
+    sources_finish(&recorder->sources);
     if (recorder->perf) {
         perf_source_drain(recorder->perf, UINT64_MAX);
         recorder->result->untracked = perf_source_finish(recorder->perf, atomic_load(&recorder->region.map->explained));
@@ -491,8 +493,7 @@ int recorder_run(const struct capture_options *options, struct recorder_result *
     heartbeat_stop(&recorder.heartbeat);
     faults_close(recorder.faults);
     perf_source_close(recorder.perf);
-    hw_record_close(recorder.hardware);
-    homes_free(recorder.homes);
+    sources_close(&recorder.sources);
     capture_maps_free(recorder.maps);
     agent_source_free(recorder.agents);
     cpu_account_free(&recorder.others);

@@ -4,18 +4,18 @@
     for (struct source *name = (sources)->items; name < (sources)->items + SOURCE_KINDS; name++)                       \
         if (name->context)
 
-int sources_open(struct sources *sources, const struct source *source, struct error *err)
+int sources_open(struct sources *sources, struct source source, struct error *err)
 {
     struct error why = {0};
-    int code = source->open ? source->open(source->context, &why) : 0;
+    int code = source.open ? source.open(source.context, &why) : 0;
     if (code < 0) {
-        if (source->close)
-            source->close(source->context);
-        sources->refusals[source->kind] = why;
-        return source->needed ? error_set(err, code, "%s", why.text) : 1;
+        if (source.close)
+            source.close(source.context);
+        sources->refusals[source.kind] = why;
+        return source.needed ? error_set(err, code, "%s", why.text) : 1;
     }
-    sources->items[source->kind] = *source;
-    sources->opened[sources->count++] = source->kind;
+    sources->items[source.kind] = source;
+    sources->opened[sources->count++] = source.kind;
     return 0;
 }
 

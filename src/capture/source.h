@@ -92,7 +92,7 @@ struct sources {
 
 /* Opens it and takes it into the list, which closes it. 0; 1 when it was refused and is not needed: the reason stays in
  * sources->refusals; or negative with `err`. What was refused is closed. */
-int sources_open(struct sources *sources, const struct source *source, struct error *err);
+int sources_open(struct sources *sources, struct source source, struct error *err);
 
 /* Its context as long as it is open, or NULL. */
 void *sources_find(const struct sources *sources, enum source_kind kind);

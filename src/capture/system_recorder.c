@@ -22,14 +22,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    IDLE_NS = 10000000,
-    HURRY_NS = 1000000, /* when rings fill up */
-    FLUSH_NS = 1000000000,
-};
-
-#define HURRY_FILLED 0.1
-
 struct system_recorder {
     const struct capture_options *options;
     struct recorder_result *result;
@@ -39,6 +31,8 @@ struct system_recorder {
     struct sink sink;
     struct process_table processes;
     struct running running;
+    struct sources sources;
+    struct source_listener listener;
     struct hw_record *hardware;
     struct homes *homes; /* NULL: nothing to ask, or no answer */
     struct launch launch;
@@ -119,8 +113,10 @@ static int open_hardware(struct system_recorder *recorder, struct error *err)
 {
     struct capture_means *means = &recorder->means;
     uint32_t pid = recorder->options->pid;
-    recorder->hardware = hw_record_open(&recorder->choice, pid ? (pid_t)pid : -1, recorder->options, err);
-    if (!recorder->hardware) {
+    recorder->hardware = hw_record_new(&recorder->choice, pid ? (pid_t)pid : -1, recorder->options);
+    struct source source = hw_record_source(recorder->hardware);
+    source.needed = true;
+    if (sources_open(&recorder->sources, source, err) < 0) {
         if (pid && err->code == -ESRCH)
             error_set(err, -ESRCH, "process %u has ended", pid);
         else if (pid && err->code == -EACCES && !owned(pid))
@@ -165,15 +161,15 @@ static void report_thread(uint32_t tid, void *context)
 static void connect_sources(struct system_recorder *recorder)
 {
     size_t memory = recorder->options->memory;
-    struct agent_listener listener = {.context = recorder};
     counter_clock_start(&recorder->clock, !counter_trusted());
     process_table_init(&recorder->processes, &recorder->sink, memory / 16);
     running_init(&recorder->running, &recorder->processes);
     if (recorder->means.homes) {
         recorder->homes = homes_new(&recorder->sink, memory / 32, true, recorder->means.frames);
-        listener.sample = listen_sample;
+        recorder->listener = (struct source_listener){.context = recorder, .sample = listen_sample};
+        sources_open(&recorder->sources, homes_source(recorder->homes), NULL);
     }
-    hw_record_connect(recorder->hardware, &recorder->sink, &recorder->processes, &listener, &recorder->clock);
+    hw_record_connect(recorder->hardware, &recorder->sink, &recorder->processes, &recorder->listener, &recorder->clock);
     hw_record_follow(recorder->hardware, &recorder->running);
     if (recorder->options->pid)
         proc_each_thread(recorder->options->pid, report_thread, recorder);
@@ -192,7 +188,7 @@ static int start(struct system_recorder *recorder, struct error *err)
         (code = open_hardware(recorder, err)) < 0)
         return code;
     recorder->started = recorder->flushed = clock_now_ns();
-    hw_record_rest(recorder->hardware, false); /* once there is a file, everything is being recorded */
+    sources_want(&recorder->sources, true); /* once there is a file, everything is being recorded */
     if ((code = open_trace(recorder, err)) < 0)
         return code;
     connect_sources(recorder);
@@ -205,14 +201,6 @@ static int start(struct system_recorder *recorder, struct error *err)
     }
     result->ran = code == 0;
     return code;
-}
-
-static double drain(struct system_recorder *recorder, uint64_t until)
-{
-    double filled = hw_record_drain(recorder->hardware, until);
-    if (recorder->homes)
-        homes_ask(recorder->homes, clock_now_ns());
-    return filled;
 }
 
 /* Ctrl-C at a terminal reaches the program by itself; what was sent to us alone is passed on. */
@@ -232,8 +220,9 @@ static void record(struct system_recorder *recorder)
     while (!recorder->ended) {
         uint64_t now = clock_now_ns(), stop = recorder->options->stop_ns;
         counter_clock_renew(&recorder->clock, now);
-        double filled = drain(recorder, now);
-        if (now - recorder->flushed >= FLUSH_NS) {
+        struct source_level level;
+        sources_drain(&recorder->sources, now, &level);
+        if (now - recorder->flushed >= SOURCE_FLUSH_NS) {
             recorder->flushed = now;
             trace_writer_flush(recorder->sink.writer, recorder->sink.failure.code ? NULL : &recorder->sink.failure);
         }
@@ -242,13 +231,15 @@ static void record(struct system_recorder *recorder)
         if (recorder->process >= 0 && poll(&(struct pollfd){.fd = recorder->process, .events = POLLIN}, 1, 0) > 0)
             break;
         siginfo_t info;
-        struct timespec wait = {0, filled > HURRY_FILLED ? HURRY_NS : IDLE_NS};
+        struct timespec wait = {0, (long)source_sleep_ns(&level)};
         int number = sigtimedwait(&recorder->waited, &info, &wait);
         if (number > 0)
             take_signal(recorder, number, &info);
     }
-    hw_record_rest(recorder->hardware, true);
-    drain(recorder, UINT64_MAX);
+    sources_want(&recorder->sources, false);
+    sources_finish(&recorder->sources);
+    if (recorder->homes)
+        homes_ask(recorder->homes, clock_now_ns()); /* of a process that goes on, they can be had */
 }
 
 static void finish(struct system_recorder *recorder)
@@ -283,8 +274,7 @@ int system_recorder_run(const struct capture_options *options, struct recorder_r
     }
     if (recorder.process >= 0)
         close(recorder.process);
-    hw_record_close(recorder.hardware);
-    homes_free(recorder.homes);
+    sources_close(&recorder.sources);
     running_free(&recorder.running);
     process_table_free(&recorder.processes);
     sigprocmask(SIG_SETMASK, &recorder.before, NULL);

@@ -141,7 +141,7 @@ static int open_sources(struct attached *attached, double budget, struct error *
     struct thread_faults *faults = thread_faults_new(attached->pid, budget, &attached->sink);
     struct source source = thread_faults_source(faults);
     source.needed = true;
-    int code = sources_open(&attached->sources, &source, err);
+    int code = sources_open(&attached->sources, source, err);
     if (code < 0)
         return code;
     const struct thread_faults_means *means = thread_faults_means(faults);

@@ -107,7 +107,7 @@ static int add(struct sources *sources, struct noted *noted, enum source_kind ki
 {
     struct source source = source_of(noted, kind);
     source.needed = needed;
-    return sources_open(sources, &source, err);
+    return sources_open(sources, source, err);
 }
 
 /* Opened as recorders do: hardware before perf. */
@@ -241,7 +241,7 @@ static void what_a_source_lacks_is_skipped(void **state)
     struct source_level level;
     struct noted maps = {.name = 'M', .diary = diary};
     const struct source source = {.kind = FROM_MAPS, .context = &maps, .drain = drain};
-    assert_int_equal(sources_open(&sources, &source, &err), 0);
+    assert_int_equal(sources_open(&sources, source, &err), 0);
     assert_int_equal(sources_watch(&sources, 1, &err), 0);
     sources_unwatch(&sources, 1);
     assert_int_equal(sources_want(&sources, true), 0);

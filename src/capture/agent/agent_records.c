@@ -150,8 +150,8 @@ static void take_map(struct agent_source *source, struct ring_state *state, uint
         .path = take_text(path, sizeof path, map->path, words * 8u - sizeof *map),
     };
     put(source, state, &event);
-    if (source->listener.fresh)
-        source->listener.fresh(source->listener.context, state->pid, event.map.addr, event.map.size);
+    if (source->listener->fresh)
+        source->listener->fresh(source->listener->context, state->pid, event.map.addr, event.map.size);
 }
 
 static void take_unmap(struct agent_source *source, struct ring_state *state, const struct wire_unmap *unmap)
@@ -161,8 +161,8 @@ static void take_unmap(struct agent_source *source, struct ring_state *state, co
     event.map.size = unmap->size;
     event.map.path = "";
     put(source, state, &event);
-    if (source->listener.fresh)
-        source->listener.fresh(source->listener.context, state->pid, event.map.addr, event.map.size);
+    if (source->listener->fresh)
+        source->listener->fresh(source->listener->context, state->pid, event.map.addr, event.map.size);
 }
 
 static inline void take_alloc(struct agent_source *source, struct ring_state *state, struct wire_head head,
@@ -178,8 +178,8 @@ static inline void take_alloc(struct agent_source *source, struct ring_state *st
     event.alloc.stack = stack_of(state, head.value);
     event.alloc.cpu = head.cpu;
     put(source, state, &event);
-    if (event.alloc.size >= BIG_BLOCK && source->listener.fresh)
-        source->listener.fresh(source->listener.context, state->pid, event.alloc.addr, event.alloc.size);
+    if (event.alloc.size >= BIG_BLOCK && source->listener->fresh)
+        source->listener->fresh(source->listener->context, state->pid, event.alloc.addr, event.alloc.size);
 }
 
 static inline void take_free(struct agent_source *source, struct ring_state *state, struct wire_head head,
@@ -239,8 +239,8 @@ static inline void take_sample(struct agent_source *source, struct ring_state *s
         .source = SOURCE_SOFT,
     };
     put(source, state, &event);
-    if (source->listener.sample)
-        source->listener.sample(source->listener.context, state->pid, event.sample.addr, event.time);
+    if (source->listener->sample)
+        source->listener->sample(source->listener->context, state->pid, event.sample.addr, event.time);
 }
 
 static void take_barrier(struct agent_source *source, struct ring_state *state, const struct wire_barrier *barrier)

@@ -30,7 +30,7 @@ struct agent_source {
     struct process_table *processes;
     struct sink *sink;
     struct counter_clock *clock;
-    struct agent_listener listener;
+    const struct source_listener *listener;
     struct agent_totals totals;
     struct ring_state *rings;
     struct ring_state **active; /* those that are owned */

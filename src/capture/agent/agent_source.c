@@ -25,15 +25,15 @@ enum {
 
 struct agent_source *agent_source_new(const struct capture_region *region, struct process_table *processes,
                                       struct sink *sink, struct counter_clock *clock,
-                                      const struct agent_listener *listener, size_t memory)
+                                      const struct source_listener *listener, size_t memory)
 {
+    static const struct source_listener nobody = {0};
     struct agent_source *source = mem_zalloc(sizeof *source);
     source->region = region;
     source->processes = processes;
     source->sink = sink;
     source->clock = clock;
-    if (listener)
-        source->listener = *listener;
+    source->listener = listener ? listener : &nobody;
     source->ring_count = region->map->ring_count;
     source->ring_bytes = region->map->ring_bytes;
     source->stack_entries_most = memory / sizeof(uint32_t);

@@ -7,16 +7,9 @@
 #include "capture/process/process_table.h"
 #include "capture/agent/region_make.h"
 #include "capture/sink.h"
+#include "capture/source.h"
 
 struct agent_source;
-
-/* Who else wants to know what comes by; each may be NULL. */
-struct agent_listener {
-    void *context;
-    void (*sample)(void *context, uint32_t pid, uint64_t addr, uint64_t time);
-    void (*fresh)(void *context, uint32_t pid, uint64_t addr,
-                  uint64_t size); /* new memory in place of what was there */
-};
 
 struct agent_totals {
     uint64_t ticks, bursts, steps, accesses, handler_ns;
@@ -25,9 +18,10 @@ struct agent_totals {
     uint64_t rings;                                             /* ever claimed: threads seen */
 };
 
+/* `listener` may be NULL. */
 struct agent_source *agent_source_new(const struct capture_region *region, struct process_table *processes,
                                       struct sink *sink, struct counter_clock *clock,
-                                      const struct agent_listener *listener, size_t memory);
+                                      const struct source_listener *listener, size_t memory);
 void agent_source_free(struct agent_source *source);
 
 /* Takes what is there; returns how many bytes that were. Wakes threads that wait for room. */

@@ -9,11 +9,14 @@
 enum { USUAL_MHZ = 2500, MEMORY_SHARE = 8, TRIAL_FREQUENCY = 5000 };
 
 struct hw_record {
-    struct hw_source *source;
+    const struct pmu_choice *choice;
+    const struct capture_options *options;
+    pid_t child;
+    struct hw_source *source; /* NULL: not open */
     struct sink *sink;
     struct process_table *processes;
     struct running *running; /* NULL: agents report processes */
-    struct agent_listener listener;
+    const struct source_listener *listener;
     const struct counter_clock *clock;
     uint32_t first; /* the target */
     bool follow, latency;
@@ -92,9 +95,24 @@ static void note_thread(uint32_t tid, void *context)
     array_push(threads, (pid_t)tid);
 }
 
-struct hw_record *hw_record_open(const struct pmu_choice *choice, pid_t child, const struct capture_options *options,
-                                 struct error *err)
+struct hw_record *hw_record_new(const struct pmu_choice *choice, pid_t child, const struct capture_options *options)
 {
+    struct hw_record *record = mem_zalloc(sizeof *record);
+    *record = (struct hw_record){.choice = choice,
+                                 .options = options,
+                                 .child = child,
+                                 .first = child == -1 ? 0 : (uint32_t)child,
+                                 .follow = child == -1 || options->follow,
+                                 .latency = options->latency,
+                                 .threshold = cycles_of(options->latency_threshold)};
+    return record;
+}
+
+static int open_record(void *context, struct error *err)
+{
+    struct hw_record *record = context;
+    const struct capture_options *options = record->options;
+    pid_t child = record->child;
     bool all = child == -1, attached = options->pid && child == (pid_t)options->pid;
     thread_list threads = {0};
     if (attached)
@@ -108,33 +126,24 @@ struct hw_record *hw_record_open(const struct pmu_choice *choice, pid_t child, c
                                .cpus = all ? options->cpus : NULL,
                                .max_frames = options->max_frames,
                                .memory = options->memory / MEMORY_SHARE};
-    struct hw_source *source = hw_source_open(choice, &target, err);
+    record->source = hw_source_open(record->choice, &target, err);
     array_free(&threads);
-    if (!source)
-        return NULL;
-    struct hw_record *record = mem_zalloc(sizeof *record);
-    *record = (struct hw_record){.source = source,
-                                 .first = all ? 0 : (uint32_t)child,
-                                 .follow = all || options->follow,
-                                 .latency = options->latency,
-                                 .threshold = cycles_of(options->latency_threshold)};
-    return record;
+    return record->source ? 0 : err->code;
 }
 
-void hw_record_close(struct hw_record *record)
+static void close_record(void *context)
 {
-    if (!record)
-        return;
+    struct hw_record *record = context;
     hw_source_close(record->source);
     free(record);
 }
 
 void hw_record_connect(struct hw_record *record, struct sink *sink, struct process_table *processes,
-                       const struct agent_listener *listener, const struct counter_clock *clock)
+                       const struct source_listener *listener, const struct counter_clock *clock)
 {
     record->sink = sink;
     record->processes = processes;
-    record->listener = *listener;
+    record->listener = listener;
     record->clock = clock;
 }
 
@@ -171,8 +180,8 @@ static void put_sample(void *context, const struct hw_sample *sample)
         event.sample.latency = 0;
     }
     sink_put(record->sink, &event);
-    if (record->listener.sample)
-        record->listener.sample(record->listener.context, access->pid, access->addr, access->time);
+    if (record->listener->sample)
+        record->listener->sample(record->listener->context, access->pid, access->addr, access->time);
 }
 
 static void put_loss(void *context, uint64_t time, enum loss_cause cause, uint64_t count)
@@ -188,10 +197,11 @@ static void put_other(void *context, const struct perf_event_header *other, uint
         running_record(record->running, other, time);
 }
 
-double hw_record_drain(struct hw_record *record, uint64_t until)
+static void drain(void *context, uint64_t until, struct source_level *level)
 {
+    struct hw_record *record = context;
     struct hw_listener listener = {record, put_sample, put_loss, record->clock, put_other};
-    return hw_source_drain(record->source, until, &listener);
+    source_level_raise(level, hw_source_drain(record->source, until, &listener));
 }
 
 struct hw_totals hw_record_totals(const struct hw_record *record)
@@ -199,7 +209,25 @@ struct hw_totals hw_record_totals(const struct hw_record *record)
     return hw_source_totals(record->source);
 }
 
-void hw_record_rest(struct hw_record *record, bool resting)
+static int want(void *context, bool wanted)
 {
-    hw_source_enable(record->source, !resting);
+    const struct hw_record *record = context;
+    return hw_source_enable(record->source, wanted);
+}
+
+static void finish(void *context)
+{
+    struct source_level level = {0};
+    drain(context, UINT64_MAX, &level);
+}
+
+struct source hw_record_source(struct hw_record *record)
+{
+    return (struct source){.kind = FROM_HARDWARE,
+                           .context = record,
+                           .open = open_record,
+                           .want = want,
+                           .drain = drain,
+                           .finish = finish,
+                           .close = close_record};
 }

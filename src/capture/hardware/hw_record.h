@@ -3,11 +3,11 @@
 #ifndef NUMALENS_CAPTURE_HARDWARE_HW_RECORD_H
 #define NUMALENS_CAPTURE_HARDWARE_HW_RECORD_H
 
-#include "capture/agent/agent_source.h"
 #include "capture/hardware/hw_source.h"
 #include "capture/options.h"
 #include "capture/process/process_table.h"
 #include "capture/process/running.h"
+#include "capture/source.h"
 
 /* Whether these options want a hardware source: by name, or when there is one. */
 bool hw_record_named(const struct capture_options *options);
@@ -20,20 +20,17 @@ int hw_record_choose(const struct capture_options *options, struct pmu_choice *c
 struct hw_record;
 
 /* On the held child: samples from its exec on. On options->pid with all its threads, or with -1 on everything on
- * options->cpus: once hw_record_rest lets it. NULL with `err`. */
-struct hw_record *hw_record_open(const struct pmu_choice *choice, pid_t child, const struct capture_options *options,
-                                 struct error *err);
-void hw_record_close(struct hw_record *record);
+ * options->cpus: once they are wanted. `choice` and `options` must outlive it. */
+struct hw_record *hw_record_new(const struct pmu_choice *choice, pid_t child, const struct capture_options *options);
+struct source hw_record_source(struct hw_record *record); /* whose open may be refused */
 
-/* Where events go, and who else hears of samples; before the first drain. */
+/* Where events go, and who else hears of samples; before the first drain. `listener` must outlive it. */
 void hw_record_connect(struct hw_record *record, struct sink *sink, struct process_table *processes,
-                       const struct agent_listener *listener, const struct counter_clock *clock);
+                       const struct source_listener *listener, const struct counter_clock *clock);
 
 /* Processes without an agent: `running` learns of them, and says which they are. */
 void hw_record_follow(struct hw_record *record, struct running *running);
 
-double hw_record_drain(struct hw_record *record, uint64_t until); /* as hw_source_drain */
-void hw_record_rest(struct hw_record *record, bool resting);      /* no samples for now */
-struct hw_totals hw_record_totals(const struct hw_record *record);
+struct hw_totals hw_record_totals(const struct hw_record *record); /* once it is open */
 
 #endif

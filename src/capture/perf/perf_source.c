@@ -35,7 +35,7 @@ struct perf_source {
     uint64_t latest; /* time of the last record taken */
     bool follow;
     struct faults *faults; /* or NULL: only first touches are of interest */
-    struct agent_listener listener;
+    const struct source_listener *listener;
     bool registers; /* are in the records */
 };
 
@@ -142,10 +142,10 @@ void perf_source_close(struct perf_source *source)
 }
 
 void perf_source_connect(struct perf_source *source, struct sink *sink, struct process_table *processes,
-                         struct faults *faults, const struct agent_listener *listener)
+                         struct faults *faults, const struct source_listener *listener)
 {
     source->faults = faults;
-    source->listener = *listener;
+    source->listener = listener;
     if (faults)
         faults_process(faults, source->first);
     source->sink = source->tasks.sink = sink;
@@ -177,8 +177,8 @@ static void report_fault(struct perf_source *source, const struct fault_record *
         seen.registers = &registers;
     }
     faults_fault(source->faults, &seen);
-    if (first && source->listener.sample)
-        source->listener.sample(source->listener.context, fault->pid, fault->addr, fault->time);
+    if (first && source->listener->fault)
+        source->listener->fault(source->listener->context, fault->pid, fault->addr, fault->time);
 }
 
 static void take_fault(struct perf_source *source, const struct fault_record *fault)

@@ -20,9 +20,9 @@ struct perf_source *perf_source_open(pid_t child, const struct capture_options *
 void perf_source_close(struct perf_source *source);
 
 /* Where events go; must be called before the first drain. `faults` may be NULL; with them the listener
- * gets each fault as a sample. */
+ * gets the first fault of each page. */
 void perf_source_connect(struct perf_source *source, struct sink *sink, struct process_table *processes,
-                         struct faults *faults, const struct agent_listener *listener);
+                         struct faults *faults, const struct source_listener *listener);
 
 /* Takes records up to time `until`; returns how full the fullest buffer was, of 1.0. What agents report up to then
  * must have been drained: a page is a new one when its mapping is. */
