@@ -3,12 +3,14 @@
 #ifndef NUMALENS_CAPTURE_OBSERVER_H
 #define NUMALENS_CAPTURE_OBSERVER_H
 
-#include "capture/agent/agent_source.h"
+#include "capture/sink.h"
+#include "capture/source.h"
+#include "wire/region.h"
 
 /* The recording as an observer sees it between drains. */
 struct capture_live {
     struct sink *sink; /* for events of its own */
-    const struct agent_totals *totals;
+    const struct sources *sources;
     struct wire_region *region;
 };
 

@@ -36,7 +36,6 @@ enum {
     PAUSED_NS = 1000000000, /* between two rounds: the recorder was stopped, suspended or starved */
     LITTLE_BYTES = 32 << 10,
     BUFFERS_WATCHED = 1024,
-    LAST_ROUNDS = 16, /* also for a ring whose process is not known yet */
 };
 
 struct recorder {
@@ -55,15 +54,13 @@ struct recorder {
     struct faults *faults;      /* NULL: not wanted */
     struct homes *homes;        /* NULL: nothing to ask, or no answer */
     struct capture_maps *maps;  /* NULL: nothing is kept */
-    struct hw_record *hardware; /* NULL: none, or not wanted */
-    struct pmu_choice choice;   /* what it could be */
+    struct pmu_choice choice;   /* of hardware; count 0: none, or not wanted */
     struct capture_means means; /* what is in force */
     struct heartbeat heartbeat;
     struct handover handover;
     struct pause pause;
     struct cpu_account others; /* CPU time that is not in `usage` */
-    uint64_t started, tended, flushed, kernel_drained;
-    double filled;  /* the fullest buffer of the kernel, of 1.0 */
+    uint64_t started, flushed;
     size_t drained; /* bytes since the writer's memory was looked at */
     int wait_status;
     struct rusage usage; /* of the target */
@@ -161,7 +158,20 @@ static int find_means(struct recorder *recorder, struct error *err)
     return 0;
 }
 
-/* Hardware samples if it can; first of all sources, while there is still memory that may be locked. */
+static void open_agents(struct recorder *recorder)
+{
+    size_t share = recorder->options->memory / 16;
+    counter_clock_start(&recorder->clock, !(recorder->region.map->config.flags & WIRE_COUNTER_IS_CPU));
+    process_table_init(&recorder->processes, &recorder->sink, share);
+    recorder->processes.first = (uint32_t)recorder->launch.pid;
+    recorder->agents = agent_source_new(&recorder->region, &recorder->processes, &recorder->sink, &recorder->clock,
+                                        &recorder->listener, share);
+    sources_open(&recorder->sources, agent_source_events(recorder->agents), NULL);
+    recorder->others.processes = &recorder->processes;
+    sources_open(&recorder->sources, cpu_account_source(&recorder->others), NULL);
+}
+
+/* Hardware samples if it can; before perf, while there is still memory that may be locked. */
 static int open_hardware(struct recorder *recorder, struct error *err)
 {
     struct capture_means *means = &recorder->means;
@@ -179,36 +189,74 @@ static int open_hardware(struct recorder *recorder, struct error *err)
                  recorder->sources.refusals[FROM_HARDWARE].text);
         return 0;
     }
-    recorder->hardware = record;
-    means->source = (enum sample_source)recorder->choice.events[0].source;
-    struct hw_totals totals = hw_record_totals(recorder->hardware);
-    snprintf(means->hardware, sizeof means->hardware, "%s, precise_ip %u, %s physical addresses", recorder->choice.how,
-             totals.precise, totals.physical ? "with" : "without");
+    hw_record_connect(record, &recorder->sink, &recorder->processes, &recorder->listener, &recorder->clock);
+    hw_record_describe(record, means);
     capture_region_hardware(&recorder->region);
     return 0;
 }
 
-/* The sources beside the agent, on the child that waits. */
-static int open_sources(struct recorder *recorder, struct error *err)
+static int open_perf(struct recorder *recorder, struct error *err)
 {
     const struct capture_options *options = recorder->options;
     struct capture_means *means = &recorder->means;
     struct error why = {0};
-    int code = open_hardware(recorder, err);
+    struct perf_source *perf = perf_source_new(recorder->launch.pid, options);
+    struct source source = perf_source_events(perf);
+    source.needed = options->samples == SAMPLES_FAULTS && options->mechanism != MECHANISM_UFFD_WP;
+    int code = sources_open(&recorder->sources, source, &why);
     if (code < 0)
-        return code;
-    if (!options->output && !options->topology->simulated && options->samples != SAMPLES_FAULTS)
-        return 0; /* first touch is of no use to anyone */
-    recorder->perf = perf_source_open(recorder->launch.pid, options, &why);
-    means->faults = recorder->perf != NULL;
-    if (!recorder->perf && options->samples == SAMPLES_FAULTS && options->mechanism != MECHANISM_UFFD_WP)
-        return error_set(err, why.code, "page faults cannot be recorded: %s", why.text);
-    if (!recorder->perf)
-        snprintf(means->faults_reason, sizeof means->faults_reason, "%.255s", why.text);
-    if (!options->faults)
+        return error_set(err, code, "page faults cannot be recorded: %s", why.text);
+    if (code > 0)
+        snprintf(means->faults_reason, sizeof means->faults_reason, "%.255s",
+                 recorder->sources.refusals[FROM_PERF].text);
+    means->faults = code == 0;
+    recorder->perf = code == 0 ? perf : NULL;
+    return 0;
+}
+
+static int open_faults(struct recorder *recorder, struct error *err)
+{
+    if (!recorder->options->faults)
         return 0;
-    recorder->faults = faults_open(options, recorder->region.map, &recorder->sink, clock_now_ns(), err);
-    return recorder->faults ? 0 : err->code;
+    struct faults *faults = faults_new(recorder->options, recorder->region.map, &recorder->sink);
+    struct source source = faults_source(faults);
+    source.needed = true;
+    int code = sources_open(&recorder->sources, source, err);
+    recorder->faults = code == 0 ? faults : NULL;
+    return code;
+}
+
+/* Those that are asked about pages which the others report. */
+static void open_askers(struct recorder *recorder)
+{
+    size_t memory = recorder->options->memory;
+    const struct capture_means *means = &recorder->means;
+    if (means->homes || (means->frames && recorder->options->output)) {
+        recorder->homes =
+            homes_new(&recorder->sink, recorder->faults ? memory / 2 : memory / 32, means->homes, means->frames);
+        sources_open(&recorder->sources, homes_source(recorder->homes), NULL);
+    }
+    if (recorder->options->output) {
+        recorder->maps = capture_maps_new(&recorder->sink, &recorder->processes, memory / 32);
+        sources_open(&recorder->sources, capture_maps_source(recorder->maps), NULL);
+    }
+}
+
+/* All sources, on the child that waits. */
+static int open_sources(struct recorder *recorder, struct error *err)
+{
+    const struct capture_options *options = recorder->options;
+    bool touches = options->output || options->topology->simulated || options->samples == SAMPLES_FAULTS;
+    int code;
+    recorder->sources.spacing_ns = SOURCE_HURRY_NS;
+    open_agents(recorder);
+    if ((code = open_hardware(recorder, err)) < 0)
+        return code;
+    /* Else first touch is of no use to anyone. */
+    if (touches && ((code = open_perf(recorder, err)) < 0 || (code = open_faults(recorder, err)) < 0))
+        return code;
+    open_askers(recorder);
+    return 0;
 }
 
 static int open_trace(struct recorder *recorder, struct error *err)
@@ -221,42 +269,29 @@ static int open_trace(struct recorder *recorder, struct error *err)
     return recorder->sink.writer ? 0 : err->code;
 }
 
+/* Who hears of what sources report. */
 static void connect_sources(struct recorder *recorder)
 {
-    size_t memory = recorder->options->memory;
     struct source_listener *listener = &recorder->listener;
     const struct capture_observer *observer = recorder->options->observer;
     if (observer) {
         recorder->sink.tap = observer->event;
         recorder->sink.tap_context = observer->context;
     }
-    counter_clock_start(&recorder->clock, !(recorder->region.map->config.flags & WIRE_COUNTER_IS_CPU));
-    process_table_init(&recorder->processes, &recorder->sink, memory / 16);
-    recorder->processes.first = (uint32_t)recorder->launch.pid;
-    if (recorder->means.homes || (recorder->means.frames && recorder->options->output))
-        recorder->homes = homes_new(&recorder->sink, recorder->faults ? memory / 2 : memory / 32, recorder->means.homes,
-                                    recorder->means.frames);
-    if (recorder->homes)
-        sources_open(&recorder->sources, homes_source(recorder->homes), NULL);
     if (recorder->homes && recorder->faults) {
         recorder->sink.tap = listen_event;
         recorder->sink.tap_context = recorder;
     }
-    if (recorder->options->output)
-        recorder->maps = capture_maps_new(&recorder->sink, &recorder->processes, memory / 32);
     *listener = (struct source_listener){.context = recorder};
     if (recorder->homes || recorder->maps) {
         listener->sample = listen_sample;
         listener->fault = listen_fault;
     }
     if (recorder->perf) {
-        perf_source_connect(recorder->perf, &recorder->sink, &recorder->processes, recorder->faults, listener);
         listener->fresh = listen_fresh;
+        perf_source_connect(recorder->perf, &recorder->sink, &recorder->processes, recorder->faults, listener,
+                            recorder->region.map);
     }
-    if (recorder->hardware)
-        hw_record_connect(recorder->hardware, &recorder->sink, &recorder->processes, listener, &recorder->clock);
-    recorder->agents = agent_source_new(&recorder->region, &recorder->processes, &recorder->sink, &recorder->clock,
-                                        listener, memory / 16);
 }
 
 static int start(struct recorder *recorder, struct error *err)
@@ -286,7 +321,7 @@ static int start(struct recorder *recorder, struct error *err)
     heartbeat_start(&recorder->heartbeat, recorder->region.map, buffers, count);
     handover_start(&recorder->handover, &recorder->region);
     signals_ready(recorder->agents, &mask);
-    recorder->started = recorder->tended = recorder->flushed = clock_now_ns();
+    recorder->started = recorder->sources.tended = recorder->flushed = clock_now_ns();
     code = launch_go(&recorder->launch, options->command[0], &result->exit_status, err);
     if (code < 0 && recorder->sink.writer) {
         trace_writer_close(recorder->sink.writer, NULL, NULL);
@@ -320,10 +355,7 @@ static void flush(struct recorder *recorder)
 static void tend(struct recorder *recorder, uint64_t now)
 {
     counter_clock_renew(&recorder->clock, now);
-    if (now - recorder->tended >= SOURCE_TEND_NS) {
-        recorder->tended = now;
-        agent_source_tend(recorder->agents, now);
-        cpu_account_look(&recorder->others, &recorder->processes, false);
+    if (sources_tend(&recorder->sources, now)) {
         sink_loss(&recorder->sink, now, (uint32_t)recorder->launch.pid, 0, LOSS_STACK_TABLE,
                   recorder->processes.stacks_lost);
         recorder->processes.stacks_lost = 0;
@@ -338,29 +370,10 @@ static void tend(struct recorder *recorder, uint64_t now)
         recorder->drained = 0;
 }
 
-/* The kernel's records and questions, in shorter intervals when its buffers fill up. */
-static void drain_kernel(struct recorder *recorder, uint64_t now)
-{
-    if (now - recorder->kernel_drained < SOURCE_HURRY_NS) {
-        recorder->filled = 1; /* who woke us so soon may be one of them */
-        return;
-    }
-    recorder->kernel_drained = now;
-    /* Agents' records of `now` and before are drained: their news of new memory came before its first touch. */
-    recorder->filled = recorder->perf ? perf_source_drain(recorder->perf, now) : 0;
-    if (recorder->faults)
-        faults_reach(recorder->faults, now);
-    struct source_level level;
-    sources_drain(&recorder->sources, now, &level);
-    recorder->filled = level.filled > recorder->filled ? level.filled : recorder->filled;
-    if (recorder->maps)
-        capture_maps_round(recorder->maps, now);
-}
-
 static void call_observer(struct recorder *recorder, uint64_t now)
 {
     const struct capture_observer *observer = recorder->options->observer;
-    struct capture_live live = {&recorder->sink, agent_source_totals(recorder->agents), recorder->region.map};
+    struct capture_live live = {&recorder->sink, &recorder->sources, recorder->region.map};
     if (observer && observer->round)
         observer->round(observer->context, now, &live);
 }
@@ -403,32 +416,23 @@ static void drain_until_end(struct recorder *recorder)
         ended = target_ended(recorder);
         if (recorder->faults)
             faults_serve(recorder->faults, now);
-        size_t bytes = agent_source_drain(recorder->agents, now);
-        recorder->drained += bytes;
-        drain_kernel(recorder, now);
+        struct source_level level;
+        sources_drain(&recorder->sources, now, &level);
+        recorder->drained += level.bytes;
         if (now - from >= PAUSED_NS)
             note_pause(recorder, from, now, lost);
         tend(recorder, now);
         call_observer(recorder, now);
         look_at_pause(recorder, now);
         signals_forward(recorder->launch.pid, now);
-        if (!ended && bytes < LITTLE_BYTES)
-            agent_source_sleep(recorder->agents,
-                               recorder->filled > SOURCE_HURRY_FILLED ? SOURCE_HURRY_NS : SOURCE_IDLE_NS);
+        if (!ended && level.bytes < LITTLE_BYTES)
+            agent_source_sleep(recorder->agents, source_sleep_ns(&level));
     }
     /* The program is no more; what its children do from now on is not part of it. */
     atomic_store(&recorder->region.map->recording, 0);
-    for (int round = 0; round < LAST_ROUNDS; round++)
-        agent_source_drain(recorder->agents, clock_now_ns());
-    agent_source_tend(recorder->agents, clock_now_ns());
-    cpu_account_look(&recorder->others, &recorder->processes, true);
     sources_finish(&recorder->sources);
-    if (recorder->perf) {
-        perf_source_drain(recorder->perf, UINT64_MAX);
-        recorder->result->untracked = perf_source_finish(recorder->perf, atomic_load(&recorder->region.map->explained));
-    }
-    if (recorder->faults)
-        faults_finish(recorder->faults, clock_now_ns());
+    if (recorder->perf)
+        recorder->result->untracked = perf_source_untracked(recorder->perf);
 }
 
 static void finish(struct recorder *recorder)
@@ -467,7 +471,7 @@ static void finish(struct recorder *recorder)
         trace_session_setf(ending, "sampled_until_ns", "%" PRIu64, until - recorder->started);
         result->never_sampled = !recorder->pause.began;
     }
-    agent_source_free(recorder->agents);
+    sources_close_one(&recorder->sources, FROM_AGENTS); /* whose rings have lanes of the writer */
     recorder->agents = NULL;
     if (recorder->sink.writer)
         trace_writer_close(recorder->sink.writer, ending, recorder->sink.failure.code ? NULL : &recorder->sink.failure);
@@ -491,12 +495,7 @@ int recorder_run(const struct capture_options *options, struct recorder_result *
     signals_release();
     handover_stop(&recorder.handover);
     heartbeat_stop(&recorder.heartbeat);
-    faults_close(recorder.faults);
-    perf_source_close(recorder.perf);
     sources_close(&recorder.sources);
-    capture_maps_free(recorder.maps);
-    agent_source_free(recorder.agents);
-    cpu_account_free(&recorder.others);
     process_table_free(&recorder.processes);
     capture_region_free(&recorder.region);
     return code;

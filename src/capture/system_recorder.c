@@ -111,7 +111,6 @@ static bool owned(uint32_t pid)
 
 static int open_hardware(struct system_recorder *recorder, struct error *err)
 {
-    struct capture_means *means = &recorder->means;
     uint32_t pid = recorder->options->pid;
     recorder->hardware = hw_record_new(&recorder->choice, pid ? (pid_t)pid : -1, recorder->options);
     struct source source = hw_record_source(recorder->hardware);
@@ -127,10 +126,7 @@ static int open_hardware(struct system_recorder *recorder, struct error *err)
                       "kernel.perf_event_paranoid=0");
         return err->code;
     }
-    means->source = (enum sample_source)recorder->choice.events[0].source;
-    struct hw_totals totals = hw_record_totals(recorder->hardware);
-    snprintf(means->hardware, sizeof means->hardware, "%s, precise_ip %u, %s physical addresses", recorder->choice.how,
-             totals.precise, totals.physical ? "with" : "without");
+    hw_record_describe(recorder->hardware, &recorder->means);
     return 0;
 }
 

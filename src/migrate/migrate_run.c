@@ -41,7 +41,7 @@ static void see_round(void *context, uint64_t now, const struct capture_live *li
 {
     struct run *run = context;
     run->sink = live->sink;
-    bool wanted = loop_round(run->loop, now, live->totals->handler_ns);
+    bool wanted = loop_round(run->loop, now, sources_cost_ns(live->sources));
     atomic_store_explicit(&live->region->resting, !wanted, memory_order_relaxed);
 }
 

@@ -21,6 +21,7 @@ enum {
     KEEP_RINGS = 64,        /* memory of rings above is given back when they are free */
     KEEP_PROCESSES = 10000, /* known ones, with those that ended */
     ENOUGH_BYTES = 64 << 10,
+    LAST_ROUNDS = 16, /* more than PATIENCE */
 };
 
 struct agent_source *agent_source_new(const struct capture_region *region, struct process_table *processes,
@@ -341,6 +342,44 @@ void agent_source_sleep(struct agent_source *source, uint64_t timeout_ns)
 void agent_source_wake(struct agent_source *source)
 {
     capture_region_wake(source->region->map);
+}
+
+static void drain(void *context, uint64_t until, struct source_level *level)
+{
+    level->bytes += agent_source_drain(context, until);
+}
+
+static void tend(void *context, uint64_t now)
+{
+    agent_source_tend(context, now);
+}
+
+static uint64_t cost_ns(void *context)
+{
+    return ((const struct agent_source *)context)->totals.handler_ns;
+}
+
+static void finish(void *context)
+{
+    for (int round = 0; round < LAST_ROUNDS; round++)
+        agent_source_drain(context, clock_now_ns());
+    agent_source_tend(context, clock_now_ns());
+}
+
+static void close_agents(void *context)
+{
+    agent_source_free(context);
+}
+
+struct source agent_source_events(struct agent_source *source)
+{
+    return (struct source){.kind = FROM_AGENTS,
+                           .context = source,
+                           .drain = drain,
+                           .tend = tend,
+                           .cost_ns = cost_ns,
+                           .finish = finish,
+                           .close = close_agents};
 }
 
 const struct agent_totals *agent_source_totals(const struct agent_source *source)

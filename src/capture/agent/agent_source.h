@@ -34,6 +34,9 @@ void agent_source_tend(struct agent_source *source, uint64_t now);
 void agent_source_sleep(struct agent_source *source, uint64_t timeout_ns);
 void agent_source_wake(struct agent_source *source);
 
+/* The rings as a source. At the end they are drained several times: a ring whose process is not known yet waits some rounds. */
+struct source agent_source_events(struct agent_source *source);
+
 const struct agent_totals *agent_source_totals(const struct agent_source *source);
 size_t agent_source_memory(const struct agent_source *source);
 

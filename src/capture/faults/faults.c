@@ -39,6 +39,7 @@ struct pending { /* what arming found, until faults up to then are known */
 
 struct faults {
     const struct capture_options *options;
+    struct wire_region *region;
     struct sink *sink;
     struct page_use *use;
     struct instructions instructions;
@@ -67,10 +68,20 @@ static uint64_t own_cpu_time(void)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-struct faults *faults_open(const struct capture_options *options, struct wire_region *region, struct sink *sink,
-                           uint64_t now, struct error *err)
+struct faults *faults_new(const struct capture_options *options, struct wire_region *region, struct sink *sink)
 {
     struct faults *faults = mem_zalloc(sizeof *faults);
+    faults->options = options;
+    faults->region = region;
+    faults->sink = sink;
+    return faults;
+}
+
+static int open_faults(void *context, struct error *err)
+{
+    struct faults *faults = context;
+    const struct capture_options *options = faults->options;
+    uint64_t now = clock_now_ns();
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
     struct page_use_options use = {.interval_ns = options->interval_ns,
                                    .begin = now,
@@ -78,36 +89,31 @@ struct faults *faults_open(const struct capture_options *options, struct wire_re
                                    .chunk_pages = options->chunk_pages,
                                    .memory = options->memory / 8,
                                    .cpus = cpus > 0 ? (unsigned)cpus : 1};
-    faults->options = options;
-    faults->sink = sink;
     faults->begin = faults->armed_before = now;
     faults->next = now + options->interval_ns;
     faults->totals.fault_ns = mechanism_fault_ns();
     faults->cost_ns = COLD * (double)faults->totals.fault_ns;
     faults->cpu_ns = own_cpu_time();
     if (options->mechanism == MECHANISM_NUMA_HINT) {
-        if (numa_hint_open(&faults->armers[0], options->interval_ns, err) < 0) {
-            free(faults);
-            return NULL;
-        }
+        if (numa_hint_open(&faults->armers[0], options->interval_ns, err) < 0)
+            return err->code;
         faults->armer_count++;
     }
     if (options->mechanism == MECHANISM_SOFT_DIRTY)
         soft_dirty_open(&faults->armers[faults->armer_count++]);
     if (options->mechanism == MECHANISM_UFFD_WP || options->write_protect) {
         faults->protecting = &faults->armers[faults->armer_count++];
-        write_protect_open(faults->protecting, region, options->fault_budget_ppm >= NO_LIMIT_PPM);
+        write_protect_open(faults->protecting, faults->region, options->fault_budget_ppm >= NO_LIMIT_PPM);
     }
-    faults->use = page_use_new(sink, &use);
+    faults->use = page_use_new(faults->sink, &use);
     faults->credit_ns = FIRST_CREDIT_NS * options->fault_budget_ppm / 1e6;
     touched_init(&faults->armed, options->memory / 32);
-    return faults;
+    return 0;
 }
 
-void faults_close(struct faults *faults)
+static void close_faults(void *context)
 {
-    if (!faults)
-        return;
+    struct faults *faults = context;
     each_armer (faults, armer)
         armer->close(armer->context);
     page_use_free(faults->use);
@@ -366,8 +372,10 @@ static void look(struct faults *faults, uint64_t now)
     faults->next_look = now + (took * PART > EVERY_NS ? took * PART : EVERY_NS);
 }
 
-void faults_reach(struct faults *faults, uint64_t now)
+static void drain(void *context, uint64_t now, struct source_level *level)
 {
+    struct faults *faults = context;
+    (void)level;
     if (faults->pending.count && now >= faults->armed_at)
         settle(faults);
     page_use_reach(faults->use, now);
@@ -379,11 +387,23 @@ void faults_reach(struct faults *faults, uint64_t now)
         arm(faults);
 }
 
-void faults_finish(struct faults *faults, uint64_t now)
+static void finish(void *context)
 {
+    struct faults *faults = context;
+    uint64_t now = clock_now_ns();
     if (faults->pending.count)
         settle(faults);
     page_use_report_all(faults->use, now);
+}
+
+struct source faults_source(struct faults *faults)
+{
+    return (struct source){.kind = FROM_FAULTS,
+                           .context = faults,
+                           .open = open_faults,
+                           .drain = drain,
+                           .finish = finish,
+                           .close = close_faults};
 }
 
 struct faults_totals faults_totals(const struct faults *faults)

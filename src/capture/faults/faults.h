@@ -6,6 +6,7 @@
 #include "isa/direction.h"
 #include "capture/options.h"
 #include "capture/sink.h"
+#include "capture/source.h"
 #include "wire/region.h"
 
 #include <sys/types.h>
@@ -20,12 +21,12 @@ struct faults_fault {
     const struct direction_registers *registers; /* NULL: not known */
 };
 
-/* options->mechanism is in force: not MECHANISM_AUTO. NULL with `err` when it cannot be. */
-struct faults *faults_open(const struct capture_options *options, struct wire_region *region, struct sink *sink,
-                           uint64_t now, struct error *err);
+/* options->mechanism is in force: not MECHANISM_AUTO. */
+struct faults *faults_new(const struct capture_options *options, struct wire_region *region, struct sink *sink);
 
-/* Puts back what was changed. */
-void faults_close(struct faults *faults);
+/* Whose open is refused when the mechanism is. Drained, it ends intervals and arms pages for the next one when it is time to:
+ * everything up to then was reported. Closed, it restores what was changed. */
+struct source faults_source(struct faults *faults);
 
 /* What the kernel reports, in order of time. */
 void faults_fault(struct faults *faults, const struct faults_fault *fault);
@@ -39,12 +40,6 @@ void faults_fresh(struct faults *faults, uint32_t pid, uint64_t addr, uint64_t s
 
 /* Often: agents may be waiting. */
 void faults_serve(struct faults *faults, uint64_t now);
-
-/* Everything up to `now` was reported: ends intervals and arms pages for the next one when it is time to. */
-void faults_reach(struct faults *faults, uint64_t now);
-
-/* No more will come. */
-void faults_finish(struct faults *faults, uint64_t now);
 
 struct faults_totals {
     uint64_t faults;    /* seen */

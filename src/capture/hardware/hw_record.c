@@ -204,9 +204,12 @@ static void drain(void *context, uint64_t until, struct source_level *level)
     source_level_raise(level, hw_source_drain(record->source, until, &listener));
 }
 
-struct hw_totals hw_record_totals(const struct hw_record *record)
+void hw_record_describe(const struct hw_record *record, struct capture_means *means)
 {
-    return hw_source_totals(record->source);
+    struct hw_totals totals = hw_source_totals(record->source);
+    means->source = (enum sample_source)record->choice->events[0].source;
+    snprintf(means->hardware, sizeof means->hardware, "%s, precise_ip %u, %s physical addresses", record->choice->how,
+             totals.precise, totals.physical ? "with" : "without");
 }
 
 static int want(void *context, bool wanted)

@@ -4,6 +4,7 @@
 #define NUMALENS_CAPTURE_HARDWARE_HW_RECORD_H
 
 #include "capture/hardware/hw_source.h"
+#include "capture/kernel_probe.h"
 #include "capture/options.h"
 #include "capture/process/process_table.h"
 #include "capture/process/running.h"
@@ -31,6 +32,7 @@ void hw_record_connect(struct hw_record *record, struct sink *sink, struct proce
 /* Processes without an agent: `running` learns of them, and says which they are. */
 void hw_record_follow(struct hw_record *record, struct running *running);
 
-struct hw_totals hw_record_totals(const struct hw_record *record); /* once it is open */
+/* What samples, for the trace and for people; once it is open. */
+void hw_record_describe(const struct hw_record *record, struct capture_means *means);
 
 #endif

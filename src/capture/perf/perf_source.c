@@ -25,8 +25,10 @@ enum {
 };
 
 struct perf_source {
+    const struct capture_options *options;
     struct perf_ring *rings;
     unsigned ring_count;
+    struct wire_region *region;
     struct sink *sink;
     struct process_table *processes;
     struct tasks tasks;
@@ -89,8 +91,19 @@ static size_t buffer_pages(const struct capture_options *options, unsigned cpus)
     return pages;
 }
 
-struct perf_source *perf_source_open(pid_t child, const struct capture_options *options, struct error *err)
+struct perf_source *perf_source_new(pid_t child, const struct capture_options *options)
 {
+    struct perf_source *source = mem_zalloc(sizeof *source);
+    source->options = options;
+    source->first = (uint32_t)child;
+    source->follow = options->follow;
+    return source;
+}
+
+static int open_rings(void *context, struct error *err)
+{
+    struct perf_source *source = context;
+    const struct capture_options *options = source->options;
     struct perf_event_attr attr = perf_attr_of_faults();
     attr.disabled = attr.enable_on_exec = 1;
     attr.inherit = 1;
@@ -103,12 +116,11 @@ struct perf_source *perf_source_open(pid_t child, const struct capture_options *
     size_t pages = buffer_pages(options, count);
     attr.watermark = 1;
     attr.wakeup_watermark = (uint32_t)(pages * (size_t)sysconf(_SC_PAGESIZE) / WAKE_PART);
-    struct perf_source *source = mem_zalloc(sizeof *source);
     source->rings = mem_zalloc(count * sizeof *source->rings);
     int code = -ENODEV;
     for (unsigned cpu = 0; cpu < count; cpu++) {
         struct perf_ring *ring = &source->rings[source->ring_count];
-        int result = open_ring(ring, &attr, child, (int)cpu, pages);
+        int result = open_ring(ring, &attr, (pid_t)source->first, (int)cpu, pages);
         if (result == -ENODEV)
             continue;
         code = result;
@@ -116,23 +128,17 @@ struct perf_source *perf_source_open(pid_t child, const struct capture_options *
             break;
         source->ring_count++;
     }
-    if (code < 0) {
-        probe_explain_perf(code, err);
-        perf_source_close(source);
-        return NULL;
-    }
-    source->first = (uint32_t)child;
-    source->follow = options->follow;
+    if (code < 0)
+        return probe_explain_perf(code, err);
     source->registers = attr.sample_type & PERF_SAMPLE_REGS_USER;
     touched_init(&source->touched, options->memory / 32);
     tasks_init(&source->tasks, source->first, options->follow);
-    return source;
+    return 0;
 }
 
-void perf_source_close(struct perf_source *source)
+static void close_rings(void *context)
 {
-    if (!source)
-        return;
+    struct perf_source *source = context;
     for (unsigned i = 0; i < source->ring_count; i++)
         perf_ring_close(&source->rings[i]);
     touched_free(&source->touched);
@@ -142,8 +148,9 @@ void perf_source_close(struct perf_source *source)
 }
 
 void perf_source_connect(struct perf_source *source, struct sink *sink, struct process_table *processes,
-                         struct faults *faults, const struct source_listener *listener)
+                         struct faults *faults, const struct source_listener *listener, struct wire_region *region)
 {
+    source->region = region;
     source->faults = faults;
     source->listener = listener;
     if (faults)
@@ -275,14 +282,14 @@ static void report_full(struct perf_source *source)
     sink_put(source->sink, &event);
 }
 
-double perf_source_drain(struct perf_source *source, uint64_t until)
+static void drain(void *context, uint64_t until, struct source_level *level)
 {
+    struct perf_source *source = context;
     enum { LARGEST_RECORD = 128 }; /* of the frequent ones */
-    double fullest = 0;
     bool full = false;
     for (unsigned i = 0; i < source->ring_count; i++) {
         double filled = perf_ring_filled(&source->rings[i]);
-        fullest = filled > fullest ? filled : fullest;
+        source_level_raise(level, filled);
         full |= filled > 1 - (double)LARGEST_RECORD / (double)source->rings[i].size;
     }
     /* Processes fork on one CPU and end on another: only in order of time does that make sense. */
@@ -293,7 +300,14 @@ double perf_source_drain(struct perf_source *source, uint64_t until)
         report_lost(source, source->latest, perf_ring_corrupt(&source->rings[i]));
     for (unsigned i = 0; i < source->ring_count && until == UINT64_MAX; i++) /* the end */
         report_lost(source, source->latest, perf_ring_lost(&source->rings[i], perf_event_lost(source->rings[i].fd)));
-    return fullest;
+}
+
+static void finish(void *context)
+{
+    struct perf_source *source = context;
+    struct source_level level = {0};
+    drain(source, UINT64_MAX, &level);
+    tasks_finish(&source->tasks, atomic_load(&source->region->explained));
 }
 
 void perf_source_fresh(struct perf_source *source, uint32_t pid, uint64_t addr, uint64_t size)
@@ -311,8 +325,17 @@ unsigned perf_source_descriptors(const struct perf_source *source, int *fds, uns
     return count;
 }
 
-uint64_t perf_source_finish(struct perf_source *source, uint64_t explained)
+struct source perf_source_events(struct perf_source *source)
 {
-    tasks_finish(&source->tasks, explained);
+    return (struct source){.kind = FROM_PERF,
+                           .context = source,
+                           .open = open_rings,
+                           .drain = drain,
+                           .finish = finish,
+                           .close = close_rings};
+}
+
+uint64_t perf_source_untracked(const struct perf_source *source)
+{
     return source->tasks.untracked;
 }

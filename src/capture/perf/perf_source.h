@@ -5,28 +5,27 @@
 #ifndef NUMALENS_CAPTURE_PERF_PERF_SOURCE_H
 #define NUMALENS_CAPTURE_PERF_PERF_SOURCE_H
 
-#include "capture/agent/agent_source.h"
 #include "capture/faults/faults.h"
 #include "capture/options.h"
 #include "capture/process/process_table.h"
 #include "capture/sink.h"
+#include "capture/source.h"
 
 #include <sys/types.h>
 
 struct perf_source;
 
-/* NULL with `err` when the kernel refuses: the recording goes on without. */
-struct perf_source *perf_source_open(pid_t child, const struct capture_options *options, struct error *err);
-void perf_source_close(struct perf_source *source);
+/* `options` must outlive it. */
+struct perf_source *perf_source_new(pid_t child, const struct capture_options *options);
 
-/* Where events go; must be called before the first drain. `faults` may be NULL; with them the listener
+/* Whose open is refused when the kernel refuses. What agents report up to the time of a drain must have been drained: a page
+ * is a new one when its mapping is. Finished, it reports programs that no agent spoke for. */
+struct source perf_source_events(struct perf_source *source);
+
+/* Where events go; must be called before the first drain. `region`: says how many programs' agents gave up by themselves. `faults` may be NULL; with them the listener
  * gets the first fault of each page. */
 void perf_source_connect(struct perf_source *source, struct sink *sink, struct process_table *processes,
-                         struct faults *faults, const struct source_listener *listener);
-
-/* Takes records up to time `until`; returns how full the fullest buffer was, of 1.0. What agents report up to then
- * must have been drained: a page is a new one when its mapping is. */
-double perf_source_drain(struct perf_source *source, uint64_t until);
+                         struct faults *faults, const struct source_listener *listener, struct wire_region *region);
 
 /* Its buffers' descriptors, at most `most`: poll() says when one is filled by an eighth. Returns how many. */
 unsigned perf_source_descriptors(const struct perf_source *source, int *fds, unsigned most);
@@ -34,7 +33,7 @@ unsigned perf_source_descriptors(const struct perf_source *source, int *fds, uns
 /* New memory at these addresses; see capture/perf/touched_pages.h. */
 void perf_source_fresh(struct perf_source *source, uint32_t pid, uint64_t addr, uint64_t size);
 
-/* No more will come: reports programs that no agent spoke for, but for `explained` (capture/tasks.h). Returns how many. */
-uint64_t perf_source_finish(struct perf_source *source, uint64_t explained);
+/* Programs that no agent spoke for, once it is finished; but for those whose agents gave up (capture/perf/tasks.h). */
+uint64_t perf_source_untracked(const struct perf_source *source);
 
 #endif

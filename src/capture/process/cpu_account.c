@@ -4,8 +4,9 @@
 
 enum { LOOKS_MOST = 64 }; /* processes a look, on average: each costs a file of /proc */
 
-void cpu_account_look(struct cpu_account *account, const struct process_table *processes, bool all)
+static void look(struct cpu_account *account, bool all)
 {
+    const struct process_table *processes = account->processes;
     const struct map64 *map = &processes->by_pid;
     if (!all && ++account->rested * LOOKS_MOST < map->count)
         return;
@@ -33,7 +34,25 @@ uint64_t cpu_account_total(const struct cpu_account *account)
     return total;
 }
 
-void cpu_account_free(struct cpu_account *account)
+static void tend(void *context, uint64_t now)
 {
+    (void)now;
+    look(context, false);
+}
+
+static void finish(void *context)
+{
+    look(context, true);
+}
+
+static void close_account(void *context)
+{
+    struct cpu_account *account = context;
     map64_free(&account->seen);
+}
+
+struct source cpu_account_source(struct cpu_account *account)
+{
+    return (struct source){
+        .kind = FROM_CPU_TIME, .context = account, .tend = tend, .finish = finish, .close = close_account};
 }

@@ -7,19 +7,19 @@
 #define NUMALENS_CAPTURE_PROCESS_CPU_ACCOUNT_H
 
 #include "capture/process/process_table.h"
+#include "capture/source.h"
 
 struct cpu_account {
+    const struct process_table *processes;
     struct map64 seen; /* process, to ns: as last looked at */
     unsigned rested;
 };
 
-/* Notes the CPU time of processes that have lost their parent; with `all` of every one that still runs: at the target's
- * end. To be called several times a second. */
-void cpu_account_look(struct cpu_account *account, const struct process_table *processes, bool all);
+/* Tended, it notes the CPU time of processes that have lost their parent; finished, at the target's end, that of every one
+ * that still runs. account->processes is set; what was noted can be asked for until it is closed. */
+struct source cpu_account_source(struct cpu_account *account);
 
 /* What was noted, in ns. */
 uint64_t cpu_account_total(const struct cpu_account *account);
-
-void cpu_account_free(struct cpu_account *account);
 
 #endif

@@ -215,3 +215,19 @@ void capture_maps_round(struct capture_maps *maps, uint64_t now)
             look_for_missing(maps, asked, now);
     }
 }
+
+static void drain(void *context, uint64_t until, struct source_level *level)
+{
+    (void)level;
+    capture_maps_round(context, until);
+}
+
+static void close_maps(void *context)
+{
+    capture_maps_free(context);
+}
+
+struct source capture_maps_source(struct capture_maps *maps)
+{
+    return (struct source){.kind = FROM_MAPS, .context = maps, .drain = drain, .close = close_maps};
+}

@@ -8,6 +8,7 @@
 
 #include "capture/process/process_table.h"
 #include "capture/sink.h"
+#include "capture/source.h"
 
 struct capture_maps;
 
@@ -18,5 +19,7 @@ void capture_maps_sample(struct capture_maps *maps, uint32_t pid, uint64_t addr,
 
 /* From time to time: samples that lay nowhere when the process was last looked at are looked for again. */
 void capture_maps_round(struct capture_maps *maps, uint64_t now);
+
+struct source capture_maps_source(struct capture_maps *maps);
 
 #endif
