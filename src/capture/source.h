@@ -108,7 +108,8 @@ void sources_drain(struct sources *sources, uint64_t now, struct source_level *l
 /* True when it was time to tend them, which is done then. */
 bool sources_tend(struct sources *sources, uint64_t now);
 
-/* Every one, whatever the others say: 0, or the first one's -errno. */
+/* Every one, whatever the others say: 0, or the first one's -errno. Only reads the list: another thread may call it when the
+ * sources allow that. */
 int sources_want(struct sources *sources, bool wanted);
 
 uint64_t sources_cost_ns(const struct sources *sources);

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/map64.h"
+#include "capture/source.h"
 #include "lib/sampling/dump.h"
 #include "lib/sampling/session_hardware.h"
 #include "numalens/capture.h"
@@ -32,6 +33,7 @@ struct nlens_session {
     nlens_session_options options; /* what was not given is filled in */
     nlens_session *next;           /* in the engine's list */
     struct hardware *hardware;     /* NULL: on the soft sampler */
+    struct sources sources;        /* with hardware: its events, once it is in the engine's list */
     bool running;
     unsigned busy;                   /* the library's thread is at it, and it must stay */
     array_of(struct window) windows; /* in order; older ones are forgotten when no sample of theirs can come any more */

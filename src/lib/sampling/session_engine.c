@@ -15,14 +15,9 @@
 #include <unistd.h>
 
 enum {
-    ROUND_NS = 10000000,  /* between looks at the rings, while a session runs */
-    HURRY_NS = 1000000,   /* when rings of the kernel fill up */
-    TEND_NS = 100000000,  /* between looks for threads and libraries that came or went */
     LATE_NS = 1000000000, /* no sample is handed over later than this */
     QUIET_ROUNDS = 50,    /* without a session, before the thread sleeps until there is one */
 };
-
-#define HURRY_FILLED 0.1
 
 struct engine {
     pid_t pid;                 /* whose engine this is: a fork's child has a copy that is good for nothing */
@@ -34,13 +29,13 @@ struct engine {
 
     struct soft soft;
     struct collect collect;
-    double filled; /* the fullest ring of the kernel in this round, of 1.0 */
-    uint64_t tended;
-    pthread_t thread;         /* known before it runs: others may stand in front of its start */
-    _Atomic uint32_t own_tid; /* of the thread that empties the rings */
-    _Atomic bool asleep;      /* until it is woken */
-    bool ordinary, patient;   /* its scheduling: the usual one, and what it is now; see be_patient */
-    int failure;              /* of the making */
+    struct sources sources;    /* the soft sampler; sessions on hardware have their own */
+    struct source_level level; /* of all of them, in this round */
+    pthread_t thread;          /* known before it runs: others may stand in front of its start */
+    _Atomic uint32_t own_tid;  /* of the thread that empties the rings */
+    _Atomic bool asleep;       /* until it is woken */
+    bool ordinary, patient;    /* its scheduling: the usual one, and what it is now; see be_patient */
+    int failure;               /* of the making */
 };
 
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
@@ -91,8 +86,9 @@ static void drain_hardware(nlens_session *session, uint64_t now)
     uint64_t until = session->running ? now : UINT64_MAX;
     engine_unlock();
     engine->collect.taken.count = 0;
-    double filled = collect_hardware(&engine->collect, session, until, &engine->soft.clock);
-    engine->filled = filled > engine->filled ? filled : engine->filled;
+    struct source_level level;
+    sources_drain(&session->sources, until, &level);
+    source_level_raise(&engine->level, level.filled);
     engine_lock();
     offer(session, now);
     engine_unlock();
@@ -103,8 +99,7 @@ static void drain(void)
 {
     uint64_t now = clock_now_ns();
     engine->collect.taken.count = 0;
-    engine->filled = 0;
-    soft_drain(&engine->soft, now);
+    sources_drain(&engine->sources, now, &engine->level);
     engine_lock();
     bool hardware = false;
     for (nlens_session *session = engine->sessions; session; session = session->next) {
@@ -190,31 +185,51 @@ static void deliver(void)
 }
 
 /* An event on the thread; with the pump's lock held. 0, or negative: then the thread is in the list without. */
-static int watch(nlens_session *session, uint32_t tid, struct error *err)
+static int watch(void *context, uint32_t tid, struct error *err)
 {
+    nlens_session *session = context;
     struct hw_source *source = hardware_open(session->hardware, tid, err);
     engine_lock();
     hardware_put(session->hardware, tid, source);
     engine_unlock();
-    return source ? 0 : -1;
+    return source ? 0 : err->code;
 }
 
 /* Gives back what the thread's event takes. With the pump's lock held. */
-static bool unwatch(nlens_session *session, uint32_t tid)
+static void unwatch(void *context, uint32_t tid)
 {
+    nlens_session *session = context;
     struct hw_source *source = NULL;
     engine_lock();
-    bool there = hardware_take(session->hardware, tid, &source);
+    hardware_take(session->hardware, tid, &source);
     engine_unlock();
     hw_source_close(source);
-    return there;
+}
+
+/* With the lock held. */
+static int want(void *context, bool wanted)
+{
+    const nlens_session *session = context;
+    return hardware_enable(session->hardware, wanted);
+}
+
+static void collect(void *context, uint64_t until, struct source_level *level)
+{
+    source_level_raise(level, collect_hardware(&engine->collect, context, until, &engine->soft.clock));
+}
+
+/* A session on hardware as a source, whose events it frees itself. */
+static struct source session_source(nlens_session *session)
+{
+    return (struct source){
+        .kind = FROM_HARDWARE, .context = session, .watch = watch, .unwatch = unwatch, .want = want, .drain = collect};
 }
 
 static void watch_new(uint32_t tid, void *context)
 {
     nlens_session *session = context;
     if (tid != engine->own_tid && !hardware_has(session->hardware, tid))
-        watch(session, tid, NULL);
+        sources_watch(&session->sources, tid, NULL);
 }
 
 /* Threads that began, of sessions for the whole process; and those that ended. With the pump's lock held. */
@@ -225,7 +240,7 @@ static void watch_threads(nlens_session *session, bool due)
     uint32_t tid;
     while (due && (tid = hardware_ended(session->hardware))) {
         drain_hardware(session, clock_now_ns()); /* its last samples */
-        unwatch(session, tid);
+        sources_unwatch(&session->sources, tid);
     }
 }
 
@@ -244,10 +259,8 @@ int engine_add_thread(nlens_session *session, uint32_t tid, struct error *err)
     int code = 0;
     if (session->hardware) {
         pthread_mutex_lock(&engine->pump_lock);
-        if (!hardware_has(session->hardware, tid) && (code = watch(session, tid, err)) < 0) {
-            unwatch(session, tid);
-            code = err->code;
-        }
+        if (!hardware_has(session->hardware, tid) && (code = sources_watch(&session->sources, tid, err)) < 0)
+            sources_unwatch(&session->sources, tid);
         pthread_mutex_unlock(&engine->pump_lock);
     }
     if (code < 0)
@@ -264,8 +277,7 @@ bool engine_remove_thread(nlens_session *session, uint32_t tid)
 {
     pthread_mutex_lock(&engine->pump_lock);
     drain(); /* what it did so far is the session's */
-    if (session->hardware)
-        unwatch(session, tid);
+    sources_unwatch(&session->sources, tid);
     pthread_mutex_unlock(&engine->pump_lock);
     engine_lock();
     bool there = map64_remove(&session->tids, tid);
@@ -278,7 +290,7 @@ static void rest(bool deeply)
 {
     struct wire_region *region = engine->soft.region.map;
     uint32_t word = atomic_load(&region->wake_word);
-    struct timespec round = {0, engine->filled > HURRY_FILLED ? HURRY_NS : ROUND_NS};
+    struct timespec round = {0, (long)source_sleep_ns(&engine->level)};
     atomic_store(&engine->asleep, deeply);
     atomic_store(&region->recorder_sleeps, 1);
     atomic_thread_fence(memory_order_seq_cst); /* pairs with start and with producers, which look whether we sleep */
@@ -321,11 +333,7 @@ static void *pump(void *unused)
             arm_again();
         pthread_mutex_lock(&engine->pump_lock);
         drain();
-        bool due = now - engine->tended >= TEND_NS;
-        if (due) {
-            engine->tended = now;
-            soft_tend(&engine->soft, now);
-        }
+        bool due = sources_tend(&engine->sources, now);
         if (running)
             watch_all_threads(due);
         pthread_mutex_unlock(&engine->pump_lock);
@@ -340,9 +348,9 @@ static void *pump(void *unused)
 
 static int start_hardware(nlens_session *session, struct error *err)
 {
-    int code = hardware_enable(session->hardware, true);
+    int code = sources_want(&session->sources, true);
     if (code < 0) {
-        hardware_enable(session->hardware, false);
+        sources_want(&session->sources, false);
         return error_set(err, code, "the kernel does not enable %s: %s",
                          hardware_choice(session->hardware)->events[0].name, strerror(-code));
     }
@@ -361,7 +369,7 @@ int engine_started(nlens_session *session, struct error *err)
     engine->soft_running++;
     soft_configure(&engine->soft, engine->sessions);
     atomic_store_explicit(&region->heartbeat_ns, clock_now_ns(), memory_order_relaxed);
-    atomic_store(&region->resting, 0);
+    sources_want(&engine->sources, true);
     /* Arming takes the kernel tens of microseconds: the library's thread sees to it. */
     return session->options.whole_process || atomic_load(&engine->asleep) || !soft_is_armed(session);
 }
@@ -370,16 +378,18 @@ void engine_stopped(nlens_session *session)
 {
     engine->running--;
     if (session->hardware) {
-        hardware_enable(session->hardware, false);
+        sources_want(&session->sources, false);
         return;
     }
     if (--engine->soft_running == 0)
-        atomic_store(&engine->soft.region.map->resting, 1);
+        sources_want(&engine->sources, false);
     soft_configure(&engine->soft, engine->sessions);
 }
 
 void engine_add(nlens_session *session)
 {
+    if (session->hardware)
+        sources_open(&session->sources, session_source(session), NULL);
     engine_lock();
     session->next = engine->sessions;
     engine->sessions = session;
@@ -456,6 +466,8 @@ static int make(struct error *err)
     pthread_cond_init(&engine->spared, NULL);
     collect_init(&engine->collect);
     int code = soft_make(&engine->soft, &engine->collect.processes, &engine->collect.sink, err);
+    if (code == 0)
+        code = sources_open(&engine->sources, soft_source(&engine->soft), err);
     if (code == 0)
         code = start_pump(err);
     engine->failure = code;

@@ -133,16 +133,30 @@ void soft_arm(const uint32_t *tids, size_t count, bool all, uint32_t own_tid)
         proc_each_thread((uint32_t)getpid(), arm, &own_tid);
 }
 
-void soft_drain(struct soft *soft, uint64_t now)
+static void drain(void *context, uint64_t now, struct source_level *level)
 {
+    struct soft *soft = context;
     atomic_store_explicit(&soft->region.map->heartbeat_ns, now, memory_order_relaxed);
     counter_clock_renew(&soft->clock, now);
-    agent_source_drain(soft->agents, now);
+    level->bytes += agent_source_drain(soft->agents, now);
 }
 
-void soft_tend(struct soft *soft, uint64_t now)
+static void tend(void *context, uint64_t now)
 {
+    const struct soft *soft = context;
     agent_source_tend(soft->agents, now);
+}
+
+static int want(void *context, bool wanted)
+{
+    struct soft *soft = context;
+    atomic_store(&soft->region.map->resting, !wanted);
+    return 0;
+}
+
+struct source soft_source(struct soft *soft)
+{
+    return (struct source){.kind = FROM_AGENTS, .context = soft, .want = want, .drain = drain, .tend = tend};
 }
 
 void soft_refresh(struct soft *soft)

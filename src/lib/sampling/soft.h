@@ -37,8 +37,8 @@ bool soft_is_armed(const nlens_session *session);
 /* Gives ticks to threads whose ticks ended, that were busy when they were called, or that are new. */
 void soft_arm(const uint32_t *tids, size_t count, bool all, uint32_t own_tid);
 
-void soft_drain(struct soft *soft, uint64_t now);
-void soft_tend(struct soft *soft, uint64_t now);
+/* Its rings as a source, and whether ticks start bursts: once soft_make has made it. */
+struct source soft_source(struct soft *soft);
 
 /* Reports libraries that came and went. Without locks: it may have to wait for room in a ring. */
 void soft_refresh(struct soft *soft);
