@@ -33,7 +33,7 @@ enum source_kind {
     FROM_HARDWARE,
     FROM_HOMES, /* of the pages that all of the above reported */
     FROM_MAPS,
-    FROM_COUNTERS, /* no events: amounts since the last drain */
+    FROM_COUNTERS, /* no events: a reading with each drain (capture/count/count_meter.h) */
     SOURCE_KINDS
 };
 

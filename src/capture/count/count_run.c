@@ -1,6 +1,7 @@
 #include "capture/count/count_run.h"
 
 #include "base/clock.h"
+#include "capture/count/count_meter.h"
 #include "capture/process/launch.h"
 
 #include <errno.h>
@@ -15,14 +16,12 @@ static const int watched[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE
 enum { WATCHED = sizeof watched / sizeof *watched };
 
 struct running {
-    struct count_session *session;
+    struct sources sources;
+    struct count_meter counters;
     const struct count_run *run;
     struct count_run_result *result;
     struct launch launch;
     sigset_t signals;
-    const struct count_reading *before; /* the last one that was reported */
-    struct count_reading turns[2];
-    unsigned turn;
     int to_pass; /* a signal for the program, once the grace is over */
     uint64_t pass_at;
     bool ended;
@@ -113,11 +112,11 @@ static void pass_signal(struct running *running, uint64_t now)
 
 static void print_interval(struct running *running)
 {
-    struct count_reading *now = &running->turns[running->turn ^= 1];
-    count_session_read(running->session, now);
-    if (!running->run->interval(running->run->context, running->before, now) && !running->run->command)
+    const struct count_meter *counters = &running->counters;
+    struct source_level level;
+    sources_drain(&running->sources, clock_now_ns(), &level);
+    if (!running->run->interval(running->run->context, counters->before, counters->latest) && !running->run->command)
         running->ended = true;
-    running->before = now;
 }
 
 static void count_until_end(struct running *running)
@@ -143,16 +142,20 @@ static void count_until_end(struct running *running)
             until = running->pass_at;
         wait_until(running, now, until);
     }
-    count_session_read(running->session, &running->result->last);
+    sources_finish(&running->sources);
     /* The last, shorter one; without any before it, it would say the same as the sum. */
-    if (run->interval_ns && running->before->time > start)
-        run->interval(run->context, running->before, &running->result->last);
+    const struct count_meter *counters = &running->counters;
+    if (run->interval_ns && counters->before->time > start)
+        run->interval(run->context, counters->before, counters->latest);
 }
 
 int count_run(struct count_session *session, const struct count_run *run, struct count_run_result *result,
               struct error *err)
 {
-    struct running running = {.session = session, .run = run, .result = result, .launch = {-1, -1, -1}};
+    struct running running = {.counters = {.session = session, .first = &result->first, .last = &result->last},
+                              .run = run,
+                              .result = result,
+                              .launch = {-1, -1, -1}};
     sigset_t mask;
     int code = 0;
     *result = (struct count_run_result){.exit_status = 1};
@@ -161,15 +164,13 @@ int count_run(struct count_session *session, const struct count_run *run, struct
         goto cleanup;
     /* Only now: the program has inherited how it was. */
     signal(SIGCHLD, SIG_DFL);
-    count_session_read(session, &result->first);
+    sources_open(&running.sources, count_meter_source(&running.counters), NULL);
     if (run->command && (code = launch_go(&running.launch, run->command[0], &result->exit_status, err)) < 0)
         goto cleanup;
     result->exit_status = 0;
-    running.before = &result->first;
     count_until_end(&running);
 cleanup:
-    count_reading_free(&running.turns[0]);
-    count_reading_free(&running.turns[1]);
+    sources_close(&running.sources);
     unblock_signals(&running, &mask);
     return code;
 }
