@@ -16,7 +16,7 @@ enum { PAGE_SERIES_SLICES = 100, PAGE_SERIES_ROWS = 150000, PAGE_FLAME_NODES = 2
 struct parts {
     const struct page_run *run;
     const struct flow *flow;
-    const struct facts *facts;
+    struct facts *facts;
     const struct findings *findings;
     struct rank objects, sites;
     struct frames *frames;
@@ -32,8 +32,8 @@ static inline uint16_t parts_thread(uint32_t thread)
 struct series;
 struct series *series_new(const struct parts *parts);
 void series_note(struct series *series, const struct flow_access *access);
-void series_put(struct series *series, struct container *container);        /* "series_slices", s.* */
-const uint64_t *series_homes(const struct series *series, uint32_t object); /* samples by node; the page's object */
+void series_put(struct series *series, struct container *container);  /* "series_slices", s.* */
+uint64_t *series_homes(const struct series *series, uint32_t object); /* samples by node; the page's object */
 void series_free(struct series *series);
 
 /* latencies.c */

@@ -2,8 +2,7 @@
 #ifndef NUMALENS_PAGE_PARTS_PUT_H
 #define NUMALENS_PAGE_PARTS_PUT_H
 
-#include "base/json.h"
-#include "flow/flow.h"
+#include "view/columns/columns.h"
 
 static inline double put_seconds(const struct flow *flow, uint64_t time)
 {
@@ -35,5 +34,8 @@ static inline void put_totals(struct json *json, const struct flow_totals *total
     json_number(json, "latency_sum", totals->latency_sum);
     json_number(json, "latency_count", totals->latency_count);
 }
+
+/* row_put.c: a row with the columns that have a name in the page, and with the page's own, or NULL. */
+void row_put(struct json *json, const struct rows *rows, const struct row *row, const struct column *own);
 
 #endif

@@ -70,7 +70,7 @@ void series_note(struct series *series, const struct flow_access *access)
     row->latency += (float)access->latency;
 }
 
-const uint64_t *series_homes(const struct series *series, uint32_t object)
+uint64_t *series_homes(const struct series *series, uint32_t object)
 {
     return series->homes + (size_t)object * series->nodes;
 }

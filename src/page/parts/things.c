@@ -55,96 +55,93 @@ static struct leaves leaves_of(const struct memory_map *map, const struct flow_o
     return end > low ? (struct leaves){(uint32_t)low, (uint32_t)(end - low)} : (struct leaves){FLOW_NONE, 0};
 }
 
-static void put_facts(const struct facts_subject *subject, struct json *json)
+/* Rows with what the page's own columns need. */
+struct things {
+    struct rows rows; /* the first: columns are given these */
+    const struct parts *parts;
+    const struct memory_map *map;
+    char **labels; /* of sites */
+};
+
+static const struct things *things_of(const struct rows *rows)
 {
-    json_text(json, "use", fact_use_name(subject->use));
-    json_text(json, "sharing", fact_sharing_name(subject->sharing));
-    json_text(json, "turns", fact_turns_name(subject->turns));
-    json_text(json, "shape", fact_shape_name(subject->shape));
-    json_number(json, "false_sharing", subject->false_sharing);
+    return (const struct things *)rows;
 }
 
-static void put_object(const struct parts *parts, uint32_t index, const uint64_t *homes, const struct memory_map *map,
-                       char **labels, struct json *json)
+static struct value index_value(uint32_t index)
 {
-    const struct flow *flow = parts->flow;
-    struct flow_object object = flow_object_copy(flow, parts->objects.items[index]);
-    const struct flow_site *site = object.site != FLOW_NONE ? flow_site(flow, object.site) : NULL;
-    uint32_t site_index = rank_of(&parts->sites, object.site);
-    const struct facts_subject *subject = facts_of_object(parts->facts, parts->objects.items[index]);
-    struct leaves leaves = leaves_of(map, &object);
-    json_object(json, NULL);
-    json_number(json, "id", index);
-    json_number(json, "number", object.id);
-    json_text(json, "kind", object_kind_name(object.kind));
-    json_text(json, "name", object.name);
-    json_text(json, "label", site_index != FLOW_NONE ? labels[site_index] : object.name);
-    put_index(json, "site", site_index);
-    put_index(json, "process", object.process);
-    put_index(json, "alloc_thread", object.alloc_thread);
-    json_text(json, "alloc_fn", object.alloc_name);
-    json_number(json, "addr", object.addr);
-    json_number(json, "size", object.size);
-    put_time(json, "born_s", flow, object.born);
-    put_time(json, "died_s", flow, object.died);
-    json_text(json, "file", object.file);
-    json_number(json, "line", object.line);
-    json_text(json, "module", object.module);
-    put_index(json, "stack", site ? frames_add_stack(parts->frames, site->process, site->stack) : FLOW_NONE);
-    put_index(json, "leaf_first", leaves.first);
-    json_number(json, "leaf_count", leaves.count);
-    json_array(json, "homes");
-    for (uint32_t node = 0; node < flow_topology(flow)->node_count; node++)
-        json_number(json, NULL, homes[node]);
-    json_end(json);
-    if (subject)
-        put_facts(subject, json);
-    put_totals(json, &object.totals);
-    json_end(json);
+    return (struct value){.type = VALUE_INDEX, .number = index};
 }
 
-static void put_site(const struct parts *parts, uint32_t index, const char *label, struct json *json)
+static struct value get_id(const struct rows *rows, const struct row *row)
 {
-    const struct flow *flow = parts->flow;
-    const struct flow_site *site = flow_site(flow, parts->sites.items[index]);
-    json_object(json, NULL);
-    json_number(json, "id", index);
-    json_text(json, "label", label);
-    json_text(json, "function", site->function);
-    json_text(json, "file", site->file);
-    json_number(json, "line", site->line);
-    json_text(json, "module", site->module);
-    json_text(json, "via", site->via);
-    json_text(json, "kind", object_kind_name(site->kind));
-    json_number(json, "count", site->count);
-    json_number(json, "live_peak", site->live_peak);
-    json_number(json, "bytes", site->bytes);
-    json_number(json, "peak_bytes", site->peak_bytes);
-    put_time(json, "born_s", flow, site->born);
-    put_time(json, "died_s", flow, site->died);
-    put_index(json, "stack", frames_add_stack(parts->frames, site->process, site->stack));
-    if (parts->sites.items[index] < parts->facts->sites.count)
-        put_facts(&parts->facts->sites.items[parts->sites.items[index]], json);
-    put_totals(json, &site->totals);
-    json_end(json);
+    const struct parts *parts = things_of(rows)->parts;
+    return index_value(rows->table == VIEW_SITES ? rank_of(&parts->sites, row->site)
+                                                 : rank_of(&parts->objects, row->object));
 }
+
+static struct value get_site(const struct rows *rows, const struct row *row)
+{
+    return index_value(rank_of(&things_of(rows)->parts->sites, row->site));
+}
+
+static struct value get_label(const struct rows *rows, const struct row *row)
+{
+    uint32_t site = rank_of(&things_of(rows)->parts->sites, row->site);
+    return (struct value){.type = VALUE_TEXT, .text = site != FLOW_NONE ? things_of(rows)->labels[site] : row->name};
+}
+
+static struct value get_stack(const struct rows *rows, const struct row *row)
+{
+    const struct flow_site *site = row->site != FLOW_NONE ? flow_site(rows->flow, row->site) : NULL;
+    return index_value(site ? frames_add_stack(things_of(rows)->parts->frames, site->process, site->stack) : FLOW_NONE);
+}
+
+static struct value get_leaf_first(const struct rows *rows, const struct row *row)
+{
+    return index_value(leaves_of(things_of(rows)->map, flow_object(rows->flow, row->object)).first);
+}
+
+static struct value get_leaf_count(const struct rows *rows, const struct row *row)
+{
+    struct leaves leaves = leaves_of(things_of(rows)->map, flow_object(rows->flow, row->object));
+    return (struct value){.type = VALUE_COUNT, .number = leaves.count};
+}
+
+static const struct column own[] = {
+    {NULL, PAGE("id", 1), SITE("id", 1), .get = get_id},
+    {NULL, PAGE("label", 5), SITE("label", 2), .get = get_label},
+    {NULL, PAGE("site", 6), .get = get_site},
+    {NULL, PAGE("stack", 17), SITE("stack", 15), .get = get_stack},
+    {NULL, PAGE("leaf_first", 18), .get = get_leaf_first},
+    {NULL, PAGE("leaf_count", 19), .get = get_leaf_count},
+    {0},
+};
 
 void things_put(const struct parts *parts, const struct series *series, const struct memory_map *map, struct json *json)
 {
+    struct things things = {
+        .rows = {.table = VIEW_OBJECTS, .flow = parts->flow, .facts = parts->facts}, .parts = parts, .map = map};
     struct sources *sources = sources_new();
-    char **labels = labels_of_sites(parts, sources);
+    things.labels = labels_of_sites(parts, sources);
     sources_free(sources);
     json_array(json, "objects");
-    for (uint32_t i = 0; i < parts->objects.count; i++)
-        put_object(parts, i, series_homes(series, i), map, labels, json);
+    for (uint32_t i = 0; i < parts->objects.count; i++) {
+        struct row row = rows_object(parts->flow, parts->objects.items[i]);
+        row.homes = series_homes(series, i);
+        row_put(json, &things.rows, &row, own);
+    }
     json_end(json);
     json_number(json, "objects_left_out", parts->objects.left_out);
+    things.rows.table = VIEW_SITES;
     json_array(json, "sites");
-    for (uint32_t i = 0; i < parts->sites.count; i++)
-        put_site(parts, i, labels[i], json);
+    for (uint32_t i = 0; i < parts->sites.count; i++) {
+        struct row row = rows_site(parts->flow, parts->sites.items[i], FLOW_NONE);
+        row_put(json, &things.rows, &row, own);
+    }
     json_end(json);
     json_number(json, "sites_left_out", parts->sites.left_out);
     for (uint32_t i = 0; i < parts->sites.count; i++)
-        free(labels[i]);
-    free(labels);
+        free(things.labels[i]);
+    free(things.labels);
 }

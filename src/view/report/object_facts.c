@@ -219,7 +219,7 @@ static void json_phases(struct json *json, const struct flow *flow, const struct
     json_end(json);
 }
 
-static void json_more(struct json *json, const struct flow *flow, const struct facts_subject *subject)
+void object_facts_json(struct json *json, const struct flow *flow, const struct facts_subject *subject)
 {
     enum { DECIMALS = 4 };
     json_time(json, flow, "init_end_s", subject->init_end);
@@ -255,26 +255,4 @@ static void json_more(struct json *json, const struct flow *flow, const struct f
     json_real(json, "shape_share", subject->shape_share, DECIMALS);
     json_users(json, flow, subject);
     json_phases(json, flow, subject);
-}
-
-void object_facts_json(struct json *json, const struct facts *facts, const struct facts_subject *subject, bool brief)
-{
-    json_object(json, "facts");
-    json_text(json, "use", fact_use_name(subject->use));
-    json_number(json, "writers", subject->writers);
-    json_text(json, "sharing", fact_sharing_name(subject->sharing));
-    json_number(json, "using_threads", subject->using_threads);
-    json_number(json, "using_nodes", subject->using_nodes);
-    json_number(json, "instances", subject->instances);
-    json_number(json, "private_instances", subject->private_instances);
-    json_text(json, "turns", fact_turns_name(subject->turns));
-    json_number(json, "pages", subject->pages);
-    json_number(json, "pages_moved", subject->pages_moved);
-    json_number(json, "mixed_pages", subject->mixed_pages);
-    json_number(json, "false_sharing", subject->false_sharing);
-    json_text(json, "shape", fact_shape_name(subject->shape));
-    json_integer(json, "stride", subject->stride);
-    if (!brief)
-        json_more(json, facts->flow, subject);
-    json_end(json);
 }

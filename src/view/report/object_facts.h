@@ -9,7 +9,7 @@
 
 void object_facts_text(const struct facts *facts, const struct facts_subject *subject, unsigned width, FILE *out);
 
-/* `brief`: the words only, as tables have them. */
-void object_facts_json(struct json *json, const struct facts *facts, const struct facts_subject *subject, bool brief);
+/* What one object has beyond facts_columns, into the open object. */
+void object_facts_json(struct json *json, const struct flow *flow, const struct facts_subject *subject);
 
 #endif

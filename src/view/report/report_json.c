@@ -1,7 +1,7 @@
 /* view/report/report_json.c - the same rows for programs. Field names are a promise: docs/json.md. */
 #include "analysis/problems/traffic.h"
 #include "base/json.h"
-#include "view/report/object_facts.h"
+#include "view/columns/columns.h"
 #include "view/report/report.h"
 #include "view/whole.h"
 
@@ -58,41 +58,6 @@ static void put_life(struct json *json, const struct flow *flow, const struct ro
     }
 }
 
-/* Each thread's own, where the row stands for all stacks of a process. */
-static void put_stacks(struct json *json, const struct rows *rows)
-{
-    json_array(json, "stacks");
-    array_each (&rows->each_stack, const struct row_stack, each) {
-        const struct flow_object *stack = flow_object(rows->flow, each->object);
-        const struct flow_thread *owner = flow_thread(rows->flow, stack->alloc_thread);
-        json_object(json, NULL);
-        json_number(json, "id", each->object);
-        if (owner) {
-            json_number(json, "tid", owner->tid);
-            json_text(json, "name", owner->name);
-        } else {
-            json_null(json, "tid");
-            json_null(json, "name");
-        }
-        json_number(json, "size", stack->size);
-        json_number(json, "samples", each->samples);
-        json_number(json, "remote", each->remote);
-        json_number(json, "by_others", each->by_others);
-        json_end(json);
-    }
-    json_end(json);
-}
-
-static void put_facts(struct json *json, const struct rows *rows, const struct row *row)
-{
-    if (!rows->facts)
-        return;
-    bool is_site = rows->table == VIEW_SITES && row->site != FLOW_NONE;
-    object_facts_json(json, rows->facts,
-                      is_site ? &rows->facts->sites.items[row->site] : facts_of_object(rows->facts, row->object),
-                      !rows->one_object);
-}
-
 /* Only where it was recorded. */
 static void put_row_traffic(struct json *json, const struct rows *rows, const struct row *row)
 {
@@ -103,69 +68,6 @@ static void put_row_traffic(struct json *json, const struct rows *rows, const st
         json_real(json, "bytes_s", traffic_total(bytes), 0);
     else
         json_null(json, "bytes_s");
-}
-
-static void put_object(struct json *json, const struct rows *rows, const struct row *row)
-{
-    const struct flow *flow = rows->flow;
-    const struct flow_thread *maker = row->alloc_thread != FLOW_NONE ? flow_thread(flow, row->alloc_thread) : NULL;
-    json_object(json, NULL);
-    if (row->id == FLOW_NONE)
-        json_null(json, "id");
-    else
-        json_number(json, "id", row->id);
-    json_text(json, "kind", view_kind_name(row->kind));
-    json_text(json, "name", row->name);
-    json_text(json, "variable", *row->variable ? row->variable : NULL);
-    if (row->blocks_of)
-        json_text(json, "blocks_of", row->blocks_of);
-    json_text(json, "site", row->label);
-    json_text(json, "file", *row->file ? row->file : NULL);
-    if (row->line)
-        json_number(json, "line", row->line);
-    else
-        json_null(json, "line");
-    json_text(json, "module", *row->module ? row->module : NULL);
-    json_text(json, "via", *row->via ? row->via : NULL);
-    json_number(json, "size", row->size);
-    json_number(json, "count", row->count);
-    json_number(json, "bytes", row->bytes);
-    if (row->kind == OBJECT_FILE)
-        json_number(json, "offset", row->offset);
-    else
-        json_null(json, "offset");
-    json_number(json, "pid", row->pid);
-    if (maker)
-        json_number(json, "alloc_tid", maker->tid);
-    else
-        json_null(json, "alloc_tid");
-    put_life(json, flow, row);
-    put_totals(json, rows, row);
-    put_row_traffic(json, rows, row);
-    if (row->has_p95)
-        json_number(json, "latency_p95", row->p95);
-    else
-        json_null(json, "latency_p95");
-    json_array(json, "threads");
-    array_each (&row->threads, const struct row_thread, used) {
-        const struct flow_thread *thread = flow_thread(flow, used->thread);
-        if (!thread)
-            continue;
-        json_object(json, NULL);
-        json_number(json, "tid", thread->tid);
-        json_text(json, "name", thread->name);
-        json_number(json, "samples", used->samples);
-        json_number(json, "reads", used->reads);
-        json_number(json, "writes", used->writes);
-        json_number(json, "remote", used->remote);
-        json_end(json);
-    }
-    json_end(json);
-    put_nodes(json, flow, "homes", row->homes);
-    put_facts(json, rows, row);
-    if (rows->each_stack.count)
-        put_stacks(json, rows);
-    json_end(json);
 }
 
 static void put_thread(struct json *json, const struct rows *rows, const struct row *row)
@@ -253,8 +155,11 @@ static void put_rows(struct json *json, const struct rows *rows)
             put_thread(json, rows, row);
         else if (rows->table == VIEW_FUNCTIONS)
             put_function(json, rows, row);
-        else
-            put_object(json, rows, row);
+        else {
+            json_object(json, NULL);
+            columns_put_row(json, rows, row);
+            json_end(json);
+        }
     }
     json_end(json);
 }

@@ -35,11 +35,13 @@ struct row rows_object(const struct flow *flow, uint32_t index)
 struct row rows_site(const struct flow *flow, uint32_t site_index, uint32_t object)
 {
     const struct flow_site *site = flow_site(flow, site_index);
-    struct row row = rows_object(flow, object);
+    struct row row = {.object = FLOW_NONE, .process = site->process, .alloc_thread = FLOW_NONE};
+    if (object != FLOW_NONE)
+        row = rows_object(flow, object);
     row.id = row.site = site_index;
     row.kind = site->kind;
     row.name = row.label = site->label;
-    if (site->kind == OBJECT_FILE)
+    if (site->kind == OBJECT_FILE && object != FLOW_NONE)
         row.name = flow_object(flow, object)->name; /* as long as all are of one file */
     row.file = site->file;
     row.line = site->line;

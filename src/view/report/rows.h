@@ -1,4 +1,4 @@
-/* view/report/rows.h - the rows that text and JSON show, and the facts behind them; private to src/view. */
+/* view/report/rows.h - the rows that text and JSON show, and the facts behind them; private to src/view and src/page. */
 #ifndef NUMALENS_VIEW_REPORT_ROWS_H
 #define NUMALENS_VIEW_REPORT_ROWS_H
 
@@ -110,7 +110,7 @@ void table_object(struct table *table, const struct flow *flow, const struct row
 
 /* An object's row as it is; `row` into its group's. */
 struct row rows_object(const struct flow *flow, uint32_t index);
-struct row rows_site(const struct flow *flow, uint32_t site, uint32_t object); /* `object`: one of its */
+struct row rows_site(const struct flow *flow, uint32_t site, uint32_t object); /* `object`: one of its, or FLOW_NONE */
 void rows_add(struct row *group, const struct row *row);
 
 /* row_stacks.c: all stacks, and by process the one that stands for its stacks; an object's row, a stack's with all of its

@@ -1,8 +1,8 @@
 /* view/report/tables_text.c - rows as tables for people. */
 #include "analysis/problems/traffic.h"
 #include "base/text.h"
+#include "view/columns/columns.h"
 #include "view/number.h"
-#include "view/report/rows.h"
 #include "view/table.h"
 
 #include <stdlib.h>
@@ -50,31 +50,13 @@ static void put_totals(struct table *table, const struct flow_totals *totals, co
     table_cell(table, "%s", number_latency(totals->latency_sum, totals->latency_count, unit));
 }
 
-static void totals_columns(struct table *table)
+static void totals_titles(struct table *table)
 {
     table_column(table, "share", TABLE_RIGHT);
     table_column(table, "remote", TABLE_RIGHT);
     table_column(table, "of remote", TABLE_RIGHT | TABLE_OPTIONAL);
     table_column(table, "writes", TABLE_RIGHT | TABLE_OPTIONAL);
     table_column(table, "latency", TABLE_RIGHT);
-}
-
-/* "worker 3 +7": who uses it most, and how many others do. */
-static void put_threads(struct table *table, const struct flow *flow, const struct row *row)
-{
-    const struct flow_thread *most = row->threads.count ? flow_thread(flow, row->threads.items[0].thread) : NULL;
-    if (!most) {
-        table_cell(table, "%s", "");
-        return;
-    }
-    char others[24] = "", name[24];
-    if (row->threads.count > 1)
-        snprintf(others, sizeof others, " +%zu", row->threads.count - 1);
-    if (*most->name)
-        snprintf(name, sizeof name, "%.15s", most->name);
-    else
-        snprintf(name, sizeof name, "%u", most->tid);
-    table_cell(table, "%s%s", name, others);
 }
 
 /* "s->basis(faces.c:55) in read_subspace": what a reader looks for comes first, since long cells are cut. */
@@ -132,44 +114,13 @@ void table_object(struct table *table, const struct flow *flow, const struct row
         table_cell(table, "%s%s%s", row->name, *row->via ? " via " : "", row->via);
 }
 
-static void print_objects(const struct rows *rows, const struct view_options *options, const char *unit,
-                          unsigned indent, FILE *out)
-{
-    bool sites = rows->table == VIEW_SITES;
-    struct table *table = table_new();
-    table_column(table, "id", TABLE_RIGHT);
-    totals_columns(table);
-    traffic_column(table, rows);
-    table_column(table, "95% in", TABLE_RIGHT | TABLE_OPTIONAL);
-    table_column(table, "size", TABLE_RIGHT | TABLE_OPTIONAL);
-    table_column(table, "count", TABLE_RIGHT | TABLE_OPTIONAL);
-    table_column(table, "kind", TABLE_LEFT | TABLE_OPTIONAL);
-    table_column(table, "used by", TABLE_LEFT | TABLE_OPTIONAL);
-    table_column(table, sites ? "allocated at" : "object", TABLE_FLEX);
-    array_each (&rows->items, const struct row, row) {
-        if (sites)
-            table_cell(table, "%s", "");
-        else
-            table_cell(table, "%u", row->id);
-        put_totals(table, &row->totals, rows, unit);
-        traffic_cell(table, rows, row);
-        table_cell(table, "%s", row->has_p95 ? number_latency(row->p95, 1, unit) : "-");
-        table_cell(table, "%s", number_bytes(row->size));
-        table_cell(table, "%s", sites ? number_count(row->count) : "");
-        table_cell(table, "%s", view_kind_name(row->kind));
-        put_threads(table, rows->flow, row);
-        table_object(table, rows->flow, row);
-    }
-    table_print(table, out, indent, options->width, options->color);
-}
-
 static void print_threads(const struct rows *rows, const struct view_options *options, const char *unit,
                           unsigned indent, FILE *out)
 {
     const struct topology *topology = flow_topology(rows->flow);
     bool nodes = topology->node_count > 1;
     struct table *table = table_new();
-    totals_columns(table);
+    totals_titles(table);
     traffic_column(table, rows);
     table_column(table, "pid", TABLE_RIGHT);
     table_column(table, "tid", TABLE_RIGHT);
@@ -198,7 +149,7 @@ static void print_functions(const struct rows *rows, const struct view_options *
                             unsigned indent, FILE *out)
 {
     struct table *table = table_new();
-    totals_columns(table);
+    totals_titles(table);
     table_column(table, "module", TABLE_LEFT | TABLE_OPTIONAL);
     table_column(table, "function, and its hottest line", TABLE_FLEX);
     array_each (&rows->items, const struct row, row) {
@@ -222,7 +173,7 @@ void tables_print(const struct rows *rows, const struct view_options *options, c
     else if (rows->table == VIEW_FUNCTIONS)
         print_functions(rows, options, unit, indent, out);
     else
-        print_objects(rows, options, unit, indent, out);
+        columns_print(rows, options, indent, out);
     if (rows->matching > rows->items.count)
         fprintf(out, "%*s%s more\n", (int)indent, "", number_count(rows->matching - rows->items.count));
 }

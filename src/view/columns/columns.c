@@ -1,0 +1,125 @@
+#include "view/columns/columns.h"
+
+#include <string.h>
+
+/* Of each table, in JSON's order. */
+static const struct column *const described[VIEW_TABLES][4] = {
+    [VIEW_OBJECTS] = {object_columns, totals_columns, object_more_columns},
+    [VIEW_SITES] = {object_columns, totals_columns, object_more_columns},
+};
+
+enum { LAST = UINT8_MAX };
+
+const struct column *const *columns_of(enum view_table table)
+{
+    return described[table];
+}
+
+bool column_is_end(const struct column *column)
+{
+    return !column->json && !column->page.name && !column->site_page.name && !column->text.heading;
+}
+
+/* Into its place; behind those that have the same one. */
+static void insert(struct column_list *list, const struct column *column, unsigned *places, unsigned place)
+{
+    unsigned at = list->count++;
+    if (list->count > MOST_COLUMNS)
+        abort();
+    for (; at > 0 && places[at - 1] > place; at--) {
+        list->items[at] = list->items[at - 1];
+        places[at] = places[at - 1];
+    }
+    list->items[at] = column;
+    places[at] = place;
+}
+
+void columns_text(struct column_list *list, enum view_table table)
+{
+    unsigned places[MOST_COLUMNS];
+    list->count = 0;
+    for (unsigned i = 0; described[table][i]; i++) {
+        for (const struct column *column = described[table][i]; !column_is_end(column); column++) {
+            if (column->text.heading && (!column->tables || column->tables & 1u << table))
+                insert(list, column, places,
+                       column->text.align == TABLE_FLEX ? LAST + 1
+                       : column->text.at                ? column->text.at
+                                                        : LAST);
+        }
+    }
+}
+
+const char *column_page_name(const struct column *column, enum view_table table)
+{
+    return table == VIEW_SITES ? column->site_page.name : column->page.name;
+}
+
+static void insert_page(struct column_list *list, enum view_table table, const struct column *columns, unsigned *places)
+{
+    for (const struct column *column = columns; column && !column_is_end(column); column++) {
+        unsigned at = table == VIEW_SITES ? column->site_page.at : column->page.at;
+        if (column_page_name(column, table))
+            insert(list, column, places, at ? at : LAST);
+    }
+}
+
+void columns_page(struct column_list *list, enum view_table table, const struct column *own)
+{
+    unsigned places[MOST_COLUMNS];
+    list->count = 0;
+    for (unsigned i = 0; described[table][i]; i++)
+        insert_page(list, table, described[table][i], places);
+    if (table == VIEW_OBJECTS || table == VIEW_SITES)
+        insert_page(list, table, facts_columns, places); /* JSON has them as one object */
+    insert_page(list, table, own, places);
+}
+
+const struct facts_subject *row_subject(const struct rows *rows, const struct row *row)
+{
+    if (!rows->facts)
+        return NULL;
+    if (rows->table == VIEW_SITES && row->site != FLOW_NONE)
+        return row->site < rows->facts->sites.count ? &rows->facts->sites.items[row->site] : NULL;
+    return facts_of_object(rows->facts, row->object);
+}
+
+static const void *base_of(const struct column *column, const struct rows *rows, const struct row *row)
+{
+    const struct flow *flow = rows->flow;
+    switch ((enum column_base)column->base) {
+    case BASE_FACTS:
+        return row_subject(rows, row);
+    case BASE_OBJECT:
+        return row->object != FLOW_NONE ? flow_object(flow, row->object) : NULL;
+    case BASE_SITE:
+        return row->site != FLOW_NONE ? flow_site(flow, row->site) : NULL;
+    case BASE_THREAD:
+        return row->alloc_thread != FLOW_NONE ? flow_thread(flow, row->alloc_thread) : NULL;
+    case BASE_PROCESS:
+        return flow_process(flow, row->process);
+    default:
+        return row;
+    }
+}
+
+static bool is_text(unsigned type)
+{
+    return type == VALUE_TEXT || type == VALUE_TEXT_OR_NULL || type == VALUE_TEXT_OR_ABSENT;
+}
+
+struct value column_value(const struct column *column, const struct rows *rows, const struct row *row)
+{
+    if (column->get)
+        return column->get(rows, row);
+    const char *base = base_of(column, rows, row);
+    struct value value = {.type = column->type};
+    if (!base)
+        return (struct value){.type = column->base == BASE_FACTS ? VALUE_ABSENT : VALUE_UNKNOWN};
+    if (is_text(value.type))
+        memcpy(&value.text, base + column->offset, sizeof value.text);
+    else /* little-endian: a narrow member is the low bytes */
+        memcpy(&value.number, base + column->offset, column->width);
+    if (column->of)
+        memcpy(&value.of, base + column->of, sizeof value.of);
+    return value;
+}

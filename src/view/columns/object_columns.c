@@ -1,0 +1,185 @@
+/* view/columns/object_columns.c - the columns of objects and allocation sites, and of their facts (docs/facts.md). */
+#include "view/columns/columns.h"
+#include "view/report/object_facts.h"
+
+static struct value word(const char *text)
+{
+    return (struct value){.type = VALUE_TEXT_OR_ABSENT, .text = text};
+}
+
+static struct value get_kind(const struct rows *rows, const struct row *row)
+{
+    (void)rows;
+    return word(view_kind_name(row->kind));
+}
+
+static struct value get_offset(const struct rows *rows, const struct row *row)
+{
+    (void)rows;
+    return (struct value){.type = row->kind == OBJECT_FILE ? VALUE_NUMBER : VALUE_UNKNOWN, .number = row->offset};
+}
+
+static struct value get_p95(const struct rows *rows, const struct row *row)
+{
+    (void)rows;
+    return (struct value){.type = row->has_p95 ? VALUE_LATENCY : VALUE_UNKNOWN, .number = row->p95};
+}
+
+static struct value get_use(const struct rows *rows, const struct row *row)
+{
+    const struct facts_subject *subject = row_subject(rows, row);
+    return word(subject ? fact_use_name(subject->use) : NULL);
+}
+
+static struct value get_sharing(const struct rows *rows, const struct row *row)
+{
+    const struct facts_subject *subject = row_subject(rows, row);
+    return word(subject ? fact_sharing_name(subject->sharing) : NULL);
+}
+
+static struct value get_turns(const struct rows *rows, const struct row *row)
+{
+    const struct facts_subject *subject = row_subject(rows, row);
+    return word(subject ? fact_turns_name(subject->turns) : NULL);
+}
+
+static struct value get_shape(const struct rows *rows, const struct row *row)
+{
+    const struct facts_subject *subject = row_subject(rows, row);
+    return word(subject ? fact_shape_name(subject->shape) : NULL);
+}
+
+static void name_cell(struct table *table, const struct rows *rows, const struct row *row)
+{
+    table_object(table, rows->flow, row);
+}
+
+/* "worker 3 +7": who uses it most, and how many others do. */
+static void users_cell(struct table *table, const struct rows *rows, const struct row *row)
+{
+    const struct flow_thread *most = row->threads.count ? flow_thread(rows->flow, row->threads.items[0].thread) : NULL;
+    char others[24] = "", name[24] = "";
+    if (most && row->threads.count > 1)
+        snprintf(others, sizeof others, " +%zu", row->threads.count - 1);
+    if (most && *most->name)
+        snprintf(name, sizeof name, "%.15s", most->name);
+    else if (most)
+        snprintf(name, sizeof name, "%u", most->tid);
+    table_cell(table, "%s%s", name, others);
+}
+
+static void put_users(struct json *json, const struct rows *rows, const struct row *row)
+{
+    json_array(json, "threads");
+    array_each (&row->threads, const struct row_thread, used) {
+        const struct flow_thread *thread = flow_thread(rows->flow, used->thread);
+        if (!thread)
+            continue;
+        json_object(json, NULL);
+        json_number(json, "tid", thread->tid);
+        json_text(json, "name", thread->name);
+        json_number(json, "samples", used->samples);
+        json_number(json, "reads", used->reads);
+        json_number(json, "writes", used->writes);
+        json_number(json, "remote", used->remote);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+/* Each thread's own, where the row stands for all stacks of a process. */
+static void put_stacks(struct json *json, const struct rows *rows, const struct row *row)
+{
+    (void)row;
+    if (rows->each_stack.count == 0)
+        return;
+    json_array(json, "stacks");
+    array_each (&rows->each_stack, const struct row_stack, each) {
+        const struct flow_object *stack = flow_object(rows->flow, each->object);
+        const struct flow_thread *owner = flow_thread(rows->flow, stack->alloc_thread);
+        json_object(json, NULL);
+        json_number(json, "id", each->object);
+        if (owner)
+            json_number(json, "tid", owner->tid);
+        else
+            json_null(json, "tid");
+        json_text(json, "name", owner ? owner->name : NULL);
+        json_number(json, "size", stack->size);
+        json_number(json, "samples", each->samples);
+        json_number(json, "remote", each->remote);
+        json_number(json, "by_others", each->by_others);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void put_facts(struct json *json, const struct rows *rows, const struct row *row)
+{
+    const struct facts_subject *subject = row_subject(rows, row);
+    if (!subject)
+        return;
+    json_object(json, "facts");
+    columns_put(json, facts_columns, rows, row);
+    if (rows->one_object)
+        object_facts_json(json, rows->flow, subject);
+    json_end(json);
+}
+
+const struct column object_columns[] = {
+    {"id", PAGE("number", 2), HEADING("id", 1, TABLE_RIGHT), ONLY(OBJECTS), OF_ROW(INDEX, id)},
+    {"kind", PAGE("kind", 3), SITE("kind", 8), WORDS("kind", 33), .get = get_kind},
+    {"name", PAGE("name", 4), NAME("object"), ONLY(OBJECTS), .cell = name_cell, OF_ROW(TEXT, name)},
+    {NULL, NAME("allocated at"), ONLY(SITES), .cell = name_cell, OF_ROW(TEXT, name)},
+    {"variable", OF_ROW(TEXT_OR_NULL, variable)},
+    {"blocks_of", OF_ROW(TEXT_OR_ABSENT, blocks_of)},
+    {"site", OF_ROW(TEXT, label)},
+    {NULL, SITE("function", 3), OF_SITE(TEXT, function)},
+    {"file", PAGE("file", 14), SITE("file", 4), OF_ROW(TEXT_OR_NULL, file)},
+    {"line", PAGE("line", 15), SITE("line", 5), OF_ROW(LINE, line)},
+    {"module", PAGE("module", 16), SITE("module", 6), OF_ROW(TEXT_OR_NULL, module)},
+    {"via", SITE("via", 7), OF_ROW(TEXT_OR_NULL, via)},
+    {NULL, PAGE("addr", 10), OF_OBJECT(NUMBER, addr)},
+    {"size", PAGE("size", 11), SITE("peak_bytes", 12), FIGURE("size", 31), OF_ROW(BYTES, size)},
+    {"count", SITE("count", 9), FIGURE("count", 32), ONLY(SITES), OF_ROW(COUNT, count)},
+    {NULL, SITE("live_peak", 10), OF_SITE(COUNT, live_peak)},
+    {"bytes", SITE("bytes", 11), OF_ROW(BYTES, bytes)},
+    {"offset", .get = get_offset},
+    {"pid", OF_ROW(NUMBER, pid)},
+    {NULL, PAGE("process", 7), OF_ROW(INDEX, process)},
+    {"alloc_tid", OF_THREAD(NUMBER, tid)},
+    {NULL, PAGE("alloc_thread", 8), OF_ROW(INDEX, alloc_thread)},
+    {NULL, PAGE("alloc_fn", 9), OF_OBJECT(TEXT, alloc_name)},
+    {"start_s", OF_ROW(TIME, born)},
+    {"end_s", OF_ROW(TIME, died)},
+    {"born_s", PAGE("born_s", 12), SITE("born_s", 13), OF_ROW(TIME, born)}, /* JSON: version 1 */
+    {"died_s", PAGE("died_s", 13), SITE("died_s", 14), OF_ROW(TIME, died)},
+    {0},
+};
+
+const struct column object_more_columns[] = {
+    {"bytes_s", FIGURE("GB/s", 15), .get = row_rate},
+    {"latency_p95", FIGURE("95% in", 16), .get = get_p95},
+    {"threads", WORDS("used by", 34), .cell = users_cell, .put = put_users},
+    {"homes", PAGE("homes", 20), .get = row_homes},
+    {"facts", .put = put_facts},
+    {"stacks", .put = put_stacks},
+    {0},
+};
+
+const struct column facts_columns[] = {
+    {"use", PAGE("use", 21), SITE("use", 21), .get = get_use},
+    {"writers", OF_FACTS(COUNT, writers)},
+    {"sharing", PAGE("sharing", 22), SITE("sharing", 22), .get = get_sharing},
+    {"using_threads", OF_FACTS(COUNT, using_threads)},
+    {"using_nodes", OF_FACTS(COUNT, using_nodes)},
+    {"instances", OF_FACTS(COUNT, instances)},
+    {"private_instances", OF_FACTS(COUNT, private_instances)},
+    {"turns", PAGE("turns", 23), SITE("turns", 23), .get = get_turns},
+    {"pages", OF_FACTS(COUNT, pages)},
+    {"pages_moved", OF_FACTS(COUNT, pages_moved)},
+    {"mixed_pages", OF_FACTS(COUNT, mixed_pages)},
+    {"false_sharing", PAGE("false_sharing", 25), SITE("false_sharing", 25), OF_FACTS(COUNT, false_sharing)},
+    {"shape", PAGE("shape", 24), SITE("shape", 24), .get = get_shape},
+    {"stride", OF_FACTS(INTEGER, stride)},
+    {0},
+};
