@@ -30,25 +30,12 @@ static void put_processes(const struct flow *flow, struct json *json)
 
 static void put_threads(const struct parts *parts, struct json *json)
 {
-    const struct flow *flow = parts->flow;
-    uint32_t nodes = flow_topology(flow)->node_count;
+    const struct rows rows = {.table = VIEW_THREADS, .flow = parts->flow};
     json_array(json, "threads");
-    for (uint32_t i = 0; i < flow_thread_count(flow) && i < UINT16_MAX; i++) {
-        const struct flow_thread *thread = flow_thread(flow, i);
-        json_object(json, NULL);
-        json_number(json, "tid", thread->tid);
-        json_number(json, "pid", thread->pid);
-        json_number(json, "process", thread->process);
-        json_text(json, "name", thread->name);
-        json_integer(json, "node", flow_thread_node(flow, i));
-        put_time(json, "born_s", flow, thread->born);
-        put_time(json, "died_s", flow, thread->died);
-        json_array(json, "homes");
-        for (uint32_t node = 0; node < nodes; node++)
-            json_number(json, NULL, parts->facts->threads[i].homes[node]);
-        json_end(json);
-        put_totals(json, &thread->totals);
-        json_end(json);
+    for (uint32_t i = 0; i < flow_thread_count(parts->flow) && i < UINT16_MAX; i++) {
+        struct row row = rows_thread(parts->flow, i);
+        row.homes = parts->facts->threads[i].homes;
+        row_put(json, &rows, &row, NULL);
     }
     json_end(json);
 }

@@ -3,9 +3,10 @@
 #include <string.h>
 
 /* Of each table, in JSON's order. */
-static const struct column *const described[VIEW_TABLES][4] = {
-    [VIEW_OBJECTS] = {object_columns, totals_columns, object_more_columns},
-    [VIEW_SITES] = {object_columns, totals_columns, object_more_columns},
+static const struct column *const described[VIEW_TABLES][5] = {
+    [VIEW_OBJECTS] = {object_columns, life_columns, totals_columns, object_more_columns},
+    [VIEW_SITES] = {object_columns, life_columns, totals_columns, object_more_columns},
+    [VIEW_THREADS] = {thread_columns, totals_columns, life_columns, thread_more_columns},
 };
 
 enum { LAST = UINT8_MAX };
@@ -121,5 +122,7 @@ struct value column_value(const struct column *column, const struct rows *rows, 
         memcpy(&value.number, base + column->offset, column->width);
     if (column->of)
         memcpy(&value.of, base + column->of, sizeof value.of);
+    if (column->all)
+        memcpy(&value.of, (const char *)rows + column->all, sizeof value.of);
     return value;
 }

@@ -60,7 +60,7 @@ struct column {
     } text;
     uint8_t tables, flags; /* tables: in text in ONLY() this one; 0: in all */
     uint8_t type, base, width;
-    uint16_t offset, of;
+    uint16_t offset, of, all; /* of: what it is a part of, a member beside it; all: likewise, of struct rows */
     struct value (*get)(const struct rows *rows, const struct row *row); /* instead of a member */
     void (*cell)(struct table *table, const struct rows *rows,
                  const struct row *row);                                            /* instead of the value in text */
@@ -85,10 +85,12 @@ struct column {
 #define OF_THREAD(kind, member)    MEMBER(kind, BASE_THREAD, struct flow_thread, member)
 #define OF_PROCESS(kind, member)   MEMBER(kind, BASE_PROCESS, struct flow_process, member)
 #define RATIO(kind, member, whole) OF_ROW(kind, totals.member), .of = offsetof(struct row, totals.whole)
+#define OF_ALL(kind, member)       OF_ROW(kind, totals.member), .all = offsetof(struct rows, member)
 
-/* The descriptions: object_columns.c, row_columns.c. One ends with a column without any name. */
+/* The descriptions: object_columns.c, thread_columns.c, row_columns.c. One ends with a column without any name. */
 extern const struct column object_columns[], object_more_columns[], facts_columns[];
-extern const struct column totals_columns[];
+extern const struct column thread_columns[], thread_more_columns[];
+extern const struct column totals_columns[], life_columns[];
 struct value row_rate(const struct rows *rows, const struct row *row); /* bytes from memory, where they were recorded */
 struct value row_homes(const struct rows *rows, const struct row *row); /* by home node */
 

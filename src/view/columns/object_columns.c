@@ -149,15 +149,10 @@ const struct column object_columns[] = {
     {"alloc_tid", OF_THREAD(NUMBER, tid)},
     {NULL, PAGE("alloc_thread", 8), OF_ROW(INDEX, alloc_thread)},
     {NULL, PAGE("alloc_fn", 9), OF_OBJECT(TEXT, alloc_name)},
-    {"start_s", OF_ROW(TIME, born)},
-    {"end_s", OF_ROW(TIME, died)},
-    {"born_s", PAGE("born_s", 12), SITE("born_s", 13), OF_ROW(TIME, born)}, /* JSON: version 1 */
-    {"died_s", PAGE("died_s", 13), SITE("died_s", 14), OF_ROW(TIME, died)},
     {0},
 };
 
 const struct column object_more_columns[] = {
-    {"bytes_s", FIGURE("GB/s", 15), .get = row_rate},
     {"latency_p95", FIGURE("95% in", 16), .get = get_p95},
     {"threads", WORDS("used by", 34), .cell = users_cell, .put = put_users},
     {"homes", PAGE("homes", 20), .get = row_homes},

@@ -1,5 +1,4 @@
 /* view/report/report_json.c - the same rows for programs. Field names are a promise: docs/json.md. */
-#include "analysis/problems/traffic.h"
 #include "base/json.h"
 #include "view/columns/columns.h"
 #include "view/report/report.h"
@@ -56,33 +55,6 @@ static void put_life(struct json *json, const struct flow *flow, const struct ro
         else
             json_real(json, names[i][1], seconds_since(flow, row->died), 6);
     }
-}
-
-/* Only where it was recorded. */
-static void put_row_traffic(struct json *json, const struct rows *rows, const struct row *row)
-{
-    const struct traffic_bytes *bytes = rows->traffic ? row_traffic(rows, row) : NULL;
-    if (!rows->traffic)
-        return;
-    if (bytes && bytes->is_rated)
-        json_real(json, "bytes_s", traffic_total(bytes), 0);
-    else
-        json_null(json, "bytes_s");
-}
-
-static void put_thread(struct json *json, const struct rows *rows, const struct row *row)
-{
-    const struct flow_thread *thread = flow_thread(rows->flow, row->id);
-    json_object(json, NULL);
-    json_number(json, "tid", thread->tid);
-    json_number(json, "pid", thread->pid);
-    json_text(json, "name", thread->name);
-    json_text(json, "binary", row->module);
-    put_totals(json, rows, row);
-    put_row_traffic(json, rows, row);
-    put_life(json, rows->flow, row);
-    put_nodes(json, rows->flow, "nodes", row->homes);
-    json_end(json);
 }
 
 static void put_process(struct json *json, const struct rows *rows, const struct row *row)
@@ -151,8 +123,6 @@ static void put_rows(struct json *json, const struct rows *rows)
     array_each (&rows->items, const struct row, row) {
         if (rows->table == VIEW_PROCESSES)
             put_process(json, rows, row);
-        else if (rows->table == VIEW_THREADS)
-            put_thread(json, rows, row);
         else if (rows->table == VIEW_FUNCTIONS)
             put_function(json, rows, row);
         else {

@@ -131,25 +131,29 @@ static void make_sites(struct rows *rows)
     free(row_of_site);
 }
 
+struct row rows_thread(const struct flow *flow, uint32_t index)
+{
+    const struct flow_thread *thread = flow_thread(flow, index);
+    return (struct row){.id = index,
+                        .object = FLOW_NONE,
+                        .site = FLOW_NONE,
+                        .kind = OBJECT_KINDS,
+                        .name = thread->name,
+                        .file = "",
+                        .module = flow_process(flow, thread->process)->exe,
+                        .via = "",
+                        .pid = thread->pid,
+                        .process = thread->process,
+                        .alloc_thread = index,
+                        .born = thread->born,
+                        .died = thread->died,
+                        .totals = thread->totals};
+}
+
 static void make_threads(struct rows *rows)
 {
-    const struct flow *flow = rows->flow;
-    for (uint32_t i = 0; i < flow_thread_count(flow); i++) {
-        const struct flow_thread *thread = flow_thread(flow, i);
-        array_push(&rows->items, (struct row){.id = i,
-                                              .object = FLOW_NONE,
-                                              .site = FLOW_NONE,
-                                              .kind = OBJECT_KINDS,
-                                              .name = thread->name,
-                                              .file = "",
-                                              .module = flow_process(flow, thread->process)->exe,
-                                              .via = "",
-                                              .pid = thread->pid,
-                                              .process = thread->process,
-                                              .alloc_thread = i,
-                                              .born = thread->born,
-                                              .died = thread->died,
-                                              .totals = thread->totals});
+    for (uint32_t i = 0; i < flow_thread_count(rows->flow); i++) {
+        array_push(&rows->items, rows_thread(rows->flow, i));
         rows->row_of[i] = i;
     }
 }

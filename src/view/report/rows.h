@@ -7,6 +7,8 @@
 #include "base/map64.h"
 #include "view/view.h"
 
+#include <string.h>
+
 struct row_thread {
     uint32_t thread;
     uint64_t samples, reads, writes, remote;
@@ -102,6 +104,12 @@ static inline double share_of(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : 0;
 }
 
+static inline const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 /* tables_text.c: the rows as a table; an object's name as one cell */
 struct table;
 void tables_print(const struct rows *rows, const struct view_options *options, const char *unit, unsigned indent,
@@ -111,6 +119,7 @@ void table_object(struct table *table, const struct flow *flow, const struct row
 /* An object's row as it is; `row` into its group's. */
 struct row rows_object(const struct flow *flow, uint32_t index);
 struct row rows_site(const struct flow *flow, uint32_t site, uint32_t object); /* `object`: one of its, or FLOW_NONE */
+struct row rows_thread(const struct flow *flow, uint32_t index);
 void rows_add(struct row *group, const struct row *row);
 
 /* row_stacks.c: all stacks, and by process the one that stands for its stacks; an object's row, a stack's with all of its

@@ -1,5 +1,4 @@
 /* view/report/tables_text.c - rows as tables for people. */
-#include "analysis/problems/traffic.h"
 #include "base/text.h"
 #include "view/columns/columns.h"
 #include "view/number.h"
@@ -8,34 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Whether a share of remote accesses is worth a colour. */
 static void mark_remote(struct table *table, const struct flow_totals *totals, uint64_t samples)
 {
     if (totals->remote * 2 > totals->home_known && totals->samples * 100 > samples)
         table_hot(table);
-}
-
-static void traffic_column(struct table *table, const struct rows *rows)
-{
-    if (rows->traffic)
-        table_column(table, "GB/s", TABLE_RIGHT | TABLE_OPTIONAL);
-}
-
-static void traffic_cell(struct table *table, const struct rows *rows, const struct row *row)
-{
-    const struct traffic_bytes *bytes = rows->traffic ? row_traffic(rows, row) : NULL;
-    if (!rows->traffic)
-        return;
-    if (bytes && bytes->is_rated)
-        table_cell(table, "%.2f", traffic_total(bytes) / 1e9);
-    else
-        table_cell(table, "%s", bytes ? "unknown" : "-");
 }
 
 static void put_totals(struct table *table, const struct flow_totals *totals, const struct rows *rows, const char *unit)
@@ -114,37 +90,6 @@ void table_object(struct table *table, const struct flow *flow, const struct row
         table_cell(table, "%s%s%s", row->name, *row->via ? " via " : "", row->via);
 }
 
-static void print_threads(const struct rows *rows, const struct view_options *options, const char *unit,
-                          unsigned indent, FILE *out)
-{
-    const struct topology *topology = flow_topology(rows->flow);
-    bool nodes = topology->node_count > 1;
-    struct table *table = table_new();
-    totals_titles(table);
-    traffic_column(table, rows);
-    table_column(table, "pid", TABLE_RIGHT);
-    table_column(table, "tid", TABLE_RIGHT);
-    table_column(table, "memory on nodes", TABLE_LEFT | TABLE_OPTIONAL);
-    table_column(table, "thread", TABLE_FLEX);
-    array_each (&rows->items, const struct row, row) {
-        put_totals(table, &row->totals, rows, unit);
-        traffic_cell(table, rows, row);
-        table_cell(table, "%u", row->pid);
-        table_cell(table, "%u", flow_thread(rows->flow, row->id)->tid);
-        char text[96] = "";
-        size_t used = 0;
-        for (uint32_t i = 0; nodes && row->homes && i < topology->node_count && used < 48; i++) {
-            if (row->homes[i])
-                used +=
-                    (size_t)snprintf(text + used, sizeof text - used, "%s%d: %s", used ? "  " : "",
-                                     topology->nodes[i].os_index, number_percent(row->homes[i], row->totals.samples));
-        }
-        table_cell(table, "%s", text);
-        table_cell(table, "%s", *row->name ? row->name : base_name(row->module));
-    }
-    table_print(table, out, indent, options->width, options->color);
-}
-
 static void print_functions(const struct rows *rows, const struct view_options *options, const char *unit,
                             unsigned indent, FILE *out)
 {
@@ -168,8 +113,6 @@ void tables_print(const struct rows *rows, const struct view_options *options, c
 {
     if (rows->table == VIEW_PROCESSES)
         processes_print(rows, options, unit, indent, out);
-    else if (rows->table == VIEW_THREADS)
-        print_threads(rows, options, unit, indent, out);
     else if (rows->table == VIEW_FUNCTIONS)
         print_functions(rows, options, unit, indent, out);
     else
