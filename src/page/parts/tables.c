@@ -42,18 +42,12 @@ static void put_threads(const struct parts *parts, struct json *json)
 
 static void put_functions(const struct flow *flow, struct json *json)
 {
+    const struct rows rows = {.table = VIEW_FUNCTIONS, .flow = flow};
     size_t count = flow_function_count(flow);
     json_array(json, "functions");
     for (uint32_t i = 0; i < count && i < PAGE_FUNCTIONS; i++) {
-        const struct flow_function *function = flow_function(flow, i);
-        json_object(json, NULL);
-        json_number(json, "id", i);
-        json_text(json, "function", function->function);
-        json_text(json, "file", function->file);
-        json_number(json, "line", function->line);
-        json_text(json, "module", function->module);
-        put_totals(json, &function->totals);
-        json_end(json);
+        const struct row row = rows_function(flow, i);
+        row_put(json, &rows, &row, NULL);
     }
     json_end(json);
     json_number(json, "functions_left_out", count > PAGE_FUNCTIONS ? count - PAGE_FUNCTIONS : 0);

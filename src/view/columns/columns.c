@@ -7,6 +7,7 @@ static const struct column *const described[VIEW_TABLES][5] = {
     [VIEW_OBJECTS] = {object_columns, life_columns, totals_columns, object_more_columns},
     [VIEW_SITES] = {object_columns, life_columns, totals_columns, object_more_columns},
     [VIEW_THREADS] = {thread_columns, totals_columns, life_columns, thread_more_columns},
+    [VIEW_FUNCTIONS] = {function_columns, totals_columns},
 };
 
 enum { LAST = UINT8_MAX };

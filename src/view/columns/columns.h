@@ -87,9 +87,9 @@ struct column {
 #define RATIO(kind, member, whole) OF_ROW(kind, totals.member), .of = offsetof(struct row, totals.whole)
 #define OF_ALL(kind, member)       OF_ROW(kind, totals.member), .all = offsetof(struct rows, member)
 
-/* The descriptions: object_columns.c, thread_columns.c, row_columns.c. One ends with a column without any name. */
+/* The descriptions: object_columns.c, row_columns.c. One ends with a column without any name. */
 extern const struct column object_columns[], object_more_columns[], facts_columns[];
-extern const struct column thread_columns[], thread_more_columns[];
+extern const struct column thread_columns[], thread_more_columns[], function_columns[];
 extern const struct column totals_columns[], life_columns[];
 struct value row_rate(const struct rows *rows, const struct row *row); /* bytes from memory, where they were recorded */
 struct value row_homes(const struct rows *rows, const struct row *row); /* by home node */

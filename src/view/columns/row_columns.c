@@ -1,4 +1,4 @@
-/* view/columns/row_columns.c - the columns that rows of several tables have. */
+/* view/columns/row_columns.c - the columns that rows of several tables have; those of threads and functions. */
 #include "analysis/problems/traffic.h"
 #include "view/columns/columns.h"
 
@@ -41,5 +41,50 @@ const struct column life_columns[] = {
     {"end_s", OF_ROW(TIME, died)},
     {"born_s", PAGE("born_s", 12), SITE("born_s", 13), OF_ROW(TIME, born)}, /* JSON: version 1 */
     {"died_s", PAGE("died_s", 13), SITE("died_s", 14), OF_ROW(TIME, died)},
+    {0},
+};
+
+static struct value get_node(const struct rows *rows, const struct row *row)
+{
+    return (struct value){.type = VALUE_INTEGER, .number = (uint64_t)(int64_t)flow_thread_node(rows->flow, row->id)};
+}
+
+static void thread_cell(struct table *table, const struct rows *rows, const struct row *row)
+{
+    (void)rows;
+    table_cell(table, "%s", *row->name ? row->name : base_name(row->module));
+}
+
+const struct column thread_columns[] = {
+    {"tid", PAGE("tid", 1), HEADING("tid", 22, TABLE_RIGHT), OF_THREAD(NUMBER, tid)},
+    {"pid", PAGE("pid", 2), HEADING("pid", 21, TABLE_RIGHT), OF_ROW(NUMBER, pid)},
+    {NULL, PAGE("process", 3), OF_ROW(INDEX, process)},
+    {"name", PAGE("name", 4), NAME("thread"), .cell = thread_cell, OF_ROW(TEXT, name)},
+    {"binary", OF_ROW(TEXT, module)},
+    {NULL, PAGE("node", 5), .get = get_node},
+    {0},
+};
+
+const struct column thread_more_columns[] = {
+    {"nodes", PAGE("homes", 20), WORDS("memory on nodes", 23), .flags = COLUMN_NODES, .get = row_homes},
+    {0},
+};
+
+static void function_cell(struct table *table, const struct rows *rows, const struct row *row)
+{
+    (void)rows;
+    if (row->line)
+        table_cell(table, "%s (%s:%u)", row->name, base_name(row->file), row->line);
+    else
+        table_cell(table, "%s", row->name);
+}
+
+const struct column function_columns[] = {
+    {NULL, PAGE("id", 1), OF_ROW(INDEX, id)},
+    {"function", PAGE("function", 2), NAME("function, and its hottest line"), .cell = function_cell,
+     OF_ROW(TEXT, name)},
+    {"file", PAGE("file", 3), OF_ROW(TEXT_OR_NULL, file)},
+    {"line", PAGE("line", 4), OF_ROW(LINE, line)},
+    {"module", PAGE("module", 5), WORDS("module", 21), OF_ROW(TEXT, module)},
     {0},
 };

@@ -102,20 +102,6 @@ static void put_groups(struct json *json, const struct rows *rows)
     json_end(json);
 }
 
-static void put_function(struct json *json, const struct rows *rows, const struct row *row)
-{
-    json_object(json, NULL);
-    json_text(json, "function", row->name);
-    json_text(json, "file", *row->file ? row->file : NULL);
-    if (row->line)
-        json_number(json, "line", row->line);
-    else
-        json_null(json, "line");
-    json_text(json, "module", row->module);
-    put_totals(json, rows, row);
-    json_end(json);
-}
-
 static void put_rows(struct json *json, const struct rows *rows)
 {
     static const char *const keys[VIEW_TABLES] = {"objects", "sites", "threads", "functions", "processes"};
@@ -123,8 +109,6 @@ static void put_rows(struct json *json, const struct rows *rows)
     array_each (&rows->items, const struct row, row) {
         if (rows->table == VIEW_PROCESSES)
             put_process(json, rows, row);
-        else if (rows->table == VIEW_FUNCTIONS)
-            put_function(json, rows, row);
         else {
             json_object(json, NULL);
             columns_put_row(json, rows, row);

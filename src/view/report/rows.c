@@ -188,23 +188,26 @@ static void make_processes(struct rows *rows)
     free(row_of_process);
 }
 
+struct row rows_function(const struct flow *flow, uint32_t index)
+{
+    const struct flow_function *function = flow_function(flow, index);
+    return (struct row){.id = index,
+                        .object = FLOW_NONE,
+                        .site = FLOW_NONE,
+                        .kind = OBJECT_KINDS,
+                        .name = function->function,
+                        .file = function->file,
+                        .line = function->line,
+                        .module = function->module,
+                        .via = "",
+                        .alloc_thread = FLOW_NONE,
+                        .totals = function->totals};
+}
+
 static void make_functions(struct rows *rows)
 {
-    const struct flow *flow = rows->flow;
-    for (uint32_t i = 0; i < flow_function_count(flow); i++) {
-        const struct flow_function *function = flow_function(flow, i);
-        array_push(&rows->items, (struct row){.id = i,
-                                              .object = FLOW_NONE,
-                                              .site = FLOW_NONE,
-                                              .kind = OBJECT_KINDS,
-                                              .name = function->function,
-                                              .file = function->file,
-                                              .line = function->line,
-                                              .module = function->module,
-                                              .via = "",
-                                              .alloc_thread = FLOW_NONE,
-                                              .totals = function->totals});
-    }
+    for (uint32_t i = 0; i < flow_function_count(rows->flow); i++)
+        array_push(&rows->items, rows_function(rows->flow, i));
 }
 
 static bool contains(const char *text, const char *wanted)

@@ -120,6 +120,7 @@ void table_object(struct table *table, const struct flow *flow, const struct row
 struct row rows_object(const struct flow *flow, uint32_t index);
 struct row rows_site(const struct flow *flow, uint32_t site, uint32_t object); /* `object`: one of its, or FLOW_NONE */
 struct row rows_thread(const struct flow *flow, uint32_t index);
+struct row rows_function(const struct flow *flow, uint32_t index);
 void rows_add(struct row *group, const struct row *row);
 
 /* row_stacks.c: all stacks, and by process the one that stands for its stacks; an object's row, a stack's with all of its

@@ -7,34 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether a share of remote accesses is worth a colour. */
-static void mark_remote(struct table *table, const struct flow_totals *totals, uint64_t samples)
-{
-    if (totals->remote * 2 > totals->home_known && totals->samples * 100 > samples)
-        table_hot(table);
-}
-
-static void put_totals(struct table *table, const struct flow_totals *totals, const struct rows *rows, const char *unit)
-{
-    bool nodes = flow_topology(rows->flow)->node_count > 1;
-    table_cell(table, "%s", number_percent(totals->samples, rows->samples));
-    table_cell(table, "%s", nodes ? number_percent(totals->remote, totals->home_known) : "");
-    if (nodes)
-        mark_remote(table, totals, rows->samples);
-    table_cell(table, "%s", nodes ? number_percent(totals->remote, rows->remote) : "");
-    table_cell(table, "%s", number_percent(totals->writes, totals->samples));
-    table_cell(table, "%s", number_latency(totals->latency_sum, totals->latency_count, unit));
-}
-
-static void totals_titles(struct table *table)
-{
-    table_column(table, "share", TABLE_RIGHT);
-    table_column(table, "remote", TABLE_RIGHT);
-    table_column(table, "of remote", TABLE_RIGHT | TABLE_OPTIONAL);
-    table_column(table, "writes", TABLE_RIGHT | TABLE_OPTIONAL);
-    table_column(table, "latency", TABLE_RIGHT);
-}
-
 /* "s->basis(faces.c:55) in read_subspace": what a reader looks for comes first, since long cells are cut. */
 static void put_variable(struct table *table, const struct flow *flow, const struct row *row)
 {
@@ -90,31 +62,11 @@ void table_object(struct table *table, const struct flow *flow, const struct row
         table_cell(table, "%s%s%s", row->name, *row->via ? " via " : "", row->via);
 }
 
-static void print_functions(const struct rows *rows, const struct view_options *options, const char *unit,
-                            unsigned indent, FILE *out)
-{
-    struct table *table = table_new();
-    totals_titles(table);
-    table_column(table, "module", TABLE_LEFT | TABLE_OPTIONAL);
-    table_column(table, "function, and its hottest line", TABLE_FLEX);
-    array_each (&rows->items, const struct row, row) {
-        put_totals(table, &row->totals, rows, unit);
-        table_cell(table, "%s", row->module);
-        if (row->line)
-            table_cell(table, "%s (%s:%u)", row->name, base_name(row->file), row->line);
-        else
-            table_cell(table, "%s", row->name);
-    }
-    table_print(table, out, indent, options->width, options->color);
-}
-
 void tables_print(const struct rows *rows, const struct view_options *options, const char *unit, unsigned indent,
                   FILE *out)
 {
     if (rows->table == VIEW_PROCESSES)
         processes_print(rows, options, unit, indent, out);
-    else if (rows->table == VIEW_FUNCTIONS)
-        print_functions(rows, options, unit, indent, out);
     else
         columns_print(rows, options, indent, out);
     if (rows->matching > rows->items.count)
