@@ -13,7 +13,15 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum view_table { VIEW_OBJECTS, VIEW_SITES, VIEW_THREADS, VIEW_FUNCTIONS, VIEW_PROCESSES, VIEW_TABLES };
+enum view_table {
+    VIEW_OBJECTS,
+    VIEW_SITES,
+    VIEW_THREADS,
+    VIEW_FUNCTIONS,
+    VIEW_PROCESSES,
+    VIEW_TABLES,
+    VIEW_GROUPS = VIEW_TABLES, /* of processes: rows beside theirs, no table that can be asked for */
+};
 
 /* What a row must be to be shown. Empty texts and zeroes ask for nothing. */
 struct view_filter {

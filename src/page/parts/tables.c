@@ -1,29 +1,14 @@
 /* page/parts/tables.c - processes, threads and functions. Processes and threads keep the flow's numbers: cells name them. */
 #include "page/parts/parts.h"
 #include "page/parts/put.h"
-#include "view/whole.h"
 
 static void put_processes(const struct flow *flow, struct json *json)
 {
+    const struct rows rows = {.table = VIEW_PROCESSES, .flow = flow};
     json_array(json, "processes");
     for (uint32_t i = 0; i < flow_process_count(flow); i++) {
-        const struct flow_process *process = flow_process(flow, i);
-        int status;
-        json_object(json, NULL);
-        json_number(json, "pid", process->pid);
-        json_number(json, "parent", process->parent);
-        json_text(json, "exe", process->exe);
-        json_text(json, "command", process->command);
-        json_number(json, "threads", process->threads);
-        put_time(json, "born_s", flow, process->born);
-        put_time(json, "died_s", flow, process->died);
-        if (whole_exit_status(process, &status))
-            json_integer(json, "exit_status", status);
-        else
-            json_null(json, "exit_status");
-        json_bool(json, "replaced", process->replaced);
-        put_totals(json, &process->totals);
-        json_end(json);
+        const struct row row = rows_process(flow, i);
+        row_put(json, &rows, &row, NULL);
     }
     json_end(json);
 }

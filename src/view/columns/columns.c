@@ -3,11 +3,13 @@
 #include <string.h>
 
 /* Of each table, in JSON's order. */
-static const struct column *const described[VIEW_TABLES][5] = {
+static const struct column *const described[VIEW_GROUPS + 1][5] = {
     [VIEW_OBJECTS] = {object_columns, life_columns, totals_columns, object_more_columns},
     [VIEW_SITES] = {object_columns, life_columns, totals_columns, object_more_columns},
     [VIEW_THREADS] = {thread_columns, totals_columns, life_columns, thread_more_columns},
     [VIEW_FUNCTIONS] = {function_columns, totals_columns},
+    [VIEW_PROCESSES] = {process_columns, totals_columns, life_columns, process_more_columns},
+    [VIEW_GROUPS] = {group_columns, totals_columns},
 };
 
 enum { LAST = UINT8_MAX };
@@ -99,6 +101,8 @@ static const void *base_of(const struct column *column, const struct rows *rows,
         return row->alloc_thread != FLOW_NONE ? flow_thread(flow, row->alloc_thread) : NULL;
     case BASE_PROCESS:
         return flow_process(flow, row->process);
+    case BASE_GROUP:
+        return flow_group(flow, row->id);
     default:
         return row;
     }

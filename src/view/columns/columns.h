@@ -41,7 +41,7 @@ struct value {
 };
 
 /* What a column's member is a member of. */
-enum column_base { BASE_ROW, BASE_FACTS, BASE_OBJECT, BASE_SITE, BASE_THREAD, BASE_PROCESS };
+enum column_base { BASE_ROW, BASE_FACTS, BASE_OBJECT, BASE_SITE, BASE_THREAD, BASE_PROCESS, BASE_GROUP };
 
 enum column_flags {
     COLUMN_NODES = 1, /* in text only where there are several nodes */
@@ -58,7 +58,7 @@ struct column {
         const char *heading;
         uint8_t at, align; /* align: enum table_align */
     } text;
-    uint8_t tables, flags; /* tables: in text in ONLY() this one; 0: in all */
+    uint8_t tables, flags; /* tables: a bit for each in whose text it is; 0: in all */
     uint8_t type, base, width;
     uint16_t offset, of, all; /* of: what it is a part of, a member beside it; all: likewise, of struct rows */
     struct value (*get)(const struct rows *rows, const struct row *row); /* instead of a member */
@@ -75,6 +75,8 @@ struct column {
 #define WORDS(title, place)        HEADING(title, place, TABLE_LEFT | TABLE_OPTIONAL)
 #define NAME(title)                HEADING(title, 0, TABLE_FLEX)
 #define ONLY(table)                .tables = 1u << VIEW_##table
+#define PROGRAMS                   .tables = 1u << VIEW_PROCESSES | 1u << VIEW_GROUPS
+#define OTHERS                     .tables = 0xff & ~(1u << VIEW_PROCESSES | 1u << VIEW_GROUPS)
 #define MEMBER(kind, from, structure, member)                                                                          \
     .type = VALUE_##kind, .base = from, .width = sizeof(((structure *)NULL)->member),                                  \
     .offset = offsetof(structure, member)
@@ -84,14 +86,15 @@ struct column {
 #define OF_SITE(kind, member)      MEMBER(kind, BASE_SITE, struct flow_site, member)
 #define OF_THREAD(kind, member)    MEMBER(kind, BASE_THREAD, struct flow_thread, member)
 #define OF_PROCESS(kind, member)   MEMBER(kind, BASE_PROCESS, struct flow_process, member)
+#define OF_GROUP(kind, member)     MEMBER(kind, BASE_GROUP, struct flow_group, member)
 #define RATIO(kind, member, whole) OF_ROW(kind, totals.member), .of = offsetof(struct row, totals.whole)
 #define OF_ALL(kind, member)       OF_ROW(kind, totals.member), .all = offsetof(struct rows, member)
 
-/* The descriptions: object_columns.c, row_columns.c. One ends with a column without any name. */
+/* The descriptions: object_columns.c, process_columns.c, row_columns.c. One ends with a column without any name. */
 extern const struct column object_columns[], object_more_columns[], facts_columns[];
 extern const struct column thread_columns[], thread_more_columns[], function_columns[];
+extern const struct column process_columns[], process_more_columns[], group_columns[];
 extern const struct column totals_columns[], life_columns[];
-struct value row_rate(const struct rows *rows, const struct row *row); /* bytes from memory, where they were recorded */
 struct value row_homes(const struct rows *rows, const struct row *row); /* by home node */
 
 /* Those of a table one after the other, up to a NULL; whether a description ends. */

@@ -121,17 +121,17 @@ static void tables(const struct report *report)
     if (report->processes.items.count > 1) {
         snprintf(title, sizeof title, "Processes (%s)", order);
         report_heading(report, title);
-        tables_print(&report->processes, report->options, report->unit, 2, report->out);
+        tables_print(&report->processes, report->options, 2, report->out);
     }
     if (report->totals.samples) {
         snprintf(title, sizeof title, "Threads (%s)", order);
         report_heading(report, title);
-        tables_print(&report->threads, report->options, report->unit, 2, report->out);
+        tables_print(&report->threads, report->options, 2, report->out);
     }
     if (report->functions.items.count) {
         snprintf(title, sizeof title, "Functions (%s)", order);
         report_heading(report, title);
-        tables_print(&report->functions, report->options, report->unit, 2, report->out);
+        tables_print(&report->functions, report->options, 2, report->out);
     }
 }
 

@@ -6,11 +6,6 @@
 
 enum { SHARE_DECIMALS = 6 };
 
-static double seconds_since(const struct flow *flow, uint64_t time)
-{
-    return time > flow_start(flow) ? (double)(time - flow_start(flow)) * 1e-9 : 0;
-}
-
 static void put_mean(struct json *json, const char *key, const struct flow_totals *totals)
 {
     if (totals->latency_count)
@@ -19,101 +14,14 @@ static void put_mean(struct json *json, const char *key, const struct flow_total
         json_null(json, key);
 }
 
-static void put_nodes(struct json *json, const struct flow *flow, const char *key, const uint64_t *counts)
-{
-    const struct topology *topology = flow_topology(flow);
-    json_object(json, key);
-    for (uint32_t i = 0; counts && i < topology->node_count; i++) {
-        char node[16];
-        snprintf(node, sizeof node, "%d", topology->nodes[i].os_index);
-        if (counts[i])
-            json_number(json, node, counts[i]);
-    }
-    json_end(json);
-}
-
-/* What rows of every kind have. */
-static void put_totals(struct json *json, const struct rows *rows, const struct row *row)
-{
-    json_number(json, "samples", row->totals.samples);
-    json_real(json, "share", share_of(row->totals.samples, rows->samples), SHARE_DECIMALS);
-    json_number(json, "reads", row->totals.reads);
-    json_number(json, "writes", row->totals.writes);
-    json_number(json, "remote", row->totals.remote);
-    json_real(json, "remote_share", share_of(row->totals.remote, row->totals.home_known), SHARE_DECIMALS);
-    json_real(json, "share_of_remote", share_of(row->totals.remote, rows->remote), SHARE_DECIMALS);
-    put_mean(json, "latency_mean", &row->totals);
-}
-
-static void put_life(struct json *json, const struct flow *flow, const struct row *row)
-{
-    static const char *const names[][2] = {{"start_s", "end_s"}, {"born_s", "died_s"}}; /* the second: version 1 */
-    for (unsigned i = 0; i < 2; i++) {
-        json_real(json, names[i][0], seconds_since(flow, row->born), 6);
-        if (row->died == UINT64_MAX)
-            json_null(json, names[i][1]);
-        else
-            json_real(json, names[i][1], seconds_since(flow, row->died), 6);
-    }
-}
-
-static void put_process(struct json *json, const struct rows *rows, const struct row *row)
-{
-    const struct flow *flow = rows->flow;
-    const struct flow_process *process = flow_process(flow, row->id);
-    int status;
-    json_object(json, NULL);
-    json_number(json, "pid", process->pid);
-    json_number(json, "parent", process->parent);
-    json_text(json, "command", process->command);
-    json_text(json, "exe", process->exe);
-    json_number(json, "group", process->group);
-    json_number(json, "threads", process->threads);
-    json_real(json, "duration_s", whole_lasted(flow, process->born, process->died), 6);
-    if (whole_exit_status(process, &status))
-        json_integer(json, "exit_status", status);
-    else
-        json_null(json, "exit_status");
-    json_bool(json, "replaced", process->replaced);
-    put_totals(json, rows, row);
-    put_life(json, flow, row);
-    put_nodes(json, flow, "nodes", row->homes);
-    json_end(json);
-}
-
-/* Processes that run one program for one parent. */
-static void put_groups(struct json *json, const struct rows *rows)
-{
-    const struct flow *flow = rows->flow;
-    json_array(json, "groups");
-    for (uint32_t i = 0; i < flow_group_count(flow); i++) {
-        const struct flow_group *group = flow_group(flow, i);
-        const struct row totals = {.totals = group->totals};
-        json_object(json, NULL);
-        json_number(json, "group", i);
-        json_number(json, "processes", group->processes);
-        json_text(json, "command", group->command);
-        json_text(json, "exe", group->exe);
-        json_number(json, "threads", group->threads);
-        json_real(json, "duration_s", whole_lasted(flow, group->born, group->died), 6);
-        put_totals(json, rows, &totals);
-        json_end(json);
-    }
-    json_end(json);
-}
-
 static void put_rows(struct json *json, const struct rows *rows)
 {
-    static const char *const keys[VIEW_TABLES] = {"objects", "sites", "threads", "functions", "processes"};
+    static const char *const keys[] = {"objects", "sites", "threads", "functions", "processes", "groups"};
     json_array(json, keys[rows->table]);
     array_each (&rows->items, const struct row, row) {
-        if (rows->table == VIEW_PROCESSES)
-            put_process(json, rows, row);
-        else {
-            json_object(json, NULL);
-            columns_put_row(json, rows, row);
-            json_end(json);
-        }
+        json_object(json, NULL);
+        columns_put_row(json, rows, row);
+        json_end(json);
     }
     json_end(json);
 }
@@ -258,7 +166,10 @@ int rows_json(const struct rows *rows, const struct view_options *options, FILE 
     report_json_head(json, rows->flow, options);
     json_number(json, "matching", rows->matching);
     put_rows(json, rows);
-    if (rows->table == VIEW_PROCESSES)
-        put_groups(json, rows);
+    if (rows->table == VIEW_PROCESSES) {
+        struct rows groups = rows_groups(rows);
+        put_rows(json, &groups);
+        array_free(&groups.items);
+    }
     return json_finish(json, err);
 }

@@ -119,7 +119,7 @@ static void objects(const struct report *report)
         return;
     report_heading(report,
                    report->by_remote ? "Objects (most remote accesses first)" : "Objects (most accesses first)");
-    tables_print(&report->sites, report->options, report->unit, 2, report->out);
+    tables_print(&report->sites, report->options, 2, report->out);
 }
 
 struct command {
@@ -255,6 +255,6 @@ int rows_text(const struct rows *rows, const struct view_options *options, FILE 
         fprintf(out, ", %s remote%s", number_percent(totals.remote, totals.home_known),
                 topology->simulated ? " (simulated topology)" : "");
     fputs("\n\n", out);
-    tables_print(rows, options, latency_unit(rows->flow), 0, out);
+    tables_print(rows, options, 0, out);
     return report_flush(out, err);
 }

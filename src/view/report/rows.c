@@ -158,34 +158,56 @@ static void make_threads(struct rows *rows)
     }
 }
 
+struct row rows_process(const struct flow *flow, uint32_t index)
+{
+    const struct flow_process *process = flow_process(flow, index);
+    return (struct row){.id = index,
+                        .object = FLOW_NONE,
+                        .site = FLOW_NONE,
+                        .kind = OBJECT_KINDS,
+                        .name = process->command,
+                        .file = "",
+                        .module = process->exe,
+                        .via = "",
+                        .pid = process->pid,
+                        .process = index,
+                        .alloc_thread = FLOW_NONE,
+                        .count = process->threads,
+                        .born = process->born,
+                        .died = process->died,
+                        .totals = process->totals};
+}
+
 static void make_processes(struct rows *rows)
 {
     const struct flow *flow = rows->flow;
     uint32_t *row_of_process = mem_alloc((flow_process_count(flow) + 1) * sizeof *row_of_process);
     for (uint32_t i = 0; i < flow_process_count(flow); i++) {
-        const struct flow_process *process = flow_process(flow, i);
-        row_of_process[i] = process->group == FLOW_NONE ? FLOW_NONE : (uint32_t)rows->items.count;
-        if (process->group == FLOW_NONE)
-            continue;
-        array_push(&rows->items, (struct row){.id = i,
-                                              .object = FLOW_NONE,
-                                              .site = FLOW_NONE,
-                                              .kind = OBJECT_KINDS,
-                                              .name = process->command,
-                                              .file = "",
-                                              .module = process->exe,
-                                              .via = "",
-                                              .pid = process->pid,
-                                              .process = i,
-                                              .alloc_thread = FLOW_NONE,
-                                              .count = process->threads,
-                                              .born = process->born,
-                                              .died = process->died,
-                                              .totals = process->totals});
+        bool shown = flow_process(flow, i)->group != FLOW_NONE;
+        row_of_process[i] = shown ? (uint32_t)rows->items.count : FLOW_NONE;
+        if (shown)
+            array_push(&rows->items, rows_process(flow, i));
     }
     for (uint32_t i = 0; i < flow_thread_count(flow); i++)
         rows->row_of[i] = row_of_process[flow_thread(flow, i)->process];
     free(row_of_process);
+}
+
+struct rows rows_groups(const struct rows *processes)
+{
+    struct rows groups = {
+        .table = VIEW_GROUPS, .flow = processes->flow, .samples = processes->samples, .remote = processes->remote};
+    for (uint32_t i = 0; i < flow_group_count(groups.flow); i++) {
+        const struct flow_group *group = flow_group(groups.flow, i);
+        array_push(&groups.items, (struct row){.id = i,
+                                               .name = group->command,
+                                               .module = group->exe,
+                                               .count = group->threads,
+                                               .born = group->born,
+                                               .died = group->died,
+                                               .totals = group->totals});
+    }
+    return groups;
 }
 
 struct row rows_function(const struct flow *flow, uint32_t index)

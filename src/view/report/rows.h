@@ -112,8 +112,7 @@ static inline const char *base_name(const char *path)
 
 /* tables_text.c: the rows as a table; an object's name as one cell */
 struct table;
-void tables_print(const struct rows *rows, const struct view_options *options, const char *unit, unsigned indent,
-                  FILE *out);
+void tables_print(const struct rows *rows, const struct view_options *options, unsigned indent, FILE *out);
 void table_object(struct table *table, const struct flow *flow, const struct row *row);
 
 /* An object's row as it is; `row` into its group's. */
@@ -121,6 +120,11 @@ struct row rows_object(const struct flow *flow, uint32_t index);
 struct row rows_site(const struct flow *flow, uint32_t site, uint32_t object); /* `object`: one of its, or FLOW_NONE */
 struct row rows_thread(const struct flow *flow, uint32_t index);
 struct row rows_function(const struct flow *flow, uint32_t index);
+struct row rows_process(const struct flow *flow, uint32_t index);
+
+/* Processes that run one program for one parent, in flow's order; the caller frees the items. */
+struct rows rows_groups(const struct rows *processes);
+
 void rows_add(struct row *group, const struct row *row);
 
 /* row_stacks.c: all stacks, and by process the one that stands for its stacks; an object's row, a stack's with all of its
@@ -128,10 +132,6 @@ void rows_add(struct row *group, const struct row *row);
 void rows_find_stacks(struct rows *rows, struct map64 *leads);
 struct row rows_with_stacks(const struct rows *rows, uint32_t index);
 void rows_each_stack(struct rows *rows);
-
-/* processes_text.c */
-void processes_print(const struct rows *rows, const struct view_options *options, const char *unit, unsigned indent,
-                     FILE *out);
 
 /* Whether the filter lets a row through; `samples`: of the whole, what shares are of. */
 bool row_passes(const struct view_filter *filter, const struct row *row, uint64_t samples);

@@ -62,13 +62,37 @@ void table_object(struct table *table, const struct flow *flow, const struct row
         table_cell(table, "%s%s%s", row->name, *row->via ? " via " : "", row->via);
 }
 
-void tables_print(const struct rows *rows, const struct view_options *options, const char *unit, unsigned indent,
-                  FILE *out)
+static bool has_groups(const struct flow *flow)
 {
-    if (rows->table == VIEW_PROCESSES)
-        processes_print(rows, options, unit, indent, out);
-    else
-        columns_print(rows, options, indent, out);
+    for (uint32_t i = 0; i < flow_group_count(flow); i++) {
+        if (flow_group(flow, i)->processes > 1)
+            return true;
+    }
+    return false;
+}
+
+static int by_samples(const void *left, const void *right)
+{
+    const struct row *a = left, *b = right;
+    if (a->totals.samples != b->totals.samples)
+        return a->totals.samples > b->totals.samples ? -1 : 1;
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
+static void print_groups(const struct rows *rows, const struct view_options *options, unsigned indent, FILE *out)
+{
+    struct rows groups = rows_groups(rows);
+    array_sort(&groups.items, by_samples);
+    columns_print(&groups, options, indent, out);
+    array_free(&groups.items);
+    fputc('\n', out);
+}
+
+void tables_print(const struct rows *rows, const struct view_options *options, unsigned indent, FILE *out)
+{
+    if (rows->table == VIEW_PROCESSES && has_groups(rows->flow) && !options->filter.pid)
+        print_groups(rows, options, indent, out);
+    columns_print(rows, options, indent, out);
     if (rows->matching > rows->items.count)
         fprintf(out, "%*s%s more\n", (int)indent, "", number_count(rows->matching - rows->items.count));
 }
