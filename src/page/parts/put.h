@@ -35,7 +35,7 @@ static inline void put_totals(struct json *json, const struct flow_totals *total
     json_number(json, "latency_count", totals->latency_count);
 }
 
-/* row_put.c: a row with the columns that have a name in the page, and with the page's own, or NULL. */
-void row_put(struct json *json, const struct rows *rows, const struct row *row, const struct column *own);
+/* row_put.c: a row with the columns of columns_page(). */
+void row_put(struct json *json, const struct column_list *list, const struct rows *rows, const struct row *row);
 
 #endif

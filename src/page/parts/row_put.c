@@ -26,14 +26,12 @@ static void put_value(struct json *json, const char *key, const struct value *va
     }
 }
 
-void row_put(struct json *json, const struct rows *rows, const struct row *row, const struct column *own)
+void row_put(struct json *json, const struct column_list *list, const struct rows *rows, const struct row *row)
 {
-    struct column_list list;
-    columns_page(&list, rows->table, own);
     json_object(json, NULL);
-    for (unsigned i = 0; i < list.count; i++) {
-        struct value value = column_value(list.items[i], rows, row);
-        put_value(json, column_page_name(list.items[i], rows->table), &value, rows->flow);
+    for (unsigned i = 0; i < list->count; i++) {
+        struct value value = column_value(list->items[i], rows, row);
+        put_value(json, column_page_name(list->items[i], rows->table), &value, rows->flow);
     }
     json_end(json);
 }

@@ -2,13 +2,17 @@
 #include "page/parts/parts.h"
 #include "page/parts/put.h"
 
+/* No columns of the page's own. */
+static const struct column *const none[] = {NULL};
+
 static void put_processes(const struct flow *flow, struct json *json)
 {
     const struct rows rows = {.table = VIEW_PROCESSES, .flow = flow};
+    const struct column_list list = columns_page(VIEW_PROCESSES, none);
     json_array(json, "processes");
     for (uint32_t i = 0; i < flow_process_count(flow); i++) {
         const struct row row = rows_process(flow, i);
-        row_put(json, &rows, &row, NULL);
+        row_put(json, &list, &rows, &row);
     }
     json_end(json);
 }
@@ -16,11 +20,12 @@ static void put_processes(const struct flow *flow, struct json *json)
 static void put_threads(const struct parts *parts, struct json *json)
 {
     const struct rows rows = {.table = VIEW_THREADS, .flow = parts->flow};
+    const struct column_list list = columns_page(VIEW_THREADS, none);
     json_array(json, "threads");
     for (uint32_t i = 0; i < flow_thread_count(parts->flow) && i < UINT16_MAX; i++) {
         struct row row = rows_thread(parts->flow, i);
         row.homes = parts->facts->threads[i].homes;
-        row_put(json, &rows, &row, NULL);
+        row_put(json, &list, &rows, &row);
     }
     json_end(json);
 }
@@ -28,11 +33,12 @@ static void put_threads(const struct parts *parts, struct json *json)
 static void put_functions(const struct flow *flow, struct json *json)
 {
     const struct rows rows = {.table = VIEW_FUNCTIONS, .flow = flow};
+    const struct column_list list = columns_page(VIEW_FUNCTIONS, none);
     size_t count = flow_function_count(flow);
     json_array(json, "functions");
     for (uint32_t i = 0; i < count && i < PAGE_FUNCTIONS; i++) {
         const struct row row = rows_function(flow, i);
-        row_put(json, &rows, &row, NULL);
+        row_put(json, &list, &rows, &row);
     }
     json_end(json);
     json_number(json, "functions_left_out", count > PAGE_FUNCTIONS ? count - PAGE_FUNCTIONS : 0);

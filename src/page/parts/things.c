@@ -108,7 +108,7 @@ static struct value get_leaf_count(const struct rows *rows, const struct row *ro
     return (struct value){.type = VALUE_COUNT, .number = leaves.count};
 }
 
-static const struct column own[] = {
+static const struct column own_columns[] = {
     {NULL, PAGE("id", 1), SITE("id", 1), .get = get_id},
     {NULL, PAGE("label", 5), SITE("label", 2), .get = get_label},
     {NULL, PAGE("site", 6), .get = get_site},
@@ -118,10 +118,13 @@ static const struct column own[] = {
     {0},
 };
 
+static const struct column *const more[] = {facts_columns, own_columns, NULL};
+
 void things_put(const struct parts *parts, const struct series *series, const struct memory_map *map, struct json *json)
 {
     struct things things = {
         .rows = {.table = VIEW_OBJECTS, .flow = parts->flow, .facts = parts->facts}, .parts = parts, .map = map};
+    struct column_list list = columns_page(VIEW_OBJECTS, more);
     struct sources *sources = sources_new();
     things.labels = labels_of_sites(parts, sources);
     sources_free(sources);
@@ -129,15 +132,16 @@ void things_put(const struct parts *parts, const struct series *series, const st
     for (uint32_t i = 0; i < parts->objects.count; i++) {
         struct row row = rows_object(parts->flow, parts->objects.items[i]);
         row.homes = series_homes(series, i);
-        row_put(json, &things.rows, &row, own);
+        row_put(json, &list, &things.rows, &row);
     }
     json_end(json);
     json_number(json, "objects_left_out", parts->objects.left_out);
     things.rows.table = VIEW_SITES;
+    list = columns_page(VIEW_SITES, more);
     json_array(json, "sites");
     for (uint32_t i = 0; i < parts->sites.count; i++) {
         struct row row = rows_site(parts->flow, parts->sites.items[i], FLOW_NONE);
-        row_put(json, &things.rows, &row, own);
+        row_put(json, &list, &things.rows, &row);
     }
     json_end(json);
     json_number(json, "sites_left_out", parts->sites.left_out);

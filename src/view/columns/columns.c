@@ -12,8 +12,6 @@ static const struct column *const described[VIEW_GROUPS + 1][5] = {
     [VIEW_GROUPS] = {group_columns, totals_columns},
 };
 
-enum { LAST = UINT8_MAX };
-
 const struct column *const *columns_of(enum view_table table)
 {
     return described[table];
@@ -24,33 +22,46 @@ bool column_is_end(const struct column *column)
     return !column->json && !column->page.name && !column->site_page.name && !column->text.heading;
 }
 
-/* Into its place; behind those that have the same one. */
-static void insert(struct column_list *list, const struct column *column, unsigned *places, unsigned place)
+/* Behind every column that has a place; and the name, last of all. */
+enum { LAST = UINT8_MAX + 1, NAME_LAST };
+
+/* Where a column stands in text, in the page; 0: nowhere. */
+static unsigned text_place(const struct column *column, enum view_table table)
 {
-    unsigned at = list->count++;
-    if (list->count > MOST_COLUMNS)
-        abort();
-    for (; at > 0 && places[at - 1] > place; at--) {
-        list->items[at] = list->items[at - 1];
-        places[at] = places[at - 1];
-    }
-    list->items[at] = column;
-    places[at] = place;
+    if (!column->text.heading || (column->tables && !(column->tables & 1u << table)))
+        return 0;
+    return column->text.align == TABLE_FLEX ? NAME_LAST : column->text.at ? column->text.at : LAST;
 }
 
-void columns_text(struct column_list *list, enum view_table table)
+static unsigned page_place(const struct column *column, enum view_table table)
 {
-    unsigned places[MOST_COLUMNS];
-    list->count = 0;
-    for (unsigned i = 0; described[table][i]; i++) {
-        for (const struct column *column = described[table][i]; !column_is_end(column); column++) {
-            if (column->text.heading && (!column->tables || column->tables & 1u << table))
-                insert(list, column, places,
-                       column->text.align == TABLE_FLEX ? LAST + 1
-                       : column->text.at                ? column->text.at
-                                                        : LAST);
+    unsigned at = table == VIEW_SITES ? column->site_page.at : column->page.at;
+    return !column_page_name(column, table) ? 0 : at ? at : LAST;
+}
+
+/* By place; those of one place in the order in which they are described. */
+static void insert(struct column_list *list, enum view_table table, const struct column *const *columns,
+                   unsigned (*place)(const struct column *, enum view_table))
+{
+    for (; *columns; columns++) {
+        for (const struct column *column = *columns; !column_is_end(column); column++) {
+            unsigned at = list->count;
+            if (place(column, table) == 0)
+                continue;
+            if (list->count++ == MOST_COLUMNS)
+                abort();
+            for (; at > 0 && place(list->items[at - 1], table) > place(column, table); at--)
+                list->items[at] = list->items[at - 1];
+            list->items[at] = column;
         }
     }
+}
+
+struct column_list columns_text(enum view_table table)
+{
+    struct column_list list = {0};
+    insert(&list, table, described[table], text_place);
+    return list;
 }
 
 const char *column_page_name(const struct column *column, enum view_table table)
@@ -58,24 +69,12 @@ const char *column_page_name(const struct column *column, enum view_table table)
     return table == VIEW_SITES ? column->site_page.name : column->page.name;
 }
 
-static void insert_page(struct column_list *list, enum view_table table, const struct column *columns, unsigned *places)
+struct column_list columns_page(enum view_table table, const struct column *const *more)
 {
-    for (const struct column *column = columns; column && !column_is_end(column); column++) {
-        unsigned at = table == VIEW_SITES ? column->site_page.at : column->page.at;
-        if (column_page_name(column, table))
-            insert(list, column, places, at ? at : LAST);
-    }
-}
-
-void columns_page(struct column_list *list, enum view_table table, const struct column *own)
-{
-    unsigned places[MOST_COLUMNS];
-    list->count = 0;
-    for (unsigned i = 0; described[table][i]; i++)
-        insert_page(list, table, described[table][i], places);
-    if (table == VIEW_OBJECTS || table == VIEW_SITES)
-        insert_page(list, table, facts_columns, places); /* JSON has them as one object */
-    insert_page(list, table, own, places);
+    struct column_list list = {0};
+    insert(&list, table, described[table], page_place);
+    insert(&list, table, more, page_place);
+    return list;
 }
 
 const struct facts_subject *row_subject(const struct rows *rows, const struct row *row)

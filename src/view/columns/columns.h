@@ -108,9 +108,9 @@ struct column_list {
     unsigned count;
 };
 
-void columns_text(struct column_list *list, enum view_table table);
-void columns_page(struct column_list *list, enum view_table table,
-                  const struct column *own); /* own: the page's, or NULL */
+struct column_list columns_text(enum view_table table);
+struct column_list columns_page(enum view_table table,
+                                const struct column *const *more); /* more: the page's own, up to NULL */
 const char *column_page_name(const struct column *column, enum view_table table);
 
 struct value column_value(const struct column *column, const struct rows *rows, const struct row *row);

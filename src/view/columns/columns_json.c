@@ -1,6 +1,8 @@
 /* view/columns/columns_json.c - rows for programs: a field for each column that has a name. */
 #include "view/columns/columns.h"
 
+#include <math.h>
+
 enum { SHARE_DECIMALS = 6, TIME_DECIMALS = 6 };
 
 static void put_nodes(struct json *json, const char *key, const struct topology *topology, const uint64_t *counts)
@@ -15,30 +17,24 @@ static void put_nodes(struct json *json, const char *key, const struct topology 
     json_end(json);
 }
 
-static bool is_null(const struct value *value)
+static void put_number(struct json *json, const char *key, uint64_t number, bool known)
 {
-    switch (value->type) {
-    case VALUE_UNKNOWN:
-        return true;
-    case VALUE_INDEX:
-        return value->number == FLOW_NONE;
-    case VALUE_LINE:
-        return value->number == 0;
-    case VALUE_MEAN:
-        return value->of == 0;
-    case VALUE_TIME:
-        return value->number == UINT64_MAX;
-    case VALUE_TEXT_OR_NULL:
-        return !*value->text;
-    default:
-        return false;
-    }
+    if (known)
+        json_number(json, key, number);
+    else
+        json_null(json, key);
 }
 
-static void put_known(struct json *json, const char *key, const struct value *value, const struct flow *flow)
+static double seconds_of(const struct flow *flow, uint64_t time)
 {
-    uint64_t start = flow_start(flow);
+    return time == UINT64_MAX ? NAN : time > flow_start(flow) ? (double)(time - flow_start(flow)) * 1e-9 : 0;
+}
+
+void value_put(struct json *json, const char *key, const struct value *value, const struct flow *flow)
+{
     switch (value->type) {
+    case VALUE_ABSENT:
+        break;
     case VALUE_INTEGER:
         json_integer(json, key, (int64_t)value->number);
         break;
@@ -49,10 +45,10 @@ static void put_known(struct json *json, const char *key, const struct value *va
         json_real(json, key, share_of(value->number, value->of), SHARE_DECIMALS);
         break;
     case VALUE_MEAN:
-        json_real(json, key, share_of(value->number, value->of), 1);
+        json_real(json, key, value->of ? share_of(value->number, value->of) : NAN, 1);
         break;
     case VALUE_TIME:
-        json_real(json, key, value->number > start ? (double)(value->number - start) * 1e-9 : 0, TIME_DECIMALS);
+        json_real(json, key, seconds_of(flow, value->number), TIME_DECIMALS);
         break;
     case VALUE_SECONDS:
         json_real(json, key, value->real, TIME_DECIMALS);
@@ -61,27 +57,25 @@ static void put_known(struct json *json, const char *key, const struct value *va
         json_real(json, key, value->real, 0);
         break;
     case VALUE_TEXT:
-    case VALUE_TEXT_OR_NULL:
-    case VALUE_TEXT_OR_ABSENT:
         json_text(json, key, value->text);
+        break;
+    case VALUE_TEXT_OR_ABSENT:
+        if (value->text)
+            json_text(json, key, value->text);
+        break;
+    case VALUE_TEXT_OR_NULL:
+        json_text(json, key, *value->text ? value->text : NULL);
         break;
     case VALUE_NODES:
         put_nodes(json, key, flow_topology(flow), value->counts);
         break;
     default:
-        json_number(json, key, value->number);
+        put_number(json, key, value->number,
+                   value->type == VALUE_INDEX  ? value->number != FLOW_NONE
+                   : value->type == VALUE_LINE ? value->number != 0
+                                               : value->type != VALUE_UNKNOWN);
         break;
     }
-}
-
-void value_put(struct json *json, const char *key, const struct value *value, const struct flow *flow)
-{
-    if (value->type == VALUE_ABSENT || (value->type == VALUE_TEXT_OR_ABSENT && !value->text))
-        return;
-    if (is_null(value))
-        json_null(json, key);
-    else
-        put_known(json, key, value, flow);
 }
 
 void columns_put(struct json *json, const struct column *columns, const struct rows *rows, const struct row *row)

@@ -16,50 +16,40 @@ static void put_nodes(struct table *table, const struct topology *topology, cons
     table_cell(table, "%s", text);
 }
 
-static void put_value(struct table *table, const struct flow *flow, const struct value *value)
+/* One of the turning buffers of view/number.h, or the value's own text. */
+static const char *text_of(const struct flow *flow, const struct value *value)
 {
     switch (value->type) {
     case VALUE_UNKNOWN:
-        table_cell(table, "%s", value->text ? value->text : "-");
-        break;
+        return value->text ? value->text : "-";
     case VALUE_COUNT:
-        table_cell(table, "%s", number_count(value->number));
-        break;
+        return number_count(value->number);
     case VALUE_BYTES:
-        table_cell(table, "%s", number_bytes(value->number));
-        break;
+        return number_bytes(value->number);
     case VALUE_PART:
     case VALUE_SHARE:
-        table_cell(table, "%s", number_percent(value->number, value->of));
-        break;
+        return number_percent(value->number, value->of);
     case VALUE_LATENCY:
-        table_cell(table, "%s", number_latency(value->number, 1, latency_unit(flow)));
-        break;
+        return number_latency(value->number, 1, latency_unit(flow));
     case VALUE_MEAN:
-        table_cell(table, "%s", number_latency(value->number, value->of, latency_unit(flow)));
-        break;
+        return number_latency(value->number, value->of, latency_unit(flow));
     case VALUE_SECONDS:
-        table_cell(table, "%s", number_seconds(value->real));
-        break;
-    case VALUE_RATE:
-        table_cell(table, "%.2f", value->real / 1e9);
-        break;
-    case VALUE_NODES:
-        put_nodes(table, flow_topology(flow), value);
-        break;
-    case VALUE_TEXT:
-    case VALUE_TEXT_OR_NULL:
-    case VALUE_TEXT_OR_ABSENT:
-        table_cell(table, "%s", value->text ? value->text : "");
-        break;
-    case VALUE_NUMBER:
-    case VALUE_INDEX:
-        table_cell(table, "%lu", (unsigned long)value->number);
-        break;
+        return number_seconds(value->real);
     default:
-        table_cell(table, "%s", "");
-        break;
+        return value->text ? value->text : "";
     }
+}
+
+static void put_value(struct table *table, const struct flow *flow, const struct value *value)
+{
+    if (value->type == VALUE_NODES)
+        put_nodes(table, flow_topology(flow), value);
+    else if (value->type == VALUE_RATE)
+        table_cell(table, "%.2f", value->real / 1e9);
+    else if (value->type == VALUE_NUMBER || value->type == VALUE_INDEX)
+        table_cell(table, "%lu", (unsigned long)value->number);
+    else
+        table_cell(table, "%s", text_of(flow, value));
 }
 
 static void put_cell(struct table *table, const struct column *column, const struct rows *rows, const struct row *row)
@@ -79,9 +69,8 @@ static void put_cell(struct table *table, const struct column *column, const str
 
 void columns_print(const struct rows *rows, const struct view_options *options, unsigned indent, FILE *out)
 {
-    struct column_list list;
+    struct column_list list = columns_text(rows->table);
     struct table *table = table_new();
-    columns_text(&list, rows->table);
     for (unsigned i = 0; i < list.count; i++)
         table_column(table, list.items[i]->text.heading, list.items[i]->text.align);
     array_each (&rows->items, const struct row, row) {

@@ -25,29 +25,16 @@ static struct value get_p95(const struct rows *rows, const struct row *row)
     return (struct value){.type = row->has_p95 ? VALUE_LATENCY : VALUE_UNKNOWN, .number = row->p95};
 }
 
-static struct value get_use(const struct rows *rows, const struct row *row)
-{
-    const struct facts_subject *subject = row_subject(rows, row);
-    return word(subject ? fact_use_name(subject->use) : NULL);
-}
-
-static struct value get_sharing(const struct rows *rows, const struct row *row)
-{
-    const struct facts_subject *subject = row_subject(rows, row);
-    return word(subject ? fact_sharing_name(subject->sharing) : NULL);
-}
-
-static struct value get_turns(const struct rows *rows, const struct row *row)
-{
-    const struct facts_subject *subject = row_subject(rows, row);
-    return word(subject ? fact_turns_name(subject->turns) : NULL);
-}
-
-static struct value get_shape(const struct rows *rows, const struct row *row)
-{
-    const struct facts_subject *subject = row_subject(rows, row);
-    return word(subject ? fact_shape_name(subject->shape) : NULL);
-}
+#define FACT(name)                                                                                                     \
+    static struct value get_##name(const struct rows *rows, const struct row *row)                                     \
+    {                                                                                                                  \
+        const struct facts_subject *subject = row_subject(rows, row);                                                  \
+        return word(subject ? fact_##name##_name(subject->name) : NULL);                                               \
+    }
+FACT(use)
+FACT(sharing)
+FACT(turns)
+FACT(shape)
 
 static void name_cell(struct table *table, const struct rows *rows, const struct row *row)
 {
