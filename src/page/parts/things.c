@@ -1,35 +1,9 @@
 /* page/parts/things.c - objects and allocation sites, most samples first. */
 #include "analysis/memory_map/memory_map.h"
-#include "analysis/names/sources.h"
 #include "base/bisect.h"
-#include "base/map64.h"
+#include "base/strtab.h"
 #include "page/parts/parts.h"
 #include "page/parts/put.h"
-
-#include <string.h>
-
-/* What the source calls what the site allocates: "grid (grid.c:41)"; else `otherwise`. The caller frees it. */
-static char *label_of(const struct flow *flow, struct sources *sources, uint32_t index, const char *otherwise)
-{
-    const struct flow_site *site = flow_site(flow, index);
-    const struct flow_process *process = site ? flow_process(flow, site->process) : NULL;
-    char name[SOURCE_NAME_MAX];
-    if (!site || !site->line ||
-        !sources_name(sources, site->file, site->line, (struct source_twin){site->twin, site->twins},
-                      process ? process->exe : "", name))
-        return mem_strdup(otherwise);
-    const char *slash = strrchr(site->file, '/');
-    return mem_format("%s (%s:%u)", name, slash ? slash + 1 : site->file, site->line);
-}
-
-static char **labels_of_sites(const struct parts *parts, struct sources *sources)
-{
-    char **labels = mem_alloc((parts->sites.count + 1ul) * sizeof *labels);
-    for (uint32_t i = 0; i < parts->sites.count; i++)
-        labels[i] =
-            label_of(parts->flow, sources, parts->sites.items[i], flow_site(parts->flow, parts->sites.items[i])->label);
-    return labels;
-}
 
 struct leaves {
     uint32_t first, count;
@@ -60,7 +34,7 @@ struct things {
     struct rows rows; /* the first: columns are given these */
     const struct parts *parts;
     const struct memory_map *map;
-    char **labels; /* of sites */
+    struct strtab *labels;
 };
 
 static const struct things *things_of(const struct rows *rows)
@@ -85,10 +59,19 @@ static struct value get_site(const struct rows *rows, const struct row *row)
     return index_value(rank_of(&things_of(rows)->parts->sites, row->site));
 }
 
+/* What the source calls what the site allocates: "grid (grid.c:41)"; else the site's own. */
 static struct value get_label(const struct rows *rows, const struct row *row)
 {
-    uint32_t site = rank_of(&things_of(rows)->parts->sites, row->site);
-    return (struct value){.type = VALUE_TEXT, .text = site != FLOW_NONE ? things_of(rows)->labels[site] : row->name};
+    const struct things *things = things_of(rows);
+    bool is_site = rank_of(&things->parts->sites, row->site) != FLOW_NONE;
+    struct value value = {.type = VALUE_TEXT, .text = is_site ? row->label : row->name};
+    if (is_site && *row->variable) {
+        const struct flow_site *site = flow_site(rows->flow, row->site);
+        char *label = mem_format("%s (%s:%u)", row->variable, base_name(site->file), site->line);
+        value.text = strtab_intern(things->labels, label);
+        free(label);
+    }
+    return value;
 }
 
 static struct value get_stack(const struct rows *rows, const struct row *row)
@@ -122,16 +105,16 @@ static const struct column *const more[] = {facts_columns, own_columns, NULL};
 
 void things_put(const struct parts *parts, const struct series *series, const struct memory_map *map, struct json *json)
 {
-    struct things things = {
-        .rows = {.table = VIEW_OBJECTS, .flow = parts->flow, .facts = parts->facts}, .parts = parts, .map = map};
+    struct things things = {.rows = {.table = VIEW_OBJECTS, .flow = parts->flow, .facts = parts->facts},
+                            .parts = parts,
+                            .map = map,
+                            .labels = strtab_new()};
     struct column_list list = columns_page(VIEW_OBJECTS, more);
-    struct sources *sources = sources_new();
-    things.labels = labels_of_sites(parts, sources);
-    sources_free(sources);
     json_array(json, "objects");
     for (uint32_t i = 0; i < parts->objects.count; i++) {
         struct row row = rows_object(parts->flow, parts->objects.items[i]);
         row.homes = series_homes(series, i);
+        rows_variable(&things.rows, &row);
         row_put(json, &list, &things.rows, &row);
     }
     json_end(json);
@@ -141,11 +124,11 @@ void things_put(const struct parts *parts, const struct series *series, const st
     json_array(json, "sites");
     for (uint32_t i = 0; i < parts->sites.count; i++) {
         struct row row = rows_site(parts->flow, parts->sites.items[i], FLOW_NONE);
+        rows_variable(&things.rows, &row);
         row_put(json, &list, &things.rows, &row);
     }
     json_end(json);
     json_number(json, "sites_left_out", parts->sites.left_out);
-    for (uint32_t i = 0; i < parts->sites.count; i++)
-        free(things.labels[i]);
-    free(things.labels);
+    rows_variables_free(&things.rows);
+    strtab_free(things.labels);
 }

@@ -4,15 +4,9 @@
 #include "view/report/report.h"
 #include "view/whole.h"
 
-enum { SHARE_DECIMALS = 6 };
+#include <math.h>
 
-static void put_mean(struct json *json, const char *key, const struct flow_totals *totals)
-{
-    if (totals->latency_count)
-        json_real(json, key, share_of(totals->latency_sum, totals->latency_count), 1);
-    else
-        json_null(json, key);
-}
+enum { SHARE_DECIMALS = 6 };
 
 static void put_rows(struct json *json, const struct rows *rows)
 {
@@ -86,7 +80,7 @@ void report_json_head(struct json *json, const struct flow *flow, const struct v
     json_number(json, "remote", totals.remote);
     json_number(json, "home_known", totals.home_known);
     json_real(json, "remote_ratio", share_of(totals.remote, totals.home_known), SHARE_DECIMALS);
-    put_mean(json, "latency_mean", &totals);
+    json_real(json, "latency_mean", totals.latency_count ? share_of(totals.latency_sum, totals.latency_count) : NAN, 1);
     json_object(json, "dropped");
     for (unsigned i = 0; i < LOSS_CAUSES; i++) {
         if (flow_losses(flow)[i])
