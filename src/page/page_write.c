@@ -1,8 +1,8 @@
 /* page/page_write.c - the page with its data in it: written to a file, or to be served. */
 #include "base/mem.h"
+#include "base/replace.h"
 #include "page/encode.h"
 #include "page/page.h"
-#include "page/replace.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -48,8 +48,9 @@ struct filled {
     unsigned count;
 };
 
-static void fill(FILE *out, const void *context)
+static int fill(FILE *out, const void *context, struct error *err)
 {
+    (void)err;
     const struct filled *filled = context;
     fwrite(filled->template.before, 1, filled->template.before_size, out);
     for (unsigned i = 0; i < filled->count; i++) {
@@ -58,6 +59,7 @@ static void fill(FILE *out, const void *context)
         fputs("</script>", out);
     }
     fwrite(filled->template.after, 1, filled->template.after_size, out);
+    return 0;
 }
 
 int page_write(const char *path, const struct page_run *runs, unsigned count, struct error *err)

@@ -1,4 +1,4 @@
-#include "page/replace.h"
+#include "base/replace.h"
 
 #include "base/link.h"
 #include "base/mem.h"
@@ -19,8 +19,8 @@ static int explain(const char *path, int code, struct error *err)
     return error_set(err, code ? -code : -EIO, "cannot write %s: %s%s", path, strerror(code ? code : EIO), remedy);
 }
 
-/* 0 or the cause. Closes the descriptor. */
-static int fill_and_close(int file, bool regular, void (*fill)(FILE *out, const void *context), const void *context)
+/* 0; the cause; or negative with `err` when `fill` says so. Closes the descriptor. */
+static int fill_and_close(int file, bool regular, replace_fill *fill, const void *context, struct error *err)
 {
     FILE *out = fdopen(file, "w");
     if (!out) {
@@ -29,8 +29,8 @@ static int fill_and_close(int file, bool regular, void (*fill)(FILE *out, const 
         return why;
     }
     errno = 0;
-    fill(out, context);
-    int why = fflush(out) != 0 || ferror(out) ? (errno ? errno : EIO) : 0;
+    int failed = fill(out, context, err);
+    int why = failed < 0 ? failed : fflush(out) != 0 || ferror(out) ? (errno ? errno : EIO) : 0;
     if (why == 0 && regular && fsync(file) != 0)
         why = errno;
     if (fclose(out) != 0 && why == 0)
@@ -38,15 +38,14 @@ static int fill_and_close(int file, bool regular, void (*fill)(FILE *out, const 
     return why;
 }
 
-static int write_into(const char *path, void (*fill)(FILE *out, const void *context), const void *context,
-                      struct error *err)
+static int write_into(const char *path, replace_fill *fill, const void *context, struct error *err)
 {
     int file = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    int why = file < 0 ? errno : fill_and_close(file, false, fill, context);
-    return why ? explain(path, why, err) : 0;
+    int why = file < 0 ? errno : fill_and_close(file, false, fill, context, err);
+    return why > 0 ? explain(path, why, err) : why;
 }
 
-int replace_file(const char *path, void (*fill)(FILE *out, const void *context), const void *context, struct error *err)
+int replace_file(const char *path, replace_fill *fill, const void *context, struct error *err)
 {
     struct stat old;
     char *target = link_follow(path, err);
@@ -65,12 +64,12 @@ int replace_file(const char *path, void (*fill)(FILE *out, const void *context),
     target = target ? target : mem_strdup(path);
     char *fresh = mem_format("%s.%d.new", target, (int)getpid());
     int file = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    int why = file < 0 ? errno : fill_and_close(file, true, fill, context);
+    int why = file < 0 ? errno : fill_and_close(file, true, fill, context, err);
     if (why == 0 && rename(fresh, target) != 0)
         why = errno;
     if (why && file >= 0)
         unlink(fresh);
     free(fresh);
     free(target);
-    return why ? explain(path, why, err) : 0;
+    return why > 0 ? explain(path, why, err) : why;
 }

@@ -1,6 +1,6 @@
 /* A file is there whole or not at all, whatever was there before. */
 #include "base/mem.h"
-#include "page/replace.h"
+#include "base/replace.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,16 +21,25 @@ enum { LARGE = 100000 };
 
 static char folder[64], path[96];
 
-static void fill_small(FILE *out, const void *context)
+static int fill_small(FILE *out, const void *context, struct error *err)
 {
+    (void)err;
     fputs(context, out);
+    return 0;
 }
 
-static void fill_large(FILE *out, const void *context)
+static int fill_failing(FILE *out, const void *context, struct error *err)
 {
-    (void)context;
+    fputs(context, out);
+    return error_set(err, -ENODATA, "there is nothing to write");
+}
+
+static int fill_large(FILE *out, const void *context, struct error *err)
+{
+    (void)context, (void)err;
     for (int i = 0; i < LARGE; i++)
         fputc('x', out);
+    return 0;
 }
 
 static void holds(const char *file, const char *text)
@@ -107,6 +116,21 @@ static void a_full_disk_leaves_the_old_one(void **state)
     assert_int_equal(files_there(), 1);
 }
 
+/* What was written up to a failure of the writer's own takes nothing's place. */
+static void a_writer_that_fails_leaves_the_old_one(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    assert_int_equal(replace_file(path, fill_failing, "half", &err), -ENODATA);
+    assert_string_equal(err.text, "there is nothing to write");
+    assert_int_equal(files_there(), 0);
+    assert_int_equal(replace_file(path, fill_small, "old", &err), 0);
+    assert_int_equal(replace_file(path, fill_failing, "half", &err), -ENODATA);
+    holds(path, "old");
+    assert_int_equal(files_there(), 1);
+    assert_int_equal(replace_file("/dev/null", fill_failing, "half", &err), -ENODATA);
+}
+
 static void folders_and_nowhere_are_refused(void **state)
 {
     (void)state;
@@ -144,6 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_new_file_has_the_usual_mode, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_full_disk_leaves_the_old_one, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(a_writer_that_fails_leaves_the_old_one, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(folders_and_nowhere_are_refused, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(links_and_devices_stay_what_they_are, make_folder, remove_folder),
     };
