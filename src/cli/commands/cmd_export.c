@@ -1,7 +1,10 @@
-/* cli/commands/cmd_export.c - numalens export: a trace's pages for other tools. */
+/* cli/commands/cmd_export.c - numalens export: a recording in the formats of other tools. */
 #include "cli/command.h"
+#include "cli/export_output.h"
 #include "cli/output_options.h"
+#include "cli/recording.h"
 
+#include "exchange/export/export.h"
 #include "exchange/moca_export.h"
 #include "trace/file.h"
 #include "view/number.h"
@@ -9,36 +12,91 @@
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static const char description[] = "Writes the pages of a trace as another tool has them.\v"
-                                  "FILE is numalens.data unless named; without -o its pages go to standard output. "
-                                  "Formats: moca (lines T, C, A), moca-csv (its single table).\n"
-                                  "Pages are recorded by 'numalens record --source faults'.\n\n"
-                                  "EXAMPLES\n"
-                                  "  numalens export --format moca -o run.moca\n"
-                                  "  numalens export --format moca-csv numalens.data > run.csv\n";
+static const char description[] =
+    "Writes a recording in the format of another tool.\v"
+    "FILE is numalens.data unless named; without -o, and with -o -, it goes to standard output. docs/export.md has "
+    "each "
+    "format's contents.\n"
+    "moca and moca-csv write pages (of 'numalens record --source faults'), the others samples.\n\n"
+    "EXAMPLES\n"
+    "  numalens export --format folded | flamegraph.pl > remote.svg\n"
+    "  numalens export --format folded --value latency -o latency.folded\n"
+    "  numalens export --format csv -F time,tid,addr,latency -o samples.csv\n"
+    "  numalens export --format moca -o run.moca\n";
+
+enum { OPTION_VALUE = 1 };
 
 static const struct argp_option option_table[] = {
-    {"format", 'f', "NAME", 0, "moca or moca-csv", 0},
+    {"format", 'f', "NAME", 0, "Which format; --format list lists them", 0},
+    {"value", OPTION_VALUE, "WHAT", 0, "Folded: samples (default), remote, latency, timed or home_known", 0},
+    {"fields", 'F', "NAME,NAME,...", 0, "Csv: these columns; 'numalens dump --help' lists them", 0},
     {0},
 };
 
 struct arguments {
     struct output_options output;
     const char *path;
-    bool has_format, csv;
+    const struct export_format *format; /* NULL: MOCA's */
+    bool has_format, csv, list, has_value;
+    struct export_options options;
 };
+
+static char *format_list(void)
+{
+    char *list = mem_strdup("moca, moca-csv");
+    for (const struct export_format *format = export_formats; format->name; format++) {
+        char *longer = mem_format("%s, %s", list, format->name);
+        free(list);
+        list = longer;
+    }
+    return list;
+}
+
+static void parse_format(struct arguments *arguments, const char *name, struct argp_state *state)
+{
+    arguments->has_format = true;
+    arguments->list = strcmp(name, "list") == 0;
+    arguments->csv = strcmp(name, "moca-csv") == 0;
+    arguments->format = export_format_named(name);
+    if (!arguments->format && !arguments->list && !arguments->csv && strcmp(name, "moca") != 0) {
+        char *list = format_list();
+        argp_error(state, "--format: '%s' is none of %s", name, list);
+        free(list);
+    }
+}
+
+static void check(struct arguments *arguments, struct argp_state *state)
+{
+    const struct export_format *format = arguments->format;
+    if (!arguments->has_format) {
+        char *list = format_list();
+        argp_error(state, "--format is missing: %s", list);
+        free(list);
+    }
+    if (arguments->has_value && !(format && format->one_value))
+        argp_error(state, "--value is for --format folded: the other formats have all values");
+    if (arguments->options.fields && !(format && format->has_fields))
+        argp_error(state, "--fields is for --format csv");
+}
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
     switch (key) {
     case 'f':
-        if (strcmp(value, "moca") != 0 && strcmp(value, "moca-csv") != 0)
-            argp_error(state, "--format: '%s' is none of moca, moca-csv", value);
-        arguments->csv = strcmp(value, "moca-csv") == 0;
-        arguments->has_format = true;
+        parse_format(arguments, value, state);
+        break;
+    case 'F':
+        arguments->options.fields = value;
+        break;
+    case OPTION_VALUE:
+        arguments->options.value = tally_value_named(value);
+        arguments->has_value = true;
+        if (arguments->options.value == TALLY_VALUES)
+            argp_error(state, "--value: '%s' is none of samples, remote, latency, timed, home_known", value);
         break;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &arguments->output;
@@ -49,8 +107,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         arguments->path = value;
         break;
     case ARGP_KEY_END:
-        if (!arguments->has_format)
-            argp_error(state, "--format is missing: moca or moca-csv");
+        check(arguments, state);
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -64,8 +121,8 @@ static FILE *open_output(const char *path, struct error *err)
     return fd < 0 ? NULL : fdopen(fd, "w");
 }
 
-static int export_to(struct trace_reader *reader, const struct arguments *arguments, struct moca_export *result,
-                     struct error *err)
+static int moca_to(struct trace_reader *reader, const struct arguments *arguments, struct moca_export *result,
+                   struct error *err)
 {
     if (trace_reader_count(reader, EVENT_PAGE) == 0 && !trace_session_get(trace_reader_session(reader), "imported"))
         return error_set(err, -ENODATA, "%s has no pages in it; 'numalens record --source faults' records them",
@@ -85,6 +142,54 @@ static int export_to(struct trace_reader *reader, const struct arguments *argume
     return failed;
 }
 
+static int export_moca(const struct arguments *arguments, struct error *err)
+{
+    struct moca_export result;
+    struct trace_reader *reader = trace_reader_open(arguments->path, err);
+    int failed = reader ? moca_to(reader, arguments, &result, err) : -1;
+    if (reader && trace_reader_damage(reader))
+        fprintf(stderr, "numalens export: %s: %s\n", arguments->path, trace_reader_damage(reader));
+    trace_reader_close(reader);
+    if (failed < 0 || arguments->output.quiet || !arguments->output.path)
+        return failed;
+    printf("%s pages of %s task%s into %s\n", number_count(result.accesses), number_count(result.tasks),
+           result.tasks == 1 ? "" : "s", arguments->output.path);
+    if (result.without_thread)
+        printf("Of %s it is not known which thread used them: they are of a task with process id 0.\n",
+               number_count(result.without_thread));
+    return 0;
+}
+
+static int export_samples(const struct arguments *arguments, struct error *err)
+{
+    struct recording recording;
+    const struct export_format *format = arguments->format;
+    if (!format->write)
+        return error_set(err, -ENOTSUP, "--format %s: %s", format->name, format->missing);
+    int failed = export_output_check(arguments->output.path, format->binary ? format->name : NULL, err);
+    if (failed == 0)
+        failed = recording_open(&recording, "export", arguments->path, &(struct flow_options){0}, err);
+    if (failed < 0)
+        return failed;
+    uint64_t samples = flow_totals(recording.flow).samples;
+    failed = export_output(&(struct export_job){format->write, recording.flow, &arguments->options, arguments->path},
+                           arguments->output.path, err);
+    recording_close(&recording);
+    if (failed == 0 && arguments->output.path && strcmp(arguments->output.path, "-") != 0 && !arguments->output.quiet)
+        printf("%s samples into %s\n", number_count(samples), arguments->output.path);
+    return failed;
+}
+
+static int list_formats(void)
+{
+    for (const struct export_format *format = export_formats; format->name; format++)
+        printf("%-12s%s%s%s\n", format->name, format->line,
+               format->write ? "" : "; not in this build: ", format->write ? "" : format->missing);
+    puts("moca        pages as MOCA has them, lines T, C, A\n"
+         "moca-csv    pages as MOCA has them, its single table");
+    return EXIT_OK;
+}
+
 int cmd_export(int argc, char **argv)
 {
     struct arguments arguments = {0};
@@ -93,25 +198,17 @@ int cmd_export(int argc, char **argv)
                                 .args_doc = "[FILE]",
                                 .doc = description,
                                 .children = output_children};
-    struct moca_export result;
     struct error err = {0};
     if (argp_parse(&parser, argc, argv, 0, NULL, &arguments))
         return EXIT_USAGE;
+    if (arguments.list)
+        return list_formats();
     if (!arguments.path)
         arguments.path = "numalens.data";
-    struct trace_reader *reader = trace_reader_open(arguments.path, &err);
-    int failed = reader ? export_to(reader, &arguments, &result, &err) : -1;
-    if (reader && trace_reader_damage(reader))
-        fprintf(stderr, "numalens export: %s: %s\n", arguments.path, trace_reader_damage(reader));
-    trace_reader_close(reader);
-    if (failed < 0)
-        return command_failed("export", &err);
-    if (arguments.output.quiet || !arguments.output.path)
-        return EXIT_OK;
-    printf("%s pages of %s task%s into %s\n", number_count(result.accesses), number_count(result.tasks),
-           result.tasks == 1 ? "" : "s", arguments.output.path);
-    if (result.without_thread)
-        printf("Of %s it is not known which thread used them: they are of a task with process id 0.\n",
-               number_count(result.without_thread));
-    return EXIT_OK;
+    if (arguments.options.fields && export_fields_are_wrong(arguments.options.fields, &err)) {
+        command_failed("export", &err);
+        return EXIT_USAGE;
+    }
+    int failed = arguments.format ? export_samples(&arguments, &err) : export_moca(&arguments, &err);
+    return failed < 0 ? command_failed("export", &err) : EXIT_OK;
 }

@@ -1,0 +1,52 @@
+#include "cli/export_output.h"
+
+#include "base/replace.h"
+#include "exchange/export/fields.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_stdout(const char *path)
+{
+    return !path || strcmp(path, "-") == 0;
+}
+
+int export_output_check(const char *path, const char *binary, struct error *err)
+{
+    if (is_stdout(path) && binary && isatty(STDOUT_FILENO))
+        return error_set(err, -EINVAL, "%s is binary and not for a terminal; name a file with -o", binary);
+    return 0;
+}
+
+static int fill(FILE *out, const void *context, struct error *err)
+{
+    const struct export_job *job = context;
+    return job->write(job->flow, job->options, out, err);
+}
+
+static bool is_same_file(const char *left, const char *right)
+{
+    struct stat a, b;
+    return stat(left, &a) == 0 && stat(right, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+int export_output(const struct export_job *job, const char *path, struct error *err)
+{
+    if (!is_stdout(path)) {
+        if (is_same_file(path, job->source))
+            return error_set(err, -EINVAL, "%s is the recording itself; name another file with -o", path);
+        return replace_file(path, fill, job, err);
+    }
+    int failed = fill(stdout, job, err);
+    if (failed == 0 && (fflush(stdout) != 0 || ferror(stdout)))
+        failed = error_set(err, -EIO, "cannot write to standard output: %s", strerror(errno));
+    return failed;
+}
+
+int export_fields_are_wrong(const char *fields, struct error *err)
+{
+    struct fields parsed;
+    return fields_parse(&parsed, fields, err);
+}

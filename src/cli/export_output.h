@@ -1,0 +1,23 @@
+/* cli/export_output.h - where an export goes: a file that is there whole or not at all, or standard output. */
+#ifndef NUMALENS_CLI_EXPORT_OUTPUT_H
+#define NUMALENS_CLI_EXPORT_OUTPUT_H
+
+#include "exchange/export/export.h"
+
+struct export_job {
+    export_write *write;
+    const struct flow *flow;
+    const struct export_options *options;
+    const char *source; /* the recording: never written to */
+};
+
+/* `path` NULL or "-": standard output. `binary`: the name of a format that no terminal can show, or NULL: then a terminal
+ * is refused. Before anything is read. */
+int export_output_check(const char *path, const char *binary, struct error *err);
+
+int export_output(const struct export_job *job, const char *path, struct error *err);
+
+/* Negative with the list of fields when one of these does not exist. */
+int export_fields_are_wrong(const char *fields, struct error *err);
+
+#endif

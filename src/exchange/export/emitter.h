@@ -1,0 +1,45 @@
+/* exchange/export/emitter.h - text and bytes to a stream, a million lines a second: numbers without printf, names made fit
+ * for the format that they go into. Names come from the recorded program and are hostile: each of these writes any of
+ * them so that its reader gets one name back, and nothing else. */
+#ifndef NUMALENS_EXCHANGE_EXPORT_EMITTER_H
+#define NUMALENS_EXCHANGE_EXPORT_EMITTER_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { EMIT_ROOM = 1 << 16 };
+
+struct emit {
+    FILE *out;
+    size_t used;
+    char room[EMIT_ROOM];
+};
+
+struct emit *emit_new(FILE *out);
+void emit_free(struct emit *emit); /* what is still held goes to the stream; its errors are the stream's */
+void emit_flush(struct emit *emit);
+
+void emit_bytes(struct emit *emit, const void *bytes, size_t size);
+void emit_number(struct emit *emit, uint64_t number);
+void emit_integer(struct emit *emit, int64_t number);
+void emit_hex(struct emit *emit, uint64_t number);          /* 0x7f12 */
+void emit_seconds(struct emit *emit, uint64_t nanoseconds); /* 1.000000042 */
+
+static inline void emit_char(struct emit *emit, char c)
+{
+    if (emit->used == EMIT_ROOM)
+        emit_flush(emit);
+    emit->room[emit->used++] = c;
+}
+
+static inline void emit_text(struct emit *emit, const char *text) /* as it is */
+{
+    emit_bytes(emit, text, strlen(text));
+}
+
+void emit_json(struct emit *emit, const char *text); /* with its quotes */
+void emit_csv(struct emit *emit, const char *text);  /* RFC 4180: with quotes where it needs them */
+void emit_line(struct emit *emit, const char *text); /* safe for terminals (base/text.h): never a newline or a tab */
+
+#endif

@@ -1,0 +1,24 @@
+/* exchange/export/export.c - the table of formats. */
+#include "exchange/export/export.h"
+
+#include <string.h>
+
+const struct export_format export_formats[] = {
+    {.name = "folded",
+     .line = "folded stacks, for flamegraph.pl and speedscope",
+     .write = export_folded,
+     .one_value = true},
+    {.name = "csv",
+     .line = "one line a sample, for spreadsheets and data frames",
+     .write = export_csv,
+     .has_fields = true},
+    {0},
+};
+
+const struct export_format *export_format_named(const char *name)
+{
+    for (const struct export_format *format = export_formats; format->name; format++)
+        if (strcmp(format->name, name) == 0)
+            return format;
+    return NULL;
+}

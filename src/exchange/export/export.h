@@ -1,0 +1,37 @@
+/* exchange/export/export.h - a recording for other tools: the same samples, names and totals as the report's (docs/export.md).
+ *
+ * A format is a row of a table: its name, and a function that writes a flow to a stream. What other tools show of it is up
+ * to them; what is not known is never written as 0. */
+#ifndef NUMALENS_EXCHANGE_EXPORT_EXPORT_H
+#define NUMALENS_EXCHANGE_EXPORT_EXPORT_H
+
+#include "exchange/export/tally.h"
+#include "flow/flow.h"
+
+#include <stdio.h>
+
+struct export_options {
+    enum tally_value value; /* of formats that have room for one: TALLY_SAMPLES unless asked for */
+    const char *fields;     /* of formats with one line a sample: "time,tid,addr"; NULL for the usual ones */
+    bool without_head;      /* of dump: no line with the names of the fields */
+};
+
+typedef int export_write(const struct flow *flow, const struct export_options *options, FILE *out, struct error *err);
+
+struct export_format {
+    const char *name, *line; /* line: what it is and what opens it */
+    export_write *write;     /* NULL: not built in, `missing` says why */
+    const char *missing;
+    bool binary; /* not for terminals */
+    bool one_value, has_fields;
+};
+
+/* All of them, with one of name NULL behind the last. */
+extern const struct export_format export_formats[];
+
+/* NULL when there is none of that name. */
+const struct export_format *export_format_named(const char *name);
+
+export_write export_folded, export_csv, export_dump;
+
+#endif

@@ -1,0 +1,80 @@
+#include "exchange/export/tally.h"
+
+#include "analysis/facts/accesses.h"
+#include "base/map64.h"
+
+#include <string.h>
+
+static const char *const value_names[TALLY_VALUES] = {
+    [TALLY_SAMPLES] = "samples", [TALLY_REMOTE] = "remote",         [TALLY_LATENCY] = "latency",
+    [TALLY_TIMED] = "timed",     [TALLY_HOME_KNOWN] = "home_known",
+};
+
+struct tallying {
+    struct tally *tally;
+    struct names *names;
+    struct map64 row_of; /* by a hash of the three: see find */
+};
+
+/* Two places with one hash (of 64 bits) find each other's key taken and try the next. */
+static struct tally_row *find(struct tallying *tallying, uint32_t thread, uint32_t chain, uint32_t thing)
+{
+    uint64_t key = map64_hash(map64_hash((uint64_t)chain << 32 | thing) + thread);
+    for (;; key++) {
+        bool is_new;
+        uint64_t *place = map64_insert(&tallying->row_of, key == MAP64_EMPTY ? 0 : key, &is_new);
+        if (is_new) {
+            *place = tallying->tally->rows.count;
+            array_push(&tallying->tally->rows, (struct tally_row){.thread = thread, .chain = chain, .thing = thing});
+        }
+        struct tally_row *row = &tallying->tally->rows.items[*place];
+        if (row->thread == thread && row->chain == chain && row->thing == thing)
+            return row;
+    }
+}
+
+static void add(void *context, const struct flow_access *access)
+{
+    struct tallying *tallying = context;
+    struct tally_row *row = find(tallying, access->thread, names_chain(tallying->names, access),
+                                 names_thing_of(tallying->names, access->object));
+    row->values[TALLY_SAMPLES]++;
+    row->values[TALLY_REMOTE] += access->remote;
+    row->values[TALLY_LATENCY] += access->latency;
+    row->values[TALLY_TIMED] += access->has_latency;
+    row->values[TALLY_HOME_KNOWN] += access->home >= 0 || access->remote;
+}
+
+int tally_make(struct tally *tally, const struct flow *flow, struct names *names, struct error *err)
+{
+    struct tallying tallying = {.tally = tally, .names = names};
+    *tally = (struct tally){0};
+    int failed = flow_each_access(flow, add, &tallying, err);
+    map64_free(&tallying.row_of);
+    if (failed < 0)
+        tally_free(tally);
+    return failed;
+}
+
+void tally_free(struct tally *tally)
+{
+    array_free(&tally->rows);
+}
+
+const char *tally_value_name(enum tally_value value)
+{
+    return value_names[value];
+}
+
+enum tally_value tally_value_named(const char *name)
+{
+    unsigned value = 0;
+    while (value < TALLY_VALUES && strcmp(value_names[value], name) != 0)
+        value++;
+    return value;
+}
+
+const char *tally_value_unit(const struct flow *flow, enum tally_value value)
+{
+    return value == TALLY_SAMPLES ? "samples" : value == TALLY_LATENCY ? accesses_unit(flow) : "accesses";
+}

@@ -1,0 +1,30 @@
+/* exchange/export/tally.h - samples summed up for formats that have no time: by thread, call chain and what was accessed. */
+#ifndef NUMALENS_EXCHANGE_EXPORT_TALLY_H
+#define NUMALENS_EXCHANGE_EXPORT_TALLY_H
+
+#include "base/array.h"
+#include "exchange/export/names.h"
+
+enum tally_value { TALLY_SAMPLES, TALLY_REMOTE, TALLY_LATENCY, TALLY_TIMED, TALLY_HOME_KNOWN, TALLY_VALUES };
+
+struct tally_row {
+    uint32_t thread; /* or FLOW_NONE */
+    uint32_t chain, thing;
+    uint64_t values[TALLY_VALUES];
+};
+
+struct tally {
+    array_of(struct tally_row) rows; /* in order of first use */
+};
+
+int tally_make(struct tally *tally, const struct flow *flow, struct names *names, struct error *err);
+void tally_free(struct tally *tally);
+
+/* "samples", "remote", "latency" ...; TALLY_VALUES when it is none of them. */
+const char *tally_value_name(enum tally_value value);
+enum tally_value tally_value_named(const char *name);
+
+/* "samples", "accesses", "ns" or "cycles". */
+const char *tally_value_unit(const struct flow *flow, enum tally_value value);
+
+#endif

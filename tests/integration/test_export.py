@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Exports: each format is read by what reads it elsewhere, and has the report's totals in it."""
+import atexit
+import csv
+import functools
+import io
+import os
+import shutil
+import tempfile
+
+import nlens
+from nlens import Folder, Skip, check, example, note, run
+
+HOME = tempfile.mkdtemp(prefix="numalens-")
+atexit.register(shutil.rmtree, HOME)
+MACHINE = ["--topology", "numa:4 core:2", "-F", "1000", "--budget", "20"]
+TRUE = os.path.join(HOME, "true.data")
+
+
+@functools.lru_cache(maxsize=None)
+def recording():
+    """A recording with several threads and remote accesses, its report, and the report's sum of latencies."""
+    ended = nlens.record(HOME, [example("handover")], MACHINE, bursts=50)
+    assert ended.status == 0, ended
+    told = nlens.report(ended.trace)
+    assert told["samples"] > 0 and told["remote"] > 0, told
+    return ended.trace, told
+
+
+def export(format, *options, trace=None, status=0):
+    ended = run([nlens.NUMALENS, "export", "--format", format, *options, trace or recording()[0]])
+    assert ended.status == status, ended
+    return ended.out
+
+
+def holds(told, samples, remote, latency=None, timed=None, known=None):
+    """The totals of an export against the report's."""
+    assert samples == told["samples"], (samples, told["samples"])
+    assert remote == told["remote"], (remote, told["remote"])
+    if known is not None:
+        assert known == told["home_known"], (known, told["home_known"])
+    if latency is not None:
+        assert timed > 0 and abs(latency / timed - told["latency_mean"]) < 0.06, (latency, timed, told["latency_mean"])
+
+
+def folded(text):
+    """{stack: value}"""
+    result = {}
+    for line in text.decode().splitlines():
+        stack, value = line.rsplit(" ", 1)
+        assert stack not in result and int(value) > 0, line
+        result[stack] = int(value)
+    return result
+
+
+@check("folded stacks have the report's totals")
+def folded_stacks():
+    told = recording()[1]
+    sums = [sum(folded(export("folded", "--value", value)).values()) for value in
+            ("samples", "remote", "latency", "timed", "home_known")]
+    holds(told, *sums)
+    stacks = folded(export("folded"))
+    assert sum(stacks.values()) == told["samples"]
+    by_thread = {}
+    for stack, value in stacks.items():
+        frames = stack.split(";")
+        assert len(frames) >= 4 and frames[0] == "handover" and frames[-1][0] == "[" and frames[-1][-1] == "]", stack
+        by_thread[frames[1]] = by_thread.get(frames[1], 0) + value
+    threads = {}
+    for row in told["threads"]:
+        threads[row["name"]] = threads.get(row["name"], 0) + row["samples"]
+    assert by_thread == {name: samples for name, samples in threads.items() if samples}, (by_thread, threads)
+
+
+def rows(text):
+    return list(csv.DictReader(io.StringIO(text.decode(), newline="")))
+
+
+@check("CSV has every sample once, and no number for what is not known")
+def csv_rows():
+    told = recording()[1]
+    table = rows(export("csv"))
+    timed = [int(row["latency"]) for row in table if row["latency"]]
+    holds(told, len(table), sum(row["remote"] == "1" for row in table), sum(timed), len(timed),
+          sum(row["remote"] != "" for row in table))
+    assert sum(row["op"] in ("read", "update") for row in table) == told["reads"]
+    assert sum(row["op"] in ("write", "update") for row in table) == told["writes"]
+    assert sum(row["object"] != "" for row in table) == told["attributed"]
+    times = [float(row["time"]) for row in table]
+    assert times == sorted(times) and 0 <= times[0] and times[-1] <= told["duration_s"] + 1
+    traffic = {}
+    for row in table:
+        if row["node"] and row["home"]:
+            pair = (int(row["node"]), int(row["home"]))
+            traffic[pair] = traffic.get(pair, 0) + 1
+    assert traffic == {(row["from"], row["home"]): row["samples"] for row in told["traffic"] if row["samples"]}, traffic
+    chosen = rows(export("csv", "-F", "latency,tid"))
+    assert list(chosen[0]) == ["latency", "tid"] and len(chosen) == len(table)
+    assert [row["latency"] for row in chosen] == [row["latency"] for row in table]
+
+
+@check("dump prints what CSV has, with - for what is not known")
+def dump():
+    trace, told = recording()
+    ended = run([nlens.NUMALENS, "dump", trace])
+    assert ended.status == 0 and not ended.err, ended
+    head, *lines = ended.out.decode().splitlines()
+    table = rows(export("csv"))
+    assert head == "# " + "\t".join(table[0])
+    assert [[cell or "-" for cell in row.values()] for row in table] == [line.split("\t") for line in lines]
+    every = [field.strip(" ,") for field in
+             ("comm pid tid time cpu node home remote op addr phys_addr size latency level source first object kind name site "
+              "offset ip sym dso srcline stack").split()]
+    ended = run([nlens.NUMALENS, "dump", "--no-header", "-F", ",".join(every), "-i", trace])
+    assert ended.status == 0, ended
+    lines = [dict(zip(every, line.split("\t"))) for line in ended.out.decode().splitlines()]
+    assert len(lines) == told["samples"] and all(len(line) == len(every) for line in lines)
+    assert {line["source"] for line in lines} == {"soft"} and {line["phys_addr"] for line in lines} == {"-"}
+    for line in lines:
+        assert line["stack"] == "-" or line["sym"] in ("-", line["stack"].split(";")[-1]), line
+    with Folder() as folder:
+        path = os.path.join(folder, "lines")
+        ended = run([nlens.NUMALENS, "dump", "-o", path, trace])
+        assert ended.status == 0 and os.listdir(folder) == ["lines"], ended
+
+
+@check("what does not exist is refused with what does")
+def refused():
+    trace = recording()[0]
+    for command, words in ((["dump", "-F", "time,when", trace], ["'when'", "comm, pid, tid", "stack"]),
+                           (["dump", "-F", "", trace], ["the fields are"]),
+                           (["export", "-f", "csv", "-F", "when", trace], ["'when'", "the fields are"]),
+                           (["export", trace], ["--format is missing", "folded", "moca"]),
+                           (["export", "-f", "xls", trace], ["'xls'", "folded", "csv", "moca"]),
+                           (["export", "-f", "folded", "--value", "cost", trace], ["'cost'", "samples, remote, latency"]),
+                           (["export", "-f", "csv", "--value", "remote", trace], ["--value"]),
+                           (["export", "-f", "folded", "-F", "time", trace], ["--fields"]),
+                           (["dump", trace, trace], ["one trace"])):
+        ended = run([nlens.NUMALENS, *command])
+        assert ended.status == 2 and not ended.out, "%s: %s" % (command, ended)
+        for word in words:
+            assert word in ended.err.decode(), "%s: no %s: %s" % (command, word, ended)
+    listed = export("list").decode()
+    assert "folded" in listed and "csv" in listed and "moca" in listed, listed
+
+
+@check("a failure leaves the file as it was, and no other beside it")
+def failures():
+    trace = recording()[0]
+    with Folder() as folder:
+        path = os.path.join(folder, "out")
+        with open(path, "w") as stream:
+            stream.write("old")
+        for command in (["export", "-f", "csv", "-o", path, os.path.join(folder, "none")],
+                        ["dump", "-o", path, os.path.join(folder, "none")]):
+            ended = run([nlens.NUMALENS, *command])
+            assert ended.status == 1 and b"none" in ended.err, ended
+        # A limit on the size of files fails as a full disk does.
+        ended = run(["sh", "-c", 'ulimit -f 1; trap "" XFSZ; exec "$@"', "sh", nlens.NUMALENS, "export", "-f", "csv", "-o", path, trace])
+        assert ended.status == 1 and b"cannot write" in ended.err, ended
+        assert os.listdir(folder) == ["out"]
+        with open(path) as stream:
+            assert stream.read() == "old"
+        ended = run([nlens.NUMALENS, "export", "-f", "csv", "-o", os.path.join(folder, "no", "out"), trace])
+        assert ended.status == 1 and b"cannot write" in ended.err, ended
+        for command in (["export", "-f", "csv"], ["dump"]):
+            ended = run([nlens.NUMALENS, *command, "-o", trace, trace])
+            assert ended.status == 1 and b"is the recording itself" in ended.err, ended
+        nlens.report(trace)
+        if os.path.exists("/dev/full"):
+            ended = run(["sh", "-c", '"$@" > /dev/full', "sh", nlens.NUMALENS, "export", "-f", "csv", trace])
+            assert ended.status == 1 and b"standard output" in ended.err, ended
+
+
+@check("-o - is standard output; a file is told of, unless quietly")
+def outputs():
+    with Folder() as folder:
+        path = os.path.join(folder, "out")
+        text = export("csv")
+        assert export("csv", "-o", "-") == text
+        assert b"samples into" in export("csv", "-o", path)
+        with open(path, "rb") as stream:
+            assert stream.read() == text
+        assert export("csv", "-q", "-o", path) == b""
+
+
+@check("a recording without samples gives empty exports, and no failure")
+def empty():
+    ended = nlens.record(HOME, ["true"], ["--source", "none"], name="true.data")
+    assert ended.status == 0, ended
+    assert rows(export("csv", trace=ended.trace)) == []
+    assert export("folded", trace=ended.trace) == b""
+
+
+nlens.main()
