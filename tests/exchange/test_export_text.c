@@ -18,7 +18,7 @@ static void totals_are_the_flows(void **state)
     struct names *names = names_new(made.flow);
     struct tally tally;
     uint64_t sums[TALLY_VALUES] = {0};
-    assert_int_equal(tally_make(&tally, made.flow, names, NULL), 0);
+    assert_int_equal(tally_make(&tally, made.flow, names, true, NULL), 0);
     array_each (&tally.rows, const struct tally_row, row)
         for (unsigned i = 0; i < TALLY_VALUES; i++)
             sums[i] += row->values[i];

@@ -5,16 +5,19 @@ import csv
 import functools
 import io
 import os
+import re
 import shutil
+import sys
 import tempfile
 
+import export_readers as readers
 import nlens
-from nlens import Folder, Skip, check, example, note, run
+from nlens import Folder, check, example, run
 
 HOME = tempfile.mkdtemp(prefix="numalens-")
 atexit.register(shutil.rmtree, HOME)
 MACHINE = ["--topology", "numa:4 core:2", "-F", "1000", "--budget", "20"]
-TRUE = os.path.join(HOME, "true.data")
+BINARY = ["pprof"]
 
 
 @functools.lru_cache(maxsize=None)
@@ -124,6 +127,83 @@ def dump():
         assert ended.status == 0 and os.listdir(folder) == ["lines"], ended
 
 
+@check("speedscope's JSON is what its schema asks for, with the report's totals")
+def speedscope():
+    told = recording()[1]
+    profile = readers.speedscope(export("speedscope"))
+    sums = {one["name"]: sum(one["weights"]) for one in profile["profiles"]}
+    timed = sum(folded(export("folded", "--value", "timed")).values())
+    holds(told, sums["samples"], sums["remote accesses"], sums["latency"], timed)
+    units = {one["name"]: one["unit"] for one in profile["profiles"]}
+    assert units == {"samples": "none", "remote accesses": "none", "latency": "nanoseconds"}, units
+    frames = [frame["name"] for frame in profile["shared"]["frames"]]
+    stacks = {}
+    for sample, weight in zip(profile["profiles"][0]["samples"], profile["profiles"][0]["weights"]):
+        stack = ";".join(frames[frame] for frame in sample)
+        stacks[stack] = stacks.get(stack, 0) + weight
+    assert stacks == folded(export("folded"))
+
+
+@check("callgrind_annotate reads the callgrind file, and its totals are the report's")
+def callgrind():
+    told = recording()[1]
+    with Folder() as folder:
+        path = os.path.join(folder, "callgrind.out")
+        export("callgrind", "-o", path)
+        totals, functions = readers.callgrind(path)
+        holds(told, totals["Samples"], totals["Remote"], totals["Latency"], totals["Timed"])
+        with open(path) as stream:
+            own = readers.callgrind_own_costs(stream.read())
+        assert own == [totals[event] for event in ("Samples", "Remote", "Latency", "Timed")], (own, totals)
+        leaves = {}
+        for stack, value in folded(export("folded")).items():
+            leaf = stack.split(";")[-2]
+            leaves[leaf] = leaves.get(leaf, 0) + value
+        biggest = max(leaves, key=leaves.get)
+        assert functions[biggest] == leaves[biggest], (functions, leaves)
+
+
+@check("pprof reads the profile, and its totals are the report's")
+def pprof():
+    told = recording()[1]
+    with Folder() as folder:
+        path = os.path.join(folder, "profile.pb")
+        export("pprof", "-o", path)
+        types, sums, labels = readers.pprof(path, folder)
+        assert types == ["samples/count", "remote/count", "latency/nanoseconds", "timed/count", "home_known/count"], types
+        holds(told, *sums)
+        objects = {re.sub(r"^\[|\]$", "", stack.split(";")[-1]) for stack in folded(export("folded"))}
+        assert labels["object"] <= objects | {"[unknown]"}, (labels["object"], objects)
+        assert labels["thread"] == {row["name"] for row in told["threads"] if row["samples"]}, labels["thread"]
+
+
+@check("the profile has pprof's fields, as protoc decodes them")
+def pprof_decoded():
+    told = recording()[1]
+    profile = readers.protobuf(export("pprof"), "profile.proto", "Profile")
+    texts = profile["string_table"]
+    assert texts[0] == "" and len(set(texts)) == len(texts)
+    types = [texts[int(one["type"][0])] for one in profile["sample_type"]]
+    sums = [sum(int(one["value"][column]) for one in profile["sample"]) for column in range(len(types))]
+    assert types == ["samples", "remote", "latency", "timed", "home_known"], types
+    holds(told, *sums)
+    locations = {int(one["id"][0]): one for one in profile["location"]}
+    functions = {int(one["id"][0]): one for one in profile["function"]}
+    mappings = {int(one["id"][0]) for one in profile["mapping"]}
+    assert len(locations) == len(profile["location"]) and len(functions) == len(profile["function"])
+    for one in profile["sample"]:
+        assert all(int(number) in locations for number in one["location_id"]), one
+    for one in locations.values():
+        assert int(one["mapping_id"][0]) in mappings and int(one["line"][0]["function_id"][0]) in functions, one
+    nodes = {}
+    for one in profile["sample"]:
+        label = {texts[int(label["key"][0])]: label for label in one["label"]}
+        if "node" in label and "home" in label:
+            pair = tuple(int(texts[int(label[key]["str"][0])]) for key in ("node", "home"))
+            nodes[pair] = nodes.get(pair, 0) + int(one["value"][0])
+    assert nodes == {(row["from"], row["home"]): row["samples"] for row in told["traffic"] if row["samples"]}, nodes
+
+
 @check("what does not exist is refused with what does")
 def refused():
     trace = recording()[0]
@@ -172,7 +252,7 @@ def failures():
             assert ended.status == 1 and b"standard output" in ended.err, ended
 
 
-@check("-o - is standard output; a file is told of, unless quietly")
+@check("-o - is standard output; that a file was written is said, unless with -q")
 def outputs():
     with Folder() as folder:
         path = os.path.join(folder, "out")
@@ -190,6 +270,17 @@ def empty():
     assert ended.status == 0, ended
     assert rows(export("csv", trace=ended.trace)) == []
     assert export("folded", trace=ended.trace) == b""
+    assert [one["weights"] for one in readers.speedscope(export("speedscope", trace=ended.trace))["profiles"]] == [[], [], []]
+    assert b"summary: 0 0 0 0" in export("callgrind", trace=ended.trace)
+    assert export("pprof", trace=ended.trace)
+
+
+@check("binary formats are not written to a terminal")
+def terminal():
+    for format in BINARY:
+        ended = run([sys.executable, "-c", "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)", nlens.NUMALENS, "export",
+                     "-f", format, recording()[0]])
+        assert ended.status == 1 and b"not for a terminal" in ended.out, ended
 
 
 nlens.main()

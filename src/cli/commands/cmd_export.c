@@ -24,6 +24,7 @@ static const char description[] =
     "EXAMPLES\n"
     "  numalens export --format folded | flamegraph.pl > remote.svg\n"
     "  numalens export --format folded --value latency -o latency.folded\n"
+    "  numalens export --format pprof -o run.pb\n"
     "  numalens export --format csv -F time,tid,addr,latency -o samples.csv\n"
     "  numalens export --format moca -o run.moca\n";
 

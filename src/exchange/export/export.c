@@ -12,6 +12,16 @@ const struct export_format export_formats[] = {
      .line = "one line a sample, for spreadsheets and data frames",
      .write = export_csv,
      .has_fields = true},
+    {.name = "speedscope",
+     .line = "JSON for speedscope.app: samples, remote accesses, latency",
+     .write = export_speedscope},
+    {.name = "callgrind",
+     .line = "costs by function and line, for KCachegrind and callgrind_annotate",
+     .write = export_callgrind},
+    {.name = "pprof",
+     .line = "profile.proto, for pprof; objects, threads and nodes as labels",
+     .write = export_pprof,
+     .binary = true},
     {0},
 };
 

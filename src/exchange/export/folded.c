@@ -86,7 +86,7 @@ int export_folded(const struct flow *flow, const struct export_options *options,
 {
     struct folding folding = {.names = names_new(flow), .texts = strtab_new(), .stacks = strtab_new()};
     struct tally tally;
-    int failed = tally_make(&tally, flow, folding.names, err);
+    int failed = tally_make(&tally, flow, folding.names, false, err);
     if (failed == 0) {
         folding.frames = mem_zalloc((names_frame_count(folding.names) + 1) * sizeof *folding.frames);
         array_each (&tally.rows, const struct tally_row, row)

@@ -13,22 +13,25 @@ static const char *const value_names[TALLY_VALUES] = {
 struct tallying {
     struct tally *tally;
     struct names *names;
-    struct map64 row_of; /* by a hash of the three: see find */
+    bool by_nodes;
+    struct map64 row_of; /* by a hash of all five: see find */
 };
 
 /* Two places with one hash (of 64 bits) find each other's key taken and try the next. */
-static struct tally_row *find(struct tallying *tallying, uint32_t thread, uint32_t chain, uint32_t thing)
+static struct tally_row *find(struct tallying *tallying, const struct tally_row *place)
 {
-    uint64_t key = map64_hash(map64_hash((uint64_t)chain << 32 | thing) + thread);
+    uint64_t key = map64_hash(map64_hash((uint64_t)place->chain << 32 | place->thing) + place->thread);
+    key = map64_hash(key ^ ((uint32_t)(uint16_t)place->from << 16 | (uint16_t)place->home));
     for (;; key++) {
         bool is_new;
-        uint64_t *place = map64_insert(&tallying->row_of, key == MAP64_EMPTY ? 0 : key, &is_new);
+        uint64_t *at = map64_insert(&tallying->row_of, key == MAP64_EMPTY ? 0 : key, &is_new);
         if (is_new) {
-            *place = tallying->tally->rows.count;
-            array_push(&tallying->tally->rows, (struct tally_row){.thread = thread, .chain = chain, .thing = thing});
+            *at = tallying->tally->rows.count;
+            array_push(&tallying->tally->rows, *place);
         }
-        struct tally_row *row = &tallying->tally->rows.items[*place];
-        if (row->thread == thread && row->chain == chain && row->thing == thing)
+        struct tally_row *row = &tallying->tally->rows.items[*at];
+        if (row->thread == place->thread && row->chain == place->chain && row->thing == place->thing &&
+            row->from == place->from && row->home == place->home)
             return row;
     }
 }
@@ -36,8 +39,12 @@ static struct tally_row *find(struct tallying *tallying, uint32_t thread, uint32
 static void add(void *context, const struct flow_access *access)
 {
     struct tallying *tallying = context;
-    struct tally_row *row = find(tallying, access->thread, names_chain(tallying->names, access),
-                                 names_thing_of(tallying->names, access->object));
+    struct tally_row place = {.thread = access->thread,
+                              .chain = names_chain(tallying->names, access),
+                              .thing = names_thing_of(tallying->names, access->object),
+                              .from = tallying->by_nodes ? access->from : -1,
+                              .home = tallying->by_nodes ? access->home : -1};
+    struct tally_row *row = find(tallying, &place);
     row->values[TALLY_SAMPLES]++;
     row->values[TALLY_REMOTE] += access->remote;
     row->values[TALLY_LATENCY] += access->latency;
@@ -45,9 +52,9 @@ static void add(void *context, const struct flow_access *access)
     row->values[TALLY_HOME_KNOWN] += access->home >= 0 || access->remote;
 }
 
-int tally_make(struct tally *tally, const struct flow *flow, struct names *names, struct error *err)
+int tally_make(struct tally *tally, const struct flow *flow, struct names *names, bool by_nodes, struct error *err)
 {
-    struct tallying tallying = {.tally = tally, .names = names};
+    struct tallying tallying = {.tally = tally, .names = names, .by_nodes = by_nodes};
     *tally = (struct tally){0};
     int failed = flow_each_access(flow, add, &tallying, err);
     map64_free(&tallying.row_of);

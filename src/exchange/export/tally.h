@@ -10,6 +10,7 @@ enum tally_value { TALLY_SAMPLES, TALLY_REMOTE, TALLY_LATENCY, TALLY_TIMED, TALL
 struct tally_row {
     uint32_t thread; /* or FLOW_NONE */
     uint32_t chain, thing;
+    int16_t from, home; /* nodes; -1 when not known, and when rows are not by nodes */
     uint64_t values[TALLY_VALUES];
 };
 
@@ -17,7 +18,8 @@ struct tally {
     array_of(struct tally_row) rows; /* in order of first use */
 };
 
-int tally_make(struct tally *tally, const struct flow *flow, struct names *names, struct error *err);
+/* `by_nodes`: nodes distinguish rows too. */
+int tally_make(struct tally *tally, const struct flow *flow, struct names *names, bool by_nodes, struct error *err);
 void tally_free(struct tally *tally);
 
 /* "samples", "remote", "latency" ...; TALLY_VALUES when it is none of them. */

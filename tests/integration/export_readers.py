@@ -1,0 +1,108 @@
+"""export_readers - the programs that exports are for, and what they make of a file; skipped where they are not installed."""
+import collections
+import json
+import os
+import re
+
+import nlens
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def speedscope(text):
+    """The file, checked against speedscope's published schema (file-format-schema.json)."""
+    file = json.loads(text)
+    assert file["$schema"] == "https://www.speedscope.app/file-format-schema.json"
+    assert set(file) <= {"$schema", "shared", "profiles", "name", "activeProfileIndex", "exporter"}, set(file)
+    assert isinstance(file["name"], str) and isinstance(file["exporter"], str)
+    frames = file["shared"]["frames"]
+    for frame in frames:
+        assert isinstance(frame["name"], str) and set(frame) <= {"name", "file", "line", "col"}, frame
+        assert isinstance(frame.get("file", ""), str) and isinstance(frame.get("line", 1), int), frame
+    assert 0 <= file["activeProfileIndex"] < len(file["profiles"])
+    for profile in file["profiles"]:
+        assert set(profile) == {"type", "name", "unit", "startValue", "endValue", "samples", "weights"}, set(profile)
+        assert profile["type"] == "sampled"
+        assert profile["unit"] in ("none", "nanoseconds", "microseconds", "milliseconds", "seconds", "bytes")
+        assert len(profile["samples"]) == len(profile["weights"])
+        assert all(0 <= frame < len(frames) for sample in profile["samples"] for frame in sample)
+        assert profile["endValue"] - profile["startValue"] == sum(profile["weights"])
+    return file
+
+
+def callgrind(path):
+    """{event: total} and {function: its own first event} as callgrind_annotate has them."""
+    ended = nlens.run([nlens.tool("callgrind_annotate"), "--auto=no", "--threshold=100", "--show-percs=no", path])
+    assert ended.status == 0 and not ended.err, ended
+    text = ended.out.decode()
+    events = re.search(r"^Events recorded: +(.*)$", text, re.MULTILINE)[1].split()
+    totals = re.search(r"^(.*)  PROGRAM TOTALS$", text, re.MULTILINE)[1].replace(",", "").split()
+    functions = collections.Counter()
+    for line in text.split("file:function", 1)[1].splitlines():
+        row = re.match(r" *([\d,]+) .*?  .*?:(.*?)(?: \[.*\])?$", line)
+        if row:
+            functions[row[2]] += int(row[1].replace(",", ""))
+    return dict(zip(events, map(int, totals))), functions
+
+
+def callgrind_own_costs(text):
+    """Sums of the lines that are no calls' costs."""
+    sums, call = None, False
+    for line in text.splitlines():
+        if line.startswith("calls="):
+            call = True
+        elif re.match(r"\d", line):
+            costs = [int(word) for word in line.split()[1:]]
+            if not call:
+                sums = [a + b for a, b in zip(sums or [0] * len(costs), costs)]
+            call = False
+    return sums
+
+
+def pprof(path, folder):
+    """Names of the values, their sums, and {label: its texts}, as Go's pprof has them."""
+    ended = nlens.run([nlens.tool("go"), "tool", "pprof", "-raw", path],
+                      environment={"HOME": folder, "PPROF_TMPDIR": folder, "GOFLAGS": "", "GOCACHE": os.path.join(folder, "go")})
+    assert ended.status == 0, ended
+    text = ended.out.decode()
+    head, _, rest = text.partition("Samples:\n")
+    samples, _, places = rest.partition("Locations\n")
+    lines = samples.splitlines()
+    types = [name.replace("[dflt]", "") for name in lines[0].split()]
+    sums, labels = [0] * len(types), collections.defaultdict(set)
+    for line in lines[1:]:
+        values = re.match(r" *(\d[\d ]*): ", line)
+        if values:
+            sums = [a + int(b) for a, b in zip(sums, values[1].split())]
+            continue
+        for key, value in re.findall(r"(\w+):\[(.*?)\](?= \w+:\[|$)", line.strip()):
+            labels[key].add(value)
+    assert "Mappings\n" in places and head
+    return types, sums, labels
+
+
+def unquoted(text):
+    """A text as protoc prints it."""
+    return re.sub(rb"\\([0-7]{3}|.)", lambda match: bytes([int(match[1], 8)]) if len(match[1]) == 3 else
+                  {b"n": b"\n", b"r": b"\r", b"t": b"\t"}.get(match[1], match[1]), text.encode()).decode()
+
+
+def protobuf(data, schema, message):
+    """A message by protoc and the field numbers of tests/integration/SCHEMA: {field: [values]}, texts as they were."""
+    ended = nlens.run([nlens.tool("protoc"), "-I", HERE, "--decode", message, schema], input=data, folder=HERE)
+    assert ended.status == 0 and not ended.err, ended
+    whole = collections.defaultdict(list)
+    open_ones = [whole]
+    for line in ended.out.decode().splitlines():
+        line = line.strip()
+        if line.endswith("{") and not line.endswith('"'):
+            open_ones.append(collections.defaultdict(list))
+            open_ones[-2][line[:-2]].append(open_ones[-1])
+        elif line == "}":
+            open_ones.pop()
+        else:
+            field, _, value = line.partition(": ")
+            assert not re.fullmatch(r"\d+", field), "a field that the schema does not have: %s" % line
+            open_ones[-1][field].append(unquoted(value[1:-1]) if value[0] == '"' else value)
+    assert len(open_ones) == 1
+    return whole
