@@ -81,6 +81,13 @@ def pprof(path, folder):
     return types, sums, labels
 
 
+def sqlite(path, query):
+    """Rows of a query as sqlite3 has them."""
+    ended = nlens.run([nlens.tool("sqlite3"), "-json", "-readonly", path, query])
+    assert ended.status == 0 and not ended.err, ended
+    return json.loads(ended.out) if ended.out.strip() else []
+
+
 def unquoted(text):
     """A text as protoc prints it."""
     return re.sub(rb"\\([0-7]{3}|.)", lambda match: bytes([int(match[1], 8)]) if len(match[1]) == 3 else

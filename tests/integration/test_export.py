@@ -12,12 +12,12 @@ import tempfile
 
 import export_readers as readers
 import nlens
-from nlens import Folder, check, example, run
+from nlens import Folder, Skip, check, example, run
 
 HOME = tempfile.mkdtemp(prefix="numalens-")
 atexit.register(shutil.rmtree, HOME)
 MACHINE = ["--topology", "numa:4 core:2", "-F", "1000", "--budget", "20"]
-BINARY = ["pprof"]
+BINARY = ["pprof", "sqlite"]
 
 
 @functools.lru_cache(maxsize=None)
@@ -204,6 +204,42 @@ def pprof_decoded():
     assert nodes == {(row["from"], row["home"]): row["samples"] for row in told["traffic"] if row["samples"]}, nodes
 
 
+def has_sqlite():
+    if b"not in this build" in [line for line in export("list").splitlines() if line.startswith(b"sqlite")][0]:
+        raise Skip("numalens was built without SQLite")
+
+
+@check("the database holds every sample, and its five example queries give what the report has")
+def sqlite():
+    has_sqlite()
+    trace, told = recording()
+    with open(os.path.join(nlens.SOURCE, "docs", "export.md")) as stream:
+        queries = re.findall(r"```sql\n(.*?)```", stream.read(), re.DOTALL)
+    assert len(queries) == 5
+    with Folder() as folder:
+        path = os.path.join(folder, "samples.db")
+        export("sqlite", "-o", path)
+        assert os.listdir(folder) == ["samples.db"]
+        assert readers.sqlite(path, "PRAGMA integrity_check; PRAGMA foreign_key_check;") == [{"integrity_check": "ok"}]
+        total, = readers.sqlite(path, "SELECT count(*) AS a, sum(remote) AS b, sum(latency) AS c, count(latency) AS d, "
+                                "count(remote) AS e, count(object) AS f FROM samples")
+        holds(told, *list(total.values())[:5])
+        assert total["f"] == told["attributed"]
+        meta = {row["key"]: row["value"] for row in readers.sqlite(path, "SELECT * FROM meta")}
+        assert [int(meta[key]) for key in ("samples", "remote", "latency_sum", "timed", "home_known")] == list(total.values())[:5]
+        objects, nodes, threads, functions, tenths = [readers.sqlite(path, query) for query in queries]
+        rows_told = nlens.report(trace, "sites", "--limit", "0")["sites"]
+        assert objects[0]["remote"] == max(row["remote"] for row in rows_told), (objects, rows_told)
+        assert {(row["node"], row["home"]): row["samples"] for row in nodes} == {
+            (row["from"], row["home"]): row["samples"] for row in told["traffic"] if row["samples"]}
+        means = {row["tid"]: row["latency_mean"] for row in told["threads"]}
+        for row in threads:
+            assert row["timed"] == 0 or abs(row["mean"] - means[row["tid"]]) < 0.06, (row, means)
+        assert 0 < sum(row["remote"] for row in functions) <= told["remote"]
+        assert sum(row["samples"] for row in tenths) == told["samples"]
+        assert readers.sqlite(path, "SELECT count(*) AS n FROM traffic") == [{"n": 0}]
+
+
 @check("what does not exist is refused with what does")
 def refused():
     trace = recording()[0]
@@ -278,6 +314,8 @@ def empty():
 @check("binary formats are not written to a terminal")
 def terminal():
     for format in BINARY:
+        if format == "sqlite":
+            has_sqlite()
         ended = run([sys.executable, "-c", "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)", nlens.NUMALENS, "export",
                      "-f", format, recording()[0]])
         assert ended.status == 1 and b"not for a terminal" in ended.out, ended

@@ -80,6 +80,21 @@ void emit_seconds(struct emit *emit, uint64_t nanoseconds)
     emit_bytes(emit, digits, sizeof digits);
 }
 
+char *emit_utf8(const char *text)
+{
+    size_t most = sizeof replacement - 1;
+    char *valid = mem_alloc(strlen(text) * most + 1), *out = valid;
+    while (*text) {
+        uint32_t code;
+        unsigned length = text_utf8(text, &code);
+        memcpy(out, length ? text : replacement, length ? length : most);
+        out += length ? length : most;
+        text += length ? length : 1;
+    }
+    *out = '\0';
+    return valid;
+}
+
 /* Nearly all names are: then there is nothing to look at one by one. `one` and `other`: characters that the format gives a
  * meaning. */
 static bool is_plain(const char *text, char one, char other)

@@ -38,6 +38,9 @@ static inline void emit_text(struct emit *emit, const char *text) /* as it is */
     emit_bytes(emit, text, strlen(text));
 }
 
+/* A copy with U+FFFD for each byte that is no UTF-8; the caller frees it. */
+char *emit_utf8(const char *text);
+
 void emit_json(struct emit *emit, const char *text); /* with its quotes */
 void emit_csv(struct emit *emit, const char *text);  /* RFC 4180: with quotes where it needs them */
 void emit_line(struct emit *emit, const char *text); /* safe for terminals (base/text.h): never a newline or a tab */

@@ -22,6 +22,14 @@ const struct export_format export_formats[] = {
      .line = "profile.proto, for pprof; objects, threads and nodes as labels",
      .write = export_pprof,
      .binary = true},
+    {.name = "sqlite",
+     .line = "a database of samples, objects, threads and call chains",
+#ifdef NUMALENS_SQLITE
+     .write = export_sqlite,
+#else
+     .missing = "numalens was built without SQLite; install libsqlite3-dev and build again",
+#endif
+     .binary = true},
     {0},
 };
 

@@ -1,6 +1,6 @@
 #include "exchange/export/protobuf.h"
 
-#include "base/text.h"
+#include "exchange/export/emitter.h"
 
 #include <string.h>
 
@@ -53,15 +53,12 @@ void protobuf_double(struct protobuf *message, unsigned field, double number)
 
 void protobuf_text(struct protobuf *message, unsigned field, const char *text)
 {
-    struct protobuf valid = {0};
-    while (*text) {
-        uint32_t code;
-        unsigned length = text_utf8(text, &code);
-        put(&valid, length ? text : "\xef\xbf\xbd", length ? length : 3);
-        text += length ? length : 1;
-    }
-    protobuf_message(message, field, &valid);
-    array_free(&valid);
+    char *valid = emit_utf8(text);
+    size_t size = strlen(valid);
+    put_tag(message, field, LENGTH);
+    protobuf_raw(message, size);
+    put(message, valid, size);
+    free(valid);
 }
 
 void protobuf_message(struct protobuf *message, unsigned field, const struct protobuf *inner)
