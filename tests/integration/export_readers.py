@@ -81,6 +81,62 @@ def pprof(path, folder):
     return types, sums, labels
 
 
+FIREFOX_TABLES = {  # columns of version 48, and which table each points into
+    "samples": {"stack": "stackTable", "time": None, "weight": None},
+    "stackTable": {"prefix": "stackTable", "frame": "frameTable", "category": None, "subcategory": None},
+    "frameTable": {"address": None, "inlineDepth": None, "category": None, "subcategory": None, "func": "funcTable", "line": None,
+                   "column": None, "nativeSymbol": "nativeSymbols", "innerWindowID": None, "implementation": "stringArray"},
+    "funcTable": {"name": "stringArray", "isJS": None, "relevantForJS": None, "resource": "resourceTable", "fileName": "stringArray",
+                  "lineNumber": None, "columnNumber": None},
+    "resourceTable": {"lib": "libs", "name": "stringArray", "host": "stringArray", "type": None},
+    "nativeSymbols": {"address": None, "functionSize": None, "libIndex": "libs", "name": "stringArray"},
+    "markers": {"category": None, "data": None, "endTime": None, "name": "stringArray", "phase": None, "startTime": None},
+}
+
+
+def firefox(text):
+    """A processed profile whose tables fit together: columns as long as their tables, numbers that lead somewhere."""
+    profile = json.loads(text)
+    assert profile["meta"]["preprocessedProfileVersion"] == 48 and profile["meta"]["symbolicated"] is True
+    categories = profile["meta"]["categories"]
+    assert sum(category["color"] == "grey" for category in categories) == 1
+    for lib in profile["libs"]:
+        assert set(lib) == {"arch", "name", "path", "debugName", "debugPath", "breakpadId", "codeId"}
+    for thread in profile["threads"]:
+        assert isinstance(thread["pid"], str) and isinstance(thread["isMainThread"], bool) and isinstance(thread["name"], str)
+        assert {"processType", "processStartupTime", "processShutdownTime", "registerTime", "unregisterTime", "pausedRanges",
+                "tid"} <= set(thread)
+        rows = {"stringArray": len(thread["stringArray"]), "libs": len(profile["libs"])}
+        rows.update((table, thread[table]["length"]) for table in FIREFOX_TABLES)
+        assert len(set(thread["stringArray"])) == rows["stringArray"]
+        for table, columns in FIREFOX_TABLES.items():
+            assert set(thread[table]) - {"length", "weightType"} == set(columns), (table, set(thread[table]))
+            for column, target in columns.items():
+                values = thread[table][column]
+                if values is None and column == "weight":
+                    continue
+                assert len(values) == rows[table], (table, column)
+                if column == "resource":
+                    values = [value for value in values if value != -1]
+                if target:
+                    assert all(value is None or 0 <= value < rows[target] for value in values), (table, column)
+                if column == "category":
+                    assert all(0 <= value < len(categories) for value in values)
+        assert all(prefix is None or prefix < number for number, prefix in enumerate(thread["stackTable"]["prefix"]))
+        assert thread["samples"]["time"] == sorted(thread["samples"]["time"])
+    return profile
+
+
+def firefox_stack(thread, stack):
+    """Names, outermost first."""
+    names = []
+    while stack is not None:
+        function = thread["frameTable"]["func"][thread["stackTable"]["frame"][stack]]
+        names.insert(0, thread["stringArray"][thread["funcTable"]["name"][function]])
+        stack = thread["stackTable"]["prefix"][stack]
+    return names
+
+
 def sqlite(path, query):
     """Rows of a query as sqlite3 has them."""
     ended = nlens.run([nlens.tool("sqlite3"), "-json", "-readonly", path, query])

@@ -204,6 +204,28 @@ def pprof_decoded():
     assert nodes == {(row["from"], row["home"]): row["samples"] for row in told["traffic"] if row["samples"]}, nodes
 
 
+@check("the Firefox Profiler's tables fit together, with the report's totals")
+def firefox():
+    told = recording()[1]
+    profile = readers.firefox(export("firefox"))
+    counts, stacks = {"Local": 0, "Remote": 0, "Home not known": 0, "Other": 0}, {}
+    names = [category["name"] for category in profile["meta"]["categories"]]
+    for thread in profile["threads"]:
+        for stack in thread["samples"]["stack"]:
+            counts[names[thread["stackTable"]["category"][stack]]] += 1
+            text = ";".join([thread["processName"], thread["name"], *readers.firefox_stack(thread, stack)])
+            stacks[text] = stacks.get(text, 0) + 1
+    assert counts["Other"] == 0
+    # What has no call chain has one frame fewer here.
+    assert stacks == {stack.replace(";[unknown];", ";"): value for stack, value in folded(export("folded")).items()}, stacks
+    sums = {value: sum(weight for thread in readers.firefox(export("firefox", "--value", value))["threads"]
+                       for weight in thread["samples"]["weight"]) for value in ("remote", "latency", "timed", "home_known")}
+    holds(told, sum(counts.values()), counts["Remote"], sums["latency"] * 1e6, sums["timed"], counts["Local"] + counts["Remote"])
+    holds(told, sum(counts.values()), sums["remote"], known=sums["home_known"])
+    assert {thread["tid"]: thread["samples"]["length"] for thread in profile["threads"]} == {
+        row["tid"]: row["samples"] for row in told["threads"] if row["samples"]}
+
+
 def has_sqlite():
     if b"not in this build" in [line for line in export("list").splitlines() if line.startswith(b"sqlite")][0]:
         raise Skip("numalens was built without SQLite")
@@ -309,6 +331,7 @@ def empty():
     assert [one["weights"] for one in readers.speedscope(export("speedscope", trace=ended.trace))["profiles"]] == [[], [], []]
     assert b"summary: 0 0 0 0" in export("callgrind", trace=ended.trace)
     assert export("pprof", trace=ended.trace)
+    assert readers.firefox(export("firefox", trace=ended.trace))["threads"] == []
 
 
 @check("binary formats are not written to a terminal")

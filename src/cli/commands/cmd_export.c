@@ -32,7 +32,7 @@ enum { OPTION_VALUE = 1 };
 
 static const struct argp_option option_table[] = {
     {"format", 'f', "NAME", 0, "Which format; --format list lists them", 0},
-    {"value", OPTION_VALUE, "WHAT", 0, "Folded: samples (default), remote, latency, timed or home_known", 0},
+    {"value", OPTION_VALUE, "WHAT", 0, "Folded, firefox: samples (default), remote, latency, timed or home_known", 0},
     {"fields", 'F', "NAME,NAME,...", 0, "Csv: these columns; 'numalens dump --help' lists them", 0},
     {0},
 };
@@ -78,7 +78,7 @@ static void check(struct arguments *arguments, struct argp_state *state)
         free(list);
     }
     if (arguments->has_value && !(format && format->one_value))
-        argp_error(state, "--value is for --format folded: the other formats have all values");
+        argp_error(state, "--value is for --format folded and firefox: the other formats have all values");
     if (arguments->options.fields && !(format && format->has_fields))
         argp_error(state, "--fields is for --format csv");
 }

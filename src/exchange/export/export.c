@@ -22,6 +22,10 @@ const struct export_format export_formats[] = {
      .line = "profile.proto, for pprof; objects, threads and nodes as labels",
      .write = export_pprof,
      .binary = true},
+    {.name = "firefox",
+     .line = "JSON for profiler.firefox.com: samples in time",
+     .write = export_firefox,
+     .one_value = true},
     {.name = "sqlite",
      .line = "a database of samples, objects, threads and call chains",
 #ifdef NUMALENS_SQLITE

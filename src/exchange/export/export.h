@@ -32,6 +32,7 @@ extern const struct export_format export_formats[];
 /* NULL when there is none of that name. */
 const struct export_format *export_format_named(const char *name);
 
-export_write export_folded, export_csv, export_dump, export_speedscope, export_callgrind, export_pprof, export_sqlite;
+export_write export_folded, export_csv, export_dump, export_speedscope, export_callgrind, export_pprof, export_sqlite,
+    export_firefox;
 
 #endif
