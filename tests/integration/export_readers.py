@@ -169,3 +169,76 @@ def protobuf(data, schema, message):
             open_ones[-1][field].append(unquoted(value[1:-1]) if value[0] == '"' else value)
     assert len(open_ones) == 1
     return whole
+
+
+class perfetto:
+    """A trace by protoc: stacks {folded: samples}, tids {tid: samples}, slices {thing: annotations, from, to}, remote
+    {thing: accesses}, and counters of nodes {name: {time: value}}. Interned data must be there before what uses them, and tracks exist."""
+
+    def __init__(self, data):
+        whole = protobuf(data, "perfetto.proto", "Trace")
+        self.stacks, self.tids = collections.Counter(), collections.Counter()
+        self.slices, self.remote, self.counters = {}, collections.Counter(), collections.defaultdict(dict)
+        self.functions, self.frames, self.callstacks, self.paths, self.mappings = {}, {}, {}, {}, {}
+        self.processes, self.threads, self.tracks, self.open = {}, {}, {}, {}
+        assert whole["packet"][0]["sequence_flags"] == ["1"]
+        for packet in whole["packet"]:
+            assert packet["trusted_packet_sequence_id"] == ["1"]
+            for kind in ("interned_data", "track_descriptor", "perf_sample", "track_event"):
+                for content in packet[kind]:
+                    getattr(self, kind)(content, packet)
+        assert not self.open, self.open
+
+    def interned_data(self, data, _):
+        for texts, field in ((self.functions, "function_names"), (self.paths, "mapping_paths")):
+            for one in data[field]:
+                assert one["iid"][0] not in texts and one["iid"][0] != "0"
+                texts[one["iid"][0]] = one["str"][0]
+        for one in data["mappings"]:
+            self.mappings[one["iid"][0]] = [self.paths[path] for path in one["path_string_ids"]]
+        for one in data["frames"]:
+            assert one["iid"][0] not in self.frames and one["mapping_id"][0] in self.mappings and one["rel_pc"]
+            self.frames[one["iid"][0]] = self.functions[one["function_name_id"][0]]
+        for one in data["callstacks"]:
+            assert one["iid"][0] not in self.callstacks
+            self.callstacks[one["iid"][0]] = [self.frames[frame] for frame in one["frame_ids"]]
+
+    def track_descriptor(self, track, _):
+        uuid = track["uuid"][0]
+        assert uuid not in self.tracks
+        self.tracks[uuid] = track
+        for process in track["process"]:
+            self.processes[process["pid"][0]] = process["process_name"][0]
+        for thread in track["thread"]:
+            assert track["parent_uuid"][0] in self.tracks
+            self.threads[thread["tid"][0]] = (thread["pid"][0], thread["thread_name"][0])
+
+    def perf_sample(self, sample, packet):
+        assert packet["sequence_flags"] == ["2"] and packet["timestamp"]
+        pid, name = self.threads[sample["tid"][0]]
+        frames = self.callstacks[sample["callstack_iid"][0]]
+        if len(frames) == 1:
+            frames = ["[unknown]", *frames]
+        assert pid == sample["pid"][0]
+        self.stacks[";".join([self.processes[pid], name, *frames])] += 1
+        self.tids[int(sample["tid"][0])] += 1
+
+    def track_event(self, event, packet):
+        uuid, time = event["track_uuid"][0], int(packet["timestamp"][0])
+        track = self.tracks[uuid]
+        assert track["parent_uuid"][0] in ("1", "2")
+        kind = event["type"][0]
+        if kind == "TYPE_COUNTER":
+            assert track["counter"]
+            if event["counter_value"]:  # of a thing: labels may be the same
+                self.remote[int(uuid) - 0x40000000] += int(event["counter_value"][0])
+                return
+            assert time not in self.counters[track["name"][0]]
+            self.counters[track["name"][0]][time] = float(event["double_counter_value"][0])
+        elif kind == "TYPE_SLICE_BEGIN":
+            notes = {one["name"][0]: (one["uint_value"] or one["string_value"])[0] for one in event["debug_annotations"]}
+            self.slices[int(uuid) - 0x30000000] = {**notes, "name": event["name"][0], "from": time}
+            self.open[uuid] = int(uuid) - 0x30000000
+        else:
+            assert kind == "TYPE_SLICE_END"
+            self.slices[self.open.pop(uuid)]["to"] = time

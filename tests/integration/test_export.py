@@ -12,12 +12,12 @@ import tempfile
 
 import export_readers as readers
 import nlens
-from nlens import Folder, Skip, check, example, run
+from nlens import Folder, Skip, check, example, note, run
 
 HOME = tempfile.mkdtemp(prefix="numalens-")
 atexit.register(shutil.rmtree, HOME)
 MACHINE = ["--topology", "numa:4 core:2", "-F", "1000", "--budget", "20"]
-BINARY = ["pprof", "sqlite"]
+BINARY = ["pprof", "perfetto", "sqlite"]
 
 
 @functools.lru_cache(maxsize=None)
@@ -226,6 +226,69 @@ def firefox():
         row["tid"]: row["samples"] for row in told["threads"] if row["samples"]}
 
 
+@check("the Perfetto trace has every sample, objects and nodes, as protoc decodes it")
+def perfetto():
+    told = recording()[1]
+    trace = readers.perfetto(export("perfetto"))
+    assert trace.stacks == folded(export("folded"))
+    assert trace.tids == {row["tid"]: row["samples"] for row in told["threads"] if row["samples"]}
+    totals = {key: sum(int(slice[key]) for slice in trace.slices.values()) for key in
+              ("samples", "remote", "latency", "timed", "home_known")}
+    holds(told, *totals.values())
+    for thing, slice in trace.slices.items():
+        assert int(slice["remote"]) == trace.remote[thing], slice
+        assert 0 <= slice["from"] <= slice["to"] <= (told["duration_s"] + 1) * 1e9, slice
+    nodes = {row["from"] for row in told["traffic"] if row["samples"]}
+    for node in nodes:
+        shares = trace.counters["node %d: remote share of its threads' accesses" % node]
+        assert shares and all(0 <= share <= 100 for share in shares.values())
+    assert not any("bandwidth" in name for name in trace.counters)
+
+
+def same_rates(left, right):
+    """Rows that end in a rate, which the report has rounded."""
+    assert [row[:-1] for row in left] == [row[:-1] for row in right], (left, right)
+    assert all(a[-1] == b[-1] or abs(a[-1] - b[-1]) <= 1 for a, b in zip(left, right)), (left, right)
+
+
+@check("traffic, where it was recorded, is in the database and the Perfetto trace")
+def traffic():
+    has_sqlite()
+    kernels = os.path.join(nlens.BUILD, "tests", "integration", "traffic_kernels")
+    if not os.path.exists(kernels):
+        raise Skip("the kernels were not built here")
+    ended = nlens.record(HOME, [kernels, "triad", "256", "2", "2"], ["--traffic"], name="traffic.data", bursts=50)
+    assert ended.status == 0, ended
+    told = nlens.report(ended.trace, "traffic")
+    with Folder() as folder:
+        path = os.path.join(folder, "samples.db")
+        export("sqlite", "-o", path, trace=ended.trace)
+        pairs = readers.sqlite(path, "SELECT node, home, bytes_s FROM traffic ORDER BY 1, 2")
+        threads = readers.sqlite(path, "SELECT tid, bytes_s FROM threads WHERE bytes_s IS NOT NULL")
+        things = readers.sqlite(path, "SELECT bytes_s FROM things WHERE bytes_s IS NOT NULL ORDER BY 1")
+        duration, = readers.sqlite(path, "SELECT value FROM meta WHERE key = 'duration_ns'")
+    bandwidth = {name: values for name, values in readers.perfetto(export("perfetto", trace=ended.trace)).counters.items()
+                 if "bandwidth" in name}
+    if told["silence"]:
+        note(told["silence"])
+        assert not pairs and not threads and not things and not bandwidth
+        return
+    same_rates([(row["node"], row["home"], row["bytes_s"]) for row in pairs],
+               [(row["from"], row["to"], row["bytes_s"]) for row in told["pairs"]])
+    same_rates(sorted((row["tid"], row["bytes_s"]) for row in threads),
+               sorted((row["tid"], row["bytes_s"]) for row in told["threads"] if row["bytes_s"] is not None))
+    same_rates([(row["bytes_s"],) for row in things],
+               sorted((row["bytes_s"],) for row in told["objects"] if row["bytes_s"] is not None))
+    if told["total_bytes_s"] is None:
+        assert not bandwidth
+        return
+    bin_s = max(1e6, int(duration["value"]) // 1000 + 1) / 1e9
+    for row in told["nodes"]:
+        whole = sum(bandwidth["node %d: bandwidth of its memory" % row["node"]].values()) * bin_s / told["seconds"]
+        note("node %d: %.3f GB/s" % (row["node"], whole / 1e9))
+        assert abs(whole - row["read_bytes_s"] - row["write_bytes_s"]) <= 1e-3 * whole + 2, (whole, row)
+
+
 def has_sqlite():
     if b"not in this build" in [line for line in export("list").splitlines() if line.startswith(b"sqlite")][0]:
         raise Skip("numalens was built without SQLite")
@@ -332,6 +395,8 @@ def empty():
     assert b"summary: 0 0 0 0" in export("callgrind", trace=ended.trace)
     assert export("pprof", trace=ended.trace)
     assert readers.firefox(export("firefox", trace=ended.trace))["threads"] == []
+    trace = readers.perfetto(export("perfetto", trace=ended.trace))
+    assert trace.stacks == {} and trace.slices == {}
 
 
 @check("binary formats are not written to a terminal")

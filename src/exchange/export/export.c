@@ -26,6 +26,10 @@ const struct export_format export_formats[] = {
      .line = "JSON for profiler.firefox.com: samples in time",
      .write = export_firefox,
      .one_value = true},
+    {.name = "perfetto",
+     .line = "a trace for ui.perfetto.dev: threads, objects and nodes as tracks",
+     .write = export_perfetto,
+     .binary = true},
     {.name = "sqlite",
      .line = "a database of samples, objects, threads and call chains",
 #ifdef NUMALENS_SQLITE

@@ -33,6 +33,6 @@ extern const struct export_format export_formats[];
 const struct export_format *export_format_named(const char *name);
 
 export_write export_folded, export_csv, export_dump, export_speedscope, export_callgrind, export_pprof, export_sqlite,
-    export_firefox;
+    export_firefox, export_perfetto;
 
 #endif

@@ -4,9 +4,9 @@
  * open, so that nothing is left whatever happens, and is copied at the end. It needs no journal: a database that was not
  * finished is never seen. */
 #include "analysis/facts/accesses.h"
-#include "analysis/problems/traffic.h"
 #include "exchange/export/emitter.h"
 #include "exchange/export/export.h"
+#include "exchange/export/known_traffic.h"
 #include "exchange/export/walk.h"
 
 #include <errno.h>
@@ -313,7 +313,7 @@ static void put_traffic(struct base *base)
         for (uint32_t to = 0; to < traffic->node_count; to++) {
             put_node(base, (int)from);
             put_node(base, (int)to);
-            put_real(base, true, traffic->node_pairs[from * traffic->node_count + to]);
+            put_real(base, traffic->all.is_rated, traffic->node_pairs[from * traffic->node_count + to]);
             put_row(base);
         }
     table_end(base);
@@ -336,21 +336,10 @@ static int put_all(struct base *base, struct error *err)
     return 0;
 }
 
-/* NULL when nothing is said of traffic. */
-static struct traffic *traffic_if_known(const struct flow *flow)
-{
-    const struct flow_stream *rows;
-    struct traffic *traffic = flow_streams(flow, &rows) ? traffic_make(flow) : NULL;
-    if (!traffic || (traffic->recorded && !traffic->too_few && traffic->bound))
-        return traffic;
-    traffic_free(traffic);
-    return NULL;
-}
-
 static int fill(struct base *base, const char *folder, struct error *err)
 {
     base->names = names_new(base->flow);
-    base->traffic = traffic_if_known(base->flow);
+    base->traffic = known_traffic(base->flow);
     int failed = put_all(base, err);
     if (failed == 0 && base->code != SQLITE_OK)
         failed = error_set(err, -EIO, "cannot write a database in %s: %s; TMPDIR names another folder for it", folder,

@@ -1,0 +1,18 @@
+/* exchange/export/known_traffic.h - traffic where something is said of it. */
+#ifndef NUMALENS_EXCHANGE_EXPORT_KNOWN_TRAFFIC_H
+#define NUMALENS_EXCHANGE_EXPORT_KNOWN_TRAFFIC_H
+
+#include "analysis/problems/traffic.h"
+
+/* NULL when nothing was recorded of traffic, or too little. */
+static inline struct traffic *known_traffic(const struct flow *flow)
+{
+    const struct flow_stream *rows;
+    struct traffic *traffic = flow_streams(flow, &rows) ? traffic_make(flow) : NULL;
+    if (!traffic || (traffic->recorded && !traffic->too_few && traffic->bound))
+        return traffic;
+    traffic_free(traffic);
+    return NULL;
+}
+
+#endif
