@@ -4,11 +4,14 @@ path and its arguments are recorded here with control characters, escape sequenc
 writing, and 10,000 characters. Nothing of it may steer a terminal, break a table or break JSON.
 
 A compiler refuses such names. So the program is compiled with names of the same length, and its file is changed."""
+import csv
+import io
 import json
 import os
 import re
 import unicodedata
 
+import export_readers
 import nlens
 import page_data
 from nlens import check
@@ -220,6 +223,96 @@ def run_scripts(trace):
     harmless(ended.err, "stderr of a script without a trace")
 
 
+def exported(trace, *arguments):
+    ended = nlens.run([nlens.NUMALENS, "export", "--format", *arguments, trace])
+    assert ended.status == 0, "%s: %s" % (arguments, ended)
+    harmless(ended.err, "stderr of export %s" % (arguments,))
+    return ended.out
+
+
+def escaped(text):
+    """As folded stacks and callgrind have it, of texts that neither deceive nor have too many marks."""
+    return "".join(c if " " <= c < "\x7f" or c > "\x9f" and not "\udc80" <= c <= "\udcff" else
+                   "".join("\\x%02x" % byte for byte in c.encode(errors="surrogateescape"))
+                   for c in text.decode(errors="surrogateescape"))
+
+
+def in_exports(trace, folder):
+    """Each format has as many names as there are, each as one name."""
+    whole = json.loads(shown(trace, "--json"))
+    functions = {row["function"] for row in json.loads(shown(trace, "functions", "--json"))["functions"]}
+    simple = [text for text in TEXTS if len(text) < 100 and text != TEXTS[4] and text != TEXTS[7]]
+
+    lines = exported(trace, "folded").decode().splitlines()
+    harmless("\n".join(line[:900] for line in lines).encode(), "folded stacks")
+    assert sum(int(line.rsplit(" ", 1)[1]) for line in lines) == whole["samples"]
+    frames = {frame for line in lines for frame in line.rsplit(" ", 1)[0].split(";")}
+    for text in simple:
+        assert escaped(text).replace(";", ":") in frames, "function %r is in no folded stack" % text
+
+    rows = list(csv.DictReader(io.StringIO(exported(trace, "csv").decode(), newline="")))
+    assert len(rows) == whole["samples"]
+    assert {row["sym"] for row in rows if row["sym"]} >= {readable(text) for text in TEXTS if readable(text) in functions}
+    ended = nlens.run([nlens.NUMALENS, "dump", trace])
+    assert ended.status == 0 and len(ended.out.splitlines()) == whole["samples"] + 1, "dump: %s" % ended
+    assert {line.count(b"\t") for line in ended.out.splitlines()} == {17}
+    cells = {cell for line in ended.out.splitlines() for cell in line.split(b"\t")}
+    harmless(b"\n".join(cells), "dump", 100000)
+
+    scope = export_readers.speedscope(exported(trace, "speedscope"))
+    assert {frame["name"] for frame in scope["shared"]["frames"]} >= functions
+    profile = export_readers.firefox(exported(trace, "firefox"))
+    assert {text for thread in profile["threads"] for text in thread["stringArray"]} >= functions
+    assert sum(thread["samples"]["length"] for thread in profile["threads"]) == whole["samples"]
+    with_consumers(trace, folder, whole, functions)
+
+
+def with_consumers(trace, folder, whole, functions):
+    """What other programs read; each is looked at where it is installed."""
+    for command, look in (("callgrind_annotate", callgrind_names), ("go", pprof_names), ("sqlite3", database_names),
+                          ("protoc", decoded_names)):
+        try:
+            nlens.tool(command)
+        except nlens.Skip as reason:
+            nlens.note("not looked at: %s" % reason)
+            continue
+        look(trace, folder, whole, functions)
+
+
+def export_file(trace, folder, format):
+    path = os.path.join(folder, "export." + format)
+    exported(trace, format, "-q", "-o", path)
+    return path
+
+
+def callgrind_names(trace, folder, whole, functions):
+    totals, names = export_readers.callgrind(export_file(trace, folder, "callgrind"))
+    assert totals["Samples"] == whole["samples"] and totals["Remote"] == whole["remote"]
+
+
+def pprof_names(trace, folder, whole, functions):
+    _, sums, _ = export_readers.pprof(export_file(trace, folder, "pprof"), folder)
+    assert sums[:2] == [whole["samples"], whole["remote"]], sums
+
+
+def database_names(trace, folder, whole, functions):
+    if b"sqlite      a database of samples, objects, threads and call chains\n" not in nlens.run(
+            [nlens.NUMALENS, "export", "--format", "list"]).out:
+        nlens.note("not looked at: numalens was built without SQLite")
+        return
+    path = export_file(trace, folder, "sqlite")
+    assert export_readers.sqlite(path, "SELECT count(*) AS n FROM samples") == [{"n": whole["samples"]}]
+    assert {row["function"] for row in export_readers.sqlite(path, "SELECT function FROM frames")} >= functions
+
+
+def decoded_names(trace, folder, whole, functions):
+    profile = export_readers.protobuf(exported(trace, "pprof"), "profile.proto", "Profile")
+    assert set(profile["string_table"]) >= functions
+    perfetto = export_readers.perfetto(exported(trace, "perfetto"))
+    assert sum(perfetto.stacks.values()) == whole["samples"]
+    assert set(perfetto.functions.values()) >= functions
+
+
 def record_and_look(debug):
     with nlens.Folder() as folder:
         program = build(folder, debug)
@@ -231,6 +324,7 @@ def record_and_look(debug):
         assert ended.status == 0, ended
         harmless(ended.err, "what record says")
         look_at_everything(trace, files, debug)
+        in_exports(trace, folder)
         if debug:
             run_scripts(trace)
 
