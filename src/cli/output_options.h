@@ -11,6 +11,7 @@ struct output_options {
     bool quiet;
 };
 
+extern const struct argp output_argp;
 extern const struct argp_child output_children[];
 
 #endif

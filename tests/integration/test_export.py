@@ -399,6 +399,66 @@ def empty():
     assert trace.stacks == {} and trace.slices == {}
 
 
+def totals_everywhere(trace, *options):
+    """Every format that can be read without other programs, against the report with the same options."""
+    told = nlens.report(trace, *options)
+    assert told["samples"] > 0, told
+    table = rows(export("csv", *options, trace=trace))
+    assert len(table) == told["samples"] and sum(row["remote"] == "1" for row in table) == told["remote"]
+    for value in ("samples", "remote", "home_known"):
+        assert sum(folded(export("folded", "--value", value, *options, trace=trace)).values()) == told[value], value
+    scope = readers.speedscope(export("speedscope", *options, trace=trace))
+    assert [sum(one["weights"]) for one in scope["profiles"]][:2] == [told["samples"], told["remote"]]
+    profile = readers.firefox(export("firefox", *options, trace=trace))
+    assert sum(thread["samples"]["length"] for thread in profile["threads"]) == told["samples"]
+    assert readers.callgrind_own_costs(export("callgrind", *options, trace=trace).decode())[:2] == [told["samples"], told["remote"]]
+    return told, table
+
+
+@check("every sample of several processes is exported once")
+def processes():
+    ended = nlens.record(HOME, [example("child"), "--exec", "--rounds=12000"], [*MACHINE], name="child.data", bursts=20)
+    assert ended.status == 0, ended
+    told, table = totals_everywhere(ended.trace)
+    processes = nlens.report(ended.trace, "processes", "--limit", "0")["processes"]
+    by_pid = {}
+    for row in processes:
+        by_pid[row["pid"]] = by_pid.get(row["pid"], 0) + row["samples"]
+    for pid, samples in by_pid.items():
+        assert sum(row["pid"] == str(pid) for row in table) == samples, (pid, by_pid)
+
+
+@check("a topology can be simulated afterwards, as in the report")
+def simulated():
+    trace = recording()[0]
+    told, table = totals_everywhere(trace, "--topology", "numa:2 core:1", "--homes", "bind:1")
+    assert {row["home"] for row in table if row["home"]} == {"1"}
+    assert told["remote"] == sum(row["node"] == "0" for row in table if row["home"])
+    for command in (["export", "-f", "csv"], ["dump"]):
+        ended = run([nlens.NUMALENS, *command, "--homes", "bind:1", trace])
+        assert ended.status == 2 and b"add --topology" in ended.err, ended
+        ended = run([nlens.NUMALENS, *command, "--topology", "nonsense", trace])
+        assert ended.status == 2 and ended.err, ended
+
+
+@check("of a file that is not whole, what is there is exported, and that it is not whole is said")
+def damaged():
+    with Folder() as folder:
+        path = os.path.join(folder, "cut.data")
+        with open(recording()[0], "rb") as whole, open(path, "wb") as cut:
+            data = whole.read()
+            cut.write(data[:len(data) - 20])
+        totals_everywhere(path)
+        for command in (["export", "-f", "csv"], ["dump"]):
+            ended = run([nlens.NUMALENS, *command, path])
+            assert ended.status == 0 and b"cut.data: " in ended.err, ended
+        for size in (0, 4, 100):
+            with open(path, "wb") as cut:
+                cut.write(data[:size])
+            ended = run([nlens.NUMALENS, "export", "-f", "csv", "-o", os.path.join(folder, "out"), path])
+            assert ended.status == 1 and ended.err and os.listdir(folder) == ["cut.data"], ended
+
+
 @check("binary formats are not written to a terminal")
 def terminal():
     for format in BINARY:

@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "cli/export_output.h"
 #include "cli/recording.h"
+#include "cli/topology_options.h"
 
 #include "base/array.h"
 #include "exchange/export/fields.h"
@@ -31,6 +32,7 @@ static const struct argp_option option_table[] = {
 
 struct arguments {
     const char *path, *output;
+    struct topology_options topology;
     struct export_options options;
 };
 
@@ -38,6 +40,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &arguments->topology;
+        break;
     case 'F':
         arguments->options.fields = value;
         break;
@@ -74,10 +79,10 @@ static char *whole_description(void)
     return whole;
 }
 
-static int dump(const struct arguments *arguments, struct error *err)
+static int dump(const struct arguments *arguments, const struct topology *topology, struct error *err)
 {
     struct recording recording;
-    int failed = recording_open(&recording, "dump", arguments->path, &(struct flow_options){0}, err);
+    int failed = recording_open(&recording, "dump", arguments->path, &(struct flow_options){.topology = topology}, err);
     if (failed < 0)
         return failed;
     failed = export_output(&(struct export_job){export_dump, recording.flow, &arguments->options, arguments->path},
@@ -89,18 +94,24 @@ static int dump(const struct arguments *arguments, struct error *err)
 int cmd_dump(int argc, char **argv)
 {
     struct arguments arguments = {0};
+    struct topology *topology = NULL;
     struct error err = {0};
     char *doc = whole_description();
-    const struct argp parser = {.options = option_table, .parser = parse_option, .args_doc = "[FILE]", .doc = doc};
+    const struct argp_child children[] = {{&topology_argp, 0, NULL, 0}, {0}};
+    const struct argp parser = {
+        .options = option_table, .parser = parse_option, .args_doc = "[FILE]", .doc = doc, .children = children};
     int wrong = argp_parse(&parser, argc, argv, 0, NULL, &arguments);
     free(doc);
     if (wrong)
         return EXIT_USAGE;
-    if (arguments.options.fields && export_fields_are_wrong(arguments.options.fields, &err)) {
+    if ((arguments.options.fields && export_fields_are_wrong(arguments.options.fields, &err)) ||
+        topology_options_make(&arguments.topology, &topology, &err) < 0) {
         command_failed("dump", &err);
         return EXIT_USAGE;
     }
     if (!arguments.path)
         arguments.path = "numalens.data";
-    return dump(&arguments, &err) < 0 ? command_failed("dump", &err) : EXIT_OK;
+    int failed = dump(&arguments, topology, &err);
+    topology_free(topology);
+    return failed < 0 ? command_failed("dump", &err) : EXIT_OK;
 }

@@ -3,6 +3,7 @@
 #include "cli/export_output.h"
 #include "cli/output_options.h"
 #include "cli/recording.h"
+#include "cli/topology_options.h"
 
 #include "exchange/export/export.h"
 #include "exchange/moca_export.h"
@@ -33,12 +34,14 @@ enum { OPTION_VALUE = 1 };
 static const struct argp_option option_table[] = {
     {"format", 'f', "NAME", 0, "Which format; --format list lists them", 0},
     {"value", OPTION_VALUE, "WHAT", 0, "Folded, firefox: samples (default), remote, latency, timed or home_known", 0},
+    {"input", 'i', "FILE", 0, "The recording, instead of naming it last", 0},
     {"fields", 'F', "NAME,NAME,...", 0, "Csv: these columns; 'numalens dump --help' lists them", 0},
     {0},
 };
 
 struct arguments {
     struct output_options output;
+    struct topology_options topology;
     const char *path;
     const struct export_format *format; /* NULL: MOCA's */
     bool has_format, csv, list, has_value;
@@ -81,6 +84,8 @@ static void check(struct arguments *arguments, struct argp_state *state)
         argp_error(state, "--value is for --format folded and firefox: the other formats have all values");
     if (arguments->options.fields && !(format && format->has_fields))
         argp_error(state, "--fields is for --format csv");
+    if (!format && (arguments->topology.spec || arguments->topology.assign || arguments->topology.homes))
+        argp_error(state, "--topology, --assign and --homes are not for MOCA's formats, which have no nodes");
 }
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
@@ -101,7 +106,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         break;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &arguments->output;
+        state->child_inputs[1] = &arguments->topology;
         break;
+    case 'i':
     case ARGP_KEY_ARG:
         if (arguments->path)
             argp_error(state, "one trace at a time: '%s' is a second one", value);
@@ -161,7 +168,7 @@ static int export_moca(const struct arguments *arguments, struct error *err)
     return 0;
 }
 
-static int export_samples(const struct arguments *arguments, struct error *err)
+static int export_samples(const struct arguments *arguments, const struct topology *topology, struct error *err)
 {
     struct recording recording;
     const struct export_format *format = arguments->format;
@@ -169,7 +176,8 @@ static int export_samples(const struct arguments *arguments, struct error *err)
         return error_set(err, -ENOTSUP, "--format %s: %s", format->name, format->missing);
     int failed = export_output_check(arguments->output.path, format->binary ? format->name : NULL, err);
     if (failed == 0)
-        failed = recording_open(&recording, "export", arguments->path, &(struct flow_options){0}, err);
+        failed =
+            recording_open(&recording, "export", arguments->path, &(struct flow_options){.topology = topology}, err);
     if (failed < 0)
         return failed;
     uint64_t samples = flow_totals(recording.flow).samples;
@@ -194,11 +202,13 @@ static int list_formats(void)
 int cmd_export(int argc, char **argv)
 {
     struct arguments arguments = {0};
+    const struct argp_child children[] = {{&output_argp, 0, NULL, 0}, {&topology_argp, 0, NULL, 0}, {0}};
     const struct argp parser = {.options = option_table,
                                 .parser = parse_option,
                                 .args_doc = "[FILE]",
                                 .doc = description,
-                                .children = output_children};
+                                .children = children};
+    struct topology *topology = NULL;
     struct error err = {0};
     if (argp_parse(&parser, argc, argv, 0, NULL, &arguments))
         return EXIT_USAGE;
@@ -206,10 +216,12 @@ int cmd_export(int argc, char **argv)
         return list_formats();
     if (!arguments.path)
         arguments.path = "numalens.data";
-    if (arguments.options.fields && export_fields_are_wrong(arguments.options.fields, &err)) {
+    if ((arguments.options.fields && export_fields_are_wrong(arguments.options.fields, &err)) ||
+        topology_options_make(&arguments.topology, &topology, &err) < 0) {
         command_failed("export", &err);
         return EXIT_USAGE;
     }
-    int failed = arguments.format ? export_samples(&arguments, &err) : export_moca(&arguments, &err);
+    int failed = arguments.format ? export_samples(&arguments, topology, &err) : export_moca(&arguments, &err);
+    topology_free(topology);
     return failed < 0 ? command_failed("export", &err) : EXIT_OK;
 }
