@@ -26,7 +26,8 @@ static void put(struct protobuf *message, const void *bytes, size_t size)
 void protobuf_raw(struct protobuf *message, uint64_t number)
 {
     uint8_t bytes[VARINT_MOST];
-    put(message, bytes, varint(bytes, number));
+    size_t size = varint(bytes, number);
+    put(message, bytes, size);
 }
 
 static void put_tag(struct protobuf *message, unsigned field, unsigned type)
