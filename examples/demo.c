@@ -3,7 +3,6 @@
  * The main thread allocates and fills the whole plate, so all of it lies on the main thread's node; then workers on all
  * nodes each compute their band of it. A table of conductivities, filled by the main thread too, is read by everyone
  * for every point. Each worker's own buffer is allocated and filled by the worker, as it should be.
- *
  * Truth: with four nodes and eight workers, two on each node, three quarters of the accesses to `plate`, `next_plate` and
  * `conductivity` are remote; those to the workers' `edge` buffers are local. */
 #include "example.h"
@@ -13,6 +12,7 @@ enum { WORKERS = 8, MATERIALS = 1 << 20 };
 struct simulation {
     size_t rows, columns;
     long steps;
+    bool first_touch; /* --first-touch: each worker fills its own band; `conductivity` alone is remote then */
     double *plate, *next_plate, *conductivity;
     uint32_t *material;
     pthread_barrier_t step_done;
@@ -33,13 +33,16 @@ static void simulation_init(struct simulation *simulation)
     simulation->material = malloc(points * sizeof(uint32_t));      /* site: material */
     example_need(simulation->plate && simulation->next_plate && simulation->conductivity && simulation->material,
                  "malloc");
-    /* The mistake: the thread that writes a page first decides where it lies, and here that is always this one. */
-    for (size_t i = 0; i < points; i++) {
+    for (size_t i = 0; i < MATERIALS; i++)
+        simulation->conductivity[i] = 0.1 + (double)(i % 8) / 100.0;
+}
+
+static void simulation_fill(struct simulation *simulation, size_t first_row, size_t end_row)
+{
+    for (size_t i = first_row * simulation->columns; i < end_row * simulation->columns; i++) {
         simulation->plate[i] = simulation->next_plate[i] = i % 97 == 0 ? 100.0 : 0.0;
         simulation->material[i] = (uint32_t)(i * 2654435761u) >> 12;
     }
-    for (size_t i = 0; i < MATERIALS; i++)
-        simulation->conductivity[i] = 0.1 + (double)(i % 8) / 100.0;
 }
 
 __attribute__((noinline)) static void spread_row(const double *above, const double *row, const double *below,
@@ -64,6 +67,10 @@ static void *work(void *argument)
     size_t first = 1 + worker->number * band, last = first + band;
     double *edge = calloc(columns, sizeof *edge); /* site: edge */
     example_need(edge, "calloc");
+    if (simulation->first_touch) {
+        simulation_fill(simulation, worker->number ? first : 0, worker->number + 1 < WORKERS ? last : simulation->rows);
+        pthread_barrier_wait(&simulation->step_done);
+    }
     double *from = simulation->plate, *to = simulation->next_plate;
     for (long step = 0; step < simulation->steps; step++) {
         for (size_t row = first; row < last; row++) {
@@ -88,8 +95,12 @@ int main(int argc, char **argv)
         .rows = 2 + WORKERS * (size_t)example_option(argc, argv, "rows", 128),
         .columns = (size_t)example_option(argc, argv, "columns", 2048),
         .steps = example_work(argc, argv, "steps", 150),
+        .first_touch = example_flag(argc, argv, "first-touch"),
     };
     simulation_init(&simulation);
+    /* The mistake: the thread that writes a page first decides where it lies, and here that is always this one. */
+    if (!simulation.first_touch)
+        simulation_fill(&simulation, 0, simulation.rows);
     pthread_barrier_init(&simulation.step_done, NULL, WORKERS);
     struct worker workers[WORKERS] = {0};
     pthread_t threads[WORKERS];
