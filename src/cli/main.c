@@ -14,6 +14,7 @@ static const struct {
     {"record", cmd_record, "run a program and record which thread accesses which memory"},
     {"report", cmd_report, "print what is remote, which objects and threads cause it, what to change"},
     {"compare", cmd_compare, "what changed between two recordings; a program under every placement"},
+    {"check", cmd_check, "whether a recording keeps rules: for CI jobs, with JUnit and SARIF output"},
     {"view", cmd_view, "show a recording in a browser"},
     {"script", cmd_script, "run an analysis of your own, written in C, or a ready one"},
     {"import", cmd_import, "turn a recording of perf mem, perf c2c or MOCA into a trace"},

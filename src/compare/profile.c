@@ -180,19 +180,6 @@ static void take_shared_lines(struct profile *profile, const struct facts *facts
     }
 }
 
-static int judge(struct profile *profile, const struct flow *flow, const struct profile_names *names, struct error *err)
-{
-    struct facts *facts = facts_make(flow, err);
-    if (!facts)
-        return -1;
-    struct findings *findings = findings_make(facts);
-    take_findings(profile, findings, names);
-    take_shared_lines(profile, facts, names);
-    findings_free(findings);
-    facts_free(facts);
-    return 0;
-}
-
 static void describe(struct profile *profile, const struct flow *flow, const char *path,
                      const struct trace_session *ending)
 {
@@ -216,8 +203,8 @@ static void describe(struct profile *profile, const struct flow *flow, const cha
     }
 }
 
-struct profile *profile_make(const struct flow *flow, const char *path, const struct trace_session *ending,
-                             struct error *err)
+struct profile *profile_make_judged(const struct flow *flow, const struct findings *findings, const char *path,
+                                    const struct trace_session *ending, struct error *err)
 {
     struct accesses *accesses = accesses_load(flow, err);
     if (!accesses)
@@ -238,13 +225,24 @@ struct profile *profile_make(const struct flow *flow, const char *path, const st
     }
     free(pass.bursts);
     finish_entries(profile);
-    int failed = judge(profile, flow, pass.names, err);
+    take_findings(profile, findings, pass.names);
+    take_shared_lines(profile, findings->facts, pass.names);
     profile_names_free(pass.names);
     accesses_free(accesses);
-    if (!failed)
-        return profile;
-    profile_free(profile);
-    return NULL;
+    return profile;
+}
+
+struct profile *profile_make(const struct flow *flow, const char *path, const struct trace_session *ending,
+                             struct error *err)
+{
+    struct facts *facts = facts_make(flow, err);
+    if (!facts)
+        return NULL;
+    struct findings *findings = findings_make(facts);
+    struct profile *profile = profile_make_judged(flow, findings, path, ending, err);
+    findings_free(findings);
+    facts_free(facts);
+    return profile;
 }
 
 void profile_free(struct profile *profile)

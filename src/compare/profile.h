@@ -77,6 +77,10 @@ struct profile {
 /* NULL with `err` when the trace cannot be read. `path` is a name for it; `ending` may be NULL. */
 struct profile *profile_make(const struct flow *flow, const char *path, const struct trace_session *ending,
                              struct error *err);
+
+/* Likewise with findings of the same flow that are there already; the profile's are in the same order. */
+struct profile *profile_make_judged(const struct flow *flow, const struct findings *findings, const char *path,
+                                    const struct trace_session *ending, struct error *err);
 void profile_free(struct profile *profile);
 
 /* An entry's key without what may change, for comparing with another profile's. */

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import unicodedata
+import xml.etree.ElementTree
 
 import export_readers
 import nlens
@@ -210,6 +211,20 @@ def look_at_everything(trace, files, debug):
         assert readable(files[i]) in whole["command"], "argument %d is not in the command" % i
 
 
+def checked(trace):
+    """Names of the trace and its objects in what CI servers and code-review tools read."""
+    for option in ("--junit", "--sarif", "--json"):
+        ended = nlens.run([nlens.NUMALENS, "check", "--no-findings", "--max-remote", "1%", option, *(["-"] if option != "--json" else []),
+                           trace])
+        assert ended.status in (0, 1), ended
+        harmless(ended.err, "stderr of check")
+        if option == "--junit":
+            assert xml.etree.ElementTree.fromstring(ended.out).find("testsuite/testcase") is not None
+        else:
+            json.loads(ended.out)
+    harmless(nlens.run([nlens.NUMALENS, "check", "--no-findings", "--width", "80", trace]).out, "check")
+
+
 def run_scripts(trace):
     for name in sorted(os.listdir(os.path.join(nlens.SOURCE, "examples", "scripts"))):
         if not name.endswith(".c"):
@@ -325,6 +340,7 @@ def record_and_look(debug):
         harmless(ended.err, "what record says")
         look_at_everything(trace, files, debug)
         in_exports(trace, folder)
+        checked(trace)
         if debug:
             run_scripts(trace)
 

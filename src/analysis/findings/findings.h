@@ -117,6 +117,15 @@ struct findings {
 struct findings *findings_make(const struct facts *facts);
 void findings_free(struct findings *findings);
 
+/* What remote memory costs, as remote_time_low and remote_time_high, if there were so many bursts like these. */
+void findings_cost_interval(const struct findings *findings, double bursts, double *low, double *high);
+
+/* The command that records `factor` times as many bursts; "" when it is not known how this was recorded. */
+const char *findings_record_more(struct findings *findings, double factor);
+
+/* A text that lives as long as the findings. */
+const char *findings_text(struct findings *findings, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 const char *pattern_name(enum pattern pattern); /* "remote-after-allocation", ... as in JSON */
 const char *pattern_text(enum pattern pattern); /* a phrase for people */
 const char *action_name(enum action action);    /* "allocate-near", ... */

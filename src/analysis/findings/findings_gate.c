@@ -33,15 +33,14 @@ static double most_of_a_burst(const struct facts *facts)
     return penalty / (1 + penalty);
 }
 
-static void find_interval(struct findings *findings)
+void findings_cost_interval(const struct findings *findings, double bursts, double *low, double *high)
 {
     const struct facts *facts = findings->facts;
-    double mean = findings->remote_time_share, bursts = (double)(facts->bursts ? facts->bursts : 1);
+    double mean = findings->remote_time_share;
     double part = facts->remote_time > 0 ? mean / facts->remote_time : 1; /* without lines that threads write in turn */
     double side = hypot(SIDE * part * sqrt(facts->remote_time_variance / bursts), RUNS * mean);
-    double high = mean + side + UNSEEN * most_of_a_burst(facts) / bursts, low = mean - side;
-    findings->remote_time_high = high < 1 ? high : 1;
-    findings->remote_time_low = low > 0 ? low : 0;
+    *high = fmin(mean + side + UNSEEN * most_of_a_burst(facts) / bursts, 1);
+    *low = fmax(mean - side, 0);
 }
 
 static const char *burst_count(struct findings *findings)
@@ -102,7 +101,8 @@ void findings_judge_gate(struct findings *findings)
     findings->gate_bound = findings_bounds.gate;
     findings->gate_decided = true;
     findings->remote_time_share = placement_time(facts);
-    find_interval(findings);
+    findings_cost_interval(findings, (double)(facts->bursts ? facts->bursts : 1), &findings->remote_time_low,
+                           &findings->remote_time_high);
     if (facts->node_count < 2 || facts->totals.home_known == 0) {
         findings->gate = facts->node_count < 2 ? "There is one memory node: nothing is remote."
                                                : "The home nodes of the pages are not known, so no placement can be "
@@ -129,29 +129,34 @@ void findings_judge_gate(struct findings *findings)
     }
 }
 
-/* Bursts as many times more often as the worst case needs. Sampling that already costs its budget gets a larger one. */
-void findings_decide(struct findings *findings)
+/* Sampling that already costs its budget gets a larger one. */
+const char *findings_record_more(struct findings *findings, double factor)
 {
     enum { MOST_HZ = 10000, MOST_PERCENT = 100 };
+    const struct trace_session *session = flow_session(findings->facts->flow);
+    const struct topology *topology = flow_topology(findings->facts->flow);
+    if (!session)
+        return "";
+    double period = (double)trace_session_number(session, "period_ns", 10000000);
+    double budget = (double)trace_session_number(session, "budget_ppm", 20000) * 1e-4;
+    double hz = factor * 1e9 / (period > 0 ? period : 10000000), percent = ceil(factor * budget);
+    const char *command = trace_session_get(session, "command");
+    return findings_text(findings, "numalens record -F %lu --budget %.0f%s%s%s -- %s",
+                         (unsigned long)claim_rounded(hz < MOST_HZ ? hz : MOST_HZ),
+                         percent < MOST_PERCENT ? percent : MOST_PERCENT,
+                         topology->simulated && *topology->spec ? " --topology '" : "",
+                         topology->simulated ? topology->spec : "", topology->simulated && *topology->spec ? "'" : "",
+                         command && *command && strlen(command) <= COMMAND_MAX ? command : "./app ...");
+}
+
+/* Bursts as many times more often as the worst case needs. */
+void findings_decide(struct findings *findings)
+{
     const struct facts *facts = findings->facts;
-    const struct trace_session *session = flow_session(facts->flow);
-    const struct topology *topology = flow_topology(facts->flow);
     double factor = findings->gate_decided || facts->node_count < 2 ? 1 : 2;
     array_each (&findings->undecided, const struct undecided, undecided) {
         double wanted = undecided->bursts ? (double)undecided->needed / (double)undecided->bursts : 1;
         factor = wanted > factor ? wanted : factor;
     }
-    findings->decide = "";
-    if (factor <= 1 || !session)
-        return;
-    double period = (double)trace_session_number(session, "period_ns", 10000000);
-    double budget = (double)trace_session_number(session, "budget_ppm", 20000) * 1e-4;
-    double hz = factor * 1e9 / (period > 0 ? period : 10000000), percent = ceil(factor * budget);
-    const char *command = trace_session_get(session, "command");
-    findings->decide = findings_text(
-        findings, "numalens record -F %lu --budget %.0f%s%s%s -- %s",
-        (unsigned long)claim_rounded(hz < MOST_HZ ? hz : MOST_HZ), percent < MOST_PERCENT ? percent : MOST_PERCENT,
-        topology->simulated && *topology->spec ? " --topology '" : "", topology->simulated ? topology->spec : "",
-        topology->simulated && *topology->spec ? "'" : "",
-        command && *command && strlen(command) <= COMMAND_MAX ? command : "./app ...");
+    findings->decide = factor > 1 ? findings_record_more(findings, factor) : "";
 }

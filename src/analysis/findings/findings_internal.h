@@ -85,9 +85,6 @@ bool subject_loaded(const struct facts *facts, const struct facts_subject *subje
 void findings_judge_gate(struct findings *findings);
 void findings_decide(struct findings *findings);
 
-/* A text that lives as long as the findings. */
-const char *findings_text(struct findings *findings, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
 static inline double part_of(uint64_t part, uint64_t whole)
 {
     return whole ? (double)part / (double)whole : 0;

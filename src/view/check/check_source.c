@@ -1,0 +1,83 @@
+/* view/check/check_source.c - names of source files, as the compiler wrote them, as URIs that a code-review tool can open. */
+#include "view/check/check_view.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* "a/./b/../c" -> "a/c", in place. Of a relative path the steps up in front go too. */
+static void shorten(char *path)
+{
+    bool absolute = path[0] == '/';
+    char *out = path + absolute;
+    const char *first = out;
+    for (const char *at = path; *at;) {
+        size_t size = strcspn(at, "/");
+        if (size == 2 && at[0] == '.' && at[1] == '.') {
+            while (out > first && *--out != '/') {
+            }
+        } else if (size && !(size == 1 && at[0] == '.')) {
+            if (out > first)
+                *out++ = '/';
+            memmove(out, at, size);
+            out += size;
+        }
+        at += size;
+        at += strspn(at, "/");
+    }
+    *out = '\0';
+}
+
+static char *encoded(const char *scheme, const char *path)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/+@,";
+    size_t used = strlen(scheme);
+    char *text = mem_alloc(used + 3 * strlen(path) + 1);
+    memcpy(text, scheme, used);
+    for (; *path; path++) {
+        if (strchr(plain, *path))
+            text[used++] = *path;
+        else
+            used += (size_t)sprintf(text + used, "%%%02X", (unsigned char)*path);
+    }
+    text[used] = '\0';
+    return text;
+}
+
+static char *whole(const char *folder, const char *file)
+{
+    char *path = mem_format("%s/%s", folder, file), *real = realpath(path, NULL);
+    struct stat status;
+    free(path);
+    if (real && stat(real, &status) == 0 && S_ISREG(status.st_mode))
+        return real;
+    free(real);
+    return NULL;
+}
+
+/* As analysis/names/sources.c looks for it. NULL when it is not there. */
+static char *find(const char *file, const char *module)
+{
+    char *folder = mem_strdup(module), *found = NULL;
+    for (char *slash; !found && (slash = strrchr(folder, '/'));) {
+        *slash = '\0';
+        found = whole(folder, file);
+    }
+    free(folder);
+    return found ? found : whole(".", file);
+}
+
+char *check_source_uri(const char *file, const char *module, const char *root)
+{
+    char *path = file[0] == '/' ? realpath(file, NULL) : find(file, module);
+    if (!path) {
+        path = mem_strdup(file);
+        shorten(path);
+    }
+    size_t length = strlen(root);
+    bool below = strncmp(path, root, length) == 0 && path[length] == '/' && path[length + 1];
+    char *uri = encoded(path[0] == '/' && !below ? "file://" : "", below ? path + length + 1 : path);
+    free(path);
+    return uri;
+}
