@@ -1,8 +1,11 @@
 /* cli/main.c - the table of commands. */
 #include "cli/command.h"
 #include "cli/harmless_stderr.h"
+#include "cli/usage/help.h"
+#include "cli/usage/nearest.h"
 
 #include <argp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,9 +39,61 @@ static void usage(FILE *out)
         fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].line);
     fputs("\n"
           "Start with:  numalens record -- ./app args   and then   numalens report\n"
-          "Options of a command:  numalens COMMAND --help\n"
-          "Terms (burst, site, home node, finding ...):  docs/glossary.md\n",
+          "Options of a command:  numalens help COMMAND\n"
+          "Terms (burst, site, home node, finding ...):  numalens help TERM; all of them: numalens help glossary\n",
           out);
+}
+
+static int run(size_t command, int argc, char **argv)
+{
+    char title[64];
+    snprintf(title, sizeof title, "numalens %s", commands[command].name);
+    argv[0] = title;
+    return commands[command].run(argc, argv);
+}
+
+static size_t command_named(const char *name)
+{
+    size_t i = 0;
+    while (i < COMMANDS && strcmp(name, commands[i].name) != 0)
+        i++;
+    return i;
+}
+
+/* "there is no command 'recrod'; did you mean record?" */
+static int no_such(const char *what, const char *word, bool with_terms)
+{
+    const char *names[COMMANDS + HELP_TERMS];
+    size_t count = 0;
+    for (; count < COMMANDS; count++)
+        names[count] = commands[count].name;
+    if (with_terms)
+        count += help_terms(names + count);
+    const char *near = nearest_name(word, names, count);
+    fprintf(stderr, "numalens: there is no %s '%s'; ", what, word);
+    if (near)
+        fprintf(stderr, "did you mean %s?\n", near);
+    else
+        fprintf(stderr, "'numalens %s' lists them\n", with_terms ? "help glossary" : "--help");
+    return EXIT_USAGE;
+}
+
+/* numalens help [COMMAND | TERM...]: a term may have several words. */
+static int help(int argc, char **argv)
+{
+    char topic[128] = "";
+    for (int i = 0; i < argc; i++) {
+        size_t used = strlen(topic);
+        snprintf(topic + used, sizeof topic - used, "%s%s", i ? " " : "", argv[i]);
+    }
+    if (!*topic) {
+        usage(stdout);
+        return EXIT_OK;
+    }
+    size_t command = command_named(topic);
+    if (command < COMMANDS)
+        return run(command, 2, (char *[]){NULL, "--help", NULL});
+    return help_print(topic) ? EXIT_OK : no_such("command or term", topic, true);
 }
 
 int command_failed(const char *name, const struct error *err)
@@ -55,22 +110,12 @@ int main(int argc, char **argv)
         usage(stderr);
         return EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0 || strcmp(argv[1], "-h") == 0) {
-        usage(stdout);
-        return EXIT_OK;
-    }
-    if (strcmp(argv[1], "--version") == 0) {
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0 || strcmp(argv[1], "-h") == 0)
+        return help(argc - 2, argv + 2);
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "version") == 0) {
         puts("numalens " NUMALENS_VERSION);
         return EXIT_OK;
     }
-    for (size_t i = 0; i < COMMANDS; i++) {
-        if (strcmp(argv[1], commands[i].name) != 0)
-            continue;
-        char title[64];
-        snprintf(title, sizeof title, "numalens %s", commands[i].name);
-        argv[1] = title;
-        return commands[i].run(argc - 1, argv + 1);
-    }
-    fprintf(stderr, "numalens: there is no command '%s'; 'numalens --help' lists them\n", argv[1]);
-    return EXIT_USAGE;
+    size_t command = command_named(argv[1]);
+    return command < COMMANDS ? run(command, argc - 1, argv + 1) : no_such("command", argv[1], false);
 }

@@ -172,6 +172,13 @@ static void describe_damage(struct scan *scan)
         free(text);
 }
 
+static bool is_perf_data(int fd)
+{
+    char magic[8];
+    return trace_read_at(fd, 0, magic, sizeof magic) &&
+           (memcmp(magic, "PERFILE2", 8) == 0 || memcmp(magic, "2ELIFREP", 8) == 0); /* of either byte order */
+}
+
 int trace_index_build(struct trace_index *index, int fd, const char *name, struct error *err)
 {
     *index = (struct trace_index){.first_time = UINT64_MAX};
@@ -184,6 +191,9 @@ int trace_index_build(struct trace_index *index, int fd, const char *name, struc
     struct trace_file_header header;
     if (scan.size == 0)
         return error_set(err, -EINVAL, "%s is empty: nothing was recorded", name);
+    if (is_perf_data(fd))
+        return error_set(err, -EINVAL, "%s is a recording of perf; 'numalens import %s' turns it into one of numalens",
+                         name, name);
     if (!trace_read_at(fd, 0, &header, sizeof header) ||
         memcmp(header.magic, TRACE_FILE_MAGIC, sizeof header.magic) != 0)
         return error_set(err, -EINVAL, "%s is not a numalens recording", name);

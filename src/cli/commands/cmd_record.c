@@ -1,5 +1,6 @@
 /* cli/commands/cmd_record.c - numalens record: the options, then capture/recorder.h, then one or two lines on stderr. */
 #include "cli/command.h"
+#include "cli/usage/command_options.h"
 
 #include "calibrate/calibrate.h"
 #include "capture/agent/custom_spec.h"
@@ -7,6 +8,7 @@
 #include "capture/recorder.h"
 #include "capture/recorder_signals.h"
 #include "capture/system_recorder.h"
+#include "cli/usage/perf_habits.h"
 #include "cli/sampling_options.h"
 #include "topology/placement.h"
 #include "wire/record.h"
@@ -35,6 +37,7 @@ enum {
     KEY_CHUNK_PAGES,
     KEY_PLACEMENT,
     KEY_TRAFFIC,
+    KEY_CALL_GRAPH,
 };
 
 static const struct argp_option option_table[] = {
@@ -69,6 +72,9 @@ static const struct argp_option option_table[] = {
     {"memory", KEY_MEMORY, "MIB", 0, "memory that the recorder may use (64)", 7},
     {"quiet", 'q', 0, 0, "print nothing but errors", 7},
     {"verbose", 'v', 0, 0, "print more at the end", 7},
+    {"event", 'e', "EVENT", OPTION_HIDDEN, 0, 7}, /* of perf, as are the next: docs/perf.md */
+    {0, 'g', 0, OPTION_HIDDEN, 0, 7},
+    {"call-graph", KEY_CALL_GRAPH, "HOW", OPTION_HIDDEN, 0, 7},
     {0},
 };
 
@@ -77,6 +83,7 @@ struct arguments {
     bool no_calibration;
     const char *of_faults; /* an option that was given and is only for them, or NULL */
     const char *placement;
+    unsigned events; /* that -e asked for */
     struct custom_specs custom;
 };
 
@@ -122,6 +129,21 @@ static bool parse_faults(struct arguments *arguments, int key, const char *text)
     default:
         return false;
     }
+    return true;
+}
+
+/* Options of perf record. False when `key` is another one. */
+static bool parse_perf(struct arguments *arguments, int key, const char *text, const struct argp_state *state)
+{
+    const char *instead = NULL;
+    if (key == 'e')
+        instead = perf_events(text, &arguments->sampling.capture, &arguments->events);
+    else if (key == KEY_CALL_GRAPH)
+        instead = perf_call_graph(text);
+    else if (key != 'g') /* call chains are always recorded */
+        return false;
+    if (instead)
+        command_instead(state, key == 'e' ? "-e" : "--call-graph", text, instead);
     return true;
 }
 
@@ -182,7 +204,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
             (size_t)option_number(sampling, "--memory", text, 16, 65536, "between 16 and 65536 MiB are wanted") << 20;
         break;
     default:
-        return parse_faults(arguments, key, text) ? 0 : sampling_options_parse(sampling, key, text, state);
+        if (parse_faults(arguments, key, text) || parse_perf(arguments, key, text, state))
+            return 0;
+        return sampling_options_parse(sampling, key, text, state);
     }
     return 0;
 }
@@ -349,6 +373,8 @@ int cmd_record(int argc, char **argv)
         option_complain(sampling, arguments.of_faults, "without faults", "this is for --source faults or --faults");
     if (options->stop_ns && options->stop_ns <= options->start_ns)
         option_complain(sampling, "--stop-after", "not behind --start-after", "samples must begin before they end");
+    if (strcmp(options->output, "-") == 0)
+        option_complain(sampling, "-o", "-", "a recording has an index and is no stream: name a file");
     check_system(&arguments);
     if (!*sampling->complaint && !outside(options) && (!options->command || !*options->command))
         snprintf(sampling->complaint, sizeof sampling->complaint,

@@ -1,8 +1,10 @@
 /* cli/commands/cmd_report.c - numalens report: what is remote, what causes it, how slow it is. */
 #include "cli/command.h"
+#include "cli/usage/command_options.h"
 
 #include "analysis/problems/latency.h"
 #include "base/text.h"
+#include "cli/usage/perf_habits.h"
 #include "cli/recording.h"
 #include "cli/report_html.h"
 #include "cli/terminal.h"
@@ -53,6 +55,9 @@ enum {
     OPTION_FROM,
     OPTION_TO,
     OPTION_ASCII,
+    OPTION_STDIO,
+    OPTION_TUI,
+    OPTION_CHILDREN,
     DEFAULT_LIMIT = 20
 };
 
@@ -85,6 +90,12 @@ static const struct argp_option option_table[] = {
     {"verbose", 'v', NULL, 0, "The report: also threads, functions, processes, traffic between nodes, every loss", 0},
     {"color", OPTION_COLOR, "WHEN", 0, "auto, always or never", 0},
     {"width", OPTION_WIDTH, "COLUMNS", 0, "As wide as this; 0: as wide as it gets", 0},
+    {"stdio", OPTION_STDIO, NULL, OPTION_HIDDEN, NULL, 0}, /* of perf, as are the next: docs/perf.md */
+    {"tui", OPTION_TUI, NULL, OPTION_HIDDEN, NULL, 0},
+    {"gtk", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0},
+    {"call-graph", 'g', "HOW", OPTION_HIDDEN | OPTION_ARG_OPTIONAL, NULL, 0},
+    {"children", OPTION_CHILDREN, NULL, OPTION_HIDDEN, NULL, 0},
+    {"no-children", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0},
     {0},
 };
 
@@ -183,6 +194,29 @@ static bool parse_map_option(int key, char *value, struct argp_state *state, str
     return arguments->for_map = true;
 }
 
+/* Options of perf report. */
+static bool parse_perf_option(int key, const struct argp_state *state)
+{
+    switch (key) {
+    case OPTION_STDIO: /* as it is */
+        return true;
+    case OPTION_TUI:
+        command_instead(state, "--tui", NULL, "numalens view shows a recording in a browser");
+        return true;
+    case 'g':
+        command_instead(
+            state, "-g", NULL,
+            "numalens report sites has the call chains that allocate, numalens report functions what accesses");
+        return true;
+    case OPTION_CHILDREN:
+        command_instead(state, "--children", NULL,
+                        "samples count where they are; numalens report functions lists these");
+        return true;
+    default:
+        return false;
+    }
+}
+
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
@@ -201,7 +235,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         arguments->input = value;
         break;
     case 's':
-        arguments->view.sort = strcmp(value, "born") == 0 ? "allocated" : value; /* its name in version 1 */
+        arguments->view.sort = strcmp(value, "born") == 0 ? "allocated" /* its name in version 1 */
+                                                          : perf_sort_key(value);
         break;
     case 'f':
         if (view_filter_parse(&arguments->view.filter, value, &err) < 0)
@@ -245,7 +280,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         arguments->words[arguments->word_count++] = value;
         break;
     default:
-        return parse_map_option(key, value, state, arguments) ? 0 : ARGP_ERR_UNKNOWN;
+        return parse_map_option(key, value, state, arguments) || parse_perf_option(key, state) ? 0 : ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
@@ -274,6 +309,8 @@ static int understand(struct arguments *arguments, struct error *err)
     arguments->path = arguments->input             ? arguments->input
                       : at < arguments->word_count ? arguments->words[at++]
                                                    : "numalens.data";
+    if (strcmp(arguments->path, "-") == 0)
+        return error_set(err, -EINVAL, "a recording has an index and is no stream: name a file instead of -");
     if (at < arguments->word_count)
         return error_set(
             err, -EINVAL,
@@ -305,6 +342,9 @@ static int understand(struct arguments *arguments, struct error *err)
         return error_set(err, -EINVAL, "this report is in order already: worst first");
     if (arguments->view.thresholds && !(arguments->accesses & (VIEW_LATENCY | VIEW_BALANCE)))
         return error_set(err, -EINVAL, "--thresholds are for 'report latency' and 'report balance'");
+    if (arguments->view.sort && !view_sort_key(sorted, arguments->view.sort) && perf_sort_report(arguments->view.sort))
+        return error_set(err, -EINVAL, "rows cannot be sorted by '%s'; use numalens report %s", arguments->view.sort,
+                         perf_sort_report(arguments->view.sort));
     if (arguments->view.sort && !view_sort_key(sorted, arguments->view.sort))
         return error_set(err, -EINVAL, "cannot sort by '%s'; the keys are %s", arguments->view.sort,
                          view_sort_keys(sorted));

@@ -1,5 +1,6 @@
 /* cli/commands/cmd_stat.c - numalens stat: memory traffic per node, while a program runs or for a time. */
 #include "cli/command.h"
+#include "cli/usage/command_options.h"
 
 #include "capture/recorder_signals.h"
 #include "cli/sampling_options.h"
@@ -18,6 +19,7 @@ static const struct argp_option option_table[] = {
     {"json", 'j', 0, 0, "for programs to read", 0},
     {"quiet", 'q', 0, 0, "only the figures", 0},
     {"root", KEY_ROOT, "DIR", OPTION_HIDDEN, 0, 0}, /* another machine's /sys and /proc, for tests */
+    {"event", 'e', "EVENT", OPTION_HIDDEN, 0, 0},   /* of perf: docs/perf.md */
     {0},
 };
 
@@ -52,6 +54,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
         break;
     case KEY_ROOT:
         command->request.root = text;
+        break;
+    case 'e':
+        command_instead(state, "-e", text,
+                        "memory traffic per node is counted, by events chosen for it; for others: perf stat");
         break;
     default:
         return sampling_options_parse(checks, key, text, state);
