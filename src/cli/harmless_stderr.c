@@ -1,6 +1,7 @@
 #include "cli/harmless_stderr.h"
 
 #include "base/text.h"
+#include "cli/progress_line.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -45,6 +46,7 @@ static ssize_t write_safely(void *cookie, const char *data, size_t size)
     if (inside)
         return write_all(data, size) < 0 ? 0 : (ssize_t)size;
     inside = true;
+    progress_line_end();
     int failed = 0;
     for (size_t at = 0; at < size && !failed;) {
         const char *end = memchr(data + at, '\n', size - at);

@@ -2,6 +2,7 @@
 
 #include "base/map64.h"
 #include "base/mem.h"
+#include "base/progress.h"
 #include "exchange/moca_notes.h"
 #include "exchange/moca_reader.h"
 #include "trace/file.h"
@@ -243,7 +244,9 @@ static int each_item(struct importing *importing, const char *const *paths, size
 {
     struct moca_item *item = mem_alloc(sizeof *item);
     int got = 0;
+    progress_begin("reading", count);
     for (size_t i = 0; i < count && got >= 0; i++) {
+        progress_set(i);
         FILE *in = fopen(paths[i], "re");
         if (!in) {
             got = error_set(err, -errno, "%s: %s", paths[i], strerror(errno));

@@ -1,6 +1,7 @@
 #include "exchange/perf_import.h"
 
 #include "base/mem.h"
+#include "base/progress.h"
 #include "exchange/perf_spe.h"
 #include "exchange/perf_tasks.h"
 #include "exchange/perf_with.h"
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { STACK_MEMORY = 256 << 20, MAX_DEPTH = 512, RECORD_AUXTRACE = 71, FLAG_COLLISION = 8 };
@@ -102,8 +104,10 @@ static void each_record(struct importing *importing,
     struct perf_file_record record;
     struct error damage = {0};
     int more;
-    while ((more = perf_file_next(importing->file, &record, &damage)) > 0)
+    while ((more = perf_file_next(importing->file, &record, &damage)) > 0) {
         take(importing, &record);
+        progress_set(record.offset);
+    }
     if (more < 0)
         snprintf(importing->result->damage, sizeof importing->result->damage, "%s", damage.text);
 }
@@ -357,6 +361,12 @@ static struct trace_session *session_of(struct importing *importing)
     return session;
 }
 
+static uint64_t file_size(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
+}
+
 static int write_trace(struct importing *importing, const char *path, const char *output, struct error *err)
 {
     struct perf_import *result = importing->result;
@@ -370,6 +380,7 @@ static int write_trace(struct importing *importing, const char *path, const char
                       &importing->processes);
     perf_file_close(importing->file);
     importing->file = perf_file_open(path, err);
+    progress_begin("writing", file_size(path));
     if (importing->file) {
         perf_spe_rewind(importing->spe);
         result->samples = result->other = result->unreadable = 0;
@@ -446,6 +457,7 @@ static int refuse(const struct perf_import *result, const char *path, struct err
 static int import_file(struct importing *importing, const char *path, const char *output, struct error *err)
 {
     struct perf_import *result = importing->result;
+    progress_begin("reading", file_size(path));
     importing->file = perf_file_open(path, err);
     if (!importing->file)
         return -1;

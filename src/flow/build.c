@@ -1,10 +1,13 @@
 /* flow/build.c - a flow from a trace, and its end. */
 #include "flow/state.h"
 
+#include "base/progress.h"
 #include "topology/calibration.h"
 
 #include <errno.h>
 #include <string.h>
+
+enum { PROGRESS_EVENTS = 1 << 14 }; /* so many between two reports of how far it is */
 
 /* The machine the trace was recorded on (or simulated there). */
 static struct topology *recorded_topology(const struct trace_session *session, struct error *err)
@@ -73,10 +76,17 @@ struct flow *flow_build(struct trace_reader *reader, struct symbols *symbols, co
     load_calibration(flow, trace_reader_session(reader));
     name_custom(flow, trace_session_get(trace_reader_session(reader), "custom_functions"));
     trace_reader_only(reader, UINT64_MAX);
+    uint64_t events = 0;
+    for (unsigned kind = 0; kind < EVENT_KINDS; kind++)
+        events += trace_reader_count(reader, (enum event_kind)kind);
+    progress_begin("reading", events);
     int got;
     struct ahead *ahead = ahead_new(flow);
-    while ((got = trace_reader_next(reader, ahead_slot(ahead), err)) > 0)
+    for (events = 0; (got = trace_reader_next(reader, ahead_slot(ahead), err)) > 0; events++) {
         ahead_feed(ahead);
+        if (events % PROGRESS_EVENTS == 0)
+            progress_set(events);
+    }
     ahead_free(ahead);
     if (got < 0) {
         flow_free(flow);

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/map64.h"
+#include "base/progress.h"
 #include "base/strtab.h"
 #include "symbols/binary.h"
 #include "symbols/debuginfo.h"
@@ -179,6 +180,7 @@ static void open_module(struct symbols_module *module)
     if (module->opened)
         return;
     module->opened = true;
+    progress_inner("reading symbols");
     open_binary(module);
     bool complete = false;
     if (module->binary) {
@@ -197,6 +199,7 @@ static void open_module(struct symbols_module *module)
     table_finish(&module->tables.functions);
     table_finish(&module->tables.objects);
     table_finish(&module->tables.thread_locals);
+    progress_inner(NULL);
 }
 
 static struct debuginfo *debuginfo_of(struct symbols_module *module)
@@ -205,10 +208,12 @@ static struct debuginfo *debuginfo_of(struct symbols_module *module)
     if (module->debug_opened)
         return module->info;
     module->debug_opened = true;
+    progress_inner("reading debug information");
     if (module->binary && binary_has_dwarf(module->binary))
         module->info = debuginfo_open(module->binary, module->symbols);
     else if (module->debug && binary_has_dwarf(module->debug))
         module->info = debuginfo_open(module->debug, module->symbols);
+    progress_inner(NULL);
     return module->info;
 }
 

@@ -4,6 +4,8 @@ or does what was meant."""
 import os
 import re
 import struct
+import subprocess
+import tempfile
 
 import nlens
 from nlens import check, run
@@ -150,6 +152,64 @@ def perf_data():
                 stream.write(magic + struct.pack("<Q", 104) + bytes(200))
             for words in (["report", name], ["report", "-i", name], ["check", "--no-findings", name], ["compare", name, name]):
                 assert "numalens import %s" % name in answer(*words, status=1, folder=folder), words
+
+
+def on_terminal(words, out=None, delay=0, folder=None):
+    """Runs numalens with stderr on a terminal, and stdout too unless `out` is a file. What arrives there, and the status."""
+    ours, theirs = os.openpty()
+    process = subprocess.Popen([nlens.NUMALENS, *words], stdin=subprocess.DEVNULL, stdout=out or theirs, stderr=theirs, cwd=folder,
+                               env={**nlens.ENVIRONMENT, "TERM": "dumb", "COLUMNS": "100", "NUMALENS_PROGRESS_MS": str(delay)})
+    os.close(theirs)
+    seen = b""
+    while True:
+        try:
+            part = os.read(ours, 1 << 16)
+        except OSError:  # EIO: nobody has it open any more
+            part = b""
+        if not part:
+            break
+        seen += part
+    os.close(ours)
+    return seen, process.wait(timeout=nlens.PATIENCE)
+
+
+def screen(seen):
+    """What a terminal shows in the end."""
+    lines = []
+    for line in seen.decode().replace("\r\n", "\n").split("\n"):
+        shown = ""
+        for part in line.split("\r"):
+            shown = part + shown[len(part):]
+        lines.append(shown.rstrip())
+    return "\n".join(lines)
+
+
+@check("progress: on a terminal, erased before anything else is printed; nowhere else")
+def progress():
+    with nlens.Folder() as folder:
+        assert run([nlens.NUMALENS, "record", "-q", "--", "true"], folder=folder).status == 0
+        for command, words in (("report", ["objects", "--width", "100"]), ("check", ["--no-findings", "--width", "100"]),
+                               ("compare", ["numalens.data", "numalens.data", "--width", "100"])):
+            plain = run([nlens.NUMALENS, command, *words], folder=folder)
+            assert plain.err == b"", plain
+            seen, status = on_terminal([command, *words], folder=folder)
+            assert status == plain.status and seen.startswith(b"\rnumalens %s: opening, " % command.encode()), seen
+            assert screen(seen) == "\n".join(line.rstrip() for line in plain.out.decode().split("\n")), seen
+            # Not before its time.
+            assert on_terminal([command, *words], delay=10 ** 9, folder=folder)[0] == plain.out.replace(b"\n", b"\r\n")
+            with tempfile.TemporaryFile() as out:
+                seen, status = on_terminal([command, *words], out=out, folder=folder)
+                out.seek(0)
+                assert out.read() == plain.out and seen and screen(seen) == "", seen
+            # Not with JSON on the same terminal.
+            seen, status = on_terminal([command, *words, "--json"], folder=folder)
+            assert seen.startswith(b"{") and seen.endswith(b"}\r\n"), seen
+        assert on_terminal(["compare", "-q", "numalens.data", "numalens.data"], folder=folder)[0].count(b"opening") == 0
+        seen, status = on_terminal(["report", "none.data"], folder=folder)
+        assert status == 1 and screen(seen).startswith("numalens report: cannot open none.data"), seen
+        seen, status = on_terminal(["import", "numalens.data"], folder=folder)
+        assert status == 1 and b"numalens import: opening" in seen and screen(seen).count("\n") == 1, seen
+        assert on_terminal(["import", "-q", "none"], folder=folder)[0].count(b"opening") == 0
 
 
 nlens.main()

@@ -2,6 +2,7 @@
  * of time for everything else; then every subject is judged. */
 #include "analysis/facts/facts_second_pass.h"
 #include "analysis/facts/facts_work.h"
+#include "base/progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -351,6 +352,7 @@ static void gathering_free(struct gathering *gathering)
 struct facts *facts_make(const struct flow *flow, struct error *err)
 {
     struct facts *facts = mem_zalloc(sizeof *facts);
+    progress_begin("analysing", 0);
     facts->flow = flow;
     facts->node_count = flow_topology(flow)->node_count;
     facts->totals = flow_totals(flow);

@@ -1,6 +1,7 @@
 /* cli/commands/cmd_check.c - numalens check: whether a recording keeps the rules that a job demands. */
 #include "cli/command.h"
 
+#include "cli/progress_line.h"
 #include "cli/recording.h"
 #include "cli/terminal.h"
 #include "view/check/check_view.h"
@@ -315,6 +316,7 @@ int cmd_check(int argc, char **argv)
         return EXIT_USAGE;
     }
     terminal_look(&arguments.view, arguments.color, arguments.has_width);
+    progress_line_begin("check", arguments.quiet, arguments.view.json);
     int status = judge(&arguments, &(struct flow_options){.topology = topology}, root);
     free(root);
     topology_free(topology);

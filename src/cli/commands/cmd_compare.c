@@ -3,6 +3,7 @@
 
 #include "capture/recorder_signals.h"
 #include "cli/commands/compare_runs.h"
+#include "cli/progress_line.h"
 #include "cli/recording.h"
 #include "cli/terminal.h"
 #include "cli/thresholds.h"
@@ -462,5 +463,7 @@ int cmd_compare(int argc, char **argv)
         return EXIT_USAGE;
     }
     terminal_look(&arguments.view, arguments.color, arguments.has_width);
+    if (!arguments.runs.command)
+        progress_line_begin("compare", arguments.runs.quiet, arguments.view.json);
     return arguments.runs.command ? compare_placements(&arguments) : compare_traces(&arguments);
 }

@@ -1,6 +1,7 @@
 /* cli/commands/cmd_import.c - numalens import: what another tool recorded becomes a trace that every report works on. */
 #include "cli/command.h"
 #include "cli/output_options.h"
+#include "cli/progress_line.h"
 
 #include "base/mem.h"
 #include "exchange/moca_import.h"
@@ -136,6 +137,7 @@ int cmd_import(int argc, char **argv)
         free(arguments.paths);
         return EXIT_USAGE;
     }
+    progress_line_begin("import", arguments.output.quiet, false);
     int failed = arguments.moca ? import_moca(&arguments, &err) : import_perf(&arguments, &err);
     free(arguments.paths);
     return failed < 0 ? command_failed("import", &err) : EXIT_OK;

@@ -5,6 +5,7 @@
 #include "analysis/problems/latency.h"
 #include "base/text.h"
 #include "cli/usage/perf_habits.h"
+#include "cli/progress_line.h"
 #include "cli/recording.h"
 #include "cli/report_html.h"
 #include "cli/terminal.h"
@@ -423,6 +424,7 @@ int cmd_report(int argc, char **argv)
     if (!arguments.has_limit && !arguments.view.json && has_rows)
         arguments.view.limit = DEFAULT_LIMIT;
     arguments.view.path = arguments.path;
+    progress_line_begin("report", false, arguments.view.json);
     int failed = report(&arguments, topology, &err);
     topology_free(topology);
     return failed ? command_failed("report", &err) : EXIT_OK;
