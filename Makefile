@@ -1,7 +1,7 @@
 # A thin layer over Meson: the commands a newcomer types. Each installs what is missing first.
 BUILD ?= build
 
-.PHONY: all deps deps-all demo test quick bench soak lint format install clean
+.PHONY: all deps deps-all demo test quick bench soak lint format install uninstall clean
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -46,6 +46,12 @@ format:
 # ldconfig, so that programs find libnumalens at once; without the right to, the installation is good all the same.
 install: all
 	@meson install -C $(BUILD)
+	@cp $(BUILD)/meson-logs/install-log.txt $(BUILD)/installed.txt
+	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
+
+# What the last `make install` installed, with the folders that are empty then.
+uninstall:
+	@scripts/uninstall $(BUILD)
 	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
 
 clean:

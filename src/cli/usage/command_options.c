@@ -132,9 +132,11 @@ error_t __wrap_argp_parse(const struct argp *argp, int argc, char **argv, unsign
     collect(&options, argp);
     if (argc == 2 && strcmp(argv[1], "--list-options") == 0) {
         print_options(&options);
+        array_free(&options);
         exit(fflush(stdout) == 0 ? EXIT_OK : EXIT_FAILED);
     }
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+        array_free(&options);
         puts("numalens " NUMALENS_VERSION);
         exit(EXIT_OK);
     }

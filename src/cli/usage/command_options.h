@@ -6,7 +6,7 @@
  * - An option that is not in the tables ends the program with status 2 and one line.
  * - --version prints the version.
  * - The one argument --list-options prints the tables and ends the program: a line for each option with its short and long
- *   name, argument and text, tabulators between them, for completion. */
+ *   name, argument and text, tabulators between them (scripts/completion reads it). */
 #ifndef NUMALENS_CLI_USAGE_COMMAND_OPTIONS_H
 #define NUMALENS_CLI_USAGE_COMMAND_OPTIONS_H
 
