@@ -160,8 +160,7 @@ static void judge_cost(const struct judge *judge, struct check_rule *rule)
         return;
     if (!findings->facts->timed && bursts) {
         rule->outcome = CHECK_UNDECIDED;
-        rule->text =
-            "cannot be decided: no latency was recorded, so the cost is not known; record without --no-latency";
+        rule->text = "cannot be decided: no latency was recorded, so the cost is not known; --max-remote needs none";
         return;
     }
     rule->measured = bursts > 0;

@@ -201,6 +201,10 @@ def undecided():
         assert len(invocation["toolExecutionNotifications"]) == 4
         ended = judge("--no-new-findings", short, after, "--width", "0", status=1)
         assert re.search(rb"numalens.data has \d+ bursts?, 100 needed", ended.out), ended
+        untimed = nlens.record(folder, [nlens.example("demo")], ["-q", "-F", "1000", "--budget", "100", "--no-latency", *FOUR],
+                               name="untimed.data", bursts=100).trace
+        ended = judge("--max-cost", "5%", untimed, "--width", "0", status=1)
+        assert b"cannot be decided: no latency was recorded" in ended.out, ended
         # A rule that fails is more than one that is not decided.
         said = json.loads(judge("--json", "--max-remote", LIMIT, "--no-new-findings", short, after, status=1).out)
         assert said["outcome"] == "fails" and [rule["outcome"] for rule in said["rules"]] == ["fails", "undecided"], said
