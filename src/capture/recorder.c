@@ -233,6 +233,7 @@ static void finish(struct recorder *recorder)
         trace_session_setf(ending, "sampled_until_ns", "%" PRIu64, until - recorder->started);
         result->never_sampled = !recorder->pause.began;
     }
+    signals_release(); /* one that comes now must not wake agents' rings that are gone */
     sources_close_one(&recorder->sources.list, FROM_AGENTS); /* whose rings have lanes of the writer */
     recorder->sources.agents = NULL;
     if (recorder->sink.writer)

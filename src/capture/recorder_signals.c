@@ -7,7 +7,7 @@
 
 /* SIGXFSZ and SIGPIPE: the write that failed says so by itself. */
 static const int taken[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ};
-enum { TAKEN = sizeof taken / sizeof *taken, GRACE_NS = 50000000 };
+enum { TAKEN = sizeof taken / sizeof *taken };
 
 /* Written by handlers, read by the recorder's only thread. */
 static volatile sig_atomic_t forward[TAKEN];
@@ -71,7 +71,7 @@ void signals_forward(pid_t target, uint64_t now)
             since[i] = 0;
         } else if (since[i] == 0) {
             since[i] = now;
-        } else if (now - since[i] >= GRACE_NS) {
+        } else if (now - since[i] >= SIGNALS_GRACE_NS) {
             forward[i] = 0;
             since[i] = 0;
             kill(target, taken[i]);

@@ -20,6 +20,9 @@ void signals_ready(struct agent_source *source, const sigset_t *mask);
 /* Whether a child of this process ended or stopped since the last call. */
 bool signals_child(void);
 
+/* What a program in the same group gets from the terminal by itself has arrived by then. */
+enum { SIGNALS_GRACE_NS = 50000000 };
+
 /* Passes on what was sent to the recorder alone, once the target has had a moment to get it by itself. */
 void signals_forward(pid_t target, uint64_t now);
 

@@ -19,11 +19,6 @@ int sources_open(struct sources *sources, struct source source, struct error *er
     return 0;
 }
 
-void *sources_find(const struct sources *sources, enum source_kind kind)
-{
-    return sources->items[kind].context;
-}
-
 int sources_watch(struct sources *sources, uint32_t tid, struct error *err)
 {
     int first = 0;

@@ -94,9 +94,6 @@ struct sources {
  * sources->refusals; or negative with `err`. What was refused is closed. */
 int sources_open(struct sources *sources, struct source source, struct error *err);
 
-/* Its context as long as it is open, or NULL. */
-void *sources_find(const struct sources *sources, enum source_kind kind);
-
 /* A thread of the target that is new, or gone. 0, or negative with `err`: one source at least cannot watch it. */
 int sources_watch(struct sources *sources, uint32_t tid, struct error *err);
 void sources_unwatch(struct sources *sources, uint32_t tid);

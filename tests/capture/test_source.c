@@ -125,8 +125,8 @@ static void drained_by_kind_and_finished_as_opened(void **state)
     assert_int_equal(add(&sources, &hardware, FROM_HARDWARE, false, &err), 0);
     assert_int_equal(add(&sources, &perf, FROM_PERF, false, &err), 0);
     assert_diary(diary, "Ao Ho Po ");
-    assert_ptr_equal(sources_find(&sources, FROM_PERF), &perf);
-    assert_null(sources_find(&sources, FROM_HOMES));
+    assert_ptr_equal(sources.items[FROM_PERF].context, &perf);
+    assert_null(sources.items[FROM_HOMES].context);
     sources_drain(&sources, 1000, &level);
     assert_diary(diary, "Ad Pd Hd ");
     assert_int_equal(perf.until, 1000);
@@ -141,7 +141,7 @@ static void drained_by_kind_and_finished_as_opened(void **state)
     sources_finish(&sources);
     assert_diary(diary, "Af Hf Pf ");
     sources_close_one(&sources, FROM_AGENTS);
-    assert_null(sources_find(&sources, FROM_AGENTS));
+    assert_null(sources.items[FROM_AGENTS].context);
     sources_close(&sources);
     assert_diary(diary, "Ac Pc Hc ");
     sources_close(&sources);
@@ -192,7 +192,7 @@ static void a_refused_source_is_skipped(void **state)
     assert_int_equal(add(&sources, &hardware, FROM_HARDWARE, false, &err), 1);
     assert_int_equal(err.code, 0);
     assert_diary(diary, "Ao Ho Hc ");
-    assert_null(sources_find(&sources, FROM_HARDWARE));
+    assert_null(sources.items[FROM_HARDWARE].context);
     assert_int_equal(sources.refusals[FROM_HARDWARE].code, -EACCES);
     assert_string_equal(sources.refusals[FROM_HARDWARE].text, "H is not to be had");
     assert_int_equal(sources.refusals[FROM_AGENTS].code, 0);

@@ -3,14 +3,12 @@
 #include "base/clock.h"
 #include "capture/count/count_meter.h"
 #include "capture/process/launch.h"
+#include "capture/recorder_signals.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
-
-/* What a program in the same group gets from the terminal by itself has arrived by then; see capture/recorder_signals.h. */
-enum { GRACE_NS = 50000000 };
 
 static const int watched[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 enum { WATCHED = sizeof watched / sizeof *watched };
@@ -85,7 +83,7 @@ static void see_signal(struct running *running, const siginfo_t *info, uint64_t 
         running->ended = true;
     } else if (info->si_code <= 0) {
         running->to_pass = info->si_signo;
-        running->pass_at = now + GRACE_NS;
+        running->pass_at = now + SIGNALS_GRACE_NS;
     }
 }
 
