@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a narrow member is the low bytes of a wide one");
+
 /* Of each table, in JSON's order. */
 static const struct column *const described[VIEW_GROUPS + 1][5] = {
     [VIEW_OBJECTS] = {object_columns, life_columns, totals_columns, object_more_columns},
@@ -122,7 +124,7 @@ struct value column_value(const struct column *column, const struct rows *rows, 
         return (struct value){.type = column->base == BASE_FACTS ? VALUE_ABSENT : VALUE_UNKNOWN};
     if (is_text(value.type))
         memcpy(&value.text, base + column->offset, sizeof value.text);
-    else /* little-endian: a narrow member is the low bytes */
+    else
         memcpy(&value.number, base + column->offset, column->width);
     if (column->of)
         memcpy(&value.of, base + column->of, sizeof value.of);

@@ -1,7 +1,7 @@
 /* view/columns/columns.h - what rows show, written once: each column with its names in JSON, page and text and its value.
  *
  * JSON has the columns in the order of the description. Text and page have orders of their own, by `at`; one without a place
- * comes last, in text before the name. A name or heading that is NULL is not shown there. Private to src/view and src/page. */
+ * comes last, in text before the name. docs/json.md and docs/page-format.md have what each means. A name or heading that is NULL is not shown there. Private to src/view and src/page. */
 #ifndef NUMALENS_VIEW_COLUMNS_COLUMNS_H
 #define NUMALENS_VIEW_COLUMNS_COLUMNS_H
 
@@ -9,27 +9,28 @@
 #include "view/report/rows.h"
 #include "view/table.h"
 
-enum value_type {                       /* for programs; for people */
-                  VALUE_ABSENT,         /* no field; an empty cell */
-                  VALUE_UNKNOWN,        /* null; `text` or "-" */
-                  VALUE_NUMBER,         /* itself: a pid, an address */
-                  VALUE_INDEX,          /* null in JSON, -1 in the page, an empty cell for FLOW_NONE */
-                  VALUE_LINE,           /* null in JSON for 0 */
-                  VALUE_INTEGER,        /* `number` with a sign */
-                  VALUE_BOOL,           /* */
-                  VALUE_COUNT,          /* 12,345 */
-                  VALUE_BYTES,          /* 1.5 MiB */
-                  VALUE_PART,           /* `number`; as a percentage of `of` */
-                  VALUE_SHARE,          /* `number` / `of`; as a percentage */
-                  VALUE_LATENCY,        /* `number`; with its unit */
-                  VALUE_MEAN,           /* `number` / `of`, a latency; with its unit */
-                  VALUE_TIME,           /* seconds since the start, null for UINT64_MAX */
-                  VALUE_SECONDS,        /* `real`; 12 ms */
-                  VALUE_RATE,           /* `real` bytes per second; GB/s */
-                  VALUE_TEXT,           /* */
-                  VALUE_TEXT_OR_NULL,   /* null in JSON when it is empty */
-                  VALUE_TEXT_OR_ABSENT, /* no field when it is NULL */
-                  VALUE_NODES, /* samples by home node: by number in JSON, by index in the page; percentages of `of` */
+/* What a value is: how programs get it; how people do. */
+enum value_type {
+    VALUE_ABSENT,         /* no field; an empty cell */
+    VALUE_UNKNOWN,        /* null; `text` or "-" */
+    VALUE_NUMBER,         /* a pid, an address: without separators */
+    VALUE_INDEX,          /* likewise; for FLOW_NONE null in JSON, -1 in the page, an empty cell */
+    VALUE_LINE,           /* likewise; for 0 null in JSON, an empty cell */
+    VALUE_INTEGER,        /* `number` with a sign */
+    VALUE_BOOL,           /* true; yes */
+    VALUE_COUNT,          /* 12345; 12,345 */
+    VALUE_BYTES,          /* 1572864; 1.5 MiB */
+    VALUE_PART,           /* `number`; as a percentage of `of` */
+    VALUE_SHARE,          /* `number` / `of`; as a percentage */
+    VALUE_LATENCY,        /* `number`; with its unit */
+    VALUE_MEAN,           /* `number` / `of`, a latency; with its unit */
+    VALUE_TIME,           /* seconds since the start, null for UINT64_MAX; 12 ms */
+    VALUE_SECONDS,        /* `real`; 12 ms */
+    VALUE_RATE,           /* `real` bytes per second; GB/s */
+    VALUE_TEXT,           /* itself */
+    VALUE_TEXT_OR_NULL,   /* null in JSON when it is empty */
+    VALUE_TEXT_OR_ABSENT, /* no field when it is NULL */
+    VALUE_NODES,          /* samples by home node: by number in JSON, by index in the page; percentages of `of` */
 };
 
 struct value {
@@ -61,13 +62,13 @@ struct column {
     uint8_t tables, flags; /* tables: a bit for each in whose text it is; 0: in all */
     uint8_t type, base, width;
     uint16_t offset, of, all; /* of: what it is a part of, a member beside it; all: likewise, of struct rows */
-    struct value (*get)(const struct rows *rows, const struct row *row); /* instead of a member */
-    void (*cell)(struct table *table, const struct rows *rows,
-                 const struct row *row);                                            /* instead of the value in text */
-    void (*put)(struct json *json, const struct rows *rows, const struct row *row); /* instead of it in JSON */
+    /* Where they are not NULL: instead of a member; instead of the value in text; and in JSON. */
+    struct value (*get)(const struct rows *rows, const struct row *row);
+    void (*cell)(struct table *table, const struct rows *rows, const struct row *row);
+    void (*put)(struct json *json, const struct rows *rows, const struct row *row);
 };
 
-/* How descriptions are written: {JSON's name or NULL, PAGE, SITE, a heading, the value}. */
+/* How descriptions are written: {JSON's name or NULL, PAGE, SITE, a heading, the value}. A place of 0 is the last one. */
 #define PAGE(title, place)         .page = {title, place}
 #define SITE(title, place)         .site_page = {title, place}
 #define HEADING(title, place, how) .text = {title, place, how}
@@ -101,7 +102,7 @@ struct value row_homes(const struct rows *rows, const struct row *row); /* by ho
 const struct column *const *columns_of(enum view_table table);
 bool column_is_end(const struct column *column);
 
-/* Columns of a table in one renderer's order. */
+/* Columns of a table in one renderer's order; the page's with `more` that it alone has, up to a NULL. */
 enum { MOST_COLUMNS = 80 };
 struct column_list {
     const struct column *items[MOST_COLUMNS];
@@ -109,8 +110,7 @@ struct column_list {
 };
 
 struct column_list columns_text(enum view_table table);
-struct column_list columns_page(enum view_table table,
-                                const struct column *const *more); /* more: the page's own, up to NULL */
+struct column_list columns_page(enum view_table table, const struct column *const *more);
 const char *column_page_name(const struct column *column, enum view_table table);
 
 struct value column_value(const struct column *column, const struct rows *rows, const struct row *row);

@@ -22,6 +22,8 @@ static const char *text_of(const struct flow *flow, const struct value *value)
     switch (value->type) {
     case VALUE_UNKNOWN:
         return value->text ? value->text : "-";
+    case VALUE_BOOL:
+        return value->number ? "yes" : "no";
     case VALUE_COUNT:
         return number_count(value->number);
     case VALUE_BYTES:
@@ -33,6 +35,8 @@ static const char *text_of(const struct flow *flow, const struct value *value)
         return number_latency(value->number, 1, latency_unit(flow));
     case VALUE_MEAN:
         return number_latency(value->number, value->of, latency_unit(flow));
+    case VALUE_TIME:
+        return value->number == UINT64_MAX ? "-" : number_seconds((double)(value->number - flow_start(flow)) * 1e-9);
     case VALUE_SECONDS:
         return number_seconds(value->real);
     default:
@@ -42,14 +46,27 @@ static const char *text_of(const struct flow *flow, const struct value *value)
 
 static void put_value(struct table *table, const struct flow *flow, const struct value *value)
 {
-    if (value->type == VALUE_NODES)
-        put_nodes(table, flow_topology(flow), value);
-    else if (value->type == VALUE_RATE)
-        table_cell(table, "%.2f", value->real / 1e9);
-    else if (value->type == VALUE_NUMBER || value->type == VALUE_INDEX)
+    bool none =
+        (value->type == VALUE_INDEX && value->number == FLOW_NONE) || (value->type == VALUE_LINE && value->number == 0);
+    switch (none ? VALUE_ABSENT : value->type) {
+    case VALUE_NUMBER:
+    case VALUE_INDEX:
+    case VALUE_LINE:
         table_cell(table, "%lu", (unsigned long)value->number);
-    else
+        break;
+    case VALUE_INTEGER:
+        table_cell(table, "%ld", (long)value->number);
+        break;
+    case VALUE_RATE:
+        table_cell(table, "%.2f", value->real / 1e9);
+        break;
+    case VALUE_NODES:
+        put_nodes(table, flow_topology(flow), value);
+        break;
+    default:
         table_cell(table, "%s", text_of(flow, value));
+        break;
+    }
 }
 
 static void put_cell(struct table *table, const struct column *column, const struct rows *rows, const struct row *row)
