@@ -25,6 +25,20 @@ def need():
         raise Skip("no sanitized build; make test has one")
 
 
+def export(trace, format):
+    """None of its output is kept."""
+    command = ["dump"] if format == "dump" else ["export", "--format", format]
+    ended = run([SANITIZED, *command, "-o", "/dev/null", trace], environment=OPTIONS)
+    assert b"Sanitizer" not in ended.err and b"runtime error" not in ended.err, ended
+    return ended
+
+
+def formats():
+    """Those that this build has."""
+    listed = run([SANITIZED, "export", "--format", "list"], environment=OPTIONS).out.decode().splitlines()
+    return ["dump", *(line.split()[0] for line in listed if "not in this build" not in line and "moca" not in line)]
+
+
 @check("every table of real traces")
 def whole():
     need()
@@ -36,6 +50,9 @@ def whole():
                 for format in ([], ["--json"]):
                     ended = read(trace, *table, *format)
                     assert ended.status == 0, ended
+            for format in formats():
+                ended = export(trace, format)
+                assert ended.status == 0, ended
 
 
 @check("damaged traces")
@@ -57,6 +74,8 @@ def damaged():
             with open(path, "wb") as stream:
                 stream.write(bytes_)
             ended = read(path)
+            assert ended.status in (0, 1), ended
+            ended = export(path, formats()[number % len(formats())])
             assert ended.status in (0, 1), ended
 
 

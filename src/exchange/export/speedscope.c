@@ -1,6 +1,7 @@
 /* exchange/export/speedscope.c - JSON as speedscope reads it: one profile each of samples, remote accesses and latency.
  *
  * Program and thread are the outermost frames, what was accessed is the innermost one. */
+#include "base/strtab.h"
 #include "exchange/export/emitter.h"
 #include "exchange/export/export.h"
 
@@ -9,7 +10,27 @@ struct scope {
     struct names *names;
     struct emit *emit;
     struct tally tally;
+    struct strtab *functions; /* speedscope takes a function's lines for functions of their own: frames are without */
+    uint32_t *function_of;    /* frame -> function, from 1 on */
 };
+
+static void find_functions(struct scope *scope)
+{
+    size_t frames = names_frame_count(scope->names);
+    scope->functions = strtab_new();
+    scope->function_of = mem_alloc((frames + 1) * sizeof *scope->function_of);
+    for (uint32_t i = 0; i < frames; i++) {
+        struct names_frame frame = names_frame(scope->names, i);
+        char *key = mem_format("%s\n%s\n%s", frame.function, frame.file, frame.module);
+        scope->function_of[i] = strtab_add(scope->functions, key);
+        free(key);
+    }
+}
+
+static uint32_t function_count(const struct scope *scope)
+{
+    return (uint32_t)strtab_count(scope->functions) - 1; /* without "" */
+}
 
 static void put_frame(struct emit *emit, const char *name, const char *file, uint32_t line, bool first)
 {
@@ -31,9 +52,12 @@ static void put_frames(struct scope *scope)
 {
     struct emit *emit = scope->emit;
     put_frame(emit, "[unknown]", "", 0, true);
-    for (uint32_t i = 0; i < names_frame_count(scope->names); i++) {
+    for (uint32_t i = 0, next = 1; i < names_frame_count(scope->names); i++) {
         struct names_frame frame = names_frame(scope->names, i);
-        put_frame(emit, frame.function, frame.file, frame.line, false);
+        if (scope->function_of[i] == next) {
+            put_frame(emit, frame.function, frame.file, 0, false);
+            next++;
+        }
     }
     for (uint32_t i = 1; i < names_thing_count(scope->names); i++) {
         struct names_thing thing = names_thing(scope->names, i);
@@ -49,7 +73,7 @@ static void put_frames(struct scope *scope)
 
 static uint32_t thing_frame(const struct scope *scope, uint32_t thing)
 {
-    return thing ? (uint32_t)names_frame_count(scope->names) + thing : 0;
+    return thing ? function_count(scope) + thing : 0;
 }
 
 static void put_sample(const struct scope *scope, const struct tally_row *row)
@@ -57,7 +81,7 @@ static void put_sample(const struct scope *scope, const struct tally_row *row)
     struct emit *emit = scope->emit;
     const uint32_t *frames;
     size_t count = names_chain_frames(scope->names, row->chain, &frames);
-    uint32_t programs = (uint32_t)(names_frame_count(scope->names) + names_thing_count(scope->names));
+    uint32_t programs = function_count(scope) + (uint32_t)names_thing_count(scope->names);
     uint32_t process = names_process_of(scope->names, row->thread);
     emit_char(emit, '[');
     emit_number(emit, process == FLOW_NONE ? 0 : programs + process);
@@ -67,7 +91,7 @@ static void put_sample(const struct scope *scope, const struct tally_row *row)
         emit_text(emit, ",0");
     while (count-- > 0) {
         emit_char(emit, ',');
-        emit_number(emit, frames[count] + 1ul);
+        emit_number(emit, scope->function_of[frames[count]]);
     }
     emit_char(emit, ',');
     emit_number(emit, thing_frame(scope, row->thing));
@@ -144,10 +168,13 @@ int export_speedscope(const struct flow *flow, const struct export_options *opti
     int failed = tally_make(&scope.tally, flow, scope.names, false, err);
     if (failed == 0) {
         array_sort(&scope.tally.rows, by_thread); /* in order of time it would look as if time were in it */
+        find_functions(&scope);
         scope.emit = emit_new(out);
         put_file(&scope);
         emit_free(scope.emit);
         tally_free(&scope.tally);
+        strtab_free(scope.functions);
+        free(scope.function_of);
     }
     names_free(scope.names);
     return failed;
