@@ -179,6 +179,8 @@ const char *debuginfo_function_name(struct debuginfo *info, Dwarf_Die *die)
         return symbols_demangle(info->symbols, linkage);
     if (!name)
         return "";
+    if (strncmp(name, "_Z", 2) == 0) /* what OpenMP made of a region: its name is made from its function's */
+        return symbols_demangle(info->symbols, name);
     /* The declaration is at the end of a short chain of references. */
     Dwarf_Die at = *die;
     for (int hops = 0; hops < 8; hops++) {

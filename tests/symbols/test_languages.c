@@ -25,6 +25,11 @@ static void cxx_functions_and_objects(void **state)
     size_t count = symbols_frames(module, constructor, frames, 8);
     assert_true(count >= 1);
     assert_string_equal(frames[count - 1].function, "grid::Matrix<double>::Matrix(int)");
+#ifdef KNOWN_OPENMP
+    count = symbols_frames(module, fixture_address(KNOWN_CXX, "_ZL7doubledd._omp_fn.0", NULL), frames, 8);
+    assert_true(count >= 1);
+    assert_string_equal(frames[count - 1].function, "doubled(double) [clone ._omp_fn.0]");
+#endif
 
     struct symbol_object object;
     assert_true(symbols_object(module, fixture_address(KNOWN_CXX, "_ZN4grid6MatrixIdE6zeroesE", NULL) + 8, &object));
