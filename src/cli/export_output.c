@@ -13,9 +13,14 @@ static bool is_stdout(const char *path)
     return !path || strcmp(path, "-") == 0;
 }
 
+bool export_output_is_terminal(const char *path)
+{
+    return is_stdout(path) && isatty(STDOUT_FILENO);
+}
+
 int export_output_check(const char *path, const char *binary, struct error *err)
 {
-    if (is_stdout(path) && binary && isatty(STDOUT_FILENO))
+    if (binary && export_output_is_terminal(path))
         return error_set(err, -EINVAL, "%s is binary and not for a terminal; name a file with -o", binary);
     return 0;
 }

@@ -11,7 +11,10 @@ struct export_job {
     const char *source; /* the recording: never written to */
 };
 
-/* `path` NULL or "-": standard output. `binary`: the name of a format that no terminal can show, or NULL: then a terminal
+/* Whether it goes to a terminal; `path` NULL or "-": standard output. */
+bool export_output_is_terminal(const char *path);
+
+/* `binary`: the name of a format that no terminal can show, or NULL: then a terminal
  * is refused. Before anything is read. */
 int export_output_check(const char *path, const char *binary, struct error *err);
 

@@ -71,6 +71,16 @@ static void csv(void **state)
     free(text);
 }
 
+static void csv_for_terminals(void **state)
+{
+    (void)state;
+    struct export_options options = {.fields = "comm,name,tid", .for_terminal = true};
+    char *text = made_export(export_csv, options, NULL);
+    assert_non_null(strstr(text, "\"w;o\\x0ar\"\"k\\xff\",\"l;i\\x09b,\"\"x.so+0x3ff\",101\r\n"));
+    assert_non_null(strstr(text, "main,\"a,\"\"b\"\"\\x0ac;d\",100\r\n"));
+    free(text);
+}
+
 static void dump(void **state)
 {
     (void)state;
@@ -114,6 +124,7 @@ int main(void)
         cmocka_unit_test(totals_are_the_flows),
         cmocka_unit_test(folded_stacks),
         cmocka_unit_test(csv),
+        cmocka_unit_test(csv_for_terminals),
         cmocka_unit_test(dump),
         cmocka_unit_test(fields_that_do_not_exist_are_refused),
     };

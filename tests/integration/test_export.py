@@ -383,6 +383,8 @@ def outputs():
         with open(path, "rb") as stream:
             assert stream.read() == text
         assert export("csv", "-q", "-o", path) == b""
+        ended = run([nlens.NUMALENS, "export", "-f", "csv", "-o", "-", "-i", recording()[0]], folder=folder)
+        assert ended.out == text and os.listdir(folder) == ["out"], ended
 
 
 @check("a recording without samples gives empty exports, and no failure")

@@ -184,7 +184,7 @@ static int export_samples(const struct arguments *arguments, const struct topolo
     failed = export_output(&(struct export_job){format->write, recording.flow, &arguments->options, arguments->path},
                            arguments->output.path, err);
     recording_close(&recording);
-    if (failed == 0 && arguments->output.path && strcmp(arguments->output.path, "-") != 0 && !arguments->output.quiet)
+    if (failed == 0 && arguments->output.path && !arguments->output.quiet)
         printf("%s samples into %s\n", number_count(samples), arguments->output.path);
     return failed;
 }
@@ -214,6 +214,9 @@ int cmd_export(int argc, char **argv)
         return EXIT_USAGE;
     if (arguments.list)
         return list_formats();
+    if (arguments.output.path && strcmp(arguments.output.path, "-") == 0)
+        arguments.output.path = NULL;
+    arguments.options.for_terminal = export_output_is_terminal(arguments.output.path);
     if (!arguments.path)
         arguments.path = "numalens.data";
     if ((arguments.options.fields && export_fields_are_wrong(arguments.options.fields, &err)) ||

@@ -14,6 +14,7 @@ struct export_options {
     enum tally_value value; /* of formats that have room for one: TALLY_SAMPLES unless asked for */
     const char *fields;     /* of formats with one line a sample: "time,tid,addr"; NULL for the usual ones */
     bool without_head;      /* of dump: no line with the names of the fields */
+    bool for_terminal;      /* of CSV, which else has names as they are: safe ones (base/text.h) */
 };
 
 typedef int export_write(const struct flow *flow, const struct export_options *options, FILE *out, struct error *err);

@@ -1,4 +1,5 @@
 /* exchange/export/sample_lines.c - one line a sample: CSV, and what `numalens dump` prints. */
+#include "base/text.h"
 #include "exchange/export/export.h"
 #include "exchange/export/fields.h"
 #include "exchange/export/walk.h"
@@ -51,9 +52,19 @@ static int put_lines(struct lines *lines, const struct flow *flow, const struct 
     return failed;
 }
 
+/* Files may hold any name in quotes; a terminal must not be steered by one. */
+static void put_safe_cell(struct emit *emit, const char *text)
+{
+    char *safe = text_safe(text);
+    emit_csv(emit, safe);
+    free(safe);
+}
+
 int export_csv(const struct flow *flow, const struct export_options *options, FILE *out, struct error *err)
 {
     struct lines lines = {.separator = ',', .end = "\r\n", .writer = {.unknown = "", .put_name = emit_csv}};
+    if (options->for_terminal)
+        lines.writer.put_name = put_safe_cell;
     return put_lines(&lines, flow, options, "", out, err);
 }
 
