@@ -23,7 +23,7 @@ static const char description[] =
     "format's contents.\n"
     "moca and moca-csv write pages (of 'numalens record --source faults'), the others samples.\n\n"
     "EXAMPLES\n"
-    "  numalens export --format folded | flamegraph.pl > remote.svg\n"
+    "  numalens export --format folded --value remote | flamegraph.pl > remote.svg\n"
     "  numalens export --format folded --value latency -o latency.folded\n"
     "  numalens export --format pprof -o run.pb\n"
     "  numalens export --format csv -F time,tid,addr,latency -o samples.csv\n"
@@ -32,7 +32,8 @@ static const char description[] =
 enum { OPTION_VALUE = 1 };
 
 static const struct argp_option option_table[] = {
-    {"format", 'f', "NAME", 0, "Which format; --format list lists them", 0},
+    {"format", 'f', "NAME", 0,
+     "folded, csv, speedscope, callgrind, pprof, firefox, perfetto, sqlite, moca or moca-csv; list: what each is", 0},
     {"value", OPTION_VALUE, "WHAT", 0, "Folded, firefox: samples (default), remote, latency, timed or home_known", 0},
     {"input", 'i', "FILE", 0, "The recording, instead of naming it last", 0},
     {"fields", 'F', "NAME,NAME,...", 0, "Csv: these columns; 'numalens dump --help' lists them", 0},
