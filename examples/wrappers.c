@@ -1,6 +1,6 @@
 /* wrappers.c - allocation wrappers: a report should name the caller that matters, not the wrapper.
  * Truth: `first` gets 1/8 of the accesses, `second` 1/8, `left` 2/8 and `right` 4/8. `left` and `right` are allocated on
- * one source line and must be told apart. No site is a line of xmalloc() or matrix_new(). */
+ * one source line and must be distinguished. No site is a line of xmalloc() or matrix_new(). */
 #include "example.h"
 
 static __attribute__((noinline)) void *xmalloc(size_t size)

@@ -17,7 +17,7 @@ struct machine {
     uint32_t fpsr, fpcr;
 };
 
-/* Installs handlers on an alternate stack. Faults at places that step_fault() knows are mended first. To
+/* Installs handlers on an alternate stack. Faults at places that step_fault() knows are corrected first. To
  * be called in each test: cmocka sets handlers of its own before it. */
 void native_start(void);
 

@@ -198,7 +198,7 @@ static void test_place(void)
     signal(SIGSEGV, SIG_DFL);
 }
 
-/* All signals blocked: what is sent waits, what is asked is told. */
+/* All signals blocked: what is sent waits, what is asked is reported. */
 static void test_blocked(void)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGUSR1};

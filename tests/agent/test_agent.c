@@ -46,7 +46,7 @@ static bool matches(const struct test_record *record, const char *kind, unsigned
     return record->head->type == WIRE_UNMAP && record->unmap->addr == addr && record->unmap->size == size;
 }
 
-/* Every fact that the program told must be recorded, by the thread that told it, in the same order. */
+/* Every fact that the program prints must be recorded, by the thread that printed it, in the same order. */
 static size_t check_facts(const struct test_region *t)
 {
     static struct cursor cursors[1024];

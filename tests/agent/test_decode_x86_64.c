@@ -187,7 +187,7 @@ static void test_vectors(void **state)
     expect("c4e3fd0007aa", "6 r32[rdi]");
     expect("c4e2f1f507", "end");
     expect("c4e2f0f507", "5 r8[rdi]");
-    expect("c4e27d8c07", "5 r32[rdi]"); /* masked: told as if whole */
+    expect("c4e27d8c07", "5 r32[rdi]"); /* masked: reported as if whole */
     expect("c4e27d8e07", "5 w32[rdi]");
     expect("c5f0ae17", "4 r4[rdi]");
     expect("66c5fe6f4e20", "end"); /* no prefixes before VEX */

@@ -1,4 +1,4 @@
-/* Reads and writes told from instructions of both processors. */
+/* Reads and writes reported from instructions of both processors. */
 #include "isa/direction.h"
 
 #include <setjmp.h>

@@ -26,14 +26,14 @@ struct agent_range agent_thunks[AGENT_THUNKS];
 _Atomic uint32_t agent_thunk_count;
 
 static uint8_t *arena, pristine[ARENA_BYTES], after_native[ARENA_BYTES];
-static unsigned accesses_told;
+static unsigned accesses_reported;
 static struct step_access last_access;
 
 bool burst_access(struct agent_thread *self, const ucontext_t *context, const struct step_access *access)
 {
     (void)self;
     (void)context;
-    accesses_told++;
+    accesses_reported++;
     last_access = *access;
     return true;
 }

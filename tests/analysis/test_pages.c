@@ -91,7 +91,7 @@ static void a_huge_page_is_one_touch(void **state)
     run_free(&f, facts);
 }
 
-/* A real machine: pages are told to lie elsewhere than before. */
+/* A real machine: pages are reported elsewhere than before. */
 static void pages_that_move(void **state)
 {
     (void)state;

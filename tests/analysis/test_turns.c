@@ -69,7 +69,7 @@ static void slices_are_no_turns(void **state)
     run_free(&f, facts);
 }
 
-/* The paper's Figure 3, mended: the changes of thread, and the mean time from one to the next. */
+/* The paper's Figure 3, corrected: the changes of thread, and the mean time from one to the next. */
 static void figure_three(void **state)
 {
     (void)state;

@@ -122,8 +122,8 @@ def installed():
 
         shared = os.path.join(folder, "shared")
         must([tool("cc"), "-std=c99", "-o", shared, os.path.join(HERE, "client.c"), *flags])
-        told = must([shared, trace], environment=place.environment)
-        assert "heap: 149 switches" in told, told
+        reported = must([shared, trace], environment=place.environment)
+        assert "heap: 149 switches" in reported, reported
         missing = run([shared, "/nonexistent"], environment=place.environment)
         assert missing.status == 1 and b"/nonexistent" in missing.err, missing
 
@@ -136,7 +136,7 @@ def installed():
                  *must([tool("pkg-config"), "--libs", *needs]).split(), *private]
         must([tool("cc"), "-std=c99", "-o", static, os.path.join(HERE, "client.c"), *flags])
         assert "libnumalens" not in must([tool("readelf"), "-d", static])
-        assert must([static, trace], environment={"LD_LIBRARY_PATH": ""}) == told
+        assert must([static, trace], environment={"LD_LIBRARY_PATH": ""}) == reported
 
         cxx = os.path.join(folder, "cxx")
         must([tool("c++"), "-o", cxx, os.path.join(HERE, "client.cc"), *place.flags("--cflags", "--libs")])
@@ -162,10 +162,10 @@ def manual():
     else:
         raise Skip("neither mandoc nor groff is installed")
     with open(pages[0]) as stream:
-        told = set(re.findall(r"^\.(?:Fn|Pq Fn) (nlens_\w+)", stream.read(), re.MULTILINE))
+        reported = set(re.findall(r"^\.(?:Fn|Pq Fn) (nlens_\w+)", stream.read(), re.MULTILINE))
     known = promised() | {"nlens_foreach_" + what for what in (
         "access", "object", "thread", "object_access", "thread_access", "group_access", "finding")}
-    assert not told - known, "the manual names what there is not: %s" % (told - known)
+    assert not reported - known, "the manual names what there is not: %s" % (reported - known)
 
 
 nlens.main()

@@ -71,7 +71,7 @@ static void options_are_checked(void **state)
     nlens_close(trace);
 }
 
-static void the_whole_is_told(void **state)
+static void the_whole_is_reported(void **state)
 {
     (void)state;
     nlens_trace *trace = made_up_open("numa:3 core:1");
@@ -174,7 +174,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_have_a_cause),
         cmocka_unit_test(options_are_checked),
-        cmocka_unit_test(the_whole_is_told),
+        cmocka_unit_test(the_whole_is_reported),
         cmocka_unit_test(a_cut_trace_opens_and_says_so),
         cmocka_unit_test(traces_in_different_threads_do_not_meet),
     };

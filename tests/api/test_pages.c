@@ -66,11 +66,11 @@ static void from_faults(void **state)
     assert_int_equal(first->intervals, 3);
     assert_int_equal(first->first, 100);
     assert_int_equal(first->last, 200 + INTERVAL);
-    unsigned users = 0, not_told = 0;
+    unsigned users = 0, not_reported = 0;
     nlens_foreach_page_user (first, u) {
         users++;
         if (!u->thread) {
-            not_told++;
+            not_reported++;
             assert_int_equal(u->writes, 1);
         } else {
             assert_int_equal(u->writes, u->thread->tid == PID ? 3 : 0);
@@ -78,7 +78,7 @@ static void from_faults(void **state)
         }
     }
     assert_int_equal(users, 3);
-    assert_int_equal(not_told, 1);
+    assert_int_equal(not_reported, 1);
     assert_int_equal(second->page, A + SIZE);
     assert_non_null(second->users);
     assert_null(second->users->next);

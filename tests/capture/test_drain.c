@@ -292,7 +292,7 @@ static void a_forked_child_keeps_its_parents_numbers_free(void **state)
     trace_reader_close(reader);
 }
 
-static void losses_are_told_once(void **state)
+static void losses_are_reported_once(void **state)
 {
     struct bench *bench = *state;
     uint32_t pid = (uint32_t)getpid();
@@ -324,7 +324,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(rings_of_the_dead_are_freed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_program_replaced_by_exec_loses_its_rings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_forked_child_keeps_its_parents_numbers_free, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(losses_are_told_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(losses_are_reported_once, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("drain", tests, NULL, NULL);
 }

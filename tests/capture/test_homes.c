@@ -61,7 +61,7 @@ static struct sink open_sink(void)
     return sink;
 }
 
-static void new_and_moved_pages_are_told(void **state)
+static void new_and_moved_pages_are_reported(void **state)
 {
     (void)state;
     struct sink sink = open_sink();
@@ -72,7 +72,7 @@ static void new_and_moved_pages_are_told(void **state)
     assert_int_equal(asked, 4);
     assert_int_equal(sink.counts[EVENT_HOME], 3);
     assert_int_equal(sink.lost[LOSS_HOME_UNKNOWN], 1);
-    /* Nothing new: nothing is asked or told. */
+    /* Nothing new: nothing is asked or reported. */
     homes_sample(homes, PID, address(10), 600);
     homes_ask(homes, 700);
     assert_int_equal(asked, 4);
@@ -108,7 +108,7 @@ static void new_and_moved_pages_are_told(void **state)
     trace_reader_close(reader);
 }
 
-static void frames_are_told_without_nodes(void **state)
+static void frames_are_reported_without_nodes(void **state)
 {
     (void)state;
     struct sink sink = open_sink();
@@ -158,8 +158,8 @@ static void memory_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(new_and_moved_pages_are_told),
-        cmocka_unit_test(frames_are_told_without_nodes),
+        cmocka_unit_test(new_and_moved_pages_are_reported),
+        cmocka_unit_test(frames_are_reported_without_nodes),
         cmocka_unit_test(memory_is_bounded),
     };
     return cmocka_run_group_tests_name("homes", tests, scratch_make, scratch_remove);

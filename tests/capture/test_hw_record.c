@@ -1,5 +1,5 @@
 /* test_hw_record.c - a whole recording with "hardware" samples: events chosen from a sysfs tree, opened on the target by a
- * real kernel, told to the trace beside what the agent tells. The tree's PMU is the kernel's own software one, and its
+ * real kernel, reported to the trace beside what the agent tells. The tree's PMU is the kernel's own software one, and its
  * memory event the page fault. */
 #include "soft_pmu.h"
 
@@ -31,7 +31,7 @@ static int exercise(void)
 
 struct found {
     uint64_t samples, in_block, stacks, touches;
-    uint64_t pages[4096];    /* that faults told of */
+    uint64_t pages[4096];    /* that faults reported of */
     size_t page_count, used; /* used: of the block */
     uint64_t block, size;
     bool wrong;

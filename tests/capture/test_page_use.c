@@ -46,7 +46,7 @@ static const struct reported *find(uint32_t tid, uint64_t page, uint64_t time)
     array_each (&reported, struct reported, one)
         if (one->event.tid == tid && one->event.page.page == page && one->event.time == time)
             return one;
-    fail_msg("thread %u, page %#lx, time %lu was not told", tid, (unsigned long)page, (unsigned long)time);
+    fail_msg("thread %u, page %#lx, time %lu was not reported", tid, (unsigned long)page, (unsigned long)time);
     return NULL;
 }
 

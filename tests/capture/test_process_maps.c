@@ -31,7 +31,7 @@ static void see(void *context, const struct event *event)
     strncpy(place->path, event->map.path, sizeof place->path - 1);
 }
 
-static void a_map_is_told_once_when_it_is_sampled(void **state)
+static void a_map_is_reported_once_when_it_is_sampled(void **state)
 {
     (void)state;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -76,7 +76,7 @@ static void a_process_that_is_gone_does_no_harm(void **state)
     capture_maps_sample(maps, 0x7ffffffe, 0x1000, 2ul * SECOND);
     assert_int_equal(count, 0);
     capture_maps_free(maps);
-    /* No room for a single line: nothing is told, and nothing breaks. */
+    /* No room for a single line: nothing is reported, and nothing breaks. */
     maps = capture_maps_new(&sink, &processes, 0);
     capture_maps_sample(maps, (uint32_t)getpid(), (uint64_t)&sink, SECOND);
     capture_maps_sample(maps, (uint32_t)getpid(), (uint64_t)see, 2ul * SECOND);
@@ -87,7 +87,7 @@ static void a_process_that_is_gone_does_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_map_is_told_once_when_it_is_sampled),
+        cmocka_unit_test(a_map_is_reported_once_when_it_is_sampled),
         cmocka_unit_test(a_process_that_is_gone_does_no_harm),
     };
     return cmocka_run_group_tests_name("process_maps", tests, NULL, NULL);

@@ -117,7 +117,7 @@ static void binaries_that_the_agent_cannot_enter(void **state)
     put_file(&binary, sizeof binary, 0755);
     expect(path, PROGRAM_REFUSED, "32-bit");
 
-    /* Cut off and senseless ones are left to the kernel, or told static; nothing is read out of bounds. */
+    /* Cut off and senseless ones are left to the kernel, or taken for static; nothing is read out of bounds. */
     binary.header.e_ident[EI_CLASS] = ELFCLASS64;
     binary.header.e_phoff = UINT64_MAX - 10;
     binary.header.e_phnum = UINT16_MAX;

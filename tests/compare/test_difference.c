@@ -214,7 +214,7 @@ static void findings_go_and_stay(void **state)
         unsigned before, after; /* remote of 16 */
         bool found_again;
         enum finding_fate fate;
-    } wanted[] = {{"mended", 12, 0, false, FATE_GONE},
+    } wanted[] = {{"fixed", 12, 0, false, FATE_GONE},
                   {"as ever", 12, 12, true, FATE_REMAINS},
                   {"barely below the bound", 12, 12, false, FATE_UNSURE}};
     for (uint32_t i = 0; i < 3; i++) {
@@ -231,7 +231,7 @@ static void findings_go_and_stay(void **state)
             array_push(&after->findings, finding);
     }
     struct profile_finding other = {
-        .pattern = PATTERN_FALSE_SHARING, .name = "mended", .file = "", .entry = 0, .node = -1, .evidence = ""};
+        .pattern = PATTERN_FALSE_SHARING, .name = "fixed", .file = "", .entry = 0, .node = -1, .evidence = ""};
     array_push(&after->findings, other);
     struct difference *difference = difference_make(before, after);
     assert_int_equal(difference->findings.count, 4);

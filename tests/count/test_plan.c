@@ -265,7 +265,7 @@ static void damage_is_survived(void **state)
     struct count_plans plans = plans_of("damaged");
     const struct count_plan *plan = plan_at(&plans, 0, COUNT_UNCORE);
     expect_rows(plan, "0 1 7");
-    assert_int_equal(plan->counters.count, 1); /* the one read event that is whole, in lines when no scale is told */
+    assert_int_equal(plan->counters.count, 1); /* the one read event that is whole, in lines when no scale is given */
     assert_amount(plan->counters.items[0].scale, 64);
     assert_int_equal(plan->whats, 1u << COUNT_READ);
     assert_non_null(strstr(plan_at(&plans, 1, COUNT_RESCTRL)->lacks, "does not monitor memory bandwidth"));

@@ -167,7 +167,7 @@ static void a_file_that_comes_back(void **state)
     tree_remove(&tree);
 }
 
-/* Nobody has these PMUs here: what is next best is taken, and why is told. */
+/* Nobody has these PMUs here: what is next best is taken, and why is reported. */
 static void the_next_best_is_taken(void **state)
 {
     (void)state;

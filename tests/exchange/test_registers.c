@@ -144,7 +144,7 @@ static void spe_of_two_cores(void **state)
         size_t one = first.size, cut = one - 15;
         put_packets(&first, 0, 0x8, 0x7f0000003000, 30);
         put_packets(&second, 0, 0xd, 0x7f0000004000, 25);
-        /* The first buffer comes before it is told who filled it, and ends in the middle of a record. */
+        /* The first buffer comes before it is known who filled it, and ends in the middle of a record. */
         put_auxtrace(&recording, 0, 4096, first.data, cut);
         put_auxtrace(&recording, 0, 4096 + cut, first.data + cut, first.size - cut);
         put_auxtrace(&recording, 1, 0, second.data, second.size);

@@ -171,7 +171,7 @@ static int import(struct run *run, struct perf_import *result, struct error *err
     return code;
 }
 
-/* Every sample within `error` of where it was, and what the agent told beside it. */
+/* Every sample within `error` of where it was, and what the agent reported beside it. */
 static void check(struct run *run, uint64_t error)
 {
     static const struct {
@@ -296,7 +296,7 @@ static void what_does_not_fit(void **state)
     put_task(&run, PERF_RECORD_EXIT, TID, 25 * MS);
     struct perf_import result;
     struct error err = {0};
-    assert_int_equal(import(&run, &result, &err), 0); /* what is told twice is left aside */
+    assert_int_equal(import(&run, &result, &err), 0); /* what is reported twice is left aside */
     unlink(run.perf.output);
     run = make(FAR, -1, "here", false);
     put_task(&run, PERF_RECORD_FORK, TID, 12 * MS);

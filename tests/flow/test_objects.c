@@ -303,7 +303,7 @@ static void an_exec_starts_afresh(void **state)
     assert_null(object_of(&f, gone));
     assert_true(object_of(&f, old) != object_of(&f, young));
     assert_int_equal(object_of(&f, young)->process, 1);
-    /* The thread that calls exec stays where it was dealt; the next one gets the next CPU. */
+    /* The thread that calls exec stays where it was assigned; the next one gets the next CPU. */
     assert_int_equal(flow_thread(f.flow, 0)->ordinal, 0);
     assert_int_equal(flow_thread(f.flow, 1)->ordinal, 0);
     assert_int_equal(flow_thread(f.flow, 2)->ordinal, 1);

@@ -164,7 +164,7 @@ static void feed_file(struct feeding *f, uint64_t addr, uint64_t size, uint64_t 
                  .addr = addr, .size = size, .offset = offset, .stack = 1, .map_kind = MAP_KIND_FILE, .path = path}});
 }
 
-static void parts_of_files_are_told_apart(void **state)
+static void parts_of_files_are_distinguished(void **state)
 {
     (void)state;
     struct feeding f = begin();
@@ -186,7 +186,7 @@ static void parts_of_files_are_told_apart(void **state)
     feeding_free(&f);
 }
 
-/* Main touches a block; a worker uses it; then its map is told by the kernel, and told again in another size. */
+/* Main touches a block; a worker uses it; then its map is reported by the kernel, and reported again in another size. */
 static void a_late_word_of_a_map_moves_no_page(void **state)
 {
     (void)state;
@@ -246,7 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_runs_on_what_the_program_made), cmocka_unit_test(each_thread_has_its_own_block),
         cmocka_unit_test(the_kernel_may_lie_between_segments),    cmocka_unit_test(what_nobody_asked_for_fills_gaps),
-        cmocka_unit_test(parts_of_files_are_told_apart),          cmocka_unit_test(a_late_word_of_a_map_moves_no_page),
+        cmocka_unit_test(parts_of_files_are_distinguished),       cmocka_unit_test(a_late_word_of_a_map_moves_no_page),
         cmocka_unit_test(a_block_is_found_again_as_it_is_then),
     };
     return cmocka_run_group_tests_name("places", tests, NULL, NULL);

@@ -158,7 +158,7 @@ static void wrappers_are_looked_through(void **state)
     assert_string_equal(frames[1].function, "matrix_new");
 }
 
-static void two_blocks_of_one_line_are_told_apart(void **state)
+static void two_blocks_of_one_line_are_distinguished(void **state)
 {
     (void)state;
     uint64_t left = made(100), right = made(200); /* one line */
@@ -375,7 +375,7 @@ int main(void)
 #define named(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
         named(wrappers_are_looked_through),
-        named(two_blocks_of_one_line_are_told_apart),
+        named(two_blocks_of_one_line_are_distinguished),
         named(one_line_run_often_is_one_site),
         named(a_function_that_calls_itself_is_no_wrapper),
         named(use_decides_where_names_do_not),

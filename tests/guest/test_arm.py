@@ -38,9 +38,9 @@ def lines_of_matrices():
             if (found := re.match(r"\s*(\w+) = malloc\(bytes\);", line))}
 
 
-def matrices(told):
+def matrices(reported):
     lines, found = lines_of_matrices(), {}
-    for row in told["pages"]:
+    for row in reported["pages"]:
         at = re.search(r"matmul\.c:(\d+)", row["name"] or "")
         if at and int(at[1]) in lines:
             found.setdefault(lines[int(at[1])], []).append(row)
@@ -48,20 +48,20 @@ def matrices(told):
 
 
 def judge_pages(tap, results, mechanism):
-    told = results.json(f"pages-{mechanism}")
+    reported = results.json(f"pages-{mechanism}")
     notes = results.notes(f"record-{mechanism}", f"pages-{mechanism}")
-    if not tap.check(f"{mechanism}: recorded and reported", told is not None and
+    if not tap.check(f"{mechanism}: recorded and reported", reported is not None and
                      results.status(f"record-{mechanism}") == 0, *notes):
         return
     tap.is_equal(f"{mechanism}: the program's answer is its own", results.text(f"record-{mechanism}.out"),
                  results.text(f"plain-{mechanism}.out"))
-    found = matrices(told)
+    found = matrices(reported)
     wanted = SIZES[mechanism] ** 2 * 8 // PAGE
     tap.check(f"{mechanism}: three matrices with all their pages",
               sorted(found) == ["a", "b", "res"] and all(len(rows) in (wanted, wanted + 1) for rows in found.values()),
-              {name: len(rows) for name, rows in found.items()}, told["dropped"])
-    master = told["pages"][0]["pid"]
-    # None: a page whose writer had ended before its interval was told.
+              {name: len(rows) for name, rows in found.items()}, reported["dropped"])
+    master = reported["pages"][0]["pid"]
+    # None: a page whose writer had ended before its interval was reported.
     writers = {user["tid"] for row in found.get("res", []) for user in row["threads"] if user["writes"]} - {None}
     # Both workers use the same pages at the same time: a fault tells of the one that was first after the page was armed,
     # and hints are armed by a thread, which then often is the first.

@@ -16,7 +16,7 @@ from guest_build import quote
 OFTEN = ["--", "--frequency=1000", "--burst=4", "--budget=90", "--"]
 # Plain runs have no agent that deals threads to nodes: where run time is judged, threads are spread by the kernel.
 MODES = {"own": ("cluster", "mem0-cpu0", "mem0-cpu1", "interleave"), "shared": ("cluster", "interleave"),
-         "near": ("cluster", "distributed"), "dealt": ("distributed", "local")}
+         "near": ("cluster", "distributed"), "assigned": ("distributed", "local")}
 TIMED = {"own": 2, "shared": 2}   # runs of each placement; of the others one
 
 
@@ -33,7 +33,7 @@ def script(build):
     run("first", numalens, "compare", "-q", "--repeat", "1", "--plain", "--placements", "cluster,mem0-cpu1", *OFTEN, program, "own")
     for mode, placements in MODES.items():
         run(mode, numalens, "compare", "--json", "--repeat", TIMED.get(mode, 1), *(["--plain"] if mode in TIMED else []), "--same-output",
-            "--placements", ",".join(placements), "--keep", f"/tmp/{mode}", *OFTEN, program, "own" if mode == "dealt" else mode)
+            "--placements", ",".join(placements), "--keep", f"/tmp/{mode}", *OFTEN, program, "own" if mode == "assigned" else mode)
         for placement in placements:
             run(f"{mode}.{placement}", build / "tests/guest/accesses", f"/tmp/{mode}/{placement}-1.data")
     run("traces", numalens, "compare", "--json", "/tmp/own/cluster-1.data", "/tmp/own/mem0-cpu1-1.data")
@@ -41,7 +41,7 @@ def script(build):
     return "\n".join(lines) + "\nexit 0\n"
 
 
-def dealt(accesses):
+def assigned(accesses):
     """Whether each thread stayed on one node, and each node had one."""
     nodes = guest_accesses.nodes_of_threads(accesses).values()
     return all(len(seen) == 1 for seen in nodes) and set().union(*nodes) == {0, 1, 2, 3}
@@ -58,7 +58,7 @@ def judge_places(tap, results, mode, placement):
     elif placement == "distributed":
         wrong = [access for access in accesses if access.home != (access.source if mode == "near" else 0)]
         tap.check(title + "threads on all nodes; every access goes to where its data was touched",
-                  accesses and dealt(accesses) and not wrong, guest_accesses.nodes_of_threads(accesses), *wrong[:5])
+                  accesses and assigned(accesses) and not wrong, guest_accesses.nodes_of_threads(accesses), *wrong[:5])
     elif placement == "interleave":
         tap.check(title + "three of four go to another node, as near as the pages seen can tell",
                   guest_accesses.is_near(accesses, 0.75), f"{share:.3f}, standard deviation {deviation:.3f}")
@@ -100,9 +100,9 @@ def judge_rest(tap, results):
               and answer["before"]["placement"] == "cluster" and answer["after"]["placement"] == "mem0-cpu1",
               answer.get("what"), *results.notes("traces"))
     tap.note(answer.get("what"))
-    told = results.text("bound.err")
+    reported = results.text("bound.err")
     tap.check("on one node's CPUs nothing can be compared, and that is said",
-              results.status("bound") == 1 and "cluster is skipped" in told and "only one" in told, *results.notes("bound"))
+              results.status("bound") == 1 and "cluster is skipped" in reported and "only one" in reported, *results.notes("bound"))
 
 
 def judge_all(tap, build, folder):

@@ -43,7 +43,7 @@ def check_user(tap, found, rows, status):
     tap.check("the sysctl is named", rows["tick_perf"]["remedy"] == "sudo sysctl kernel.perf_event_paranoid=2"
               and "is 3" in rows["tick_perf"]["detail"], rows["tick_perf"])
     tap.check("the trial recording has samples", rows["recording"]["status"] == "works", rows["recording"])
-    tap.check("homes are told to users", rows["homes"]["status"] == "works", rows["homes"])
+    tap.check("homes are reported to users", rows["homes"]["status"] == "works", rows["homes"])
 
 
 def main():

@@ -160,11 +160,11 @@ def judge_all(tap, build, folder):
         tap.check(f"{mechanism}: the recorder killed at any moment, the program does the same", lines in (plain, []), lines,
                   files.get(f"kill.{mechanism}.recorder.err"))
         for whom in ("recorder", "program"):
-            told = files.get(f"kill.{mechanism}.{whom}.report", "no")
+            reported = files.get(f"kill.{mechanism}.{whom}.report", "no")
             # Killed before the program began, there is nothing to read, and that is said.
-            never_began = whom == "recorder" and lines == [] and "nothing can be read from it" in told
+            never_began = whom == "recorder" and lines == [] and "nothing can be read from it" in reported
             tap.check(f"{mechanism}: the {whom} killed at any moment, what was recorded can be read",
-                      told.endswith("0\n") or never_began, told)
+                      reported.endswith("0\n") or never_began, reported)
     tap.check("what hints cannot see is said, by record and by report", files.get("alone", "").count("one thread only") == 2,
               files.get("alone"))
     judge(tap, files, "both", "sweep")

@@ -51,7 +51,7 @@ def script(build):
         lines.append("cut -d' ' -f1 /proc/uptime >>/root/out/uptime")
     run("far.report", numalens, "report", "--json", "far.data")
     lines.append("unset LINGER")
-    # A process that runs already. Then: one that is not there, one of somebody else, and being told to stop.
+    # A process that runs already. Then: one that is not there, one of somebody else, and being asked to stop.
     lines.append(f"READY=/tmp/filled UNTIL=/tmp/enough {quote(program)} far 1000 >/root/out/attach.program & target=$!")
     lines.append("while [ ! -e /tmp/filled ]; do sleep 0.1; done")
     lines.append(f"timeout -s INT 8 {quote(numalens)} migrate --interval=400ms --keep-going --budget=50 "
@@ -75,14 +75,14 @@ def script(build):
 
 
 class Results(guest_results.Results):
-    def told(self, name):
-        """What migrate told in JSON."""
+    def reported(self, name):
+        """What migrate reported in JSON."""
         return self.json(name, "json")
 
     def pages(self, name):
         """Pages on each node, as the program itself saw them at its end."""
-        told = [line for line in self.text(name).splitlines() if line.startswith("pages ")]
-        return list(map(int, told[-1].split()[1:])) if told else [0, 0, 0, 0]
+        reported = [line for line in self.text(name).splitlines() if line.startswith("pages ")]
+        return list(map(int, reported[-1].split()[1:])) if reported else [0, 0, 0, 0]
 
 
 def totals(text):
@@ -97,10 +97,10 @@ def ratio(intervals):
 class Judge:
     def __init__(self, tap, results, name):
         self.tap, self.results, self.name = tap, results, name
-        told = results.told(name)
-        self.good = tap.check(f"{name}: runs and tells what it did", told is not None, *results.notes(name))
-        self.told = told or {"total": {"moved": 0, "failed": {}, "left": {}, "huge_pages": 0}, "intervals": []}
-        self.intervals = [i for i in self.told["intervals"] if i["home_known"] >= 8]
+        reported = results.reported(name)
+        self.good = tap.check(f"{name}: runs and tells what it did", reported is not None, *results.notes(name))
+        self.reported = reported or {"total": {"moved": 0, "failed": {}, "left": {}, "huge_pages": 0}, "intervals": []}
+        self.intervals = [i for i in self.reported["intervals"] if i["home_known"] >= 8]
         self.same(f"{name}.plain")
 
     def same(self, plain):
@@ -118,13 +118,13 @@ class Judge:
         self.check(what, sum(pages) > 0 and pages[node] >= least * sum(pages), f"pages {pages}")
 
     def total(self, group, key):
-        return self.told["total"][group].get(key, 0)
+        return self.reported["total"][group].get(key, 0)
 
 
 def judge_following(tap, results):
     far = Judge(tap, results, "far")
     far.lies("pages made on node 0 end on node 3", 3, 0.95)
-    if tap.check("far: there were intervals", len(far.intervals) >= 4, far.told["intervals"]):
+    if tap.check("far: there were intervals", len(far.intervals) >= 4, far.reported["intervals"]):
         # The array is all remote at first; but the program's beginning, and its questions about its pages, are sampled too, and
         # on a busy machine take as long as they like. Most accesses are the array's.
         first = max(ratio([i]) for i in far.intervals[:3])
@@ -146,14 +146,14 @@ def judge_following(tap, results):
 
     dry = Judge(tap, results, "dry")
     dry.lies("nothing is moved", 0, 1.0)
-    dry.check("but it says what would be", dry.told["total"]["moved"] >= 8, dry.told["total"])
+    dry.check("but it says what would be", dry.reported["total"]["moved"] >= 8, dry.reported["total"])
 
 
 def judge_sharing(tap, results):
     fight = Judge(tap, results, "fight")
     turns = 80
-    fight.check("a page that two nodes fight over does not bounce", fight.told["total"]["moved"] < turns / 2,
-                fight.told["total"])
+    fight.check("a page that two nodes fight over does not bounce", fight.reported["total"]["moved"] < turns / 2,
+                fight.reported["total"])
     shared = Judge(tap, results, "shared")
     pages = results.pages("shared.out")
     shared.check("a read-shared array is spread over all nodes", all(2 <= n <= 16 for n in pages), f"pages {pages}")
@@ -162,17 +162,17 @@ def judge_sharing(tap, results):
 def judge_staying(tap, results):
     bound = Judge(tap, results, "bound")
     bound.lies("pages that the program bound stay", 0, 1.0)
-    bound.check("and are counted so", bound.total("left", "bound") > 0, bound.told["total"])
+    bound.check("and are counted so", bound.total("left", "bound") > 0, bound.reported["total"])
     twins = Judge(tap, results, "twins")
     twins.lies("pages of two processes stay", 0, 1.0)
-    twins.check("and are counted so", twins.total("failed", "shared") > 0, twins.told["total"])
+    twins.check("and are counted so", twins.total("failed", "shared") > 0, twins.reported["total"])
     huge = Judge(tap, results, "huge")
     huge.lies("a huge page moves as a whole", 3, 1.0)
-    huge.check("and is one page", huge.told["total"]["huge_pages"] > 0 and huge.told["total"]["moved"] < 30,
-               huge.told["total"])
+    huge.check("and is one page", huge.reported["total"]["huge_pages"] > 0 and huge.reported["total"]["moved"] < 30,
+               huge.reported["total"])
     full = Judge(tap, results, "full")
-    full.check("a node without room is told, and left alone",
-               full.total("failed", "no_memory") + full.total("left", "full") > 0, full.told["total"])
+    full.check("a node without room is reported, and left alone",
+               full.total("failed", "no_memory") + full.total("left", "full") > 0, full.reported["total"])
 
 
 def judge_faults(tap, results):
@@ -184,10 +184,10 @@ def judge_faults(tap, results):
     stops = Judge(tap, results, "stops")
     stops.lies("stopped for a while and moved all the same", 3, 0.9)
 
-    attach = results.told("attach")
+    attach = results.reported("attach")
     tap.check("attach: a running process is migrated", attach is not None and attach["total"]["moved"] >= 60,
               *results.notes("attach"))
-    tap.is_equal("attach: ends well when told to stop", results.status("attach"), 0)
+    tap.is_equal("attach: ends well when asked to stop", results.status("attach"), 0)
     tap.check("attach: the process goes on without numalens", results.text("attach.after") == "alive\n"
               and "goes on without numalens" in results.text("attach.err"), *results.notes("attach"))
     pages = results.pages("attach.program")

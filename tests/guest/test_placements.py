@@ -69,7 +69,7 @@ def lu_homes(accesses, nodes):
 
 
 def wrong_of_distributed(name, accesses):
-    """Every thread stays on the node it was dealt to, and all nodes have some. Then of all accesses those that do not go where their
+    """Every thread stays on the node it was assigned to, and all nodes have some. Then of all accesses those that do not go where their
     data was touched first."""
     nodes = guest_accesses.nodes_of_threads(accesses)
     if any(len(seen) != 1 for seen in nodes.values()) or set().union(*nodes.values()) != {0, 1, 2, 3}:
@@ -90,7 +90,7 @@ def judge_placement(tap, name, placement, accesses):
         guest_accesses.judge_bound(tap, title, heap, placement)
     elif placement == "distributed":
         wrong = wrong_of_distributed(name, heap)
-        tap.check(title + "every access goes from where its thread was dealt to where its data was touched", heap and not wrong,
+        tap.check(title + "every access goes from where its thread was assigned to where its data was touched", heap and not wrong,
                   *wrong[:5])
     elif placement == "interleave":
         tap.check(title + "three of four go to another node, as near as the pages seen can tell",

@@ -138,9 +138,9 @@ class Judge:
 
 
 def judge_nodes(tap, results, name):
-    told = results.text(f"{name}.out")
+    reported = results.text(f"{name}.out")
     tap.check(f"{name}: the program's pages are where it put them",
-              "far 0 256 0 0\nnear 256 0 0 0\nspread 64 64 64 64\n" in told, told)
+              "far 0 256 0 0\nnear 256 0 0 0\nspread 64 64 64 64\n" in reported, reported)
     judge = Judge(tap, results, name, "tests/guest/programs/nodes.c")
     if not judge.good:
         return
@@ -205,7 +205,7 @@ def judge_hooked(tap, results):
               results.status("hooked") == results.status("hooked-plain") == 0
               and results.text("hooked.out") == results.text("hooked-plain.out"), *results.notes("hooked"))
     # Six kinds of calls and own_throw, own_look; own_alloc eight times and the child's one; the plugin's twice.
-    tap.check("hooked functions: every object is told", f"count 18={18 * HOOKED_ROUNDS + 1}\n" in
+    tap.check("hooked functions: every object is reported", f"count 18={18 * HOOKED_ROUNDS + 1}\n" in
               results.text("hooked.count.out"), *results.notes("hooked.count"), *results.notes("hooked"))
 
 
@@ -213,8 +213,8 @@ def judge_stat(tap, results):
     """The program runs on node 0 and lays 256 pages on nodes 0 and 1 each, then 64 on each of the four."""
     tap.check("stat: same status and output", results.status("stat") == 0 and "far 0 256 0 0\n" in results.text("stat.out"),
               *results.notes("stat"))
-    told = json.loads(results.text("stat.json") or "{}")
-    rows = told.get("total", {}).get("nodes", [])
+    reported = json.loads(results.text("stat.json") or "{}")
+    rows = reported.get("total", {}).get("nodes", [])
     if tap.is_equal("stat: a row for each node", [row["nodes"] for row in rows], [[0], [1], [2], [3]]):
         for row, least in zip(rows, (320, 320, 64, 64)):
             tap.check(f"stat: node {row['nodes'][0]} hands out {least} pages at least", row["hit"] >= least, row)

@@ -148,8 +148,8 @@ def rounds(name, seconds):
 def bursts_of(trace):
     """At least how many bursts a recording has. A burst is one observation: its accesses follow one another, so it is the number
     of bursts that bounds on shares follow from. Those that ended early make it more."""
-    told = report(trace)
-    return told["samples"] // int(told["session"]["burst"]), told
+    reported = report(trace)
+    return reported["samples"] // int(reported["session"]["burst"]), reported
 
 
 def record(folder, program, options=(), name="numalens.data", bursts=0, longer=1, environment=None, **rest):
@@ -164,11 +164,11 @@ def record(folder, program, options=(), name="numalens.data", bursts=0, longer=1
         ended.trace, ended.longer = trace, longer
         if not bursts or ended.status != 0:
             return ended
-        found, told = bursts_of(trace)
+        found, reported = bursts_of(trace)
         if found >= bursts:
             return ended
         assert longer < LONGEST, ("%d bursts in %.1f s with %d times the usual work, %d are needed to judge by; skipped ticks and "
-                                  "losses: %s\n%s" % (found, told["duration_s"], longer, bursts, told["dropped"], ended))
+                                  "losses: %s\n%s" % (found, reported["duration_s"], longer, bursts, reported["dropped"], ended))
         note("%d bursts of %d: once more, and longer" % (found, bursts))
         wanted = 1.2 * bursts * longer / found if found else 0
         while longer < LONGEST and (longer == ended.longer or longer < wanted):

@@ -30,7 +30,7 @@ def as_older(data):
     """Places of other parts stay as they are: what is new comes behind them."""
     size, attrs, attrs_length, start, length = struct.unpack_from("<5Q", data, FIELDS)
     described = b"".join(entries(data, size, attrs, attrs_length))
-    told = b"".join(records(data, start, length))
+    reported = b"".join(records(data, start, length))
     head = bytearray(data[:HEAD])
-    struct.pack_into("<5Q", head, FIELDS, ATTR + 16, len(data), len(described), len(data) + len(described), len(told))
-    return bytes(head) + data[HEAD:] + described + told + data[start + length:]
+    struct.pack_into("<5Q", head, FIELDS, ATTR + 16, len(data), len(described), len(data) + len(described), len(reported))
+    return bytes(head) + data[HEAD:] + described + reported + data[start + length:]

@@ -41,14 +41,14 @@ def who(tid, time):
 
 
 def recording():
-    told = b"".join(packets(*access, 100 + i) for i, access in enumerate(accesses()))
-    told += b"\0" * (-len(told) % 8)  # padding packets
+    reported = b"".join(packets(*access, 100 + i) for i, access in enumerate(accesses()))
+    reported += b"\0" * (-len(reported) % 8)  # padding packets
     records = record(INFO, struct.pack("<2I2Q", 4, 0, PMU, 1))
     records += record(TIME_CONV, struct.pack("<3Q", 0, 1, 0) + struct.pack("<2Q2B6x", 0, 0, 1, 1))
     for tid in (PID, PID + 1):
         records += record(COMM, struct.pack("<2I8s", PID, tid, b"it") + who(tid, 1))
-    records += record(AUX, struct.pack("<3Q", 0, len(told), 0) + who(PID, 5000))
-    records += record(AUXTRACE, struct.pack("<3Q4I", len(told), 0, 0, CPU, 0xffffffff, CPU, 0)) + told
+    records += record(AUX, struct.pack("<3Q", 0, len(reported), 0) + who(PID, 5000))
+    records += record(AUXTRACE, struct.pack("<3Q4I", len(reported), 0, 0, CPU, 0xffffffff, CPU, 0)) + reported
     records += record(ROUND, b"")
     attr = struct.pack("<2I5Q", PMU, ATTR, 0, 1000, IP | TID | TIME | ADDR | ON_CPU | WEIGHT | DATA_SRC | IDENTIFIER, 0, SAMPLE_ID_ALL)
     attr += b"\0" * (ATTR - len(attr)) + struct.pack("<2Q", HEAD + ATTR + 16, 8)

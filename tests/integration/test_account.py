@@ -17,8 +17,8 @@ def run(*options):
     """The program's CPU time in seconds, and the share of it that sampling is said to have taken."""
     with nlens.Folder() as folder:
         said = nlens.record(folder, WORK, ["-v", *options]).err.decode()
-    told = re.search(r"sampling took ([0-9.]+)%", said)
-    return float(re.search(r"([0-9.]+) s of CPU time", said)[1]), float(told[1]) / 100 if told else 0.0
+    reported = re.search(r"sampling took ([0-9.]+)%", said)
+    return float(re.search(r"([0-9.]+) s of CPU time", said)[1]), float(reported[1]) / 100 if reported else 0.0
 
 
 def distance(runs, least):
@@ -35,17 +35,17 @@ def compare(*options):
         sampled.append(run("--source", "soft", *options))
         if len(plain) < ROUNDS[0]:
             continue
-        (cpu, told), least = min(sampled), min(plain)
+        (cpu, reported), least = min(sampled), min(plain)
         true = 1 - least / cpu
         noise = distance(plain, least) + distance([one for one, _ in sampled], cpu)
         if noise < true / 4 or len(plain) >= ROUNDS[1]:
             break
-    nlens.note(f"{' '.join(options)}: {least:.2f} s without, {cpu:.2f} s with: {true:.1%}, told {told:.1%}, noise {noise:.1%}, "
+    nlens.note(f"{' '.join(options)}: {least:.2f} s without, {cpu:.2f} s with: {true:.1%}, reported {reported:.1%}, noise {noise:.1%}, "
                f"{len(plain)} rounds")
-    assert told > 0.02, "sampling cost so little that nothing can be said"
-    if noise >= max(true, told) / 2:
-        raise nlens.Skip("CPU times differ by %.0f%% from run to run: nothing can be said of %.0f%%" % (100 * noise, 100 * told))
-    assert (true - noise) / FACTOR <= told <= (true + noise) * FACTOR
+    assert reported > 0.02, "sampling cost so little that nothing can be said"
+    if noise >= max(true, reported) / 2:
+        raise nlens.Skip("CPU times differ by %.0f%% from run to run: nothing can be said of %.0f%%" % (100 * noise, 100 * reported))
+    assert (true - noise) / FACTOR <= reported <= (true + noise) * FACTOR
 
 
 @check("what bursts cost is what they are reported to cost")
@@ -53,7 +53,7 @@ def _():
     compare("--frequency", "20000", "--burst", "32", "--budget", "50")
 
 
-@check("ticks are told at their cost")
+@check("what ticks cost is what they are reported to cost")
 def _():
     compare("--frequency", "20000", "--burst", "1", "--budget", "50")
 

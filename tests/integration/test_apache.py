@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Debian's apache2 under load with its pools told (--pool-fn apr): it answers the same bytes, ends cleanly, and objects of
-pools are told by where apr_palloc was called."""
+"""Debian's apache2 under load with its pools named (--pool-fn apr): it answers the same bytes, ends cleanly, and objects of
+pools are reported by where apr_palloc was called."""
 import os
 import random
 import signal
@@ -104,7 +104,7 @@ def serve(folder, apache, ab, pages):
     return trace, said
 
 
-@check("apache2 under load: same bytes, clean end, objects told by their apr_palloc calls")
+@check("apache2 under load: same bytes, clean end, objects reported by their apr_palloc calls")
 def apache2():
     apache, ab = tool("apache2"), tool("ab")
     if not os.path.exists(os.path.join(MODULES, "mod_mpm_event.so")):

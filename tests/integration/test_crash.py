@@ -153,7 +153,7 @@ def both():
 
 
 def check_cut(ended):
-    """After a full disk: the program did not notice, the user is told, the file says how much is missing."""
+    """After a full disk: the program did not notice, the user is reported, the file says how much is missing."""
     assert ended.status == 0 and ended.out == b"all done\n", ended
     assert b"not whole" in ended.err, ended
     keys, counts, damage = dump(ended.trace)

@@ -86,7 +86,7 @@ def wide_registers():
         assert objects_by_function(ended.trace, ["wide_alloc"]) == {"wide_alloc": 1000}, ended
 
 
-@check("a name that is nowhere, and a function that cannot be hooked, are told by name; the program runs on")
+@check("a name that is nowhere, and a function that cannot be hooked, are reported by name; the program runs on")
 def not_hooked():
     with Folder() as folder:
         ended = record(folder, [example("pool"), "--rounds=1"],
@@ -96,10 +96,10 @@ def not_hooked():
         assert b"not hooked: memcpy (its address is chosen at run time (IFUNC)" in ended.err, ended
         result = report(ended.trace)
         assert result["dropped"]["fn_missing"] == 1 and result["dropped"]["fn_refused"] >= 1, result["dropped"]
-        told = run([nlens.NUMALENS, "report", ended.trace]).out.decode()
-        told = " ".join(told.split())
-        assert "Never found in the program or its libraries: no_such_function." in told, told
-        assert "Found, but not hooked: memcpy (its address" in told, told
+        reported = run([nlens.NUMALENS, "report", ended.trace]).out.decode()
+        reported = " ".join(reported.split())
+        assert "Never found in the program or its libraries: no_such_function." in reported, reported
+        assert "Found, but not hooked: memcpy (its address" in reported, reported
 
 
 @check("wrong words are wrong usage: status 2, nothing is run")

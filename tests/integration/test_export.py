@@ -25,9 +25,9 @@ def recording():
     """A recording with several threads and remote accesses, its report, and the report's sum of latencies."""
     ended = nlens.record(HOME, [example("handover")], MACHINE, bursts=50)
     assert ended.status == 0, ended
-    told = nlens.report(ended.trace)
-    assert told["samples"] > 0 and told["remote"] > 0, told
-    return ended.trace, told
+    reported = nlens.report(ended.trace)
+    assert reported["samples"] > 0 and reported["remote"] > 0, reported
+    return ended.trace, reported
 
 
 def export(format, *options, trace=None, status=0):
@@ -36,14 +36,14 @@ def export(format, *options, trace=None, status=0):
     return ended.out
 
 
-def holds(told, samples, remote, latency=None, timed=None, known=None):
+def holds(reported, samples, remote, latency=None, timed=None, known=None):
     """The totals of an export against the report's."""
-    assert samples == told["samples"], (samples, told["samples"])
-    assert remote == told["remote"], (remote, told["remote"])
+    assert samples == reported["samples"], (samples, reported["samples"])
+    assert remote == reported["remote"], (remote, reported["remote"])
     if known is not None:
-        assert known == told["home_known"], (known, told["home_known"])
+        assert known == reported["home_known"], (known, reported["home_known"])
     if latency is not None:
-        assert timed > 0 and abs(latency / timed - told["latency_mean"]) < 0.06, (latency, timed, told["latency_mean"])
+        assert timed > 0 and abs(latency / timed - reported["latency_mean"]) < 0.06, (latency, timed, reported["latency_mean"])
 
 
 def folded(text):
@@ -58,19 +58,19 @@ def folded(text):
 
 @check("folded stacks have the report's totals")
 def folded_stacks():
-    told = recording()[1]
+    reported = recording()[1]
     sums = [sum(folded(export("folded", "--value", value)).values()) for value in
             ("samples", "remote", "latency", "timed", "home_known")]
-    holds(told, *sums)
+    holds(reported, *sums)
     stacks = folded(export("folded"))
-    assert sum(stacks.values()) == told["samples"]
+    assert sum(stacks.values()) == reported["samples"]
     by_thread = {}
     for stack, value in stacks.items():
         frames = stack.split(";")
         assert len(frames) >= 4 and frames[0] == "handover" and frames[-1][0] == "[" and frames[-1][-1] == "]", stack
         by_thread[frames[1]] = by_thread.get(frames[1], 0) + value
     threads = {}
-    for row in told["threads"]:
+    for row in reported["threads"]:
         threads[row["name"]] = threads.get(row["name"], 0) + row["samples"]
     assert by_thread == {name: samples for name, samples in threads.items() if samples}, (by_thread, threads)
 
@@ -81,22 +81,22 @@ def rows(text):
 
 @check("CSV has every sample once, and no number for what is not known")
 def csv_rows():
-    told = recording()[1]
+    reported = recording()[1]
     table = rows(export("csv"))
     timed = [int(row["latency"]) for row in table if row["latency"]]
-    holds(told, len(table), sum(row["remote"] == "1" for row in table), sum(timed), len(timed),
+    holds(reported, len(table), sum(row["remote"] == "1" for row in table), sum(timed), len(timed),
           sum(row["remote"] != "" for row in table))
-    assert sum(row["op"] in ("read", "update") for row in table) == told["reads"]
-    assert sum(row["op"] in ("write", "update") for row in table) == told["writes"]
-    assert sum(row["object"] != "" for row in table) == told["attributed"]
+    assert sum(row["op"] in ("read", "update") for row in table) == reported["reads"]
+    assert sum(row["op"] in ("write", "update") for row in table) == reported["writes"]
+    assert sum(row["object"] != "" for row in table) == reported["attributed"]
     times = [float(row["time"]) for row in table]
-    assert times == sorted(times) and 0 <= times[0] and times[-1] <= told["duration_s"] + 1
+    assert times == sorted(times) and 0 <= times[0] and times[-1] <= reported["duration_s"] + 1
     traffic = {}
     for row in table:
         if row["node"] and row["home"]:
             pair = (int(row["node"]), int(row["home"]))
             traffic[pair] = traffic.get(pair, 0) + 1
-    assert traffic == {(row["from"], row["home"]): row["samples"] for row in told["traffic"] if row["samples"]}, traffic
+    assert traffic == {(row["from"], row["home"]): row["samples"] for row in reported["traffic"] if row["samples"]}, traffic
     chosen = rows(export("csv", "-F", "latency,tid"))
     assert list(chosen[0]) == ["latency", "tid"] and len(chosen) == len(table)
     assert [row["latency"] for row in chosen] == [row["latency"] for row in table]
@@ -104,7 +104,7 @@ def csv_rows():
 
 @check("dump prints what CSV has, with - for what is not known")
 def dump():
-    trace, told = recording()
+    trace, reported = recording()
     ended = run([nlens.NUMALENS, "dump", trace])
     assert ended.status == 0 and not ended.err, ended
     head, *lines = ended.out.decode().splitlines()
@@ -117,7 +117,7 @@ def dump():
     ended = run([nlens.NUMALENS, "dump", "--no-header", "-F", ",".join(every), "-i", trace])
     assert ended.status == 0, ended
     lines = [dict(zip(every, line.split("\t"))) for line in ended.out.decode().splitlines()]
-    assert len(lines) == told["samples"] and all(len(line) == len(every) for line in lines)
+    assert len(lines) == reported["samples"] and all(len(line) == len(every) for line in lines)
     assert {line["source"] for line in lines} == {"soft"} and {line["phys_addr"] for line in lines} == {"-"}
     for line in lines:
         assert line["stack"] == "-" or line["sym"] in ("-", line["stack"].split(";")[-1]), line
@@ -129,11 +129,11 @@ def dump():
 
 @check("speedscope's JSON is what its schema asks for, with the report's totals")
 def speedscope():
-    told = recording()[1]
+    reported = recording()[1]
     profile = readers.speedscope(export("speedscope"))
     sums = {one["name"]: sum(one["weights"]) for one in profile["profiles"]}
     timed = sum(folded(export("folded", "--value", "timed")).values())
-    holds(told, sums["samples"], sums["remote accesses"], sums["latency"], timed)
+    holds(reported, sums["samples"], sums["remote accesses"], sums["latency"], timed)
     units = {one["name"]: one["unit"] for one in profile["profiles"]}
     assert units == {"samples": "none", "remote accesses": "none", "latency": "nanoseconds"}, units
     frames = [frame["name"] for frame in profile["shared"]["frames"]]
@@ -146,12 +146,12 @@ def speedscope():
 
 @check("callgrind_annotate reads the callgrind file, and its totals are the report's")
 def callgrind():
-    told = recording()[1]
+    reported = recording()[1]
     with Folder() as folder:
         path = os.path.join(folder, "callgrind.out")
         export("callgrind", "-o", path)
         totals, functions = readers.callgrind(path)
-        holds(told, totals["Samples"], totals["Remote"], totals["Latency"], totals["Timed"])
+        holds(reported, totals["Samples"], totals["Remote"], totals["Latency"], totals["Timed"])
         with open(path) as stream:
             own = readers.callgrind_own_costs(stream.read())
         assert own == [totals[event] for event in ("Samples", "Remote", "Latency", "Timed")], (own, totals)
@@ -165,28 +165,28 @@ def callgrind():
 
 @check("pprof reads the profile, and its totals are the report's")
 def pprof():
-    told = recording()[1]
+    reported = recording()[1]
     with Folder() as folder:
         path = os.path.join(folder, "profile.pb")
         export("pprof", "-o", path)
         types, sums, labels = readers.pprof(path, folder)
         assert types == ["samples/count", "remote/count", "latency/nanoseconds", "timed/count", "home_known/count"], types
-        holds(told, *sums)
+        holds(reported, *sums)
         objects = {re.sub(r"^\[|\]$", "", stack.split(";")[-1]) for stack in folded(export("folded"))}
         assert labels["object"] <= objects | {"[unknown]"}, (labels["object"], objects)
-        assert labels["thread"] == {row["name"] for row in told["threads"] if row["samples"]}, labels["thread"]
+        assert labels["thread"] == {row["name"] for row in reported["threads"] if row["samples"]}, labels["thread"]
 
 
 @check("the profile has pprof's fields, as protoc decodes them")
 def pprof_decoded():
-    told = recording()[1]
+    reported = recording()[1]
     profile = readers.protobuf(export("pprof"), "profile.proto", "Profile")
     texts = profile["string_table"]
     assert texts[0] == "" and len(set(texts)) == len(texts)
     types = [texts[int(one["type"][0])] for one in profile["sample_type"]]
     sums = [sum(int(one["value"][column]) for one in profile["sample"]) for column in range(len(types))]
     assert types == ["samples", "remote", "latency", "timed", "home_known"], types
-    holds(told, *sums)
+    holds(reported, *sums)
     locations = {int(one["id"][0]): one for one in profile["location"]}
     functions = {int(one["id"][0]): one for one in profile["function"]}
     mappings = {int(one["id"][0]) for one in profile["mapping"]}
@@ -201,12 +201,12 @@ def pprof_decoded():
         if "node" in label and "home" in label:
             pair = tuple(int(texts[int(label[key]["str"][0])]) for key in ("node", "home"))
             nodes[pair] = nodes.get(pair, 0) + int(one["value"][0])
-    assert nodes == {(row["from"], row["home"]): row["samples"] for row in told["traffic"] if row["samples"]}, nodes
+    assert nodes == {(row["from"], row["home"]): row["samples"] for row in reported["traffic"] if row["samples"]}, nodes
 
 
 @check("the Firefox Profiler's tables fit together, with the report's totals")
 def firefox():
-    told = recording()[1]
+    reported = recording()[1]
     profile = readers.firefox(export("firefox"))
     counts, stacks = {"Local": 0, "Remote": 0, "Home not known": 0, "Other": 0}, {}
     names = [category["name"] for category in profile["meta"]["categories"]]
@@ -220,25 +220,25 @@ def firefox():
     assert stacks == {stack.replace(";[unknown];", ";"): value for stack, value in folded(export("folded")).items()}, stacks
     sums = {value: sum(weight for thread in readers.firefox(export("firefox", "--value", value))["threads"]
                        for weight in thread["samples"]["weight"]) for value in ("remote", "latency", "timed", "home_known")}
-    holds(told, sum(counts.values()), counts["Remote"], sums["latency"] * 1e6, sums["timed"], counts["Local"] + counts["Remote"])
-    holds(told, sum(counts.values()), sums["remote"], known=sums["home_known"])
+    holds(reported, sum(counts.values()), counts["Remote"], sums["latency"] * 1e6, sums["timed"], counts["Local"] + counts["Remote"])
+    holds(reported, sum(counts.values()), sums["remote"], known=sums["home_known"])
     assert {thread["tid"]: thread["samples"]["length"] for thread in profile["threads"]} == {
-        row["tid"]: row["samples"] for row in told["threads"] if row["samples"]}
+        row["tid"]: row["samples"] for row in reported["threads"] if row["samples"]}
 
 
 @check("the Perfetto trace has every sample, objects and nodes, as protoc decodes it")
 def perfetto():
-    told = recording()[1]
+    reported = recording()[1]
     trace = readers.perfetto(export("perfetto"))
     assert trace.stacks == folded(export("folded"))
-    assert trace.tids == {row["tid"]: row["samples"] for row in told["threads"] if row["samples"]}
+    assert trace.tids == {row["tid"]: row["samples"] for row in reported["threads"] if row["samples"]}
     totals = {key: sum(int(slice[key]) for slice in trace.slices.values()) for key in
               ("samples", "remote", "latency", "timed", "home_known")}
-    holds(told, *totals.values())
+    holds(reported, *totals.values())
     for thing, slice in trace.slices.items():
         assert int(slice["remote"]) == trace.remote[thing], slice
-        assert 0 <= slice["from"] <= slice["to"] <= (told["duration_s"] + 1) * 1e9, slice
-    nodes = {row["from"] for row in told["traffic"] if row["samples"]}
+        assert 0 <= slice["from"] <= slice["to"] <= (reported["duration_s"] + 1) * 1e9, slice
+    nodes = {row["from"] for row in reported["traffic"] if row["samples"]}
     for node in nodes:
         shares = trace.counters["node %d: remote share of its threads' accesses" % node]
         assert shares and all(0 <= share <= 100 for share in shares.values())
@@ -259,7 +259,7 @@ def traffic():
         raise Skip("the kernels were not built here")
     ended = nlens.record(HOME, [kernels, "triad", "256", "2", "2"], ["--traffic"], name="traffic.data", bursts=50)
     assert ended.status == 0, ended
-    told = nlens.report(ended.trace, "traffic")
+    reported = nlens.report(ended.trace, "traffic")
     with Folder() as folder:
         path = os.path.join(folder, "samples.db")
         export("sqlite", "-o", path, trace=ended.trace)
@@ -269,22 +269,22 @@ def traffic():
         duration, = readers.sqlite(path, "SELECT value FROM meta WHERE key = 'duration_ns'")
     bandwidth = {name: values for name, values in readers.perfetto(export("perfetto", trace=ended.trace)).counters.items()
                  if "bandwidth" in name}
-    if told["silence"]:
-        note(told["silence"])
+    if reported["silence"]:
+        note(reported["silence"])
         assert not pairs and not threads and not things and not bandwidth
         return
     same_rates([(row["node"], row["home"], row["bytes_s"]) for row in pairs],
-               [(row["from"], row["to"], row["bytes_s"]) for row in told["pairs"]])
+               [(row["from"], row["to"], row["bytes_s"]) for row in reported["pairs"]])
     same_rates(sorted((row["tid"], row["bytes_s"]) for row in threads),
-               sorted((row["tid"], row["bytes_s"]) for row in told["threads"] if row["bytes_s"] is not None))
+               sorted((row["tid"], row["bytes_s"]) for row in reported["threads"] if row["bytes_s"] is not None))
     same_rates([(row["bytes_s"],) for row in things],
-               sorted((row["bytes_s"],) for row in told["objects"] if row["bytes_s"] is not None))
-    if told["total_bytes_s"] is None:
+               sorted((row["bytes_s"],) for row in reported["objects"] if row["bytes_s"] is not None))
+    if reported["total_bytes_s"] is None:
         assert not bandwidth
         return
     bin_s = max(1e6, int(duration["value"]) // 1000 + 1) / 1e9
-    for row in told["nodes"]:
-        whole = sum(bandwidth["node %d: bandwidth of its memory" % row["node"]].values()) * bin_s / told["seconds"]
+    for row in reported["nodes"]:
+        whole = sum(bandwidth["node %d: bandwidth of its memory" % row["node"]].values()) * bin_s / reported["seconds"]
         note("node %d: %.3f GB/s" % (row["node"], whole / 1e9))
         assert abs(whole - row["read_bytes_s"] - row["write_bytes_s"]) <= 1e-3 * whole + 2, (whole, row)
 
@@ -297,7 +297,7 @@ def has_sqlite():
 @check("the database holds every sample, and its five example queries give what the report has")
 def sqlite():
     has_sqlite()
-    trace, told = recording()
+    trace, reported = recording()
     with open(os.path.join(nlens.SOURCE, "docs", "export.md")) as stream:
         queries = re.findall(r"```sql\n(.*?)```", stream.read(), re.DOTALL)
     assert len(queries) == 5
@@ -308,20 +308,20 @@ def sqlite():
         assert readers.sqlite(path, "PRAGMA integrity_check; PRAGMA foreign_key_check;") == [{"integrity_check": "ok"}]
         total, = readers.sqlite(path, "SELECT count(*) AS a, sum(remote) AS b, sum(latency) AS c, count(latency) AS d, "
                                 "count(remote) AS e, count(object) AS f FROM samples")
-        holds(told, *list(total.values())[:5])
-        assert total["f"] == told["attributed"]
+        holds(reported, *list(total.values())[:5])
+        assert total["f"] == reported["attributed"]
         meta = {row["key"]: row["value"] for row in readers.sqlite(path, "SELECT * FROM meta")}
         assert [int(meta[key]) for key in ("samples", "remote", "latency_sum", "timed", "home_known")] == list(total.values())[:5]
         objects, nodes, threads, functions, tenths = [readers.sqlite(path, query) for query in queries]
-        rows_told = nlens.report(trace, "sites", "--limit", "0")["sites"]
-        assert objects[0]["remote"] == max(row["remote"] for row in rows_told), (objects, rows_told)
+        rows_reported = nlens.report(trace, "sites", "--limit", "0")["sites"]
+        assert objects[0]["remote"] == max(row["remote"] for row in rows_reported), (objects, rows_reported)
         assert {(row["node"], row["home"]): row["samples"] for row in nodes} == {
-            (row["from"], row["home"]): row["samples"] for row in told["traffic"] if row["samples"]}
-        means = {row["tid"]: row["latency_mean"] for row in told["threads"]}
+            (row["from"], row["home"]): row["samples"] for row in reported["traffic"] if row["samples"]}
+        means = {row["tid"]: row["latency_mean"] for row in reported["threads"]}
         for row in threads:
             assert row["timed"] == 0 or abs(row["mean"] - means[row["tid"]]) < 0.06, (row, means)
-        assert 0 < sum(row["remote"] for row in functions) <= told["remote"]
-        assert sum(row["samples"] for row in tenths) == told["samples"]
+        assert 0 < sum(row["remote"] for row in functions) <= reported["remote"]
+        assert sum(row["samples"] for row in tenths) == reported["samples"]
         assert readers.sqlite(path, "SELECT count(*) AS n FROM traffic") == [{"n": 0}]
 
 
@@ -403,25 +403,25 @@ def empty():
 
 def totals_everywhere(trace, *options):
     """Every format that can be read without other programs, against the report with the same options."""
-    told = nlens.report(trace, *options)
-    assert told["samples"] > 0, told
+    reported = nlens.report(trace, *options)
+    assert reported["samples"] > 0, reported
     table = rows(export("csv", *options, trace=trace))
-    assert len(table) == told["samples"] and sum(row["remote"] == "1" for row in table) == told["remote"]
+    assert len(table) == reported["samples"] and sum(row["remote"] == "1" for row in table) == reported["remote"]
     for value in ("samples", "remote", "home_known"):
-        assert sum(folded(export("folded", "--value", value, *options, trace=trace)).values()) == told[value], value
+        assert sum(folded(export("folded", "--value", value, *options, trace=trace)).values()) == reported[value], value
     scope = readers.speedscope(export("speedscope", *options, trace=trace))
-    assert [sum(one["weights"]) for one in scope["profiles"]][:2] == [told["samples"], told["remote"]]
+    assert [sum(one["weights"]) for one in scope["profiles"]][:2] == [reported["samples"], reported["remote"]]
     profile = readers.firefox(export("firefox", *options, trace=trace))
-    assert sum(thread["samples"]["length"] for thread in profile["threads"]) == told["samples"]
-    assert readers.callgrind_own_costs(export("callgrind", *options, trace=trace).decode())[:2] == [told["samples"], told["remote"]]
-    return told, table
+    assert sum(thread["samples"]["length"] for thread in profile["threads"]) == reported["samples"]
+    assert readers.callgrind_own_costs(export("callgrind", *options, trace=trace).decode())[:2] == [reported["samples"], reported["remote"]]
+    return reported, table
 
 
 @check("every sample of several processes is exported once")
 def processes():
     ended = nlens.record(HOME, [example("child"), "--exec", "--rounds=12000"], [*MACHINE], name="child.data", bursts=20)
     assert ended.status == 0, ended
-    told, table = totals_everywhere(ended.trace)
+    reported, table = totals_everywhere(ended.trace)
     processes = nlens.report(ended.trace, "processes", "--limit", "0")["processes"]
     by_pid = {}
     for row in processes:
@@ -433,9 +433,9 @@ def processes():
 @check("a topology can be simulated afterwards, as in the report")
 def simulated():
     trace = recording()[0]
-    told, table = totals_everywhere(trace, "--topology", "numa:2 core:1", "--homes", "bind:1")
+    reported, table = totals_everywhere(trace, "--topology", "numa:2 core:1", "--homes", "bind:1")
     assert {row["home"] for row in table if row["home"]} == {"1"}
-    assert told["remote"] == sum(row["node"] == "0" for row in table if row["home"])
+    assert reported["remote"] == sum(row["node"] == "0" for row in table if row["home"])
     for command in (["export", "-f", "csv"], ["dump"]):
         ended = run([nlens.NUMALENS, *command, "--homes", "bind:1", trace])
         assert ended.status == 2 and b"add --topology" in ended.err, ended

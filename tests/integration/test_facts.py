@@ -38,8 +38,8 @@ class Recording:
         """Every object of that line: [(row, all facts)]."""
         result = []
         for row in self.rows("objects", site, nodes):
-            told = nlens.report(self.trace, "object", str(row["id"]), "--topology", verdicts.topology(nodes))
-            result.append((told["objects"][0], told["objects"][0]["facts"]))
+            reported = nlens.report(self.trace, "object", str(row["id"]), "--topology", verdicts.topology(nodes))
+            result.append((reported["objects"][0], reported["objects"][0]["facts"]))
         return result
 
     def object(self, site, nodes):

@@ -78,7 +78,7 @@ def intervals():
         assert end <= begin + 0.05, "the first phase ends at %s, the second begins at %s" % (end, begin)
 
 
-@check("a writer and its readers are told apart")
+@check("a writer and its readers are distinguished")
 def readers():
     for mechanism in mechanisms(("uffd-wp", "soft-dirty")):
         truth, found = observe("writer_readers", mechanism)
@@ -98,7 +98,7 @@ def first_touches():
                 assert page not in rows or rows[page]["mechanisms"] == ["first-touch"], rows[page]
 
 
-@check("huge pages are told as such")
+@check("huge pages are reported as such")
 def huge():
     with open("/sys/kernel/mm/transparent_hugepage/enabled") as stream:
         if "[never]" in stream.read():

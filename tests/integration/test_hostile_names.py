@@ -35,7 +35,7 @@ TEXTS = [
     b"$(reboot)`reboot`;&'\"*?",
 ]
 ROUNDS = 400000
-# No table may be wider than it was told; a name that stands alone has 1,000 columns at most, and a title.
+# No table may be wider than was asked for; a name that stands alone has 1,000 columns at most, and a title.
 ALONE = 1040
 COLORS = re.compile(rb"\x1b\[(?:0|1|2|1;3[0-9])m")
 
@@ -173,8 +173,8 @@ def in_page(trace):
     data, = page_data.elements(content)
     assert b"alert(1)" not in page_data.ELEMENT.sub(b"", content)
     names = {row["function"] for row in data.tables["functions"]} | {row["name"] for row in data.tables["objects"]}
-    told = json.loads(shown(trace, "functions", "--json"))["functions"]
-    assert {row["function"] for row in told} <= names
+    reported = json.loads(shown(trace, "functions", "--json"))["functions"]
+    assert {row["function"] for row in reported} <= names
     assert any("<script>alert(1)</script>" in name for name in names), "the test has lost its teeth"
 
 

@@ -72,7 +72,7 @@ def two_nodes():
 
 
 # What perf 6.1 prints of each recording: `perf script` for samples, directions, threads and locks, `perf mem report --sort mem`
-# for levels and the weight in all. Loads and stores apart; "" is what nobody answered as far as told.
+# for levels and the weight in all. Loads and stores apart; "" is what nobody answered as far as reported.
 FIGURES = {
     "pebs-rcppthread": {"samples": 698, "loads": 204, "stores": 494, "threads": 11, "locked": 5, "weight": 9922, "remote": 0,
                         "levels": {"l1": 185, "lfb": 12, "l3": 6, "ram": 1}, "store levels": {"l1": 493, "": 1}},
@@ -192,10 +192,10 @@ def others():
     for name, path in recordings(OTHERS):
         with Folder() as folder:
             ended, _ = import_of(folder, path)
-        told = re.search(r"no memory samples \((\d+) samples of other kinds(, 2 lost)?\)", ended.err.decode())
-        assert ended.status == 1 and told, ended
-        assert bool(told[2]) == (name == "lost-samples"), ended  # "Total Lost Samples: 2", says perf report
-        assert int(told[1]) == OTHERS[name], "%s: %s, not %d" % (name, told[1], OTHERS[name])
+        reported = re.search(r"no memory samples \((\d+) samples of other kinds(, 2 lost)?\)", ended.err.decode())
+        assert ended.status == 1 and reported, ended
+        assert bool(reported[2]) == (name == "lost-samples"), ended  # "Total Lost Samples: 2", says perf report
+        assert int(reported[1]) == OTHERS[name], "%s: %s, not %d" % (name, reported[1], OTHERS[name])
         try:
             perf = nlens.tool("perf")
         except Skip as why:

@@ -20,12 +20,12 @@ def record_and_report(program, options, **rest):
 
 
 def shares(title, found):
-    """found: [(name, share told, true share)]"""
-    for name, told, true in found:
-        errors.append(abs(told - true))
-        note("%s: %s %.3f, truly %.3f" % (title, name, told, true))
-    for name, told, true in found:
-        assert abs(told - true) <= WITHIN, "%s: share %.3f, truly %.3f" % (name, told, true)
+    """found: [(name, share reported, true share)]"""
+    for name, reported, true in found:
+        errors.append(abs(reported - true))
+        note("%s: %s %.3f, truly %.3f" % (title, name, reported, true))
+    for name, reported, true in found:
+        assert abs(reported - true) <= WITHIN, "%s: share %.3f, truly %.3f" % (name, reported, true)
 
 
 @check("two arrays read 3:1 have those shares, kinds and lines")
@@ -72,7 +72,7 @@ def handover():
     assert abs(buffer["writes"] / buffer["samples"] - 0.2) <= WITHIN, "a fifth of the accesses are writes"
 
 
-@check("static arrays are told by name: global, local to a file, local to a function")
+@check("static arrays are reported by name: global, local to a file, local to a function")
 def static_arrays():
     result = record_and_report([example("static_array")], OFTEN, tables=["objects"])
     rows = {name: [r for r in result["objects"] if r["name"].split(".")[0] == name][:1] for name in
@@ -85,7 +85,7 @@ def static_arrays():
     assert rows["inner_table"][0]["writes"] > 0.95 * rows["inner_table"][0]["samples"]
 
 
-@check("a mapped file and an anonymous map are told apart")
+@check("a mapped file and an anonymous map are distinguished")
 def mapped_file():
     result = record_and_report([example("mapped_file"), "mapped.bin"], OFTEN, tables=["objects"])
     files = [r for r in result["objects"] if r["kind"] == "file" and os.path.basename(r["name"]) == "mapped.bin"]
@@ -108,7 +108,7 @@ def one_writer():
     assert threads["reader 1"]["writes"] < 0.02 * table["samples"]
 
 
-@check("two generations of objects at one address are told apart")
+@check("two generations of objects at one address are distinguished")
 def reuse():
     result = record_and_report([example("reuse")], OFTEN, tables=["sites"])
     cold = row_at(result["sites"], "reuse.c", site_line("reuse.c", "cold"))
@@ -153,7 +153,7 @@ def child():
         assert "child ended with 7" in result["stdout"]
 
 
-@check("allocation wrappers are looked through; two arrays of one line are told apart")
+@check("allocation wrappers are looked through; two arrays of one line are distinguished")
 def wrappers():
     result = record_and_report([example("wrappers")], OFTEN, tables=["sites"])
     sites = result["sites"]
@@ -164,7 +164,7 @@ def wrappers():
     assert len(pair) == 2, "left and right:\n%s" % nlens.describe(sites)
     shares("wrappers", [("first", first["share"], 1 / 8), ("second", second["share"], 1 / 8),
                         ("left", pair[0]["share"], 2 / 8), ("right", pair[1]["share"], 4 / 8)])
-    assert pair[0]["site"] != pair[1]["site"], "told apart by name too"
+    assert pair[0]["site"] != pair[1]["site"], "distinguished by name too"
 
 
 @check("an allocation under twelve calls has its site")
@@ -222,7 +222,7 @@ def demo():
 
 
 @check("threads are assigned to simulated nodes in turn, in the order of their creation")
-def dealt():
+def assigned():
     result = recorded_demo()
     workers = [t for t in result["threads"] if t["name"].startswith("worker ")]
     nodes = {t["name"]: sorted(node for node, count in t["nodes"].items() if count > t["samples"] / 20) for t in workers}

@@ -66,7 +66,7 @@ def grains():
             assert whole["shared"]["TN"] == both, whole
 
 
-@check("report latency: thresholds, histograms and pairs add up; levels are told by calibration")
+@check("report latency: thresholds, histograms and pairs add up; levels are reported by calibration")
 def adds_up():
     with nlens.Folder() as folder:
         trace = record(folder, "none", "-q", bursts=50).trace
@@ -115,9 +115,9 @@ def waiting(folder, mode, times):
     return report, workers, ended.out.decode()
 
 
-def near(told, known, within=0.1):
-    note("told %.3f, known %.3f" % (told, known))
-    assert abs(told - known) <= within, (told, known)
+def near(reported, known, within=0.1):
+    note("reported %.3f, known %.3f" % (reported, known))
+    assert abs(reported - known) <= within, (reported, known)
 
 
 @check("report balance: who works K times as long between barriers is waited for (K - 1) / K of the time")
@@ -145,7 +145,7 @@ def hardly_waits():
             near(row["waited_share"], 1 - worked[row["name"]] / max(worked.values()), within=0.15)
 
 
-@check("report balance: waiting is told per phase, for the thread that is last in it")
+@check("report balance: waiting is reported for each phase, for the thread that is last in it")
 def waits_in_turns():
     with nlens.Folder() as folder:
         report, (first, second), _ = waiting(folder, "turns", 4)
@@ -160,8 +160,8 @@ def waits_in_turns():
 @check("report balance: threads asleep in pthread_barrier_wait waited as long as they say themselves")
 def sleeps():
     with nlens.Folder() as folder:
-        report, workers, told = waiting(folder, "sleep", 4)
-        known = {name: float(time) for name, time in re.findall(r"^(worker \d+) waited (\S+)$", told, re.M)}
+        report, workers, reported = waiting(folder, "sleep", 4)
+        known = {name: float(time) for name, time in re.findall(r"^(worker \d+) waited (\S+)$", reported, re.M)}
         long, short = workers
         assert report["barriers"] and report["last_tid"] == long["tid"], report
         assert {row["waited_by"] for row in workers} == {"barriers"}, workers
@@ -185,7 +185,7 @@ def calibration():
     # How much alike in quiet is a matter of bench/latency: others' work in a shared cache lasts for seconds.
     runs = [calibrate() for _ in range(10)]
     if not all(run["tells"] for run in runs):
-        raise nlens.Skip("caches and memory cannot be told apart on this machine")
+        raise nlens.Skip("caches and memory cannot be distinguished on this machine")
     levels = [[cache["level"] for cache in run["caches"]] for run in runs]
     shared = min(levels, key=len)
     fields = {"L%d" % level: [run["caches"][i]["chased_ns"] for run in runs] for i, level in enumerate(shared)}

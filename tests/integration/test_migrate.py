@@ -15,13 +15,13 @@ LASTS = 1.0  # seconds of CPU time: ten intervals, more where the machine is bus
 
 def migrate(folder, options, program, **rest):
     """Returns how it ended and the JSON."""
-    path = os.path.join(folder, "told.json")
+    path = os.path.join(folder, "reported.json")
     ended = nlens.run([nlens.NUMALENS, "migrate", *options, "--json=" + path, "--", *program], folder=folder, **rest)
-    told = None
+    reported = None
     if os.path.exists(path):
         with open(path) as stream:
-            told = json.load(stream)
-    return ended, told
+            reported = json.load(stream)
+    return ended, reported
 
 
 def handover():
@@ -32,23 +32,23 @@ def handover():
 def _():
     with nlens.Folder() as folder:
         plain = nlens.run(handover())
-        ended, told = migrate(folder, [*TWO, "--policy=neighbours:64", "-v"], handover())
+        ended, reported = migrate(folder, [*TWO, "--policy=neighbours:64", "-v"], handover())
         assert ended.status == 0, ended
         assert ended.out == plain.out, ended
-        assert told["pretended"] and told["total"]["moved"] > 100, told["total"]
-        used = [i for i in told["intervals"] if i["home_known"] >= 20]
+        assert reported["pretended"] and reported["total"]["moved"] > 100, reported["total"]
+        used = [i for i in reported["intervals"] if i["home_known"] >= 20]
         assert len(used) >= 2 and used[0]["remote_ratio"] > 0.9, used
         assert min(i["remote_ratio"] for i in used[1:]) < 0.05, used
         assert b"#1 " in ended.err and b"remote" in ended.err, ended
-        assert sum(i["moved"] for i in told["intervals"]) == told["total"]["moved"]
-        assert told["overhead"] > 0 and told["monitor_ns"] > 0
+        assert sum(i["moved"] for i in reported["intervals"]) == reported["total"]["moved"]
+        assert reported["overhead"] > 0 and reported["monitor_ns"] > 0
 
 
 @check("a recording kept beside it shows the pages' new homes")
 def _():
     with nlens.Folder() as folder:
         trace = os.path.join(folder, "kept.data")
-        ended, told = migrate(folder, [*TWO, "--policy=neighbours:64", "-o", trace], handover())
+        ended, reported = migrate(folder, [*TWO, "--policy=neighbours:64", "-o", trace], handover())
         assert ended.status == 0, ended
         still = nlens.report(trace)["remote_ratio"]
         ended, _ = migrate(folder, [*TWO, "--policy=none", "--keep-going", "-o", trace], handover())
@@ -59,18 +59,18 @@ def _():
 @check("--dry-run moves nothing and says what it would")
 def _():
     with nlens.Folder() as folder:
-        ended, told = migrate(folder, [*TWO, "--dry-run", "--keep-going"], handover())
-        assert ended.status == 0 and told["dry_run"], ended
-        assert told["total"]["moved"] > 10 and told["remote_ratio_last"] > 0.9, told["total"]
+        ended, reported = migrate(folder, [*TWO, "--dry-run", "--keep-going"], handover())
+        assert ended.status == 0 and reported["dry_run"], ended
+        assert reported["total"]["moved"] > 10 and reported["remote_ratio_last"] > 0.9, reported["total"]
         assert b"would have moved" in ended.err, ended
 
 
 @check("it stays out of the way when there is nothing to gain, and says so")
 def _():
     with nlens.Folder() as folder:
-        ended, told = migrate(folder, [*TWO, "--interval=20ms"], [nlens.example("ratio"), nlens.rounds("ratio", 0.5)])
+        ended, reported = migrate(folder, [*TWO, "--interval=20ms"], [nlens.example("ratio"), nlens.rounds("ratio", 0.5)])
         assert ended.status == 0, ended
-        assert told["intervals_paused"] > 0 and told["pauses"].get("nothing_to_gain", 0) > 0, told
+        assert reported["intervals_paused"] > 0 and reported["pauses"].get("nothing_to_gain", 0) > 0, reported
         assert b"paused for" in ended.err and b"nothing to gain" in ended.err, ended
 
 
@@ -78,9 +78,9 @@ def _():
 def _():
     library = os.path.join(nlens.BUILD, "examples", "policies", "quiet_writers.so")
     with nlens.Folder() as folder:
-        ended, told = migrate(folder, [*TWO, "--policy", library + ":1"], handover())
+        ended, reported = migrate(folder, [*TWO, "--policy", library + ":1"], handover())
         assert ended.status == 0, ended
-        assert told["total"]["wishes"] > 0 and told["policy_says"], told
+        assert reported["total"]["wishes"] > 0 and reported["policy_says"], reported
         assert b"was not written" in ended.err, ended
 
 
@@ -88,8 +88,8 @@ def _():
 def _():
     library = os.path.join(nlens.BUILD, "tests", "migrate", "policy_nonsense.so")
     with nlens.Folder() as folder:
-        ended, told = migrate(folder, [*TWO, "--policy", library], handover())
-        assert ended.status == 0 and told["total"]["nonsense"] > 0 and told["total"]["moved"] == 0, ended
+        ended, reported = migrate(folder, [*TWO, "--policy", library], handover())
+        assert ended.status == 0 and reported["total"]["nonsense"] > 0 and reported["total"]["moved"] == 0, ended
         assert b"invalid requests" in ended.err and b"nodes that do not exist" in ended.err, ended
 
 
@@ -98,9 +98,9 @@ def _():
     library = os.path.join(nlens.BUILD, "tests", "migrate", "policy_hanging.so")
     with nlens.Folder() as folder:
         plain = nlens.run(handover())
-        ended, told = migrate(folder, [*TWO, "--policy", library], handover())
+        ended, reported = migrate(folder, [*TWO, "--policy", library], handover())
         assert ended.status == 0 and ended.out == plain.out, ended
-        assert "policy" in told["hangs"] and b"did not return" in ended.err, ended
+        assert "policy" in reported["hangs"] and b"did not return" in ended.err, ended
 
 
 @check("wrong usage is said in one line")
@@ -174,8 +174,8 @@ def _():
 def _():
     with nlens.Folder() as folder:
         # A pretended machine needs none; a real one says so. This machine's own nodes are what they are.
-        ended, told = migrate(folder, TWO, handover(), prepare=nlens.refuse("move_pages"))
-        assert ended.status == 0 and told["total"]["moved"] > 0, ended
+        ended, reported = migrate(folder, TWO, handover(), prepare=nlens.refuse("move_pages"))
+        assert ended.status == 0 and reported["total"]["moved"] > 0, ended
 
 
 nlens.main()

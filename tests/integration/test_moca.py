@@ -98,7 +98,7 @@ def made_up(seed):
     if seed % 4 == 0:
         pids[1] = pids[0]  # a number that came again
     if seed % 5 == 0:
-        pids[2] = 0  # not told
+        pids[2] = 0  # not reported
     for task in range(dice.randint(1, 5)):
         lines.append(f"T {task} {pids[task]}" + (" 4096" if task == 0 and seed % 3 else ""))
         chunk = 0
@@ -144,9 +144,9 @@ def reports():
         assert ended.status == 0, ended
         ended = run([nlens.NUMALENS, "report", "pages", "--json", trace])
         assert ended.status == 0, ended
-        told = json.loads(ended.out)
-        assert told["pages_from"] == "faults"
-        rows = {row["page"]: row for row in told["pages"]}
+        reported = json.loads(ended.out)
+        assert reported["pages_from"] == "faults"
+        rows = {row["page"]: row for row in reported["pages"]}
         assert sorted(rows) == [0x555500000000, 0x7F0000001000, 0x7F0000002000]
         shared = rows[0x7F0000001000]
         assert shared["pid"] == 1234 and shared["size"] == 4096 and shared["physical"] == 0x12345000

@@ -17,11 +17,11 @@ OFTEN = ["-F", "10000", "--burst", str(BURST), "--budget", "50"]
 
 
 def shares(title, found, within=WITHIN):
-    """found: [(name, share told, true share)]"""
-    for name, told, true in found:
-        note("%s: %s %.3f, truly %.3f" % (title, name, told, true))
-    for name, told, true in found:
-        assert abs(told - true) <= within, "%s: share %.3f, truly %.3f" % (name, told, true)
+    """found: [(name, share reported, true share)]"""
+    for name, reported, true in found:
+        note("%s: %s %.3f, truly %.3f" % (title, name, reported, true))
+    for name, reported, true in found:
+        assert abs(reported - true) <= within, "%s: share %.3f, truly %.3f" % (name, reported, true)
 
 
 def static_row(rows, file, name):
@@ -85,7 +85,7 @@ def cxx_statics():
     shares("C++", found)
 
 
-@check("what no variable names is told by section: .text, .rodata, .got, .plt")
+@check("what no variable names is reported by section: .text, .rodata, .got, .plt")
 def sections():
     for program, option, wanted in (("sections", "--text", [".text"]), ("sections", "--literal", [".rodata"]),
                                     ("sections", "--calls", [".got", ".got.plt"]),
@@ -138,7 +138,7 @@ def stacks():
         assert "worker 3" in threads.values()
 
 
-@check("mapped files are told by path and offset, and mapping one again makes another object")
+@check("mapped files are reported by path and offset, and mapping one again makes another object")
 def files():
     with Folder() as folder:
         path = os.path.join(folder, "mapped.bin")
@@ -163,7 +163,7 @@ def files():
                 assert "bytes 0x300000 to 0x400000 of the file" in text, text
 
 
-@check("a malloc'd block, an own map, the break and a thread's arena are told apart")
+@check("a malloc'd block, an own map, the break and a thread's arena are distinguished")
 def memory():
     result = record_and_report([example("objects/memory")], OFTEN, tables=["sites"], bursts=BURSTS)
     rows = result["sites"]
@@ -186,8 +186,8 @@ def clock():
 
 
 def processes_of(trace):
-    told = report(trace, "processes")
-    return told["processes"], told["groups"]
+    reported = report(trace, "processes")
+    return reported["processes"], reported["groups"]
 
 
 def check_group(trace, sites, parent_command):
@@ -288,7 +288,7 @@ def bundled():
     """Every example that runs by itself: [(name, [program, arguments])]."""
     skipped = {
         "ratio_static": "cannot carry the agent",
-        "endings": "wants to be told how to end",
+        "endings": "wants to know how to end",
         "nas_noise": "ends when it is killed",
         "libstatics_plugin.so": "no program", "libstatics_library.so": "no program", "libsections_library.so": "no program",
     }
@@ -315,13 +315,13 @@ def attributed():
             if not os.path.exists(ended.trace):
                 note("%s was not recorded: %s" % (name, ended.err.decode(errors="replace").strip()))
                 continue
-            told = report(ended.trace)
-        samples, known = told["samples"], told["attributed"]
-        assert samples - known == sum(told["unattributed"].values()), "%s: each has a reason: %s" % (name, told["unattributed"])
+            reported = report(ended.trace)
+        samples, known = reported["samples"], reported["attributed"]
+        assert samples - known == sum(reported["unattributed"].values()), "%s: each has a reason: %s" % (name, reported["unattributed"])
         all_samples += samples
         all_attributed += known
         if samples:
-            found.append((known / samples, samples, name, told["unattributed"]))
+            found.append((known / samples, samples, name, reported["unattributed"]))
     found.sort(key=lambda each: each[0])
     for share, samples, name, reasons in found[:5]:
         note("%s: %.4f of %d, %s" % (name, share, samples, json.dumps(reasons)))

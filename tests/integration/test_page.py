@@ -34,19 +34,19 @@ def total(columns, *names):
 @check("totals, matrix and tables are those of --json")
 def tables():
     trace, data = recording()
-    told = nlens.report(trace)
+    reported = nlens.report(trace)
     for key in ("samples", "reads", "writes", "remote", "home_known"):
-        assert data.tables["totals"][key] == told[key], key
+        assert data.tables["totals"][key] == reported[key], key
     nodes = [node["os_index"] for node in data.tables["nodes"]]
     matrix = {(nodes[i], nodes[j]): count for i, row in enumerate(data.tables["matrix"]) for j, count in enumerate(row) if count}
-    assert matrix == {(row["from"], row["home"]): row["samples"] for row in told["traffic"]}, matrix
-    assert data.tables["run"]["command"] == told["command"]
-    assert abs(data.tables["run"]["duration_s"] - told["duration_s"]) < 1e-6
+    assert matrix == {(row["from"], row["home"]): row["samples"] for row in reported["traffic"]}, matrix
+    assert data.tables["run"]["command"] == reported["command"]
+    assert abs(data.tables["run"]["duration_s"] - reported["duration_s"]) < 1e-6
     functions = nlens.report(trace, "functions")["functions"]
     assert [(f["function"], f["samples"], f["remote"]) for f in data.tables["functions"]] == \
         [(f["function"], f["samples"], f["remote"]) for f in functions]
     by_tid = {thread["tid"]: thread for thread in data.tables["threads"]}
-    for row in told["threads"]:
+    for row in reported["threads"]:
         assert [by_tid[row["tid"]][key] for key in TOTALS[:4]] == [row[key] for key in TOTALS[:4]], row
         assert {str(nodes[i]): n for i, n in enumerate(by_tid[row["tid"]]["homes"]) if n} == row["nodes"], row
     by_number = {thing["number"]: thing for thing in data.tables["objects"]}
@@ -65,12 +65,12 @@ def tables():
 @check("findings are those of report patterns, and point at their objects")
 def findings():
     trace, data = recording()
-    told = nlens.report(trace, "patterns")
-    assert data.tables["gate"]["text"] == told["gate"]["text"]
+    reported = nlens.report(trace, "patterns")
+    assert data.tables["gate"]["text"] == reported["gate"]["text"]
     assert [(f["pattern"], f["name"], f["remote_samples"]) for f in data.tables["findings"]] == \
-        [(f["pattern"], f["name"], f["remote"]) for f in told["patterns"]]
-    assert told["patterns"], "the demo has findings"
-    for finding, row in zip(data.tables["findings"], told["patterns"]):
+        [(f["pattern"], f["name"], f["remote"]) for f in reported["patterns"]]
+    assert reported["patterns"], "the demo has findings"
+    for finding, row in zip(data.tables["findings"], reported["patterns"]):
         assert 0 <= finding["from_s"] < finding["to_s"] <= data.tables["run"]["duration_s"] + 0.1, finding
         if row["object"] is not None:
             assert data.tables["objects"][finding["object"]]["number"] == row["object"], finding

@@ -55,10 +55,10 @@ class Imported(Folder):
 @check("every page with its threads, times and intervals")
 def rows():
     with Imported() as traced:
-        told = traced.json()
-        assert told["matching"] == len(told["pages"]) == 101
-        assert [row["page"] for row in told["pages"]] == [BASE + i * PAGE for i in [*range(100), 5000]]
-        for number, row in enumerate(told["pages"][:100]):
+        reported = traced.json()
+        assert reported["matching"] == len(reported["pages"]) == 101
+        assert [row["page"] for row in reported["pages"]] == [BASE + i * PAGE for i in [*range(100), 5000]]
+        for number, row in enumerate(reported["pages"][:100]):
             shared = number < 50
             assert row["pid"] == 100 and row["size"] == PAGE and row["node"] == 0 and row["object"] is None
             assert [thread["tid"] for thread in row["threads"]] == ([100, 101, 102] if shared else [100]), row
@@ -68,7 +68,7 @@ def rows():
             assert row["intervals"] == (6 if shared else 1), row
             assert abs(row["first_s"] - number // 10 * 0.05) < 1e-9, row
             assert abs(row["last_s"] - (0.75 if shared else (number // 10 + 1) * 0.05)) < 1e-9, row
-        alone = told["pages"][100]
+        alone = reported["pages"][100]
         assert alone["threads"] == [{"tid": 102, "reads": 1, "writes": 1, "unknown": 0}], alone
         assert abs(alone["first_s"] - 0.6) < 1e-9 and alone["intervals"] == 1
 
@@ -106,9 +106,9 @@ def chosen():
 @check("physical memory: frames by node, in order")
 def physical():
     with Imported() as traced:
-        told = traced.json("--physical")
-        assert told["pages_with_frame"] == 101
-        assert [row["physical"] for row in told["pages"]] == [(0x1000 + i) * PAGE for i in [*range(100), 5000]]
+        reported = traced.json("--physical")
+        assert reported["pages_with_frame"] == 101
+        assert [row["physical"] for row in reported["pages"]] == [(0x1000 + i) * PAGE for i in [*range(100), 5000]]
         text = traced.text("--physical")
         assert "Frames by node" in text and f"{0x1000 * PAGE:x}" in text, text
 
@@ -120,11 +120,11 @@ def sampled():
         ended = run([nlens.NUMALENS, "record", "--frequency", "2000", "-o", trace, "--", nlens.example("matmul")])
         assert ended.status == 0, ended
         ended = run([nlens.NUMALENS, "report", "pages", "--json", trace])
-        told = json.loads(ended.out)
-        assert told["pages_from"] == "samples"
-        assert sum(user["reads"] + user["writes"] + user["unknown"] for row in told["pages"] for user in row["threads"]) \
-            >= told["samples"]
-        names = {row["name"] for row in told["pages"]}
+        reported = json.loads(ended.out)
+        assert reported["pages_from"] == "samples"
+        assert sum(user["reads"] + user["writes"] + user["unknown"] for row in reported["pages"] for user in row["threads"]) \
+            >= reported["samples"]
+        names = {row["name"] for row in reported["pages"]}
         assert any(name and "matmul.c" in name for name in names), names
         text = run([nlens.NUMALENS, "report", "pages", trace]).out.decode()
         assert "as samples touched them" in text, text
@@ -132,11 +132,11 @@ def sampled():
         frames = whole["session"]["frames"]
         ended = run([nlens.NUMALENS, "report", "pages", "--physical", trace])
         if frames == "kernel":
-            assert told["pages_with_frame"] > 0
+            assert reported["pages_with_frame"] > 0
             assert b"Frames by node" in ended.out, ended
-            assert all(row["physical"] is None or row["physical"] % PAGE == 0 for row in told["pages"])
+            assert all(row["physical"] is None or row["physical"] % PAGE == 0 for row in reported["pages"])
         else:
-            assert told["pages_with_frame"] == 0
+            assert reported["pages_with_frame"] == 0
             assert b"CAP_SYS_ADMIN" in ended.out, ended
 
 

@@ -8,8 +8,8 @@ from nlens import check, note
 def judge_all(program, mode, trace, specs):
     failures = []
     for spec in specs:
-        wrong, told = verdicts.judge(program, mode, trace, spec)
-        note("%s %s on %s: %s" % (program, mode, spec, told))
+        wrong, reported = verdicts.judge(program, mode, trace, spec)
+        note("%s %s on %s: %s" % (program, mode, spec, reported))
         if wrong:
             failures.append("%s: %s" % (spec, wrong))
     assert not failures, "\n".join(failures)
@@ -61,7 +61,7 @@ def shared_stack():
         assert [advice["action"] for advice in rows[0]["advice"]] == ["own-copy"], rows[0]
 
 
-@check("two CPUs a node, told when recording: the same verdicts")
+@check("two CPUs a node, given when recording: the same verdicts")
 def two_cpus():
     spec = verdicts.topology(4, 2)
     for program, mode in (("far_initialised", "bad"), ("far_initialised", "good"), ("mixed_pages", "bad")):

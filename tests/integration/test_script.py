@@ -100,7 +100,7 @@ def remote():
     share = float(one(found, r"accesses are remote: ([\d.]+)%")[1])
     user = one(found, r"(\d+) +(\d+) +([\d.]+)%  user \(")
     assert share > 95 and float(user[3]) > 99, "\n".join(found)
-    row = one(found, r"^ +2 +(\d+) +(\d+) +(\d+) +(\d+)$")  # main is dealt to node 0, maker 1, user 2
+    row = one(found, r"^ +2 +(\d+) +(\d+) +(\d+) +(\d+)$")  # main is assigned to node 0, maker 1, user 2
     assert int(row[2]) == int(user[2]), "\n".join(found)
 
 
@@ -231,8 +231,8 @@ def diagnosis():
     assert "most: user" in found[2] and "allocated by maker" in found[3], "\n".join(found)
     expected = {f["pattern"] for f in nlens.report(handover(), "patterns")["patterns"]}
     found = lines("diagnose", handover())
-    told = {m[1] for m in (re.match(r"\d+\. ([a-z-]+): ", text) for text in found) if m}
-    assert told == expected and "remote-after-allocation" in told, (told, expected)
+    reported = {m[1] for m in (re.match(r"\d+\. ([a-z-]+): ", text) for text in found) if m}
+    assert reported == expected and "remote-after-allocation" in reported, (reported, expected)
 
 
 @check("another machine can be pretended after the fact")

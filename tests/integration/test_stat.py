@@ -54,9 +54,9 @@ def stat_json(*words, **rest):
         path = os.path.join(folder, "stat.json")
         ended = stat("--json", "-o", path, *words, **rest)
         with open(path, encoding="utf-8") as file:
-            told = json.load(file)
-        told["ended"] = ended
-        return told
+            reported = json.load(file)
+        reported["ended"] = ended
+        return reported
 
 
 def real_nodes():
@@ -66,43 +66,43 @@ def real_nodes():
 
 @check("as JSON: all nodes, what was refused and why, intervals that add up to the whole")
 def as_json():
-    told = stat_json("-I", "20", "-d", "0.2", "-s", "numastat")
-    assert told["ended"].status == 0 and told["ended"].out == told["ended"].err == b"", told["ended"]
-    assert told["version"] == 2 and told["source"] == "numastat" and told["unit"] == "allocations"
-    assert told["counted_at"] == "allocation" and told["command"] is None and told["exit_status"] is None
-    assert [row["nodes"] for row in told["total"]["nodes"]] == [[node] for node in real_nodes()]
-    assert told["intervals"], told
-    for before, after in zip(told["intervals"], told["intervals"][1:]):
+    reported = stat_json("-I", "20", "-d", "0.2", "-s", "numastat")
+    assert reported["ended"].status == 0 and reported["ended"].out == reported["ended"].err == b"", reported["ended"]
+    assert reported["version"] == 2 and reported["source"] == "numastat" and reported["unit"] == "allocations"
+    assert reported["counted_at"] == "allocation" and reported["command"] is None and reported["exit_status"] is None
+    assert [row["nodes"] for row in reported["total"]["nodes"]] == [[node] for node in real_nodes()]
+    assert reported["intervals"], reported
+    for before, after in zip(reported["intervals"], reported["intervals"][1:]):
         assert before["end_s"] == after["start_s"] < after["end_s"], (before, after)
-    assert told["intervals"][0]["start_s"] == 0
-    assert abs(told["intervals"][-1]["end_s"] - told["total"]["duration_s"]) < 1e-5
-    for index, row in enumerate(told["total"]["nodes"]):
+    assert reported["intervals"][0]["start_s"] == 0
+    assert abs(reported["intervals"][-1]["end_s"] - reported["total"]["duration_s"]) < 1e-5
+    for index, row in enumerate(reported["total"]["nodes"]):
         assert ALLOCATIONS <= set(row), row
         for column in ALLOCATIONS:
-            parts = sum(interval["nodes"][index][column] for interval in told["intervals"])
+            parts = sum(interval["nodes"][index][column] for interval in reported["intervals"])
             assert parts == row[column], (column, parts, row)
 
 
 @check("the best that can be had is taken, and each better source says why not")
 def best():
-    told = stat_json("-d", "0.01")
+    reported = stat_json("-d", "0.01")
     order = ["uncore", "resctrl", "numastat"]
-    assert told["source"] in order
-    refused = [row["source"] for row in told["refused"]]
-    assert [name for name in order if name in refused] == order[:order.index(told["source"])], told
-    assert all(len(row["reason"]) > 20 for row in told["refused"])
-    for row in told["refused"]:
-        if row["source"] not in (told["source"], ):
+    assert reported["source"] in order
+    refused = [row["source"] for row in reported["refused"]]
+    assert [name for name in order if name in refused] == order[:order.index(reported["source"])], reported
+    assert all(len(row["reason"]) > 20 for row in reported["refused"])
+    for row in reported["refused"]:
+        if row["source"] not in (reported["source"], ):
             ended = stat("-s", row["source"], "-d", "0.01")
             assert ended.status == 1 and ended.out == b"" and ended.err.count(b"\n") == 1, ended
 
 
 @check("allocations: at least the pages that the program touched")
 def allocations():
-    told = stat_json("-s", "numastat", "--", sys.executable, "-c", TOUCH)
-    assert told["ended"].status == 0, told["ended"]
-    assert sum(row["hit"] + row["miss"] for row in told["total"]["nodes"]) >= PAGES, told["total"]
-    assert told["command"][0] == sys.executable and told["exit_status"] == 0
+    reported = stat_json("-s", "numastat", "--", sys.executable, "-c", TOUCH)
+    assert reported["ended"].status == 0, reported["ended"]
+    assert sum(row["hit"] + row["miss"] for row in reported["total"]["nodes"]) >= PAGES, reported["total"]
+    assert reported["command"][0] == sys.executable and reported["exit_status"] == 0
 
 
 @check("the program's output, input, environment, signals and files are as without")
@@ -120,7 +120,7 @@ def same_program():
             assert counted.status == 3
 
 
-@check("exit status and death are the program's; what cannot be run is told as by a shell, and nothing else")
+@check("exit status and death are the program's; what cannot be run is reported as by a shell, and nothing else")
 def endings():
     assert stat("--", "true").status == 0
     assert stat("--", "sh", "-c", "exit 77").status == 77
@@ -155,12 +155,12 @@ def interrupted():
         while b'"end_s"' not in begun:
             begun += process.stdout.readline()
         process.send_signal(number)
-        told = json.loads(begun + process.stdout.read())
+        reported = json.loads(begun + process.stdout.read())
         err = process.stderr.read()
         assert process.wait(timeout=nlens.PATIENCE) == 0 and err == b"", (process.returncode, err)
         process.stdout.close()
         process.stderr.close()
-        assert told["intervals"] and told["total"]["duration_s"] > 0
+        assert reported["intervals"] and reported["total"]["duration_s"] > 0
 
 
 @check("Ctrl-C at a terminal goes to the program by itself, once, and numalens waits for it")
@@ -225,9 +225,9 @@ def resctrl():
         script = ("cd '%s'; echo 5000 >mon_L3_00/mbm_total_bytes; echo 1900 >mon_L3_00/mbm_local_bytes; "
                   "echo 100 >../database/mon_data/mon_L3_00/mbm_total_bytes; echo 64 >mon_L3_02/mbm_total_bytes; "
                   "echo 64 >mon_L3_02/mbm_local_bytes" % data)
-        told = stat_json("--root", root, "-s", "resctrl", "--", "sh", "-c", script)
-        assert told["ended"].status == 0 and told["source"] == "resctrl" and told["counted_at"] == "cpus", told
-        first, second = told["total"]["nodes"]
+        reported = stat_json("--root", root, "-s", "resctrl", "--", "sh", "-c", script)
+        assert reported["ended"].status == 0 and reported["source"] == "resctrl" and reported["counted_at"] == "cpus", reported
+        first, second = reported["total"]["nodes"]
         assert (first["total"], first["local"], first["remote"]) == (4050, 1000, 3050), first
         assert abs(first["remote_ratio"] - 3050 / 4050) < 1e-5 and "read" not in first, first
         assert (second["total"], second["local"], second["remote_ratio"]) == (64, 64, 0), second
@@ -240,9 +240,9 @@ def resctrl():
 def refused():
     with Folder() as root:
         make_machine("skylake-sp", root)
-        told = stat_json("--root", root, "-d", "0.01", prepare=refuse("perf_event_open", error=13))
-        assert told["source"] == "numastat", told
-        reason = told["refused"][0]["reason"]
+        reported = stat_json("--root", root, "-d", "0.01", prepare=refuse("perf_event_open", error=13))
+        assert reported["source"] == "numastat", reported
+        reason = reported["refused"][0]["reason"]
         assert "perf_event_paranoid is 2" in reason and "CAP_PERFMON" in reason, reason
         ended = stat("--root", root, "-s", "uncore", "-d", "1", prepare=refuse("perf_event_open", error=13))
         assert ended.status == 1 and b"sysctl kernel.perf_event_paranoid=0" in ended.err, ended
@@ -272,16 +272,16 @@ def clocks():
         ended = stat("--root", root, "-s", "uncore", "-d", "0.01")
         if ended.status == 1 and b"refused" in ended.err:
             raise Skip("only the administrator may count for the whole machine")
-        told = stat_json("--root", root, "-I", "20", "-d", "0.1")
-        assert told["source"] == "uncore" and told["counted_at"] == "memory" and told["unit"] == "bytes", told
+        reported = stat_json("--root", root, "-I", "20", "-d", "0.1")
+        assert reported["source"] == "uncore" and reported["counted_at"] == "memory" and reported["unit"] == "bytes", reported
         # A clock of CPU 0 counts nanoseconds: three bytes each by the kernel's scale, a line each without one.
-        row, ns = told["total"]["nodes"][0], told["total"]["duration_s"] * 1e9
-        assert 0.8 < row["read"] / (3 * ns) < 1.2 and 0.8 < row["write"] / (64 * ns) < 1.2, told
-        assert abs(row["total"] - row["read"] - row["write"]) <= 1 and told["counters"] == 2, told
-        # There is no such event for local and remote: they are left out, and it is told.
-        assert "local" not in row and [r["devices"] for r in told["refused"]] == [
-            "the counters of local and remote requests"], told
-        assert told["running_ratio"] == 1 and told["counters_lost"] == 0
+        row, ns = reported["total"]["nodes"][0], reported["total"]["duration_s"] * 1e9
+        assert 0.8 < row["read"] / (3 * ns) < 1.2 and 0.8 < row["write"] / (64 * ns) < 1.2, reported
+        assert abs(row["total"] - row["read"] - row["write"]) <= 1 and reported["counters"] == 2, reported
+        # There is no such event for local and remote: they are left out, and it is reported.
+        assert "local" not in row and [r["devices"] for r in reported["refused"]] == [
+            "the counters of local and remote requests"], reported
+        assert reported["running_ratio"] == 1 and reported["counters_lost"] == 0
 
 
 @check("nodes that share their controllers are one row, and it is said")

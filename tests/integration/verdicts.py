@@ -2,7 +2,7 @@
 
 Shared by test_patterns.py, which runs each once, and bench/verdicts/run, which runs each ten times.
 
-A recording with the largest team is judged under several topologies afterwards: the threads of a team are dealt onto
+A recording with the largest team is judged under several topologies afterwards: the threads of a team are assigned onto
 CPUs in order of creation, so with one CPU a node worker I runs on node I modulo N.
 """
 import os

@@ -104,7 +104,7 @@ static void handler_runs_on_its_thread(void **state)
     free(array);
 }
 
-static void mistakes_are_told(void **state)
+static void mistakes_are_reported(void **state)
 {
     (void)state;
     struct numap_sampling_measure measure;
@@ -143,7 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clients_walk_pages),
         cmocka_unit_test(handler_runs_on_its_thread),
-        cmocka_unit_test(mistakes_are_told),
+        cmocka_unit_test(mistakes_are_reported),
         cmocka_unit_test(levels_have_names),
     };
     return cmocka_run_group_tests_name("numap", tests, NULL, NULL);

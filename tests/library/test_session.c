@@ -29,7 +29,7 @@ static void pull_gives_what_was_read(void **state)
     read_until(session, array, 600);
     assert_int_equal(nlens_session_stop(session, NULL), 0);
     nlens_sample samples[100];
-    uint64_t expected = 1, inside = 0, has_ip = 0, told = 0, last = 0;
+    uint64_t expected = 1, inside = 0, has_ip = 0, reported = 0, last = 0;
     for (size_t count; (count = nlens_session_read(session, samples, 100)) > 0;) {
         for (size_t i = 0; i < count; i++) {
             assert_int_equal(samples[i].sequence, expected++);
@@ -40,7 +40,7 @@ static void pull_gives_what_was_read(void **state)
             inside += lies_in(array, samples[i].addr);
             has_ip += samples[i].ip != 0;
             assert_int_equal(samples[i].level, level_of(&samples[i])); /* by the calibration that main() kept */
-            told += samples[i].level != NLENS_LEVEL_UNKNOWN;
+            reported += samples[i].level != NLENS_LEVEL_UNKNOWN;
         }
     }
     nlens_session_stats stats;
@@ -50,13 +50,13 @@ static void pull_gives_what_was_read(void **state)
     assert_int_equal(stats.threads, 1);
     assert_true(inside * 10 > stats.samples * 9);
     assert_int_equal(has_ip, stats.samples);
-    assert_true(told * 10 > stats.samples * 9);
+    assert_true(reported * 10 > stats.samples * 9);
     assert_non_null(strstr(nlens_session_source(session), "soft"));
     assert_int_equal(nlens_session_close(session, NULL), 0);
     free(array);
 }
 
-static void directions_are_told_apart(void **state)
+static void directions_are_distinguished(void **state)
 {
     (void)state;
     uint64_t *read_array = new_array(), *written = new_array();
@@ -418,7 +418,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pull_gives_what_was_read),
-        cmocka_unit_test(directions_are_told_apart),
+        cmocka_unit_test(directions_are_distinguished),
         cmocka_unit_test(only_what_is_between_start_and_stop),
         cmocka_unit_test(many_threads_by_number),
         cmocka_unit_test(all_threads_of_the_process),

@@ -53,7 +53,7 @@ static void begin_on(struct stage *stage, const char *machine, const char *polic
         fail_msg("%s", err.text);
     stage->now = clock_now_ns();
     loop_round(stage->loop, stage->now, 0);
-    for (uint32_t tid = MAIN; tid <= USER; tid++) { /* dealt onto nodes 0 and 1 */
+    for (uint32_t tid = MAIN; tid <= USER; tid++) { /* assigned onto nodes 0 and 1 */
         struct event event = {.time = stage->now + tid, .pid = PID, .tid = tid, .kind = EVENT_THREAD_START};
         event.thread.name = "";
         loop_event(stage->loop, &event);

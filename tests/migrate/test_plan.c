@@ -232,7 +232,7 @@ static void test_refused_altogether(void **state)
     mover_run(&moved, &bench.plan, &bench.memory, bench.history, 1);
     assert_int_equal(moved.failed[FAILED_REFUSED], 3);
     assert_int_equal(moved.failure.code, -EPERM);
-    /* And a survey of a process that nothing is told of. */
+    /* And a survey of a process that nothing is known of. */
     bench_plan(&bench, &policy_access, NULL, 9);
     assert_int_equal(bench.plan.count, 0);
     assert_int_equal(bench.survey.homeless, 3);

@@ -68,7 +68,7 @@ static const struct expectation expectations[] = {
      HOPS_NODE, true, true, false, SAMPLE_READ | SAMPLE_TLB_MISS},
     {"17h: found in the second TLB", 0x17, 0x31, false, 3, MISSED_LOAD | TLB1_MISS, LEVEL_RAM, 0, false, true, false,
      SAMPLE_READ},
-    {"17h: a store that missed: the source is not told", 0x17, 0x31, false, 3, STORE | LINEAR | L1_MISS | L2_MISS,
+    {"17h: a store that missed: the source is not reported", 0x17, 0x31, false, 3, STORE | LINEAR | L1_MISS | L2_MISS,
      LEVEL_UNKNOWN, 0, false, false, false, SAMPLE_WRITE},
     {"17h: a line that is under way", 0x17, 0x31, false, 0, MISSED_LOAD | NO_MAB, LEVEL_LFB, 0, false, false, false,
      SAMPLE_READ},

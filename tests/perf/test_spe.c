@@ -122,7 +122,7 @@ static const struct expectation expectations[] = {
     {"events: beyond it", UNKNOWN_CORE, LLC_ACCESS | LLC_MISS, -1, 0, LEVEL_RAM, HOPS_NONE, false, true, false},
     {"events: remote", UNKNOWN_CORE, LLC_ACCESS | LLC_MISS | REMOTE, -1, 0, LEVEL_REMOTE_CACHE, HOPS_SOCKET, true, true,
      false},
-    {"events: L2, told by SPE 1.4", UNKNOWN_CORE, L1_ACCESS | L2_ACCESS, -1, 0, LEVEL_L2, HOPS_NONE, false, false,
+    {"events: L2, reported by SPE 1.4", UNKNOWN_CORE, L1_ACCESS | L2_ACCESS, -1, 0, LEVEL_L2, HOPS_NONE, false, false,
      false},
     {"events: L2 missed", UNKNOWN_CORE, L1_REFILL | L2_ACCESS | L2_MISS, -1, 0, LEVEL_L3, HOPS_NONE, false, false,
      false},

@@ -198,7 +198,7 @@ static void debug_files_are_found_by_link(void **state)
     fixture_clean(directory, copy);
 }
 
-/* The build-id as the linker was told to make it. */
+/* The build-id as the linker was asked to make it. */
 static const uint8_t known_id[] = {0xab, 0xcd, 0xef, 0x01, 0x23, 0x45, 0x67, 0x89};
 
 static void debug_files_are_found_by_build_id(void **state)

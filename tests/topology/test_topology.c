@@ -59,7 +59,7 @@ static void a_deeper_machine_has_more_distances(void **state)
     topology_free(topology);
 }
 
-static void memory_can_be_told(void **state)
+static void memory_can_be_reported(void **state)
 {
     (void)state;
     struct topology *topology = simulate("numa:2(memory=4GiB) core:1", ASSIGN_PACKED);
@@ -67,7 +67,7 @@ static void memory_can_be_told(void **state)
     topology_free(topology);
 }
 
-static void threads_are_dealt(void **state)
+static void threads_are_assigned(void **state)
 {
     (void)state;
     static const uint32_t packed[] = {0, 1, 2, 3, 4, 5, 0}, assigned[] = {0, 2, 4, 1, 3, 5, 0};
@@ -266,8 +266,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_flat_machine),
         cmocka_unit_test(a_deeper_machine_has_more_distances),
-        cmocka_unit_test(memory_can_be_told),
-        cmocka_unit_test(threads_are_dealt),
+        cmocka_unit_test(memory_can_be_reported),
+        cmocka_unit_test(threads_are_assigned),
         cmocka_unit_test(pages_get_homes_by_rule),
         cmocka_unit_test(impossible_machines_are_refused),
         cmocka_unit_test(another_machine_from_xml),

@@ -84,7 +84,7 @@ static void a_sweep_is_a_diagonal(void **state)
     feeding_free(&f);
 }
 
-static void two_phases_are_told(void **state)
+static void two_phases_are_reported(void **state)
 {
     (void)state;
     struct feeding f = sweep_and_read();
@@ -148,7 +148,7 @@ static void filters_leave_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sweep_is_a_diagonal),       cmocka_unit_test(two_phases_are_told),
+        cmocka_unit_test(a_sweep_is_a_diagonal),       cmocka_unit_test(two_phases_are_reported),
         cmocka_unit_test(threads_have_their_own_rows), cmocka_unit_test(any_size_will_do),
         cmocka_unit_test(filters_leave_out),
     };

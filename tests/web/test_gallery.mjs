@@ -131,7 +131,7 @@ check("the server draws the initialisation finely (Figure 6)", async () => {
     await settle(page);
     await page.waitForTimeout(300);
     await page.screenshot({ path: join(folder, "matmul-initialisation.png") });
-    /* The same in each thread's row, and by physical address: asked for, and told as finely as it is drawn. */
+    /* The same in each thread's row, and by physical address: asked for, and reported as finely as it is drawn. */
     const slice = faults.run.maps[0].sliceSeconds;
     for (const where of faults.run.maps.map((map) => `view=gantt&space=${map.space}`)) {
       const window = page.waitForResponse((answer) => answer.url().includes("window?"));
@@ -140,15 +140,15 @@ check("the server draws the initialisation finely (Figure 6)", async () => {
       assert.equal(new URL((await window).url()).searchParams.get("physical"), where.includes("physical") ? "1" : null);
       await page.waitForTimeout(500);
       const box = await page.locator("canvas.map").boundingBox();
-      const told = page.locator(".tip-line", { hasText: "time" }).first();
+      const reported = page.locator(".tip-line", { hasText: "time" }).first();
       let finest = Infinity;
       for (let y = 0.1; y < 0.95 && finest >= slice; y += 0.1) {
         await page.mouse.move(box.x + box.width * 0.6, box.y + box.height * y);
-        if (!(await told.isVisible())) continue;
-        const [from, to] = (await told.textContent()).match(/[\d.]+(?= m?s)/g).map(Number);
+        if (!(await reported.isVisible())) continue;
+        const [from, to] = (await reported.textContent()).match(/[\d.]+(?= m?s)/g).map(Number);
         finest = Math.min(finest, (to - from) / 1000);
       }
-      assert.ok(finest < slice / 2, `${where}: told for ${finest} s, the page has slices of ${slice} s`);
+      assert.ok(finest < slice / 2, `${where}: reported for ${finest} s, the page has slices of ${slice} s`);
     }
     await context.close();
   } finally {

@@ -59,7 +59,7 @@ check("the cartography is drawn, coloured four ways", async () => {
   await go("view=map");
   await shot("cartography-light");
 });
-check("physical addresses can be had, and what they leave out is told", async () => {
+check("physical addresses can be had, and what they leave out is reported", async () => {
   await go("view=map");
   await page.selectOption("[data-choice=space]", "physical");
   assert.ok((await ink(page)).painted > 5000);

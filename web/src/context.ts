@@ -11,7 +11,7 @@ export interface Context {
   run(): Run;
 }
 
-/* A view lives in one element. `update` is told what changed; `key` may take a key that the page itself has no use for. */
+/* A view lives in one element. `update` gets what changed; `key` may take a key that the page itself has no use for. */
 export interface View {
   element: HTMLElement;
   update(state: State, changed: Set<keyof State>): void;

@@ -1,4 +1,4 @@
-/* The coarse series of one object or thread, told apart by thread, object or home: rows for a strip chart, busiest first. */
+/* The coarse series of one object or thread, distinguished by thread, object or home: rows for a strip chart, busiest first. */
 import type { Run } from "./model";
 
 export interface Strip { id: number; name: string; reads: Float64Array; writes: Float64Array; remote: Float64Array }

@@ -166,7 +166,7 @@ def main():
     if args.write:
         codes = choose(agreed, seen, args.limit)
         with open(args.write, "w") as file:
-            file.write("# Written by decode_corpus.py from what GNU objdump says; the form is told in decode_text.h.\n")
+            file.write("# Written by decode_corpus.py from what GNU objdump says; the form is reported in decode_text.h.\n")
             for code in codes:
                 file.write(f"{code.hex()} {expected(seen[code], len(code))}\n")
         print(f"wrote {len(codes)} to {args.write}")
