@@ -1,4 +1,4 @@
-/* agent/sampling/sampler.c - when to start a burst, what to keep of it, and what it may cost.
+/* agent/sampling/sampler.c - what starts a burst and what is kept of it; pace.c has how often.
  *
  * From sampler_signal down everything runs in handlers: no locks, no allocation, errno kept. */
 #include "agent/sampling/sampler.h"
@@ -13,83 +13,21 @@
 #include "base/sys.h"
 #include "agent/process/thread.h"
 #include "agent/sampling/tick.h"
+#include "agent/sampling/account.h"
 #include "agent/sampling/burst_traffic.h"
+#include "agent/sampling/pace.h"
 
 #include <stdatomic.h>
-#include <sys/resource.h>
 
 enum {
-    LATENCY_LIMIT_NS = 20000,   /* a load this slow met a page fault or another thread: no latency */
-    DELIVERY_NS = 4000,         /* a tick's way through the kernel and back, where the recorder has not measured it */
-    COST_FIRST_NS = 10000,      /* a burst, its signals apart, before one was measured */
-    COST_FIRST_PAIR_NS = 50000, /* of a pair with loads ahead of streams */
-    COST_SMOOTHING = 32,
-    IDLE_TICKS = 64,    /* in vain, before a tick ends that can be asked for again */
-    SPACING_TICKS = 16, /* between two looks at how often they come */
-    SPACING_NS = 20000000,
-    SPACING_LATE = 4, /* times as far apart as asked for */
-    /* Perf's tick at a context switch, where its timer is stopped and started; measured in a virtual machine. */
-    SWITCH_NS = 1400,
-    SWITCH_BACK = 4,    /* times below the budget */
-    SWITCH_TICKS = 4,   /* between two looks: few ticks come to threads that are in the kernel most of the time */
-    TIMER_NS = 4000000, /* a timer's tick comes no more often where the kernel's own comes 250 times a second */
-    TICK_SHARE = 12, /* ticks are asked for at this many times their cost at least: an eighth of a CPU as they come */
+    LATENCY_LIMIT_NS = 20000, /* a load this slow met a page fault or another thread: no latency */
+    IDLE_TICKS = 64,          /* in vain, before a tick ends that can be asked for again */
 };
 
 volatile bool agent_device_mapped;
 
 /* Set by sampler_start; cleared in any thread or handler that finds that sampling must end. */
 static volatile bool sampling;
-
-/* wire_counter() ticks per 1024 ns, for costs and latencies. Set by sampler_start. */
-static uint32_t ticks_per_1024ns;
-
-static uint64_t to_ns(uint64_t ticks)
-{
-    return ticks_per_1024ns ? ticks * 1024 / ticks_per_1024ns : 0;
-}
-
-static struct wire_counters *counters_of(struct agent_thread *self)
-{
-    return self->producer.ring ? &self->producer.ring->counters : &agent_region->shared;
-}
-
-static void count(_Atomic uint64_t *counter, uint64_t by)
-{
-    atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
-}
-
-static void count_loss(struct agent_thread *self, enum loss_cause cause)
-{
-    count(&counters_of(self)->lost[cause], 1);
-}
-
-static uint64_t next_random(struct agent_thread *self)
-{
-    uint64_t x = self->sampler.random;
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    return self->sampler.random = x;
-}
-
-/* The recorder says how fast the counter runs; where it cannot, one look at both clocks must do. */
-static void learn_counter_speed(void)
-{
-    if (agent_region->config.ticks_per_us) {
-        ticks_per_1024ns = (uint32_t)((uint64_t)agent_region->config.ticks_per_us * 1024 / 1000);
-    } else {
-        struct timespec from, to;
-        uint64_t ticks = wire_counter();
-        clock_gettime(CLOCK_MONOTONIC_RAW, &from);
-        uint64_t ns;
-        do {
-            clock_gettime(CLOCK_MONOTONIC_RAW, &to);
-            ns = (uint64_t)(to.tv_sec - from.tv_sec) * 1000000000 + (uint64_t)to.tv_nsec - (uint64_t)from.tv_nsec;
-        } while (ns < 200000);
-        ticks_per_1024ns = (uint32_t)((wire_counter() - ticks) * 1024 / ns);
-    }
-}
 
 bool sampler_start(bool forked)
 {
@@ -114,7 +52,7 @@ bool sampler_start(bool forked)
 
 bool sampler_join(void)
 {
-    learn_counter_speed();
+    pace_learn_counter();
     sampling = step_start(agent_region->config.flags & WIRE_STEP_BY_TRAP) && signals_start();
     return sampling;
 }
@@ -131,73 +69,6 @@ void sampler_stop(void)
     sampler_thread_stop(thread_self());
 }
 
-static uint64_t delivery_ns(void)
-{
-    return agent_region->config.signal_ns ? agent_region->config.signal_ns : DELIVERY_NS;
-}
-
-/* What a burst costs beyond the tick that starts it. One figure for all threads and the whole recording, changing slowly: when
- * each thread went by its last few bursts, those with slow memory were sampled more rarely than the others, and the first
- * moments of a thread more often than the rest. */
-static uint64_t burst_cost(void)
-{
-    const struct wire_config *config = &agent_region->config;
-    uint64_t known = atomic_load_explicit(&agent_region->burst_ns, memory_order_relaxed);
-    uint64_t first = config->flags & WIRE_TRAFFIC ? COST_FIRST_PAIR_NS : COST_FIRST_NS;
-    return known ? known : first + delivery_ns() * step_signals() * (config->burst + 4);
-}
-
-/* Ticks that start no burst are to take half of the budget at most. They come half as often again as they are asked for. And
- * an eighth of a CPU, whatever the budget: where several virtual CPUs share a processor a tick takes as many times longer
- * than when it was measured, and ticks that come before the last is done with leave no time for the program at all. */
-static uint64_t affordable_tick(void)
-{
-    const struct wire_config *config = &agent_region->config;
-    uint64_t least = config->budget_ppm ? delivery_ns() * 3000000 / config->budget_ppm : 0, wanted = config->tick_ns;
-    if (config->flags & WIRE_TRAFFIC && wanted > TRAFFIC_TICK)
-        wanted = TRAFFIC_TICK; /* two bursts of a pair must not lie far apart */
-    if (least < delivery_ns() * TICK_SHARE)
-        least = delivery_ns() * TICK_SHARE;
-    return least > wanted ? least : wanted;
-}
-
-/* The mean spacing of bursts that the budget allows. A tick that starts none costs its signal all the same; where ticks alone
- * would take most of the budget, a quarter of it is left for bursts. */
-static uint64_t affordable_period(const struct sampler_thread *sampler)
-{
-    const struct wire_config *config = &agent_region->config;
-    uint64_t left = config->budget_ppm, cost = burst_cost();
-    if (config->budget_ppm == 0)
-        return config->tick_ns;
-    if (sampler->has_timer) {
-        cost += delivery_ns(); /* every tick starts a burst */
-    } else if (sampler->spacing_ns) {
-        uint64_t ticks = delivery_ns() * 1000000 / sampler->spacing_ns, least = config->budget_ppm / 4 + 1;
-        left = ticks + least < config->budget_ppm ? config->budget_ppm - ticks : least;
-    }
-    uint64_t affordable = cost * 1000000 / left;
-    return affordable > config->tick_ns ? affordable : config->tick_ns;
-}
-
-/* A perf event makes a thread's start and end three times as dear, and many threads end before its first tick. So one that a
- * program starts has a timer first, unless it must be sampled more often than timers can. */
-static bool begins_by_timer(const struct agent_thread *self)
-{
-    const struct wire_config *config = &agent_region->config;
-    uint64_t blocked = 0;
-    if (self->tid == self->pid || config->tick_ns < TIMER_NS || !config->budget_ppm ||
-        config->flags & (WIRE_TICK_TIMER_ONLY | WIRE_TRAFFIC | WIRE_JOINED))
-        return false;
-    sys_call(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &blocked, sizeof(blocked));
-    return !(blocked & 1ull << (signals_timer_signal() - 1));
-}
-
-static bool start_tick(struct agent_thread *self, bool by_timer)
-{
-    return tick_start(self, affordable_tick(), by_timer || agent_region->config.flags & WIRE_TICK_TIMER_ONLY,
-                      signals_timer_signal());
-}
-
 void sampler_thread_start(struct agent_thread *self)
 {
     struct sampler_thread *sampler = &self->sampler;
@@ -206,12 +77,8 @@ void sampler_thread_start(struct agent_thread *self)
     const struct wire_config *config = &agent_region->config;
     int saved = errno;
     sampler->random = (wire_counter() * 0x9e3779b97f4a7c15u ^ (uint64_t)self) | 1;
-    sampler->period_ns = config->tick_ns;
-    sampler->ticks = 0;
-    sampler->user_seen = sampler->switches_seen = sampler->cpu_seen = 0;
-    sampler->by_switches = begins_by_timer(self);
     sampler->ready = true;
-    if (!start_tick(self, sampler->by_switches) && !(sampler->by_switches && start_tick(self, false))) {
+    if (!pace_start(self)) {
         sampler->ready = false;
         step_thread_stop(self);
     } else if (config->flags & WIRE_JOINED) {
@@ -221,7 +88,7 @@ void sampler_thread_start(struct agent_thread *self)
     if (sampler->ready && config->flags & WIRE_TRAFFIC)
         traffic_thread_start(self);
     if (sampler->ready)
-        sampler->period_ns = affordable_period(sampler);
+        sampler->period_ns = pace_period(sampler);
     errno = saved;
 }
 
@@ -319,7 +186,7 @@ static bool measure_latency(const struct step_access *access, uint32_t *ns)
     if (!(agent_region->config.flags & WIRE_MEASURE_LATENCY) || agent_device_mapped ||
         !step_probe(access->addr, &ticks))
         return false;
-    uint64_t measured = to_ns(ticks);
+    uint64_t measured = pace_to_ns(ticks);
     *ns = (uint32_t)measured;
     return measured <= LATENCY_LIMIT_NS;
 }
@@ -395,45 +262,24 @@ bool burst_access(struct agent_thread *self, const ucontext_t *context, const st
     return --sampler->left > 0;
 }
 
-/* The clock runs on while another thread has the CPU: where the tick's page shows that this happened, the burst cost what
- * others did. Where it cannot show it (a timer's tick), or a hypervisor took the CPU away, there is a limit: what happens
- * once in a while is not what the next burst will cost. */
-static void learn_cost(struct agent_thread *self)
-{
-    struct sampler_thread *sampler = &self->sampler;
-    uint64_t cost = to_ns(wire_counter() - sampler->began), usual = burst_cost(), most = 2 * usual + delivery_ns();
-    bool interrupted = sampler->tick_page && tick_turns(self) != sampler->turns;
-    bool alone = sampler->tick_page && !interrupted;
-    count(&counters_of(self)->handler_ns, interrupted ? usual : alone || cost < most ? cost : most);
-    if (interrupted)
-        return;
-    if (cost > most)
-        cost = most;
-    cost = traffic_carry(self, cost);
-    if (cost == 0)
-        return; /* the second of a pair: counted with the next first one */
-    atomic_store_explicit(&agent_region->burst_ns, (usual * (COST_SMOOTHING - 1) + cost) / COST_SMOOTHING + 1,
-                          memory_order_relaxed);
-}
-
 static void end_burst(struct agent_thread *self)
 {
     struct sampler_thread *sampler = &self->sampler;
-    struct wire_counters *counters = counters_of(self);
+    struct wire_counters *counters = account_of(self);
     count(&counters->steps, sampler->steps);
     count(&counters->accesses, sampler->seen);
     if (sampler->stopped_at)
         wire_stop_count(agent_region, sampler->stopped_at);
-    traffic_end(self, to_ns, delivery_ns());
+    traffic_end(self, pace_to_ns, pace_delivery_ns());
     if (traffic_is_second(self))
         ; /* it keeps nothing */
     else if (sampler->steps == 0 && sampler->kept == 0)
-        count_loss(self, LOSS_TICK_UNSTEPPED);
+        account_loss(self, LOSS_TICK_UNSTEPPED);
     else if (sampler->kept == 0)
-        count_loss(self, LOSS_TICK_NO_ACCESS);
+        account_loss(self, LOSS_TICK_NO_ACCESS);
     sampler->bursting = false;
-    learn_cost(self);
-    sampler->period_ns = affordable_period(sampler);
+    pace_learn_cost(self);
+    sampler->period_ns = pace_period(sampler);
     traffic_leave(self);
 }
 
@@ -448,99 +294,13 @@ static void run_burst(struct agent_thread *self, ucontext_t *context)
     bool second = traffic_begin(self);
     sampler->left = second ? TRAFFIC_FOLLOW : agent_region->config.burst;
     sampler->skip = second             ? 0
-                    : sampler->traffic ? TRAFFIC_PASS + (uint32_t)(next_random(self) % TRAFFIC_SPREAD)
-                                       : (uint32_t)(next_random(self) % step_spread(self));
+                    : sampler->traffic ? TRAFFIC_PASS + (uint32_t)(account_random(self) % TRAFFIC_SPREAD)
+                                       : (uint32_t)(account_random(self) % step_spread(self));
     sampler->steps = sampler->seen = sampler->kept = sampler->stopped_at = 0;
-    count(&counters_of(self)->bursts, !second);
+    count(&account_of(self)->bursts, !second);
     if (step_begin(self, context) == STEP_DONE)
         end_burst(self);
     self->inside--;
-}
-
-static uint64_t in_ns(const struct timeval *time)
-{
-    return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_usec * 1000;
-}
-
-/* A thread whose context switches make perf's tick cost more than the budget gets a timer: that costs nothing there, but comes
- * with the kernel's own tick only. Until it switches more rarely again. True when the tick was changed. */
-static bool mind_switches(struct agent_thread *self, const struct rusage *usage, const ucontext_t *context)
-{
-    struct sampler_thread *sampler = &self->sampler;
-    uint64_t switches = (uint64_t)usage->ru_nvcsw + (uint64_t)usage->ru_nivcsw;
-    uint64_t cpu = in_ns(&usage->ru_utime) + in_ns(&usage->ru_stime), budget = agent_region->config.budget_ppm;
-    uint64_t cost = (switches - sampler->switches_seen) * SWITCH_NS;
-    uint64_t allowed = (cpu - sampler->cpu_seen) * budget / 1000000;
-    bool often = cost > allowed, rarely = cost * SWITCH_BACK < allowed;
-    sampler->switches_seen = switches;
-    sampler->cpu_seen = cpu;
-    if (!budget || attach_is_restricted() || sampler->traffic || agent_region->config.flags & WIRE_JOINED ||
-        !(sampler->has_timer ? rarely : often) || sigismember(&context->uc_sigmask, signals_timer_signal()))
-        return false;
-    sampler->by_switches = !sampler->has_timer;
-    tick_stop(self);
-    if (!start_tick(self, sampler->by_switches) && !(sampler->by_switches && start_tick(self, false)))
-        disarm(self);
-    sampler->period_ns = affordable_period(sampler);
-    return true;
-}
-
-/* Where timers are coarse or slow (in an emulator, on a busy virtual machine) ticks come more rarely than they were asked
- * for: then more of them are chosen. Much more rarely, as was seen in an emulator (asked for every 74 us, they came every
- * 1.5 to 25 ms): the kernel seems not to keep up, and asking for fewer gives more. */
-static void learn_spacing(struct agent_thread *self, const ucontext_t *context)
-{
-    struct sampler_thread *sampler = &self->sampler;
-    struct rusage usage;
-    bool first_look = sampler->by_switches && sampler->cpu_seen == 0;
-    if ((sampler->has_timer && !sampler->by_switches) || (++sampler->ticks % SWITCH_TICKS != 0 && !first_look) ||
-        sys_call(SYS_getrusage, RUSAGE_THREAD, &usage) != 0)
-        return;
-    if (mind_switches(self, &usage, context)) {
-        sampler->user_seen = sampler->ticks = 0;
-        return;
-    }
-    if (sampler->has_timer || sampler->ticks % SPACING_TICKS != 0)
-        return;
-    uint64_t user = in_ns(&usage.ru_utime), since = user - sampler->user_seen, spacing = since / sampler->ticks;
-    bool first = sampler->user_seen == 0;
-    if (!first && since < SPACING_NS)
-        return;
-    sampler->user_seen = user;
-    sampler->ticks = 0;
-    if (first)
-        return;
-    sampler->spacing_ns = spacing > sampler->tick_ns ? spacing : sampler->tick_ns;
-    if (spacing < SPACING_LATE * sampler->tick_ns)
-        return;
-    tick_stop(self);
-    if (!tick_start(self, sampler->tick_ns * 3, false, signals_timer_signal())) /* twice: it takes two thirds */
-        disarm(self);
-    sampler->spacing_ns = spacing;
-}
-
-/* The bursts that there would have been since the last one, had the budget allowed what was asked for. */
-static void count_missed(struct agent_thread *self)
-{
-    uint64_t wanted = agent_region->config.tick_ns, period = self->sampler.period_ns;
-    if (period > wanted)
-        count(&counters_of(self)->lost[LOSS_TICK_BUDGET], (period - wanted + next_random(self) % wanted) / wanted);
-}
-
-/* Whether this tick is to start a burst: chosen at random, so that the mean spacing is the one in force. */
-static bool is_chosen(struct agent_thread *self)
-{
-    struct sampler_thread *sampler = &self->sampler;
-    if (sampler->has_timer) { /* one shot each: every tick is chosen, the spacing is random */
-        if (!attach_is_restricted())
-            tick_rearm(self, sampler->period_ns / 2 + next_random(self) % (sampler->period_ns + 1));
-        count_missed(self);
-        return true;
-    }
-    if (next_random(self) % sampler->period_ns >= sampler->spacing_ns)
-        return false;
-    count_missed(self);
-    return true;
 }
 
 static bool masks_faults(const ucontext_t *context)
@@ -593,12 +353,13 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
         self->sampler.began = wire_counter();
         self->sampler.turns = tick_turns(self);
     }
-    count(&counters_of(self)->ticks, 1);
-    count(&counters_of(self)->handler_ns, delivery_ns());
-    learn_spacing(self, context);
+    count(&account_of(self)->ticks, 1);
+    count(&account_of(self)->handler_ns, pace_delivery_ns());
+    if (!pace_learn_spacing(self, context))
+        disarm(self);
     struct unwind_regs regs;
     step_unwind_regs(context, &regs);
-    bool chosen = traffic_is_due(self) || (is_chosen(self) && !came_in_call(info, context));
+    bool chosen = traffic_is_due(self) || (pace_chooses(self) && !came_in_call(info, context));
     if (atomic_load_explicit(&agent_region->resting, memory_order_relaxed)) {
         if (agent_region->config.flags & WIRE_JOINED && ++self->sampler.idle > IDLE_TICKS)
             disarm(self);
@@ -607,20 +368,20 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
     self->sampler.idle = 0;
     if (!chosen) {
         if (!stepping && tick_turns(self) == self->sampler.turns)
-            count(&counters_of(self)->handler_ns, to_ns(wire_counter() - self->sampler.began));
+            count(&account_of(self)->handler_ns, pace_to_ns(wire_counter() - self->sampler.began));
         return;
     }
     if (self->inside > 0 || stepping || has_pending(info, context)) {
-        count_loss(self, LOSS_TICK_BUSY);
+        account_loss(self, LOSS_TICK_BUSY);
     } else if (!self->producer.ring) {
-        count_loss(self, self->ended ? LOSS_THREAD_ENDED : LOSS_NO_RING); /* a handler does not claim one */
+        account_loss(self, self->ended ? LOSS_THREAD_ENDED : LOSS_NO_RING); /* a handler does not claim one */
     } else if (tick_is_late(signal, info) || masks_faults(context) || on_alternate_stack(context, regs.sp)) {
-        count_loss(self, LOSS_TICK_MASKED);
+        account_loss(self, LOSS_TICK_MASKED);
     } else if (!attach_is_restricted() && !signals_held()) {
         sampling = false; /* the program took a signal behind our back: faults would no longer come to us */
         disarm(self);
     } else if (!step_apart(self, info, context, run_burst)) {
-        count_loss(self, LOSS_TICK_UNSTEPPED);
+        account_loss(self, LOSS_TICK_UNSTEPPED);
     }
 }
 

@@ -1,0 +1,34 @@
+/* agent/sampling/account.h - what the sampler counts for the recorder, and its random numbers. In handlers. */
+#ifndef NUMALENS_AGENT_SAMPLING_ACCOUNT_H
+#define NUMALENS_AGENT_SAMPLING_ACCOUNT_H
+
+#include "agent/agent.h"
+#include "agent/region/attach.h"
+
+#include <stdatomic.h>
+
+static inline struct wire_counters *account_of(struct agent_thread *self)
+{
+    return self->producer.ring ? &self->producer.ring->counters : &agent_region->shared;
+}
+
+static inline void count(_Atomic uint64_t *counter, uint64_t by)
+{
+    atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
+}
+
+static inline void account_loss(struct agent_thread *self, enum loss_cause cause)
+{
+    count(&account_of(self)->lost[cause], 1);
+}
+
+static inline uint64_t account_random(struct agent_thread *self)
+{
+    uint64_t x = self->sampler.random;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    return self->sampler.random = x;
+}
+
+#endif
