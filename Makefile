@@ -1,7 +1,7 @@
 # A thin layer over Meson: the commands a newcomer types. Each installs what is missing first.
 BUILD ?= build
 
-.PHONY: all deps deps-all demo test quick bench soak lint format install uninstall clean
+.PHONY: all deps deps-all demo test quick bench soak lint format install uninstall dist clean
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -53,6 +53,10 @@ install: all
 uninstall:
 	@scripts/uninstall $(BUILD)
 	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
+
+# The source tarball, with the page built: build/meson-dist. Of what is committed.
+dist: $(BUILD)/build.ninja
+	@meson dist -C $(BUILD) --no-tests
 
 clean:
 	rm -rf build build-asan

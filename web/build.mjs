@@ -1,10 +1,11 @@
 /* Builds the page: node build.mjs OUT.html
- * Installs the packages first when they are missing or not those of package-lock.json; asks nothing of the network otherwise. */
+ * Its npm packages are in web/node_modules or beside OUT.html (packages.mjs); they are installed there when they are missing or not
+ * those of package-lock.json. Nothing is asked of the network otherwise. */
 import { createHash } from "node:crypto";
-import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { installPackages } from "./packages.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const MARKER = "<!--numalens-data-->";
@@ -14,26 +15,10 @@ function hash(data) {
   return createHash("sha256").update(data).digest("base64");
 }
 
-function install() {
-  const wanted = hash(readFileSync(join(here, "package-lock.json")));
-  const stamp = join(here, "node_modules", ".numalens-lock");
-  try {
-    if (readFileSync(stamp, "utf8") === wanted) return;
-  } catch {
-    /* Not installed yet. */
-  }
-  try {
-    execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], { cwd: here, stdio: ["ignore", "ignore", "inherit"] });
-  } catch {
-    throw new Error("npm ci failed: the packages of web/package-lock.json could not be fetched. `meson configure BUILD -Dpage=disabled` builds numalens without its HTML page.");
-  }
-  writeFileSync(stamp, wanted);
-}
-
 async function build(out) {
-  install();
-  const esbuild = await import(pathToFileURL(join(here, "node_modules/esbuild/lib/main.js")).href);
-  const options = { bundle: true, write: false, target: ["es2022"], legalComments: "none", minify: true, logLevel: "warning", absWorkingDir: here };
+  const modules = join(installPackages(join(dirname(resolve(out)), "packages")), "node_modules");
+  const esbuild = await import(pathToFileURL(join(modules, "esbuild/lib/main.js")).href);
+  const options = { bundle: true, write: false, target: ["es2022"], legalComments: "none", minify: true, logLevel: "warning", absWorkingDir: here, nodePaths: [modules] };
   const bundle = async (entry, more) => (await esbuild.build({ ...options, entryPoints: [entry], ...more })).outputFiles[0].text;
   const theme = await bundle("src/theme.ts", { format: "esm" });
   const { themeCss } = await import(`data:text/javascript;base64,${Buffer.from(theme).toString("base64")}`);

@@ -47,7 +47,7 @@ static void words_free(struct words *words)
 /* In a build tree this program is src/cli/numalens, and libnumalens is not far. */
 static bool in_build_tree(void)
 {
-    char *library = self_find("../../src/lib/libnumalens.so");
+    char *library = self_find(NUMALENS_LIBRARY_IN_BUILD);
     free(library);
     return library != NULL;
 }
@@ -118,7 +118,7 @@ static int make_command(struct words *words, const char *source, const char *out
     int failed = add_compiler(words, cxx, err);
     if (failed < 0)
         return failed;
-    library = find("../../src/lib/libnumalens.so", NUMALENS_LIBRARY_FROM_BIN, "libnumalens.so is", err);
+    library = find(NUMALENS_LIBRARY_IN_BUILD, NUMALENS_LIBRARY_FROM_BIN, "libnumalens is", err);
     include = library ? find("../../include", NUMALENS_INCLUDE_FROM_BIN, "the headers are", err) : NULL;
     if (!include) {
         free(library);

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What is installed for shells, as they use it; make install and make uninstall."""
+"""What is installed for shells, as they use it; make install and make uninstall; building as distributions do."""
+import json
 import os
 import re
 import shutil
@@ -124,6 +125,12 @@ def uninstall():
             assert {"numalens", "libnumalens-agent.so", "numalens-check.1"} <= files, sorted(files)
             if os.path.exists(COMPLETION):
                 assert {"_numalens", "numalens.fish"} <= files, sorted(files)
+            for path in (os.path.join(place, name) for place, _, names in os.walk(root) for name in names):
+                with open(path, "rb") as stream:
+                    if stream.read(4) != b"\x7fELF" or b".so" not in path.encode() and os.path.basename(path) != "numalens":
+                        continue
+                ended = run([tool("readelf"), "-d", path])
+                assert ended.status == 0 and not re.search(rb"\((RPATH|RUNPATH)\)", ended.out), ended
             other = next(os.path.join(path, "other") for path, _, names in os.walk(root) if "numalens.1" in names)
             with open(other, "w") as stream:
                 stream.write("somebody else's")
@@ -135,6 +142,60 @@ def uninstall():
     finally:
         if os.path.exists(kept):
             os.rename(kept, log)
+
+
+def copy_of_sources(folder):
+    """The source tree as a tarball has it: no build folders, nothing that npm has put there."""
+    def left_out(place, names):
+        top = place == nlens.SOURCE
+        return [name for name in names if name in ("node_modules", "dist", "gallery", "data", "__pycache__", ".git", ".cache") or top and re.match("build|out$", name)]
+    copy = os.path.join(folder, "numalens")
+    shutil.copytree(nlens.SOURCE, copy, symlinks=True, ignore=left_out)
+    return copy
+
+
+def files_in(folder):
+    return sorted(os.path.join(path, name) for path, _, names in os.walk(folder) for name in names)
+
+
+@check("a source tarball is configured without tests, npm and network, and nothing is written into it")
+def tarball():
+    meson = tool("meson")
+    with nlens.Folder() as folder:
+        copy = copy_of_sources(folder)
+        os.mkdir(os.path.join(copy, "web", "dist"))
+        with open(os.path.join(copy, "web", "dist", "page.html"), "w") as stream:
+            stream.write("<!--numalens-data-->")
+        before = files_in(copy)
+        tools = os.path.join(folder, "tools")
+        os.mkdir(tools)
+        called = os.path.join(folder, "npm-was-called")
+        with open(os.path.join(tools, "npm"), "w") as stream:
+            stream.write("#!/bin/sh\n: >'%s'\nexit 1\n" % called)
+        os.chmod(os.path.join(tools, "npm"), 0o755)
+        made = os.path.join(folder, "made")
+        ended = run([meson, "setup", made, copy, "-Dtests=false", "-Dpage=enabled"], environment={"PATH": tools + ":" + os.environ["PATH"]})
+        assert ended.status == 0, ended
+        assert not os.path.exists(called) and files_in(copy) == before, set(files_in(copy)) ^ set(before)
+        ended = run([meson, "introspect", "--tests", made])
+        assert ended.status == 0 and json.loads(ended.out) == [], ended
+        ended = run([meson, "introspect", "--targets", made])
+        assert b"cmocka" not in ended.out and b"/tests/" not in ended.out, ended
+
+
+@check("without the page and without a network, configuring says what to do, and nothing is written into the source tree")
+def no_network():
+    node = tool("node")
+    tool("npm")
+    with nlens.Folder() as folder:
+        copy = copy_of_sources(folder)
+        before = files_in(copy)
+        # The registry is a port at which nobody listens, as is any proxy.
+        nobody = {name: "http://127.0.0.1:9/" for name in ("npm_config_registry", "npm_config_proxy", "npm_config_https_proxy", "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")}
+        ended = run([node, os.path.join(copy, "web", "packages.mjs"), os.path.join(folder, "packages")],
+                    environment={**nobody, "npm_config_cache": os.path.join(folder, "cache")})
+        assert ended.status == 1 and b"-Dpage=disabled" in ended.err and b"tarball" in ended.err, ended
+        assert files_in(copy) == before, set(files_in(copy)) ^ set(before)
 
 
 nlens.main()
