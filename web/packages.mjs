@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const web = dirname(fileURLToPath(import.meta.url));
-const ANSWER_SECONDS = 15;  // for the registry's first answer
+const ANSWER_SECONDS = 60;  // for the registry's first answer
 const OFFLINE_SECONDS = 60; // for unpacking what npm's cache has
 const REMEDY = "Connect to the network, or build from a release's source tarball, which has the page (`make dist` makes one), or leave the page out with Meson's option -Dpage=disabled.";
 
