@@ -488,13 +488,16 @@ static int import_file(struct importing *importing, const char *path, const char
     return write_trace(importing, path, output, err);
 }
 
-int perf_import(const char *path, const char *with, const char *output, struct perf_import *result, struct error *err)
+int perf_import(const char *path, const char *with, const char *symfs, const char *output, struct perf_import *result,
+                struct error *err)
 {
     *result = (struct perf_import){0};
     struct importing importing = {.result = result, .symbols = symbols_new(), .spe = perf_spe_new()};
     char spooled[64] = "";
     int failed = 0;
     perf_tasks_init(&importing.tasks);
+    if (symfs)
+        symbols_set_root(importing.symbols, symfs);
     if (with && !(importing.with = perf_with_open(with, err)))
         failed = -1;
     if (failed == 0 && strcmp(path, "-") == 0)

@@ -27,9 +27,11 @@ struct perf_import {
     char damage[512];              /* where and why reading ended early, or "" */
 };
 
-/* `with`: an agent's trace of the same run, for objects, sites and threads (perf_with.h); NULL: none. 0, or negative with
+/* `with`: an agent's trace of the same run, for objects, sites and threads (perf_with.h); NULL: none. `symfs`: a
+ * directory with the other machine's binaries, or NULL. 0, or negative with
  * `err`: not a recording, no memory samples in it, the two are not of the same run, `output` cannot be written. No output
  * is left then. */
-int perf_import(const char *path, const char *with, const char *output, struct perf_import *result, struct error *err);
+int perf_import(const char *path, const char *with, const char *symfs, const char *output, struct perf_import *result,
+                struct error *err);
 
 #endif

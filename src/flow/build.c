@@ -52,6 +52,8 @@ struct flow *flow_build(struct trace_reader *reader, struct symbols *symbols, co
             return NULL;
         }
     }
+    if (options && options->symfs)
+        symbols_set_root(symbols, options->symfs);
     struct flow *flow = flow_new(symbols, own ? own : options->topology);
     flow->own_topology = own;
     flow->reader = reader;
@@ -144,6 +146,7 @@ void flow_free(struct flow *flow)
     array_free(&flow->groups);
     array_free(&flow->sites);
     array_free(&flow->functions);
+    array_free(&flow->missing);
     free(flow->stack_functions);
     free(flow->oef);
     free(flow->oef_first);

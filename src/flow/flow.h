@@ -124,6 +124,7 @@ struct flow_options {
     const struct topology *topology; /* instead of the trace's own: simulate another machine after the fact; or NULL */
     uint32_t
         pid; /* count this process's accesses and objects only; 0: all. Objects keep their numbers, without samples */
+    const char *symfs; /* a directory with the other machine's binaries (symbols_set_root), or NULL */
 };
 
 /* NULL with `err` on failure. Keeps using reader and symbols: free the flow first. */
@@ -225,6 +226,15 @@ int flow_thread_node(const struct flow *flow, uint32_t thread);
 /* Functions that access memory (the innermost frame of each sample that has a chain), most samples first. */
 size_t flow_function_count(const struct flow *flow);
 const struct flow_function *flow_function(const struct flow *flow, uint32_t index);
+
+/* A binary that has code in call chains, but is not at hand as it was recorded: its functions, lines and static objects have
+ * no names. Most samples first. */
+struct flow_missing {
+    const char *path;
+    const char *why;  /* "cannot be read: No such file or directory", "has changed since the recording ..." */
+    uint64_t samples; /* accesses by its code */
+};
+size_t flow_missing(const struct flow *flow, const struct flow_missing **rows);
 
 /* The function that made the accesses with this stack, or FLOW_NONE. */
 uint32_t flow_stack_function(const struct flow *flow, uint32_t process, uint32_t stack);

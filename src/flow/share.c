@@ -11,6 +11,9 @@ struct flow *flow_share(const struct flow *flow)
     shared->functions.items = NULL;
     shared->functions.count = shared->functions.capacity = 0;
     shared->stack_functions = NULL;
+    shared->missing_made = false;
+    shared->missing.items = NULL;
+    shared->missing.count = shared->missing.capacity = 0;
     shared->oef = shared->oef_first = shared->tef = shared->tef_first = shared->by_address = NULL;
     shared->reach = NULL;
     return shared;
@@ -22,6 +25,7 @@ void flow_share_free(struct flow *shared)
         return;
     live_rows_free(shared);
     array_free(&shared->functions);
+    array_free(&shared->missing);
     free(shared->stack_functions);
     free(shared->oef);
     free(shared->oef_first);

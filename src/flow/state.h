@@ -269,7 +269,8 @@ struct flow {
     array_of(struct flow_group) groups;
     array_of(struct flow_site) sites;
     array_of(struct flow_function) functions;
-    bool functions_made;
+    array_of(struct flow_missing) missing;
+    bool functions_made, missing_made;
     uint32_t *stack_functions; /* by stack */
     uint32_t *oef, *oef_first; /* ordinals by object, in order of time */
     uint32_t *tef, *tef_first; /* likewise by thread */

@@ -18,6 +18,11 @@ struct binary {
 
 /* NULL when it cannot be used; then `*why` (unless NULL) is a text that the caller frees. "[vdso]" is this process's. */
 struct binary *binary_open(const char *path, char **why);
+
+/* The file that was recorded as `path`, with that build-id when there is one: below `root` (NULL: no such tree), at its own
+ * place, in perf's cache (~/.debug). NULL when none is: then `*why` is a text that the caller frees. */
+struct binary *binary_find(const char *path, const char *root, const uint8_t *build_id, size_t build_id_size,
+                           char **why);
 void binary_close(struct binary *binary);
 
 /* The section of that name with its header, or NULL. */

@@ -21,6 +21,7 @@ struct symbols {
     struct map64 demangled;         /* a name's number + 1 -> its demangled text's number */
     struct symbols_module *modules; /* newest first */
     array_of(const char *) directories;
+    const char *root; /* a tree of files that comes before this machine's; or NULL */
 };
 
 struct symbols_module {
@@ -90,6 +91,14 @@ void symbols_add_debug_directory(struct symbols *symbols, const char *directory)
     array_push(&symbols->directories, strtab_intern(symbols->names, directory));
 }
 
+void symbols_set_root(struct symbols *symbols, const char *directory)
+{
+    symbols->root = strtab_intern(symbols->names, directory);
+    char *debug = mem_format("%s/usr/lib/debug", directory);
+    symbols_add_debug_directory(symbols, debug);
+    free(debug);
+}
+
 struct symbols_module *symbols_module(struct symbols *symbols, const char *path, const uint8_t *build_id,
                                       size_t build_id_size)
 {
@@ -154,19 +163,11 @@ static void set_trouble(struct symbols_module *module, const char *text)
 /* The program's own file, unless it is not the one that was recorded. */
 static void open_binary(struct symbols_module *module)
 {
-    char *why = NULL;
-    module->binary = binary_open(module->path, &why);
-    if (!module->binary) {
+    char *why;
+    module->binary = binary_find(module->path, module->symbols->root, module->build_id, module->build_id_size, &why);
+    if (!module->binary)
         set_trouble(module, why);
-        free(why);
-        return;
-    }
-    if (module->build_id_size && (module->binary->build_id_size != module->build_id_size ||
-                                  memcmp(module->binary->build_id, module->build_id, module->build_id_size) != 0)) {
-        set_trouble(module, "has changed since the recording (its build-id differs)");
-        binary_close(module->binary);
-        module->binary = NULL;
-    }
+    free(why);
 }
 
 static void find_debug(struct symbols_module *module)
@@ -221,6 +222,12 @@ const char *symbols_module_trouble(struct symbols_module *module)
 {
     open_module(module);
     return module->trouble;
+}
+
+const char *symbols_module_missing(struct symbols_module *module)
+{
+    open_module(module);
+    return module->debug ? NULL : module->trouble;
 }
 
 const char *symbols_demangle(struct symbols *symbols, const char *name)

@@ -1,7 +1,7 @@
 /* symbols/symbols.h - names for addresses in binaries: functions with file, line and inlines; static objects; sections.
  *
  * Addresses are the file's own (run-time address minus the module's bias). Texts live as long as `struct symbols`.
- * Debug files are found by build-id and by debug link. Names come demangled. Everything is read lazily, and a file that
+ * Binaries are found by path, below another root and in perf's cache, debug files by build-id and by debug link. Names come demangled. Everything is read lazily, and a file that
  * is missing, damaged or changed since the recording gives no names but never an error to the caller:
  * symbols_module_trouble says what is wrong with it. */
 #ifndef NUMALENS_SYMBOLS_SYMBOLS_H
@@ -42,12 +42,19 @@ void symbols_free(struct symbols *symbols);
  * /usr/lib/debug. For modules asked for later. */
 void symbols_add_debug_directory(struct symbols *symbols, const char *directory);
 
+/* A directory with another machine's files (DIR/usr/bin/program), as perf's --symfs: binaries are searched there first, and
+ * those whose build-id was not recorded only there; so are debug files. For modules asked for later. */
+void symbols_set_root(struct symbols *symbols, const char *directory);
+
 /* The module of that file. `build_id_size` 0: take the file as it is. Never NULL; the same arguments give the same. */
 struct symbols_module *symbols_module(struct symbols *symbols, const char *path, const uint8_t *build_id,
                                       size_t build_id_size);
 
 const char *symbols_module_path(const struct symbols_module *module);
 const char *symbols_module_trouble(struct symbols_module *module); /* NULL when all is well */
+
+/* Why there are no names at all, neither of the file nor of a debug file of the same build; NULL when there are. */
+const char *symbols_module_missing(struct symbols_module *module);
 
 /* The frames at `addr`, innermost inlined function first, the real function last; returns how many (0: no name at
  * all). For a return address pass addr - 1. */

@@ -165,7 +165,7 @@ static struct run make(int64_t distance, int clockid, const char *host, bool eve
 static int import(struct run *run, struct perf_import *result, struct error *err)
 {
     fclose(run->perf.file);
-    int code = perf_import(run->perf.path, run->agent, run->perf.output, result, err);
+    int code = perf_import(run->perf.path, run->agent, NULL, run->perf.output, result, err);
     unlink(run->perf.path);
     unlink(run->agent);
     return code;
@@ -304,7 +304,7 @@ static void what_does_not_fit(void **state)
     put_map(&run, 10 * MS);
     put_map(&run, 20 * MS);
     refuse(run, "contradict");
-    assert_true(perf_import("/nowhere", "/nowhere", "/tmp/never", &result, &err) < 0);
+    assert_true(perf_import("/nowhere", "/nowhere", NULL, "/tmp/never", &result, &err) < 0);
 }
 
 int main(void)

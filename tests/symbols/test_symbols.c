@@ -228,6 +228,65 @@ static void debug_files_are_found_by_build_id(void **state)
     fixture_clean(directory, copy);
 }
 
+/* A program that is gone from its place, or another build of it. */
+static void binaries_are_found_elsewhere(void **state)
+{
+    (void)state;
+    char *copy, *directory = fixture_directory(KNOWN_DEBUG, &copy);
+    const char *home = getenv("HOME");
+    char *old_home = home ? strdup(home) : NULL;
+    fixture_run("mkdir -p '%s/tree/gone'", directory);
+    setenv("HOME", directory, 1);
+    struct symbols *symbols = symbols_new();
+    struct symbols_module *module = symbols_module(symbols, "/gone/known", known_id, sizeof known_id);
+    assert_non_null(strstr(symbols_module_missing(module), "No such file"));
+    symbols_free(symbols);
+    /* Below another root, with and without a build-id. */
+    fixture_run("cp '%s' '%s/tree/gone/known'", copy, directory);
+    char tree[600];
+    snprintf(tree, sizeof tree, "%s/tree", directory);
+    for (unsigned with_id = 0; with_id < 2; with_id++) {
+        symbols = symbols_new();
+        symbols_set_root(symbols, tree);
+        module = symbols_module(symbols, "/gone/known", known_id, with_id ? sizeof known_id : 0);
+        assert_null(symbols_module_missing(module));
+        check_inlines(module, KNOWN_DEBUG);
+        /* What is here under that path is another machine's, unless the build-id shows that it is the same. */
+        assert_int_equal(
+            !symbols_module_missing(symbols_module(symbols, copy, known_id, with_id ? sizeof known_id : 0)), with_id);
+        symbols_free(symbols);
+    }
+    /* In perf's cache, by build-id: as a folder, and as older versions have it. */
+    fixture_run("mkdir -p '%s/.debug/.build-id/ab/cdef0123456789' && cp '%s' "
+                "'%s/.debug/.build-id/ab/cdef0123456789/elf'",
+                directory, copy, directory);
+    for (unsigned older = 0; older < 2; older++) {
+        symbols = symbols_new();
+        module = symbols_module(symbols, "/gone/known", known_id, sizeof known_id);
+        assert_null(symbols_module_missing(module));
+        check_inlines(module, KNOWN_DEBUG);
+        assert_non_null(symbols_module_missing(symbols_module(symbols, "/gone/known", NULL, 0)));
+        symbols_free(symbols);
+        if (!older)
+            fixture_run("cd '%s/.debug/.build-id/ab' && rm -r cdef0123456789 && cp '%s' cdef0123456789", directory,
+                        copy);
+    }
+    /* Another build is not taken, wherever it is. */
+    static const uint8_t other_id[] = {0xab, 0xcd, 0xef, 0x01, 0x23, 0x45, 0x67, 0x88};
+    fixture_run("cd '%s/.debug/.build-id/ab' && cp '%s' cdef0123456788", directory, copy);
+    symbols = symbols_new();
+    symbols_set_root(symbols, tree);
+    module = symbols_module(symbols, copy, other_id, sizeof other_id);
+    assert_non_null(strstr(symbols_module_missing(module), "build-id differs"));
+    symbols_free(symbols);
+    if (old_home)
+        setenv("HOME", old_home, 1);
+    else
+        unsetenv("HOME");
+    free(old_home);
+    fixture_clean(directory, copy);
+}
+
 static void compressed_symbols_in_a_stripped_program(void **state)
 {
     (void)state;
@@ -312,6 +371,7 @@ int main(void)
         cmocka_unit_test(calls_out_of_a_library_have_names),
         cmocka_unit_test(debug_files_are_found_by_link),
         cmocka_unit_test(debug_files_are_found_by_build_id),
+        cmocka_unit_test(binaries_are_found_elsewhere),
         cmocka_unit_test(compressed_symbols_in_a_stripped_program),
         cmocka_unit_test(bad_files_say_what_is_wrong),
         cmocka_unit_test(the_kernels_own_library),

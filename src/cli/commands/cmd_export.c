@@ -3,6 +3,7 @@
 #include "cli/export_output.h"
 #include "cli/output_options.h"
 #include "cli/recording.h"
+#include "cli/symfs.h"
 #include "cli/topology_options.h"
 
 #include "exchange/export/export.h"
@@ -29,7 +30,7 @@ static const char description[] =
     "  numalens export --format csv -F time,tid,addr,latency -o samples.csv\n"
     "  numalens export --format moca -o run.moca\n";
 
-enum { OPTION_VALUE = 1 };
+enum { OPTION_VALUE = 1, OPTION_SYMFS };
 
 static const struct argp_option option_table[] = {
     {"format", 'f', "NAME", 0,
@@ -37,13 +38,14 @@ static const struct argp_option option_table[] = {
     {"value", OPTION_VALUE, "WHAT", 0, "Folded, firefox: samples (default), remote, latency, timed or home_known", 0},
     {"input", 'i', "FILE", 0, "The recording, instead of naming it last", 0},
     {"fields", 'F', "NAME,NAME,...", 0, "Csv: these columns; 'numalens dump --help' lists them", 0},
+    {"symfs", OPTION_SYMFS, "DIR", 0, SYMFS_HELP, 0},
     {0},
 };
 
 struct arguments {
     struct output_options output;
     struct topology_options topology;
-    const char *path;
+    const char *path, *symfs;
     const struct export_format *format; /* NULL: MOCA's */
     bool has_format, csv, list, has_value;
     struct export_options options;
@@ -104,6 +106,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         arguments->has_value = true;
         if (arguments->options.value == TALLY_VALUES)
             argp_error(state, "--value: '%s' is none of samples, remote, latency, timed, home_known", value);
+        break;
+    case OPTION_SYMFS:
+        arguments->symfs = symfs_parse(state, value);
         break;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &arguments->output;
@@ -177,8 +182,8 @@ static int export_samples(const struct arguments *arguments, const struct topolo
         return error_set(err, -ENOTSUP, "--format %s: %s", format->name, format->missing);
     int failed = export_output_check(arguments->output.path, format->binary ? format->name : NULL, err);
     if (failed == 0)
-        failed =
-            recording_open(&recording, "export", arguments->path, &(struct flow_options){.topology = topology}, err);
+        failed = recording_open(&recording, "export", arguments->path,
+                                &(struct flow_options){.topology = topology, .symfs = arguments->symfs}, err);
     if (failed < 0)
         return failed;
     uint64_t samples = flow_totals(recording.flow).samples;

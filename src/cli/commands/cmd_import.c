@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "cli/output_options.h"
 #include "cli/progress_line.h"
+#include "cli/symfs.h"
 
 #include "base/mem.h"
 #include "exchange/moca_import.h"
@@ -26,10 +27,13 @@ static const char description[] =
     "  perf mem record numalens record --source none -o agent.data -- ./app && numalens import --with agent.data\n"
     "  numalens import --format moca Moca-task*\n";
 
+enum { OPTION_SYMFS = 1 };
+
 static const struct argp_option option_table[] = {
     {"format", 'f', "NAME", 0, "perf (the default) or moca", 0},
     {"with", 'w', "FILE", 0,
      "A recording of 'numalens record' of the same run: heap objects, sites and threads from it", 0},
+    {"symfs", OPTION_SYMFS, "DIR", 0, SYMFS_HELP, 0},
     {0},
 };
 
@@ -37,7 +41,7 @@ struct arguments {
     const char **paths;
     size_t path_count;
     struct output_options output;
-    const char *with;
+    const char *with, *symfs;
     bool moca;
 };
 
@@ -50,6 +54,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         break;
     case 'w':
         arguments->with = value;
+        break;
+    case OPTION_SYMFS:
+        arguments->symfs = symfs_parse(state, value);
         break;
     case ARGP_KEY_ARG:
         arguments->paths[arguments->path_count++] = value;
@@ -64,6 +71,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
             argp_error(state, "one recording at a time: '%s' is a second one", arguments->paths[1]);
         if (arguments->with && arguments->moca)
             argp_error(state, "--with is for recordings of perf");
+        if (arguments->symfs && arguments->moca)
+            argp_error(state, "--symfs is for recordings of perf");
         if (arguments->path_count == 0 && arguments->moca)
             argp_error(state, "which file? MOCA's are called Moca-task0 and so on");
         break;
@@ -115,8 +124,8 @@ static int import_moca(const struct arguments *arguments, struct error *err)
 static int import_perf(const struct arguments *arguments, struct error *err)
 {
     struct perf_import result;
-    if (perf_import(arguments->path_count ? arguments->paths[0] : "perf.data", arguments->with, arguments->output.path,
-                    &result, err) < 0)
+    if (perf_import(arguments->path_count ? arguments->paths[0] : "perf.data", arguments->with, arguments->symfs,
+                    arguments->output.path, &result, err) < 0)
         return -1;
     if (!arguments->output.quiet)
         say(&result, arguments->output.path);

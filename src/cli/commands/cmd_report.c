@@ -8,6 +8,7 @@
 #include "cli/progress_line.h"
 #include "cli/recording.h"
 #include "cli/report_html.h"
+#include "cli/symfs.h"
 #include "cli/terminal.h"
 #include "cli/thresholds.h"
 #include "view/view.h"
@@ -59,6 +60,7 @@ enum {
     OPTION_STDIO,
     OPTION_TUI,
     OPTION_CHILDREN,
+    OPTION_SYMFS,
     DEFAULT_LIMIT = 20
 };
 
@@ -88,6 +90,7 @@ static const struct argp_option option_table[] = {
      0},
     {"deal", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0}, /* its name in version 1 */
     {"homes", OPTION_HOMES, "HOW", 0, "Home nodes of simulated pages: first-touch, interleave or bind:NODE", 0},
+    {"symfs", OPTION_SYMFS, "DIR", 0, SYMFS_HELP, 0},
     {"verbose", 'v', NULL, 0, "The report: also threads, functions, processes, traffic between nodes, every loss", 0},
     {"color", OPTION_COLOR, "WHEN", 0, "auto, always or never", 0},
     {"width", OPTION_WIDTH, "COLUMNS", 0, "As wide as this; 0: as wide as it gets", 0},
@@ -118,7 +121,7 @@ static view_problem *problem_named(const char *name)
 struct arguments {
     const char *words[4];
     unsigned word_count;
-    const char *topology, *assign, *homes, *color;
+    const char *topology, *assign, *homes, *color, *symfs;
     bool has_limit, has_width, ascii, for_map;
     struct view_options view;
     uint32_t thresholds[LATENCY_THRESHOLDS];
@@ -256,6 +259,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case OPTION_HOMES:
         arguments->homes = value;
         break;
+    case OPTION_SYMFS:
+        arguments->symfs = symfs_parse(state, value);
+        break;
     case OPTION_PHYSICAL:
         arguments->view.physical = true;
         break;
@@ -389,7 +395,7 @@ static int show(const struct arguments *arguments, const struct flow *flow, stru
 
 static int report(struct arguments *arguments, const struct topology *topology, struct error *err)
 {
-    struct flow_options options = {.topology = topology, .pid = arguments->view.filter.pid};
+    struct flow_options options = {.topology = topology, .pid = arguments->view.filter.pid, .symfs = arguments->symfs};
     if (arguments->html)
         return report_html(&(struct report_html){arguments->html, arguments->path, arguments->against, options}, err);
     struct recording recording;

@@ -3,6 +3,7 @@
 
 #include "cli/browser.h"
 #include "cli/recording.h"
+#include "cli/symfs.h"
 #include "serve/site.h"
 
 #include <argp.h>
@@ -19,17 +20,18 @@ static const char description[] =
     "  numalens view other.data --no-open\n"
     "  numalens view --port 8000 --no-open      for ssh -L 8000:127.0.0.1:8000\n";
 
-enum { OPTION_NO_OPEN = 1, OPTION_TOPOLOGY };
+enum { OPTION_NO_OPEN = 1, OPTION_TOPOLOGY, OPTION_SYMFS };
 
 static const struct argp_option option_table[] = {
     {"port", 'p', "N", 0, "Listen on this port; 0, the default: any that is free", 0},
     {"no-open", OPTION_NO_OPEN, NULL, 0, "Open no browser", 0},
     {"topology", OPTION_TOPOLOGY, "SPEC", 0, "Simulate this topology on the recording: \"numa:4 core:2\"", 0},
+    {"symfs", OPTION_SYMFS, "DIR", 0, SYMFS_HELP, 0},
     {0},
 };
 
 struct arguments {
-    const char *path, *topology;
+    const char *path, *topology, *symfs;
     uint16_t port;
     bool no_open;
 };
@@ -52,6 +54,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         break;
     case OPTION_TOPOLOGY:
         arguments->topology = value;
+        break;
+    case OPTION_SYMFS:
+        arguments->symfs = symfs_parse(state, value);
         break;
     case ARGP_KEY_ARG:
         if (arguments->path)
@@ -86,7 +91,7 @@ static int serve(const struct arguments *arguments, const struct recording *reco
 static int view(const struct arguments *arguments, const struct topology *topology, struct error *err)
 {
     struct recording recording;
-    struct flow_options options = {.topology = topology};
+    struct flow_options options = {.topology = topology, .symfs = arguments->symfs};
     if (page_is_missing(err) < 0 || recording_open(&recording, "view", arguments->path, &options, err) < 0)
         return -1;
     int failed = serve(arguments, &recording, err);

@@ -58,6 +58,23 @@ static void put_gaps(struct json *json, const struct flow *flow)
     json_end(json);
 }
 
+static void put_missing(struct json *json, const struct flow *flow)
+{
+    const struct flow_missing *missing;
+    size_t count = flow_missing(flow, &missing);
+    if (count == 0)
+        return;
+    json_array(json, "missing_binaries");
+    for (size_t i = 0; i < count; i++) {
+        json_object(json, NULL);
+        json_text(json, "path", missing[i].path);
+        json_text(json, "why", missing[i].why);
+        json_number(json, "samples", missing[i].samples);
+        json_end(json);
+    }
+    json_end(json);
+}
+
 void report_json_head(struct json *json, const struct flow *flow, const struct view_options *options)
 {
     struct flow_totals totals = flow_totals(flow);
@@ -88,6 +105,7 @@ void report_json_head(struct json *json, const struct flow *flow, const struct v
     }
     json_end(json);
     put_gaps(json, flow);
+    put_missing(json, flow);
     const char *const *reasons;
     const uint64_t *counts;
     size_t count = flow_unattributed(flow, &reasons, &counts);

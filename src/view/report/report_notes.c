@@ -65,9 +65,33 @@ static void note_gaps(const struct report *report)
         say(report, "%s more such times are missing.", number_count(count - SHOWN));
 }
 
+/* Binaries that are not at hand as they were recorded; the first few. Paths come from the trace: hostile. */
+static void note_missing(const struct report *report)
+{
+    enum { SHOWN = 3 };
+    const struct flow_missing *missing;
+    size_t count = flow_missing(report->flow, &missing);
+    for (size_t i = 0; i < count && i < SHOWN; i++) {
+        char *path = text_safe(missing[i].path), part[64] = "";
+        if (missing[i].samples)
+            snprintf(part, sizeof part, " (code of %s of the samples)",
+                     number_percent(missing[i].samples, report->totals.samples));
+        say(report, "No names from %s%s: it %s.", path, part, missing[i].why);
+        free(path);
+    }
+    if (count > SHOWN)
+        say(report, "%s more binaries are missing (--json lists them).", number_count(count - SHOWN));
+    if (count)
+        say(report,
+            "Put the recorded file%s back, or below DIR for --symfs DIR, or into ~/.debug (perf buildid-cache "
+            "--add FILE).",
+            plural(count));
+}
+
 void report_notes(const struct report *report)
 {
     note_gaps(report);
+    note_missing(report);
     note_faults(report);
     note_first_touch(report);
     if (report->topology->node_count > 1 && report->totals.home_known < report->totals.samples)
@@ -119,6 +143,8 @@ static char *source_text(const struct report *report)
 void report_measured_short(const struct report *report)
 {
     unsigned causes, cause;
+    const struct flow_missing *ignored;
+    const size_t missing = flow_missing(report->flow, &ignored);
     const uint64_t lost = losses(report, &causes, &cause);
     const uint64_t missed = report->totals.samples - flow_attributed(report->flow);
     char *source = source_text(report), part[32];
@@ -132,6 +158,9 @@ void report_measured_short(const struct report *report)
                  number_percent(missed, report->totals.samples));
     if (causes == 1)
         snprintf(lost_text, sizeof lost_text, "%s %s", number_count(lost), loss_text(cause, lost));
+    else if (!causes && !report->options->damage && missing)
+        snprintf(lost_text, sizeof lost_text, "no event was lost, the names of %s %s are missing",
+                 number_count(missing), missing == 1 ? "binary" : "binaries");
     else if (causes)
         snprintf(lost_text, sizeof lost_text, "%s events lost or skipped, %u causes (-v)", number_count(lost), causes);
     fputc('\n', report->out);
@@ -194,10 +223,15 @@ static void not_known(const struct report *report)
         say(report, "%s of the samples belong to no known object:", number_percent(missed, report->totals.samples));
     for (size_t i = 0; i < count; i++)
         fprintf(out, "    %12s  %s\n", number_count(counts[i]), reasons[i]);
-    fputs(losses(report, &causes, &cause) ? "  Lost or skipped:\n"
-          : report->options->damage       ? ""
-                                          : "  Nothing was lost.\n",
-          out);
+    const struct flow_missing *ignored;
+    size_t missing = flow_missing(report->flow, &ignored);
+    if (losses(report, &causes, &cause))
+        fputs("  Lost or skipped:\n", out);
+    else if (!report->options->damage && missing)
+        say(report, "No event was lost; the names of %s %s are missing.", number_count(missing),
+            missing == 1 ? "binary" : "binaries");
+    else if (!report->options->damage)
+        fputs("  Nothing was lost.\n", out);
     for (unsigned i = 0; i < LOSS_CAUSES; i++) {
         if (flow_losses(report->flow)[i])
             fprintf(out, "    %12s  %s\n", number_count(flow_losses(report->flow)[i]),
