@@ -27,7 +27,7 @@ static int decide(void *self, const struct nlens_view *view, const struct nlens_
 {
     uint64_t least = (uint64_t)(intptr_t)self, unwritten = 0;
     for (size_t i = 0; i < view->page_count; i++) {
-        const struct nlens_page *page = &view->pages[i];
+        const struct nlens_policy_page *page = &view->pages[i];
         uint64_t best_writes = 0;
         uint32_t best_node = 0;
         for (uint32_t node = 0; node < view->machine->node_count; node++) {

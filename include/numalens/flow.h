@@ -50,6 +50,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef NUMALENS_POLICY_H /* had these names first; its own begin with nlens_policy_ */
+#undef nlens_node
+#undef nlens_access
+#undef nlens_page
+#undef nlens_accesses
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

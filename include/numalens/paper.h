@@ -17,6 +17,9 @@
 extern "C" {
 #endif
 
+/* Names that other libraries have too: in libnumap they begin with numap_. */
+#define NUMAP_PAPER_SYMBOL(name) __asm__("numap_" #name)
+
 typedef FILE File; /* as the paper spells it */
 
 struct samp_session {
@@ -59,7 +62,7 @@ int print_rd(File *f, struct samp_session *s);
 int print_wr(File *f, struct samp_session *s);
 
 /* A list for the caller to free. The text of the paper calls the function samp_cpy, its figure cpy_samples. */
-int cpy_samples(struct samp_session *s, struct samp **dest, int *nb_sp);
+int cpy_samples(struct samp_session *s, struct samp **dest, int *nb_sp) NUMAP_PAPER_SYMBOL(cpy_samples);
 int samp_cpy(struct samp_session *s, struct samp **dest, int *nb_sp);
 
 /* The nodes' numbers are copied. */
@@ -70,9 +73,9 @@ int count_write_start(struct count_session *s);
 int count_write_stop(struct count_session *s);
 
 /* Lines of 64 bytes that the session's nodes read, or wrote, whichever was started last; negative on failure. */
-long get_count(struct count_session *s);
+long get_count(struct count_session *s) NUMAP_PAPER_SYMBOL(get_count);
 
-const char *error_message(int error);
+const char *error_message(int error) NUMAP_PAPER_SYMBOL(paper_error_message);
 
 #ifdef __cplusplus
 }

@@ -26,7 +26,7 @@ extern "C" {
 
 #define NLENS_NOWHERE (-1)
 
-struct nlens_node {
+struct nlens_policy_node {
     int32_t number;        /* the kernel's; everywhere else nodes are given by their index */
     uint32_t cpus;         /* 0: memory only */
     uint64_t memory, free; /* bytes; `free`: unused or page cache, when the interval ended */
@@ -39,7 +39,7 @@ struct nlens_node {
  * group of its own. A machine whose nodes are all equally far from each other has one level. */
 struct nlens_machine {
     uint32_t node_count, level_count;
-    const struct nlens_node *nodes;
+    const struct nlens_policy_node *nodes;
     const uint16_t *distances; /* [from * node_count + to] */
     const uint32_t *groups;
     const uint32_t *nearest; /* [node]: the closest node that pages may go to, mostly itself */
@@ -47,7 +47,7 @@ struct nlens_machine {
 };
 
 /* One thread's sampled accesses to one page, from one node. */
-struct nlens_access {
+struct nlens_policy_access {
     uint32_t thread; /* the kernel's number */
     uint32_t node;
     uint32_t reads, writes; /* an atomic read-modify-write is a write */
@@ -61,14 +61,14 @@ enum nlens_page_flag {
     NLENS_PAGE_FILE = 2, /* of a mapped file */
 };
 
-struct nlens_page {
+struct nlens_policy_page {
     uint64_t address, bytes;
     uint32_t pid;
     int32_t home;   /* node, or NLENS_NOWHERE when the kernel did not return it */
     uint32_t flags; /* enum nlens_page_flag */
     uint32_t moves; /* how often it was moved so far */
     uint32_t access_count;
-    const struct nlens_access *accesses;
+    const struct nlens_policy_access *accesses;
 };
 
 struct nlens_view {
@@ -76,7 +76,7 @@ struct nlens_view {
     uint64_t interval;    /* its number, from 1 */
     uint64_t duration_ns; /* how long it was */
     size_t page_count;
-    const struct nlens_page *pages; /* in order of process and address */
+    const struct nlens_policy_page *pages; /* in order of process and address */
 };
 
 /* Where a policy's requests go. Call the functions below, not these. */
@@ -106,10 +106,18 @@ static inline void nlens_tell(const struct nlens_plan *plan, const char *what, u
 }
 
 /* All accesses of an entry. */
-static inline uint64_t nlens_accesses(const struct nlens_access *access)
+static inline uint64_t nlens_policy_accesses(const struct nlens_policy_access *access)
 {
     return (uint64_t)access->reads + access->writes;
 }
+
+/* The names of before, which numalens/flow.h and pages.h have for other things: only where those are not included. */
+#ifndef NUMALENS_FLOW_H
+#define nlens_node     nlens_policy_node
+#define nlens_access   nlens_policy_access
+#define nlens_page     nlens_policy_page
+#define nlens_accesses nlens_policy_accesses
+#endif
 
 struct nlens_policy {
     uint32_t version; /* NLENS_POLICY_VERSION */

@@ -102,25 +102,25 @@ static void take_word(void *context, const char *what, uint64_t count)
 
 /* --- what becomes of requests --- */
 
-static uint64_t gain_of(const struct making *making, const struct nlens_page *page, uint32_t to)
+static uint64_t gain_of(const struct making *making, const struct nlens_policy_page *page, uint32_t to)
 {
     const struct nlens_machine *machine = making->machine;
     int64_t gain = 0;
     for (uint32_t i = 0; i < page->access_count; i++) {
-        const struct nlens_access *access = &page->accesses[i];
+        const struct nlens_policy_access *access = &page->accesses[i];
         if (access->node >= machine->node_count || page->home < 0)
             continue;
         const uint16_t *row = machine->distances + (size_t)access->node * machine->node_count;
-        gain += (int64_t)nlens_accesses(access) * ((int64_t)row[page->home] - row[to]);
+        gain += (int64_t)nlens_policy_accesses(access) * ((int64_t)row[page->home] - row[to]);
     }
     return gain > 0 ? (uint64_t)gain : 0;
 }
 
-static uint64_t accesses_of(const struct nlens_page *page)
+static uint64_t accesses_of(const struct nlens_policy_page *page)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < page->access_count; i++)
-        sum += nlens_accesses(&page->accesses[i]);
+        sum += nlens_policy_accesses(&page->accesses[i]);
     return sum;
 }
 
@@ -161,7 +161,7 @@ static void weigh_requests(struct making *making)
     for (size_t p = 0; p < survey->process_count; p++) {
         const struct survey_process *process = &survey->processes[p];
         for (size_t i = process->first; i < process->first + process->count; i++) {
-            const struct nlens_page *page = &survey->pages[i];
+            const struct nlens_policy_page *page = &survey->pages[i];
             uint32_t to = making->requests[i];
             if (to == NO_REQUEST)
                 continue;
@@ -201,7 +201,7 @@ static void add_extra(struct making *making, uint64_t page, uint32_t pid, uint32
 /* Pages are in order, so those of the view that lie around one are its neighbours in the list. */
 static void find_around(struct making *making, const struct around *around, const struct survey_process *process)
 {
-    const struct nlens_page *pages = making->survey->pages, *page = &pages[around->page];
+    const struct nlens_policy_page *pages = making->survey->pages, *page = &pages[around->page];
     const struct range *range = ranges_find(&process->ranges, page->address);
     uint64_t low = range ? range->start : 0, high = range ? range->end : UINT64_MAX;
     uint64_t step = making->machine->page_bytes, end = process->first + process->count;
@@ -229,7 +229,7 @@ static void find_extras(struct making *making)
     const struct survey *survey = making->survey;
     const struct survey_process *process = survey->processes;
     array_each (&making->arounds, struct around, around) {
-        const struct nlens_page *page = &survey->pages[around->page];
+        const struct nlens_policy_page *page = &survey->pages[around->page];
         if (page->pid != process->pid)
             process = survey_process_of(survey, page->pid);
         if (!(page->flags & NLENS_PAGE_HUGE)) /* else its neighbours are in it */

@@ -35,8 +35,8 @@ struct page_map {
     array_of(uint32_t) pids;
     array_of(struct slot) slots;
     array_of(struct entry) entries;
-    array_of(struct nlens_page) pages;
-    array_of(struct nlens_access) accesses;
+    array_of(struct nlens_policy_page) pages;
+    array_of(struct nlens_policy_access) accesses;
     struct slot *sorted; /* room for the sort */
     size_t sorted_room;
     uint64_t samples, lost;
@@ -197,8 +197,8 @@ static void fetch_ahead(const struct page_map *map, size_t page)
         __builtin_prefetch(&map->entries.items[next]);
 }
 
-void page_map_survey(struct page_map *map, struct nlens_page **pages, size_t *page_count,
-                     struct nlens_access **accesses)
+void page_map_survey(struct page_map *map, struct nlens_policy_page **pages, size_t *page_count,
+                     struct nlens_policy_access **accesses)
 {
     order_processes(map);
     sort_slots(map);
@@ -208,7 +208,7 @@ void page_map_survey(struct page_map *map, struct nlens_page **pages, size_t *pa
     array_reserve(&map->accesses, map->entries.count);
     array_each (&map->slots, struct slot, slot) {
         fetch_ahead(map, (size_t)(slot - map->slots.items));
-        struct nlens_page page = {
+        struct nlens_policy_page page = {
             .address = (slot->key & PAGE_MASK) << map->shift,
             .bytes = (uint64_t)1 << map->shift,
             .pid = map->pids.items[slot->key >> PAGE_BITS],
@@ -218,7 +218,7 @@ void page_map_survey(struct page_map *map, struct nlens_page **pages, size_t *pa
         };
         for (int32_t i = slot->first; i != NONE; i = map->entries.items[i].next) {
             const struct entry *entry = &map->entries.items[i];
-            map->accesses.items[map->accesses.count++] = (struct nlens_access){
+            map->accesses.items[map->accesses.count++] = (struct nlens_policy_access){
                 .thread = entry->thread,
                 .node = entry->node,
                 .reads = entry->reads,

@@ -28,8 +28,8 @@ void page_map_add(struct page_map *map, const struct page_access *access);
 
 /* Fills `pages` and `accesses`, which belong to the map and are good until it is cleared. Homes are NLENS_NOWHERE. The
  * caller may change them. Nothing is added from then on until the map is cleared. */
-void page_map_survey(struct page_map *map, struct nlens_page **pages, size_t *page_count,
-                     struct nlens_access **accesses);
+void page_map_survey(struct page_map *map, struct nlens_policy_page **pages, size_t *page_count,
+                     struct nlens_policy_access **accesses);
 
 void page_map_clear(struct page_map *map);
 

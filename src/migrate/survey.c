@@ -28,11 +28,11 @@ static void find_processes(struct survey *survey)
 }
 
 /* Sums of `from` into those of `into`, whose accesses have room behind them for as many. Lists are short. */
-static void merge_accesses(struct nlens_page *into, const struct nlens_page *from)
+static void merge_accesses(struct nlens_policy_page *into, const struct nlens_policy_page *from)
 {
-    struct nlens_access *list = (struct nlens_access *)into->accesses;
+    struct nlens_policy_access *list = (struct nlens_policy_access *)into->accesses;
     for (uint32_t i = 0; i < from->access_count; i++) {
-        const struct nlens_access *one = &from->accesses[i];
+        const struct nlens_policy_access *one = &from->accesses[i];
         uint32_t at = 0;
         while (at < into->access_count && (list[at].thread != one->thread || list[at].node != one->node))
             at++;
@@ -55,7 +55,7 @@ static size_t merge_huge(struct survey *survey, struct survey_process *process, 
     if (process->ranges.count == 0 && first == process->first)
         return to + process->count; /* nothing is known, nothing has moved up */
     for (size_t i = 0; i < process->count; i++) {
-        struct nlens_page page = survey->pages[process->first + i];
+        struct nlens_policy_page page = survey->pages[process->first + i];
         const struct range *range = ranges_find(&process->ranges, page.address);
         uint64_t bytes = huge[i] ? process->ranges.huge_bytes : range ? range->page_bytes : page.bytes;
         if (range && range->file)
@@ -65,7 +65,7 @@ static size_t merge_huge(struct survey *survey, struct survey_process *process, 
             page.bytes = bytes;
             page.flags |= NLENS_PAGE_HUGE;
         }
-        struct nlens_page *last = to > first ? &survey->pages[to - 1] : NULL;
+        struct nlens_policy_page *last = to > first ? &survey->pages[to - 1] : NULL;
         if (last && page.flags & NLENS_PAGE_HUGE && last->flags & NLENS_PAGE_HUGE && last->address == page.address) {
             merge_accesses(last, &page);
             continue;
@@ -110,10 +110,10 @@ static void locate(struct survey *survey, struct survey_process *process, const 
 static void count(struct survey *survey, uint32_t node_count)
 {
     for (size_t i = 0; i < survey->page_count; i++) {
-        const struct nlens_page *page = &survey->pages[i];
+        const struct nlens_policy_page *page = &survey->pages[i];
         for (uint32_t j = 0; j < page->access_count; j++) {
-            const struct nlens_access *access = &page->accesses[j];
-            uint64_t times = nlens_accesses(access);
+            const struct nlens_policy_access *access = &page->accesses[j];
+            uint64_t times = nlens_policy_accesses(access);
             survey->accesses += times;
             if (page->home == NLENS_NOWHERE || access->node >= node_count)
                 continue;
@@ -126,7 +126,7 @@ static void count(struct survey *survey, uint32_t node_count)
 void survey_make(struct survey *survey, struct page_map *map, const struct memory *memory,
                  const struct topology *topology, bool kernel)
 {
-    struct nlens_access *accesses;
+    struct nlens_policy_access *accesses;
     *survey = (struct survey){0};
     page_map_survey(map, &survey->pages, &survey->page_count, &accesses);
     find_processes(survey);

@@ -17,7 +17,7 @@ struct survey_process {
 };
 
 struct survey {
-    struct nlens_page *pages; /* the map's */
+    struct nlens_policy_page *pages; /* the map's */
     size_t page_count;
     struct survey_process *processes;
     size_t process_count;

@@ -50,7 +50,7 @@ void worker_pin(int cpu)
 static void look_at_machine(struct worker *worker, const struct survey *survey, uint64_t interval)
 {
     machine_refresh(worker->machine, worker->options->topology);
-    struct nlens_node *nodes = (struct nlens_node *)worker->machine->nodes;
+    struct nlens_policy_node *nodes = (struct nlens_policy_node *)worker->machine->nodes;
     for (uint32_t i = 0; i < worker->machine->node_count; i++)
         if (interval <= worker->closed_until[i])
             nodes[i].free = 0;

@@ -51,6 +51,37 @@ def headers():
                           path])
 
 
+@check("all headers together, in any order, with C and C++: none takes another's names")
+def together():
+    with Folder() as folder:
+        path = os.path.join(folder, "together.c")
+        use = "struct nlens_policy_node a; struct nlens_policy_access b; struct nlens_policy_page c;\n"
+        old = "struct nlens_node d; struct nlens_access e; struct nlens_page f;\n" \
+              "unsigned long count(void);\nunsigned long count(void) { return (unsigned long)nlens_accesses(&e); }\n"
+        new = "nlens_node *d; nlens_access *e; nlens_page *f;\n" \
+              "nlens_iter *all(nlens_trace *t);\nnlens_iter *all(nlens_trace *t) { return nlens_accesses(t); }\n"
+        others = ("capture.h", "findings.h", "flow.h", "pages.h")
+        for headers, body in ((("policy.h",), use + old), (("policy.h", *others), use + new), ((*others, "policy.h"), use + new),
+                              (("pages.h", "policy.h", "capture.h"), use + new)):
+            with open(path, "w") as stream:
+                stream.write("".join("#include <numalens/%s>\n" % header for header in headers) + body)
+            must([tool("cc"), "-x", "c", "-std=c11", *STRICT, path])
+            # nlens_policy is a struct and the function that returns it.
+            must([tool("c++"), "-x", "c++", "-std=c++11", *STRICT, "-Wno-shadow", path])
+
+
+@check("libnumap exports numap's names and the paper's, and none that others have too")
+def numap_symbols():
+    path = os.path.join(BUILD, "src/lib/libnumap.so")
+    if not os.path.exists(path):
+        raise Skip("libnumap was not built here")
+    exported = symbols_of(path, "-D")
+    assert "numap_init" in exported and "numap_get_count" in exported and "samp_read_start" in exported, exported
+    known = {"concat", "get_data_src_opcode", "get_data_src_level", "init_samp_session", "init_count_session", "print_rd", "print_wr"}
+    others = {name for name in exported if not re.match("numap_|is_served_by_|samp_|count_read_|count_write_", name)} - known
+    assert not others, others
+
+
 @check("the clients and the ready scripts compile without a warning")
 def sources():
     must([tool("cc"), "-std=c99", *STRICT, os.path.join(HERE, "client.c")])

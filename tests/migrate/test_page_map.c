@@ -11,8 +11,8 @@ static void test_orders_pages_and_adds_up(void **state)
     touch(map, 2, 2, 1, 4);
     touch(map, 2, 1, 0, 1);
     touch(map, 2, 1, 3, 1); /* the thread has moved to another node */
-    struct nlens_page *pages;
-    struct nlens_access *accesses;
+    struct nlens_policy_page *pages;
+    struct nlens_policy_access *accesses;
     size_t count;
     page_map_survey(map, &pages, &count, &accesses);
     assert_int_equal(count, 2);
@@ -45,8 +45,8 @@ static void test_lines_writes_latency(void **state)
     access.write = true;
     access.timed = false;
     page_map_add(map, &access);
-    struct nlens_page *pages;
-    struct nlens_access *accesses;
+    struct nlens_policy_page *pages;
+    struct nlens_policy_access *accesses;
     size_t count;
     page_map_survey(map, &pages, &count, &accesses);
     assert_int_equal(count, 1);
@@ -69,8 +69,8 @@ static void test_processes_apart(void **state)
     page_map_add(map, &access);
     access.addr = page_at(7);
     page_map_add(map, &access);
-    struct nlens_page *pages;
-    struct nlens_access *accesses;
+    struct nlens_policy_page *pages;
+    struct nlens_policy_access *accesses;
     size_t count;
     page_map_survey(map, &pages, &count, &accesses);
     assert_int_equal(count, 3);
@@ -104,8 +104,8 @@ static void test_many_stay_sorted(void **state)
     for (uint64_t i = 0; i < PAGES; i++)
         touch(map, (i * 7919) % PAGES * 65537 + 1, 1, 0, 1); /* scattered over more than 32 bits of address */
     for (unsigned round = 0; round < 2; round++) {           /* a second survey finds all as it is */
-        struct nlens_page *pages;
-        struct nlens_access *accesses;
+        struct nlens_policy_page *pages;
+        struct nlens_policy_access *accesses;
         size_t count;
         page_map_survey(map, &pages, &count, &accesses);
         assert_int_equal(count, PAGES);

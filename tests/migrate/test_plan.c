@@ -61,7 +61,7 @@ static void test_memoryless_node(void **state)
     (void)state;
     struct bench bench;
     start(&bench, 1);
-    struct nlens_node *nodes = (struct nlens_node *)bench.machine->nodes;
+    struct nlens_policy_node *nodes = (struct nlens_policy_node *)bench.machine->nodes;
     for (unsigned i = 0; i < 4; i++)
         nodes[i].memory = nodes[i].free = i == 3 ? 0 : 1 << 30;
     request(0, 3);
@@ -131,7 +131,7 @@ static void test_room_on_the_node(void **state)
     (void)state;
     struct bench bench;
     start(&bench, 10);
-    struct nlens_node *nodes = (struct nlens_node *)bench.machine->nodes;
+    struct nlens_policy_node *nodes = (struct nlens_policy_node *)bench.machine->nodes;
     for (unsigned i = 0; i < 4; i++)
         nodes[i].memory = nodes[i].free = 100 * bench.machine->page_bytes;
     nodes[1].free = (2 + 4) * bench.machine->page_bytes; /* a 50th is left alone */

@@ -134,7 +134,7 @@ static void test_survey_of_own_process(void **state)
         assert_int_equal(survey.pages[0].bytes, size);
         assert_int_equal(survey.pages[0].address, (uintptr_t)huge);
         assert_int_equal(survey.pages[0].access_count, 2);
-        assert_int_equal(nlens_accesses(&survey.pages[0].accesses[0]), 5);
+        assert_int_equal(nlens_policy_accesses(&survey.pages[0].accesses[0]), 5);
         assert_true(survey.pages[0].flags & NLENS_PAGE_HUGE);
     } else {
         assert_int_equal(survey.page_count, 10);

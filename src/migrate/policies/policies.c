@@ -90,12 +90,12 @@ void policy_close(struct policy *policy)
     *policy = (struct policy){0};
 }
 
-uint64_t policy_count_nodes(const struct nlens_page *page, const struct nlens_machine *machine, uint64_t *counts)
+uint64_t policy_count_nodes(const struct nlens_policy_page *page, const struct nlens_machine *machine, uint64_t *counts)
 {
     uint64_t sum = 0;
     memset(counts, 0, machine->node_count * sizeof *counts);
     for (uint32_t i = 0; i < page->access_count; i++) {
-        uint64_t times = nlens_accesses(&page->accesses[i]);
+        uint64_t times = nlens_policy_accesses(&page->accesses[i]);
         if (page->accesses[i].node >= machine->node_count)
             continue;
         counts[page->accesses[i].node] += times;

@@ -21,7 +21,8 @@ extern const struct nlens_policy *const policies_builtin[];
 /* --- for the built-in policies --- */
 
 /* Accesses of a page by node, into counts[node_count] (zeroed first). Returns their sum. */
-uint64_t policy_count_nodes(const struct nlens_page *page, const struct nlens_machine *machine, uint64_t *counts);
+uint64_t policy_count_nodes(const struct nlens_policy_page *page, const struct nlens_machine *machine,
+                            uint64_t *counts);
 
 /* The paper's choice (equations 3 and 4) over any number of levels: at each, the group with the most, down to one node;
  * of equals the one that holds `home`. */

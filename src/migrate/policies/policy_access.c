@@ -12,7 +12,7 @@ static int decide(void *self, const struct nlens_view *view, const struct nlens_
     uint64_t *counts = mem_alloc(machine->node_count * sizeof *counts);
     (void)self;
     for (size_t i = 0; i < view->page_count; i++) {
-        const struct nlens_page *page = &view->pages[i];
+        const struct nlens_policy_page *page = &view->pages[i];
         /* Most pages are touched from one node only: no need to climb down to it. */
         if (page->access_count == 1 && page->accesses->node < machine->node_count) {
             if ((int32_t)page->accesses->node != page->home)

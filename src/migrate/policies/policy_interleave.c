@@ -76,12 +76,12 @@ static uint32_t open_nodes(const struct nlens_machine *machine)
     return count;
 }
 
-static bool is_read_mostly(const struct nlens_page *page)
+static bool is_read_mostly(const struct nlens_policy_page *page)
 {
     uint64_t reads = 0, all = 0;
     for (uint32_t i = 0; i < page->access_count; i++) {
         reads += page->accesses[i].reads;
-        all += nlens_accesses(&page->accesses[i]);
+        all += nlens_policy_accesses(&page->accesses[i]);
     }
     return (double)reads >= READ_MOSTLY * (double)all;
 }
@@ -104,7 +104,7 @@ static void stop(void *self)
     free(interleave);
 }
 
-static bool is_before(const struct users *users, const struct nlens_page *page)
+static bool is_before(const struct users *users, const struct nlens_policy_page *page)
 {
     return users->pid != page->pid ? users->pid < page->pid : users->address < page->address;
 }
@@ -117,7 +117,7 @@ static void remember(struct interleave *interleave, const struct nlens_view *vie
     interleave->epoch = view->interval / EPOCH;
     interleave->next.count = 0;
     for (size_t i = 0; i <= view->page_count; i++) {
-        const struct nlens_page *page = i < view->page_count ? &view->pages[i] : NULL;
+        const struct nlens_policy_page *page = i < view->page_count ? &view->pages[i] : NULL;
         for (; at < interleave->users.count && (!page || is_before(&interleave->users.items[at], page)); at++) {
             struct users users = interleave->users.items[at];
             if (turns) {
@@ -161,7 +161,7 @@ static int decide(void *self, const struct nlens_view *view, const struct nlens_
     uint32_t *found = mem_alloc((view->page_count + 1) * sizeof *found);
     remember(interleave, view, found);
     for (size_t i = 0; i < view->page_count; i++) {
-        const struct nlens_page *page = &view->pages[i];
+        const struct nlens_policy_page *page = &view->pages[i];
         uint64_t sum = policy_count_nodes(page, machine, counts);
         if (sum == 0)
             continue;
@@ -184,7 +184,7 @@ static int decide(void *self, const struct nlens_view *view, const struct nlens_
     double part = all / open_nodes(machine);
     sort_shared(shared, shared_count);
     for (size_t i = 0; i < shared_count; i++) {
-        const struct nlens_page *page = &view->pages[shared[i].page];
+        const struct nlens_policy_page *page = &view->pages[shared[i].page];
         uint32_t to = least_loaded(machine, load);
         double weight = (double)shared[i].accesses;
         if (page->home >= 0 && (load[page->home] <= part * EVEN || load[to] + weight >= load[page->home]))

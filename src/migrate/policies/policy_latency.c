@@ -55,9 +55,9 @@ static void learn(struct latency *latency, const struct nlens_view *view)
         latency->count[i] *= FORGET;
     }
     for (size_t i = 0; i < view->page_count; i++) {
-        const struct nlens_page *page = &view->pages[i];
+        const struct nlens_policy_page *page = &view->pages[i];
         for (uint32_t j = 0; page->home >= 0 && j < page->access_count; j++) {
-            const struct nlens_access *access = &page->accesses[j];
+            const struct nlens_policy_access *access = &page->accesses[j];
             if (access->node >= nodes)
                 continue;
             size_t cell = (size_t)access->node * nodes + (uint32_t)page->home;
@@ -91,7 +91,7 @@ static int decide(void *self, const struct nlens_view *view, const struct nlens_
     const struct nlens_machine *machine = view->machine;
     learn(latency, view);
     for (size_t i = 0; i < view->page_count; i++) {
-        const struct nlens_page *page = &view->pages[i];
+        const struct nlens_policy_page *page = &view->pages[i];
         if (page->home < 0 || policy_count_nodes(page, machine, latency->counts) == 0)
             continue;
         double least = cost_at(latency, machine, (uint32_t)page->home) * WORTH;

@@ -85,12 +85,12 @@ struct nlens_machine *machine_new(const struct topology *topology)
 {
     uint32_t count = topology->node_count;
     struct nlens_machine *machine = mem_zalloc(sizeof *machine);
-    struct nlens_node *nodes = mem_zalloc(count * sizeof *nodes);
+    struct nlens_policy_node *nodes = mem_zalloc(count * sizeof *nodes);
     uint16_t *distances = mem_alloc((size_t)count * count * sizeof *distances);
     bool *open = mem_alloc(count * sizeof *open);
     for (uint32_t i = 0; i < count; i++) {
         const struct topology_node *node = &topology->nodes[i];
-        nodes[i] = (struct nlens_node){node->os_index, node->cpu_count, node->memory, node->memory};
+        nodes[i] = (struct nlens_policy_node){node->os_index, node->cpu_count, node->memory, node->memory};
         open[i] = topology->simulated || node->memory > 0;
         for (uint32_t j = 0; j < count; j++)
             distances[(size_t)i * count + j] = topology_distance(topology, i, j);
@@ -157,7 +157,7 @@ static uint64_t free_memory(int32_t number, uint64_t otherwise)
 
 void machine_refresh(struct nlens_machine *machine, const struct topology *topology)
 {
-    struct nlens_node *nodes = (struct nlens_node *)machine->nodes;
+    struct nlens_policy_node *nodes = (struct nlens_policy_node *)machine->nodes;
     for (uint32_t i = 0; i < machine->node_count && !topology->simulated; i++)
         nodes[i].free = free_memory(nodes[i].number, nodes[i].memory);
 }

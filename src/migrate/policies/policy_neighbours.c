@@ -42,7 +42,7 @@ static int decide(void *self, const struct nlens_view *view, const struct nlens_
     struct neighbours *neighbours = self;
     const struct nlens_machine *machine = view->machine;
     for (size_t i = 0; i < view->page_count; i++) {
-        const struct nlens_page *page = &view->pages[i];
+        const struct nlens_policy_page *page = &view->pages[i];
         if (policy_count_nodes(page, machine, neighbours->counts) == 0)
             continue;
         /* Also of a page that lies well: its neighbours may not. */
