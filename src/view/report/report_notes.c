@@ -65,27 +65,29 @@ static void note_gaps(const struct report *report)
         say(report, "%s more such times are missing.", number_count(count - SHOWN));
 }
 
-/* Binaries that are not at hand as they were recorded; the first few. Paths come from the trace: hostile. */
+/* Binaries that are not at hand as they were recorded: the first, and others that matter. Paths come from the trace: hostile. */
 static void note_missing(const struct report *report)
 {
     enum { SHOWN = 3 };
     const struct flow_missing *missing;
-    size_t count = flow_missing(report->flow, &missing);
-    for (size_t i = 0; i < count && i < SHOWN; i++) {
-        char *path = text_safe(missing[i].path), part[64] = "";
-        if (missing[i].samples)
+    size_t count = flow_missing(report->flow, &missing), shown = 0;
+    for (; shown < count && shown < SHOWN; shown++) {
+        const struct flow_missing *row = &missing[shown];
+        if (shown && row->samples * 100 < report->totals.samples)
+            break;
+        char *path = text_safe(row->path), part[64] = "";
+        if (row->samples)
             snprintf(part, sizeof part, " (code of %s of the samples)",
-                     number_percent(missing[i].samples, report->totals.samples));
-        say(report, "No names from %s%s: it %s.", path, part, missing[i].why);
+                     number_percent(row->samples, report->totals.samples));
+        say(report, "No names from %s%s: it %s.", path, part, row->why);
         free(path);
     }
-    if (count > SHOWN)
-        say(report, "%s more binaries are missing (--json lists them).", number_count(count - SHOWN));
     if (count)
         say(report,
-            "Put the recorded file%s back, or below DIR for --symfs DIR, or into ~/.debug (perf buildid-cache "
+            "%s%sPut the recorded file%s back, or below DIR for --symfs DIR, or into ~/.debug (perf buildid-cache "
             "--add FILE).",
-            plural(count));
+            count > shown ? number_count(count - shown) : "",
+            count > shown ? " more missing: --json has the list. " : "", plural(count));
 }
 
 void report_notes(const struct report *report)
