@@ -100,7 +100,8 @@ NLENS_API nlens_session *nlens_session_new(const nlens_session_options *options,
 NLENS_API int nlens_session_add_thread(nlens_session *session, pid_t tid, nlens_error *err);
 NLENS_API int nlens_session_remove_thread(nlens_session *session, pid_t tid, nlens_error *err);
 
-/* Samples are those between start and stop. Starting what runs and stopping what does not is -EALREADY. */
+/* Samples are those between start and stop. Starting what runs and stopping what does not is -EALREADY; starting one that has
+ * no threads, neither added ones nor whole_process, is -EINVAL. Threads that are added while it runs are sampled from then on. */
 NLENS_API int nlens_session_start(nlens_session *session, nlens_error *err);
 NLENS_API int nlens_session_stop(nlens_session *session, nlens_error *err);
 

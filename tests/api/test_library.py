@@ -169,6 +169,16 @@ def installed():
         assert "libnumalens" not in must([tool("readelf"), "-d", static])
         assert must([static, trace], environment={"LD_LIBRARY_PATH": ""}) == reported
 
+        # The line for static linking names all that is needed. Other packages' own private libraries may not be here.
+        line = place.flags("--static", "--libs")
+        absent = {flag for flag in line if flag.startswith("-l") and flag != "-lnumalens" and
+                  "/" not in must([tool("cc"), "-print-file-name=lib%s.so" % flag[2:]]).strip()} - set(private)
+        line = ["-l:libnumalens.a" if flag == "-lnumalens" else flag for flag in line if flag not in absent]
+        must([tool("cc"), "-std=c99", "-o", static, os.path.join(HERE, "client.c"), *place.flags("--cflags"), *line])
+        assert must([static, trace], environment={"LD_LIBRARY_PATH": ""}) == told
+        if "numap.pc" in place.files:
+            assert "-lpfm" in line, line
+
         cxx = os.path.join(folder, "cxx")
         must([tool("c++"), "-o", cxx, os.path.join(HERE, "client.cc"), *place.flags("--cflags", "--libs")])
         assert "60 writes of 60" in must([cxx, trace], environment=place.environment)

@@ -321,6 +321,17 @@ static void file_is_a_trace(void **state)
     if (!trace)
         fail_msg("%s", err.text);
     assert_int_equal(nlens_trace_totals(trace)->samples, samples);
+    /* malloc mapped the array: its samples belong to that map. */
+    uint64_t inside = 0;
+    nlens_foreach_access (trace, access) {
+        if (!lies_in(array, access->address))
+            continue;
+        inside++;
+        assert_non_null(access->object);
+        assert_true(access->object->address <= (uintptr_t)array);
+        assert_true(access->object->address + access->object->size >= (uintptr_t)(array + WORDS));
+    }
+    assert_true(inside > 0);
     nlens_close(trace);
     unlink(path);
     free(array);

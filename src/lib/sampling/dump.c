@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "capture/describe.h"
 #include "capture/homes.h"
+#include "capture/process/process_maps.h"
 #include "lib/sampling/session_engine.h"
 #include "lib/sampling/soft.h"
 
@@ -13,13 +14,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { HOMES_MEMORY = 4 << 20 };
+enum { HOMES_MEMORY = 4 << 20, MAPS_MEMORY = 1 << 20 };
 
 struct dump {
     struct sink sink;
     struct topology *topology;
-    struct homes *homes; /* NULL: there is nothing to ask */
-    size_t dumped;       /* events of the engine's that are in the file */
+    struct homes *homes;            /* NULL: there is nothing to ask */
+    struct capture_maps *maps;      /* no hooks are in this process: what it mapped, the kernel reports */
+    struct process_table processes; /* empty: this process stays the same program */
+    size_t dumped;                  /* events of the engine's that are in the file */
     uint64_t started;
 };
 
@@ -66,6 +69,7 @@ struct dump *dump_open(const nlens_session_options *options, struct capture_mean
     free(command[0]);
     if (!dump->sink.writer)
         goto fail;
+    dump->maps = capture_maps_new(&dump->sink, &dump->processes, MAPS_MEMORY);
     if (means.homes)
         dump->homes = homes_new(&dump->sink, HOMES_MEMORY, true, false);
     return dump;
@@ -98,10 +102,12 @@ void dump_samples(struct dump *dump, const struct taken *taken, size_t count)
             .level = (uint8_t)sample->level,
             .flags = taken[i].flags,
         };
+        capture_maps_sample(dump->maps, pid, sample->addr, sample->time); /* first: the map holds the sample */
         sink_put(&dump->sink, &event);
         if (dump->homes)
             homes_sample(dump->homes, pid, sample->addr, sample->time);
     }
+    capture_maps_round(dump->maps, clock_now_ns());
     if (dump->homes)
         homes_ask(dump->homes, clock_now_ns());
 }
@@ -135,6 +141,7 @@ int dump_close(struct dump *dump, const nlens_session_stats *stats, struct error
     }
     trace_session_free(ending);
     homes_free(dump->homes);
+    capture_maps_free(dump->maps);
     topology_free(dump->topology);
     free(dump);
     return code;
