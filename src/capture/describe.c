@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "capture/agent/custom_spec.h"
 #include "capture/faults/mechanism.h"
+#include "capture/job_rank.h"
 #include "topology/placement.h"
 
 #include <inttypes.h>
@@ -77,6 +78,18 @@ static void set_machine(struct trace_session *session)
                        (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec);
 }
 
+static void set_rank(struct trace_session *session, const struct job_rank *rank)
+{
+    if (!rank || !rank->in_job)
+        return;
+    trace_session_setf(session, "rank", "%u", rank->number);
+    if (rank->size)
+        trace_session_setf(session, "ranks", "%u", rank->size);
+    if (*rank->job)
+        trace_session_set(session, "job", rank->job);
+    trace_session_set(session, "launcher", rank->launcher);
+}
+
 struct trace_session *describe_session(const struct capture_options *options, const struct capture_means *means)
 {
     bool hardware = means->source != SOURCE_SOFT;
@@ -88,6 +101,7 @@ struct trace_session *describe_session(const struct capture_options *options, co
     trace_session_set(session, "version", NUMALENS_VERSION);
     trace_session_set(session, "command", line);
     set_machine(session);
+    set_rank(session, options->rank);
     trace_session_set(session, "source", source);
     trace_session_set(session, "source_reason", hardware ? means->hardware : means->hardware_reason);
     if (!hardware) {

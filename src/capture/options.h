@@ -11,6 +11,7 @@
 
 struct capture_observer;
 struct placement;
+struct job_rank;
 
 enum capture_samples {
     SAMPLES_AUTO,
@@ -60,6 +61,7 @@ struct capture_options {
     uint32_t pid;            /* a process that runs already, and all it starts: the same; 0: none */
     const char *cpus;        /* with system: on these CPUs only, "0-3,8"; NULL: on all */
     const struct placement *placement; /* of its threads and memory on this machine: topology/placement.h; or NULL */
+    const struct job_rank *rank;       /* kept with the trace: capture/job_rank.h; or NULL */
 };
 
 #endif

@@ -5,6 +5,7 @@
 #include "calibrate/calibrate.h"
 #include "capture/agent/custom_spec.h"
 #include "capture/faults/mechanism.h"
+#include "capture/job_rank.h"
 #include "capture/recorder.h"
 #include "capture/recorder_signals.h"
 #include "capture/system_recorder.h"
@@ -41,7 +42,10 @@ enum {
 };
 
 static const struct argp_option option_table[] = {
-    {"output", 'o', "FILE", 0, "write the recording to FILE (numalens.data)", 1},
+    {"output", 'o', "FILE", 0,
+     "write the recording to FILE (numalens.data; in a job numalens.JOB/rank-RANK.HOST.data); %r, %h and %j in it are "
+     "rank, host and job",
+     1},
     {"all-cpus", 'a', 0, 0, "record the whole machine with hardware samples; heap objects are then not known", 1},
     {"pid", 'p', "PID", 0, "record a running process and its children, likewise", 1},
     {"cpu", 'C', "LIST", 0, "with -a: on these CPUs only, such as 0-3,8", 1},
@@ -85,6 +89,8 @@ struct arguments {
     const char *placement;
     unsigned events; /* that -e asked for */
     struct custom_specs custom;
+    struct job_rank rank;
+    char *output; /* its file */
 };
 
 static void name_function(struct arguments *arguments, enum custom_option option, const char *text)
@@ -220,7 +226,9 @@ static const struct argp parser = {
     "  numalens record --topology \"numa:4 core:2\" -- ./app     simulate four nodes\n"
     "  numalens record --stores -F 500 -o stores.data -- ./app\n"
     "  numalens record -a -- sleep 10                          everything for ten seconds, on a machine with a PMU\n"
-    "  numalens record -p 1234 --stop-after 10s                a running process, likewise\n\n"
+    "  numalens record -p 1234 --stop-after 10s                a running process, likewise\n"
+    "  mpirun -n 4 numalens record -- ./app                    one recording a rank; then numalens report "
+    "numalens.JOB\n\n"
     "The exit status is the program's; 127 and 126 when it cannot be found or run, 1 when it cannot be recorded, 2 for "
     "wrong usage.",
     sampling_children,
@@ -239,6 +247,23 @@ static void print_size(FILE *out, uint64_t bytes)
 static double percent(uint64_t part, uint64_t whole)
 {
     return whole ? 100 * (double)part / (double)whole : 0;
+}
+
+/* Of a job's ranks the first speaks for all, unless something was lost: the same line a thousand times helps nobody. */
+static bool wants_summary(const struct arguments *arguments, const struct recorder_result *result)
+{
+    const struct job_rank *rank = &arguments->rank;
+    int verbosity = arguments->sampling.verbosity;
+    return verbosity > 0 || (verbosity == 0 && (!rank->in_job || rank->number == 0 || result->drops));
+}
+
+/* What to report next: the folder of a job's ranks. */
+static void put_next(const struct arguments *arguments)
+{
+    const char *file = arguments->sampling.capture.output, *slash = strrchr(file, '/');
+    bool usual = strcmp(file, "numalens.data") == 0, folder = arguments->rank.in_job && slash;
+    int length = (int)(folder ? slash - file : (long)strlen(file));
+    fprintf(stderr, "; next: numalens report%s%.*s\n", usual ? "" : " ", usual ? 0 : length, file);
 }
 
 static void summarise(const struct arguments *arguments, const struct recorder_result *result)
@@ -267,8 +292,7 @@ static void summarise(const struct arguments *arguments, const struct recorder_r
                 percent(result->tracking_ns, result->target_cpu_ns));
     if (result->drops)
         fprintf(stderr, "; %" PRIu64 " events lost", result->drops);
-    bool usual = strcmp(file, "numalens.data") == 0;
-    fprintf(stderr, "; next: numalens report%s%s\n", usual ? "" : " ", usual ? "" : file);
+    put_next(arguments);
     if (result->never_sampled)
         fprintf(stderr, "numalens record: no samples: the program never had the threads, or did not last as long, that "
                         "they should begin with\n");
@@ -357,45 +381,58 @@ static int place(const struct arguments *arguments, struct topology *topology, s
     return topology->simulated ? placement_simulate(placement, topology, err) : 0;
 }
 
-int cmd_record(int argc, char **argv)
+/* The file to write, with the rank's number in it when this is a process of a job. */
+static void name_output(struct arguments *arguments)
 {
-    struct arguments arguments = {0};
-    struct sampling_options *sampling = &arguments.sampling;
+    struct sampling_options *sampling = &arguments->sampling;
+    struct error err = {0};
+    job_rank_find(&arguments->rank, getenv);
+    sampling->capture.rank = &arguments->rank;
+    arguments->output = *sampling->complaint ? NULL : job_rank_file(&arguments->rank, sampling->capture.output, &err);
+    if (!arguments->output && !*sampling->complaint)
+        snprintf(sampling->complaint, sizeof sampling->complaint, "%.255s", err.text);
+    sampling->capture.output = arguments->output;
+}
+
+static int record(struct arguments *arguments)
+{
+    struct sampling_options *sampling = &arguments->sampling;
     struct capture_options *options = &sampling->capture;
     struct error err = {0};
-    sampling_options_init(sampling);
-    options->output = "numalens.data";
-    argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &arguments);
-    sampling_options_check(sampling);
-    if (arguments.placement && (sampling->assign || sampling->homes))
+    if (arguments->placement && (sampling->assign || sampling->homes))
         option_complain(sampling, "--placement", "together with --assign or --homes", "it sets both already");
-    if (arguments.of_faults && !options->faults)
-        option_complain(sampling, arguments.of_faults, "without faults", "this is for --source faults or --faults");
+    if (arguments->of_faults && !options->faults)
+        option_complain(sampling, arguments->of_faults, "without faults", "this is for --source faults or --faults");
     if (options->stop_ns && options->stop_ns <= options->start_ns)
         option_complain(sampling, "--stop-after", "not behind --start-after", "samples must begin before they end");
-    if (strcmp(options->output, "-") == 0)
+    if (options->output && strcmp(options->output, "-") == 0)
         option_complain(sampling, "-o", "-", "a recording has an index and is no stream: name a file");
-    check_system(&arguments);
+    check_system(arguments);
     if (!*sampling->complaint && !outside(options) && (!options->command || !*options->command))
         snprintf(sampling->complaint, sizeof sampling->complaint,
                  "a program to run is missing: numalens record -- ./app");
+    name_output(arguments);
     struct topology *topology = *sampling->complaint ? NULL : sampling_options_topology(sampling, &err);
     if (!topology) {
         fprintf(stderr, "numalens record: %s\n", *sampling->complaint ? sampling->complaint : err.text);
         return *sampling->complaint || sampling->spec ? EXIT_USAGE : EXIT_FAILED;
     }
     struct placement placement;
-    if (arguments.placement) {
-        if (place(&arguments, topology, &placement, &err) < 0) {
+    if (arguments->placement) {
+        if (place(arguments, topology, &placement, &err) < 0) {
             topology_free(topology);
             return command_failed("record", &err);
         }
         options->placement = topology->simulated ? NULL : &placement;
     }
+    if (strchr(options->output, '/') && arguments->rank.in_job && job_rank_make_folder(options->output, &err) < 0) {
+        topology_free(topology);
+        return command_failed("record", &err);
+    }
     options->topology = topology;
-    options->custom = arguments.custom.items;
-    options->custom_count = arguments.custom.count;
-    char *calibration = know_latencies(&arguments, topology);
+    options->custom = arguments->custom.items;
+    options->custom_count = arguments->custom.count;
+    char *calibration = know_latencies(arguments, topology);
     options->calibration = calibration;
     struct recorder_result result;
     int code = outside(options) ? system_recorder_run(options, &result, &err) : recorder_run(options, &result, &err);
@@ -407,11 +444,22 @@ int cmd_record(int argc, char **argv)
     }
     if (result.write_failure.code)
         fprintf(stderr, "numalens record: %s is not whole: %s\n", options->output, result.write_failure.text);
-    if (arguments.sampling.verbosity >= 0)
-        summarise(&arguments, &result);
+    if (wants_summary(arguments, &result))
+        summarise(arguments, &result);
     if (result.signal) {
         fflush(NULL);
         signals_die_of(result.signal);
     }
     return result.exit_status;
+}
+
+int cmd_record(int argc, char **argv)
+{
+    struct arguments arguments = {0};
+    sampling_options_init(&arguments.sampling);
+    argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &arguments);
+    sampling_options_check(&arguments.sampling);
+    int status = record(&arguments);
+    free(arguments.output);
+    return status;
 }
