@@ -9,6 +9,7 @@
 #include "cli/recording.h"
 #include "cli/report_html.h"
 #include "cli/symfs.h"
+#include "cli/report_job.h"
 #include "cli/terminal.h"
 #include "cli/thresholds.h"
 #include "view/view.h"
@@ -25,7 +26,8 @@ static const char description[] =
     "tail, contention), balance (remote accesses of each thread), or several of these three with commas; pages (by "
     "thread and time), map (memory over time, drawn), traffic (bytes from memory, of a recording with --traffic); or "
     "'object ID' for one object.\n"
-    "FILE is numalens.data unless named.\n\n"
+    "FILE is numalens.data unless named. A folder holds the traces of a job's ranks, which are reported together "
+    "(docs/jobs.md).\n\n"
     "EXAMPLES\n"
     "  numalens report\n"
     "  numalens report patterns\n"
@@ -37,6 +39,7 @@ static const char description[] =
     "  numalens report sharing,latency,balance\n"
     "  numalens report --topology \"numa:4 core:2\" --homes interleave\n"
     "  numalens report --json other.data\n"
+    "  numalens report numalens.1234567/\n"
     "  numalens report --html page.html\n"
     "  numalens report --html both.html -i before.data --against after.data\n";
 
@@ -292,6 +295,15 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     return 0;
 }
 
+/* What the report of a job has not. */
+static bool for_one_trace(const struct arguments *arguments)
+{
+    const struct view_filter *filter = &arguments->view.filter;
+    return arguments->problem || arguments->accesses || arguments->one_object || arguments->table != VIEW_TABLES ||
+           arguments->html || arguments->view.sort || filter->text || filter->kind >= 0 || filter->min_share > 0 ||
+           filter->min_remote > 0 || filter->min_samples || filter->pid;
+}
+
 /* [TABLE | object ID] [FILE]. A file that is named like a table can be given as ./objects. */
 static int understand(struct arguments *arguments, struct error *err)
 {
@@ -355,6 +367,12 @@ static int understand(struct arguments *arguments, struct error *err)
     if (arguments->view.sort && !view_sort_key(sorted, arguments->view.sort))
         return error_set(err, -EINVAL, "cannot sort by '%s'; the keys are %s", arguments->view.sort,
                          view_sort_keys(sorted));
+    if (report_is_job(arguments->path) && for_one_trace(arguments))
+        return error_set(
+            err, -EINVAL,
+            "%s is a folder: of a job there is one report, as text or --json; name a rank's file for tables, "
+            "--html, --sort and --filter",
+            arguments->path);
     if ((arguments->assign || arguments->homes) && !arguments->topology)
         return error_set(err, -EINVAL, "--assign and --homes are for a simulated topology: add --topology");
     return 0;
@@ -398,6 +416,8 @@ static int report(struct arguments *arguments, const struct topology *topology, 
     struct flow_options options = {.topology = topology, .pid = arguments->view.filter.pid, .symfs = arguments->symfs};
     if (arguments->html)
         return report_html(&(struct report_html){arguments->html, arguments->path, arguments->against, options}, err);
+    if (report_is_job(arguments->path))
+        return report_job(arguments->path, &options, &arguments->view, err);
     struct recording recording;
     int failed = recording_open(&recording, "report", arguments->path, &options, err);
     if (failed)
@@ -425,7 +445,7 @@ int cmd_report(int argc, char **argv)
     arguments.view.ascii |= arguments.ascii;
     if (arguments.ascii)
         text_ascii_only();
-    bool has_rows = arguments.table != VIEW_TABLES || arguments.accesses ||
+    bool has_rows = arguments.table != VIEW_TABLES || arguments.accesses || report_is_job(arguments.path) ||
                     (arguments.problem && arguments.problem != view_patterns);
     if (!arguments.has_limit && !arguments.view.json && has_rows)
         arguments.view.limit = DEFAULT_LIMIT;
