@@ -175,7 +175,7 @@ def installed():
                   "/" not in must([tool("cc"), "-print-file-name=lib%s.so" % flag[2:]]).strip()} - set(private)
         line = ["-l:libnumalens.a" if flag == "-lnumalens" else flag for flag in line if flag not in absent]
         must([tool("cc"), "-std=c99", "-o", static, os.path.join(HERE, "client.c"), *place.flags("--cflags"), *line])
-        assert must([static, trace], environment={"LD_LIBRARY_PATH": ""}) == told
+        assert must([static, trace], environment={"LD_LIBRARY_PATH": ""}) == reported
         if "numap.pc" in place.files:
             assert "-lpfm" in line, line
 
