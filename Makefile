@@ -1,7 +1,7 @@
 # A thin layer over Meson: the commands a newcomer types. Each installs what is missing first.
 BUILD ?= build
 
-.PHONY: all deps deps-all demo test quick bench soak lint format install uninstall dist clean
+.PHONY: all deps deps-all demo test quick bench soak lint format install uninstall dist deb check-packages clean
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -57,6 +57,14 @@ uninstall:
 # The source tarball, with the page built: build/meson-dist. Of what is committed.
 dist: $(BUILD)/build.ninja
 	@meson dist -C $(BUILD) --no-tests
+
+# Debian packages: build/deb. docs/install.md.
+deb: deps
+	@scripts/deb $(BUILD)
+
+# The packages in an empty Debian. As root.
+check-packages: deb
+	@scripts/check-packages $(BUILD)
 
 clean:
 	rm -rf build build-asan
