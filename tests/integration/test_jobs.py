@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""jobs: ranks of a real mpirun have a trace each, and the report names the one that is slow by construction and its object; made-up
+jobs of a thousand ranks; what is missing is named."""
+import json
+import os
+import re
+import shutil
+
+import nlens
+from nlens import LONGEST, NUMALENS, Folder, check, note, run
+
+RANKS, SLOW = 4, 2
+# Rank 2 has five times the work of the others. With so many bursts of it, and a twentieth of them of each other rank, the
+# estimate of its work has a standard deviation of 2% and that of theirs one of 10%: half of it is ten deviations away.
+BURSTS = 300
+OTHERS = 20
+WRITE_JOB = os.path.join(nlens.BUILD, "tests", "integration", "write_job")
+
+
+def mpirun(ranks, program, longer=1, **rest):
+    # As root, and with more ranks than cores: what a test machine is like. Neither binding nor the network matter here.
+    launcher = [nlens.tool("mpirun"), "-n", str(ranks), "--oversubscribe", "--allow-run-as-root", "--bind-to", "none"]
+    return run(launcher + program, environment={"EXAMPLE_LONGER": str(longer)}, **rest)
+
+
+def job(folder, *options, status=0):
+    ended = run([NUMALENS, "report", "--json", *options, folder])
+    assert ended.status == status, ended
+    return json.loads(ended.out)
+
+
+def text(folder, *options):
+    ended = run([NUMALENS, "report", "--width", "0", *options, folder])
+    assert ended.status == 0, ended
+    return ended.out.decode()
+
+
+@check("four ranks of mpirun: a trace each, and the rank and object that hold the others up")
+def _():
+    stencil = nlens.example("mpi_stencil")
+    nlens.tool("mpirun")
+    longer = 1
+    while True:
+        with Folder() as folder:
+            ended = mpirun(RANKS, [NUMALENS, "record", "--", stencil], longer, folder=folder)
+            assert ended.status == 0, ended
+            found, = os.listdir(folder)
+            assert re.fullmatch(r"numalens\.[\w.-]+", found), found
+            files = sorted(os.listdir(os.path.join(folder, found)))
+            host = re.sub(r"[^\w.-]", "_", os.uname().nodename)
+            assert files == ["rank-%05d.%s.data" % (rank, host) for rank in range(RANKS)], files
+            assert ended.err.count(b"; next: numalens report %s\n" % found.encode()) == 1, ended
+            told = job(os.path.join(folder, found))
+            bursts = [row["bursts"] for row in told["ranks"]]
+            if (bursts[SLOW] < BURSTS or min(bursts) < OTHERS) and longer < LONGEST:
+                note("bursts %s: once more, and longer" % bursts)
+                longer *= 2
+                continue
+            shown = text(os.path.join(folder, found))
+            one = nlens.report(os.path.join(folder, found, files[SLOW]))
+            plain = mpirun(RANKS, [stencil], longer, folder=folder)
+        break
+    assert ended.out == plain.out, (ended, plain)
+    assert one["session"]["rank"] == str(SLOW) and one["session"]["ranks"] == str(RANKS), one["session"]
+    assert told["size"] == RANKS and [row["rank"] for row in told["ranks"]] == list(range(RANKS)), told
+    assert told["launcher"] == "openmpi" and found == "numalens." + told["job"], told
+    assert told["hosts"] == [{"host": os.uname().nodename, "ranks": RANKS}], told["hosts"]
+    assert told["balance"] == "held-up" and told["slowest"] == SLOW, told
+    assert told["others_work_s"] < told["work_s"] / 2 and told["mpi_share"] < told["others_mpi_share"], told
+    found = told["object"]
+    assert found["name"] == "refined" and found["line"] == nlens.site_line("mpi_stencil.c", "refined"), found
+    assert found["work_s"] > told["work_s"] / 2 and found["others_work_s"] < found["work_s"] / 5, (found, told)
+    assert "Rank 2 on %s holds the others up" % os.uname().nodename in shown and "is at refined (mpi_stencil.c:" in shown, shown
+    assert told["missing"] == [] and told["unreadable"] == [] and told["other"] == [], told
+
+
+@check("the same finding on two ranks is one")
+def _():
+    # 600 bursts: as test_check.py, where the finding is seven standard deviations from none.
+    with Folder() as folder:
+        for rank in range(2):
+            longer, bursts = 1, 0
+            while bursts < 600:
+                assert longer <= LONGEST, bursts
+                ended = run([NUMALENS, "record", "-q", "-F", "1000", "--budget", "100", "--topology", "numa:4 core:2", "-o",
+                             os.path.join(folder, "of-%j", "%r.%h.data"), "--", nlens.example("demo")],
+                            environment={"PMI_RANK": str(rank), "PMI_SIZE": "2", "PMI_JOBID": "a/b",
+                                         "EXAMPLE_LONGER": str(longer)})
+                assert ended.status == 0 and not ended.err, ended
+                made, = [name for name in os.listdir(os.path.join(folder, "of-a_b")) if name.startswith("%d." % rank)]
+                bursts, _ = nlens.bursts_of(os.path.join(folder, "of-a_b", made))
+                longer *= 2
+        told, shown = job(os.path.join(folder, "of-a_b")), text(os.path.join(folder, "of-a_b"))
+    plates = [row for row in told["findings"] if row["name"] == "simulation->plate" and row["pattern"] == "far-initialised"]
+    assert len(plates) == 1 and plates[0]["ranks"] == [0, 1], told["findings"]
+    assert plates[0]["line"] == nlens.site_line("demo.c", "plate") and plates[0]["advice"], plates
+    assert shown.count("far-initialised on simulation->plate (demo.c:") == 1, shown
+    assert "On all ranks (0, 1): far-initialised on simulation->plate" in shown, shown
+    assert told["job"] == "a/b" and told["ranks"][1]["remote_share"] > 0.3 and told["ranks"][1]["cost"] > 0, told
+
+
+@check("a thousand traces: the slow one is found, its rank and hosts are right")
+def _():
+    with Folder() as folder:
+        assert run([WRITE_JOB, folder, "1000", "617"]).status == 0
+        told, shown = job(folder), text(folder)
+        assert told["balance"] == "held-up" and told["slowest"] == 617, (told["balance"], told["slowest"])
+        assert abs(told["work_s"] - 1) < 1e-6 and abs(told["others_work_s"] - 0.25) < 1e-6, told["work_s"]
+        assert told["object"] and abs(told["object"]["work_s"] - 1) < 1e-6, told["object"]
+        assert told["hosts"] == [{"host": "node%d" % number, "ranks": 250} for number in range(4)], told["hosts"]
+        assert len(told["ranks"]) == 1000 and told["missing"] == []
+        assert "980 more: --limit 0" in shown and "Rank 617 on node1 holds the others up" in shown, shown
+        assert text(folder, "--limit", "0").count("\n") > 1000
+
+
+@check("ranks without a trace, files that cannot be read, traces of others: named, and the rest is reported")
+def _():
+    with Folder() as folder:
+        assert run([WRITE_JOB, folder, "8", "9"]).status == 0
+        for rank in (2, 3, 4, 7):
+            os.unlink(os.path.join(folder, "rank-%05d.data" % rank))
+        shutil.copy(os.path.join(folder, "rank-00005.data"), os.path.join(folder, "twice.data"))
+        with open(os.path.join(folder, "broken.data"), "wb") as stream:
+            stream.write(b"no trace")
+        with open(os.path.join(folder, "notes.txt"), "wb") as stream:
+            stream.write(b"not looked at")
+        with open(os.path.join(folder, "rank-00006.data"), "rb+") as stream:
+            stream.truncate(os.path.getsize(os.path.join(folder, "rank-00006.data")) // 2)
+        told, shown = job(folder), text(folder)
+        assert told["missing"] == [2, 3, 4, 7] and "No trace of ranks 2-4, 7." in shown, shown
+        assert [os.path.basename(row["file"]) for row in told["unreadable"]] == ["broken.data"], told["unreadable"]
+        assert told["other"] == [os.path.join(folder, "twice.data")], told["other"]
+        assert "Cannot be read: " in shown and "broken.data" in shown and "twice.data" in shown, shown
+        assert told["ranks"][-1]["damage"] and told["ranks"][-1]["duration_s"] is None, told["ranks"][-1]
+        assert told["balance"] == "unknown" and "Rank 6: " in shown, shown
+
+
+@check("wrong usage: one file for all ranks, %r outside of a job, tables of a folder, folders without traces")
+def _():
+    with Folder() as folder:
+        job_of_two = {"PMI_RANK": "1", "PMI_SIZE": "2"}
+        for words, environment, message in (
+                (["-o", "x.data"], job_of_two, b"write -o x.%r.data"),
+                (["-o", "x.%r.data"], {}, b"the environment shows no job")):
+            ended = run([NUMALENS, "record", *words, "--", "true"], folder=folder, environment=environment)
+            assert ended.status == 2 and message in ended.err and ended.err.count(b"\n") == 1, ended
+            assert os.listdir(folder) == [], os.listdir(folder)
+        ended = run([NUMALENS, "report", folder])
+        assert ended.status == 1 and b"no file in this folder ends in .data" in ended.err, ended
+        for words in (["objects"], ["--sort", "remote"], ["--html", "x.html"], ["--filter", "x"]):
+            ended = run([NUMALENS, "report", *words, folder], folder=folder)
+            assert ended.status == 2 and b"is a folder" in ended.err, ended
+        plain = nlens.record(folder, ["true"])
+        assert plain.status == 0
+        ended = run([NUMALENS, "report", folder])
+        assert ended.status == 1 and b"none of its 1 traces is one of a job's rank" in ended.err, ended
+
+
+nlens.main()
