@@ -2,6 +2,8 @@
 
 #include "base/array.h"
 #include "base/progress.h"
+#include "cli/mpi/mpi_share.h"
+#include "compare/job/rank_pack.h"
 #include "view/job/job_view.h"
 
 #include <dirent.h>
@@ -72,28 +74,85 @@ static struct rank_summary *summarise(const char *path, struct symbols *symbols,
     return summary ? summary : rank_summary_unread(path, err.text);
 }
 
+struct summaries {
+    array_of(struct rank_summary *) items;
+};
+
+static void free_summaries(struct summaries *summaries)
+{
+    array_each (&summaries->items, struct rank_summary *, summary)
+        rank_summary_free(*summary);
+    array_free(&summaries->items);
+}
+
+/* Those that are this process's to read. */
+static void read_files(struct summaries *summaries, const struct files *files, const struct flow_options *options,
+                       const struct mpi_share *share)
+{
+    struct symbols *symbols = symbols_new();
+    progress_begin("reading traces", files->paths.count);
+    for (size_t i = share->number; i < files->paths.count; i += share->count) {
+        array_push(&summaries->items, summarise(files->paths.items[i], symbols, options));
+        progress_set(i + 1);
+    }
+    symbols_free(symbols);
+}
+
+/* Everyone's into the first process's; the others have none afterwards. */
+static int gather(struct summaries *summaries, const struct mpi_share *share, struct error *err)
+{
+    struct rank_bytes mine = {0};
+    char *all;
+    size_t total, at = 0;
+    array_each (&summaries->items, struct rank_summary *, summary)
+        rank_pack(&mine, *summary);
+    int failed = share->gather(mine.bytes.items, mine.bytes.count, &all, &total);
+    array_free(&mine.bytes);
+    free_summaries(summaries);
+    if (failed)
+        return error_set(err, -EIO, "MPI %s; without mpirun the report is the same",
+                         failed == -2 ? "counts no more than 2 GiB, and the summaries are larger" : "failed");
+    for (struct rank_summary *summary; (summary = rank_unpack(all, total, &at));)
+        array_push(&summaries->items, summary);
+    free(all);
+    return 0;
+}
+
+static int show(const struct summaries *summaries, const char *folder, const struct view_options *view,
+                struct error *err)
+{
+    struct job *job = job_make(summaries->items.items, summaries->items.count, folder, err);
+    int failed = !job ? -1 : view->json ? job_json(job, view, stdout, err) : job_text(job, view, stdout, err);
+    job_free(job);
+    return failed;
+}
+
 int report_job(const char *folder, const struct flow_options *options, const struct view_options *view,
                struct error *err)
 {
     struct files files = {0};
-    array_of(struct rank_summary *) summaries = {0};
-    int failed = list_files(&files, folder, err);
-    struct symbols *symbols = symbols_new();
-    progress_begin("reading traces", files.paths.count);
-    for (size_t i = 0; !failed && i < files.paths.count; i++) {
-        array_push(&summaries, summarise(files.paths.items[i], symbols, options));
-        progress_set(i + 1);
+    struct summaries summaries = {0};
+    struct mpi_share share;
+    struct error unlisted = {0};
+    int failed = mpi_share_begin(&share, err);
+    if (!failed && !share.silent) {
+        /* A process that cannot see the folder takes part all the same: the others wait for it. */
+        int blind = list_files(&files, folder, &unlisted);
+        read_files(&summaries, &files, options, &share);
+        if (share.gather)
+            failed = gather(&summaries, &share, err);
+        if (!failed && blind) {
+            failed = blind;
+            *err = unlisted;
+        }
+        if (!failed && share.number == 0 && summaries.items.count != files.paths.count)
+            failed = error_set(err, -EIO, "%zu of the %zu traces in %s were not read: is the folder on all machines?",
+                               files.paths.count - summaries.items.count, files.paths.count, folder);
+        if (!failed && share.number == 0)
+            failed = show(&summaries, folder, view, err);
     }
-    symbols_free(symbols);
-    struct job *job = failed ? NULL : job_make(summaries.items, summaries.count, folder, err);
-    if (!failed && !job)
-        failed = -1;
-    if (job)
-        failed = view->json ? job_json(job, view, stdout, err) : job_text(job, view, stdout, err);
-    job_free(job);
-    array_each (&summaries, struct rank_summary *, summary)
-        rank_summary_free(*summary);
-    array_free(&summaries);
+    mpi_share_end(&share);
+    free_summaries(&summaries);
     free_files(&files);
     return failed;
 }

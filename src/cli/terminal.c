@@ -1,6 +1,7 @@
 #include "cli/terminal.h"
 
 #include "base/text.h"
+#include "capture/job_rank.h"
 
 #include <langinfo.h>
 #include <locale.h>
@@ -11,7 +12,10 @@
 
 void terminal_look(struct view_options *view, const char *color, bool has_width)
 {
-    bool terminal = isatty(STDOUT_FILENO);
+    struct job_rank rank;
+    job_rank_find(&rank, getenv);
+    /* mpirun gives its processes a terminal of its own, wherever their output goes. */
+    bool terminal = isatty(STDOUT_FILENO) && !rank.in_job;
     const char *term = getenv("TERM");
     bool dumb = !term || strcmp(term, "dumb") == 0 || getenv("NO_COLOR");
     view->color = terminal && !dumb;

@@ -1,4 +1,5 @@
 #include "compare/job/job.h"
+#include "compare/job/rank_pack.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -154,6 +155,43 @@ static void a_finding_on_many_ranks_is_one(void **state)
     end(job, ranks, RANKS);
 }
 
+static void summaries_travel_as_bytes(void **state)
+{
+    (void)state;
+    struct rank_summary *rank = rank_with(3, 400, 100), *bad = rank_summary_unread("d/x.data", "is no trace");
+    struct rank_bytes bytes = {0}, again = {0};
+    struct rank_finding finding = {
+        .pattern = PATTERN_FALSE_SHARING, .name = "n", .file = "", .evidence = "e", .advice = "a"};
+    array_push(&rank->findings, finding);
+    rank->cost = 0.25;
+    rank_pack(&bytes, rank);
+    size_t first = bytes.bytes.count, at = 0;
+    rank_pack(&bytes, bad);
+    struct rank_summary *read = rank_unpack(bytes.bytes.items, bytes.bytes.count, &at);
+    assert_non_null(read);
+    assert_int_equal(at, first);
+    assert_string_equal(read->host, "b");
+    assert_string_equal(read->objects.items[0].name, "field");
+    assert_string_equal(read->findings.items[0].evidence, "e");
+    assert_float_equal(read->cost, 0.25, 0);
+    rank_pack(&again, read);
+    assert_int_equal(again.bytes.count, first);
+    assert_memory_equal(again.bytes.items, bytes.bytes.items, first);
+    rank_summary_free(read);
+    read = rank_unpack(bytes.bytes.items, bytes.bytes.count, &at);
+    assert_string_equal(read->error, "is no trace");
+    rank_summary_free(read);
+    assert_null(rank_unpack(bytes.bytes.items, bytes.bytes.count, &at));
+    for (size_t cut = 1; cut < first; cut++) {
+        at = 0;
+        assert_null(rank_unpack(bytes.bytes.items, cut, &at));
+    }
+    array_free(&bytes.bytes);
+    array_free(&again.bytes);
+    rank_summary_free(rank);
+    rank_summary_free(bad);
+}
+
 static void ranges(const uint32_t *numbers, size_t count, const char *expected)
 {
     char *text = job_ranges(numbers, count);
@@ -178,6 +216,7 @@ int main(void)
         cmocka_unit_test(what_is_not_there_is_named),
         cmocka_unit_test(a_finding_on_many_ranks_is_one),
         cmocka_unit_test(ranges_are_short),
+        cmocka_unit_test(summaries_travel_as_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,6 +113,32 @@ def _():
         assert text(folder, "--limit", "0").count("\n") > 1000
 
 
+@check("a thousand traces read by 1, 2, 4 and 8 processes of mpirun: the same bytes")
+def _():
+    if not os.path.exists(os.path.join(nlens.BUILD, "src", "cli", "numalens-mpi.so")):
+        raise nlens.Skip("numalens-mpi.so was not built here: there is no mpicc")
+    with Folder() as folder:
+        assert run([WRITE_JOB, folder, "1000", "617"]).status == 0
+        with open(os.path.join(folder, "broken.data"), "wb") as stream:
+            stream.write(b"no trace")
+        for options in ([], ["--json"]):
+            alone = run([NUMALENS, "report", *options, folder])
+            assert alone.status == 0 and b"617" in alone.out, alone
+            for processes in (1, 2, 4, 8):
+                ended = mpirun(processes, [NUMALENS, "report", *options, folder])
+                assert ended.status == 0 and ended.out == alone.out, (processes, ended)
+
+
+@check("a process of mpirun that does not see the traces: there is no report of the others")
+def _():
+    if not os.path.exists(os.path.join(nlens.BUILD, "src", "cli", "numalens-mpi.so")):
+        raise nlens.Skip("numalens-mpi.so was not built here: there is no mpicc")
+    with Folder() as folder:
+        assert run([WRITE_JOB, folder, "2", "1"]).status == 0
+        ended = mpirun(3, ["sh", "-c", "test $OMPI_COMM_WORLD_RANK != 1 || cd /; exec %s report ." % NUMALENS], folder=folder)
+        assert ended.status != 0 and b"Job made-up" not in ended.out, ended
+
+
 @check("ranks without a trace, files that cannot be read, traces of others: named, and the rest is reported")
 def _():
     with Folder() as folder:
