@@ -33,6 +33,12 @@ struct flow_totals {
     uint64_t latency_sum, latency_count;
 };
 
+/* False when of none of the samples it is known whether it read or wrote. */
+static inline bool flow_totals_have_direction(const struct flow_totals *totals)
+{
+    return totals->samples == 0 || totals->reads || totals->writes;
+}
+
 void flow_totals_add(struct flow_totals *to, const struct flow_totals *from);
 
 struct flow_process {

@@ -313,4 +313,26 @@ def fuzzed():
             assert ended.status in (0, 1), "%s: %s" % (name, ended)
 
 
+@check("page faults of perf have no direction: reports show no figure, not 0")
+def no_direction():
+    perf = nlens.tool("perf")
+    with Folder() as folder:
+        recording = os.path.join(folder, "faults.perf.data")
+        ended = run([perf, "record", "-q", "-e", "page-faults", "-c", "1", "-d", "-o", recording, "true"])
+        if ended.status != 0:
+            raise Skip("perf cannot record page faults here: %s" % ended)
+        ended, trace = import_of(folder, recording)
+        assert ended.status == 0 and b"(0 loads, 0 stores)" in ended.out, ended
+        whole = report(trace)
+        assert whole["samples"] > 0 and whole["reads"] is None and whole["writes"] is None, whole
+        for row in report(trace, "objects")["objects"]:
+            assert row["samples"] == 0 or (row["reads"] is None and row["writes"] is None), row
+        ended = run([nlens.NUMALENS, "report", "objects", "--width", "0", trace])
+        lines = ended.out.decode().splitlines()[2:]
+        column = lines[0].split().index("writes")
+        assert lines[1].split()[column] == "-", ended
+        ended = run([nlens.NUMALENS, "dump", "-F", "cpu,op,latency", "--no-header", trace])
+        assert ended.out and b"65535" not in ended.out and set(line.split(b"\t")[1] for line in ended.out.splitlines()) == {b"-"}, ended
+
+
 nlens.main()

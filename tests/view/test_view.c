@@ -146,7 +146,7 @@ static void write_trace(void (*story)(struct writing *))
     trace_session_free(ending);
 }
 
-enum what { REPORT = VIEW_TABLES, OBJECT, FINDINGS };
+enum what { REPORT = VIEW_TABLES, OBJECT, FINDINGS, LATENCY };
 
 static char *shown(const char *machine, unsigned what, struct view_options options)
 {
@@ -167,6 +167,7 @@ static char *shown(const char *machine, unsigned what, struct view_options optio
     int failed = what == REPORT     ? view_report(flow, &options, out, &err)
                  : what == OBJECT   ? view_object(flow, 1, &options, out, &err)
                  : what == FINDINGS ? view_patterns(flow, &options, out, &err)
+                 : what == LATENCY  ? view_problems(flow, VIEW_LATENCY, &options, out, &err)
                                     : view_rows(flow, what, &options, out, &err);
     assert_int_equal(failed, 0);
     fclose(out);
@@ -329,6 +330,49 @@ static void an_empty_recording_says_so(void **state)
         free(shown(NULL, what, (struct view_options){.json = what % 2}));
 }
 
+/* Reads that the L1 cache answered, in 5 ns each; after them one that memory did, in 400. */
+static void put_cached(struct writing *writing, bool memory_too)
+{
+    put(writing, (struct event){.kind = EVENT_PROCESS_START, .process = {.exe = "/bin/story", .command = "story 3"}});
+    put(writing, (struct event){.kind = EVENT_THREAD_START, .thread = {.name = "story"}});
+    for (unsigned i = 0; i < 50u + memory_too; i++)
+        put(writing, (struct event){.kind = EVENT_SAMPLE,
+                                    .sample = {.addr = 0x10000 + i % 8 * 8,
+                                               .latency = i < 50 ? 5 : 400,
+                                               .level = i < 50 ? LEVEL_L1 : LEVEL_RAM,
+                                               .flags = SAMPLE_READ | SAMPLE_HAS_LATENCY}});
+}
+
+static void put_all_cached(struct writing *writing)
+{
+    put_cached(writing, false);
+}
+
+static void put_one_uncached(struct writing *writing)
+{
+    put_cached(writing, true);
+}
+
+static void latencies_say_what_they_are(void **state)
+{
+    (void)state;
+    write_trace(put_all_cached);
+    char *text = shown(NULL, LATENCY, (struct view_options){.width = 0});
+    assert_non_null(strstr(text, "All 50 timed accesses were answered by the L1 cache"));
+    assert_non_null(strstr(text, "There is no tail: no access took more than 100 ns."));
+    assert_null(strstr(text, "of the tail"));
+    free(text);
+    unlink(path);
+    write_trace(put_one_uncached);
+    text = shown(NULL, LATENCY, (struct view_options){.width = 0});
+    assert_null(strstr(text, "answered by the L1 cache"));
+    assert_non_null(strstr(text, "The tail, above 300 ns"));
+    assert_non_null(strstr(text, "of the tail"));
+    assert_null(strstr(text, "of all accesses"));
+    free(text);
+    unlink(path);
+}
+
 static void filters_are_understood(void **state)
 {
     (void)state;
@@ -363,6 +407,7 @@ int main(void)
         with_story(patterns),
         with_story(nothing_attacks_the_terminal),
         with_story(an_empty_recording_says_so),
+        cmocka_unit_test(latencies_say_what_they_are),
         cmocka_unit_test(filters_are_understood),
     };
     return cmocka_run_group_tests_name("view", tests, NULL, NULL);

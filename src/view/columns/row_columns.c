@@ -18,11 +18,32 @@ struct value row_homes(const struct rows *rows, const struct row *row)
     return (struct value){.type = VALUE_NODES, .counts = row->homes, .of = row->totals.samples};
 }
 
+/* Page faults of perf, and some processors' samples, have no direction: then there is no figure, not 0. */
+static struct value get_direction(const struct row *row, uint64_t number)
+{
+    bool known = flow_totals_have_direction(&row->totals);
+    return (struct value){.type = known ? VALUE_PART : VALUE_UNKNOWN, .number = number, .of = row->totals.samples};
+}
+
+static struct value get_reads(const struct rows *rows, const struct row *row)
+{
+    (void)rows;
+    return get_direction(row, row->totals.reads);
+}
+
+static struct value get_writes(const struct rows *rows, const struct row *row)
+{
+    (void)rows;
+    return get_direction(row, row->totals.writes);
+}
+
 const struct column totals_columns[] = {
     {"samples", PAGE("samples", 31), SITE("samples", 31), HEADING("share", 2, TABLE_RIGHT), OF_ALL(PART, samples)},
     {"share", OF_ALL(SHARE, samples)},
-    {"reads", PAGE("reads", 32), SITE("reads", 32), OF_ROW(COUNT, totals.reads)},
-    {"writes", PAGE("writes", 33), SITE("writes", 33), FIGURE("writes", 5), OTHERS, RATIO(PART, writes, samples)},
+    {"reads", .get = get_reads},
+    {"writes", FIGURE("writes", 5), OTHERS, .get = get_writes},
+    {NULL, PAGE("reads", 32), SITE("reads", 32), OF_ROW(COUNT, totals.reads)},
+    {NULL, PAGE("writes", 33), SITE("writes", 33), OF_ROW(COUNT, totals.writes)},
     {"remote", PAGE("remote", 34), SITE("remote", 34), FIGURE("of remote", 4), OTHERS, .flags = COLUMN_NODES,
      OF_ALL(PART, remote)},
     {"remote_share", HEADING("remote", 3, TABLE_RIGHT), OTHERS, .flags = COLUMN_NODES | COLUMN_HOT,

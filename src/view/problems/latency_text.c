@@ -154,7 +154,7 @@ static void put_pairs(const struct latency *latency, const struct view_options *
 static void row_columns(struct table *table, const char *name)
 {
     tally_columns(table, "TL", "TN", "AL");
-    table_column(table, "of all accesses", TABLE_RIGHT | TABLE_OPTIONAL);
+    table_column(table, "of the tail", TABLE_RIGHT | TABLE_OPTIONAL);
     table_column(table, "8 .. 8192", TABLE_LEFT | TABLE_OPTIONAL);
     table_column(table, name, TABLE_FLEX);
 }
@@ -205,6 +205,30 @@ static void put_rows(const struct latency *latency, const struct view_options *o
     table_print(functions, out, 2, options->width, options->color);
 }
 
+/* Who makes the accesses above the largest threshold that any is above. */
+static void put_tail(const struct latency *latency, const struct view_options *options, const char *unit, FILE *out)
+{
+    uint32_t threshold = latency->tail < latency->threshold_count ? latency->thresholds[latency->tail] : 0;
+    if (latency->at.above[latency->tail].timed == 0) {
+        fputc('\n', out);
+        paragraph(out, 2, options->width, "", "There is no tail: no access took more than %u %s.", threshold, unit);
+        return;
+    }
+    problem_heading(options, out, "The tail, above %u %s", threshold, unit);
+    put_rows(latency, options, out);
+}
+
+/* Then latencies say nothing of memory, whatever their distribution. */
+static void note_all_l1(const struct latency *latency, const struct view_options *options, FILE *out)
+{
+    uint64_t number = latency->histogram.number;
+    if (number && latency->levels[LEVEL_L1].timed == number)
+        paragraph(out, 2, options->width, "",
+                  "All %s timed accesses were answered by the L1 cache: this recording has none that went to memory. "
+                  "Either the data fits into the cache, or the event counts cache hits only.",
+                  number_count(number));
+}
+
 void latency_text(const struct latency *latency, const struct calibration *calibration,
                   const struct view_options *options, FILE *out)
 {
@@ -214,6 +238,7 @@ void latency_text(const struct latency *latency, const struct calibration *calib
     paragraph(out, 2, options->width, color, "%s", latency->why);
     if (latency->histogram.number == 0)
         return;
+    note_all_l1(latency, options, out);
     if (!calibration)
         paragraph(out, 2, options->width, "",
                   "This recording has no calibration; memory latency on an idle machine is estimated.");
@@ -227,7 +252,5 @@ void latency_text(const struct latency *latency, const struct calibration *calib
     }
     problem_heading(options, out, "From node to node");
     put_pairs(latency, options, out);
-    if (latency->tail < latency->threshold_count)
-        problem_heading(options, out, "The tail, above %u %s", latency->thresholds[latency->tail], unit);
-    put_rows(latency, options, out);
+    put_tail(latency, options, unit, out);
 }

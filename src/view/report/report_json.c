@@ -92,8 +92,13 @@ void report_json_head(struct json *json, const struct flow *flow, const struct v
     put_topology(json, flow_topology(flow));
     json_number(json, "samples", totals.samples);
     json_number(json, "attributed", flow_attributed(flow));
-    json_number(json, "reads", totals.reads);
-    json_number(json, "writes", totals.writes);
+    if (flow_totals_have_direction(&totals)) {
+        json_number(json, "reads", totals.reads);
+        json_number(json, "writes", totals.writes);
+    } else {
+        json_null(json, "reads");
+        json_null(json, "writes");
+    }
     json_number(json, "remote", totals.remote);
     json_number(json, "home_known", totals.home_known);
     json_real(json, "remote_ratio", share_of(totals.remote, totals.home_known), SHARE_DECIMALS);
