@@ -2,8 +2,8 @@
  * up how much still changes, in every step.
  *
  * The truth: rank --slow=R (2, or the last one) has a refined part, `refined`, with as many cells as its slab, and sweeps
- * --sweeps=N times (4) over it in every step. So it has five times the work of the other ranks, four fifths of it at `refined`;
- * the others wait for it in MPI_Allreduce. They allocate `refined` too and use it once. */
+ * --sweeps=N times (4) over it in every step, in place, where each cell waits for the one before. So it has more than five times
+ * the work of the other ranks, more than four fifths of it at `refined`; the others wait in MPI_Allreduce and use theirs once. */
 #include "example.h"
 
 #include <mpi.h>

@@ -10,7 +10,7 @@ import nlens
 from nlens import LONGEST, NUMALENS, Folder, check, note, run
 
 RANKS, SLOW = 4, 2
-# Rank 2 has five times the work of the others. With so many bursts of it, and a twentieth of them of each other rank, the
+# Rank 2 has more than five times the work of the others. With so many bursts of it, and a twentieth of them of each other rank, the
 # estimate of its work has a standard deviation of 2% and that of theirs one of 10%: half of it is ten deviations away.
 BURSTS = 300
 OTHERS = 20
