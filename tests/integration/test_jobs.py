@@ -10,8 +10,9 @@ import nlens
 from nlens import LONGEST, NUMALENS, Folder, check, note, run
 
 RANKS, SLOW = 4, 2
-# Rank 2 has more than five times the work of the others. With so many bursts of it, and a twentieth of them of each other rank, the
-# estimate of its work has a standard deviation of 2% and that of theirs one of 10%: half of it is ten deviations away.
+# Rank 2 has more than five times the work of the others. Theirs is overestimated, since bursts in MPI end at system calls: seen was a
+# fifth of rank 2's, and a third where every rank has a core to poll on. With so many bursts the estimates have standard
+# deviations of 2% (rank 2) and at most 9% (mean of the others) of rank 2's work: the bound is five of them away.
 BURSTS = 300
 OTHERS = 20
 WRITE_JOB = os.path.join(nlens.BUILD, "tests", "integration", "write_job")
@@ -66,7 +67,7 @@ def _():
     assert told["launcher"] == "openmpi" and found == "numalens." + told["job"], told
     assert told["hosts"] == [{"host": os.uname().nodename, "ranks": RANKS}], told["hosts"]
     assert told["balance"] == "held-up" and told["slowest"] == SLOW, told
-    assert told["others_work_s"] < told["work_s"] / 2 and told["mpi_share"] < told["others_mpi_share"], told
+    assert told["others_work_s"] < 0.8 * told["work_s"] and told["mpi_share"] < told["others_mpi_share"], told
     found = told["object"]
     assert found["name"] == "refined" and found["line"] == nlens.site_line("mpi_stencil.c", "refined"), found
     assert found["work_s"] > told["work_s"] / 2 and found["others_work_s"] < found["work_s"] / 5, (found, told)
