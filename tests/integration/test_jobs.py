@@ -10,8 +10,8 @@ import nlens
 from nlens import LONGEST, NUMALENS, Folder, check, note, run
 
 RANKS, SLOW = 4, 2
-# Rank 2 has more than five times the work of the others. Theirs is overestimated, since bursts in MPI end at system calls: seen was a
-# fifth of rank 2's, and a third where every rank has a core to poll on. With so many bursts the estimates have standard
+# Rank 2 has more than five times the work of the others. Theirs is overestimated, since bursts in MPI end at system calls: a
+# fifth of rank 2's was seen on two cores; by the same rate a third is expected where every rank has a core. The estimates have standard
 # deviations of 2% (rank 2) and at most 9% (mean of the others) of rank 2's work: the bound is five of them away.
 BURSTS = 300
 OTHERS = 20
