@@ -51,8 +51,8 @@ def _():
             host = re.sub(r"[^\w.-]", "_", os.uname().nodename)
             assert files == ["rank-%05d.%s.data" % (rank, host) for rank in range(RANKS)], files
             assert ended.err.count(b"; next: numalens report %s\n" % found.encode()) == 1, ended
-            told = job(os.path.join(folder, found))
-            bursts = [row["bursts"] for row in told["ranks"]]
+            reported = job(os.path.join(folder, found))
+            bursts = [row["bursts"] for row in reported["ranks"]]
             if (bursts[SLOW] < BURSTS or min(bursts) < OTHERS) and longer < LONGEST:
                 note("bursts %s: once more, and longer" % bursts)
                 longer *= 2
@@ -63,16 +63,16 @@ def _():
         break
     assert ended.out == plain.out, (ended, plain)
     assert one["session"]["rank"] == str(SLOW) and one["session"]["ranks"] == str(RANKS), one["session"]
-    assert told["size"] == RANKS and [row["rank"] for row in told["ranks"]] == list(range(RANKS)), told
-    assert told["launcher"] == "openmpi" and found == "numalens." + told["job"], told
-    assert told["hosts"] == [{"host": os.uname().nodename, "ranks": RANKS}], told["hosts"]
-    assert told["balance"] == "held-up" and told["slowest"] == SLOW, told
-    assert told["others_work_s"] < 0.8 * told["work_s"] and told["mpi_share"] < told["others_mpi_share"], told
-    found = told["object"]
+    assert reported["size"] == RANKS and [row["rank"] for row in reported["ranks"]] == list(range(RANKS)), reported
+    assert reported["launcher"] == "openmpi" and found == "numalens." + reported["job"], reported
+    assert reported["hosts"] == [{"host": os.uname().nodename, "ranks": RANKS}], reported["hosts"]
+    assert reported["balance"] == "held-up" and reported["slowest"] == SLOW, reported
+    assert reported["others_work_s"] < 0.8 * reported["work_s"] and reported["mpi_share"] < reported["others_mpi_share"], reported
+    found = reported["object"]
     assert found["name"] == "refined" and found["line"] == nlens.site_line("mpi_stencil.c", "refined"), found
-    assert found["work_s"] > told["work_s"] / 2 and found["others_work_s"] < found["work_s"] / 5, (found, told)
+    assert found["work_s"] > reported["work_s"] / 2 and found["others_work_s"] < found["work_s"] / 5, (found, reported)
     assert "Rank 2 on %s holds the others up" % os.uname().nodename in shown and "is at refined (mpi_stencil.c:" in shown, shown
-    assert told["missing"] == [] and told["unreadable"] == [] and told["other"] == [], told
+    assert reported["missing"] == [] and reported["unreadable"] == [] and reported["other"] == [], reported
 
 
 @check("the same finding on two ranks is one")
@@ -91,25 +91,25 @@ def _():
                 made, = [name for name in os.listdir(os.path.join(folder, "of-a_b")) if name.startswith("%d." % rank)]
                 bursts, _ = nlens.bursts_of(os.path.join(folder, "of-a_b", made))
                 longer *= 2
-        told, shown = job(os.path.join(folder, "of-a_b")), text(os.path.join(folder, "of-a_b"))
-    plates = [row for row in told["findings"] if row["name"] == "simulation->plate" and row["pattern"] == "far-initialised"]
-    assert len(plates) == 1 and plates[0]["ranks"] == [0, 1], told["findings"]
+        reported, shown = job(os.path.join(folder, "of-a_b")), text(os.path.join(folder, "of-a_b"))
+    plates = [row for row in reported["findings"] if row["name"] == "simulation->plate" and row["pattern"] == "far-initialised"]
+    assert len(plates) == 1 and plates[0]["ranks"] == [0, 1], reported["findings"]
     assert plates[0]["line"] == nlens.site_line("demo.c", "plate") and plates[0]["advice"], plates
     assert shown.count("far-initialised on simulation->plate (demo.c:") == 1, shown
     assert "On all ranks (0, 1): far-initialised on simulation->plate" in shown, shown
-    assert told["job"] == "a/b" and told["ranks"][1]["remote_share"] > 0.3 and told["ranks"][1]["cost"] > 0, told
+    assert reported["job"] == "a/b" and reported["ranks"][1]["remote_share"] > 0.3 and reported["ranks"][1]["cost"] > 0, reported
 
 
 @check("a thousand traces: the slow one is found, its rank and hosts are right")
 def _():
     with Folder() as folder:
         assert run([WRITE_JOB, folder, "1000", "617"]).status == 0
-        told, shown = job(folder), text(folder)
-        assert told["balance"] == "held-up" and told["slowest"] == 617, (told["balance"], told["slowest"])
-        assert abs(told["work_s"] - 1) < 1e-6 and abs(told["others_work_s"] - 0.25) < 1e-6, told["work_s"]
-        assert told["object"] and abs(told["object"]["work_s"] - 1) < 1e-6, told["object"]
-        assert told["hosts"] == [{"host": "node%d" % number, "ranks": 250} for number in range(4)], told["hosts"]
-        assert len(told["ranks"]) == 1000 and told["missing"] == []
+        reported, shown = job(folder), text(folder)
+        assert reported["balance"] == "held-up" and reported["slowest"] == 617, (reported["balance"], reported["slowest"])
+        assert abs(reported["work_s"] - 1) < 1e-6 and abs(reported["others_work_s"] - 0.25) < 1e-6, reported["work_s"]
+        assert reported["object"] and abs(reported["object"]["work_s"] - 1) < 1e-6, reported["object"]
+        assert reported["hosts"] == [{"host": "node%d" % number, "ranks": 250} for number in range(4)], reported["hosts"]
+        assert len(reported["ranks"]) == 1000 and reported["missing"] == []
         assert "980 more: --limit 0" in shown and "Rank 617 on node1 holds the others up" in shown, shown
         assert text(folder, "--limit", "0").count("\n") > 1000
 
@@ -153,13 +153,13 @@ def _():
             stream.write(b"not looked at")
         with open(os.path.join(folder, "rank-00006.data"), "rb+") as stream:
             stream.truncate(os.path.getsize(os.path.join(folder, "rank-00006.data")) // 2)
-        told, shown = job(folder), text(folder)
-        assert told["missing"] == [2, 3, 4, 7] and "No trace of ranks 2-4, 7." in shown, shown
-        assert [os.path.basename(row["file"]) for row in told["unreadable"]] == ["broken.data"], told["unreadable"]
-        assert told["other"] == [os.path.join(folder, "twice.data")], told["other"]
+        reported, shown = job(folder), text(folder)
+        assert reported["missing"] == [2, 3, 4, 7] and "No trace of ranks 2-4, 7." in shown, shown
+        assert [os.path.basename(row["file"]) for row in reported["unreadable"]] == ["broken.data"], reported["unreadable"]
+        assert reported["other"] == [os.path.join(folder, "twice.data")], reported["other"]
         assert "Cannot be read: " in shown and "broken.data" in shown and "twice.data" in shown, shown
-        assert told["ranks"][-1]["damage"] and told["ranks"][-1]["duration_s"] is None, told["ranks"][-1]
-        assert told["balance"] == "unknown" and "Rank 6: " in shown, shown
+        assert reported["ranks"][-1]["damage"] and reported["ranks"][-1]["duration_s"] is None, reported["ranks"][-1]
+        assert reported["balance"] == "unknown" and "Rank 6: " in shown, shown
 
 
 @check("wrong usage: one file for all ranks, %r outside of a job, tables of a folder, folders without traces")
