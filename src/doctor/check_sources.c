@@ -188,7 +188,8 @@ static void check_ticks(struct doctor *doctor)
     struct probe_result timer = probe_in_child(try_timer_tick, NULL);
     if (timer.error == 0)
         probe_add(doctor, GROUP, "tick_timer", "tick by timer", DOCTOR_WORKS, NULL,
-                  "timers on a thread's CPU time fire%s", perf.error == 0 ? "; for new threads and those that switch context often" : "");
+                  "timers on a thread's CPU time fire%s",
+                  perf.error == 0 ? "; for new threads and those that switch context often" : "");
     else
         probe_add(doctor, GROUP, "tick_timer", "tick by timer", DOCTOR_MISSING, NULL, "timer_create: %s",
                   probe_error_text(timer.error));
