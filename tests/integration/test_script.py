@@ -96,7 +96,7 @@ def switches():
 
 @check("remote: the user's accesses are remote, from its node to the maker's")
 def remote():
-    found = lines("remote", handover())
+    found = lines("remote", handover(), "kind=heap")  # of a thread's descriptor the main thread is the first to touch
     share = float(one(found, r"accesses are remote: ([\d.]+)%")[1])
     user = one(found, r"(\d+) +(\d+) +([\d.]+)%  user \(")
     assert share > 95 and float(user[3]) > 99, "\n".join(found)
@@ -158,7 +158,7 @@ def phases():
 
 @check("traffic: pairs of nodes over time")
 def traffic():
-    found = lines("traffic", handover(), "thread=user", "5")
+    found = lines("traffic", handover(), "thread=user", "kind=heap", "5")
     assert re.search(r"accesses +2>1 *$", found[0]), found[0]
     assert sum(1 for text in found[1:] if text.endswith("100.0%")) >= 4, "\n".join(found)
 
