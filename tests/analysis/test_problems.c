@@ -217,7 +217,7 @@ static void recycled_memory(void **state)
 enum story { QUIET, SLOW_LINK, SLOW_MEMORY };
 
 /* A run whose accesses beyond the caches take 100 ns on node 0 and 160 from node 1, but for a tail that is put in. */
-static enum contention judge(enum story story, bool calibrated, struct finding *found)
+static enum contention judge(enum story story, bool calibrated, bool simulated, struct finding *found)
 {
     struct feeding f = machine_begin(12);
     struct error err = {0};
@@ -244,6 +244,7 @@ static enum contention judge(enum story story, bool calibrated, struct finding *
         double begins = (double)(latency->start - flow_start(f.flow)) / (double)(flow_end(f.flow) - flow_start(f.flow));
         assert_true(begins > 0.4 && begins < 0.6);
     }
+    f.topology->simulated = simulated; /* only now: pages have their homes by first touch */
     struct facts *facts = facts_make(f.flow, &err);
     struct findings *findings = findings_make(facts);
     array_each (&findings->items, struct finding, finding)
@@ -264,13 +265,16 @@ static void contention_verdicts(void **state)
     for (int round = 0; round < 20; round++) {
         bool calibrated = round % 2;
         struct finding found = {.pattern = PATTERNS};
-        assert_int_equal(judge(QUIET, calibrated, &found), CONTENTION_NONE);
+        assert_int_equal(judge(QUIET, calibrated, false, &found), CONTENTION_NONE);
         assert_int_equal(found.pattern, PATTERNS);
-        assert_int_equal(judge(SLOW_LINK, calibrated, &found), CONTENTION_LINK);
+        assert_int_equal(judge(SLOW_LINK, calibrated, false, &found), CONTENTION_LINK);
         assert_int_equal(found.pattern, PATTERN_CONTENTION);
         found.pattern = PATTERNS;
-        assert_int_equal(judge(SLOW_MEMORY, calibrated, &found), CONTENTION_MEMORY);
+        assert_int_equal(judge(SLOW_MEMORY, calibrated, false, &found), CONTENTION_MEMORY);
         assert_int_equal(found.pattern, PATTERN_CONTENTION);
+        found.pattern = PATTERNS;
+        judge(SLOW_MEMORY, calibrated, true, &found); /* no finding on a node that is simulated */
+        assert_int_equal(found.pattern, PATTERNS);
     }
 }
 

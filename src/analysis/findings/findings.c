@@ -175,11 +175,12 @@ static void judge_nodes(struct findings *findings)
     }
 }
 
-/* By whole percents of the time; findings that differ by less differ by chance, and then by how much is remote. */
+/* By whole percents of run time, those begun not counted: what costs less, or differs by less, does so by chance. Then by how much
+ * is remote. */
 static int by_weight(const void *left, const void *right)
 {
     const struct finding *a = left, *b = right;
-    int lost_a = (int)(100 * a->lost_time_share + 0.5), lost_b = (int)(100 * b->lost_time_share + 0.5);
+    int lost_a = (int)(100 * a->lost_time_share), lost_b = (int)(100 * b->lost_time_share);
     if (lost_a != lost_b)
         return lost_a > lost_b ? -1 : 1;
     if (a->remote_samples != b->remote_samples)
