@@ -1,5 +1,5 @@
 /* test_hw_record.c - a whole recording with "hardware" samples: events chosen from a sysfs tree, opened on the target by a
- * real kernel, reported to the trace beside what the agent tells. The tree's PMU is the kernel's own software one, and its
+ * real kernel, put into the trace beside what the agent reports. The tree's PMU is the kernel's own software one, and its
  * memory event the page fault. */
 #include "soft_pmu.h"
 

@@ -151,7 +151,7 @@ static void what_comes_and_goes_within_an_interval_counts(void **state)
     assert_int_equal(flow_sampled_object_count(opened.flow), 2);
     assert_int_equal(flow_object(opened.flow, 0)->addr, 0x200000);
     assert_int_equal(flow_object(opened.flow, 1)->addr, 0x300000);
-    /* Threads are assigned onto pretended nodes in the order in which they began, not in which pages name them. */
+    /* Threads are assigned to simulated nodes in the order in which they began, not in which pages name them. */
     assert_int_equal(flow_thread_count(opened.flow), 4);
     for (uint32_t i = 0; i < 4; i++)
         assert_int_equal(flow_thread(opened.flow, i)->tid, PID + i);

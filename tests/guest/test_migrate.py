@@ -98,7 +98,7 @@ class Judge:
     def __init__(self, tap, results, name):
         self.tap, self.results, self.name = tap, results, name
         reported = results.reported(name)
-        self.good = tap.check(f"{name}: runs and tells what it did", reported is not None, *results.notes(name))
+        self.good = tap.check(f"{name}: runs and prints what it did", reported is not None, *results.notes(name))
         self.reported = reported or {"total": {"moved": 0, "failed": {}, "left": {}, "huge_pages": 0}, "intervals": []}
         self.intervals = [i for i in self.reported["intervals"] if i["home_known"] >= 8]
         self.same(f"{name}.plain")

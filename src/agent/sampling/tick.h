@@ -3,7 +3,8 @@
  * Best is a perf software event that sends SIGTRAP (cpu-clock with sigtrap): it fires only while the thread runs user
  * code, to the nanosecond, and never interrupts a system call. The event is kept alive by a mapping of its first page,
  * so no descriptor stays open. Where perf is refused or older than 5.19 (before it killed a program that blocked
- * SIGTRAP), a CPU-time timer per thread sends a real-time signal at the kernel's timer resolution. */
+ * SIGTRAP), a CPU-time timer per thread sends a real-time signal at the kernel's timer resolution; pace.h has who else gets
+ * one. A timer's tick that falls into a system call comes at its end. */
 #ifndef NUMALENS_AGENT_SAMPLING_TICK_H
 #define NUMALENS_AGENT_SAMPLING_TICK_H
 
@@ -12,7 +13,7 @@
 #include <signal.h>
 
 /* Starts this thread's tick with a mean of `tick_ns`. Its real spacing is left in self->sampler.tick_ns: shorter, when
- * the ticks come evenly and the caller is to let some pass at random. False when neither way works. Not in handlers. */
+ * the ticks come evenly and the caller is to let some pass at random. False when neither way works. Also in handlers. */
 bool tick_start(struct agent_thread *self, uint64_t tick_ns, bool timer_only, int timer_signal);
 
 /* May be called in handlers, and when there is no tick. */
@@ -21,10 +22,10 @@ void tick_stop(struct agent_thread *self);
 /* After a fork: forgets the parent's tick, which the child does not have. */
 void tick_forget(struct agent_thread *self);
 
-/* Sets the fall-back timer for its next tick in `ns`; nothing for perf. In handlers. */
+/* Sets the timer for its next tick in `ns`; nothing for perf. In handlers. */
 void tick_rearm(struct agent_thread *self, uint64_t ns);
 
-/* A number that changes whenever the thread is put on a CPU anew; always 0 for the fall-back timer. In handlers. */
+/* A number that changes whenever the thread is put on a CPU anew; always 0 for the timer. In handlers. */
 uint32_t tick_turns(const struct agent_thread *self);
 
 /* Whether this signal is a tick; and whether it waited while its signal was blocked, so that it comes at a place that

@@ -4,6 +4,7 @@
 #include "cli/progress_line.h"
 #include "cli/recording.h"
 #include "cli/terminal.h"
+#include "cli/topology_options.h"
 #include "view/check/check_view.h"
 
 #include <argp.h>
@@ -36,9 +37,6 @@ enum {
     KEY_SARIF,
     KEY_SOURCE_ROOT,
     KEY_JSON,
-    KEY_TOPOLOGY,
-    KEY_ASSIGN,
-    KEY_HOMES,
     KEY_COLOR,
     KEY_WIDTH,
 };
@@ -60,16 +58,13 @@ static const struct argp_option option_table[] = {
     {"quiet", 'q', 0, 0, "Print nothing when all rules hold", 2},
     {"color", KEY_COLOR, "WHEN", 0, "auto, always or never", 2},
     {"width", KEY_WIDTH, "COLUMNS", 0, "As wide as this; 0: as wide as it gets", 2},
-    {0, 0, 0, 0, "Both recordings:", 3},
-    {"topology", KEY_TOPOLOGY, "SPEC", 0, "Simulate this topology on the recording: \"numa:4 core:2\"", 3},
-    {"assign", KEY_ASSIGN, "HOW", 0, "Assign threads to simulated CPUs: round-robin (default), packed, node:NODE", 3},
-    {"homes", KEY_HOMES, "HOW", 0, "Home nodes of simulated pages: first-touch, interleave or bind:NODE", 3},
     {0},
 };
 
 struct arguments {
     const char *path, *before, *junit, *sarif, *root;
-    const char *topology, *assign, *homes, *color;
+    const char *color;
+    struct topology_options topology;
     bool quiet, has_width;
     struct view_options view;
     struct check_request request;
@@ -145,14 +140,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         request->wanted[CHECK_NO_NEW_FINDINGS] = true;
         arguments->before = value;
         break;
-    case KEY_TOPOLOGY:
-        arguments->topology = value;
-        break;
-    case KEY_ASSIGN:
-        arguments->assign = value;
-        break;
-    case KEY_HOMES:
-        arguments->homes = value;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &arguments->topology;
         break;
     case ARGP_KEY_ARG:
         if (arguments->path)
@@ -181,8 +170,6 @@ static int understand(struct arguments *arguments, struct error *err)
             "a rule is missing: --max-remote 20%%, --max-cost 5%%, --no-findings or --no-new-findings BASE");
     if (arguments->view.json + is_stdout(arguments->junit) + is_stdout(arguments->sarif) > 1)
         return error_set(err, -EINVAL, "only one of --json, --junit - and --sarif - can be on standard output");
-    if ((arguments->assign || arguments->homes) && !arguments->topology)
-        return error_set(err, -EINVAL, "--assign and --homes are for a simulated topology: add --topology");
     if (!arguments->path)
         arguments->path = "numalens.data";
     return 0;
@@ -302,14 +289,13 @@ cleanup:
 int cmd_check(int argc, char **argv)
 {
     struct arguments arguments = {.view = {.filter = {.kind = -1}}};
-    struct argp argp = {option_table, parse_option, "[FILE]", description, NULL, NULL, NULL};
+    const struct argp_child children[] = {{&topology_argp, 0, "Both recordings:", 3}, {0}};
+    struct argp argp = {option_table, parse_option, "[FILE]", description, children, NULL, NULL};
     struct topology *topology = NULL;
     struct error err = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     char *root = NULL;
-    if (understand(&arguments, &err) < 0 ||
-        (arguments.topology &&
-         !(topology = topology_simulate_text(arguments.topology, arguments.assign, arguments.homes, &err))) ||
+    if (understand(&arguments, &err) < 0 || topology_options_make(&arguments.topology, &topology, &err) < 0 ||
         !(root = source_root(arguments.root, &err))) {
         command_failed("check", &err);
         topology_free(topology);

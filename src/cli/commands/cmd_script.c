@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "cli/script_build.h"
+#include "cli/topology_options.h"
 
 #include <argp.h>
 #include <dirent.h>
@@ -25,24 +26,19 @@ static const char description[] =
     "  numalens script mine.c other.data -- 10\n\n"
     "The exit status is the script's; 1 when it cannot be compiled or run, 2 for wrong usage.";
 
-enum { OPTION_LIST = 1, OPTION_SHOW, OPTION_FLAGS, OPTION_TOPOLOGY, OPTION_ASSIGN, OPTION_HOMES };
+enum { OPTION_LIST = 1, OPTION_SHOW, OPTION_FLAGS };
 
 static const struct argp_option option_table[] = {
     {"list", OPTION_LIST, NULL, 0, "The ready scripts, a line each", 0},
     {"show", OPTION_SHOW, "NAME", 0, "The source of a ready script, to start from", 0},
     {"flags", OPTION_FLAGS, "TEXT", 0, "More flags for the compiler: \"-g -lfoo\"", 0},
-    {"topology", OPTION_TOPOLOGY, "SPEC", 0, "Simulate this topology on the recording: \"numa:4 core:2\"", 0},
-    {"assign", OPTION_ASSIGN, "HOW", 0, "Assign threads to simulated CPUs: round-robin (default), packed, node:NODE",
-     0},
-    {"deal", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0}, /* its name in version 1 */
-    {"homes", OPTION_HOMES, "HOW", 0, "Home nodes of simulated pages: first-touch, interleave or bind:NODE", 0},
     {0},
 };
 
 struct options {
     bool list;
     const char *show, *script, *trace, *flags;
-    const char *topology, *assign, *homes;
+    struct topology_options topology;
 };
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
@@ -58,14 +54,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case OPTION_FLAGS:
         options->flags = value;
         break;
-    case OPTION_TOPOLOGY:
-        options->topology = value;
-        break;
-    case OPTION_ASSIGN:
-        options->assign = value;
-        break;
-    case OPTION_HOMES:
-        options->homes = value;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &options->topology;
         break;
     case ARGP_KEY_ARG:
         if (options->trace)
@@ -203,9 +193,9 @@ static int run(const struct options *options, char **arguments, struct error *er
     for (; *arguments; arguments++)
         array_push(&command, mem_strdup(*arguments));
     array_push(&command, NULL);
-    export_option("NUMALENS_TOPOLOGY", options->topology);
-    export_option("NUMALENS_DEAL", options->assign);
-    export_option("NUMALENS_HOMES", options->homes);
+    export_option("NUMALENS_TOPOLOGY", options->topology.spec);
+    export_option("NUMALENS_DEAL", options->topology.assign);
+    export_option("NUMALENS_HOMES", options->topology.homes);
     extern char **environ;
     fexecve(program, command.items, environ);
     int code = error_set(err, -errno, "cannot run the compiled script: %s%s", strerror(errno),
@@ -221,9 +211,12 @@ static int run(const struct options *options, char **arguments, struct error *er
 int cmd_script(int argc, char **argv)
 {
     struct options options = {0};
-    struct argp argp = {option_table, parse_option, "SCRIPT [TRACE] [-- ARGUMENT...]\n--list\n--show NAME",
-                        description,  NULL,         NULL,
-                        NULL};
+    const struct argp_child children[] = {{&topology_argp, 0, NULL, 0}, {0}};
+    const struct argp argp = {.options = option_table,
+                              .parser = parse_option,
+                              .args_doc = "SCRIPT [TRACE] [-- ARGUMENT...]\n--list\n--show NAME",
+                              .doc = description,
+                              .children = children};
     struct error err = {0};
     int own = 1;
     while (own < argc && strcmp(argv[own], "--") != 0)
