@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -250,6 +251,47 @@ static void the_whole_process(void **state)
     sample_workers(true, false);
 }
 
+/* After its main thread: what is wrong, 0 for nothing. */
+static void *sample_without_main(void *unused)
+{
+    (void)unused;
+    nlens_session_options options = {.size = sizeof options,
+                                     .source = NLENS_SOURCE_HARDWARE,
+                                     .wanted = NLENS_READS,
+                                     .whole_process = 1,
+                                     .period = 1};
+    char state[64], path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", getpid());
+    do {
+        FILE *file = fopen(path, "r");
+        if (!file || !fgets(state, sizeof state, file))
+            _exit(1);
+        fclose(file);
+    } while (!strstr(state, ") Z"));
+    nlens_session *session = nlens_session_new(&options, NULL);
+    if (!session)
+        _exit(2);
+    if (nlens_session_start(session, NULL) != 0)
+        _exit(3);
+    nlens_session_stats stats;
+    nlens_session_get_stats(session, &stats);
+    _exit(stats.threads != 1 ? 4 : stats.waiting ? 5 : 0);
+}
+
+static void a_thread_that_ended_is_not_waited_for(void **state)
+{
+    (void)state;
+    nlens_session_close(make((nlens_session_options){.source = NLENS_SOURCE_HARDWARE, .wanted = NLENS_READS}), NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        execl("/proc/self/exe", "test_hardware", sysfs, NULL);
+        _exit(6);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static void threads_add_themselves(void **state)
 {
     (void)state;
@@ -365,13 +407,25 @@ static void what_is_missing_is_said(void **state)
     soft_pmu_make(folder, 2);
 }
 
-int main(void)
+/* A process of its own: sessions do not outlive a fork. */
+static void end_main_and_sample(const char *described_in)
 {
+    pthread_t thread;
+    hardware_look_in(described_in);
+    pthread_create(&thread, NULL, sample_without_main, NULL);
+    pthread_exit(NULL);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        end_main_and_sample(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_thread_between_start_and_stop),
         cmocka_unit_test(samples_have_place_time_and_direction),
         cmocka_unit_test(threads_by_number),
         cmocka_unit_test(the_whole_process),
+        cmocka_unit_test(a_thread_that_ended_is_not_waited_for),
         cmocka_unit_test(threads_add_themselves),
         cmocka_unit_test(rings_wrap_and_nothing_is_lost),
         cmocka_unit_test(file_is_a_trace),

@@ -184,11 +184,14 @@ static void deliver(void)
     }
 }
 
-/* An event on the thread; with the pump's lock held. 0, or negative: then the thread is in the list without. */
+/* An event on the thread; with the pump's lock held. 0, or negative: then the thread is in the list without, unless it has
+ * ended: one that exits stays in the process' list for a while, a main thread until the process ends. */
 static int watch(void *context, uint32_t tid, struct error *err)
 {
     nlens_session *session = context;
     struct hw_source *source = hardware_open(session->hardware, tid, err);
+    if (!source && err->code == -ESRCH)
+        return err->code;
     engine_lock();
     hardware_put(session->hardware, tid, source);
     engine_unlock();
