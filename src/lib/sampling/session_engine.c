@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -33,6 +34,7 @@ struct engine {
     struct source_level level; /* of all of them, in this round */
     pthread_t thread;          /* known before it runs: others may stand in front of its start */
     _Atomic uint32_t own_tid;  /* of the thread that empties the rings */
+    sem_t begun;               /* the thread has said its number */
     _Atomic bool asleep;       /* until it is woken */
     bool ordinary, patient;    /* its scheduling: the usual one, and what it is now; see be_patient */
     int failure;               /* of the making */
@@ -328,6 +330,7 @@ static void *pump(void *unused)
     engine->ordinary = sched_getscheduler(0) == SCHED_OTHER;
     pthread_setname_np(pthread_self(), "numalens");
     atomic_store(&engine->own_tid, (uint32_t)syscall(SYS_gettid));
+    sem_post(&engine->begun);
     for (;;) {
         bool running = is_running();
         uint64_t now = clock_now_ns();
@@ -457,6 +460,8 @@ static int start_pump(struct error *err)
     if (code)
         return error_set(err, -code, "cannot start the thread that collects samples: %s", strerror(code));
     pthread_detach(engine->thread);
+    while (sem_wait(&engine->begun) != 0) /* until its number is known: no session is to sample it */
+        ;
     return 0;
 }
 
@@ -467,6 +472,7 @@ static int make(struct error *err)
     pthread_mutex_init(&engine->lock, NULL);
     pthread_mutex_init(&engine->pump_lock, NULL);
     pthread_cond_init(&engine->spared, NULL);
+    sem_init(&engine->begun, 0, 0);
     collect_init(&engine->collect);
     int code = soft_make(&engine->soft, &engine->collect.processes, &engine->collect.sink, err);
     if (code == 0)
