@@ -8,7 +8,7 @@ all: $(BUILD)/build.ninja
 
 $(BUILD)/build.ninja:
 	@$(MAKE) --no-print-directory deps
-	meson setup $(BUILD)
+	meson setup $(BUILD) $(if $(PREFIX),--prefix=$(PREFIX))
 
 deps:
 	@scripts/install-deps
@@ -44,7 +44,9 @@ format:
 	@scripts/format
 
 # ldconfig, so that programs find libnumalens at once; without the right to, the installation is good all the same.
+# PREFIX stays that of the build folder.
 install: all
+	@$(if $(PREFIX),meson configure $(BUILD) -Dprefix=$(PREFIX))
 	@meson install -C $(BUILD)
 	@cp $(BUILD)/meson-logs/install-log.txt $(BUILD)/installed.txt
 	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
@@ -59,7 +61,8 @@ dist: $(BUILD)/build.ninja
 	@meson dist -C $(BUILD) --no-tests
 
 # Debian packages: build/deb. docs/install.md.
-deb: deps
+deb:
+	@scripts/install-deps --deb
 	@scripts/deb $(BUILD)
 
 # The packages in an empty Debian. As root.
