@@ -34,6 +34,11 @@
  *
  * A child made by fork() has no sessions: only nlens_session_close is of use there.
  *
+ * Binary compatibility: fields keep their places. nlens_sample and nlens_session_options may get new ones at their ends,
+ * and the library is given the sizes that the program was compiled with (nlens_session_options.size; nlens_session_new
+ * passes that of a sample). Structs that the program has room for and that have no size (nlens_session_stats,
+ * nlens_traffic) keep theirs: what is new takes the place of `reserved`, which is 0 until then.
+ *
  * What the soft sampler asks of the program: docs/library.md. */
 #ifndef NUMALENS_CAPTURE_H
 #define NUMALENS_CAPTURE_H
@@ -60,6 +65,8 @@ enum nlens_source {
     NLENS_SOURCE_SPE
 };
 
+/* A program may have been compiled with fewer fields than the library has, or with more: it gets those that both know, and 0
+ * in the others. */
 typedef struct nlens_sample {
     uint64_t sequence; /* 1, 2, ...: of its session. Where numbers are missing, samples were lost */
     uint64_t time;     /* CLOCK_MONOTONIC_RAW, in nanoseconds */
@@ -94,6 +101,14 @@ typedef struct nlens_session_options {
 
 /* `options` may be NULL: reads and writes, of the threads that are added. Nothing is sampled yet. */
 NLENS_API nlens_session *nlens_session_new(const nlens_session_options *options, nlens_error *err);
+
+/* The same for samples of another size: nlens_session_read and the callback take them to be that far apart, which is at
+ * least NLENS_SAMPLE_LEAST and a multiple of 8. Never called by this name in C and C++, where nlens_session_new passes
+ * what the program was compiled with; the function of that name, for languages that have no macros, means the least. */
+NLENS_API nlens_session *nlens_session_new_sized(const nlens_session_options *options, size_t sample_size,
+                                                 nlens_error *err);
+#define NLENS_SAMPLE_LEAST              64
+#define nlens_session_new(options, err) nlens_session_new_sized(options, sizeof(nlens_sample), err)
 
 /* A thread of this process, by its number (gettid()); 0: the calling one. At any time. A thread that ends leaves by
  * itself. */

@@ -21,7 +21,8 @@
 extern "C" {
 #endif
 
-/* Structs below only grow at their end while this stays the same. */
+/* While this stays the same, structs below only grow at their ends; those that come in arrays (nlens_policy_node,
+ * nlens_policy_access, nlens_policy_page) stay as they are. */
 #define NLENS_POLICY_VERSION 1u
 
 #define NLENS_NOWHERE (-1)

@@ -4,6 +4,7 @@
 #include "numalens/findings.h"
 #include "numalens/flow.h"
 #include "numalens/pages.h"
+#include "numalens/policy.h"
 
 #include <stdio.h>
 
@@ -31,10 +32,11 @@ LIES_AT(nlens_finding, against, 152);
 LIES_AT(nlens_page_user, unknown, 32);
 LIES_AT(nlens_page, users, 96);
 
-/* numalens/capture.h. Clients have arrays of samples, and give the library room for the others. */
+/* numalens/capture.h. Clients have arrays of samples, whose size they give (it may grow); and room for the others. */
 #define HAS_VALUE(name, value) _Static_assert((name) == (value), #name " is another number")
 
-HAS_SIZE(nlens_sample, 64);
+_Static_assert(sizeof(nlens_sample) >= NLENS_SAMPLE_LEAST, "nlens_sample has become smaller");
+HAS_VALUE(NLENS_SAMPLE_LEAST, 64);
 LIES_AT(nlens_sample, addr, 24);
 LIES_AT(nlens_sample, data_src, 32);
 LIES_AT(nlens_sample, latency, 44);
@@ -53,6 +55,15 @@ LIES_AT(nlens_traffic, total, 32);
 HAS_VALUE(NLENS_READS | NLENS_WRITES << 8, 0x201);
 HAS_VALUE(NLENS_SOURCE_SOFT, 2);
 HAS_VALUE(NLENS_SOURCE_SPE, 5);
+
+/* numalens/policy.h. Plug-ins walk through arrays of the first three. */
+HAS_SIZE(struct nlens_policy_node, 24);
+HAS_SIZE(struct nlens_policy_access, 32);
+HAS_SIZE(struct nlens_policy_page, 48);
+LIES_AT(struct nlens_machine, page_bytes, 40);
+LIES_AT(struct nlens_view, pages, 32);
+LIES_AT(struct nlens_plan, tell, 16);
+LIES_AT(struct nlens_policy, stop, 40);
 
 int main(void)
 {

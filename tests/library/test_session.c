@@ -281,6 +281,67 @@ static void nothing_is_lost_on_a_long_run(void **state)
     free(array);
 }
 
+/* As a header of a later version may have it. */
+struct larger_sample {
+    nlens_sample sample;
+    uint64_t later[2];
+};
+
+static void take_larger(void *context, const nlens_sample *samples, size_t count)
+{
+    const struct larger_sample *larger = (const struct larger_sample *)samples;
+    struct pushed *pushed = context;
+    for (size_t i = 0; i < count; i++) {
+        pushed->gaps += larger[i].sample.sequence != pushed->next || larger[i].later[0] || larger[i].later[1];
+        pushed->next = larger[i].sample.sequence + 1;
+    }
+    pushed->count += count;
+}
+
+static void samples_have_the_size_of_the_client(void **state)
+{
+    (void)state;
+    uint64_t *array = new_array();
+    struct pushed pushed = {.next = 1};
+    nlens_error err = {0};
+    assert_null(nlens_session_new_sized(NULL, NLENS_SAMPLE_LEAST - 8, &err));
+    assert_int_equal(err.code, -EINVAL);
+    assert_null(nlens_session_new_sized(NULL, NLENS_SAMPLE_LEAST + 4, &err));
+    nlens_session_options options = {sizeof options, .samples = take_larger, .context = &pushed, .room = 1 << 16};
+    nlens_session *session = nlens_session_new_sized(&options, sizeof(struct larger_sample), &err);
+    assert_non_null(session);
+    nlens_session *least = (nlens_session_new)(NULL, &err);
+    assert_non_null(least);
+    nlens_session_add_thread(session, 0, NULL);
+    nlens_session_add_thread(least, 0, NULL);
+    nlens_session_start(session, NULL);
+    nlens_session_start(least, NULL);
+    read_until(session, array, 300);
+    read_until(least, array, 300);
+    nlens_session_stop(session, NULL);
+    nlens_session_stop(least, NULL);
+    struct larger_sample larger[64];
+    for (size_t i = 0; i < 64; i++)
+        larger[i].later[0] = larger[i].later[1] = 7;
+    assert_int_equal(nlens_session_read(session, &larger[0].sample, 64), 64);
+    for (size_t i = 0; i < 64; i++) {
+        assert_int_equal(larger[i].sample.sequence, i + 1);
+        assert_int_equal(larger[i].later[0] | larger[i].later[1], 0);
+    }
+    _Alignas(nlens_sample) char bytes[64][NLENS_SAMPLE_LEAST];
+    assert_int_equal(nlens_session_read(least, (nlens_sample *)bytes, 64), 64);
+    for (size_t i = 0; i < 64; i++) {
+        uint64_t sequence;
+        memcpy(&sequence, bytes[i] + offsetof(nlens_sample, sequence), sizeof sequence);
+        assert_int_equal(sequence, i + 1);
+    }
+    nlens_session_close(session, NULL);
+    nlens_session_close(least, NULL);
+    assert_true(pushed.count >= 300);
+    assert_int_equal(pushed.gaps, 0);
+    free(array);
+}
+
 static void reading_too_late_is_counted(void **state)
 {
     (void)state;
@@ -435,6 +496,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(all_threads_of_the_process),
         cmocka_unit_test(threads_may_end_while_sampled),
         cmocka_unit_test(nothing_is_lost_on_a_long_run),
+        cmocka_unit_test(samples_have_the_size_of_the_client),
         cmocka_unit_test(reading_too_late_is_counted),
         cmocka_unit_test(file_is_a_trace),
         cmocka_unit_test(errors_have_cause_and_remedy),

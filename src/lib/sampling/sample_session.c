@@ -108,10 +108,17 @@ static int make(nlens_session *session, const nlens_session_options *options, st
     return 0;
 }
 
-nlens_session *nlens_session_new(const nlens_session_options *options, nlens_error *err)
+nlens_session *nlens_session_new_sized(const nlens_session_options *options, size_t sample_size, nlens_error *err)
 {
-    nlens_session *session = mem_zalloc(sizeof *session);
     struct error why = {0};
+    if (sample_size < NLENS_SAMPLE_LEAST || sample_size % _Alignof(nlens_sample) != 0) {
+        error_set(&why, -EINVAL, "samples of %zu bytes: %d is the least, and only multiples of %zu", sample_size,
+                  NLENS_SAMPLE_LEAST, _Alignof(nlens_sample));
+        fail(err, &why);
+        return NULL;
+    }
+    nlens_session *session = mem_zalloc(sizeof *session);
+    session->sample_size = sample_size;
     pthread_mutexattr_t recursive; /* a callback may flush */
     pthread_mutexattr_init(&recursive);
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
@@ -126,6 +133,12 @@ nlens_session *nlens_session_new(const nlens_session_options *options, nlens_err
     }
     engine_add(session);
     return session;
+}
+
+/* For languages that cannot use the macro, and for programs that were compiled before there was one. */
+nlens_session *(nlens_session_new)(const nlens_session_options *options, nlens_error *err)
+{
+    return nlens_session_new_sized(options, NLENS_SAMPLE_LEAST, err);
 }
 
 static bool is_our_thread(pid_t tid)
@@ -251,6 +264,15 @@ void session_forget_windows(nlens_session *session, uint64_t time)
             session->windows.count * sizeof *session->windows.items);
 }
 
+/* Sample number `index` of an array of the client's, whose samples may have another size. */
+static void put_sample(const nlens_session *session, void *samples, size_t index, const nlens_sample *sample)
+{
+    char *place = (char *)samples + index * session->sample_size;
+    size_t known = session->sample_size < sizeof *sample ? session->sample_size : sizeof *sample;
+    memcpy(place, sample, known);
+    memset(place + known, 0, session->sample_size - known);
+}
+
 void session_deliver(nlens_session *session)
 {
     if (!session->options.samples && !session->dump)
@@ -263,9 +285,9 @@ void session_deliver(nlens_session *session)
     if (session->dump && batch.count)
         dump_samples(session->dump, batch.items, batch.count);
     if (session->options.samples && batch.count) {
-        nlens_sample *samples = mem_alloc(batch.count * sizeof *samples);
+        nlens_sample *samples = mem_alloc(batch.count * session->sample_size);
         for (size_t i = 0; i < batch.count; i++)
-            samples[i] = batch.items[i].sample;
+            put_sample(session, samples, i, &batch.items[i].sample);
         session->options.samples(session->options.context, samples, batch.count);
         free(samples);
     }
@@ -281,7 +303,7 @@ size_t nlens_session_read(nlens_session *session, nlens_sample *samples, size_t 
     engine_lock();
     size_t count = most < session->room_count ? most : session->room_count;
     for (size_t i = 0; i < count; i++)
-        samples[i] = session->room[(session->room_first + i) % session->options.room];
+        put_sample(session, samples, i, &session->room[(session->room_first + i) % session->options.room]);
     if (count)
         session->room_first = (session->room_first + count) % session->options.room;
     session->room_count -= count;

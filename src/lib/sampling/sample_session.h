@@ -31,6 +31,7 @@ typedef array_of(struct taken) taken_array;
 
 struct nlens_session {
     nlens_session_options options; /* what was not given is filled in */
+    size_t sample_size;            /* of the client's samples */
     nlens_session *next;           /* in the engine's list */
     struct hardware *hardware;     /* NULL: on the soft sampler */
     struct sources sources;        /* with hardware: its events, once it is in the engine's list */
