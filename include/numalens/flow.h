@@ -202,6 +202,7 @@ typedef struct nlens_site {
     uint64_t bytes, bytes_peak; /* bytes: ever, at once */
     uint64_t born, died;        /* of the first; of the last */
     nlens_totals totals;
+    const char *variable; /* that it is assigned to in the source: "s->basis"; "" when not known */
 } nlens_site;
 
 /* One instance. Two may have the same address at different times. At the same time only when one is inside the other,
@@ -225,6 +226,7 @@ typedef struct nlens_object {
     uint64_t born, died; /* from its allocation to its end, [a, b) */
     uint64_t offset;     /* NLENS_FILE: where in the file it begins */
     nlens_totals totals;
+    const char *variable; /* the site's; static: its symbol; "" when not known */
 } nlens_object;
 
 NLENS_API const nlens_object *nlens_object_by_id(nlens_trace *trace, uint32_t id); /* NULL: no such one */
@@ -359,8 +361,8 @@ NLENS_API void nlens_group_free(nlens_group *group); /* before nlens_close, when
 NLENS_API nlens_trace *nlens_group_trace(nlens_group *group);
 
 /* Adds a condition: KEY=VALUE[,VALUE...], true when one of the values fits; KEY!=... is true when none does.
- *     object=12  object='*grid*'   by id; by pattern of its label or name
- *     site=3     site='make_*'     likewise
+ *     object=12  object='*grid*'   by id; by pattern of its label, name or variable
+ *     site=3     site='make_*'     by id; by pattern of its label, function or variable
  *     kind=heap,map                nlens_kind_name
  *     file='*.c' module='libm*'    of the object's declaration or allocation; names without their folders
  *     thread=4711  thread='w*'     by tid; by pattern of its name

@@ -288,6 +288,36 @@ def own_script():
         assert ended.status == 9, ended
 
 
+VARIABLES = """
+#include <numalens/script.h>
+static int script(nlens_trace *trace, nlens_group *group, int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    nlens_foreach_object(trace, o)
+        if (nlens_group_object_totals(group, o)->samples)
+            printf("object %u [%s]\\n", o->id, o->variable);
+    nlens_foreach_site(trace, s)
+        printf("site %u %s [%s]\\n", s->id, s->file, s->variable);
+    return 0;
+}
+"""
+
+
+@check("rows have the name that the source gives: work->buffer, as report shows it; conditions match it")
+def variables():
+    with Folder() as folder:
+        mine = own(folder, VARIABLES)
+        found = lines(mine, handover())
+        expected = {str(row["id"]): row["variable"] or "" for row in nlens.report(handover(), "objects")["objects"]
+                    if row["kind"] == "heap"}
+        named = {m[1]: m[2] for m in (re.match(r"object (\d+) \[(.*)\]$", line) for line in found) if m}
+        assert "work->buffer" in expected.values(), expected
+        assert {number: named.get(number) for number in expected} == expected, (named, expected)
+        assert one(found, r"site \d+ \S*handover\.c \[(.+)\]$")[1] == "work->buffer"
+        for condition in ("object=work->buffer", "site=work->b*"):
+            assert "work->buffer" in one(lines(mine, handover(), condition), r"^object (.*)$")[1], condition
+
+
 @check("mistakes are explained: no script, no file, no trace, wrong C, no compiler")
 def mistakes():
     with Folder() as folder:

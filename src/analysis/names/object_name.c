@@ -1,7 +1,7 @@
 /* analysis/names/object_name.c - names of objects, each worked out once. */
 #include "analysis/names/object_name.h"
 
-#include "analysis/names/sources.h"
+#include "analysis/names/site_variable.h"
 #include "base/map64.h"
 #include "base/mem.h"
 #include "base/strtab.h"
@@ -42,10 +42,8 @@ static const char *site_name(struct object_names *names, const struct flow_objec
     if (!is_new)
         return strtab_text(names->texts, (uint32_t)*text);
     const struct flow_site *site = flow_site(names->flow, object->site);
-    const struct flow_process *process = flow_process(names->flow, object->process);
     char name[SOURCE_NAME_MAX];
-    if (site->line && sources_name(names->sources, site->file, site->line,
-                                   (struct source_twin){site->twin, site->twins}, process ? process->exe : "", name))
+    if (site_variable(names->sources, names->flow, object->site, object->process, name))
         *text = strtab_add(names->texts, name);
     else
         *text = strtab_add(names->texts, *site->function ? site->function : site->label);

@@ -14,12 +14,14 @@ static bool is_number(const char *text)
     return *text && strspn(text, "0123456789") == strlen(text);
 }
 
-/* A value of digits only means the number, anything else is a pattern of one of the two texts. */
-static bool fits(const struct condition *condition, uint64_t number, const char *text, const char *other)
+/* A value of digits only means the number, anything else is a pattern of one of the texts. */
+static bool fits(const struct condition *condition, uint64_t number, const char *text, const char *other,
+                 const char *variable)
 {
     array_each (&condition->values, const char *const, value) {
         if (is_number(*value) ? strtoull(*value, NULL, 10) == number
-                              : fnmatch(*value, text, 0) == 0 || (other && fnmatch(*value, other, 0) == 0))
+                              : fnmatch(*value, text, 0) == 0 || (other && fnmatch(*value, other, 0) == 0) ||
+                                    (variable && *variable && fnmatch(*value, variable, 0) == 0))
             return true;
     }
     return false;
@@ -36,12 +38,13 @@ static bool fits_text(const struct condition *condition, const char *text)
 
 static bool object_is(const struct condition *condition, const nlens_object *object)
 {
-    return fits(condition, object->id, object->label, object->name);
+    return fits(condition, object->id, object->label, object->name, object->variable);
 }
 
 static bool object_site_is(const struct condition *condition, const nlens_object *object)
 {
-    return object->site && fits(condition, object->site->id, object->site->label, object->site->function);
+    const nlens_site *site = object->site;
+    return site && fits(condition, site->id, site->label, site->function, site->variable);
 }
 
 static bool object_kind_is(const struct condition *condition, const nlens_object *object)
@@ -61,12 +64,12 @@ static bool object_module_is(const struct condition *condition, const nlens_obje
 
 static bool thread_is(const struct condition *condition, const nlens_thread *thread)
 {
-    return fits(condition, thread->tid, thread->name, NULL);
+    return fits(condition, thread->tid, thread->name, NULL, NULL);
 }
 
 static bool thread_process_is(const struct condition *condition, const nlens_thread *thread)
 {
-    return fits(condition, thread->pid, api_basename(thread->process->exe), NULL);
+    return fits(condition, thread->pid, api_basename(thread->process->exe), NULL, NULL);
 }
 
 static bool function_is(const struct condition *condition, const nlens_function *function)
@@ -76,7 +79,7 @@ static bool function_is(const struct condition *condition, const nlens_function 
 
 static bool node_is(const struct condition *condition, int node)
 {
-    return node >= 0 && fits(condition, (uint64_t)node, "", NULL);
+    return node >= 0 && fits(condition, (uint64_t)node, "", NULL, NULL);
 }
 
 static bool access_from_is(const struct condition *condition, const nlens_access *access)

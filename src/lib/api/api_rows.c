@@ -1,6 +1,8 @@
 /* lib/api/api_rows.c - the public rows: copies of the flow's, with pointers in place of numbers and safe texts. */
 #include "lib/api/api.h"
 
+#include "analysis/names/site_variable.h"
+
 #include <stdio.h>
 
 void api_totals(nlens_totals *to, const struct flow_totals *from)
@@ -63,6 +65,18 @@ static void make_threads(nlens_trace *trace)
     }
 }
 
+/* Reads the source files that allocate, each once. */
+static void name_variables(nlens_trace *trace, size_t count)
+{
+    struct sources *sources = sources_new();
+    char name[SOURCE_NAME_MAX];
+    for (uint32_t i = 0; i < count; i++) {
+        bool named = site_variable(sources, trace->flow, i, flow_site(trace->flow, i)->process, name);
+        trace->sites[i].variable = api_text(trace, named ? strtab_intern(trace->texts, name) : "");
+    }
+    sources_free(sources);
+}
+
 static void make_sites(nlens_trace *trace)
 {
     size_t count = flow_site_count(trace->flow);
@@ -88,6 +102,7 @@ static void make_sites(nlens_trace *trace)
                            .died = from->died};
         api_totals(&to->totals, &from->totals);
     }
+    name_variables(trace, count);
 }
 
 static void make_losses(nlens_trace *trace)
@@ -153,6 +168,13 @@ static const char *object_label(nlens_trace *trace, const struct flow_object *ob
     return label;
 }
 
+static const char *object_variable(nlens_trace *trace, const struct flow_object *object)
+{
+    if (object->site != FLOW_NONE && object->kind != OBJECT_FILE)
+        return trace->sites[object->site].variable;
+    return object->kind == OBJECT_STATIC ? api_text(trace, object->name) : "";
+}
+
 static void fill_object(nlens_trace *trace, uint32_t index, nlens_object *to)
 {
     const struct flow_object *from = flow_object(trace->flow, index);
@@ -174,7 +196,8 @@ static void fill_object(nlens_trace *trace, uint32_t index, nlens_object *to)
                          .size = from->size,
                          .born = from->born,
                          .died = from->died,
-                         .offset = from->offset};
+                         .offset = from->offset,
+                         .variable = object_variable(trace, from)};
     api_totals(&to->totals, &from->totals);
 }
 

@@ -1,5 +1,5 @@
 /* view/report/row_variables.c - the name that the source gives to what a row's line allocates, such as `s->basis` (SPEC M16). */
-#include "analysis/names/sources.h"
+#include "analysis/names/site_variable.h"
 #include "base/strtab.h"
 #include "view/report/rows.h"
 
@@ -15,12 +15,8 @@ void rows_variable(struct rows *rows, struct row *row)
         rows->sources = sources_new();
     }
     uint64_t *text = map64_insert(&rows->variable_of, row->site, &is_new);
-    const struct flow_site *site = flow_site(rows->flow, row->site);
-    const struct flow_process *process = flow_process(rows->flow, row->process);
     char name[SOURCE_NAME_MAX];
-    if (is_new && site && site->line &&
-        sources_name(rows->sources, site->file, site->line, (struct source_twin){site->twin, site->twins},
-                     process ? process->exe : "", name))
+    if (is_new && site_variable(rows->sources, rows->flow, row->site, row->process, name))
         *text = strtab_add(rows->variables, name);
     row->variable = strtab_text(rows->variables, (uint32_t)*text);
 }
