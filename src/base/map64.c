@@ -25,9 +25,9 @@ uint64_t *map64_find(const struct map64 *map, uint64_t key)
 static void grow(struct map64 *map)
 {
     struct map64 old = *map;
-    map->capacity = old.capacity ? old.capacity * 2 : 64;
-    map->keys = mem_alloc(map->capacity * sizeof *map->keys);
-    map->values = mem_alloc(map->capacity * sizeof *map->values);
+    size_t capacity = old.capacity ? old.capacity * 2 : 64;
+    uint64_t *keys = mem_alloc(capacity * sizeof *keys), *values = mem_alloc(capacity * sizeof *values);
+    *map = (struct map64){.keys = keys, .values = values, .count = old.count, .capacity = capacity};
     memset(map->keys, 0xff, map->capacity * sizeof *map->keys);
     for (size_t i = 0; i < old.capacity; i++) {
         if (old.keys[i] == MAP64_EMPTY)

@@ -1,17 +1,39 @@
 #include "base/mem.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+/* Not one that is made when first used: that needs memory. */
+static __thread struct mem_rescue *innermost __attribute__((tls_model("initial-exec")));
+
+void mem_rescue_push(struct mem_rescue *rescue)
+{
+    rescue->outer = innermost;
+    innermost = rescue;
+}
+
+void mem_rescue_pop(const struct mem_rescue *rescue)
+{
+    innermost = rescue->outer;
+}
+
+void mem_exhausted(size_t wanted)
+{
+    if (innermost)
+        longjmp(innermost->place, 1);
+    fprintf(stderr, "numalens: out of memory (%zu bytes wanted)\n", wanted);
+    abort();
+}
+
 static void *checked(void *memory, size_t size)
 {
-    if (memory || size == 0)
-        return memory;
-    fprintf(stderr, "numalens: out of memory (%zu bytes wanted)\n", size);
-    abort();
+    if (!memory && size)
+        mem_exhausted(size);
+    return memory;
 }
 
 void *mem_alloc(size_t size)
@@ -45,6 +67,11 @@ void *mem_resize(void *old, size_t size)
     return checked(realloc(old, size), size);
 }
 
+void mem_need(size_t size)
+{
+    free(mem_alloc(size));
+}
+
 char *mem_strdup(const char *text)
 {
     size_t size = strlen(text) + 1;
@@ -59,4 +86,16 @@ char *mem_format(const char *format, ...)
     int length = vasprintf(&text, format, args);
     va_end(args);
     return checked(length < 0 ? NULL : text, 1);
+}
+
+FILE *mem_stream(char **text, size_t *size)
+{
+    return checked(open_memstream(text, size), 1);
+}
+
+void mem_stream_end(FILE *stream, char *const *text)
+{
+    bool failed = ferror(stream) != 0;
+    if (fclose(stream) != 0 || failed || !*text) /* glibc: NULL when it cannot cut it to size */
+        mem_exhausted(1);
 }

@@ -15,7 +15,7 @@ static void block_add(struct slab *slab)
 {
     struct slab_block *block = aligned_alloc(HUGE_PAGE, HUGE_PAGE);
     if (!block)
-        abort();
+        mem_exhausted(HUGE_PAGE);
     madvise(block, HUGE_PAGE, MADV_HUGEPAGE); /* only a hint */
     block->next = slab->blocks;
     slab->blocks = block;

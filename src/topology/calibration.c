@@ -32,9 +32,7 @@ char *calibration_to_text(const struct calibration *calibration)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return mem_strdup("");
+    FILE *out = mem_stream(&text, &size);
     fprintf(out, "1 nodes=%u", calibration->node_count);
     for (uint32_t i = 0; i < calibration->cache_count; i++) {
         const struct calibration_cache *cache = &calibration->caches[i];
@@ -48,7 +46,7 @@ char *calibration_to_text(const struct calibration *calibration)
                 fprintf(out, " %u>%u:%.2f:%.2f", from, to, field->chased, field->sampled);
         }
     }
-    fclose(out);
+    mem_stream_end(out, &text);
     return text;
 }
 

@@ -39,9 +39,7 @@ char *topology_to_text(const struct topology *topology)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return mem_strdup("");
+    FILE *out = mem_stream(&text, &size);
     char assign[TOPOLOGY_ASSIGN_TEXT];
     fprintf(out, "v1 %s deal=%s home=", topology->simulated ? "pretended" : "real",
             topology_assign_text(topology, assign));
@@ -59,7 +57,7 @@ char *topology_to_text(const struct topology *topology)
     fputs(" spec=", out);
     for (const char *at = topology->spec; *at; at++)
         fputc(*at == '\n' || *at == '\r' ? ' ' : *at, out);
-    fclose(out);
+    mem_stream_end(out, &text);
     return text;
 }
 

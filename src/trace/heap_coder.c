@@ -12,7 +12,7 @@ struct heap_coder *heap_coder_new(void)
 {
     struct heap_coder *coder = aligned_alloc(_Alignof(struct heap_coder), sizeof *coder);
     if (!coder)
-        abort(); /* out of memory, as mem_alloc does */
+        mem_exhausted(sizeof *coder);
     memset(coder, 0, sizeof *coder);
     return coder;
 }
@@ -27,7 +27,7 @@ static void make_sets(struct heap_coder *coder)
         free(coder->sets);
         coder->sets = aligned_alloc(_Alignof(struct heap_entry_set), sets * sizeof *coder->sets);
         if (!coder->sets)
-            abort(); /* out of memory, as mem_alloc does */
+            mem_exhausted(sets * sizeof *coder->sets);
         coder->set_mask = sets - 1;
     }
     memset(coder->sets, 0, sets * sizeof *coder->sets);

@@ -11,7 +11,7 @@ struct heap_model *heap_model_new(void)
 {
     struct heap_model *model = aligned_alloc(_Alignof(struct heap_model), sizeof *model);
     if (!model)
-        abort(); /* out of memory, as mem_alloc does */
+        mem_exhausted(sizeof *model);
     memset(model, 0, sizeof *model);
     return model;
 }

@@ -137,9 +137,7 @@ static void describe_damage(struct scan *scan)
     struct trace_index *index = scan->index;
     char *text = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return;
+    FILE *out = mem_stream(&text, &size);
     if (!index->ending) {
         fputs("the recording has no end: the recorder was killed, the disk was full, or it still runs; ", out);
         if (index->blocks.count)
@@ -165,7 +163,7 @@ static void describe_damage(struct scan *scan)
                 scan->damaged, scan->damaged == 1 ? "" : "es", scan->damaged_bytes,
                 scan->damaged == 1 ? "was" : "were");
     }
-    fclose(out);
+    mem_stream_end(out, &text);
     if (size)
         index->damage = text;
     else

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 enum { PART_BYTES = 8192 }; /* of what is packed for itself, at least */
 
@@ -21,7 +22,7 @@ struct packer *packer_new(void)
     struct packer *packer = mem_zalloc(sizeof *packer);
     packer->zstd = ZSTD_createCCtx();
     if (!packer->zstd)
-        abort(); /* out of memory, as mem_alloc does */
+        mem_exhausted(sizeof *packer);
     return packer;
 }
 
@@ -164,8 +165,12 @@ bool block_unpack(const struct trace_block_header *header, const void *payload, 
             memcpy(raw, payload, header->raw_bytes);
         return true;
     }
-    return header->packing == TRACE_ZSTD &&
-           ZSTD_decompress(raw, header->raw_bytes, payload, header->packed_bytes) == header->raw_bytes;
+    if (header->packing != TRACE_ZSTD)
+        return false;
+    size_t size = ZSTD_decompress(raw, header->raw_bytes, payload, header->packed_bytes);
+    if (ZSTD_isError(size) && ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation)
+        mem_exhausted(header->raw_bytes);
+    return size == header->raw_bytes;
 }
 
 bool block_find_runs(const struct trace_block_header *header, const uint8_t *raw, struct block_run *runs)

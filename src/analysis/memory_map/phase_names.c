@@ -157,12 +157,12 @@ static void put_deeds(const struct reporting *reporting, FILE *out, uint32_t rol
     char *read = NULL, *written = NULL;
     size_t size;
     bool several;
-    FILE *reads = open_memstream(&read, &size);
+    FILE *reads = mem_stream(&read, &size);
     unsigned read_count = put_things(reporting, reads, role, all, false);
-    fclose(reads);
-    FILE *writes = open_memstream(&written, &size);
+    mem_stream_end(reads, &read);
+    FILE *writes = mem_stream(&written, &size);
     unsigned write_count = put_things(reporting, writes, role, all, true);
-    fclose(writes);
+    mem_stream_end(writes, &written);
     put_role(reporting, out, role, &several);
     bool same = read_count && strcmp(read, written) == 0;
     if (same)
@@ -230,14 +230,14 @@ static char *name_of(const struct reporting *reporting, const struct phase *phas
 {
     char *text = NULL;
     size_t size;
-    FILE *out = open_memstream(&text, &size);
+    FILE *out = mem_stream(&text, &size);
     uint64_t *of_role = mem_zalloc((reporting->counts->roles.count + 1) * sizeof *of_role);
     array_each (&reporting->tallies, const struct tally, tally)
         of_role[tally->role] += tally->accesses;
     if (!put_touched(reporting, out, phase, of_role) && !put_done(reporting, out, phase, of_role))
         fputs("nothing sampled", out);
     free(of_role);
-    fclose(out);
+    mem_stream_end(out, &text);
     return text;
 }
 

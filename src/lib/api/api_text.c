@@ -55,10 +55,17 @@ const char *nlens_raw(nlens_trace *trace, const char *text)
     return place ? (const char *)(uintptr_t)*place : text;
 }
 
-const char *nlens_fit(nlens_trace *trace, const char *text, size_t width)
+static const char *fit(nlens_trace *trace, const char *text, size_t width)
 {
+    api_call(trace, NULL);
     char *cut = text_fit(text, width);
     const char *kept = strtab_intern(trace->texts, cut);
     free(cut);
     return kept;
+}
+
+const char *nlens_fit(nlens_trace *trace, const char *text, size_t width)
+{
+    const char *kept = fit(trace, text, width);
+    return kept ? kept : text;
 }

@@ -4,8 +4,10 @@
 #include "lib/api/api.h"
 #include "base/bisect.h"
 #include "base/clock.h"
+#include "lib/sampling/held_locks.h"
 #include "lib/sampling/session_engine.h"
 #include "lib/sampling/soft.h"
+#include "lib/zone.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -104,21 +106,48 @@ static int make(nlens_session *session, const nlens_session_options *options, st
         hardware_describe(session->hardware, &means);
     if (session->options.output && !(session->dump = dump_open(&session->options, means, err)))
         return err->code;
-    session->room = session->options.room ? mem_alloc(session->options.room * sizeof *session->room) : NULL;
+    size_t bytes;
+    if (__builtin_mul_overflow(session->options.room, sizeof *session->room, &bytes))
+        return error_set(err, -ENOMEM, "nlens_session_options.room is too large");
+    session->room = bytes ? mem_alloc(bytes) : NULL;
     return 0;
 }
 
-nlens_session *nlens_session_new_sized(const nlens_session_options *options, size_t sample_size, nlens_error *err)
+/* A call on sessions: when memory runs out in it, sampling ends. */
+struct session_call {
+    struct mem_rescue rescue;
+    unsigned held;
+};
+
+static void session_call_begin(struct session_call *call)
 {
+    call->held = held_count();
+    mem_rescue_push(&call->rescue);
+}
+
+static void session_call_end(const struct session_call *call)
+{
+    mem_rescue_pop(&call->rescue);
+}
+
+static bool session_call_failed(const struct session_call *call)
+{
+    held_give_back(call->held);
+    engine_break();
+    return true;
+}
+
+#define session_call(otherwise)                                                                                        \
+    __attribute__((cleanup(session_call_end))) struct session_call session_call_;                                      \
+    session_call_begin(&session_call_);                                                                                \
+    if (mem_rescued(&session_call_.rescue) && session_call_failed(&session_call_))                                     \
+    return otherwise
+
+static nlens_session *new_in(struct zone *zone, bool *failed, const nlens_session_options *options, nlens_error *err)
+{
+    zone_call(zone, failed, NULL);
     struct error why = {0};
-    if (sample_size < NLENS_SAMPLE_LEAST || sample_size % _Alignof(nlens_sample) != 0) {
-        error_set(&why, -EINVAL, "samples of %zu bytes: %d is the least, and only multiples of %zu", sample_size,
-                  NLENS_SAMPLE_LEAST, _Alignof(nlens_sample));
-        fail(err, &why);
-        return NULL;
-    }
     nlens_session *session = mem_zalloc(sizeof *session);
-    session->sample_size = sample_size;
     pthread_mutexattr_t recursive; /* a callback may flush */
     pthread_mutexattr_init(&recursive);
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
@@ -131,8 +160,38 @@ nlens_session *nlens_session_new_sized(const nlens_session_options *options, siz
         free(session);
         return NULL;
     }
-    engine_add(session);
     return session;
+}
+
+static int join_engine(nlens_session *session, nlens_error *err)
+{
+    session_call(zone_no_memory(err));
+    engine_add(session);
+    return 0;
+}
+
+nlens_session *nlens_session_new_sized(const nlens_session_options *options, size_t sample_size, nlens_error *err)
+{
+    struct error why = {0};
+    bool failed = false;
+    if (sample_size < NLENS_SAMPLE_LEAST || sample_size % _Alignof(nlens_sample) != 0) {
+        error_set(&why, -EINVAL, "samples of %zu bytes: %d is the least, and only multiples of %zu", sample_size,
+                  NLENS_SAMPLE_LEAST, _Alignof(nlens_sample));
+        fail(err, &why);
+        return NULL;
+    }
+    struct zone *zone = zone_new();
+    nlens_session *session = zone ? new_in(zone, &failed, options, err) : NULL;
+    if (!zone || failed) {
+        zone_release(zone);
+        zone_no_memory(err);
+        return NULL;
+    }
+    zone_forget(zone); /* from here on it is used by several threads */
+    if (!session)
+        return NULL;
+    session->sample_size = sample_size;
+    return join_engine(session, err) < 0 ? NULL : session;
 }
 
 /* For languages that cannot use the macro, and for programs that were compiled before there was one. */
@@ -148,14 +207,18 @@ static bool is_our_thread(pid_t tid)
 
 static int check_process(struct error *err)
 {
-    return engine_is_ours() ? 0 : error_set(err, -ECHILD, "a child made by fork() has no sessions");
+    if (!engine_is_ours())
+        return error_set(err, -ECHILD, "a child made by fork() has no sessions");
+    if (engine_is_broken())
+        return error_set(err, -ENOMEM, "memory ran out while samples were collected: this process samples no more");
+    return 0;
 }
 
-int nlens_session_add_thread(nlens_session *session, pid_t tid, nlens_error *err)
+int nlens_session_add_thread(nlens_session *session, pid_t number, nlens_error *err)
 {
+    session_call(zone_no_memory(err));
     struct error why = {0};
-    if (tid == 0)
-        tid = (pid_t)syscall(SYS_gettid);
+    pid_t tid = number ? number : (pid_t)syscall(SYS_gettid);
     if (check_process(&why) < 0)
         return fail(err, &why);
     if (tid < 0 || !is_our_thread(tid)) {
@@ -165,11 +228,11 @@ int nlens_session_add_thread(nlens_session *session, pid_t tid, nlens_error *err
     return engine_add_thread(session, (uint32_t)tid, &why) < 0 ? fail(err, &why) : 0;
 }
 
-int nlens_session_remove_thread(nlens_session *session, pid_t tid, nlens_error *err)
+int nlens_session_remove_thread(nlens_session *session, pid_t number, nlens_error *err)
 {
+    session_call(zone_no_memory(err));
     struct error why = {0};
-    if (tid == 0)
-        tid = (pid_t)syscall(SYS_gettid);
+    pid_t tid = number ? number : (pid_t)syscall(SYS_gettid);
     if (check_process(&why) < 0)
         return fail(err, &why);
     if (engine_remove_thread(session, (uint32_t)tid))
@@ -180,6 +243,7 @@ int nlens_session_remove_thread(nlens_session *session, pid_t tid, nlens_error *
 
 int nlens_session_start(nlens_session *session, nlens_error *err)
 {
+    session_call(zone_no_memory(err));
     struct error why = {0};
     int due = 0;
     if (check_process(&why) < 0)
@@ -213,6 +277,7 @@ static void stop(nlens_session *session)
 
 int nlens_session_stop(nlens_session *session, nlens_error *err)
 {
+    session_call(zone_no_memory(err));
     struct error why = {0};
     if (check_process(&why) < 0)
         return fail(err, &why);
@@ -277,13 +342,16 @@ void session_deliver(nlens_session *session)
 {
     if (!session->options.samples && !session->dump)
         return;
-    pthread_mutex_lock(&session->delivery);
+    held_take(&session->delivery);
     engine_lock();
     taken_array batch = session->batch;
     memset(&session->batch, 0, sizeof session->batch);
     engine_unlock();
-    if (session->dump && batch.count)
+    if (session->dump && batch.count) {
+        session->writing = true;
         dump_samples(session->dump, batch.items, batch.count);
+        session->writing = false;
+    }
     if (session->options.samples && batch.count) {
         nlens_sample *samples = mem_alloc(batch.count * session->sample_size);
         for (size_t i = 0; i < batch.count; i++)
@@ -292,14 +360,21 @@ void session_deliver(nlens_session *session)
         free(samples);
     }
     array_free(&batch);
-    pthread_mutex_unlock(&session->delivery);
+    held_give(&session->delivery);
+}
+
+static void drain(void)
+{
+    session_call();
+    if (!engine_is_broken())
+        engine_drain();
 }
 
 size_t nlens_session_read(nlens_session *session, nlens_sample *samples, size_t most)
 {
     if (!engine_is_ours())
         return 0;
-    engine_drain();
+    drain();
     engine_lock();
     size_t count = most < session->room_count ? most : session->room_count;
     for (size_t i = 0; i < count; i++)
@@ -313,15 +388,18 @@ size_t nlens_session_read(nlens_session *session, nlens_sample *samples, size_t 
 
 int nlens_session_flush(nlens_session *session, nlens_error *err)
 {
+    session_call(zone_no_memory(err));
     struct error why = {0};
     if (check_process(&why) < 0)
         return fail(err, &why);
     engine_drain();
     session_deliver(session);
-    pthread_mutex_lock(&session->delivery);
+    held_take(&session->delivery);
+    session->writing = true;
     if (session->dump)
         dump_flush(session->dump, &why);
-    pthread_mutex_unlock(&session->delivery);
+    session->writing = false;
+    held_give(&session->delivery);
     return why.code ? fail(err, &why) : 0;
 }
 
@@ -330,15 +408,17 @@ void nlens_session_get_stats(nlens_session *session, nlens_session_stats *stats)
     *stats = (nlens_session_stats){0};
     if (!engine_is_ours())
         return;
+    session_call();
     engine_lock();
     *stats = session->stats;
-    engine_count_threads(session, &stats->threads, &stats->waiting);
+    if (!engine_is_broken())
+        engine_count_threads(session, &stats->threads, &stats->waiting);
     engine_unlock();
     stats->overrun = engine_overrun() - session->overrun_before;
     stats->skipped = engine_skipped() - session->skipped_before;
-    pthread_mutex_lock(&session->delivery);
+    held_take(&session->delivery);
     stats->unwritten = session->dump ? dump_unwritten(session->dump) : 0;
-    pthread_mutex_unlock(&session->delivery);
+    held_give(&session->delivery);
 }
 
 const char *nlens_session_source(nlens_session *session)
@@ -346,11 +426,27 @@ const char *nlens_session_source(nlens_session *session)
     return session->source;
 }
 
-int nlens_session_close(nlens_session *session, nlens_error *err)
+/* Nothing that may be half-way is touched: the session itself stays, for threads that are still at it. */
+static int close_broken(nlens_session *session, struct error *why)
 {
-    struct error why = {0};
-    if (!session || !engine_is_ours())
-        return 0;
+    session_call(error_set(why, -ENOMEM, "memory ran out: the end of the file is missing"));
+    check_process(why);
+    engine_remove(session);
+    engine_lock();
+    free(session->room);
+    session->room = NULL;
+    session->options.room = session->room_count = 0;
+    engine_unlock();
+    if (session->dump && !session->writing) {
+        nlens_session_stats stats = session->stats;
+        dump_close(session->dump, &stats, NULL);
+    }
+    return why->code;
+}
+
+static int close_whole(nlens_session *session, struct error *why)
+{
+    session_call(error_set(why, -ENOMEM, "memory ran out while the session was closed"));
     engine_lock();
     if (session->running)
         stop(session);
@@ -361,7 +457,7 @@ int nlens_session_close(nlens_session *session, nlens_error *err)
     nlens_session_get_stats(session, &stats);
     engine_remove(session);
     if (session->dump)
-        dump_close(session->dump, &stats, &why);
+        dump_close(session->dump, &stats, why);
     pthread_mutex_destroy(&session->delivery);
     array_free(&session->windows);
     array_free(&session->batch);
@@ -369,5 +465,17 @@ int nlens_session_close(nlens_session *session, nlens_error *err)
     hardware_free(session->hardware);
     free(session->room);
     free(session);
+    return why->code;
+}
+
+int nlens_session_close(nlens_session *session, nlens_error *err)
+{
+    struct error why = {0};
+    if (!session || !engine_is_ours())
+        return 0;
+    if (engine_is_broken())
+        close_broken(session, &why);
+    else
+        close_whole(session, &why);
     return why.code ? fail(err, &why) : 0;
 }

@@ -4,7 +4,9 @@
 #include "base/clock.h"
 #include "capture/process/proc.h"
 #include "lib/sampling/collect.h"
+#include "lib/sampling/held_locks.h"
 #include "lib/sampling/soft.h"
+#include "lib/zone.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -38,6 +40,7 @@ struct engine {
     _Atomic bool asleep;       /* until it is woken */
     bool ordinary, patient;    /* its scheduling: the usual one, and what it is now; see be_patient */
     int failure;               /* of the making */
+    _Atomic bool broken;       /* memory ran out half-way: what is guarded above is no longer looked at */
 };
 
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
@@ -45,12 +48,12 @@ static struct engine *engine; /* written once, with `making` held */
 
 void engine_lock(void)
 {
-    pthread_mutex_lock(&engine->lock);
+    held_take(&engine->lock);
 }
 
 void engine_unlock(void)
 {
-    pthread_mutex_unlock(&engine->lock);
+    held_give(&engine->lock);
 }
 
 /* The session of that number in the list, kept from being closed until give_back(); NULL behind the last. */
@@ -120,18 +123,18 @@ static void drain(void)
 
 void engine_drain(void)
 {
-    pthread_mutex_lock(&engine->pump_lock);
+    held_take(&engine->pump_lock);
     drain();
-    pthread_mutex_unlock(&engine->pump_lock);
+    held_give(&engine->pump_lock);
 }
 
 size_t engine_report_kept(size_t from, void (*report)(void *context, const struct event *event), void *context)
 {
-    pthread_mutex_lock(&engine->pump_lock);
+    held_take(&engine->pump_lock);
     size_t count = engine->collect.kept.events.count;
     for (size_t i = from; i < count; i++)
         report(context, &engine->collect.kept.events.items[i]);
-    pthread_mutex_unlock(&engine->pump_lock);
+    held_give(&engine->pump_lock);
     return count;
 }
 
@@ -263,10 +266,10 @@ int engine_add_thread(nlens_session *session, uint32_t tid, struct error *err)
 {
     int code = 0;
     if (session->hardware) {
-        pthread_mutex_lock(&engine->pump_lock);
+        held_take(&engine->pump_lock);
         if (!hardware_has(session->hardware, tid) && (code = sources_watch(&session->sources, tid, err)) < 0)
             sources_unwatch(&session->sources, tid);
-        pthread_mutex_unlock(&engine->pump_lock);
+        held_give(&engine->pump_lock);
     }
     if (code < 0)
         return code;
@@ -280,10 +283,10 @@ int engine_add_thread(nlens_session *session, uint32_t tid, struct error *err)
 
 bool engine_remove_thread(nlens_session *session, uint32_t tid)
 {
-    pthread_mutex_lock(&engine->pump_lock);
+    held_take(&engine->pump_lock);
     drain(); /* what it did so far is the session's */
     sources_unwatch(&session->sources, tid);
-    pthread_mutex_unlock(&engine->pump_lock);
+    held_give(&engine->pump_lock);
     engine_lock();
     bool there = map64_remove(&session->tids, tid);
     engine_unlock();
@@ -323,32 +326,45 @@ static void be_patient(bool patient)
     pthread_setschedparam(pthread_self(), patient ? SCHED_BATCH : SCHED_OTHER, &none);
 }
 
-static void *pump(void *unused)
+static void pump_rounds(void)
 {
-    (void)unused;
     unsigned quiet = 0;
     engine->ordinary = sched_getscheduler(0) == SCHED_OTHER;
     pthread_setname_np(pthread_self(), "numalens");
     atomic_store(&engine->own_tid, (uint32_t)syscall(SYS_gettid));
     sem_post(&engine->begun);
-    for (;;) {
+    while (!engine->broken) {
         bool running = is_running();
         uint64_t now = clock_now_ns();
         quiet = running ? 0 : quiet + 1;
         if (running && soft_keep(&engine->soft))
             arm_again();
-        pthread_mutex_lock(&engine->pump_lock);
+        held_take(&engine->pump_lock);
         drain();
         bool due = sources_tend(&engine->sources, now);
         if (running)
             watch_all_threads(due);
-        pthread_mutex_unlock(&engine->pump_lock);
+        held_give(&engine->pump_lock);
         if (due && running)
             soft_refresh(&engine->soft);
         deliver();
         be_patient(!running);
         rest(quiet > QUIET_ROUNDS);
     }
+}
+
+static void *pump(void *unused)
+{
+    (void)unused;
+    struct mem_rescue rescue;
+    mem_rescue_push(&rescue);
+    if (mem_rescued(&rescue)) {
+        held_give_back(0);
+        engine_break();
+    }
+    pump_rounds();
+    for (;;) /* whoever asks which thread this is must not get the next one of that number */
+        pause();
     return NULL;
 }
 
@@ -403,9 +419,9 @@ void engine_add(nlens_session *session)
     if (!session->hardware || !session->options.whole_process)
         return;
     /* So that starting it has nothing left to do. */
-    pthread_mutex_lock(&engine->pump_lock);
+    held_take(&engine->pump_lock);
     watch_threads(session, false);
-    pthread_mutex_unlock(&engine->pump_lock);
+    held_give(&engine->pump_lock);
 }
 
 void engine_remove(nlens_session *session)
@@ -416,7 +432,7 @@ void engine_remove(nlens_session *session)
         link = &(*link)->next;
     if (*link)
         *link = session->next;
-    while (session->busy)
+    while (session->busy && !engine->broken)
         pthread_cond_wait(&engine->spared, &engine->lock);
     engine_unlock();
 }
@@ -483,9 +499,9 @@ static int make(struct error *err)
     return code;
 }
 
-int engine_need(bool soft, struct error *err)
+static int need(bool soft, struct error *err)
 {
-    pthread_mutex_lock(&making);
+    held_take(&making);
     int code = 0;
     if (!engine)
         code = make(err);
@@ -496,8 +512,44 @@ int engine_need(bool soft, struct error *err)
     /* Last: the process's introduction may need more than a ring holds, which the thread empties. */
     if (code == 0 && soft)
         code = soft_join(&engine->soft, err);
-    pthread_mutex_unlock(&making);
+    held_give(&making);
     return code;
+}
+
+int engine_need(bool soft, struct error *err)
+{
+    struct zone *before = zone_enter(NULL); /* the engine stays */
+    unsigned held = held_count();
+    int code;
+    struct mem_rescue rescue;
+    mem_rescue_push(&rescue);
+    if (mem_rescued(&rescue)) {
+        if (engine)
+            engine->failure = -ENOMEM;
+        held_give_back(held);
+        code = error_set(err, -ENOMEM, "there is not enough memory to sample");
+    } else {
+        code = need(soft, err);
+    }
+    mem_rescue_pop(&rescue);
+    zone_enter(before);
+    return code;
+}
+
+void engine_break(void)
+{
+    if (!engine || engine->failure)
+        return;
+    atomic_store(&engine->broken, true);
+    atomic_store(&engine->soft.region.map->resting, 1);
+    engine_lock();
+    pthread_cond_broadcast(&engine->spared);
+    engine_unlock();
+}
+
+bool engine_is_broken(void)
+{
+    return engine->broken;
 }
 
 bool engine_is_ours(void)

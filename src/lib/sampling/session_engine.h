@@ -22,6 +22,10 @@ void engine_unlock(void);
 void engine_add(nlens_session *session);
 void engine_remove(nlens_session *session);
 
+/* Memory ran out half-way: nothing is sampled any more, and sessions are good for reading what they have and for closing. */
+void engine_break(void);
+bool engine_is_broken(void);
+
 /* False in a fork's child: then nothing else here may be called. */
 bool engine_is_ours(void);
 
