@@ -203,7 +203,8 @@ struct trace_session *describe_ending(const struct recorder_result *result, cons
         {"corrupt_rings", totals->corrupt},
         {"unwritten", sink->writer ? trace_writer_unwritten(sink->writer) : 0},
     };
-    trace_session_setf(ending, "exit_status", "%d", result->exit_status);
+    if (result->exit_status >= 0)
+        trace_session_setf(ending, "exit_status", "%d", result->exit_status);
     if (result->signal)
         trace_session_setf(ending, "signal", "%d", result->signal);
     for (unsigned i = 0; i < sizeof figures / sizeof *figures; i++)

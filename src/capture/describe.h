@@ -11,6 +11,7 @@
 
 /* The caller frees what these return. */
 struct trace_session *describe_session(const struct capture_options *options, const struct capture_means *means);
+/* exit_status negative: the program still runs. */
 struct trace_session *describe_ending(const struct recorder_result *result, const struct sink *sink,
                                       const struct agent_totals *totals);
 

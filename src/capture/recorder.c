@@ -10,8 +10,11 @@
 #include "capture/pause.h"
 #include "capture/process/program.h"
 #include "capture/recorder_signals.h"
+#include "capture/process/procfs.h"
 #include "capture/recorder_sources.h"
+#include "capture/rotate/rotation.h"
 #include "trace/file.h"
+#include "trace/parts.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -36,6 +39,8 @@ struct recorder {
     struct heartbeat heartbeat;
     struct handover handover;
     struct pause pause;
+    struct rotation rotation;
+    struct trace_session *before; /* figures of the run up to this file's start, with rotation; else NULL */
     uint64_t started, flushed;
     size_t drained; /* bytes since the writer's memory was looked at */
     int wait_status;
@@ -47,6 +52,10 @@ static int open_trace(struct recorder *recorder, struct error *err)
     if (!recorder->options->output)
         return 0;
     struct trace_session *session = describe_session(recorder->options, &recorder->sources.means);
+    if (recorder->options->rotate_ns) {
+        recorder->sink.carried = carried_new(recorder->options->topology->simulated);
+        return rotation_start(&recorder->rotation, recorder->options, session, &recorder->sink, clock_now_ns(), err);
+    }
     recorder->sink.writer = trace_writer_open(recorder->options->output, session, err);
     trace_session_free(session);
     return recorder->sink.writer ? 0 : err->code;
@@ -83,7 +92,9 @@ static int start(struct recorder *recorder, struct error *err)
     signals_ready(recorder->sources.agents, &mask);
     recorder->started = recorder->sources.list.tended = recorder->flushed = clock_now_ns();
     code = launch_go(&recorder->launch, options->command[0], &result->exit_status, err);
-    if (code < 0 && recorder->sink.writer) {
+    if (code < 0 && recorder->options->rotate_ns) {
+        rotation_finish(&recorder->rotation, NULL, recorder->started);
+    } else if (code < 0 && recorder->sink.writer) {
         trace_writer_close(recorder->sink.writer, NULL, NULL);
         recorder->sink.writer = NULL;
         trace_file_remove(options->output);
@@ -166,6 +177,62 @@ static void note_pause(struct recorder *recorder, uint64_t from, uint64_t now, u
     sink_loss(&recorder->sink, now, event.pid, 0, LOSS_PAUSED, 1);
 }
 
+/* The figures of the run so far, and the trace's last block with them. */
+static struct trace_session *conclude(struct recorder *recorder, uint64_t now)
+{
+    struct recorder_result *result = recorder->result;
+    const struct agent_totals *totals = agent_source_totals(recorder->sources.agents);
+    result->duration_ns = now - recorder->started;
+    describe_result(result, &recorder->sink, totals, &recorder->usage);
+    result->target_cpu_ns += cpu_account_total(&recorder->sources.others);
+    result->tracking_ns = describe_tracking_ns(totals, &recorder->region.map->config);
+    result->processes = recorder->sources.processes.started;
+    struct trace_session *ending = describe_ending(result, &recorder->sink, totals);
+    describe_stops(ending, recorder->region.map);
+    if (recorder->sources.faults) {
+        struct faults_totals faults = faults_totals(recorder->sources.faults);
+        describe_fault_totals(ending, &faults);
+    }
+    if (recorder->pause.wanted) {
+        uint64_t until = recorder->pause.stopped ? recorder->pause.stopped : now;
+        trace_session_setf(ending, "sampled_from_ns", "%" PRIu64,
+                           recorder->pause.began ? recorder->pause.began - recorder->started : result->duration_ns);
+        trace_session_setf(ending, "sampled_until_ns", "%" PRIu64, until - recorder->started);
+        result->never_sampled = !recorder->pause.began;
+    }
+    return ending;
+}
+
+/* Leaves this file's part of the figures in `ending`. */
+static void take_part(struct recorder *recorder, struct trace_session *ending)
+{
+    struct trace_session *all = trace_session_new();
+    trace_parts_add(all, ending);
+    if (recorder->before)
+        trace_parts_subtract(ending, recorder->before);
+    trace_session_free(recorder->before);
+    recorder->before = all;
+}
+
+/* Ends this file and begins the next one. */
+static void rotate(struct recorder *recorder, uint64_t now)
+{
+    uint32_t parent;
+    flush(recorder);
+    recorder->result->exit_status = -1;
+    /* Of a program that still runs /proc knows what wait4 will report. */
+    uint64_t cpu = procfs_cpu_and_parent((uint32_t)recorder->launch.pid, &parent);
+    recorder->usage.ru_utime = (struct timeval){(time_t)(cpu / 1000000000), (suseconds_t)(cpu % 1000000000 / 1000)};
+    struct trace_session *ending = conclude(recorder, now);
+    trace_session_setf(ending, "next_part", "%" PRIu32, recorder->rotation.part + 1);
+    take_part(recorder, ending);
+    rotation_next(&recorder->rotation, ending, now);
+    trace_session_free(ending);
+    recorder->flushed = clock_now_ns();
+    if (recorder->flushed - now > recorder->result->rotate_most_ns)
+        recorder->result->rotate_most_ns = recorder->flushed - now;
+}
+
 static void drain_until_end(struct recorder *recorder)
 {
     uint64_t last = clock_now_ns();
@@ -185,6 +252,8 @@ static void drain_until_end(struct recorder *recorder)
         call_observer(recorder, now);
         look_at_pause(recorder, now);
         signals_forward(recorder->launch.pid, now);
+        if (!ended && rotation_due(&recorder->rotation, now))
+            rotate(recorder, now);
         if (!ended && level.bytes < LITTLE_BYTES)
             agent_source_sleep(recorder->sources.agents, source_sleep_ns(&level));
     }
@@ -195,6 +264,28 @@ static void drain_until_end(struct recorder *recorder)
         recorder->result->untracked = perf_source_untracked(recorder->sources.perf);
 }
 
+static void close_trace(struct recorder *recorder, struct trace_session *ending, uint64_t now)
+{
+    struct recorder_result *result = recorder->result;
+    struct sink *sink = &recorder->sink;
+    const struct rotation *rotation = &recorder->rotation;
+    if (recorder->options->rotate_ns) {
+        take_part(recorder, ending);
+        result->drops -= sink->writer ? trace_writer_unwritten(sink->writer) : 0; /* it is among those of all files */
+        rotation_finish(&recorder->rotation, ending, now);
+        result->files = rotation->files.count;
+        result->removed = rotation->removed;
+        result->bytes = rotation->written;
+        result->drops += rotation->unwritten;
+        result->write_failure = rotation->failure;
+        return;
+    }
+    if (sink->writer)
+        trace_writer_close(sink->writer, ending, sink->failure.code ? NULL : &sink->failure);
+    sink->writer = NULL;
+    result->write_failure = sink->failure;
+}
+
 static void finish(struct recorder *recorder)
 {
     struct recorder_result *result = recorder->result;
@@ -202,45 +293,23 @@ static void finish(struct recorder *recorder)
     struct capture_process *process = process_find(&recorder->sources.processes, (uint32_t)recorder->launch.pid);
     if (process)
         process_end(&recorder->sources.processes, process, now, recorder->wait_status);
-    result->duration_ns = now - recorder->started;
     result->signal = WIFSIGNALED(recorder->wait_status) ? WTERMSIG(recorder->wait_status) : 0;
     result->exit_status = result->signal ? 128 + result->signal : WEXITSTATUS(recorder->wait_status);
     custom_result_report(recorder->region.map, recorder->options, now, (uint32_t)recorder->launch.pid, &recorder->sink,
                          result);
     flush(recorder);
-    describe_result(result, &recorder->sink, agent_source_totals(recorder->sources.agents), &recorder->usage);
-    result->target_cpu_ns += cpu_account_total(&recorder->sources.others);
-    result->tracking_ns =
-        describe_tracking_ns(agent_source_totals(recorder->sources.agents), &recorder->region.map->config);
-    result->processes = recorder->sources.processes.started;
+    struct trace_session *ending = conclude(recorder, now);
     describe_means(result, recorder->options, &recorder->sources.means);
     describe_losses(result, &recorder->sink);
     if (recorder->sources.faults) {
         struct faults_totals totals = faults_totals(recorder->sources.faults);
         describe_faults(result, &recorder->sources.means, &totals);
     }
-    struct trace_session *ending =
-        describe_ending(result, &recorder->sink, agent_source_totals(recorder->sources.agents));
-    describe_stops(ending, recorder->region.map);
-    if (recorder->sources.faults) {
-        struct faults_totals totals = faults_totals(recorder->sources.faults);
-        describe_fault_totals(ending, &totals);
-    }
-    if (recorder->pause.wanted) {
-        uint64_t until = recorder->pause.stopped ? recorder->pause.stopped : now;
-        trace_session_setf(ending, "sampled_from_ns", "%" PRIu64,
-                           recorder->pause.began ? recorder->pause.began - recorder->started : result->duration_ns);
-        trace_session_setf(ending, "sampled_until_ns", "%" PRIu64, until - recorder->started);
-        result->never_sampled = !recorder->pause.began;
-    }
     signals_release(); /* one that comes now must not wake agents' rings that are gone */
     sources_close_one(&recorder->sources.list, FROM_AGENTS); /* whose rings have lanes of the writer */
     recorder->sources.agents = NULL;
-    if (recorder->sink.writer)
-        trace_writer_close(recorder->sink.writer, ending, recorder->sink.failure.code ? NULL : &recorder->sink.failure);
-    recorder->sink.writer = NULL;
+    close_trace(recorder, ending, now);
     trace_session_free(ending);
-    result->write_failure = recorder->sink.failure;
 }
 
 int recorder_run(const struct capture_options *options, struct recorder_result *result, struct error *err)
@@ -259,6 +328,9 @@ int recorder_run(const struct capture_options *options, struct recorder_result *
     handover_stop(&recorder.handover);
     heartbeat_stop(&recorder.heartbeat);
     recorder_sources_close(&recorder.sources);
+    rotation_free(&recorder.rotation);
+    carried_free(recorder.sink.carried);
+    trace_session_free(recorder.before);
     capture_region_free(&recorder.region);
     return code;
 }

@@ -16,7 +16,9 @@ struct recorder_result {
     bool write_protect;             /* and uffd-wp beside it */
     uint64_t untracked;             /* programs that no agent spoke for */
     uint64_t preload_emptied;       /* of those: started with an empty LD_PRELOAD */
-    uint64_t bytes;                 /* of the file */
+    uint64_t bytes;                 /* of the file, or of all files */
+    uint64_t files, removed;        /* with --rotate: there, and no longer kept; 0 without */
+    uint64_t rotate_most_ns;        /* the longest that beginning a next file took */
     uint64_t drops;                 /* things lost that weigh: see recorder.c */
     uint64_t duration_ns, target_cpu_ns, recorder_cpu_ns, handler_ns;
     uint64_t tracking_ns;       /* in hooks of the heap, of mappings and threads: from calls that were timed */

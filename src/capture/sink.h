@@ -3,6 +3,7 @@
 #ifndef NUMALENS_CAPTURE_SINK_H
 #define NUMALENS_CAPTURE_SINK_H
 
+#include "capture/rotate/carried.h"
 #include "trace/lane.h"
 #include "trace/writer.h"
 
@@ -10,6 +11,7 @@ struct sink {
     struct trace_writer *writer;                           /* NULL: nothing is kept */
     void (*tap)(void *context, const struct event *event); /* sees every event; may be NULL */
     void *tap_context;
+    struct carried *carried; /* of a recording in several files: what the next one begins with; else NULL */
     struct error failure; /* code 0 while all is well: start zeroed */
     uint64_t counts[EVENT_KINDS];
     uint64_t lost[LOSS_CAUSES]; /* as reported to the trace */
@@ -20,6 +22,8 @@ static inline void sink_see(struct sink *sink, const struct event *event)
     sink->counts[event->kind]++;
     if (sink->tap)
         sink->tap(sink->tap_context, event);
+    if (sink->carried)
+        carried_see(sink->carried, event);
 }
 
 static inline void sink_put(struct sink *sink, const struct event *event)

@@ -71,7 +71,7 @@ uint64_t option_duration(struct sampling_options *options, const char *option, c
     static const struct {
         const char *unit;
         double ns;
-    } units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
+    } units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}};
     char *end;
     double value = strtod(text, &end);
     for (unsigned i = 0; end != text && i < sizeof units / sizeof *units; i++)

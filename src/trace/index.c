@@ -97,6 +97,10 @@ static void add_block(struct scan *scan, uint64_t at, const struct trace_block_h
             trace_session_free(session);
         return;
     }
+    if (header->kind == TRACE_BLOCK_CARRIED) {
+        index->has_carried = true;
+        index->carried = index->blocks.count;
+    }
     if (run_columns(header->kind) == 0 || header->count == 0)
         return; /* a kind that a later version of the format added: nothing this one could miss */
     if (header->first_time < index->first_time)
@@ -135,6 +139,7 @@ static void scan_blocks(struct scan *scan)
 static void describe_damage(struct scan *scan)
 {
     struct trace_index *index = scan->index;
+    index->torn = scan->damaged || (scan->unfinished && index->ending);
     char *text = NULL;
     size_t size = 0;
     FILE *out = mem_stream(&text, &size);

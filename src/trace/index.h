@@ -19,7 +19,10 @@ struct trace_index {
     array_of(struct index_block) blocks; /* of events, whole and checked, in file order */
     struct trace_session *session, *ending;
     uint64_t counts[EVENT_KINDS];
+    bool has_carried; /* there is such a mark */
+    size_t carried;   /* so many of the blocks, the first ones, repeat what earlier files of the run have */
     uint64_t first_time, last_time;
+    bool torn;    /* something in it is no whole block */
     char *damage; /* or NULL */
 };
 

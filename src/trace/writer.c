@@ -299,6 +299,18 @@ int trace_writer_flush(struct trace_writer *writer, struct error *err)
     return code;
 }
 
+int trace_writer_carried(struct trace_writer *writer, struct error *err)
+{
+    struct trace_session *nothing = trace_session_new();
+    int code = trace_writer_flush(writer, err);
+    if (code == 0 && writer->failed)
+        code = writer->failed; /* a part of it is missing: the mark would say that it is all there */
+    if (code == 0)
+        code = put_session(writer, TRACE_BLOCK_CARRIED, nothing, err);
+    trace_session_free(nothing);
+    return code;
+}
+
 int trace_writer_close(struct trace_writer *writer, const struct trace_session *ending, struct error *err)
 {
     int code = trace_writer_flush(writer, err);

@@ -22,6 +22,10 @@ int trace_writer_append(struct trace_writer *writer, const struct event *event, 
 /* Writes everything pending as blocks, so that a kill -9 now loses nothing that was appended before. */
 int trace_writer_flush(struct trace_writer *writer, struct error *err);
 
+/* What was appended so far is what this file repeats of earlier files of the same run, so that it is whole by itself: a mark
+ * behind it says so, and trace_merge (trace/merge.h) leaves it out. */
+int trace_writer_carried(struct trace_writer *writer, struct error *err);
+
 /* Flushes, then writes `ending` (exit_status, duration_ns, and totals by key) as the last block, which shows a reader
  * that nothing is missing. Frees the writer in any case. `ending` may be NULL: then no last block is written. */
 int trace_writer_close(struct trace_writer *writer, const struct trace_session *ending, struct error *err);

@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "cli/usage/command_options.h"
 
+#include "base/mem.h"
 #include "calibrate/calibrate.h"
 #include "capture/agent/custom_spec.h"
 #include "capture/faults/mechanism.h"
@@ -39,6 +40,8 @@ enum {
     KEY_PLACEMENT,
     KEY_TRAFFIC,
     KEY_CALL_GRAPH,
+    KEY_ROTATE,
+    KEY_KEEP,
 };
 
 static const struct argp_option option_table[] = {
@@ -46,6 +49,10 @@ static const struct argp_option option_table[] = {
      "write the recording to FILE (numalens.data; in a job numalens.JOB/rank-RANK.HOST.data); %r, %h and %j in it are "
      "rank, host and job",
      1},
+    {"rotate", KEY_ROTATE, "TIME", 0,
+     "begin a next file after each such time, such as 60s, 10m or 1h: numalens.000001.data and so on, each whole by itself",
+     1},
+    {"keep", KEY_KEEP, "N", 0, "with --rotate: keep the latest N files, and remove older ones of this run", 1},
     {"all-cpus", 'a', 0, 0, "record the whole machine with hardware samples; heap objects are then not known", 1},
     {"pid", 'p', "PID", 0, "record a running process and its children, likewise", 1},
     {"cpu", 'C', "LIST", 0, "with -a: on these CPUs only, such as 0-3,8", 1},
@@ -178,6 +185,13 @@ static error_t parse(int key, char *text, struct argp_state *state)
         options->start_threads = (uint32_t)option_number(sampling, "--threads", text, 1, 1e6,
                                                          "a number of threads between 1 and 1000000 is wanted");
         break;
+    case KEY_ROTATE:
+        options->rotate_ns =
+            option_duration(sampling, "--rotate", text, 1e8, 1e16, "a time of 100ms or more is wanted, such as 60s");
+        break;
+    case KEY_KEEP:
+        options->keep = (uint32_t)option_number(sampling, "--keep", text, 1, 1e9, "a number of files is wanted, at least 1");
+        break;
     case KEY_START:
         options->start_ns = option_duration(sampling, "--start-after", text, 0, 1e15, "a time with its unit is wanted");
         break;
@@ -227,6 +241,7 @@ static const struct argp parser = {
     "  numalens record --stores -F 500 -o stores.data -- ./app\n"
     "  numalens record -a -- sleep 10                          everything for ten seconds, on a machine with a PMU\n"
     "  numalens record -p 1234 --stop-after 10s                a running process, likewise\n"
+    "  numalens record --rotate 60s --keep 24 -- ./service      the last 24 minutes, in as many files\n"
     "  mpirun -n 4 numalens record -- ./app                    one recording a rank; then numalens report "
     "numalens.JOB\n\n"
     "The exit status is the program's; 127 and 126 when it cannot be found or run, 1 when it cannot be recorded, 2 for "
@@ -257,10 +272,24 @@ static bool wants_summary(const struct arguments *arguments, const struct record
     return verbosity > 0 || (verbosity == 0 && (!rank->in_job || rank->number == 0 || result->drops));
 }
 
+/* The files of a recording in several, as a shell finds them. */
+static char *all_files(const char *output)
+{
+    size_t length = strlen(output);
+    bool data = length > 5 && strcmp(output + length - 5, ".data") == 0 && output[length - 6] != '/';
+    return mem_format("%.*s.*%s", (int)(data ? length - 5 : length), output, data ? ".data" : "");
+}
+
 /* What to report next: the folder of a job's ranks. */
 static void put_next(const struct arguments *arguments)
 {
     const char *file = arguments->sampling.capture.output, *slash = strrchr(file, '/');
+    if (arguments->sampling.capture.rotate_ns) {
+        char *files = all_files(file);
+        fprintf(stderr, "; next: numalens report %s\n", files);
+        free(files);
+        return;
+    }
     bool usual = strcmp(file, "numalens.data") == 0, folder = arguments->rank.in_job && slash;
     int length = (int)(folder ? slash - file : (long)strlen(file));
     fprintf(stderr, "; next: numalens report%s%.*s\n", usual ? "" : " ", usual ? 0 : length, file);
@@ -275,8 +304,15 @@ static void summarise(const struct arguments *arguments, const struct recorder_r
         fprintf(stderr, "%" PRIu64 " pages in use, from %" PRIu64 " faults, ", result->pages, result->faults);
     if (!by_faults || result->hardware)
         fprintf(stderr, "%" PRIu64 " samples, ", result->samples);
-    fprintf(stderr, "%" PRIu64 " objects in %s (", result->objects, file);
+    char *name = arguments->sampling.capture.rotate_ns ? all_files(file) : mem_strdup(file);
+    fprintf(stderr, "%" PRIu64 " objects in %s (", result->objects, name);
+    free(name);
     print_size(stderr, result->bytes);
+    if (result->removed)
+        fprintf(stderr, " in %" PRIu64 " files, of which the last %" PRIu64 " are kept", result->files + result->removed,
+                result->files);
+    else if (result->files)
+        fprintf(stderr, " in %" PRIu64 " file%s", result->files, result->files == 1 ? "" : "s");
     if (result->hardware && !by_faults)
         fprintf(stderr, "); sampled by the processor");
     else if (result->hardware)
@@ -308,6 +344,9 @@ static void summarise(const struct arguments *arguments, const struct recorder_r
                 " programs; %.2f s, %.2f s of CPU time, and %.2f s for the recorder\n",
                 result->source, result->threads, result->processes, (double)result->duration_ns / 1e9,
                 (double)result->target_cpu_ns / 1e9, (double)result->recorder_cpu_ns / 1e9);
+    if (arguments->sampling.verbosity > 0 && result->files)
+        fprintf(stderr, "numalens record: beginning a next file took at most %.1f ms\n",
+                (double)result->rotate_most_ns / 1e6);
 }
 
 /* What loads take on this machine, as a text for the trace; NULL when that is not wanted or not known. */
@@ -362,6 +401,8 @@ static void check_system(struct arguments *arguments)
                "the agent must be in a program from its start; there are pebs, ibs, spe, faults");
     if (arguments->of_faults || (options->faults && options->samples != SAMPLES_FAULTS))
         refuse(sampling, which, "with options for faults", "pages do not fault again then");
+    if (options->rotate_ns)
+        refuse(sampling, which, "with --rotate", "it is for a program that is started by the recorder");
     if (sampling->spec)
         refuse(sampling, which, "with --topology", "a simulated topology is for one program");
     if (arguments->custom.count || options->start_threads || options->start_ns || arguments->placement ||
@@ -405,6 +446,8 @@ static int record(struct arguments *arguments)
         option_complain(sampling, arguments->of_faults, "without faults", "this is for --source faults or --faults");
     if (options->stop_ns && options->stop_ns <= options->start_ns)
         option_complain(sampling, "--stop-after", "not behind --start-after", "samples must begin before they end");
+    if (options->keep && !options->rotate_ns)
+        option_complain(sampling, "--keep", "without --rotate", "there is one file then");
     if (options->output && strcmp(options->output, "-") == 0)
         option_complain(sampling, "-o", "-", "a recording has an index and is no stream: name a file");
     check_system(arguments);

@@ -1,0 +1,25 @@
+/* capture/rotate/carried.h - what each file of a recording in several files begins with: all that later events depend on, as it is
+ * at that moment. Processes, threads, modules, maps, live blocks with their call chains, pages.
+ *
+ * Sees every event on its way to the trace. Times stay what they were: a block that was allocated an hour ago says so in
+ * each file. Takes about 80 bytes for a live block or a page that was touched. */
+#ifndef NUMALENS_CAPTURE_ROTATE_CARRIED_H
+#define NUMALENS_CAPTURE_ROTATE_CARRIED_H
+
+#include "wire/event.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct carried;
+
+/* `all_threads`: threads that ended are carried too, since a simulated topology assigns threads in the order of their start. */
+struct carried *carried_new(bool all_threads);
+void carried_free(struct carried *carried);
+
+void carried_see(struct carried *carried, const struct event *event);
+
+/* Hands out what is carried, each event good until `put` returns. */
+void carried_replay(struct carried *carried, void (*put)(void *context, const struct event *event), void *context);
+
+#endif

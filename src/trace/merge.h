@@ -1,0 +1,27 @@
+/* trace/merge.h - the files of one run (numalens record --rotate) as one trace.
+ *
+ * Blocks are copied as they are, without what a file repeats of those before it: the result has each event once, as if the
+ * run had been recorded into one file. */
+#ifndef NUMALENS_TRACE_MERGE_H
+#define NUMALENS_TRACE_MERGE_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct trace_merged {
+    uint64_t first, last; /* numbers of the files */
+    bool ended;           /* with the run */
+};
+
+/* Writes the trace of `paths`, in any order, to `output` (mode 0600). -EINVAL when they are not of one run or do not follow one another,
+ * with the cause; nothing is left then. `merged` may be NULL. */
+int trace_merge(const char *const *paths, size_t count, const char *output, struct trace_merged *merged,
+                struct error *err);
+
+/* Whether the file is one of several of a run. False also when it cannot be read. */
+bool trace_is_part(const char *path);
+
+#endif
