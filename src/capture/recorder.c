@@ -214,19 +214,41 @@ static void take_part(struct recorder *recorder, struct trace_session *ending)
     recorder->before = all;
 }
 
+/* Takes what the sources have by now. */
+static struct source_level take(struct recorder *recorder, uint64_t now)
+{
+    struct source_level level;
+    atomic_store_explicit(&recorder->region.map->heartbeat_ns, now, memory_order_relaxed);
+    if (recorder->sources.faults)
+        faults_serve(recorder->sources.faults, now);
+    sources_drain(&recorder->sources.list, now, &level);
+    recorder->drained += level.bytes;
+    return level;
+}
+
+static void breathe(void *context)
+{
+    struct recorder *recorder = context;
+    uint64_t now = clock_now_ns();
+    take(recorder, now);
+    signals_forward(recorder->launch.pid, now);
+}
+
 /* Ends this file and begins the next one. */
 static void rotate(struct recorder *recorder, uint64_t now)
 {
     uint32_t parent;
+    rotation_prepare(&recorder->rotation, now, breathe, recorder);
+    uint64_t prepared = clock_now_ns();
     flush(recorder);
     recorder->result->exit_status = -1;
     /* Of a program that still runs /proc knows what wait4 will report. */
     uint64_t cpu = procfs_cpu_and_parent((uint32_t)recorder->launch.pid, &parent);
     recorder->usage.ru_utime = (struct timeval){(time_t)(cpu / 1000000000), (suseconds_t)(cpu % 1000000000 / 1000)};
-    struct trace_session *ending = conclude(recorder, now);
-    trace_session_setf(ending, "next_part", "%" PRIu32, recorder->rotation.part + 1);
+    struct trace_session *ending = conclude(recorder, prepared);
+    trace_session_setf(ending, "next_part", "%" PRIu32, recorder->rotation.part);
     take_part(recorder, ending);
-    rotation_next(&recorder->rotation, ending, now);
+    rotation_switch(&recorder->rotation, ending, prepared);
     trace_session_free(ending);
     recorder->flushed = clock_now_ns();
     if (recorder->flushed - now > recorder->result->rotate_most_ns)
@@ -239,21 +261,18 @@ static void drain_until_end(struct recorder *recorder)
     for (bool ended = false; !ended;) {
         uint64_t now = clock_now_ns(), from = last, lost = lost_by_waiting(recorder);
         last = now;
-        atomic_store_explicit(&recorder->region.map->heartbeat_ns, now, memory_order_relaxed);
         ended = target_ended(recorder);
-        if (recorder->sources.faults)
-            faults_serve(recorder->sources.faults, now);
-        struct source_level level;
-        sources_drain(&recorder->sources.list, now, &level);
-        recorder->drained += level.bytes;
+        struct source_level level = take(recorder, now);
         if (now - from >= PAUSED_NS)
             note_pause(recorder, from, now, lost);
         tend(recorder, now);
         call_observer(recorder, now);
         look_at_pause(recorder, now);
         signals_forward(recorder->launch.pid, now);
-        if (!ended && rotation_due(&recorder->rotation, now))
+        if (!ended && rotation_due(&recorder->rotation, now)) {
             rotate(recorder, now);
+            last = clock_now_ns();
+        }
         if (!ended && level.bytes < LITTLE_BYTES)
             agent_source_sleep(recorder->sources.agents, source_sleep_ns(&level));
     }

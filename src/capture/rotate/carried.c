@@ -3,13 +3,16 @@
 #include "capture/event_copy.h"
 #include "capture/rotate/carried_image.h"
 
-enum { EXITED_MOST = 1 << 16 };
+enum { EXITED_MOST = 1 << 16, BREATH = 1 << 14 };
 
 struct carried {
     bool all_threads;
     array_of(struct carried_image *) images; /* in the order of their starts */
     struct map64 by_pid;                     /* to the latest image of a process */
     struct map64 exited;                     /* processes: what comes of them now came late */
+    const struct carried_taker *taker;       /* while it is handed out; else NULL */
+    array_of(struct event) meanwhile;        /* what came then: nothing changes before all is handed out */
+    size_t handed;
     struct carried_image *last;              /* most events are of the same process as the one before */
 };
 
@@ -26,6 +29,9 @@ void carried_free(struct carried *carried)
         return;
     array_each (&carried->images, struct carried_image *, image)
         carried_image_free(*image);
+    array_each (&carried->meanwhile, struct event, event)
+        event_copy_free(event);
+    array_free(&carried->meanwhile);
     array_free(&carried->images);
     map64_free(&carried->by_pid);
     map64_free(&carried->exited);
@@ -110,16 +116,25 @@ static void see_exit(struct carried *carried, const struct event *event)
     let_go(carried, image);
 }
 
+static void see(struct carried *carried, const struct event *event)
+{
+    if (event->kind == EVENT_PROCESS_START) {
+        see_start(carried, event);
+        return;
+    }
+    if (event->kind == EVENT_PROCESS_EXIT) {
+        see_exit(carried, event);
+        return;
+    }
+    struct carried_image *image = image_find(carried, event->pid);
+    if (image || !map64_find(&carried->exited, event->pid))
+        carried_image_see(image ? image : image_new(carried, event->pid), event);
+}
+
 void carried_see(struct carried *carried, const struct event *event)
 {
     switch (event->kind) {
-    case EVENT_PROCESS_START:
-        see_start(carried, event);
-        return;
-    case EVENT_PROCESS_EXIT:
-        see_exit(carried, event);
-        return;
-    case EVENT_SAMPLE:
+    case EVENT_SAMPLE: /* these stay in the file that they came into */
     case EVENT_LOSS:
     case EVENT_PAGE:
     case EVENT_BARRIER:
@@ -128,13 +143,32 @@ void carried_see(struct carried *carried, const struct event *event)
     default:
         break;
     }
-    struct carried_image *image = image_find(carried, event->pid);
-    if (image || !map64_find(&carried->exited, event->pid))
-        carried_image_see(image ? image : image_new(carried, event->pid), event);
+    if (!carried->taker) {
+        see(carried, event);
+        return;
+    }
+    carried->taker->put(carried->taker->context, event);
+    array_push(&carried->meanwhile, event_copy(event));
 }
 
-void carried_replay(struct carried *carried, void (*put)(void *context, const struct event *event), void *context)
+static void hand_out(void *context, const struct event *event)
 {
+    struct carried *carried = context;
+    const struct carried_taker *taker = carried->taker;
+    taker->put(taker->context, event);
+    if (taker->breathe && ++carried->handed % BREATH == 0)
+        taker->breathe(taker->context);
+}
+
+void carried_replay(struct carried *carried, const struct carried_taker *taker)
+{
+    carried->taker = taker;
     array_each (&carried->images, struct carried_image *, image)
-        carried_image_replay(*image, carried->all_threads, put, context);
+        carried_image_replay(*image, carried->all_threads, hand_out, carried);
+    carried->taker = NULL;
+    array_each (&carried->meanwhile, struct event, event) {
+        see(carried, event);
+        event_copy_free(event);
+    }
+    array_free(&carried->meanwhile);
 }

@@ -19,7 +19,14 @@ void carried_free(struct carried *carried);
 
 void carried_see(struct carried *carried, const struct event *event);
 
-/* Hands out what is carried, each event good until `put` returns. */
-void carried_replay(struct carried *carried, void (*put)(void *context, const struct event *event), void *context);
+/* Who takes what is carried. */
+struct carried_taker {
+    void *context;
+    void (*put)(void *context, const struct event *event); /* the event is good until it returns */
+    void (*breathe)(void *context); /* now and then: more events may come meanwhile, and are handed out too */
+};
+
+/* Hands out what is carried, and what comes meanwhile. */
+void carried_replay(struct carried *carried, const struct carried_taker *taker);
 
 #endif

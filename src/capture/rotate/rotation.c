@@ -43,18 +43,29 @@ static void name_run(struct trace_session *session, uint64_t now)
     trace_session_setf(session, "run", "%016" PRIx64, random);
 }
 
-static int open_part(struct rotation *rotation, uint64_t now, struct error *err)
+/* The next file, beside the one that is being written. */
+static int open_next(struct rotation *rotation, uint64_t now, struct error *err)
 {
     rotation->started = now;
-    free(rotation->path);
-    free(rotation->part_path);
-    rotation->path = part_name(rotation->output, ++rotation->part);
-    rotation->part_path = mem_format("%s.part", rotation->path);
+    rotation->next_path = part_name(rotation->output, ++rotation->part);
+    rotation->next_part_path = mem_format("%s.part", rotation->next_path);
     trace_session_setf(rotation->session, "part", "%" PRIu32, rotation->part);
     trace_session_setf(rotation->session, "part_start_ns", "%" PRIu64, now);
-    rotation->sink->failure = (struct error){0};
-    rotation->sink->writer = trace_writer_open(rotation->part_path, rotation->session, err);
-    return rotation->sink->writer ? 0 : err->code;
+    rotation->next_failure = (struct error){0};
+    rotation->next = trace_writer_open(rotation->next_part_path, rotation->session, err);
+    return rotation->next ? 0 : err->code;
+}
+
+static void take_next(struct rotation *rotation)
+{
+    free(rotation->path);
+    free(rotation->part_path);
+    rotation->path = rotation->next_path;
+    rotation->part_path = rotation->next_part_path;
+    rotation->next_path = rotation->next_part_path = NULL;
+    rotation->sink->writer = rotation->next;
+    rotation->sink->failure = rotation->next_failure;
+    rotation->next = NULL;
 }
 
 int rotation_start(struct rotation *rotation, const struct capture_options *options, struct trace_session *session,
@@ -66,7 +77,9 @@ int rotation_start(struct rotation *rotation, const struct capture_options *opti
                                   .session = session,
                                   .sink = sink};
     name_run(session, now);
-    return open_part(rotation, now, err);
+    int code = open_next(rotation, now, err);
+    take_next(rotation);
+    return code;
 }
 
 static void remove_oldest(struct rotation *rotation)
@@ -125,25 +138,37 @@ static void close_part(struct rotation *rotation, struct trace_session *ending, 
 static void put(void *context, const struct event *event)
 {
     struct rotation *rotation = context;
-    struct sink *sink = rotation->sink;
-    trace_writer_append(sink->writer, event, sink->failure.code ? NULL : &sink->failure);
+    trace_writer_append(rotation->next, event, rotation->next_failure.code ? NULL : &rotation->next_failure);
 }
 
-void rotation_next(struct rotation *rotation, struct trace_session *ending, uint64_t now)
+static void breathe(void *context)
+{
+    const struct rotation *rotation = context;
+    rotation->breathe(rotation->breathe_context);
+}
+
+void rotation_prepare(struct rotation *rotation, uint64_t now, void (*breathe_out)(void *context), void *context)
+{
+    struct error err = {0};
+    rotation->breathe = breathe_out;
+    rotation->breathe_context = context;
+    if (open_next(rotation, now, &err) < 0) {
+        failed(rotation, &err);
+        return;
+    }
+    carried_replay(rotation->sink->carried, &(struct carried_taker){rotation, put, breathe});
+    trace_writer_carried(rotation->next, rotation->next_failure.code ? NULL : &rotation->next_failure);
+}
+
+void rotation_switch(struct rotation *rotation, struct trace_session *ending, uint64_t now)
 {
     struct sink *sink = rotation->sink;
-    struct error err = {0};
     if (sink->writer)
         close_part(rotation, ending, now);
     else
         rotation->unwritten += events_seen(sink) - rotation->seen;
     rotation->seen = events_seen(sink);
-    if (open_part(rotation, now, &err) < 0) {
-        failed(rotation, &err);
-        return;
-    }
-    carried_replay(sink->carried, put, rotation);
-    trace_writer_carried(sink->writer, sink->failure.code ? NULL : &sink->failure);
+    take_next(rotation);
 }
 
 void rotation_finish(struct rotation *rotation, struct trace_session *ending, uint64_t now)
@@ -171,5 +196,7 @@ void rotation_free(struct rotation *rotation)
     free(rotation->output);
     free(rotation->part_path);
     free(rotation->path);
+    free(rotation->next_path);
+    free(rotation->next_part_path);
     *rotation = (struct rotation){0};
 }

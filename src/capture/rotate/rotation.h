@@ -23,6 +23,11 @@ struct rotation {
     uint64_t every_ns, started; /* started: this file */
     uint32_t keep, part;        /* part: the number of this file, from 1 */
     char *output, *part_path, *path;
+    struct trace_writer *next; /* prepared, with its names: */
+    char *next_part_path, *next_path;
+    struct error next_failure;
+    void (*breathe)(void *context);
+    void *breathe_context;
     struct trace_session *session; /* of all files, but for the number and the start */
     struct sink *sink;
     array_of(struct rotation_file) files; /* that are whole, oldest first */
@@ -42,8 +47,12 @@ static inline bool rotation_due(const struct rotation *rotation, uint64_t now)
     return rotation->every_ns && now - rotation->started >= rotation->every_ns;
 }
 
-/* Ends this file with `ending` and begins the next, which repeats what is carried. The sink's lanes are empty then. */
-void rotation_next(struct rotation *rotation, struct trace_session *ending, uint64_t now);
+/* Begins the next file with what is carried. That takes a tenth of a second for a million blocks: `breathe` is called again and again,
+ * and may put events into the sink, which are this file's still. */
+void rotation_prepare(struct rotation *rotation, uint64_t now, void (*breathe)(void *context), void *context);
+
+/* Ends this file with `ending`; the prepared one is the sink's from now on. The sink's lanes are empty then. */
+void rotation_switch(struct rotation *rotation, struct trace_session *ending, uint64_t now);
 
 /* Ends the last file. `ending` may be NULL: it is removed. */
 void rotation_finish(struct rotation *rotation, struct trace_session *ending, uint64_t now);
