@@ -12,6 +12,7 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 int cmd_check(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_machines(int argc, char **argv);
+int cmd_merge(int argc, char **argv);
 int cmd_migrate(int argc, char **argv);
 int cmd_predict(int argc, char **argv);
 int cmd_record(int argc, char **argv);

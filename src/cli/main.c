@@ -23,6 +23,7 @@ static const struct {
     {"import", cmd_import, "turn a recording of perf mem, perf c2c or MOCA into a trace"},
     {"export", cmd_export, "write a recording for other tools: flame graphs, pprof, spreadsheets, databases"},
     {"dump", cmd_dump, "print one line a sample, with the fields that are asked for"},
+    {"merge", cmd_merge, "the files of one recording with --rotate as one"},
     {"migrate", cmd_migrate, "run a program and keep its pages near the threads that use them"},
     {"stat", cmd_stat, "count memory traffic per node while a program runs, or for a time"},
     {"machines", cmd_machines, "models of machines: latency and bandwidth from node to node; measure this one"},

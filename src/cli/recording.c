@@ -5,9 +5,20 @@
 int recording_open(struct recording *recording, const char *command, const char *path,
                    const struct flow_options *options, struct error *err)
 {
+    return recording_open_window(recording, command, path, options, NULL, err);
+}
+
+int recording_open_window(struct recording *recording, const char *command, const char *path,
+                          const struct flow_options *options, const struct time_window *window, struct error *err)
+{
     *recording = (struct recording){.path = path, .reader = trace_reader_open(path, err)};
     if (!recording->reader)
         return -1;
+    if (window && time_window_apply(window, recording->reader, err) < 0) {
+        error_prefix(err, "%s", path);
+        recording_close(recording);
+        return -1;
+    }
     recording->ending = trace_reader_ending(recording->reader);
     recording->symbols = symbols_new();
     recording->flow = flow_build(recording->reader, recording->symbols, options, err);

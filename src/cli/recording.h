@@ -2,6 +2,7 @@
 #ifndef NUMALENS_CLI_RECORDING_H
 #define NUMALENS_CLI_RECORDING_H
 
+#include "cli/rotated/time_window.h"
 #include "flow/flow.h"
 
 struct recording {
@@ -17,6 +18,10 @@ struct recording {
  * held then. */
 int recording_open(struct recording *recording, const char *command, const char *path,
                    const struct flow_options *options, struct error *err);
+
+/* Only what is within the window; NULL: all of it. */
+int recording_open_window(struct recording *recording, const char *command, const char *path,
+                          const struct flow_options *options, const struct time_window *window, struct error *err);
 void recording_close(struct recording *recording);
 
 #endif

@@ -34,12 +34,12 @@ int report_html(const struct report_html *html, struct error *err)
     struct page_run runs[RUNS] = {{0}};
     int failed = page_is_missing(err);
     for (unsigned i = 0; failed == 0 && i < count; i++) {
-        failed = recording_open(&recordings[i], "report", paths[i], &html->flow, err);
+        failed = recording_open_window(&recordings[i], "report", paths[i], &html->flow, html->window, err);
         views[i] =
-            (struct view_options){.path = paths[i], .ending = recordings[i].ending, .damage = recordings[i].damage};
+            (struct view_options){.path = i ? paths[i] : html->name, .ending = recordings[i].ending, .damage = recordings[i].damage};
         runs[i] = (struct page_run){.flow = recordings[i].flow,
                                     .view = &views[i],
-                                    .label = count == 1 ? paths[i]
+                                    .label = count == 1 ? html->name
                                              : i        ? "B"
                                                         : "A"};
     }

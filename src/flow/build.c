@@ -39,6 +39,35 @@ static void load_calibration(struct flow *flow, const struct trace_session *sess
         flow->levels[ns] = levels[calibration_level(flow->calibration, ns)];
 }
 
+static void not_before(uint64_t *born, uint64_t *died, uint64_t start)
+{
+    if (*born < start)
+        *born = start;
+    if (*died < start)
+        *died = start;
+}
+
+/* Only a part of the run is in sight: the flow begins and ends with it, and what was there before is there from its start. */
+static void flow_begin_at(struct flow *flow, const struct trace_reader *reader)
+{
+    uint64_t start, end;
+    trace_reader_span(reader, &start, &end);
+    flow->partial = true;
+    flow->start = start;
+    if (end < flow->end)
+        flow->end = end;
+    if (flow->end < start)
+        flow->end = start;
+    array_each (&flow->processes, struct process *, process)
+        not_before(&(*process)->row.born, &(*process)->row.died, start);
+    array_each (&flow->threads, struct flow_thread, thread)
+        not_before(&thread->born, &thread->died, start);
+    array_each (&flow->groups, struct flow_group, group)
+        not_before(&group->born, &(uint64_t){UINT64_MAX}, start);
+    array_each (&flow->sites, struct flow_site, site)
+        not_before(&site->born, &site->died, start);
+}
+
 struct flow *flow_build(struct trace_reader *reader, struct symbols *symbols, const struct flow_options *options,
                         struct error *err)
 {
@@ -93,6 +122,8 @@ struct flow *flow_build(struct trace_reader *reader, struct symbols *symbols, co
         return NULL;
     }
     flow_finish(flow);
+    if (trace_reader_partial(reader))
+        flow_begin_at(flow, reader);
     return flow;
 }
 

@@ -143,6 +143,10 @@ static void fill(const struct flow *flow, uint32_t index, struct flow_object *ro
     row->totals = flow_object_totals(flow, index);
     if (record->tally != FLOW_NONE)
         row->died = pool_at(&flow->tallies, record->tally)->died;
+    if (flow->partial && row->born < flow->start)
+        row->born = flow->start;
+    if (flow->partial && row->died < flow->start)
+        row->died = flow->start;
     if (row->site != FLOW_NONE) {
         const struct flow_site *site = &flow->sites.items[row->site];
         row->name = site->label;

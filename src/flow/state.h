@@ -197,6 +197,7 @@ struct flow {
     struct slab slab;            /* of every pool and tree */
     struct addrtree_nodes nodes; /* of every tree */
     uint64_t start, end;
+    bool partial;      /* not all of the run is in sight: what came before is there from the start */
     bool has_touches;  /* page faults are recorded */
     bool lost_touches; /* and some of them were lost up to now */
     uint32_t only_pid; /* 0: all processes count */

@@ -47,7 +47,9 @@ struct trace_reader {
     array_of(struct source *) spare;
     struct source *finished; /* gave its last event; texts in it are good until the next call */
     struct sample_cache *samples, *pages;
-    bool shared; /* file, index and order belong to another reader */
+    bool windowed;
+    uint64_t since, until; /* of a window */
+    bool shared;           /* file, index and order belong to another reader */
 };
 
 /* Where events of a block come among others of the same time. */
@@ -101,6 +103,9 @@ struct trace_reader *trace_reader_share(const struct trace_reader *reader)
     shared->name = reader->name;
     shared->index = reader->index;
     shared->order = reader->order;
+    shared->windowed = reader->windowed;
+    shared->since = reader->since;
+    shared->until = reader->until;
     shared->shared = true;
     shared->samples = sample_cache_new(shared->fd, &shared->index, EVENT_SAMPLE);
     shared->pages = sample_cache_new(shared->fd, &shared->index, EVENT_PAGE);
@@ -347,13 +352,54 @@ static int next_event(struct trace_reader *reader, struct event *event, struct e
     return 1;
 }
 
+/* Whether an event is one of those that a window leaves out. */
+static bool outside(const struct trace_reader *reader, const struct event *event)
+{
+    static const uint64_t kinds = UINT64_C(1) << EVENT_SAMPLE | UINT64_C(1) << EVENT_PAGE |
+                                  UINT64_C(1) << EVENT_BARRIER | UINT64_C(1) << EVENT_STREAM |
+                                  UINT64_C(1) << EVENT_LOSS;
+    return reader->windowed && kinds >> event->kind & 1 &&
+           (event->time < reader->since || event->time >= reader->until);
+}
+
 int trace_reader_next(struct trace_reader *reader, struct event *event, struct error *err)
 {
     int code;
     do
         code = next_event(reader, event, err);
-    while (__builtin_expect(code > 0 && !(reader->kinds >> event->kind & 1), 0));
+    while (__builtin_expect(code > 0 && (!(reader->kinds >> event->kind & 1) || outside(reader, event)), 0));
     return code;
+}
+
+void trace_reader_window(struct trace_reader *reader, uint64_t since, uint64_t until)
+{
+    trace_reader_rewind(reader);
+    reader->windowed = true;
+    reader->since = since;
+    reader->until = until;
+}
+
+void trace_reader_span(const struct trace_reader *reader, uint64_t *start, uint64_t *end)
+{
+    const struct trace_index *index = &reader->index;
+    *start = trace_session_number(index->session, "part_start_ns", index->first_time);
+    *end = index->last_time;
+    if (reader->windowed && reader->since > *start)
+        *start = reader->since;
+    if (reader->windowed && reader->until < *end)
+        *end = reader->until;
+    if (*start > *end)
+        *start = *end;
+}
+
+bool trace_reader_windowed(const struct trace_reader *reader)
+{
+    return reader->windowed;
+}
+
+bool trace_reader_partial(const struct trace_reader *reader)
+{
+    return reader->windowed || reader->index.has_carried;
 }
 
 uint64_t trace_reader_sample_block(const struct trace_reader *reader, uint64_t ordinal, uint64_t *first_time,
@@ -376,17 +422,34 @@ int trace_reader_sample(struct trace_reader *reader, uint64_t ordinal, struct ev
     return code < 0 ? sample_lost(reader, code, ordinal, err) : 0;
 }
 
+struct inside {
+    const struct trace_reader *reader;
+    void (*visit)(void *context, const struct event *event);
+    void *context;
+};
+
+static void visit_inside(void *context, const struct event *event)
+{
+    const struct inside *inside = context;
+    if (!outside(inside->reader, event))
+        inside->visit(inside->context, event);
+}
+
 int trace_reader_each_sample(struct trace_reader *reader, void (*visit)(void *context, const struct event *event),
                              void *context, struct error *err)
 {
     uint64_t ordinal;
-    int code = sample_cache_each(reader->samples, visit, context, &ordinal);
+    struct inside inside = {reader, visit, context};
+    int code = reader->windowed ? sample_cache_each(reader->samples, visit_inside, &inside, &ordinal)
+                                : sample_cache_each(reader->samples, visit, context, &ordinal);
     return code < 0 ? sample_lost(reader, code, ordinal, err) : 0;
 }
 
 int trace_reader_page_access(struct trace_reader *reader, uint64_t ordinal, struct event *event, struct error *err)
 {
     int code = sample_cache_get(reader->pages, ordinal, event);
+    if (code == 0 && outside(reader, event))
+        return -ERANGE;
     if (code < 0)
         return error_set(err, code, "%s: access %llu of a page cannot be read", reader->name,
                          (unsigned long long)ordinal);

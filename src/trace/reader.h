@@ -9,6 +9,8 @@
 #include "trace/session.h"
 #include "wire/event.h"
 
+#include <stdbool.h>
+
 struct trace_reader;
 
 struct trace_reader *trace_reader_open(const char *path, struct error *err);
@@ -24,6 +26,17 @@ void trace_reader_rewind(struct trace_reader *reader);
 
 /* Leaves kinds out of trace_reader_next: bit 1 << event_kind set = handed out. All are at first. Rewinds. */
 void trace_reader_only(struct trace_reader *reader, uint64_t kinds);
+
+/* Leaves out samples, uses of pages, waits and losses before `since` and from `until` on (UINT64_MAX: to the end), as if they were not in
+ * the file; ordinals and trace_reader_count stay. What they depend on is handed out all the same. Rewinds. */
+void trace_reader_window(struct trace_reader *reader, uint64_t since, uint64_t until);
+
+/* When what is handed out begins and ends: a window's bounds, else what the file was recorded in. */
+void trace_reader_span(const struct trace_reader *reader, uint64_t *start, uint64_t *end);
+
+/* Whether not all of the run is in sight: a window, or a file that repeats what came before it. */
+bool trace_reader_partial(const struct trace_reader *reader);
+bool trace_reader_windowed(const struct trace_reader *reader);
 
 /* The sample with that ordinal (0 .. trace_reader_count(EVENT_SAMPLE)-1), from a cache of decoded blocks. */
 int trace_reader_sample(struct trace_reader *reader, uint64_t ordinal, struct event *event, struct error *err);

@@ -60,7 +60,8 @@ struct whole whole_of(const struct flow *flow, const struct view_options *option
         whole.tick = "";
         whole.period_ns = whole.burst = 0;
     }
-    uint64_t duration = number_of(options->ending, "duration_ns", 0);
+    /* The ending is of all that is in the file, a window of a part of it. */
+    uint64_t duration = flow_windowed(flow) ? 0 : number_of(options->ending, "duration_ns", 0);
     if (duration)
         whole.duration = (double)duration * 1e-9;
     exit_status_of(&whole, flow, options->ending);

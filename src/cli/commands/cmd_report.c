@@ -8,6 +8,7 @@
 #include "cli/progress_line.h"
 #include "cli/recording.h"
 #include "cli/report_html.h"
+#include "cli/rotated/rotated_files.h"
 #include "cli/symfs.h"
 #include "cli/report_job.h"
 #include "cli/terminal.h"
@@ -18,6 +19,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char description[] =
     "Prints how much memory traffic is remote, which objects and threads cause it, what it costs and what to "
@@ -27,7 +29,8 @@ static const char description[] =
     "thread and time), map (memory over time, drawn), traffic (bytes from memory, of a recording with --traffic); or "
     "'object ID' for one object.\n"
     "FILE is numalens.data unless named. A folder holds the traces of a job's ranks, which are reported together "
-    "(docs/jobs.md).\n\n"
+    "(docs/jobs.md), or the files of one recording with --rotate. Several FILEs are files of one such recording, read as "
+    "one.\n\n"
     "EXAMPLES\n"
     "  numalens report\n"
     "  numalens report patterns\n"
@@ -40,6 +43,7 @@ static const char description[] =
     "  numalens report --topology \"numa:4 core:2\" --homes interleave\n"
     "  numalens report --json other.data\n"
     "  numalens report numalens.1234567/\n"
+    "  numalens report numalens.*.data --since -10m\n"
     "  numalens report --html page.html\n"
     "  numalens report --html both.html -i before.data --against after.data\n";
 
@@ -64,6 +68,8 @@ enum {
     OPTION_TUI,
     OPTION_CHILDREN,
     OPTION_SYMFS,
+    OPTION_SINCE,
+    OPTION_UNTIL,
     DEFAULT_LIMIT = 20
 };
 
@@ -76,6 +82,9 @@ static const struct argp_option option_table[] = {
     {"sort", 's', "KEY", 0, "samples, remote, remote-share, reads, writes, latency, size, count, allocated or name", 0},
     {"filter", 'f', "WHAT", 0,
      "A text in the name, or kind=heap, min-share=2%, min-remote=50%, min-samples=10, pid=12; may be given again", 0},
+    {"since", OPTION_SINCE, "TIME", 0,
+     "Only samples since then: 90s after the start, -90s before the end, 15:30, 2026-11-16T15:30", 0},
+    {"until", OPTION_UNTIL, "TIME", 0, "Only samples until then, likewise", 0},
     {"limit", 'n', "N", 0, "Rows of a table; 0 for all (20 as text, all with --json)", 0},
     {"thresholds", OPTION_THRESHOLDS, "N,N,...", 0,
      "Latencies above which accesses are counted (latency: 100,300,1000); balance: count slow ones instead of remote "
@@ -122,8 +131,8 @@ static view_problem *problem_named(const char *name)
 }
 
 struct arguments {
-    const char *words[4];
-    unsigned word_count;
+    struct rotated_files files; /* the words; once they are understood, those that name files */
+    struct time_window window;
     const char *topology, *assign, *homes, *color, *symfs;
     bool has_limit, has_width, ascii, for_map;
     struct view_options view;
@@ -133,6 +142,7 @@ struct arguments {
 
     /* what the words mean */
     const char *path;
+    char *name, *merged;   /* what it is called; a file of all of them, for a recording in several */
     enum view_table table; /* VIEW_TABLES: the whole report */
     bool one_object;
     view_problem *problem; /* one of the reports that are no table, or NULL */
@@ -249,6 +259,12 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         if (view_filter_parse(&arguments->view.filter, value, &err) < 0)
             argp_error(state, "--filter: %s", err.text);
         break;
+    case OPTION_SINCE:
+        time_window_option(state, "since", value, &arguments->window.since);
+        break;
+    case OPTION_UNTIL:
+        time_window_option(state, "until", value, &arguments->window.until);
+        break;
     case 'n':
         arguments->view.limit = parse_number(state, "limit", value);
         arguments->has_limit = true;
@@ -285,9 +301,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         arguments->has_width = true;
         break;
     case ARGP_KEY_ARG:
-        if (arguments->word_count == 3)
-            argp_error(state, "too many arguments at '%s'", value);
-        arguments->words[arguments->word_count++] = value;
+        rotated_add(&arguments->files, value);
         break;
     default:
         return parse_map_option(key, value, state, arguments) || parse_perf_option(key, state) ? 0 : ARGP_ERR_UNKNOWN;
@@ -300,43 +314,68 @@ static bool for_one_trace(const struct arguments *arguments)
 {
     const struct view_filter *filter = &arguments->view.filter;
     return arguments->problem || arguments->accesses || arguments->one_object || arguments->table != VIEW_TABLES ||
-           arguments->html || arguments->view.sort || filter->text || filter->kind >= 0 || filter->min_share > 0 ||
+           arguments->html || arguments->view.sort || arguments->window.since.kind || arguments->window.until.kind || filter->text || filter->kind >= 0 || filter->min_share > 0 ||
            filter->min_remote > 0 || filter->min_samples || filter->pid;
 }
 
-/* [TABLE | object ID] [FILE]. A file that is named like a table can be given as ./objects. */
-static int understand(struct arguments *arguments, struct error *err)
+/* What the first words say beside files; how many they are, or negative. */
+static int understand_table(struct arguments *arguments, struct error *err)
 {
-    unsigned at = 0;
+    size_t count = arguments->files.paths.count;
+    const char *first = count ? arguments->files.paths.items[0] : NULL;
     arguments->table = VIEW_TABLES;
-    if (at < arguments->word_count && strcmp(arguments->words[at], "object") == 0) {
+    if (first && strcmp(first, "object") == 0) {
         char *end = NULL;
-        const char *id = arguments->words[at + 1];
+        const char *id = count > 1 ? arguments->files.paths.items[1] : NULL;
         unsigned long number = id ? strtoul(id, &end, 10) : 0;
         if (!id || end == id || *end || number >= FLOW_NONE)
             return error_set(err, -EINVAL, "'object' wants an id; 'numalens report objects' lists them");
         arguments->one_object = true;
         arguments->object = (uint32_t)number;
-        at += 2;
-    } else if (at < arguments->word_count && problem_named(arguments->words[at])) {
-        arguments->problem = problem_named(arguments->words[at++]);
-    } else if (at < arguments->word_count && view_problems_named(arguments->words[at])) {
-        arguments->accesses = view_problems_named(arguments->words[at++]);
-    } else if (at < arguments->word_count && view_table_named(arguments->words[at]) != VIEW_TABLES) {
-        arguments->table = view_table_named(arguments->words[at++]);
+        return 2;
     }
-    arguments->path = arguments->input             ? arguments->input
-                      : at < arguments->word_count ? arguments->words[at++]
-                                                   : "numalens.data";
-    if (strcmp(arguments->path, "-") == 0)
-        return error_set(err, -EINVAL, "a recording has an index and is no stream: name a file instead of -");
-    if (at < arguments->word_count)
+    if (first && problem_named(first))
+        arguments->problem = problem_named(first);
+    else if (first && view_problems_named(first))
+        arguments->accesses = view_problems_named(first);
+    else if (first && view_table_named(first) != VIEW_TABLES)
+        arguments->table = view_table_named(first);
+    else
+        return 0;
+    return 1;
+}
+
+/* Leaves the words behind the first `count`: files. */
+static int find_files(struct arguments *arguments, size_t count, struct error *err)
+{
+    struct rotated_files *files = &arguments->files;
+    bool table = count > 0;
+    rotated_drop(files, count);
+    /* A word that is no file and comes before others was meant as a table. */
+    if ((arguments->input && files->paths.count) ||
+        (files->paths.count > 1 && !table && access(files->paths.items[0], F_OK) != 0))
         return error_set(
             err, -EINVAL,
             "'%s' is no table; there are patterns, sharing, latency, balance, pages, map, traffic, objects, sites, "
             "threads, functions, "
             "processes, and object ID",
-            arguments->words[0]);
+            files->paths.items[0]);
+    if (files->paths.count == 0)
+        rotated_add(files, arguments->input ? arguments->input : "numalens.data");
+    rotated_look_inside(files); /* another folder is a job */
+    arguments->path = files->paths.items[0];
+    arguments->name = rotated_name(files);
+    return 0;
+}
+
+/* [TABLE | object ID] [FILE...]. A file that is named like a table can be given as ./objects. */
+static int understand(struct arguments *arguments, struct error *err)
+{
+    int words = understand_table(arguments, err);
+    if (words < 0 || find_files(arguments, (size_t)words, err) < 0)
+        return -1;
+    if (strcmp(arguments->path, "-") == 0)
+        return error_set(err, -EINVAL, "a recording has an index and is no stream: name a file instead of -");
     if (arguments->against && !arguments->html)
         return error_set(err, -EINVAL, "--against is for --html");
     if (arguments->html &&
@@ -371,7 +410,7 @@ static int understand(struct arguments *arguments, struct error *err)
         return error_set(
             err, -EINVAL,
             "%s is a folder: of a job there is one report, as text or --json; name a rank's file for tables, "
-            "--html, --sort and --filter",
+            "--html, --sort, --filter and --since",
             arguments->path);
     if ((arguments->assign || arguments->homes) && !arguments->topology)
         return error_set(err, -EINVAL, "--assign and --homes are for a simulated topology: add --topology");
@@ -414,12 +453,20 @@ static int show(const struct arguments *arguments, const struct flow *flow, stru
 static int report(struct arguments *arguments, const struct topology *topology, struct error *err)
 {
     struct flow_options options = {.topology = topology, .pid = arguments->view.filter.pid, .symfs = arguments->symfs};
+    if (arguments->files.paths.count > 1) {
+        if (rotated_merge(&arguments->files, &arguments->merged, err) < 0)
+            return -1;
+        arguments->path = arguments->merged;
+    }
     if (arguments->html)
-        return report_html(&(struct report_html){arguments->html, arguments->path, arguments->against, options}, err);
+        return report_html(&(struct report_html){arguments->html, arguments->path, arguments->name, arguments->against,
+                                                 options, &arguments->window},
+                           err);
     if (report_is_job(arguments->path))
         return report_job(arguments->path, &options, &arguments->view, err);
     struct recording recording;
-    int failed = recording_open(&recording, "report", arguments->path, &options, err);
+    int failed =
+        recording_open_window(&recording, "report", arguments->path, &options, &arguments->window, err);
     if (failed)
         return failed;
     arguments->view.ending = recording.ending;
@@ -429,15 +476,23 @@ static int report(struct arguments *arguments, const struct topology *topology, 
     return failed;
 }
 
+static void free_arguments(struct arguments *arguments)
+{
+    rotated_unmerge(arguments->merged);
+    rotated_free(&arguments->files);
+    free(arguments->name);
+}
+
 int cmd_report(int argc, char **argv)
 {
     struct arguments arguments = {.view = {.filter = {.kind = -1}}};
-    struct argp argp = {option_table, parse_option, "[TABLE] [FILE]", description, NULL, NULL, NULL};
+    struct argp argp = {option_table, parse_option, "[TABLE] [FILE...]", description, NULL, NULL, NULL};
     struct topology *topology = NULL;
     struct error err = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     if (understand(&arguments, &err) < 0 || simulate(&arguments, &topology, &err) < 0) {
         topology_free(topology);
+        free_arguments(&arguments);
         command_failed("report", &err);
         return EXIT_USAGE;
     }
@@ -449,9 +504,10 @@ int cmd_report(int argc, char **argv)
                     (arguments.problem && arguments.problem != view_patterns);
     if (!arguments.has_limit && !arguments.view.json && has_rows)
         arguments.view.limit = DEFAULT_LIMIT;
-    arguments.view.path = arguments.path;
+    arguments.view.path = arguments.name;
     progress_line_begin("report", false, arguments.view.json);
     int failed = report(&arguments, topology, &err);
     topology_free(topology);
+    free_arguments(&arguments);
     return failed ? command_failed("report", &err) : EXIT_OK;
 }

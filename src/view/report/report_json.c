@@ -1,6 +1,7 @@
 /* view/report/report_json.c - the same rows for programs. Field names are a promise: docs/json.md. */
 #include "base/json.h"
 #include "view/columns/columns.h"
+#include "view/report/report_span.h"
 #include "view/report/report.h"
 #include "view/whole.h"
 
@@ -110,6 +111,7 @@ void report_json_head(struct json *json, const struct flow *flow, const struct v
     }
     json_end(json);
     put_gaps(json, flow);
+    span_json(json, flow, options);
     put_missing(json, flow);
     const char *const *reasons;
     const uint64_t *counts;

@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "view/number.h"
 #include "view/report/report_parts.h"
+#include "view/report/report_span.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,10 @@ static void note_missing(const struct report *report)
 
 void report_notes(const struct report *report)
 {
+    char span[320];
+    span_text(report->flow, report->options, span, sizeof span);
+    if (*span)
+        say(report, "%s", span);
     note_gaps(report);
     note_missing(report);
     note_faults(report);

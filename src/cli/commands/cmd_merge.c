@@ -1,0 +1,98 @@
+/* cli/commands/cmd_merge.c - numalens merge: the files of one recording with --rotate as one. */
+#include "cli/command.h"
+
+#include "cli/rotated/rotated_files.h"
+#include "trace/merge.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char description[] =
+    "Makes one recording of the files of one 'numalens record --rotate', for commands that take one file.\vFILE... are in "
+    "any order; a folder stands for the files in it. Each sample and each object is in the result once, as if it had been "
+    "recorded into one file. The files must follow one another: those of different runs, and such that one between them is "
+    "missing, are refused. When the first ones are missing (--keep), the result begins later, and reports say so. "
+    "'numalens report FILE...' needs no merge.\n\n"
+    "EXAMPLES\n"
+    "  numalens merge -o hour.data numalens.*.data\n"
+    "  numalens merge -o hour.data /var/log/service/\n\n"
+    "The exit status is 0, 1 when the files cannot be read or do not belong together, 2 for wrong usage.\n";
+
+static const struct argp_option option_table[] = {
+    {"output", 'o', "FILE", 0, "Write the recording to FILE (numalens.data)", 0},
+    {"quiet", 'q', 0, 0, "Print nothing but errors", 0},
+    {0},
+};
+
+struct arguments {
+    const char *output;
+    bool quiet;
+    struct rotated_files files;
+};
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    switch (key) {
+    case 'o':
+        arguments->output = value;
+        break;
+    case 'q':
+        arguments->quiet = true;
+        break;
+    case ARGP_KEY_ARG:
+        rotated_add(&arguments->files, value);
+        break;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "the files to merge are missing: numalens merge -o hour.data numalens.*.data");
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static int merge(struct arguments *arguments, struct error *err)
+{
+    struct trace_merged merged;
+    struct stat found;
+    struct rotated_files *files = &arguments->files;
+    int code = 0;
+    if (!rotated_look_inside(files))
+        code = error_set(err, -EINVAL, "%s: there are no files of a recording with --rotate in this folder",
+                         files->paths.items[0]);
+    if (code == 0)
+        code = trace_merge((const char *const *)files->paths.items, files->paths.count, arguments->output, &merged, err);
+    if (code < 0 || arguments->quiet)
+        return code;
+    double bytes = stat(arguments->output, &found) == 0 ? (double)found.st_size : 0;
+    fprintf(stderr, "numalens merge: files %" PRIu64 " to %" PRIu64 " of the run%s in %s (%.0f KiB)", merged.first,
+            merged.last, merged.ended ? ", which ended with the last" : "", arguments->output, bytes / 1024);
+    if (merged.first > 1)
+        fprintf(stderr, "; %s before %s missing", merged.first == 2 ? "the one" : "those",
+                merged.first == 2 ? "is" : "are");
+    fprintf(stderr, "; next: numalens report %s\n", arguments->output);
+    return 0;
+}
+
+int cmd_merge(int argc, char **argv)
+{
+    struct arguments arguments = {.output = "numalens.data"};
+    const struct argp argp = {option_table, parse, "FILE...", description, NULL, NULL, NULL};
+    struct error err = {0};
+    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    int status = EXIT_OK;
+    if (strcmp(arguments.output, "-") == 0) {
+        error_set(&err, -EINVAL, "-o -: a recording has an index and is no stream: name a file");
+        command_failed("merge", &err);
+        status = EXIT_USAGE;
+    } else if (merge(&arguments, &err) < 0) {
+        status = command_failed("merge", &err);
+    }
+    rotated_free(&arguments.files);
+    return status;
+}
