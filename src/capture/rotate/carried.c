@@ -3,7 +3,7 @@
 #include "capture/event_copy.h"
 #include "capture/rotate/carried_image.h"
 
-enum { EXITED_MOST = 1 << 16, BREATH = 1 << 14 };
+enum { EXITED_MOST = 1 << 16 };
 
 struct carried {
     bool all_threads;
@@ -156,7 +156,7 @@ static void hand_out(void *context, const struct event *event)
     struct carried *carried = context;
     const struct carried_taker *taker = carried->taker;
     taker->put(taker->context, event);
-    if (taker->breathe && ++carried->handed % BREATH == 0)
+    if (taker->breathe && ++carried->handed % taker->each == 0)
         taker->breathe(taker->context);
 }
 

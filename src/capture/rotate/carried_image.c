@@ -13,17 +13,46 @@ static bool inherited(const struct carried_image *image, uint64_t time)
     return image->children && time <= image->last_fork;
 }
 
+/* It ended, or another is in its place. */
+static void end_block(struct carried_image *image, struct carried_items *items, struct carried_item *item, bool keep)
+{
+    if (keep && items == &image->blocks)
+        map64_insert(&image->left, item->addr, NULL);
+    carried_items_end(items, item, keep);
+}
+
+/* Whether a forked image began with a block at that address, or may have. */
+static bool began_with(const struct carried_image *image, uint64_t addr)
+{
+    for (const struct carried_image *from = image->parent; from; image = from, from = from->parent) {
+        const struct carried_item *item = carried_items_find(&from->blocks, addr);
+        if ((item && item->time <= image->start.time) || map64_find(&from->left, addr))
+            return true;
+    }
+    return false;
+}
+
+static struct carried_end *end_at(const struct carried_image *image, uint64_t addr)
+{
+    return &image->ends[map64_hash(addr) % CARRIED_ENDS];
+}
+
+/* Whether the release of a block that came at `time` came before it did. */
+static bool ended_early(const struct carried_image *image, uint64_t addr, uint64_t time)
+{
+    const struct carried_item *early = carried_items_find(&image->frees, addr);
+    return (early && early->time > time) ||
+           (image->ends && end_at(image, addr)->addr == addr && end_at(image, addr)->time > time);
+}
+
 static void see_alloc(struct carried_image *image, struct carried_items *items, const struct event *event)
 {
     const struct event_alloc *alloc = &event->alloc;
-    const struct carried_item *old = carried_items_find(items, alloc->addr);
-    struct carried_item *early = items == &image->blocks ? carried_items_find(&image->frees, alloc->addr) : NULL;
+    struct carried_item *old = carried_items_find(items, alloc->addr);
     if (old && old->time > event->time)
         return; /* another thread's later block at the same address came first */
-    if (early && early->time > event->time) {
-        carried_items_end(&image->frees, early, false);
+    if (items == &image->blocks && ended_early(image, alloc->addr, event->time))
         return;
-    }
     struct carried_item item = {.time = event->time,
                                 .addr = alloc->addr,
                                 .size = alloc->size,
@@ -35,25 +64,32 @@ static void see_alloc(struct carried_image *image, struct carried_items *items, 
                                 .marks = old ? CARRIED_REPLACED : 0};
     const uint64_t *pool = item.more ? map64_find(&image->pool_of, item.more) : NULL;
     item.generation = pool ? image->pools.items[*pool].generation : 0;
+    if (old && inherited(image, old->time))
+        end_block(image, items, old, true);
     carried_items_put(items, &item);
 }
 
 static void keep_free(struct carried_image *image, const struct event *event)
 {
+    const struct carried_item *known = carried_items_find(&image->frees, event->free.addr);
+    if (known && known->time > event->time)
+        return;
     carried_items_put(&image->frees, &(struct carried_item){.time = event->time,
                                                             .addr = event->free.addr,
                                                             .tid = event->tid,
                                                             .cpu = event->free.cpu,
                                                             .fn = event->free.fn});
-    /* What waits for its beginning gets it at once or never; a child's ends of inherited blocks stay. */
-    if (image->frees.by_addr.count < EARLY_MOST || image->parent || image->children)
+    /* What waits for its beginning gets it at once or never; ends of inherited blocks stay. */
+    if (image->frees.by_addr.count < image->frees_most + EARLY_MOST)
         return;
     for (size_t i = 0; i < image->frees.list.count; i++) {
         struct carried_item *item = &image->frees.list.items[i];
-        if (!(item->marks & CARRIED_GONE) && item->time + EARLY_NS < event->time)
+        if (!(item->marks & CARRIED_GONE) && item->time + EARLY_NS < event->time && !began_with(image, item->addr) &&
+            !map64_find(&image->left, item->addr))
             item->marks |= CARRIED_ENDED;
     }
     carried_items_drop(&image->frees, CARRIED_ENDED);
+    image->frees_most = 2 * image->frees.by_addr.count;
 }
 
 static void see_free(struct carried_image *image, const struct event *event)
@@ -67,9 +103,13 @@ static void see_free(struct carried_image *image, const struct event *event)
     if (item->time > event->time || (item->marks & CARRIED_REPLACED && item->time == event->time))
         return;
     bool keep = inherited(image, item->time);
-    carried_items_end(&image->blocks, item, keep);
-    if (keep)
+    end_block(image, &image->blocks, item, keep);
+    /* Else what was at this address before, and is carried, would be there again. */
+    if (map64_find(&image->left, event->free.addr) || began_with(image, event->free.addr))
         keep_free(image, event);
+    if (!image->ends)
+        image->ends = mem_zalloc(CARRIED_ENDS * sizeof *image->ends);
+    *end_at(image, event->free.addr) = (struct carried_end){event->free.addr, event->time};
 }
 
 static void drop_layout(struct carried_image *image, size_t index)
@@ -136,7 +176,7 @@ static void see_map(struct carried_image *image, const struct event *event)
         return;
     if (event->kind == EVENT_UNMAP) {
         forget_pages(image, map->addr, end, event->time);
-        if (clear_maps(image, map->addr, end, event->time))
+        if (clear_maps(image, map->addr, end, event->time) || image->parent) /* it may be of an inherited one */
             array_push(&image->layout, event_copy(event));
         return;
     }
@@ -307,6 +347,7 @@ void carried_image_see(struct carried_image *image, const struct event *event)
 void carried_image_alone(struct carried_image *image)
 {
     carried_items_drop(&image->blocks, CARRIED_ENDED);
+    map64_free(&image->left);
 }
 
 static void free_thread(struct carried_thread *thread)
@@ -332,8 +373,10 @@ void carried_image_free(struct carried_image *image)
     array_free(&image->layout);
     array_free(&image->threads);
     array_free(&image->pools);
+    map64_free(&image->left);
     map64_free(&image->thread_of);
     map64_free(&image->pool_of);
     event_copy_free(&image->start);
+    free(image->ends);
     free(image);
 }

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { BREATH = 1 << 14 }; /* one or two milliseconds */
+
 static char *part_name(const char *output, uint32_t part)
 {
     static const char suffix[] = ".data";
@@ -75,6 +77,7 @@ int rotation_start(struct rotation *rotation, const struct capture_options *opti
                                   .keep = options->keep,
                                   .output = mem_strdup(options->output),
                                   .session = session,
+                                  .breath = BREATH,
                                   .sink = sink};
     name_run(session, now);
     int code = open_next(rotation, now, err);
@@ -156,7 +159,7 @@ void rotation_prepare(struct rotation *rotation, uint64_t now, void (*breathe_ou
         failed(rotation, &err);
         return;
     }
-    carried_replay(rotation->sink->carried, &(struct carried_taker){rotation, put, breathe});
+    carried_replay(rotation->sink->carried, &(struct carried_taker){rotation, put, rotation->breath, breathe});
     trace_writer_carried(rotation->next, rotation->next_failure.code ? NULL : &rotation->next_failure);
 }
 

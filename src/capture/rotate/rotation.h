@@ -26,6 +26,7 @@ struct rotation {
     struct trace_writer *next; /* prepared, with its names: */
     char *next_part_path, *next_path;
     struct error next_failure;
+    unsigned breath; /* after so many carried events */
     void (*breathe)(void *context);
     void *breathe_context;
     struct trace_session *session; /* of all files, but for the number and the start */
