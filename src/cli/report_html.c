@@ -35,8 +35,10 @@ int report_html(const struct report_html *html, struct error *err)
     int failed = page_is_missing(err);
     for (unsigned i = 0; failed == 0 && i < count; i++) {
         failed = recording_open_window(&recordings[i], "report", paths[i], &html->flow, html->window, err);
-        views[i] =
-            (struct view_options){.path = i ? paths[i] : html->name, .ending = recordings[i].ending, .damage = recordings[i].damage};
+        views[i] = (struct view_options){.path = i ? paths[i] : html->name,
+                                         .ending = recordings[i].ending,
+                                         .damage = recordings[i].damage,
+                                         .machine = html->machine};
         runs[i] = (struct page_run){.flow = recordings[i].flow,
                                     .view = &views[i],
                                     .label = count == 1 ? html->name

@@ -13,6 +13,7 @@ struct report_html {
     const char *against; /* another one to compare with, or NULL */
     struct flow_options flow;
     const struct time_window *window; /* or NULL */
+    const struct model *machine;      /* or NULL */
 };
 
 /* Says on stdout where the page is. */

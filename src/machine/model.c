@@ -33,7 +33,13 @@ void model_free(struct model *machine)
 
 struct topology *model_topology(const struct model *machine, struct error *err)
 {
-    struct topology *topology = topology_simulate_text(machine->topology, NULL, NULL, err);
+    return model_topology_assigned(machine, NULL, NULL, err);
+}
+
+struct topology *model_topology_assigned(const struct model *machine, const char *assign, const char *homes,
+                                         struct error *err)
+{
+    struct topology *topology = topology_simulate_text(machine->topology, assign, homes, err);
     uint32_t nodes = machine->node_count;
     if (!topology)
         return NULL;

@@ -65,6 +65,10 @@ void model_free(struct model *machine);
 /* The machine as a simulated topology: its nodes and CPUs, with distances by latency (10 is a node's own memory). */
 struct topology *model_topology(const struct model *machine, struct error *err);
 
+/* Likewise, with rules for threads and pages as topology_simulate_text has them; both may be NULL. */
+struct topology *model_topology_assigned(const struct model *machine, const char *assign, const char *homes,
+                                         struct error *err);
+
 /* Latency and bandwidth of a node's own memory and of the others', as means. 0 when there are no others. */
 struct model_summary {
     double local_ns, remote_ns, local_gbs, remote_gbs;

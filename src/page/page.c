@@ -5,6 +5,7 @@
 #include "page/parts/gather.h"
 #include "page/parts/parts.h"
 #include "page/parts/put.h"
+#include "predict/costs.h"
 
 #include <stdlib.h>
 
@@ -30,6 +31,8 @@ static int page_begin(struct page *page, const struct page_run *run, struct erro
     if (!page->facts)
         return -1;
     page->findings = findings_make(page->facts);
+    if (run->view && run->view->machine)
+        verdict_predict(page->findings, run->view->machine);
     parts->facts = page->facts;
     parts->findings = page->findings;
     return gather_wait(&page->gather, err);

@@ -24,7 +24,6 @@ struct maker {
     uint32_t *bursts;             /* slices * threads */
     uint32_t *phase_of;           /* of a thread in a slice, likewise */
     double *accesses;             /* of a thread */
-    uint32_t *group_of;           /* of a flow's object: its site's number, or its own */
     uint32_t *first_part, *parts; /* of a flow's object */
 };
 
@@ -52,6 +51,29 @@ static int refuse(const struct traffic *traffic, struct error *err)
     return 0;
 }
 
+double demand_error(double pairs)
+{
+    return off_by + 2 / sqrt(pairs > 1 ? pairs : 1);
+}
+
+static double rate_of(const struct traffic_thread *row)
+{
+    return row->user_s > 0 ? (row->bytes.read + row->bytes.written) / row->user_s : 0;
+}
+
+/* Threads of a team do the same: those that move bytes about as fast are one sample of how fast that is. */
+static double pairs_like(const struct traffic *traffic, const struct traffic_thread *row)
+{
+    const double alike = 2;
+    double pairs = 0, rate = rate_of(row);
+    array_each (&traffic->threads, const struct traffic_thread, other) {
+        double there = rate_of(other);
+        if (other == row || (rate > 0 && there > rate / alike && there < rate * alike))
+            pairs += (double)other->pairs;
+    }
+    return pairs;
+}
+
 static void number_threads(struct maker *maker)
 {
     size_t count = flow_thread_count(maker->flow);
@@ -63,7 +85,7 @@ static void number_threads(struct maker *maker)
         array_push(&maker->demand->threads,
                    (struct demand_thread){.tid = flow_thread(maker->flow, row->thread)->tid,
                                           .node = node < 0 ? 0 : (uint32_t)node,
-                                          .error = off_by + 2 / sqrt(row->pairs ? (double)row->pairs : 1)});
+                                          .error = demand_error(pairs_like(maker->traffic, row))});
     }
 }
 
@@ -159,19 +181,20 @@ static void number_objects(struct maker *maker)
     size_t objects = flow_object_count(maker->flow) + 1, sites = flow_site_count(maker->flow) + 1;
     uint32_t *by_site = mem_alloc(sites * sizeof *by_site), *met = mem_zalloc(objects * sizeof *met);
     memset(by_site, 0xff, sites * sizeof *by_site);
-    maker->group_of = mem_alloc(objects * sizeof *maker->group_of);
+    maker->demand->flow_objects = (uint32_t)objects - 1;
+    maker->demand->number_of = mem_alloc(objects * sizeof *maker->demand->number_of);
     maker->first_part = mem_zalloc(objects * sizeof *maker->first_part);
     maker->parts = mem_zalloc(objects * sizeof *maker->parts);
-    memset(maker->group_of, 0xff, objects * sizeof *maker->group_of);
+    memset(maker->demand->number_of, 0xff, objects * sizeof *maker->demand->number_of);
     array_each (&maker->traffic->cells, const struct traffic_cell, cell) {
         uint32_t object = cell->row->object;
         if (object == FLOW_NONE || met[object]++)
             continue;
         uint32_t site = flow_object_site(maker->flow, object);
-        uint32_t *group = site != FLOW_NONE ? &by_site[site] : &maker->group_of[object];
+        uint32_t *group = site != FLOW_NONE ? &by_site[site] : &maker->demand->number_of[object];
         if (*group == DEMAND_NONE)
             *group = maker->demand->object_count++;
-        maker->group_of[object] = *group;
+        maker->demand->number_of[object] = *group;
     }
     for (uint32_t object = 0; object + 1 < objects; object++) {
         if (!met[object])
@@ -213,7 +236,7 @@ static void make_cells(struct maker *maker)
             &demand->cells,
             (struct demand_cell){.thread = thread,
                                  .phase = maker->phase_of[slice_of(maker, row->time) * demand->threads.count + thread],
-                                 .object = named ? maker->group_of[row->object] : DEMAND_NONE,
+                                 .object = named ? demand->number_of[row->object] : DEMAND_NONE,
                                  .part = named ? part_of(maker, row->object, row->event.addr) : DEMAND_NONE,
                                  .home = home ? row->home : -1,
                                  .stores = row->event.flags & STREAM_WRITE,
@@ -249,7 +272,6 @@ struct demand *demand_make(const struct flow *flow, const struct traffic *traffi
     free(maker.bursts);
     free(maker.phase_of);
     free(maker.accesses);
-    free(maker.group_of);
     free(maker.first_part);
     free(maker.parts);
     return maker.demand;
@@ -261,6 +283,7 @@ void demand_free(struct demand *demand)
         return;
     array_free(&demand->threads);
     array_free(&demand->cells);
+    free(demand->number_of);
     free(demand->cpu_s);
     free(demand);
 }

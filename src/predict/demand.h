@@ -30,18 +30,24 @@ struct demand_cell {
 struct demand_thread {
     uint32_t tid;
     uint32_t node;
-    double error; /* of its bytes, relative: two standard deviations of sampling, and what the estimate is off by */
+    double error; /* of its bytes, relative: two standard deviations of sampling, with threads that are as fast for
+                     one sample, and what the estimate is off by */
 };
 
 struct demand {
     uint32_t node_count, phase_count, object_count, part_count;
     array_of(struct demand_thread) threads;
     array_of(struct demand_cell) cells;
-    double *cpu_s; /* phase_count * threads: CPU time in user code; 0: it does not run */
+    uint32_t *number_of; /* of a flow's object: its number here, DEMAND_NONE without bytes; NULL where none is known */
+    uint32_t flow_objects; /* that it has */
+    double *cpu_s;         /* phase_count * threads: CPU time in user code; 0: it does not run */
 };
 
 /* Of a recording, with the nodes of `flow`. NULL with `err`, which names the remedy, when its traffic is not known. */
 struct demand *demand_make(const struct flow *flow, const struct traffic *traffic, struct error *err);
+
+/* Of a thread's bytes, relative, from so many pairs of bursts. */
+double demand_error(double pairs);
 void demand_free(struct demand *demand);
 
 #endif

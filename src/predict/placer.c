@@ -8,7 +8,7 @@
 
 struct placer {
     const struct demand *demand;
-    enum placing placement;
+    struct plan plan;
     double *by_part, *by_object; /* bytes by node of their users */
     bool *stored;                /* object_count * phase_count: is stored to in that phase */
     uint32_t busiest;            /* node with the most bytes as recorded */
@@ -29,13 +29,13 @@ int placing_find(const char *name)
     return -1;
 }
 
-struct placer *placer_new(const struct demand *demand, enum placing placement)
+struct placer *placer_new(const struct demand *demand, const struct plan *plan)
 {
     struct placer *placer = mem_zalloc(sizeof *placer);
     size_t nodes = demand->node_count;
     double *homes = mem_zalloc((nodes + 1) * sizeof *homes);
     placer->demand = demand;
-    placer->placement = placement;
+    placer->plan = *plan;
     placer->by_part = mem_zalloc((demand->part_count + 1) * nodes * sizeof *placer->by_part);
     placer->by_object = mem_zalloc((demand->object_count + 1) * nodes * sizeof *placer->by_object);
     placer->stored = mem_zalloc(((size_t)demand->object_count * demand->phase_count + 1) * sizeof *placer->stored);
@@ -102,12 +102,20 @@ static int recorded_node(const struct placer *placer, const struct demand_cell *
     return assumption == ASSUME_WORST ? (int)placer->busiest : -1;
 }
 
+/* What the plan does with it. */
+static enum placing placing_of(const struct plan *plan, const struct demand_cell *cell)
+{
+    if ((plan->one_object && cell->object != plan->object) || (plan->one_node && cell->home != plan->home))
+        return PLACING_AS_IS;
+    return plan->placement;
+}
+
 void placer_spread(const struct placer *placer, const struct demand_cell *cell, enum assumption assumption,
                    double *nodes)
 {
     const struct demand *demand = placer->demand;
     int node = -1;
-    switch (placer->placement) {
+    switch (placing_of(&placer->plan, cell)) {
     case PLACING_USERS:
         node = users_node(placer, cell);
         break;
@@ -115,6 +123,9 @@ void placer_spread(const struct placer *placer, const struct demand_cell *cell, 
         node = cell->object != DEMAND_NONE && !placer->stored[(size_t)cell->object * demand->phase_count + cell->phase]
                    ? (int)demand->threads.items[cell->thread].node
                    : recorded_node(placer, cell, assumption);
+        break;
+    case PLACING_OWN:
+        node = (int)demand->threads.items[cell->thread].node;
         break;
     case PLACING_AS_IS:
         node = recorded_node(placer, cell, assumption);

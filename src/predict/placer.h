@@ -6,7 +6,7 @@
 
 struct placer;
 
-struct placer *placer_new(const struct demand *demand, enum placing placement);
+struct placer *placer_new(const struct demand *demand, const struct plan *plan);
 void placer_free(struct placer *placer);
 
 /* Fills `nodes` (demand->node_count of them, the sum is 1). */

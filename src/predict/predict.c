@@ -190,10 +190,10 @@ static double run(const struct model *machine, const struct demand *demand, cons
     return time_s;
 }
 
-struct prediction predict(const struct model *machine, const struct demand *demand, enum placing placement)
+struct prediction predict_plan(const struct model *machine, const struct demand *demand, const struct plan *plan)
 {
     struct prediction prediction = {0};
-    struct placer *placer = placer_new(demand, placement);
+    struct placer *placer = placer_new(demand, plan);
     for (int i = 0; i < ASSUMPTIONS; i++) {
         double time_s = run(machine, demand, placer, (enum assumption)i, &prediction);
         prediction.time_s[i] = time_s;
@@ -202,6 +202,18 @@ struct prediction predict(const struct model *machine, const struct demand *dema
     }
     placer_free(placer);
     return prediction;
+}
+
+struct prediction predict(const struct model *machine, const struct demand *demand, enum placing placement)
+{
+    return predict_plan(machine, demand, &(struct plan){.placement = placement});
+}
+
+/* A tenth of what a placement costs: what a model's figures, and their use here, may be off by. */
+static double widen(double factor, bool up)
+{
+    const double off_by = 0.1;
+    return 1 + (factor - 1) * (up == (factor > 1) ? 1 + off_by : 1 - off_by);
 }
 
 struct factor prediction_factor(const struct prediction *slow, const struct prediction *fast)
@@ -213,6 +225,8 @@ struct factor prediction_factor(const struct prediction *slow, const struct pred
         factor.low = i == 0 || here < factor.low ? here : factor.low;
         factor.high = i == 0 || here > factor.high ? here : factor.high;
     }
+    factor.low = widen(factor.low, false);
+    factor.high = widen(factor.high, true);
     return factor;
 }
 

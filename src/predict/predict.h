@@ -12,6 +12,16 @@ enum placing {
     PLACING_USERS,     /* each part of an object on the node whose threads use it most */
     PLACING_REPLICATE, /* what is only read in a phase is on every node then */
     PLACINGS,
+    PLACING_OWN = PLACINGS, /* on the node of whoever uses it, each time: what follows its user. Has no name */
+};
+
+/* A placement of a part of the memory; the rest is as it is. */
+struct plan {
+    enum placing placement;
+    bool one_object; /* only `object`, a number of the demand */
+    uint32_t object;
+    bool one_node; /* only what is on node `home` */
+    int home;
 };
 
 const char *placing_name(enum placing placement); /* "as-is", "interleave", "first-touch-by-users", "replicate" */
@@ -43,6 +53,7 @@ struct prediction {
 
 /* `demand` must have as many nodes as the model. */
 struct prediction predict(const struct model *machine, const struct demand *demand, enum placing placement);
+struct prediction predict_plan(const struct model *machine, const struct demand *demand, const struct plan *plan);
 
 /* "memory of node 0", "link from node 1 to node 0", "latency (thread 123)"; `text` holds LIMIT_TEXT bytes. */
 enum { LIMIT_TEXT = 64 };

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+struct model;
+
 enum view_table {
     VIEW_OBJECTS,
     VIEW_SITES,
@@ -51,6 +53,7 @@ struct view_options {
     const char *path;                   /* of the trace, for the commands that are suggested */
     const char *damage;                 /* what is missing in the file, or NULL */
     const struct trace_session *ending; /* or NULL */
+    const struct model *machine;        /* that run times are predicted for, with as many nodes as the flow; or NULL */
 };
 
 /* The whole report. */

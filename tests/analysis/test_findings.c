@@ -542,11 +542,16 @@ static void the_gate(void **state)
     patterns(made);
     assert_true(made->findings->numa_bound && made->findings->gate_decided);
     assert_true(says(made->findings->gate, "NUMA slows this program: remote memory costs 13% to 27% of run time"));
+    assert_int_equal(made->findings->matters, MATTERS);
+    assert_true(made->findings->run_time.low > 1.14 && made->findings->run_time.high < 1.38);
     made->facts.remote_time = made->object->remote_time = 0.012;
     made->facts.remote_time_variance = 0.002;
     assert_string_equal(patterns(made), "concurrent-remote"); /* listed all the same */
     assert_true(!made->findings->numa_bound && made->findings->gate_decided);
-    assert_true(says(made->findings->gate, "NUMA is not what slows this program: remote memory costs at most 2.0%"));
+    assert_true(says(made->findings->gate, "Latency of remote memory costs at most 2.0%"));
+    assert_true(says(made->findings->gate, "numalens record --traffic"));
+    assert_int_equal(made->findings->matters, MATTERS_UNDECIDED); /* streams that prefetching hides look the same */
+    assert_true(made->findings->run_time.high == 0);
     made->facts.remote_time = made->object->remote_time = 0.2;
     made->object->true_sharing = SAMPLES; /* lines that go from cache to cache are no matter of placement */
     patterns(made);

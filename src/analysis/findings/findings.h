@@ -67,6 +67,18 @@ struct findings_bounds {
 
 extern const struct findings_bounds findings_bounds;
 
+/* How many times as long the program runs as it would with its memory placed better. */
+struct run_time {
+    double factor;    /* 0: not known */
+    double low, high; /* high 0: what it is at most is not known */
+};
+
+enum matters {
+    MATTERS_UNDECIDED, /* too few samples, or what would decide was not recorded */
+    MATTERS_NOT,
+    MATTERS
+};
+
 struct advice {
     enum action action;
     const char *why;
@@ -85,12 +97,14 @@ struct finding {
     const char *function, *file;
     uint32_t line;
     uint64_t remote_samples;
-    double share_of_remote; /* of all remote samples, 0 to 1 */
-    double lost_time_share; /* of the program's time, estimated; gain says under which assumption */
-    double confidence;      /* 0 to 1: the smallest of the claims it rests on (claim.h) */
-    uint64_t bursts;        /* behind it */
-    const char *evidence;   /* one or two numbers in a sentence */
-    const char *gain;       /* what the first advice would win, and the assumption */
+    double share_of_remote;     /* of all remote samples, 0 to 1 */
+    double lost_time_share;     /* of the program's time, estimated; gain says under which assumption */
+    double confidence;          /* 0 to 1: the smallest of the claims it rests on (claim.h) */
+    uint64_t bursts;            /* behind it */
+    const char *evidence;       /* one or two numbers in a sentence */
+    const char *gain;           /* what the first advice would win, and the assumption */
+    struct run_time predicted;  /* against a run with the first advice followed, on findings.machine (src/predict) */
+    const char *predicted_text; /* the same as a phrase; NULL: not known */
     array_of(struct advice) advice, against;
 };
 
@@ -112,6 +126,9 @@ struct findings {
     double remote_time_share, gate_bound;     /* estimated share of time in remote latency; the bound */
     double remote_time_low, remote_time_high; /* its interval, at 90% */
     const char *gate;                         /* the sentence */
+    const char *machine;      /* of whose model the sentence and what is predicted are; NULL: of this one */
+    enum matters matters;     /* the placement of memory; with a bandwidth that is not known nothing is harmless */
+    struct run_time run_time; /* as it is, against one with every page near its threads */
 };
 
 struct findings *findings_make(const struct facts *facts);

@@ -56,6 +56,7 @@ static void judge_untimed(struct findings *findings, double ratio)
     findings->gate_bound = bound;
     findings->numa_bound = ratio >= bound;
     findings->gate_decided = low >= bound || high < bound;
+    findings->matters = findings->gate_decided && !findings->numa_bound ? MATTERS_NOT : MATTERS_UNDECIDED;
     const char *verdict = !findings->gate_decided ? "Undecided whether NUMA slows this program"
                           : findings->numa_bound  ? "NUMA may slow this program"
                                                   : "NUMA is not what slows this program";
@@ -63,6 +64,12 @@ static void judge_untimed(struct findings *findings, double ratio)
                                    "%s: %.1f%% of the accesses are remote (%.1f%% to %.1f%%, from %s; threshold: "
                                    "%.0f%%). No latency was recorded, so their time is not known.",
                                    verdict, 100 * ratio, 100 * low, 100 * high, burst_count(findings), 100 * bound);
+}
+
+/* A share of run time as how many times as long the run is with it. */
+static double times(double share)
+{
+    return 1 / (1 - fmin(share, 0.99));
 }
 
 static const char *slows(struct findings *findings)
@@ -79,19 +86,22 @@ static const char *slows(struct findings *findings)
 static const char *slows_not(struct findings *findings, double ratio)
 {
     const struct facts *facts = findings->facts;
+    const struct flow_stream *ignored;
     double high = 100 * findings->remote_time_high, bound = 100 * findings->gate_bound;
     if (ratio < 0.01)
         return findings_text(findings,
                              "NUMA is not what slows this program: %.1f%% of its accesses are remote; remote memory "
                              "costs at most %.1f%% of run time (threshold: %.0f%%).",
                              100 * ratio, high, bound);
+    findings->matters = MATTERS_UNDECIDED; /* what prefetching hides may use all the bandwidth there is */
+    findings->run_time.high = 0;
     return findings_text(findings,
-                         "NUMA is not what slows this program: remote memory costs at most %.1f%% of run time "
-                         "(threshold: %.0f%%), because caches and prefetching serve most of the remote accesses.%s",
+                         "Latency of remote memory costs at most %.1f%% of run time (threshold: %.0f%%), because "
+                         "caches and prefetching serve most of the remote accesses. This counts latency only: %s.",
                          high, bound,
-                         flow_topology(facts->flow)->simulated
-                             ? " This counts latency only: a simulated topology has no bandwidth limit between nodes."
-                             : "");
+                         flow_streams(facts->flow, &ignored)
+                             ? "for what bandwidth costs, name a machine (numalens report --machine)"
+                             : "what bandwidth costs was not recorded (numalens record --traffic)");
 }
 
 void findings_judge_gate(struct findings *findings)
@@ -107,6 +117,9 @@ void findings_judge_gate(struct findings *findings)
         findings->gate = facts->node_count < 2 ? "There is one memory node: nothing is remote."
                                                : "The home nodes of the pages are not known, so no placement can be "
                                                  "judged.";
+        findings->matters = facts->node_count < 2 ? MATTERS_NOT : MATTERS_UNDECIDED;
+        if (facts->node_count < 2)
+            findings->run_time = (struct run_time){1, 1, 1};
         return;
     }
     if (!facts->timed) {
@@ -114,6 +127,12 @@ void findings_judge_gate(struct findings *findings)
         return;
     }
     findings->numa_bound = findings->remote_time_share >= findings->gate_bound;
+    findings->run_time = (struct run_time){.factor = times(findings->remote_time_share),
+                                           .low = times(findings->remote_time_low),
+                                           .high = times(findings->remote_time_high)};
+    findings->matters = findings->remote_time_low >= findings->gate_bound   ? MATTERS
+                        : findings->remote_time_high < findings->gate_bound ? MATTERS_NOT
+                                                                            : MATTERS_UNDECIDED;
     if (findings->remote_time_low >= findings->gate_bound) {
         findings->gate = slows(findings);
     } else if (findings->remote_time_high < findings->gate_bound) {
@@ -141,9 +160,10 @@ const char *findings_record_more(struct findings *findings, double factor)
     double budget = (double)trace_session_number(session, "budget_ppm", 20000) * 1e-4;
     double hz = factor * 1e9 / (period > 0 ? period : 10000000), percent = ceil(factor * budget);
     const char *command = trace_session_get(session, "command");
-    return findings_text(findings, "numalens record -F %lu --budget %.0f%s%s%s -- %s",
+    return findings_text(findings, "numalens record -F %lu --budget %.0f%s%s%s%s -- %s",
                          (unsigned long)claim_rounded(hz < MOST_HZ ? hz : MOST_HZ),
                          percent < MOST_PERCENT ? percent : MOST_PERCENT,
+                         trace_session_get(session, "traffic") ? " --traffic" : "",
                          topology->simulated && *topology->spec ? " --topology '" : "",
                          topology->simulated ? topology->spec : "", topology->simulated && *topology->spec ? "'" : "",
                          command && *command && strlen(command) <= COMMAND_MAX ? command : "./app ...");

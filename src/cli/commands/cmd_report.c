@@ -5,6 +5,7 @@
 #include "analysis/problems/latency.h"
 #include "base/text.h"
 #include "cli/usage/perf_habits.h"
+#include "cli/machine_option.h"
 #include "cli/progress_line.h"
 #include "cli/recording.h"
 #include "cli/report_html.h"
@@ -40,6 +41,7 @@ static const char description[] =
     "  numalens report map --gantt --from 1.5 --to 2\n"
     "  numalens report latency --thresholds 100,300,1000\n"
     "  numalens report sharing,latency,balance\n"
+    "  numalens report --machine xeon-8360y\n"
     "  numalens report --topology \"numa:4 core:2\" --homes interleave\n"
     "  numalens report --json other.data\n"
     "  numalens report numalens.1234567/\n"
@@ -70,6 +72,7 @@ enum {
     OPTION_SYMFS,
     OPTION_SINCE,
     OPTION_UNTIL,
+    OPTION_MACHINE,
     DEFAULT_LIMIT = 20
 };
 
@@ -97,6 +100,10 @@ static const struct argp_option option_table[] = {
     {"to", OPTION_TO, "SECONDS", 0, "Map: end of the time range", 0},
     {"height", OPTION_HEIGHT, "ROWS", 0, "Map: rows of the picture (24)", 0},
     {"ascii", OPTION_ASCII, NULL, 0, "Map: with ASCII letters only, as where the locale is not UTF-8", 0},
+    {"machine", OPTION_MACHINE, "NAME", 0,
+     "Predict run time on this machine and simulate its nodes; 'numalens machines' lists them; or a file "
+     "(./my.machine)",
+     0},
     {"topology", OPTION_TOPOLOGY, "SPEC", 0, "Simulate this topology on the recording: \"numa:4 core:2\"", 0},
     {"assign", OPTION_ASSIGN, "HOW", 0, "Assign threads to simulated CPUs: round-robin (default), packed, node:NODE",
      0},
@@ -133,7 +140,8 @@ static view_problem *problem_named(const char *name)
 struct arguments {
     struct rotated_files files; /* the words; once they are understood, those that name files */
     struct time_window window;
-    const char *topology, *assign, *homes, *color, *symfs;
+    struct machine_options machine;
+    const char *color, *symfs;
     bool has_limit, has_width, ascii, for_map;
     struct view_options view;
     uint32_t thresholds[LATENCY_THRESHOLDS];
@@ -270,13 +278,16 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         arguments->has_limit = true;
         break;
     case OPTION_TOPOLOGY:
-        arguments->topology = value;
+        arguments->machine.topology = value;
+        break;
+    case OPTION_MACHINE:
+        arguments->machine.machine = value;
         break;
     case OPTION_ASSIGN:
-        arguments->assign = value;
+        arguments->machine.assign = value;
         break;
     case OPTION_HOMES:
-        arguments->homes = value;
+        arguments->machine.homes = value;
         break;
     case OPTION_SYMFS:
         arguments->symfs = symfs_parse(state, value);
@@ -314,7 +325,8 @@ static bool for_one_trace(const struct arguments *arguments)
 {
     const struct view_filter *filter = &arguments->view.filter;
     return arguments->problem || arguments->accesses || arguments->one_object || arguments->table != VIEW_TABLES ||
-           arguments->html || arguments->view.sort || arguments->window.since.kind || arguments->window.until.kind || filter->text || filter->kind >= 0 || filter->min_share > 0 ||
+           arguments->html || arguments->machine.machine || arguments->view.sort || arguments->window.since.kind ||
+           arguments->window.until.kind || filter->text || filter->kind >= 0 || filter->min_share > 0 ||
            filter->min_remote > 0 || filter->min_samples || filter->pid;
 }
 
@@ -410,19 +422,13 @@ static int understand(struct arguments *arguments, struct error *err)
         return error_set(
             err, -EINVAL,
             "%s is a folder: of a job there is one report, as text or --json; name a rank's file for tables, "
-            "--html, --sort, --filter and --since",
+            "--html, --machine, --sort, --filter and --since",
             arguments->path);
-    if ((arguments->assign || arguments->homes) && !arguments->topology)
-        return error_set(err, -EINVAL, "--assign and --homes are for a simulated topology: add --topology");
+    if ((arguments->machine.assign || arguments->machine.homes) && !arguments->machine.topology &&
+        !arguments->machine.machine)
+        return error_set(err, -EINVAL,
+                         "--assign and --homes are for a simulated topology: add --topology or --machine");
     return 0;
-}
-
-static int simulate(const struct arguments *arguments, struct topology **topology, struct error *err)
-{
-    if (!arguments->topology)
-        return 0;
-    *topology = topology_simulate_text(arguments->topology, arguments->assign, arguments->homes, err);
-    return *topology ? 0 : -1;
 }
 
 static bool has_process(const struct flow *flow, uint32_t pid)
@@ -460,7 +466,7 @@ static int report(struct arguments *arguments, const struct topology *topology, 
     }
     if (arguments->html)
         return report_html(&(struct report_html){arguments->html, arguments->path, arguments->name, arguments->against,
-                                                 options, &arguments->window},
+                                                 options, &arguments->window, arguments->view.machine},
                            err);
     if (report_is_job(arguments->path))
         return report_job(arguments->path, &options, &arguments->view, err);
@@ -487,15 +493,20 @@ int cmd_report(int argc, char **argv)
 {
     struct arguments arguments = {.view = {.filter = {.kind = -1}}};
     struct argp argp = {option_table, parse_option, "[TABLE] [FILE...]", description, NULL, NULL, NULL};
-    struct topology *topology = NULL;
+    struct machine_choice machine = {0};
     struct error err = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-    if (understand(&arguments, &err) < 0 || simulate(&arguments, &topology, &err) < 0) {
-        topology_free(topology);
+    if (understand(&arguments, &err) < 0) {
         free_arguments(&arguments);
         command_failed("report", &err);
         return EXIT_USAGE;
     }
+    if (machine_choose(&machine, &arguments.machine, arguments.path, &err) < 0) {
+        free_arguments(&arguments);
+        command_failed("report", &err);
+        return arguments.machine.machine && err.code != -EINVAL ? EXIT_FAILED : EXIT_USAGE;
+    }
+    arguments.view.machine = machine.model;
     terminal_look(&arguments.view, arguments.color, arguments.has_width);
     arguments.view.ascii |= arguments.ascii;
     if (arguments.ascii)
@@ -506,8 +517,8 @@ int cmd_report(int argc, char **argv)
         arguments.view.limit = DEFAULT_LIMIT;
     arguments.view.path = arguments.name;
     progress_line_begin("report", false, arguments.view.json);
-    int failed = report(&arguments, topology, &err);
-    topology_free(topology);
+    int failed = report(&arguments, machine.topology, &err);
+    machine_choice_free(&machine);
     free_arguments(&arguments);
     return failed ? command_failed("report", &err) : EXIT_OK;
 }

@@ -64,6 +64,7 @@ static void put_finding(const struct parts *parts, const struct finding *finding
     json_real(json, "confidence", finding->confidence, 3);
     json_text(json, "evidence", finding->evidence);
     json_text(json, "gain", finding->gain);
+    json_text(json, "predicted", finding->predicted_text);
     put_advice(json, "advice", finding->advice.items, finding->advice.count);
     put_advice(json, "against", finding->against.items, finding->against.count);
     if (subject)
@@ -78,7 +79,7 @@ void verdicts_put(const struct parts *parts, struct json *json)
     const struct findings *findings = parts->findings;
     json_object(json, "gate");
     json_bool(json, "numa_bound", findings->numa_bound);
-    json_bool(json, "decided", findings->gate_decided);
+    json_bool(json, "decided", findings->gate_decided && (findings->numa_bound || findings->matters == MATTERS_NOT));
     json_text(json, "text", findings->gate);
     json_real(json, "remote_time_share", findings->remote_time_share, 6);
     json_real(json, "bound", findings->gate_bound, 6);

@@ -3,6 +3,7 @@
 
 #include "analysis/facts/claim.h"
 #include "base/json.h"
+#include "predict/costs.h"
 #include "view/report/report.h"
 
 #include <string.h>
@@ -44,7 +45,7 @@ static void put_advice(struct json *json, const struct advice *advice, bool code
     json_end(json);
 }
 
-static void put_subject(struct json *json, const struct findings *findings, const struct finding *finding)
+void pattern_put_subject(struct json *json, const struct findings *findings, const struct finding *finding)
 {
     const struct facts_subject *subject = finding->subject;
     const struct flow_object *object = subject ? flow_object(findings->facts->flow, subject->object) : NULL;
@@ -77,7 +78,7 @@ static void put_finding(struct json *json, const struct findings *findings, cons
 {
     json_object(json, NULL);
     json_text(json, "pattern", pattern_name(finding->pattern));
-    put_subject(json, findings, finding);
+    pattern_put_subject(json, findings, finding);
     json_number(json, "remote", finding->remote_samples);
     json_real(json, "share_of_remote", finding->share_of_remote, 6);
     json_real(json, "lost_time_share", finding->lost_time_share, 6);
@@ -86,6 +87,7 @@ static void put_finding(struct json *json, const struct findings *findings, cons
     json_number(json, "bursts", finding->bursts);
     json_text(json, "evidence", finding->evidence);
     json_text(json, "gain", finding->gain);
+    pattern_put_gain(json, "predicted_gain", findings, finding);
     json_array(json, "advice");
     array_each (&finding->advice, const struct advice, advice)
         put_advice(json, advice, true);
@@ -104,7 +106,7 @@ static void put_undecided(struct json *json, const struct findings *findings, co
         if (!pattern_passes(findings, &undecided->finding, &options->filter))
             continue;
         json_object(json, NULL);
-        put_subject(json, findings, &undecided->finding);
+        pattern_put_subject(json, findings, &undecided->finding);
         json_number(json, "remote", undecided->finding.remote_samples);
         json_real(json, "share_of_remote", undecided->finding.share_of_remote, 6);
         json_text(json, "likeliest", pattern_name(undecided->finding.pattern));
@@ -133,6 +135,7 @@ static int patterns_json(const struct findings *findings, const struct view_opti
     json_real(json, "bound", findings->gate_bound, 6);
     json_text(json, "text", findings->gate);
     json_end(json);
+    verdict_put(json, findings);
     json_array(json, "patterns");
     array_each (&findings->items, const struct finding, finding) {
         if (!pattern_passes(findings, finding, &options->filter))
@@ -153,6 +156,8 @@ int view_patterns(const struct flow *flow, const struct view_options *options, F
     if (!facts)
         return -1;
     struct findings *findings = findings_make(facts);
+    if (options->machine)
+        verdict_predict(findings, options->machine);
     int failed = 0;
     if (options->json) {
         failed = patterns_json(findings, options, out, err);

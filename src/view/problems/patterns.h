@@ -14,4 +14,12 @@ char *pattern_subject(const struct finding *finding);
 /* `limit` 0: all. */
 void patterns_text(const struct findings *findings, const struct view_options *options, FILE *out);
 
+struct json;
+void pattern_put_subject(struct json *json, const struct findings *findings, const struct finding *finding);
+
+/* verdict_json.c: `key` with factor, low, high and machine, or null where the gain is not predicted; and the whole's verdict. */
+void pattern_put_gain(struct json *json, const char *key, const struct findings *findings,
+                      const struct finding *finding);
+void verdict_put(struct json *json, const struct findings *findings);
+
 #endif

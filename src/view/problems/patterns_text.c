@@ -1,12 +1,14 @@
 /* view/problems/patterns_text.c - findings for people: what, where, how much, the evidence, what to do and what not. */
 #include "analysis/facts/claim.h"
 #include "base/text.h"
+#include "predict/costs.h"
 #include "view/number.h"
 #include "view/paragraph.h"
 #include "view/problems/patterns.h"
 #include "view/report/report.h"
 #include "view/whole.h"
 
+#include <ctype.h>
 #include <string.h>
 
 enum { SHORT = 4, SHORT_UNDECIDED = 2, SHORT_HANG = 5, INDENT = 4, HANG = 14 };
@@ -18,15 +20,15 @@ static const char *bold(const struct view_options *options, bool on)
 
 static const char *gate_color(const struct findings *findings, const struct view_options *options)
 {
-    return !options->color           ? ""
-           : !findings->gate_decided ? "\033[1;33m"
-           : findings->numa_bound    ? "\033[1;31m"
-                                     : "\033[1;32m";
+    bool open = !findings->gate_decided || (findings->matters == MATTERS_UNDECIDED && !findings->numa_bound);
+    return !options->color ? "" : open ? "\033[1;33m" : findings->numa_bound ? "\033[1;31m" : "\033[1;32m";
 }
 
-/* "At most 31.0% of run time" */
+/* "At most 31.0% of run time"; on the model of a machine "1.9 times as fast (1.5 to 2.1)" */
 static char *cost(const struct finding *finding)
 {
+    if (finding->predicted_text)
+        return mem_strdup(finding->predicted_text);
     return finding->lost_time_share < 0.0005 ? mem_strdup("Less than 0.1% of run time")
                                              : mem_format("At most %.1f%% of run time", 100 * finding->lost_time_share);
 }
@@ -89,7 +91,12 @@ static void put_finding(const struct findings *findings, const struct finding *f
     array_each (&finding->against, const struct advice, advice)
         paragraph_labelled(out, advice == finding->against.items ? "Not this" : "", INDENT, HANG, width, "%s.",
                            strncmp(advice->why, "not ", 4) == 0 ? advice->why + 4 : advice->why);
-    paragraph_labelled(out, "Gain", INDENT, HANG, width, "%s", finding->gain);
+    if (finding->predicted_text)
+        paragraph_labelled(out, "Gain", INDENT, HANG, width, "%s on %s, by its model. Latency only: %c%s",
+                           finding->predicted_text, findings->machine, tolower(*finding->gain),
+                           *finding->gain ? finding->gain + 1 : "");
+    else
+        paragraph_labelled(out, "Gain", INDENT, HANG, width, "%s", finding->gain);
     free(size);
     free(text);
     free(much);
@@ -176,7 +183,8 @@ static void put_short(const struct finding *finding, size_t number, const struct
     free(subject);
 }
 
-int report_judge(struct report_judgement *judgement, const struct flow *flow, struct error *err)
+int report_judge(struct report_judgement *judgement, const struct flow *flow, const struct view_options *options,
+                 struct error *err)
 {
     *judgement = (struct report_judgement){0};
     /* Facts take their time: on one node, where nothing can be remote, they are for those who ask. */
@@ -186,6 +194,8 @@ int report_judge(struct report_judgement *judgement, const struct flow *flow, st
     if (!judgement->facts)
         return -1;
     judgement->findings = findings_make(judgement->facts);
+    if (options->machine)
+        verdict_predict(judgement->findings, options->machine);
     return 0;
 }
 
@@ -203,13 +213,25 @@ void report_verdict(const struct report_judgement *judgement, const struct view_
         paragraph(out, 2, options->width, gate_color(judgement->findings, options), "%s", judgement->findings->gate);
 }
 
+/* Whose gain it is: lines of findings have no room for it. */
+static void put_heading(const struct findings *findings, const struct view_options *options, FILE *out)
+{
+    bool predicted = false;
+    array_each (&findings->items, const struct finding, finding)
+        predicted |= finding->predicted_text != NULL;
+    char *safe = text_safe(findings->machine ? findings->machine : "");
+    fprintf(out, "\n%sFindings (worst first%s%s)%s\n", bold(options, true), predicted ? "; gain of each alone on " : "",
+            predicted ? safe : "", bold(options, false));
+    free(safe);
+}
+
 void report_findings(const struct report_judgement *judgement, const struct view_options *options, FILE *out)
 {
     const struct findings *findings = judgement->findings;
     if (!findings)
         return;
     if (findings->items.count)
-        fprintf(out, "\n%sFindings (worst first)%s\n", bold(options, true), bold(options, false));
+        put_heading(findings, options, out);
     else if (findings->undecided.count || (*findings->decide && !findings->gate_decided))
         fputc('\n', out);
     for (size_t i = 0; i < findings->items.count && i < SHORT; i++)

@@ -26,10 +26,14 @@ struct report_judgement {
     struct findings *findings;
 };
 
-int report_judge(struct report_judgement *judgement, const struct flow *flow, struct error *err);
+int report_judge(struct report_judgement *judgement, const struct flow *flow, const struct view_options *options,
+                 struct error *err);
 void report_judgement_free(struct report_judgement *judgement);
 void report_verdict(const struct report_judgement *judgement, const struct view_options *options, FILE *out);
 void report_findings(const struct report_judgement *judgement, const struct view_options *options, FILE *out);
+
+/* verdict_json.c: the verdict, and the findings with their gains, into the open object. */
+void report_json_verdict(struct json *json, const struct flow *flow, const struct report_judgement *judgement);
 
 /* Flushes; negative with `err` when something could not be written. */
 int report_flush(FILE *out, struct error *err);

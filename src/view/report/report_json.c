@@ -154,9 +154,11 @@ int report_json(const struct flow *flow, const struct view_options *options, FIL
     enum { TOP_OBJECTS = 20 };
     struct rows threads = {0}, objects = {0};
     struct row_facts facts = {0};
+    struct report_judgement judgement = {0};
     rows_make(&threads, flow, VIEW_THREADS, options, NULL, 0);
     rows_make(&objects, flow, VIEW_OBJECTS, options, NULL, options->limit ? options->limit : TOP_OBJECTS);
     int failed = rows_facts(&objects, &facts, err);
+    failed = failed ? failed : report_judge(&judgement, flow, options, err);
     if (failed == 0) {
         array_each (&threads.items, struct row, row) {
             row->homes = mem_zalloc(facts.nodes * sizeof *row->homes);
@@ -166,12 +168,14 @@ int report_json(const struct flow *flow, const struct view_options *options, FIL
         struct json *json = json_new(out);
         json_object(json, NULL);
         report_json_head(json, flow, options);
+        report_json_verdict(json, flow, &judgement);
         put_rows(json, &threads);
         put_rows(json, &objects);
         put_traffic(json, flow, &facts);
         put_session(json, flow);
         failed = json_finish(json, err);
     }
+    report_judgement_free(&judgement);
     row_facts_free(&facts);
     rows_free(&threads);
     rows_free(&objects);

@@ -218,7 +218,7 @@ int report_text(const struct flow *flow, const struct view_options *options, FIL
                    report.facts.nodes * sizeof *row->homes);
         }
         struct report_judgement judgement;
-        failed = report_judge(&judgement, flow, err);
+        failed = report_judge(&judgement, flow, options, err);
         head(&report);
         report_verdict(&judgement, options, out);
         answer_remote(&report);

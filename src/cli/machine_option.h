@@ -1,0 +1,27 @@
+/* cli/machine_option.h - --machine: the model of a machine that run times are predicted for, and the topology that goes with it. */
+#ifndef NUMALENS_CLI_MACHINE_OPTION_H
+#define NUMALENS_CLI_MACHINE_OPTION_H
+
+#include "base/error.h"
+
+struct model;
+struct topology;
+
+struct machine_options {
+    const char *machine;                   /* as a user names it, or NULL */
+    const char *topology, *assign, *homes; /* --topology and what belongs to it, or NULL */
+};
+
+struct machine_choice {
+    struct model *model;       /* NULL: none is known, and nothing is predicted */
+    struct topology *topology; /* to simulate on the recording; NULL: as it was recorded */
+};
+
+/* The machine that is named; else the one that the recording was made for; else, of a recording with traffic, a generic one with as
+ * many nodes, or the machine that it was recorded on as far as that was measured. A recording that cannot be opened is
+ * no error here. Negative with `err` when a name, a model or a topology is wrong. */
+int machine_choose(struct machine_choice *choice, const struct machine_options *options, const char *path,
+                   struct error *err);
+void machine_choice_free(struct machine_choice *choice);
+
+#endif

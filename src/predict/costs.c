@@ -1,0 +1,199 @@
+/* See costs.h. Three ways to a verdict: run time, where traffic is known; latency alone, where it is not; and neither, where too
+ * little was sampled, with the command that samples more. */
+#include "predict/costs.h"
+
+#include "analysis/problems/traffic.h"
+#include "machine/model.h"
+#include "predict/predict.h"
+
+#include <math.h>
+#include <string.h>
+
+const double verdict_bound = 1.05;
+
+static const double NEXT_TO_NOTHING = 0.01; /* of the accesses are remote */
+
+struct judge {
+    struct findings *findings;
+    const struct model *machine;
+    struct demand *demand;
+    struct prediction as_is, best;
+    bool interleaved; /* best: pages in turn, not near their threads */
+    const char *on;   /* the machine, as a sentence has it */
+};
+
+/* "generic-4 (generic machine with 4 nodes)": of the title what comes before details. */
+static const char *machine_text(struct findings *findings, const struct model *machine)
+{
+    const char *title = machine->title ? machine->title : "";
+    size_t length = strcspn(title, ",(");
+    while (length && title[length - 1] == ' ')
+        length--;
+    if (!machine->name || !*machine->name || !length)
+        return findings_text(findings, "%.*s", (int)length, length ? title : "this machine");
+    return findings_text(findings, "%s (%.*s)", machine->name, (int)length, title);
+}
+
+/* The best of two placements that always can be had: near the threads that use it, unless in turns on all nodes is better. */
+static struct factor compare(struct judge *judge)
+{
+    const double better = 0.98;
+    struct prediction users = predict(judge->machine, judge->demand, PLACING_USERS);
+    struct prediction turns = predict(judge->machine, judge->demand, PLACING_INTERLEAVE);
+    judge->as_is = predict(judge->machine, judge->demand, PLACING_AS_IS);
+    judge->interleaved = turns.time_s[ASSUME_LIKELY] < better * users.time_s[ASSUME_LIKELY];
+    judge->best = judge->interleaved ? turns : users;
+    struct factor factor = prediction_factor(&judge->as_is, &judge->best);
+    return (struct factor){fmax(factor.likely, 1), fmax(factor.low, 1), fmax(factor.high, 1)};
+}
+
+static enum matters matters_of(const struct factor *factor)
+{
+    return factor->low >= verdict_bound ? MATTERS : factor->high < verdict_bound ? MATTERS_NOT : MATTERS_UNDECIDED;
+}
+
+/* Whether more bursts would decide: what else is not known stays so. */
+static bool more_would_decide(struct judge *judge)
+{
+    const double many = 1e6;
+    struct demand *demand = judge->demand;
+    double *errors = mem_zalloc((demand->threads.count + 1) * sizeof *errors);
+    struct judge other = *judge;
+    for (size_t i = 0; i < demand->threads.count; i++) {
+        errors[i] = demand->threads.items[i].error;
+        demand->threads.items[i].error = fmin(errors[i], demand_error(many));
+    }
+    struct factor factor = compare(&other);
+    for (size_t i = 0; i < demand->threads.count; i++)
+        demand->threads.items[i].error = errors[i];
+    free(errors);
+    return matters_of(&factor) != MATTERS_UNDECIDED;
+}
+
+/* ": a, b and c are on node 0, whose memory is the bottleneck"; "" when nothing stands out. */
+static const char *cause(const struct judge *judge)
+{
+    struct findings *findings = judge->findings;
+    const struct topology *topology = flow_topology(findings->facts->flow);
+    const struct limit *limit = &judge->as_is.limit;
+    int home = -1;
+    const char *names = gain_causes(findings, judge->demand, &home);
+    const char *end = "";
+    if (limit->kind == LIMIT_MEMORY && *names && (int)limit->to == home)
+        end = ", whose memory is the bottleneck";
+    else if (limit->kind == LIMIT_MEMORY)
+        end = findings_text(findings, "%s memory of node %d is the bottleneck", *names ? "; the" : ": the",
+                            topology->nodes[limit->to].os_index);
+    else if (limit->kind == LIMIT_LINK)
+        end = findings_text(findings, "%s link from node %d to node %d is the bottleneck", *names ? "; the" : ": the",
+                            topology->nodes[limit->from].os_index, topology->nodes[limit->to].os_index);
+    return findings_text(findings, "%s%s", names, end);
+}
+
+static const char *with(const struct judge *judge)
+{
+    return judge->interleaved ? "with its pages interleaved over the nodes" : "with every page near its threads";
+}
+
+static void by_run_time(struct judge *judge, const struct traffic *traffic)
+{
+    struct findings *findings = judge->findings;
+    struct factor factor = compare(judge);
+    findings->run_time = (struct run_time){factor.likely, factor.low, factor.high};
+    findings->matters = matters_of(&factor);
+    if (findings->matters == MATTERS)
+        findings->gate =
+            findings_text(findings, "On %s this program would run about %.1f times as long as %s (%.1f to %.1f)%s.",
+                          judge->on, factor.likely, with(judge), factor.low, factor.high, cause(judge));
+    else if (findings->matters == MATTERS_NOT)
+        findings->gate =
+            findings_text(findings,
+                          "NUMA is not what slows this program on %s: %s it would save at most %.1f%% of "
+                          "run time, bandwidth included (threshold: %.0f%%).",
+                          judge->on, with(judge), 100 * (1 - 1 / factor.high), 100 * (1 - 1 / verdict_bound));
+    else {
+        bool more = more_would_decide(judge);
+        findings->gate = findings_text(
+            findings,
+            "Undecided whether NUMA slows this program on %s: it would run %.2f to %.2f times as long as "
+            "%s, most likely %.2f times, and %.2f is the threshold%s.",
+            judge->on, factor.low, factor.high, with(judge), factor.likely, verdict_bound,
+            more ? findings_text(findings, " (from %llu pairs of bursts)", (unsigned long long)traffic->pairs)
+                 : ". More samples would not decide: how far waiting and work overlap is not known");
+        if (more && !*findings->decide)
+            findings->decide = findings_record_more(findings, 4);
+    }
+}
+
+/* A share of run time that latency costs, at this machine's latencies instead of those it was estimated with. */
+static double share_there(const struct judge *judge, double share)
+{
+    const struct facts *facts = judge->findings->facts;
+    const struct model *machine = judge->machine;
+    uint32_t nodes = machine->node_count;
+    double sum = 0, count = 0;
+    for (uint32_t i = 0; i < nodes * nodes; i++) {
+        double samples = i / nodes == i % nodes ? 0 : (double)facts->matrix[i];
+        sum += samples * fmax(machine->latency[i] / machine->latency[i / nodes * nodes + i / nodes] - 1, 0);
+        count += samples;
+    }
+    double scale = count > 0 && facts->remote_penalty > 0 ? sum / count / facts->remote_penalty : 1;
+    return fmin(scale * share / (1 + (scale - 1) * share), 0.99);
+}
+
+static void by_latency(const struct judge *judge, const struct traffic *traffic, const char *why)
+{
+    struct findings *findings = judge->findings;
+    const struct flow_totals *totals = &findings->facts->totals;
+    double remote = totals->home_known ? (double)totals->remote / (double)totals->home_known : 0;
+    double bound = findings->gate_bound, share = share_there(judge, findings->remote_time_share);
+    double low = share_there(judge, findings->remote_time_low), high = share_there(judge, findings->remote_time_high);
+    findings->run_time = (struct run_time){.factor = 1 / (1 - share), .low = 1 / (1 - low)};
+    findings->matters = MATTERS_UNDECIDED;
+    if (low >= bound) {
+        findings->matters = MATTERS;
+        findings->gate = findings_text(findings,
+                                       "On %s latency alone makes this program run about %.1f times as long as with "
+                                       "every page near its threads (%.1f to %.1f). What bandwidth adds is not known: "
+                                       "%s.",
+                                       judge->on, 1 / (1 - share), 1 / (1 - low), 1 / (1 - high), why);
+    } else if (high < bound && remote < NEXT_TO_NOTHING) {
+        findings->matters = MATTERS_NOT;
+        findings->run_time.high = 1 / (1 - high);
+        findings->gate = findings_text(findings,
+                                       "NUMA is not what slows this program on %s: %.1f%% of its accesses are remote; "
+                                       "their latency costs at most %.1f%% of run time (threshold: %.0f%%).",
+                                       judge->on, 100 * remote, 100 * high, 100 * bound);
+    } else {
+        findings->gate = findings_text(findings,
+                                       "Undecided whether NUMA slows this program on %s: latency alone costs %s%.1f%% "
+                                       "of run time (threshold: %.0f%%), and what bandwidth costs is not known: %s.",
+                                       judge->on, high < bound ? "at most " : "up to ", 100 * high, 100 * bound, why);
+    }
+    if (traffic->recorded && traffic->too_few && !*findings->decide)
+        findings->decide =
+            findings_record_more(findings, fmax(2, 2.0 * traffic_rules.pairs / (double)(traffic->pairs + 1)));
+}
+
+void verdict_predict(struct findings *findings, const struct model *machine)
+{
+    const struct facts *facts = findings->facts;
+    struct error err = {0};
+    if (facts->node_count < 2 || facts->node_count != machine->node_count || !facts->timed ||
+        facts->totals.home_known == 0)
+        return;
+    struct judge judge = {.findings = findings, .machine = machine, .on = machine_text(findings, machine)};
+    struct traffic *traffic = traffic_make(facts->flow);
+    judge.demand = demand_make(facts->flow, traffic, &err);
+    findings->machine = findings_text(findings, "%s", machine->name && *machine->name ? machine->name : judge.on);
+    if (judge.demand) {
+        by_run_time(&judge, traffic);
+        gain_predict(findings, machine, judge.demand);
+    } else {
+        by_latency(&judge, traffic, err.text);
+    }
+    findings->gate_decided = findings->matters != MATTERS_UNDECIDED;
+    findings->numa_bound = findings->matters == MATTERS;
+    demand_free(judge.demand);
+    traffic_free(traffic);
+}

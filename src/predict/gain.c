@@ -1,0 +1,151 @@
+/* predict/gain.c - what following each finding's first advice would bring in run time, and which objects cause it. See costs.h. */
+#include "predict/costs.h"
+
+#include "predict/predict.h"
+
+#include <string.h>
+
+enum { PREDICTED = 32, NAMED = 3 }; /* findings that are predicted, worst first; objects that the first line names */
+
+/* What the advice does with pages. False: nothing that the model knows of. */
+static bool placing_of(enum action action, enum placing *placement)
+{
+    switch (action) {
+    case ACTION_ALLOCATE_NEAR:
+    case ACTION_FIRST_TOUCH:
+    case ACTION_SEPARATE_PAGES:
+        *placement = PLACING_USERS;
+        return true;
+    case ACTION_MIGRATE:
+    case ACTION_PIN_TOGETHER: /* wherever they are used, they are near */
+        *placement = PLACING_OWN;
+        return true;
+    case ACTION_DUPLICATE:
+        *placement = PLACING_REPLICATE;
+        return true;
+    case ACTION_INTERLEAVE:
+    case ACTION_SPREAD:
+    case ACTION_SYMMETRIC:
+        *placement = PLACING_INTERLEAVE;
+        return true;
+    default: /* lines that go from cache to cache */
+        return false;
+    }
+}
+
+static uint32_t number_of(const struct demand *demand, const struct finding *finding)
+{
+    uint32_t object = finding->subject ? finding->subject->object : UINT32_MAX;
+    return demand->number_of && object < demand->flow_objects ? demand->number_of[object] : DEMAND_NONE;
+}
+
+/* False: the finding is about nothing that has bytes, or its advice is not about pages. */
+static bool plan_of(const struct demand *demand, const struct finding *finding, struct plan *plan)
+{
+    *plan = (struct plan){0};
+    if (finding->advice.count == 0 || !placing_of(finding->advice.items[0].action, &plan->placement))
+        return false;
+    if (!finding->subject) {
+        plan->one_node = finding->node >= 0;
+        plan->home = finding->node;
+        return plan->one_node;
+    }
+    plan->one_object = true;
+    plan->object = number_of(demand, finding);
+    return plan->object != DEMAND_NONE;
+}
+
+/* "1.9 times as fast (1.5 to 2.1)", or where that is hardly anything, as a share of run time. */
+static const char *gain_text(struct findings *findings, const struct run_time *gain)
+{
+    if (gain->factor >= verdict_bound)
+        return findings_text(findings, "%.1f times as fast (%.1f to %.1f)", gain->factor, gain->low, gain->high);
+    double most = gain->high > 1 ? 1 - 1 / gain->high : 0;
+    return findings_text(findings, "At most %.1f%% of run time", 100 * most);
+}
+
+void gain_predict(struct findings *findings, const struct model *machine, const struct demand *demand)
+{
+    struct prediction as_is = predict(machine, demand, PLACING_AS_IS);
+    for (size_t i = 0; i < findings->items.count && i < PREDICTED; i++) {
+        struct finding *finding = &findings->items.items[i];
+        struct plan plan;
+        if (!plan_of(demand, finding, &plan))
+            continue;
+        struct prediction then = predict_plan(machine, demand, &plan);
+        if (plan.one_node) { /* of a node's objects some are better near their threads */
+            struct plan near = {.placement = PLACING_USERS, .one_node = true, .home = plan.home};
+            struct prediction other = predict_plan(machine, demand, &near);
+            then = other.time_s[ASSUME_LIKELY] < then.time_s[ASSUME_LIKELY] ? other : then;
+        }
+        struct factor factor = prediction_factor(&as_is, &then);
+        finding->predicted = (struct run_time){factor.likely, factor.low, factor.high};
+        finding->predicted_text = gain_text(findings, &finding->predicted);
+    }
+}
+
+/* Bytes of each object: all, those from other nodes than the thread's, and those on `home` (by node). */
+struct tally {
+    double *bytes, *remote, *by_home, all_remote;
+};
+
+static void tally_make(struct tally *tally, const struct demand *demand)
+{
+    size_t objects = demand->object_count + 1, nodes = demand->node_count;
+    *tally = (struct tally){.bytes = mem_zalloc(objects * sizeof(double)),
+                            .remote = mem_zalloc(objects * sizeof(double)),
+                            .by_home = mem_zalloc(objects * nodes * sizeof(double))};
+    array_each (&demand->cells, const struct demand_cell, cell) {
+        bool remote = cell->home >= 0 && (uint32_t)cell->home != demand->threads.items[cell->thread].node;
+        tally->all_remote += remote ? cell->bytes : 0;
+        if (cell->object == DEMAND_NONE)
+            continue;
+        tally->bytes[cell->object] += cell->bytes;
+        tally->remote[cell->object] += remote ? cell->bytes : 0;
+        if (cell->home >= 0)
+            tally->by_home[cell->object * nodes + (size_t)cell->home] += cell->bytes;
+    }
+}
+
+/* The node that has nearly all of an object's bytes; -1: none has. */
+static int home_of(const struct tally *tally, uint32_t object, uint32_t nodes)
+{
+    const double nearly_all = 0.9;
+    for (uint32_t i = 0; i < nodes; i++)
+        if (tally->by_home[(size_t)object * nodes + i] > nearly_all * tally->bytes[object])
+            return (int)i;
+    return -1;
+}
+
+const char *gain_causes(struct findings *findings, const struct demand *demand, int *home)
+{
+    const double counts = 0.1; /* of all remote bytes */
+    const char *names[NAMED], *text = "";
+    size_t count = 0;
+    struct tally tally;
+    tally_make(&tally, demand);
+    *home = -1;
+    array_each (&findings->items, const struct finding, finding) {
+        uint32_t object = number_of(demand, finding);
+        if (object == DEMAND_NONE || tally.remote[object] < counts * tally.all_remote || count == NAMED)
+            continue;
+        int here = home_of(&tally, object, demand->node_count);
+        if (here < 0 || (*home >= 0 && here != *home))
+            continue;
+        *home = here;
+        bool again = false;
+        for (size_t i = 0; i < count; i++)
+            again |= strcmp(names[i], finding->name) == 0;
+        if (!again)
+            names[count++] = finding->name;
+    }
+    for (size_t i = 0; i < count; i++)
+        text = findings_text(findings, "%s%s%s", text, i == 0 ? ": " : i + 1 == count ? " and " : ", ", names[i]);
+    if (count)
+        text = findings_text(findings, "%s %s on node %d", text, count == 1 ? "is" : "are",
+                             flow_topology(findings->facts->flow)->nodes[*home].os_index);
+    free(tally.bytes);
+    free(tally.remote);
+    free(tally.by_home);
+    return text;
+}

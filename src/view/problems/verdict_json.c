@@ -1,0 +1,82 @@
+/* view/problems/verdict_json.c - for programs: whether the placement of memory matters, and what each finding would bring. Field names
+ * are a promise: docs/json.md. */
+#include "base/json.h"
+#include "view/problems/patterns.h"
+#include "view/report/report.h"
+
+/* What is not known is 0 in `value`, and null here. */
+static void put_factor(struct json *json, const char *key, double value)
+{
+    if (value > 0)
+        json_real(json, key, value, 3);
+    else
+        json_null(json, key);
+}
+
+static void put_run_time(struct json *json, const char *factor, const struct run_time *run_time)
+{
+    bool known = run_time->factor > 0;
+    put_factor(json, factor, run_time->factor);
+    put_factor(json, "low", known ? run_time->low : 0);
+    put_factor(json, "high", known ? run_time->high : 0);
+}
+
+static void put_verdict(struct json *json, enum matters matters, const struct run_time *run_time, const char *machine,
+                        const char *text)
+{
+    json_object(json, "verdict");
+    if (matters == MATTERS_UNDECIDED)
+        json_null(json, "matters");
+    else
+        json_bool(json, "matters", matters == MATTERS);
+    put_run_time(json, "slowdown", run_time);
+    json_text(json, "machine", machine);
+    json_text(json, "text", text);
+    json_end(json);
+}
+
+void verdict_put(struct json *json, const struct findings *findings)
+{
+    put_verdict(json, findings->matters, &findings->run_time, findings->machine, findings->gate);
+}
+
+void pattern_put_gain(struct json *json, const char *key, const struct findings *findings,
+                      const struct finding *finding)
+{
+    if (finding->predicted.factor <= 0) {
+        json_null(json, key);
+        return;
+    }
+    json_object(json, key);
+    put_run_time(json, "factor", &finding->predicted);
+    json_text(json, "machine", findings->machine);
+    json_end(json);
+}
+
+void report_json_verdict(struct json *json, const struct flow *flow, const struct report_judgement *judgement)
+{
+    const struct findings *findings = judgement->findings;
+    bool one_node = flow_topology(flow)->node_count < 2;
+    if (findings)
+        verdict_put(json, findings);
+    else if (one_node && flow_totals(flow).samples)
+        put_verdict(json, MATTERS_NOT, &(struct run_time){1, 1, 1}, NULL,
+                    "There is one memory node: nothing is remote.");
+    else
+        put_verdict(json, MATTERS_UNDECIDED, &(struct run_time){0}, NULL,
+                    flow_totals(flow).samples ? "The home nodes of the pages are not known, so no placement can be "
+                                                "judged."
+                                              : "No memory access was sampled.");
+    json_array(json, "findings");
+    for (size_t i = 0; findings && i < findings->items.count; i++) {
+        const struct finding *finding = &findings->items.items[i];
+        json_object(json, NULL);
+        json_text(json, "pattern", pattern_name(finding->pattern));
+        pattern_put_subject(json, findings, finding);
+        json_real(json, "share_of_remote", finding->share_of_remote, 6);
+        json_real(json, "lost_time_share", finding->lost_time_share, 6);
+        pattern_put_gain(json, "gain", findings, finding);
+        json_end(json);
+    }
+    json_end(json);
+}
