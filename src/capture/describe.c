@@ -139,6 +139,10 @@ struct trace_session *describe_session(const struct capture_options *options, co
     }
     if (options->calibration)
         trace_session_set(session, "calibration", options->calibration);
+    if (options->machine) {
+        trace_session_set(session, "machine", options->machine);
+        trace_session_set(session, "machine_model", options->machine_model);
+    }
     if (options->custom_count) {
         char *names = custom_spec_names(options->custom, options->custom_count);
         trace_session_set(session, "custom_functions", names);

@@ -63,7 +63,9 @@ struct capture_options {
     const struct placement *placement; /* of its threads and memory on this machine: topology/placement.h; or NULL */
     uint64_t rotate_ns; /* a next file after each such time: capture/rotate/rotation.h; 0: one file */
     uint32_t keep;      /* of them, so many; 0: all */
-    const struct job_rank *rank;       /* kept with the trace: capture/job_rank.h; or NULL */
+    const char *machine,
+        *machine_model;          /* kept with the trace: the machine that it is for, and its model as a text; or NULL */
+    const struct job_rank *rank; /* kept with the trace: capture/job_rank.h; or NULL */
 };
 
 #endif

@@ -102,7 +102,7 @@ int machine_choose(struct machine_choice *choice, const struct machine_options *
     *choice = (struct machine_choice){0};
     if (options->machine) {
         choice->model = model_find(options->machine, err);
-        failed = choice->model ? 0 : err->code < 0 ? err->code : -1;
+        failed = choice->model ? 0 : -ENOENT;
     }
     failed = failed ? failed : simulate(choice, options, recorded, err);
     const struct topology *topology = choice->topology ? choice->topology : recorded;

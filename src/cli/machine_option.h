@@ -19,7 +19,7 @@ struct machine_choice {
 
 /* The machine that is named; else the one that the recording was made for; else, of a recording with traffic, a generic one with as
  * many nodes, or the machine that it was recorded on as far as that was measured. A recording that cannot be opened is
- * no error here. Negative with `err` when a name, a model or a topology is wrong. */
+ * no error here. With `err`, -ENOENT when there is no such model or it is a bad one, -EINVAL when the topology is wrong. */
 int machine_choose(struct machine_choice *choice, const struct machine_options *options, const char *path,
                    struct error *err);
 void machine_choice_free(struct machine_choice *choice);

@@ -223,6 +223,7 @@ static void make_cells(struct maker *maker)
 {
     struct demand *demand = maker->demand;
     double seconds = maker->traffic->seconds;
+    struct demand_place *places = mem_alloc((maker->traffic->cells.count + 1) * sizeof *places);
     maker->accesses = mem_zalloc((demand->threads.count + 1) * sizeof *maker->accesses);
     array_each (&maker->traffic->cells, const struct traffic_cell, cell)
         maker->accesses[maker->thread_of[cell->row->thread]] += cell->accesses;
@@ -232,6 +233,11 @@ static void make_cells(struct maker *maker)
         const struct traffic_thread *of = &maker->traffic->threads.items[thread];
         bool home = row->home >= 0 && (uint32_t)row->home < demand->node_count, named = row->object != FLOW_NONE;
         double all = maker->accesses[thread];
+        places[demand->cells.count] = (struct demand_place){.addr = row->event.addr,
+                                                            .object = named ? row->object : DEMAND_NONE,
+                                                            .thread = thread,
+                                                            .burst = row->event.burst,
+                                                            .cell = (uint32_t)demand->cells.count};
         array_push(
             &demand->cells,
             (struct demand_cell){.thread = thread,
@@ -246,6 +252,8 @@ static void make_cells(struct maker *maker)
                                  .load_s = from->exposed * seconds * from->exposed_ns * 1e-9,
                                  .unknown_s = from->rated || all <= 0 ? 0 : of->user_s * from->accesses / all});
     }
+    demand_find_near(demand, places);
+    free(places);
 }
 
 static int by_phase(const void *left, const void *right)

@@ -17,6 +17,8 @@ struct traffic;
 
 #define DEMAND_NONE UINT32_MAX
 
+enum { DEMAND_NEAR = 4 };
+
 struct demand_cell {
     uint32_t thread, phase; /* of `threads`; in order of phases */
     uint32_t object, part;  /* numbered from 0; DEMAND_NONE when not known. A part belongs to one object */
@@ -25,6 +27,8 @@ struct demand_cell {
     double bytes, written;  /* in the phase; `written` is part of `bytes` */
     double loads, load_s;   /* that wait for memory; and how long, one after the other, where it was recorded */
     double unknown_s;       /* CPU time of which the bytes are not known */
+    uint32_t near_count;
+    uint32_t near[DEMAND_NEAR]; /* threads of other bursts that are next to it in the object, the nearest first */
 };
 
 struct demand_thread {
@@ -49,5 +53,12 @@ struct demand *demand_make(const struct flow *flow, const struct traffic *traffi
 /* Of a thread's bytes, relative, from so many pairs of bursts. */
 double demand_error(double pairs);
 void demand_free(struct demand *demand);
+
+/* demand_near.c: fills `near` of all cells, for demand.c. `rows` has their object, address and burst, in their order. */
+struct demand_place {
+    uint64_t addr;
+    uint32_t object, thread, burst, cell;
+};
+void demand_find_near(struct demand *demand, struct demand_place *rows);
 
 #endif

@@ -1,7 +1,8 @@
 /* See placer.h.
  *
- * Who uses a part most is decided for each burst by the other bursts: else a part that was met in one burst would always
- * seem to be used by that thread alone, and memory that all threads share at random would seem private. */
+ * Who uses a place most is decided for each burst by the other bursts: those next to it in the object, else those in the same
+ * part. Else a place that was met in one burst would always seem to be used by that thread alone, and memory that all threads
+ * share at random would seem private. */
 #include "predict/placer.h"
 
 #include <string.h>
@@ -80,12 +81,28 @@ static int most(const double *use, uint32_t nodes, uint32_t mine, double own)
     return best;
 }
 
+/* The node of most of its neighbours; of equals, the nearest one's. -1: it has too few. */
+static int neighbours_node(const struct demand *demand, const struct demand_cell *cell)
+{
+    uint32_t best = 0, most = 0;
+    if (cell->near_count < 2)
+        return -1;
+    for (uint32_t i = 0; i < cell->near_count; i++) {
+        uint32_t node = demand->threads.items[cell->near[i]].node, same = 0;
+        for (uint32_t k = 0; k < cell->near_count; k++)
+            same += demand->threads.items[cell->near[k]].node == node;
+        if (same > most)
+            best = node, most = same;
+    }
+    return (int)best;
+}
+
 static int users_node(const struct placer *placer, const struct demand_cell *cell)
 {
     const struct demand *demand = placer->demand;
     uint32_t nodes = demand->node_count, mine = demand->threads.items[cell->thread].node;
-    int node = -1;
-    if (cell->part != DEMAND_NONE)
+    int node = neighbours_node(demand, cell);
+    if (node < 0 && cell->part != DEMAND_NONE)
         node = most(placer->by_part + (size_t)cell->part * nodes, nodes, mine, cell->bytes);
     if (node < 0 && cell->object != DEMAND_NONE)
         node = most(placer->by_object + (size_t)cell->object * nodes, nodes, mine, cell->bytes);

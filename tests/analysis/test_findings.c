@@ -543,7 +543,8 @@ static void the_gate(void **state)
     assert_true(made->findings->numa_bound && made->findings->gate_decided);
     assert_true(says(made->findings->gate, "NUMA slows this program: remote memory costs 13% to 27% of run time"));
     assert_int_equal(made->findings->matters, MATTERS);
-    assert_true(made->findings->run_time.low > 1.14 && made->findings->run_time.high < 1.38);
+    assert_true(made->findings->run_time.low > 1.14 &&
+                made->findings->run_time.high == 0); /* what bandwidth adds is not known */
     made->facts.remote_time = made->object->remote_time = 0.012;
     made->facts.remote_time_variance = 0.002;
     assert_string_equal(patterns(made), "concurrent-remote"); /* listed all the same */

@@ -140,13 +140,33 @@ static void one_after_the_other(void **state)
     demand_free(demand);
 }
 
+/* One thread in each half: whose bursts are next to a burst is known to the border. */
+static void neighbours(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct feeding f = begin();
+    for (uint32_t i = 0; i < PAIRS; i++) {
+        f.time += 10 * MS;
+        burst(&f, i >= PAIRS / 2, i);
+    }
+    struct demand *demand = end(&f, &err);
+    assert_non_null(demand);
+    unsigned others = 0;
+    array_each (&demand->cells, const struct demand_cell, cell) {
+        assert_in_range(cell->near_count, 2, DEMAND_NEAR);
+        for (uint32_t i = 0; i < cell->near_count; i++)
+            others += cell->near[i] != cell->thread;
+    }
+    assert_int_equal(others, 6); /* the two on either side of the border: 2 and 1 neighbours */
+    demand_free(demand);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_traffic),
-        cmocka_unit_test(too_few_pairs),
-        cmocka_unit_test(side_by_side),
-        cmocka_unit_test(one_after_the_other),
+        cmocka_unit_test(no_traffic),          cmocka_unit_test(too_few_pairs), cmocka_unit_test(side_by_side),
+        cmocka_unit_test(one_after_the_other), cmocka_unit_test(neighbours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

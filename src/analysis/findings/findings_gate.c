@@ -14,6 +14,8 @@ static const double SIDE = 1.645; /* 95% on each side */
 static const double UNSEEN = 3;   /* the rule of three */
 static const double RUNS = 0.35;  /* of the cost, from run to run: docs/performance.md */
 
+static const double NEXT_TO_NOTHING = 0.01; /* of the accesses are remote */
+
 enum { COMMAND_MAX = 60 };
 
 /* What placement can change: not what threads write in turn, nor tables of libraries, whose place is the loader's and which stay in
@@ -88,13 +90,12 @@ static const char *slows_not(struct findings *findings, double ratio)
     const struct facts *facts = findings->facts;
     const struct flow_stream *ignored;
     double high = 100 * findings->remote_time_high, bound = 100 * findings->gate_bound;
-    if (ratio < 0.01)
+    if (ratio < NEXT_TO_NOTHING)
         return findings_text(findings,
                              "NUMA is not what slows this program: %.1f%% of its accesses are remote; remote memory "
                              "costs at most %.1f%% of run time (threshold: %.0f%%).",
                              100 * ratio, high, bound);
     findings->matters = MATTERS_UNDECIDED; /* what prefetching hides may use all the bandwidth there is */
-    findings->run_time.high = 0;
     return findings_text(findings,
                          "Latency of remote memory costs at most %.1f%% of run time (threshold: %.0f%%), because "
                          "caches and prefetching serve most of the remote accesses. This counts latency only: %s.",
@@ -127,9 +128,10 @@ void findings_judge_gate(struct findings *findings)
         return;
     }
     findings->numa_bound = findings->remote_time_share >= findings->gate_bound;
+    bool hardly = ratio < NEXT_TO_NOTHING; /* else bandwidth may cost more than latency, and is not known here */
     findings->run_time = (struct run_time){.factor = times(findings->remote_time_share),
                                            .low = times(findings->remote_time_low),
-                                           .high = times(findings->remote_time_high)};
+                                           .high = hardly ? times(findings->remote_time_high) : 0};
     findings->matters = findings->remote_time_low >= findings->gate_bound   ? MATTERS
                         : findings->remote_time_high < findings->gate_bound ? MATTERS_NOT
                                                                             : MATTERS_UNDECIDED;
@@ -159,14 +161,19 @@ const char *findings_record_more(struct findings *findings, double factor)
     double period = (double)trace_session_number(session, "period_ns", 10000000);
     double budget = (double)trace_session_number(session, "budget_ppm", 20000) * 1e-4;
     double hz = factor * 1e9 / (period > 0 ? period : 10000000), percent = ceil(factor * budget);
-    const char *command = trace_session_get(session, "command");
-    return findings_text(findings, "numalens record -F %lu --budget %.0f%s%s%s%s -- %s",
-                         (unsigned long)claim_rounded(hz < MOST_HZ ? hz : MOST_HZ),
-                         percent < MOST_PERCENT ? percent : MOST_PERCENT,
-                         trace_session_get(session, "traffic") ? " --traffic" : "",
-                         topology->simulated && *topology->spec ? " --topology '" : "",
-                         topology->simulated ? topology->spec : "", topology->simulated && *topology->spec ? "'" : "",
-                         command && *command && strlen(command) <= COMMAND_MAX ? command : "./app ...");
+    const char *command = trace_session_get(session, "command"), *machine = trace_session_get(session, "machine");
+    bool simulated = topology->simulated && *topology->spec;
+    return findings_text(
+        findings, "numalens record -F %lu --budget %.0f%s%s%s%s -- %s",
+        (unsigned long)claim_rounded(hz < MOST_HZ ? hz : MOST_HZ), percent < MOST_PERCENT ? percent : MOST_PERCENT,
+        trace_session_get(session, "traffic") ? " --traffic" : "",
+        !simulated ? ""
+        : machine  ? " --machine '"
+                   : " --topology '",
+        !simulated ? ""
+        : machine  ? machine
+                   : topology->spec,
+        simulated ? "'" : "", command && *command && strlen(command) <= COMMAND_MAX ? command : "./app ...");
 }
 
 /* Bursts as many times more often as the worst case needs. */

@@ -12,6 +12,7 @@
 #include "capture/system_recorder.h"
 #include "cli/usage/perf_habits.h"
 #include "cli/sampling_options.h"
+#include "machine/model.h"
 #include "topology/placement.h"
 #include "wire/record.h"
 
@@ -42,6 +43,7 @@ enum {
     KEY_CALL_GRAPH,
     KEY_ROTATE,
     KEY_KEEP,
+    KEY_MACHINE,
 };
 
 static const struct argp_option option_table[] = {
@@ -74,6 +76,9 @@ static const struct argp_option option_table[] = {
      4},
     {"chunks", KEY_CHUNKS, "N", 0, "keep the pages of at most N threads until their interval ends (1024)", 4},
     {"chunk-pages", KEY_CHUNK_PAGES, "N", 0, "and at most N pages of each (16384)", 4},
+    {"machine", KEY_MACHINE, "NAME", 0,
+     "simulate the nodes of this machine, and let reports predict run time on it; 'numalens machines' lists them",
+     SAMPLING_LAST_GROUP},
     {0, 0, 0, 0, "Allocators of the program's own (docs/custom-allocators.md):", 6},
     {"alloc-fn", KEY_ALLOC_FN, "NAME:HOW", 0, "a function that allocates, such as my_alloc:size=1", 6},
     {"free-fn", KEY_FREE_FN, "NAME:HOW", 0, "a function that frees, such as my_free:ptr=1", 6},
@@ -93,8 +98,9 @@ struct arguments {
     struct sampling_options sampling;
     bool no_calibration;
     const char *of_faults; /* an option that was given and is only for them, or NULL */
-    const char *placement;
-    unsigned events; /* that -e asked for */
+    const char *placement, *machine;
+    struct model *model; /* of --machine */
+    unsigned events;     /* that -e asked for */
     struct custom_specs custom;
     struct job_rank rank;
     char *output; /* its file */
@@ -207,6 +213,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case KEY_TRAFFIC:
         options->traffic = true;
         break;
+    case KEY_MACHINE:
+        arguments->machine = text;
+        break;
     case KEY_NO_CALIBRATION:
         arguments->no_calibration = true;
         break;
@@ -238,6 +247,7 @@ static const struct argp parser = {
     "Runs PROGRAM, samples its memory accesses, follows its objects, and writes numalens.data.\vExamples:\n"
     "  numalens record -- ./app args\n"
     "  numalens record --topology \"numa:4 core:2\" -- ./app     simulate four nodes\n"
+    "  numalens record --traffic --machine xeon-8360y -- ./app  what it would take on that machine\n"
     "  numalens record --stores -F 500 -o stores.data -- ./app\n"
     "  numalens record -a -- sleep 10                          everything for ten seconds, on a machine with a PMU\n"
     "  numalens record -p 1234 --stop-after 10s                a running process, likewise\n"
@@ -404,7 +414,8 @@ static void check_system(struct arguments *arguments)
     if (options->rotate_ns)
         refuse(sampling, which, "with --rotate", "it is for a program that is started by the recorder");
     if (sampling->spec)
-        refuse(sampling, which, "with --topology", "a simulated topology is for one program");
+        refuse(sampling, which, arguments->machine ? "with --machine" : "with --topology",
+               "a simulated topology is for one program");
     if (arguments->custom.count || options->start_threads || options->start_ns || arguments->placement ||
         options->traffic)
         refuse(sampling, which, "with options for one program", "programs run without the agent then");
@@ -435,6 +446,42 @@ static void name_output(struct arguments *arguments)
     sampling->capture.output = arguments->output;
 }
 
+/* The model that --machine names; its nodes take the place of --topology. */
+static int find_machine(struct arguments *arguments)
+{
+    struct sampling_options *sampling = &arguments->sampling;
+    struct error err = {0};
+    if (!arguments->machine)
+        return 0;
+    if (sampling->spec)
+        option_complain(sampling, "--machine", "together with --topology", "it has a topology of its own");
+    arguments->model = model_find(arguments->machine, &err);
+    if (!arguments->model)
+        return command_failed("record", &err);
+    sampling->spec = arguments->model->topology;
+    return 0;
+}
+
+/* As the trace keeps it: files of models may be gone later. */
+static char *machine_text(const struct model *model)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = model ? open_memstream(&text, &size) : NULL;
+    if (!out)
+        return NULL;
+    model_write(model, out);
+    fclose(out);
+    return text;
+}
+
+static struct topology *topology_of(const struct arguments *arguments, struct error *err)
+{
+    const struct sampling_options *sampling = &arguments->sampling;
+    return arguments->model ? model_topology_assigned(arguments->model, sampling->assign, sampling->homes, err)
+                            : sampling_options_topology(sampling, err);
+}
+
 static int record(struct arguments *arguments)
 {
     struct sampling_options *sampling = &arguments->sampling;
@@ -455,7 +502,7 @@ static int record(struct arguments *arguments)
         snprintf(sampling->complaint, sizeof sampling->complaint,
                  "a program to run is missing: numalens record -- ./app");
     name_output(arguments);
-    struct topology *topology = *sampling->complaint ? NULL : sampling_options_topology(sampling, &err);
+    struct topology *topology = *sampling->complaint ? NULL : topology_of(arguments, &err);
     if (!topology) {
         fprintf(stderr, "numalens record: %s\n", *sampling->complaint ? sampling->complaint : err.text);
         return *sampling->complaint || sampling->spec ? EXIT_USAGE : EXIT_FAILED;
@@ -477,9 +524,13 @@ static int record(struct arguments *arguments)
     options->custom_count = arguments->custom.count;
     char *calibration = know_latencies(arguments, topology);
     options->calibration = calibration;
+    char *machine = machine_text(arguments->model);
+    options->machine = machine ? arguments->machine : NULL;
+    options->machine_model = machine;
     struct recorder_result result;
     int code = outside(options) ? system_recorder_run(options, &result, &err) : recorder_run(options, &result, &err);
     free(calibration);
+    free(machine);
     topology_free(topology);
     if (code < 0) {
         command_failed("record", &err);
@@ -501,8 +552,11 @@ int cmd_record(int argc, char **argv)
     struct arguments arguments = {0};
     sampling_options_init(&arguments.sampling);
     argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &arguments);
+    int status = find_machine(&arguments);
     sampling_options_check(&arguments.sampling);
-    int status = record(&arguments);
+    if (!status)
+        status = record(&arguments);
     free(arguments.output);
+    model_free(arguments.model);
     return status;
 }

@@ -501,10 +501,11 @@ int cmd_report(int argc, char **argv)
         command_failed("report", &err);
         return EXIT_USAGE;
     }
-    if (machine_choose(&machine, &arguments.machine, arguments.path, &err) < 0) {
+    int chosen = machine_choose(&machine, &arguments.machine, arguments.path, &err);
+    if (chosen < 0) {
         free_arguments(&arguments);
         command_failed("report", &err);
-        return arguments.machine.machine && err.code != -EINVAL ? EXIT_FAILED : EXIT_USAGE;
+        return chosen == -ENOENT ? EXIT_FAILED : EXIT_USAGE;
     }
     arguments.view.machine = machine.model;
     terminal_look(&arguments.view, arguments.color, arguments.has_width);

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""What a placement costs on a machine: the first line of a report with --machine, the gains of findings, and what is said without
+traffic. The figures themselves are held against arithmetic in tests/predict."""
+import json
+import os
+
+import nlens
+from nlens import Folder, Skip, check, example, note, record, report, run
+
+BURSTS = 400
+THREADS = 24
+# Samples begin once all threads are there: how long main fills the arrays is no matter.
+STREAM = ["--threads=%d" % THREADS, "--mib=256", "--times=30"]
+OPTIONS = ["--traffic", "--threads", str(THREADS + 1)]
+MACHINE = "generic-4"
+# Bytes per second of a thread's CPU time with which 24 threads want 3.5 times what one node of generic-4 has: the slowest thread may
+# be 1.7 times as slow as the others, and it is still twice.
+ENOUGH = 8e9
+BAD_MODEL = "title A machine\nsource a test\ntopology numa:2 core:2\nlatency 0 90 140\nlatency 1 140 90\nread 0 100 0\n"
+
+
+def shown(trace, *arguments):
+    ended = run([nlens.NUMALENS, "report", "--width", "100", *arguments, trace])
+    assert ended.status == 0, ended
+    return ended.out.decode()
+
+
+def known(trace):
+    """The traffic of a recording; skips where it cannot be had. integration/traffic judges whether that may be."""
+    if report(trace)["session"].get("traffic") != "pairs":
+        raise Skip("there is no tick by perf here")
+    traffic = report(trace, "traffic")
+    if traffic["memory_from_ns"] == 0:
+        raise Skip("caches and memory are not distinguished here")
+    if traffic["total_bytes_s"] is None:
+        raise Skip("most of the traffic is unknown: this machine's caches are as large as the arrays, or it is too busy")
+    return traffic
+
+
+def speed(traffic):
+    busy = [row for row in traffic["threads"] if row["bytes_s"]]
+    return sum(row["bytes_s"] for row in busy) * traffic["seconds"] / sum(row["user_s"] for row in busy)
+
+
+@check("a triad with all of its arrays on one node of four: the first line says what that costs, and what is full")
+def one_node():
+    with Folder() as folder:
+        ended = record(folder, [example("stream"), *STREAM], [*OPTIONS, "--machine", MACHINE], bursts=BURSTS)
+        assert ended.status == 0, ended
+        traffic = known(ended.trace)
+        rate = speed(traffic)
+        note("%.2f GB/s of a thread" % (rate / 1e9))
+        answer = report(ended.trace)
+        patterns = report(ended.trace, "patterns")
+        text = shown(ended.trace)
+        other = report(ended.trace, "--machine", "xeon-e5-2680v4")["verdict"]
+        two = report(ended.trace, "--machine", "generic-2")
+        predicted = run([nlens.NUMALENS, "predict", "--machine", MACHINE, "--json", ended.trace])
+    verdict = answer["verdict"]
+    note(verdict)
+    note(other)
+    assert answer["session"]["machine"] == MACHINE and verdict["machine"] == MACHINE, verdict
+    assert verdict["text"] in " ".join(text.split()) and len(text.splitlines()) <= 40, text
+    assert answer["topology"]["simulated"] and answer["topology"]["nodes"] == 4, answer["topology"]
+    assert other["machine"] == "xeon-e5-2680v4" and two["topology"]["nodes"] == 2, (other, two["topology"])
+    assert 1 <= verdict["low"] <= verdict["slowdown"] <= verdict["high"], verdict
+    assert patterns["verdict"] == verdict and patterns["gate"]["text"] == verdict["text"], patterns["gate"]
+    assert predicted.status == 0, predicted
+    rows = {row["placement"]: row["time_s"] for row in json.loads(predicted.out)["rows"]}
+    best = min(rows["first-touch-by-users"], rows["interleave"])
+    assert abs(verdict["slowdown"] - max(rows["as-is"] / best, 1)) < 0.05 * verdict["slowdown"], (verdict, rows)
+    for row in answer["findings"]:
+        note("%s %s: %s" % (row["pattern"], row["name"], row["gain"]))
+        assert row["gain"] is None or row["gain"]["machine"] == MACHINE, row
+    if rate < ENOUGH:
+        raise Skip("%.1f GB/s of a thread are too few to fill a node: this machine is too busy" % (rate / 1e9))
+    assert verdict["matters"] is True, verdict
+    assert 2 <= verdict["slowdown"] <= 4.1, verdict
+    assert "node 0" in verdict["text"] and "bottleneck" in verdict["text"], verdict
+    arrays = [row for row in answer["findings"] if row["kind"] == "heap"]
+    assert any(row["gain"]["factor"] > 1.05 for row in arrays), answer["findings"]
+
+
+@check("the same with first touch by its users: silent")
+def own_nodes():
+    with Folder() as folder:
+        ended = record(folder, [example("stream"), *STREAM, "--first-touch"], [*OPTIONS, "--topology", "numa:4 core:8"],
+                       bursts=BURSTS)
+        assert ended.status == 0, ended
+        known(ended.trace)
+        answer = report(ended.trace)
+    note(answer["verdict"])
+    assert answer["verdict"]["machine"] == MACHINE, answer["verdict"]  # the one with so many nodes that is nobody's
+    assert answer["verdict"]["matters"] is False and answer["findings"] == [], answer["verdict"]
+
+
+@check("without traffic nothing that is remote is called harmless: the first line counts latency and says so")
+def without():
+    with Folder() as folder:
+        ended = record(folder, [example("stream"), "--threads=4", "--mib=128", "--times=30"],
+                       ["--threads", "5", "--topology", "numa:4 core:2"], bursts=200)
+        assert ended.status == 0, ended
+        plain, there = report(ended.trace)["verdict"], report(ended.trace, "--machine", MACHINE)["verdict"]
+        text = shown(ended.trace)
+    for verdict in (plain, there):
+        note(verdict)
+        assert verdict["matters"] is not False and verdict["high"] is None, verdict
+        assert "NUMA is not what slows" not in verdict["text"], verdict
+    assert plain["machine"] is None and there["machine"] == MACHINE, (plain, there)
+    assert "latency alone" in there["text"] and "numalens record --traffic" in there["text"], there
+    assert "NUMA is not what slows" not in text, text
+
+
+@check("the demo's first line is what its mistake costs on the machine that it was recorded for")
+def demo():
+    with Folder() as folder:
+        model = os.path.join(folder, "own.machine")
+        source = run([nlens.NUMALENS, "machines", MACHINE])
+        assert source.status == 0, source
+        with open(os.path.join(nlens.SOURCE, "share", "machines", MACHINE + ".machine")) as stream:
+            text = stream.read()
+        with open(model, "w") as stream:
+            stream.write(text)
+        ended = record(folder, [example("demo"), "--rows=4", "--columns=262144", "--steps=10"],
+                       ["--traffic", "--machine", model], bursts=200)
+        assert ended.status == 0, ended
+        os.unlink(model)  # the trace keeps it
+        known(ended.trace)
+        answer = report(ended.trace)
+        text = shown(ended.trace)
+    verdict = answer["verdict"]
+    note(verdict)
+    assert verdict["machine"] == "own" and "own (generic machine with 4 nodes)" in verdict["text"], verdict
+    assert 1 <= verdict["low"] <= verdict["slowdown"] <= verdict["high"], verdict
+    assert any(row["gain"] for row in answer["findings"]), answer["findings"]
+    assert "on own" in text and len(text.splitlines()) <= 40, text
+
+
+@check("a machine that is not there, a bad model, two topologies: one line says what is wrong")
+def refused():
+    with Folder() as folder:
+        model = os.path.join(folder, "bad.machine")
+        with open(model, "w") as stream:
+            stream.write(BAD_MODEL)
+        ended = record(folder, ["true"])
+        assert ended.status == 0, ended
+        cases = [(["report", "--machine", "no-such", ended.trace], 1, ["no-such", MACHINE]),
+                 (["report", "--machine", model, ended.trace], 1, ["bad.machine:6"]),
+                 (["report", "--machine", MACHINE, "--topology", "numa:2 core:2", ended.trace], 2, ["--topology", MACHINE]),
+                 (["record", "--machine", "no-such", "--", "true"], 1, ["no-such", MACHINE]),
+                 (["record", "--machine", model, "--", "true"], 1, ["bad.machine:6"]),
+                 (["record", "--machine", MACHINE, "--topology", "numa:2", "--", "true"], 2, ["--machine", "--topology"]),
+                 (["record", "-a", "--machine", MACHINE], 2, ["--machine"])]
+        for arguments, status, words in cases:
+            answer = run([nlens.NUMALENS, *arguments], folder=folder)
+            text = answer.err.decode()
+            assert answer.status == status and not answer.out and text.count("\n") == 1, answer
+            assert all(word in text for word in words), answer
+
+
+nlens.main()
