@@ -15,7 +15,7 @@ struct placer {
     uint32_t busiest;            /* node with the most bytes as recorded */
 };
 
-static const char *const names[PLACINGS] = {"as-is", "interleave", "first-touch-by-users", "replicate"};
+static const char *const names[PLACINGS] = {"as-is", "interleave", "first-touch-by-users", "replicate", "cluster"};
 
 const char *placing_name(enum placing placement)
 {
@@ -134,6 +134,7 @@ void placer_spread(const struct placer *placer, const struct demand_cell *cell, 
     int node = -1;
     switch (placing_of(&placer->plan, cell)) {
     case PLACING_USERS:
+    case PLACING_CLUSTER:
         node = users_node(placer, cell);
         break;
     case PLACING_REPLICATE:

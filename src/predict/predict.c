@@ -6,6 +6,7 @@
 #include "predict/phase.h"
 
 #include "machine/model.h"
+#include "predict/cluster.h"
 #include "predict/placer.h"
 
 #include <stdio.h>
@@ -190,7 +191,7 @@ static double run(const struct model *machine, const struct demand *demand, cons
     return time_s;
 }
 
-struct prediction predict_plan(const struct model *machine, const struct demand *demand, const struct plan *plan)
+static struct prediction predict_as(const struct model *machine, const struct demand *demand, const struct plan *plan)
 {
     struct prediction prediction = {0};
     struct placer *placer = placer_new(demand, plan);
@@ -201,6 +202,21 @@ struct prediction predict_plan(const struct model *machine, const struct demand 
         prediction.high = i == 0 || time_s > prediction.high ? time_s : prediction.high;
     }
     placer_free(placer);
+    return prediction;
+}
+
+struct prediction predict_plan(const struct model *machine, const struct demand *demand, const struct plan *plan)
+{
+    if (plan->placement != PLACING_CLUSTER)
+        return predict_as(machine, demand, plan);
+    struct demand moved = *demand; /* the same, but for the threads' nodes */
+    size_t size = demand->threads.count * sizeof *moved.threads.items;
+    moved.threads.items = mem_alloc(size + 1);
+    if (size)
+        memcpy(moved.threads.items, demand->threads.items, size);
+    cluster_threads(demand, machine->cpus_per_node, moved.threads.items);
+    struct prediction prediction = predict_as(machine, &moved, plan);
+    free(moved.threads.items);
     return prediction;
 }
 

@@ -11,6 +11,7 @@ enum placing {
     PLACING_INTERLEAVE,
     PLACING_USERS,     /* each part of an object on the node whose threads use it most */
     PLACING_REPLICATE, /* what is only read in a phase is on every node then */
+    PLACING_CLUSTER,   /* threads that share data on one node, then as PLACING_USERS */
     PLACINGS,
     PLACING_OWN = PLACINGS, /* on the node of whoever uses it, each time: what follows its user. Has no name */
 };
@@ -24,8 +25,9 @@ struct plan {
     int home;
 };
 
-const char *placing_name(enum placing placement); /* "as-is", "interleave", "first-touch-by-users", "replicate" */
-int placing_find(const char *name);               /* -1 when there is none of that name */
+const char *
+placing_name(enum placing placement); /* "as-is", "interleave", "first-touch-by-users", "replicate", "cluster" */
+int placing_find(const char *name);   /* -1 when there is none of that name */
 
 /* What is not known is assumed three times: as is likely, in favour of the program, and against it. */
 enum assumption { ASSUME_LIKELY, ASSUME_BEST, ASSUME_WORST, ASSUMPTIONS };

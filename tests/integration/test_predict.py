@@ -8,7 +8,7 @@ import nlens
 from nlens import Folder, Skip, check, note, record, report, run
 
 KERNELS = os.path.join(nlens.BUILD, "tests", "integration", "traffic_kernels")
-PLACEMENTS = ["as-is", "interleave", "first-touch-by-users", "replicate"]
+PLACEMENTS = ["as-is", "interleave", "first-touch-by-users", "replicate", "cluster"]
 BURSTS = 200
 BAD_MODEL = "title A machine\nsource a test\ntopology numa:2 core:2\nlatency 0 90 140\nlatency 1 140 90\nread 0 100 0\n"
 
@@ -41,6 +41,10 @@ def _():
             refused(shown, 1, "traffic")
             raise Skip("the traffic of this recording is unknown, and nothing was predicted")
         assert shown.status == 0, shown
+        one = predict("--machine", "generic-2", "--placements", "as-is,replicate:b", "--json", ended.trace)
+        assert one.status == 0 and json.loads(one.out)["rows"][1]["placement"] == "replicate:b", one
+        text = refused(predict("--machine", "generic-2", "--placements", "replicate:nothing", ended.trace), 1, "'nothing'")
+        assert text.count("\n") == 1, text
         text = predict("--machine", "generic-2", "--placements", "interleave,as-is", ended.trace)
         assert text.status == 0, text
     answer = json.loads(shown.out)

@@ -271,9 +271,65 @@ static void names(void **state)
     assert_int_equal(placing_find(""), -1);
 }
 
+/* Threads 0 and 2 share a part, 1 and 3 another; nobody is near both of its users until they are on one node. */
+static void those_that_share_on_one_node(void **state)
+{
+    (void)state;
+    struct demand *demand = demand_of(NODES, 1);
+    for (uint32_t i = 0; i < NODES; i++)
+        add_thread(demand, i, 6 * GB, true);
+    for (size_t i = 0; i < demand->cells.count; i++)
+        demand->cells.items[i].part %= 2;
+    struct prediction users = once(demand, PLACING_USERS), cluster = once(demand, PLACING_CLUSTER);
+    assert_true(users.remote_share > 0.45);
+    near(cluster.remote_share, 0);
+    near(cluster.time_s[ASSUME_LIKELY], 1);
+    for (uint32_t i = 0; i < NODES; i++) /* the recording itself is as it was */
+        assert_int_equal(demand->threads.items[i].node, i);
+    demand_free(demand);
+}
+
+/* Ten threads for each CPU: more than a node has CPUs are on it only where all nodes are that full. */
+static void clusters_are_no_larger_than_needed(void **state)
+{
+    (void)state;
+    struct demand *demand = demand_of(NODES * CPUS * 10, 1);
+    for (uint32_t i = 0; i < NODES * CPUS * 10; i++) {
+        add_thread(demand, i, GB / 100, false);
+        demand->cells.items[i * CELLS].part = 0; /* all share a little */
+    }
+    struct prediction cluster = once(demand, PLACING_CLUSTER);
+    near(cluster.time_s[ASSUME_LIKELY], 10);
+    demand_free(demand);
+}
+
+/* Two objects on node 0, read by 32 threads: copies of one alone leave the other where it is. */
+static void one_object_alone(void **state)
+{
+    (void)state;
+    struct demand *demand = demand_of(NODES * CPUS, 1);
+    struct model *machine = four_nodes();
+    for (uint32_t i = 0; i < NODES * CPUS; i++)
+        add_thread(demand, i, 6 * GB, false);
+    demand->object_count = 2;
+    for (size_t i = 0; i < demand->cells.count; i++)
+        demand->cells.items[i].object = i % 2;
+    struct plan copies = {.placement = PLACING_REPLICATE, .one_object = true, .object = 1};
+    struct plan node = {.placement = PLACING_INTERLEAVE, .one_node = true, .home = 1};
+    near(predict_plan(machine, demand, &copies).remote_share, 0.375);
+    near(predict_plan(machine, demand, &node).time_s[ASSUME_LIKELY], 3.2); /* nothing is on that node */
+    node.home = 0;
+    near(predict_plan(machine, demand, &node).time_s[ASSUME_LIKELY], 1);
+    model_free(machine);
+    demand_free(demand);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(those_that_share_on_one_node),
+        cmocka_unit_test(clusters_are_no_larger_than_needed),
+        cmocka_unit_test(one_object_alone),
         cmocka_unit_test(streams_on_one_node),
         cmocka_unit_test(in_a_cache),
         cmocka_unit_test(a_link),

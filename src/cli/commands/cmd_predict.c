@@ -1,5 +1,6 @@
 /* cli/commands/cmd_predict.c - numalens predict: run time on other machines and under other placements (docs/predict.md). */
 #include "cli/command.h"
+#include "cli/commands/predict_object.h"
 #include "cli/recording.h"
 #include "cli/terminal.h"
 
@@ -19,9 +20,15 @@
 
 static const double matters = 1.05; /* a smaller factor is not worth a change */
 
+struct asked {
+    char *name; /* as it was asked for: "replicate:grid" */
+    enum placing placement;
+    const char *object; /* in `name`: only this one; NULL: all */
+};
+
 struct row {
     uint32_t machine; /* of `machines` */
-    enum placing placement;
+    const struct asked *asked;
     struct prediction prediction;
 };
 
@@ -36,7 +43,7 @@ struct machine_rows {
 struct predict_arguments {
     const char *path, *machines, *placements;
     bool as_json;
-    array_of(enum placing) asked;
+    array_of(struct asked) asked;
 };
 
 struct answer {
@@ -49,17 +56,23 @@ static int parse_placements(struct predict_arguments *arguments, struct error *e
     char *text = mem_strdup(arguments->placements ? arguments->placements : ""), *rest = text, *name;
     int failed = 0;
     while (!failed && arguments->placements && (name = strsep(&rest, ","))) {
-        int placement = placing_find(name);
+        static const char of_one[] = "replicate:";
+        bool one = strncmp(name, of_one, sizeof of_one - 1) == 0 && name[sizeof of_one - 1];
+        int placement = one ? PLACING_REPLICATE : placing_find(name);
+        char *kept = mem_strdup(name);
+        array_push(&arguments->asked,
+                   (struct asked){.name = kept,
+                                  .placement = placement < 0 ? PLACING_AS_IS : (enum placing)placement,
+                                  .object = one ? kept + sizeof of_one - 1 : NULL});
         if (placement < 0)
             failed = error_set(err, -EINVAL,
-                               "there is no placement '%.60s'; there are as-is, interleave, first-touch-by-users and "
-                               "replicate",
+                               "there is no placement '%.60s'; there are as-is, interleave, first-touch-by-users, "
+                               "replicate, replicate:OBJECT and cluster",
                                name);
-        else
-            array_push(&arguments->asked, (enum placing)placement);
     }
     for (int i = 0; i < PLACINGS && !arguments->placements; i++)
-        array_push(&arguments->asked, (enum placing)i);
+        array_push(&arguments->asked,
+                   (struct asked){.name = mem_strdup(placing_name((enum placing)i)), .placement = i});
     free(text);
     return failed;
 }
@@ -79,18 +92,38 @@ static int find_machines(const struct predict_arguments *arguments, struct answe
     return failed;
 }
 
+/* Fills the plan of what was asked for: objects are named as reports name them, or by their id. */
+static int make_plan(const struct asked *asked, const struct traffic *traffic, const struct demand *demand,
+                     struct plan *plan, struct error *err)
+{
+    struct predict_names names = {0};
+    *plan = (struct plan){.placement = asked->placement};
+    if (!asked->object)
+        return 0;
+    uint32_t object = predict_find_object(traffic, asked->object, &names);
+    plan->one_object = true;
+    plan->object = object < demand->flow_objects ? demand->number_of[object] : DEMAND_NONE;
+    if (plan->object != DEMAND_NONE)
+        return 0;
+    return error_set(err, -ENOENT, "no object '%.60s' has memory traffic; there are %s", asked->object,
+                     *names.list ? names.list : "none");
+}
+
 static int predict_flow(const struct predict_arguments *arguments, const struct flow *flow, struct answer *answer,
                         struct machine_rows *machine, struct error *err)
 {
     struct traffic *traffic = traffic_make(flow);
     struct demand *demand = demand_make(flow, traffic, err);
     machine->first = (uint32_t)answer->rows.count;
-    array_each (&arguments->asked, const enum placing, placement)
-        if (demand)
-            array_push(&answer->rows, (struct row){.machine = (uint32_t)(machine - answer->machines.items),
-                                                   .placement = *placement,
-                                                   .prediction = predict(machine->model, demand, *placement)});
     int failed = demand ? 0 : -1;
+    array_each (&arguments->asked, const struct asked, asked) {
+        struct plan plan;
+        failed = failed ? failed : make_plan(asked, traffic, demand, &plan, err);
+        if (!failed)
+            array_push(&answer->rows, (struct row){.machine = (uint32_t)(machine - answer->machines.items),
+                                                   .asked = asked,
+                                                   .prediction = predict_plan(machine->model, demand, &plan)});
+    }
     demand_free(demand);
     traffic_free(traffic);
     return failed;
@@ -123,40 +156,59 @@ static void judge_machine(const struct predict_arguments *arguments, const struc
         double time_s = rows[i].prediction.time_s[ASSUME_LIKELY];
         best = time_s < rows[best].prediction.time_s[ASSUME_LIKELY] ? i : best;
         slowest = time_s > rows[slowest].prediction.time_s[ASSUME_LIKELY] ? i : slowest;
-        as_is = rows[i].placement == PLACING_AS_IS ? i : as_is;
+        as_is = rows[i].asked->placement == PLACING_AS_IS ? i : as_is;
     }
     machine->best = best;
     machine->other = as_is == UINT32_MAX ? slowest : as_is;
     machine->factor = prediction_factor(&rows[machine->other].prediction, &rows[best].prediction);
 }
 
-static void print_machine(const struct answer *answer, const struct machine_rows *machine, unsigned width)
+/* The placement that there is cannot be bettered: how much worse the others are. */
+static void print_others(const struct answer *answer, const struct machine_rows *machine, size_t placements,
+                         unsigned width)
+{
+    const struct row *rows = answer->rows.items, *best = &rows[machine->best];
+    char *text = mem_strdup("");
+    for (uint32_t i = machine->first; i < machine->first + placements; i++) {
+        struct factor factor = prediction_factor(&rows[i].prediction, &best->prediction);
+        if (i == machine->best)
+            continue;
+        char *longer = *text ? mem_format("%s, %s %.1f", text, rows[i].asked->name, factor.likely)
+                             : mem_format("; %s takes %.1f times as long", rows[i].asked->name, factor.likely);
+        free(text);
+        text = longer;
+    }
+    paragraph(stdout, 0, width, "", "%s: %s is best, %s%s.", machine->model->name, best->asked->name,
+              number_seconds(best->prediction.time_s[ASSUME_LIKELY]), text);
+    free(text);
+}
+
+static void print_machine(const struct answer *answer, const struct machine_rows *machine, size_t placements,
+                          unsigned width)
 {
     const struct row *best = &answer->rows.items[machine->best], *other = &answer->rows.items[machine->other];
     const struct factor *factor = &machine->factor;
     if (machine->best == machine->other)
-        paragraph(stdout, 0, width, "", "%s: %s is best, %s.", machine->model->name, placing_name(best->placement),
-                  number_seconds(best->prediction.time_s[ASSUME_LIKELY]));
+        print_others(answer, machine, placements, width);
     else if (factor->likely < matters)
         paragraph(stdout, 0, width, "",
                   "%s: no placement is more than %.0f%% faster than %s, %s (the best at most %.1f%%).",
-                  machine->model->name, 100 * (matters - 1), placing_name(other->placement),
+                  machine->model->name, 100 * (matters - 1), other->asked->name,
                   number_seconds(other->prediction.time_s[ASSUME_LIKELY]), 100 * (factor->high - 1));
     else
         paragraph(stdout, 0, width, "", "%s: best is %s, %s; %s takes %.1f times as long (%.1f to %.1f).",
-                  machine->model->name, placing_name(best->placement),
-                  number_seconds(best->prediction.time_s[ASSUME_LIKELY]), placing_name(other->placement),
-                  factor->likely, factor->low, factor->high);
+                  machine->model->name, best->asked->name, number_seconds(best->prediction.time_s[ASSUME_LIKELY]),
+                  other->asked->name, factor->likely, factor->low, factor->high);
 }
 
-static void print(const struct answer *answer)
+static void print(const struct answer *answer, size_t placements)
 {
     struct view_options look = {0};
     struct table *table = table_new();
     char limit[LIMIT_TEXT];
     terminal_look(&look, NULL, false);
     array_each (&answer->machines, const struct machine_rows, machine)
-        print_machine(answer, machine, look.width);
+        print_machine(answer, machine, placements, look.width);
     putchar('\n');
     table_column(table, "machine", TABLE_LEFT);
     table_column(table, "placement", TABLE_LEFT);
@@ -167,7 +219,7 @@ static void print(const struct answer *answer)
     array_each (&answer->rows, const struct row, row) {
         const struct prediction *prediction = &row->prediction;
         table_cell(table, "%s", answer->machines.items[row->machine].model->name);
-        table_cell(table, "%s", placing_name(row->placement));
+        table_cell(table, "%s", row->asked->name);
         table_cell(table, "%.2f s", prediction->time_s[ASSUME_LIKELY]);
         table_cell(table, "%.2f to %.2f s", prediction->low, prediction->high);
         if (prediction->remote_share < 0)
@@ -187,7 +239,7 @@ static void write_row(struct json *json, const struct answer *answer, const stru
     const struct prediction *prediction = &row->prediction;
     char limit[LIMIT_TEXT];
     json_text(json, "machine", answer->machines.items[row->machine].model->name);
-    json_text(json, "placement", placing_name(row->placement));
+    json_text(json, "placement", row->asked->name);
     json_real(json, "time_s", prediction->time_s[ASSUME_LIKELY], 6);
     json_real(json, "low", prediction->low, 6);
     json_real(json, "high", prediction->high, 6);
@@ -223,8 +275,8 @@ static int write_json(const struct answer *answer, struct error *err)
         json_text(json, "machine", machine->model->name);
         json_text(json, "title", machine->model->title);
         json_bool(json, "simulated", machine->simulated);
-        json_text(json, "best", placing_name(answer->rows.items[machine->best].placement));
-        json_text(json, "against", placing_name(answer->rows.items[machine->other].placement));
+        json_text(json, "best", answer->rows.items[machine->best].asked->name);
+        json_text(json, "against", answer->rows.items[machine->other].asked->name);
         json_real(json, "factor", machine->factor.likely, 3);
         json_real(json, "low", machine->factor.low, 3);
         json_real(json, "high", machine->factor.high, 3);
@@ -281,7 +333,7 @@ static int answer_all(const struct predict_arguments *arguments, struct answer *
         return failed;
     if (arguments->as_json)
         return write_json(answer, err);
-    print(answer);
+    print(answer, arguments->asked.count);
     return fflush(stdout) == 0 ? 0 : error_set(err, -EIO, "cannot write the answer");
 }
 
@@ -291,7 +343,9 @@ int cmd_predict(int argc, char **argv)
         {"machine", 'm', "NAMES", 0, "models of machines, with commas between them ('numalens machines' lists them)",
          0},
         {"placements", 'p', "NAMES", 0,
-         "of as-is, interleave, first-touch-by-users, replicate, with commas between them (all of them)", 0},
+         "of as-is, interleave, first-touch-by-users, replicate, replicate:OBJECT, cluster, with commas between them "
+         "(all)",
+         0},
         {"json", 'j', 0, 0, "for programs to read", 0},
         {0},
     };
@@ -304,7 +358,7 @@ int cmd_predict(int argc, char **argv)
                "interval: "
                "from sampling, and from what is not known.\n"
                "\nEXAMPLES\n  numalens record --traffic -- ./app\n  numalens predict --machine xeon-8360y,generic-4\n"
-               "  numalens predict --machine ./my.machine --placements as-is,interleave",
+               "  numalens predict --machine ./my.machine --placements as-is,interleave,replicate:table",
     };
     struct predict_arguments arguments = {0};
     struct answer answer = {0};
@@ -320,6 +374,8 @@ int cmd_predict(int argc, char **argv)
         model_free(machine->model);
     array_free(&answer.machines);
     array_free(&answer.rows);
+    array_each (&arguments.asked, const struct asked, asked)
+        free(asked->name);
     array_free(&arguments.asked);
     return status;
 }
