@@ -1,7 +1,7 @@
 /* Bytes from memory, of made-up pairs of bursts: what is counted, what is counted once, and what is not said. */
 #include "bursts.h"
 
-#include "analysis/problems/traffic.h"
+#include "analysis/problems/traffic_times.h"
 #include "topology/calibration.h"
 
 #include <math.h>
@@ -123,6 +123,36 @@ static void a_stream(void **state)
     near(all->hidden / all->accesses, 1);
     near(run.traffic->node_pairs[0], RATE);
     near(run.traffic->node_read[0], RATE);
+    finish(&run);
+}
+
+/* The first half of the run comes from node 0's memory, the second half from a cache: each slice has its own rate. */
+static void over_time(void **state)
+{
+    (void)state;
+    struct run run = begin();
+    struct traffic_times times;
+    for (unsigned i = 0; i < 2 * PAIRS; i++) {
+        struct event_stream event = stream(PASSED, i < PAIRS ? SLOW : FAST);
+        event.pc += i < PAIRS ? 0 : 16;
+        next_burst(&run);
+        put(&run, 0, event);
+    }
+    end(&run);
+    traffic_times_make(&times, run.traffic, 4);
+    assert_int_equal(times.items.count, 4);
+    for (unsigned i = 0; i < 4; i++) {
+        const struct traffic_time *time = &times.items.items[i];
+        assert_true(time->known && time->written[0] == 0 && time->read[1] == 0);
+        assert_true(i < 2 ? fabs(time->read[0] - RATE) < 0.1 * RATE : time->read[0] < 0.1 * RATE);
+    }
+    near(times.items.items[3].end_s, 2 * PAIRS * 0.01);
+    traffic_times_free(&times);
+    finish(&run);
+    run = run_of(stream(PASSED, SLOW), 3); /* too few to say anything */
+    traffic_times_make(&times, run.traffic, 4);
+    assert_int_equal(times.items.count, 0);
+    traffic_times_free(&times);
     finish(&run);
 }
 
@@ -278,10 +308,9 @@ static void nothing_recorded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stream),         cmocka_unit_test(a_stream_in_a_cache),
-        cmocka_unit_test(what_is_not_said), cmocka_unit_test(small_steps),
-        cmocka_unit_test(stores),           cmocka_unit_test(lines_count_once),
-        cmocka_unit_test(lines_of_a_turn),  cmocka_unit_test(shares_of_time),
+        cmocka_unit_test(a_stream),         cmocka_unit_test(over_time),       cmocka_unit_test(a_stream_in_a_cache),
+        cmocka_unit_test(what_is_not_said), cmocka_unit_test(small_steps),     cmocka_unit_test(stores),
+        cmocka_unit_test(lines_count_once), cmocka_unit_test(lines_of_a_turn), cmocka_unit_test(shares_of_time),
         cmocka_unit_test(nothing_recorded),
     };
     return cmocka_run_group_tests_name("traffic", tests, NULL, NULL);

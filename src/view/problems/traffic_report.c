@@ -1,5 +1,5 @@
 /* view/problems/traffic_report.c - numalens report traffic: bytes from memory by object, thread and node (docs/traffic.md). */
-#include "analysis/problems/traffic.h"
+#include "analysis/problems/traffic_times.h"
 
 #include "base/json.h"
 #include "view/node_matrix.h"
@@ -8,6 +8,8 @@
 #include "view/problems/problems.h"
 #include "view/report/report.h"
 #include "view/table.h"
+
+enum { SLICES_TEXT = 10, SLICES_JSON = 64 /* of time, at most */, NODE_NAME = 32 };
 
 /* `names` keeps what the source calls it. */
 static struct row row_of(struct rows *names, const struct traffic_object *object)
@@ -141,6 +143,31 @@ static void put_nodes(struct json *json, const struct traffic *traffic)
     put_bytes(json, "unplaced_bytes_s", all, traffic->unplaced);
 }
 
+static void put_times(struct json *json, const struct traffic *traffic)
+{
+    struct traffic_times times;
+    traffic_times_make(&times, traffic, SLICES_JSON);
+    json_array(json, "over_time");
+    array_each (&times.items, const struct traffic_time, time) {
+        struct traffic_bytes known = {.is_rated = time->known};
+        json_object(json, NULL);
+        json_real(json, "start_s", time->start_s, 6);
+        json_real(json, "end_s", time->end_s, 6);
+        json_array(json, "nodes");
+        for (uint32_t i = 0; i < times.node_count; i++) {
+            json_object(json, NULL);
+            json_integer(json, "node", node_os(traffic->flow, (int)i));
+            put_bytes(json, "read_bytes_s", &known, time->read[i]);
+            put_bytes(json, "write_bytes_s", &known, time->written[i]);
+            json_end(json);
+        }
+        json_end(json);
+        json_end(json);
+    }
+    json_end(json);
+    traffic_times_free(&times);
+}
+
 static void put_json(struct json *json, const struct traffic *traffic, const struct view_options *options)
 {
     const struct traffic_bytes *all = &traffic->all;
@@ -155,6 +182,7 @@ static void put_json(struct json *json, const struct traffic *traffic, const str
     put_nodes(json, traffic);
     put_objects(json, traffic, options);
     put_threads(json, traffic);
+    put_times(json, traffic);
 }
 
 static void rate_cell(struct table *table, const struct traffic_bytes *bytes, double value)
@@ -245,6 +273,37 @@ static void pair_cell(struct table *table, uint32_t from, uint32_t to, const voi
     rate_cell(table, &traffic->all, traffic->node_pairs[from * traffic->node_count + to]);
 }
 
+/* One row for each slice of time; with many nodes those that do not fit are dropped, the sum stays. */
+static void times_text(const struct traffic *traffic, const struct view_options *options, FILE *out)
+{
+    struct table *table = table_new();
+    struct traffic_times times;
+    traffic_times_make(&times, traffic, SLICES_TEXT);
+    uint32_t nodes = times.node_count > 1 ? times.node_count : 0; /* of one node, the sum is enough */
+    char(*names)[NODE_NAME] = mem_zalloc((nodes + 1) * sizeof *names);
+    table_column(table, "from", TABLE_RIGHT);
+    table_column(table, "to", TABLE_RIGHT);
+    table_column(table, "GB/s", TABLE_RIGHT);
+    for (uint32_t i = 0; i < nodes; i++) {
+        snprintf(names[i], sizeof names[i], "node %d", node_os(traffic->flow, (int)i));
+        table_column(table, names[i], TABLE_RIGHT | TABLE_OPTIONAL);
+    }
+    array_each (&times.items, const struct traffic_time, time) {
+        struct traffic_bytes known = {.is_rated = time->known};
+        double sum = 0;
+        for (uint32_t i = 0; i < times.node_count; i++)
+            sum += time->read[i] + time->written[i];
+        table_cell(table, "%.2f s", time->start_s);
+        table_cell(table, "%.2f s", time->end_s);
+        rate_cell(table, &known, sum);
+        for (uint32_t i = 0; i < nodes; i++)
+            rate_cell(table, &known, time->read[i] + time->written[i]);
+    }
+    table_print(table, out, 2, options->width, options->color);
+    free(names);
+    traffic_times_free(&times);
+}
+
 static void next_command(const struct view_options *options, FILE *out)
 {
     char *file = report_file(options);
@@ -282,6 +341,8 @@ static void put_text(const struct traffic *traffic, const struct view_options *o
     threads_text(traffic, options, out);
     problem_heading(options, out, "GB/s from threads on a node to memory of a node");
     node_matrix_print(flow_topology(traffic->flow), pair_cell, traffic, out, options->width, options->color);
+    problem_heading(options, out, "GB/s of memory over time");
+    times_text(traffic, options, out);
     if (all->is_rated)
         next_command(options, out);
 }
