@@ -119,6 +119,9 @@ def uninstall():
             root = os.path.join(folder, "root")
             ended = run([*make, "uninstall", "DESTDIR=" + root], environment=plain)
             assert ended.status != 0 and b"nothing is known to be installed" in ended.err, ended
+            # Only shown: a build folder's prefix stays, and other tests use this one.
+            ended = run([*make, "-n", "install", "PREFIX=/opt/numalens"], environment=plain)
+            assert ended.status == 0 and b"-Dprefix=/opt/numalens" in ended.out, ended
             ended = run([*make, "install", "DESTDIR=" + root], environment=plain)
             assert ended.status == 0, ended
             files = {name for _, _, names in os.walk(root) for name in names}
