@@ -2,7 +2,7 @@
 #include "cli/command.h"
 
 #include "capture/recorder_signals.h"
-#include "cli/commands/compare_runs.h"
+#include "cli/commands/compare/compare_runs.h"
 #include "cli/progress_line.h"
 #include "cli/recording.h"
 #include "cli/terminal.h"

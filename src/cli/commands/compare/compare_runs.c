@@ -1,8 +1,8 @@
-#include "cli/commands/compare_runs.h"
+#include "cli/commands/compare/compare_runs.h"
 
 #include "cli/command.h"
-#include "cli/commands/compare_child.h"
-#include "cli/commands/compare_output.h"
+#include "cli/commands/compare/compare_child.h"
+#include "cli/commands/compare/compare_output.h"
 #include "cli/recording.h"
 
 #include <errno.h>

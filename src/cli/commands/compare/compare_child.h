@@ -1,7 +1,7 @@
-/* cli/commands/compare_child.h - starts one program after the other with the same standard input, waits, and passes signals on.
+/* cli/commands/compare/compare_child.h - starts one program after the other with the same standard input, waits, and passes signals on.
  * A signal to end is noted; nothing more is started then. */
-#ifndef NUMALENS_CLI_COMMANDS_COMPARE_CHILD_H
-#define NUMALENS_CLI_COMMANDS_COMPARE_CHILD_H
+#ifndef NUMALENS_CLI_COMMANDS_COMPARE_COMPARE_CHILD_H
+#define NUMALENS_CLI_COMMANDS_COMPARE_COMPARE_CHILD_H
 
 #include "base/error.h"
 

@@ -1,7 +1,7 @@
-/* cli/commands/compare_output.h - what a program prints in each of its runs: nothing is shown; where asked, all must print the
+/* cli/commands/compare/compare_output.h - what a program prints in each of its runs: nothing is shown; where asked, all must print the
  * same bytes. */
-#ifndef NUMALENS_CLI_COMMANDS_COMPARE_OUTPUT_H
-#define NUMALENS_CLI_COMMANDS_COMPARE_OUTPUT_H
+#ifndef NUMALENS_CLI_COMMANDS_COMPARE_COMPARE_OUTPUT_H
+#define NUMALENS_CLI_COMMANDS_COMPARE_COMPARE_OUTPUT_H
 
 #include "base/error.h"
 

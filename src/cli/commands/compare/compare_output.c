@@ -1,4 +1,4 @@
-#include "cli/commands/compare_output.h"
+#include "cli/commands/compare/compare_output.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
-/* cli/commands/compare_runs.h - runs a program under each placement again and again, in alternating order, and keeps the figures of
+/* cli/commands/compare/compare_runs.h - runs a program under each placement again and again, in alternating order, and keeps the figures of
  * each run. Each run is a `numalens record` of its own, started as a user would start it. */
-#ifndef NUMALENS_CLI_COMMANDS_COMPARE_RUNS_H
-#define NUMALENS_CLI_COMMANDS_COMPARE_RUNS_H
+#ifndef NUMALENS_CLI_COMMANDS_COMPARE_COMPARE_RUNS_H
+#define NUMALENS_CLI_COMMANDS_COMPARE_COMPARE_RUNS_H
 
 #include "compare/verdict.h"
 

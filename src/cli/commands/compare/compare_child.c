@@ -1,4 +1,4 @@
-#include "cli/commands/compare_child.h"
+#include "cli/commands/compare/compare_child.h"
 
 #include "base/clock.h"
 #include "topology/placement.h"
