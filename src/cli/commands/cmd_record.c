@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
     KEY_MEMORY = 256,
@@ -494,7 +495,10 @@ static int record(struct arguments *arguments)
     if (options->stop_ns && options->stop_ns <= options->start_ns)
         option_complain(sampling, "--stop-after", "not behind --start-after", "samples must begin before they end");
     if (options->keep && !options->rotate_ns)
-        option_complain(sampling, "--keep", "without --rotate", "there is one file then");
+        refuse(sampling, "--keep", "without --rotate", "there is one file then");
+    struct stat found;
+    if (options->rotate_ns && options->output && stat(options->output, &found) == 0 && !S_ISREG(found.st_mode))
+        option_complain(sampling, "-o", options->output, "files of --rotate are named after it, and it is no file");
     if (options->output && strcmp(options->output, "-") == 0)
         option_complain(sampling, "-o", "-", "a recording has an index and is no stream: name a file");
     check_system(arguments);

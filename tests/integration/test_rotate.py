@@ -1,0 +1,302 @@
+#!/usr/bin/env python3
+"""record --rotate: each file is whole by itself and knows what was allocated before it; together they are the run; --keep bounds
+them; what happens to the recorder or the folder costs no older file. report --since, merge."""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import nlens
+from nlens import NUMALENS, PATIENCE, Folder, check, note, run
+
+PROGRAM = os.path.join(nlens.BUILD, "tests", "integration", "rotating")
+SOURCE = os.path.join(nlens.SOURCE, "tests", "integration", "rotating.c")
+NODES = ("--topology", "numa:2 core:1")
+STATUS = 7  # of the program
+
+
+def line_of(name):
+    with open(SOURCE) as stream:
+        return next(number for number, line in enumerate(stream, 1) if "site: %s " % name in line)
+
+
+def wait_for(what, ready):
+    """Until something is so, however long that takes on this machine."""
+    end = time.monotonic() + PATIENCE
+    while not ready():
+        assert time.monotonic() < end, "still waiting for " + what
+        time.sleep(0.02)
+
+
+def whole_files(folder):
+    return sorted(os.path.join(folder, name) for name in os.listdir(folder) if re.fullmatch(r"it\.\d{6}\.data", name))
+
+
+def samples_at(reported, name):
+    return sum(row["samples"] for row in reported["objects"] if row["line"] == line_of(name) and row["kind"] == "heap")
+
+
+def objects(*arguments):
+    ended = run([NUMALENS, "report", "objects", "--json", *arguments])
+    assert ended.status == 0, ended
+    return json.loads(ended.out)
+
+
+class Service:
+    """The program under record --rotate."""
+
+    def __init__(self, folder, *options, program=(PROGRAM,)):
+        self.folder = folder
+        self.process = subprocess.Popen(
+            [NUMALENS, "record", "--rotate", "200ms", *options, "-o", os.path.join(folder, "it.data"), "--", *program],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, env=nlens.ENVIRONMENT,
+            start_new_session=True)
+
+    def say(self, letter):
+        self.process.stdin.write(letter)
+        self.process.stdin.flush()
+
+    def ask(self, letter):
+        self.say(letter)
+        assert self.process.stdout.readline() == letter + b"\n"
+
+    def number(self):
+        """Of the latest file that was begun."""
+        return max([int(name[3:9]) for name in os.listdir(self.folder) if re.match(r"it\.\d{6}\.data", name)], default=0)
+
+    def next_file(self):
+        """Until what happens from now on is in another file than what happened before: a file gets its first samples when all that
+        it repeats is in it."""
+        before = self.number()
+        wait_for("two more files", lambda: self.number() >= before + 2)
+
+    def work(self, times):
+        """Some 50 bursts in one file at least, and so on: so many files with samples of what the thread uses."""
+        for _ in range(times):
+            self.ask(b"w")
+            self.next_file()
+
+    def end(self):
+        out, err = self.process.communicate(timeout=PATIENCE)
+        return nlens.Ended(self.process.returncode, out, err)
+
+    def run_through(self):
+        """early in three files, nothing of it in one, late in two."""
+        self.work(3)
+        self.ask(b"s")
+        self.work(1)
+        self.ask(b"f")
+        self.work(2)
+        return self.end()
+
+
+@check("each file is whole by itself, and together they are the run")
+def _():
+    with Folder() as folder:
+        service = Service(folder, *NODES)
+        ended = service.run_through()
+        assert ended.status == STATUS and ended.out == b"done\n", ended
+        files = whole_files(folder)
+        assert not [name for name in os.listdir(folder) if name.endswith((".part", ".new"))], os.listdir(folder)
+        assert all(os.stat(path).st_mode & 0o777 == 0o600 for path in files), files
+        parts = [objects(path) for path in files]
+        merged = os.path.join(folder, "merged.data")
+        done = run([NUMALENS, "merge", "-o", merged, *reversed(files)])
+        assert done.status == 0 and b"which ended with the last" in done.err, done
+        together = objects(merged)
+        assert objects(*files) == together and objects(folder) == together
+        note("%d files, %d samples" % (len(files), together["samples"]))
+
+        for part in parts + [together]:
+            assert part["damage"] is None and not part["dropped"].get("ring_full"), part
+        for key in ("samples", "attributed", "home_known"):
+            assert sum(part[key] for part in parts) == together[key], (key, [part[key] for part in parts], together[key])
+        assert re.search(rb"record: %d samples" % together["samples"], ended.err), ended
+        for name in ("table", "early", "late"):
+            row = nlens.row_at(together["objects"], "rotating.c", line_of(name))
+            assert row["samples"] == sum(samples_at(part, name) for part in parts), (name, row)
+            rows = [row for part in parts for row in part["objects"] if row["line"] == line_of(name)]
+            assert len(rows) >= (3 if name == "early" else 2) and all(row["variable"] == name for row in rows), rows
+            # The worker is on the other node than main, which touched them all first: in every file.
+            assert row["remote"] == row["samples"] and all(r["remote"] == r["samples"] for r in rows), (row, rows)
+        assert together["exit_status"] == STATUS and all(part["exit_status"] is None for part in parts[:-1]), parts
+        assert "span" not in together and parts[1]["span"]["first_file"] == 2 and parts[1]["span"]["goes_on"], parts[1]
+
+        text = run([NUMALENS, "report", "--width", "0", files[2]]).out.decode()
+        assert "; file 3 of the recording; those before and behind are not in this report." in text, text
+        text = run([NUMALENS, "report", *files]).out.decode()
+        assert "of the recording" not in text and "it.*.data" in text, text
+
+        gap = run([NUMALENS, "report", files[0], files[2]])
+        assert gap.status == 1 and b"file 2 of the run is missing between" in gap.err, gap
+        tail = run([NUMALENS, "report", "--width", "0", *files[1:]]).out.decode()
+        assert re.search(r"files 2 to %d of the recording; the one before is not in this report\." % len(files), tail), tail
+
+
+@check("--since and --until split a recording without loss")
+def _():
+    with Folder() as folder:
+        service = Service(folder)
+        service.work(3)
+        service.end()
+        files = whole_files(folder)
+        whole = os.path.join(folder, "whole.data")
+        assert run([NUMALENS, "merge", "-q", "-o", whole, *files]).status == 0
+        everything = nlens.report(whole)
+        assert everything["samples"] > 0 and "span" not in everything
+        half = "%.3fs" % (everything["duration_s"] / 2)
+        first, second = nlens.report(whole, "--until", half), nlens.report(whole, "--since", half)
+        assert first["samples"] + second["samples"] == everything["samples"], (half, first["samples"], second["samples"])
+        assert abs(first["span"]["end_s"] - second["span"]["start_s"]) < 1e-6, (first["span"], second["span"])
+        assert abs(second["duration_s"] - everything["duration_s"] / 2) < everything["duration_s"] / 4, second["duration_s"]
+        # Seconds before the end, the date, and the time of day are the same moment, said in three ways.
+        session = everything["session"]
+        begun, clock = int(session["start_wall_ns"]), int(session["start_clock_ns"])
+        moment = begun + int(session["part_start_ns"]) - clock + int(everything["duration_s"] * 0.4e9)
+        zone = session["start_time"][-6:]
+        offset = (int(zone[1:3]) * 60 + int(zone[4:6])) * 60 * (-1 if zone[0] == "-" else 1)
+        local = moment // 10**9 + offset
+        fraction = "%06d" % (moment % 10**9 // 1000)
+        utc = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(local - offset)) + "." + fraction + "Z"
+        date = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(local)) + "." + fraction
+        found = [nlens.report(whole, "--since", text)["samples"] for text in (utc, date, date[11:])]
+        assert len(set(found)) == 1 and 0 < found[0] <= everything["samples"], (found, utc, date)
+        assert nlens.report(whole, "--since", "-1h")["samples"] == everything["samples"]
+        assert nlens.report(whole, "--since", "2001-01-01")["samples"] == everything["samples"]
+        for bound, words in ((("--since", "2h"), b"nothing was recorded since 2h: the recording lasts from "),
+                             (("--until", "2001-01-01"), b"nothing was recorded until 2001-01-01"),
+                             (("--since", "2ms", "--until", "1ms"), b"--since 2ms is not before --until 1ms")):
+            ended = run([NUMALENS, "report", *bound, whole])
+            assert ended.status == 1 and words in ended.err, ended
+        # Tables and the page are of the same samples.
+        assert objects("--since", half, whole)["samples"] == second["samples"]
+        assert run([NUMALENS, "report", "map", "--since", half, whole]).status == 0
+        # Of one file of the run, times are its own.
+        part = nlens.report(files[1])
+        assert part["samples"] == nlens.report(files[1], "--since", "0s")["samples"]
+        assert nlens.report(files[1], "--since", "-1h")["samples"] == part["samples"]
+
+
+@check("--keep bounds the files, and reports say what is missing")
+def _():
+    with Folder() as folder:
+        other = os.path.join(folder, "it.000099.data")
+        with open(other, "w") as stream:
+            stream.write("another's")
+        service = Service(folder, "--keep", "2")
+        wait_for("file 5", lambda: os.path.exists(os.path.join(folder, "it.000005.data")))
+        ended = service.end()
+        assert ended.status == STATUS, ended
+        with open(other) as stream:
+            assert stream.read() == "another's"
+        os.unlink(other)
+        files = whole_files(folder)
+        assert len(files) == 2 and len(os.listdir(folder)) == 2, os.listdir(folder)
+        last = int(files[1][-11:-5])
+        assert last >= 5 and files[0].endswith("%06d.data" % (last - 1)), files
+        assert re.search(rb"in %d files, of which the last 2 are kept" % last, ended.err), ended
+        text = run([NUMALENS, "report", "--width", "0", folder]).out.decode()
+        assert "files %d to %d of the recording; those before are not in this report." % (last - 1, last) in text, text
+        span = nlens.report(folder)["span"]
+        assert span["first_file"] == last - 1 and span["last_file"] == last and not span["goes_on"], span
+        merged = run([NUMALENS, "merge", "-o", os.path.join(folder, "m.data"), folder])
+        assert merged.status == 0 and b"; those before are missing" in merged.err, merged
+
+
+@check("kill -9 of the recorder leaves whole files, and the program goes on")
+def _():
+    with Folder() as folder:
+        answers = os.path.join(folder, "answers")
+        service = Service(folder, program=(PROGRAM, answers))
+        service.next_file()
+        service.process.send_signal(signal.SIGKILL)
+        service.process.wait()
+        files = whole_files(folder)
+        assert len(files) >= 2, files
+        for path in files:
+            reported = objects(path)
+            assert reported["damage"] is None, reported["damage"]
+        left = [name for name in os.listdir(folder) if name.endswith(".part")]
+        assert left, os.listdir(folder)
+        service.say(b"s")
+        wait_for("the program's answer", lambda: open(answers).read() == "s\n")
+        service.process.stdin.close()
+        wait_for("the program's end", lambda: open(answers).read() == "s\ndone\n")
+        # What was being written can be read up to its last whole block, and says that it has no end.
+        ended = run([NUMALENS, "report", os.path.join(folder, left[0])])
+        assert b"the recording has no end" in ended.err, ended
+
+
+@check("a folder that is removed is reported and does not disturb the program")
+def _():
+    with Folder() as folder:
+        inside = os.path.join(folder, "inside")
+        os.mkdir(inside)
+        service = Service(inside)
+        service.work(1)
+        gone = os.path.join(folder, "gone")
+        os.rename(inside, gone)
+        before = len(whole_files(gone))
+        service.ask(b"w")
+        service.ask(b"s")
+        ended = service.end()
+        assert ended.status == STATUS and ended.out == b"done\n", ended
+        assert re.search(rb"record: .*it\.data is not whole: .*No such file or directory", ended.err), ended
+        for path in whole_files(gone)[:before]:
+            assert objects(path)["damage"] is None
+
+
+@check("a child that was forked has its parent's objects in every file")
+def _():
+    script = ("import os,sys\nblock = bytearray(b'x' * 4000000)\npid = os.fork()\n"
+              "if pid == 0:\n    n = 0\n    while not os.path.exists('stop'): n += sum(block[:100000])\n    os._exit(0)\n"
+              "del block\nos.waitpid(pid, 0)\nprint('done')\n")
+    with Folder() as folder:
+        service = Service(folder, program=(sys.executable, "-c", script))
+        service.next_file()
+        service.next_file()
+        open(os.path.join(folder, "stop"), "w").close()
+        ended = service.end()
+        assert ended.status == 0 and ended.out == b"done\n", ended
+        files = whole_files(folder)
+        together = objects(*files)
+        parts = [objects(path) for path in files]
+        assert sum(part["samples"] for part in parts) == together["samples"], (parts, together)
+        processes = json.loads(run([NUMALENS, "report", "processes", "--json", *files]).out)["processes"]
+        assert len(processes) == 2, processes
+
+
+@check("what is wrong is refused with one line and status 2")
+def _():
+    with Folder() as folder:
+        for options, words in ((("--rotate", "0"), b"--rotate '0': a time of 100ms or more is wanted"),
+                               (("--rotate", "60"), b"--rotate '60': a time of 100ms or more is wanted"),
+                               (("--rotate", "-5s"), b"--rotate '-5s': a time of 100ms or more is wanted"),
+                               (("--rotate", "1s", "--keep", "0"), b"--keep '0': a number of files is wanted, at least 1"),
+                               (("--keep", "3"), b"--keep without --rotate: there is one file then"),
+                               (("--rotate", "1s", "-o", "-"), b"-o '-': a recording has an index and is no stream"),
+                               (("--rotate", "1s", "-o", "/dev/full"), b"-o '/dev/full': files of --rotate are named after it"),
+                               (("-a", "--rotate", "1s"), b"-a with --rotate:")):
+            ended = run([NUMALENS, "record", *options, "--", "echo", "it"], folder=folder)
+            assert ended.status == 2 and ended.out == b"" and words in ended.err, (options, ended)
+            assert ended.err.count(b"\n") == 1, ended
+        assert os.listdir(folder) == []
+        for text in ("yesterday", "12", "25:99", "2026-13-40", "", "-", "5 s", "15:30x"):
+            ended = run([NUMALENS, "report", "--since", text, "nothing.data"])
+            assert ended.status == 2 and b"is no time: 90s is after the start" in ended.err, (text, ended)
+        ended = run([NUMALENS, "record", "-o", "one.data", "--", "true"], folder=folder)
+        assert ended.status == 0, ended
+        one = os.path.join(folder, "one.data")
+        for command in (["merge", "-o", os.path.join(folder, "m.data"), one], ["report", one, one]):
+            ended = run([NUMALENS, *command])
+            assert ended.status == 1 and b"one.data is a recording of its own: only files of one 'numalens record --rotate'" in ended.err, ended
+        assert run([NUMALENS, "merge"]).status == 2 and run([NUMALENS, "merge", "-o", "-", one]).status == 2
+        assert sorted(os.listdir(folder)) == ["one.data"], os.listdir(folder)
+        ended = run([NUMALENS, "record", "--rotate", "1s", "--", "./not-there"], folder=folder)
+        assert ended.status == 127 and sorted(os.listdir(folder)) == ["one.data"], (ended, os.listdir(folder))
+
+
+nlens.main()
