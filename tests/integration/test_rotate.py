@@ -4,6 +4,7 @@ them; what happens to the recorder or the folder costs no older file. report --s
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ PROGRAM = os.path.join(nlens.BUILD, "tests", "integration", "rotating")
 SOURCE = os.path.join(nlens.SOURCE, "tests", "integration", "rotating.c")
 NODES = ("--topology", "numa:2 core:1")
 STATUS = 7  # of the program
+LIMIT = 40000  # bytes of a file, where they are limited
 
 
 def line_of(name):
@@ -48,12 +50,12 @@ def objects(*arguments):
 class Service:
     """The program under record --rotate."""
 
-    def __init__(self, folder, *options, program=(PROGRAM,)):
+    def __init__(self, folder, *options, program=(PROGRAM,), prepare=None):
         self.folder = folder
         self.process = subprocess.Popen(
             [NUMALENS, "record", "--rotate", "200ms", *options, "-o", os.path.join(folder, "it.data"), "--", *program],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, env=nlens.ENVIRONMENT,
-            start_new_session=True)
+            start_new_session=True, preexec_fn=prepare)
 
     def say(self, letter):
         self.process.stdin.write(letter)
@@ -247,6 +249,30 @@ def _():
         assert re.search(rb"record: .*it\.data is not whole: .*No such file or directory", ended.err), ended
         for path in whole_files(gone)[:before]:
             assert objects(path)["damage"] is None
+
+
+@check("files that cannot be written to their end are reported, and are within what the disk allows")
+def _():
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+    script = ("import os\nwhile not os.path.exists('stop'): blocks = [bytearray(600 + i % 5000) for i in range(20000)]\n"
+              "print('done')")
+    with Folder() as folder:
+        service = Service(folder, program=(sys.executable, "-c", script), prepare=limit)
+        service.next_file()
+        service.next_file()
+        open(os.path.join(folder, "stop"), "w").close()
+        ended = service.end()
+        assert ended.status == 0 and ended.out == b"done\n", ended
+        assert re.search(rb"record: .*it\.data is not whole: .*File too large", ended.err), ended
+        assert b" events lost" in ended.err, ended
+        names = [name for name in os.listdir(folder) if name.startswith("it.")]
+        assert len(names) >= 4, names
+        for name in names:
+            path = os.path.join(folder, name)
+            assert os.path.getsize(path) <= LIMIT, name
+            if name.endswith(".part"):
+                assert b"the recording has no end" in run([NUMALENS, "report", path]).err, name
 
 
 @check("a child that was forked has its parent's objects in every file")
