@@ -14,7 +14,7 @@
 #include "capture/recorder_sources.h"
 #include "capture/rotate/rotation.h"
 #include "trace/file.h"
-#include "trace/parts.h"
+#include "trace/part_figures.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -12,7 +12,7 @@ struct sink {
     void (*tap)(void *context, const struct event *event); /* sees every event; may be NULL */
     void *tap_context;
     struct carried *carried; /* of a recording in several files: what the next one begins with; else NULL */
-    struct error failure; /* code 0 while all is well: start zeroed */
+    struct error failure;    /* code 0 while all is well: start zeroed */
     uint64_t counts[EVENT_KINDS];
     uint64_t lost[LOSS_CAUSES]; /* as reported to the trace */
 };

@@ -4,7 +4,7 @@
 #include "trace/file.h"
 #include "trace/index.h"
 #include "trace/pack.h"
-#include "trace/parts.h"
+#include "trace/part_figures.h"
 #include "trace/session_text.h"
 
 #include <errno.h>
@@ -68,13 +68,13 @@ static int check_next(const struct part *before, const struct part *part, struct
                          " of the run are missing between %s and %s: name those before or those behind",
                          due, part->number - 1, before->path, part->path);
     if (part->number > due)
-        return error_set(
-            err, -EINVAL,
-            "file %" PRIu64 " of the run is missing between %s and %s: name those before it or those behind", due,
-            before->path, part->path);
+        return error_set(err, -EINVAL,
+                         "file %" PRIu64
+                         " of the run is missing between %s and %s: name those before it or those behind",
+                         due, before->path, part->path);
     if (!before->index.ending)
-        return error_set(err, -EINVAL, "%s has no end, and %s follows: name those before or those behind",
-                         before->path, part->path);
+        return error_set(err, -EINVAL, "%s has no end, and %s follows: name those before or those behind", before->path,
+                         part->path);
     if (!part->index.has_carried)
         return error_set(err, -EINVAL, "%s does not say what it repeats of %s: its start could not be written whole",
                          part->path, before->path);
@@ -107,8 +107,7 @@ static int put_session(struct output *output, uint16_t kind, const struct trace_
 {
     size_t length, size;
     char *text = trace_session_to_text(session, &length);
-    const void *block =
-        packer_text(output->packer, kind, text, length, (uint32_t)trace_session_count(session), &size);
+    const void *block = packer_text(output->packer, kind, text, length, (uint32_t)trace_session_count(session), &size);
     free(text);
     return put(output, block, size, err);
 }

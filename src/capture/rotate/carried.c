@@ -13,7 +13,7 @@ struct carried {
     const struct carried_taker *taker;       /* while it is handed out; else NULL */
     array_of(struct event) meanwhile;        /* what came then: nothing changes before all is handed out */
     size_t handed;
-    struct carried_image *last;              /* most events are of the same process as the one before */
+    struct carried_image *last; /* most events are of the same process as the one before */
 };
 
 struct carried *carried_new(bool all_threads)

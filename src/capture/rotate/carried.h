@@ -23,7 +23,7 @@ void carried_see(struct carried *carried, const struct event *event);
 struct carried_taker {
     void *context;
     void (*put)(void *context, const struct event *event); /* the event is good until it returns */
-    unsigned each;                  /* after so many events, */
+    unsigned each;                                         /* after so many events, */
     void (*breathe)(void *context); /* is called: more events may come meanwhile, and are handed out too */
 };
 

@@ -33,7 +33,7 @@ struct carried_end {
 
 struct carried_image {
     uint32_t pid;
-    struct event start, exit; /* kind 0: not known */
+    struct event start, exit;     /* kind 0: not known */
     struct carried_image *parent; /* that it was forked from and depends on, or NULL */
     unsigned children;            /* that depend on this one */
     uint64_t last_fork;           /* of those */

@@ -113,8 +113,7 @@ static void replay_pooled(struct replay *replay)
         const struct range *around = range_of(&blocks, item->addr);
         if (!around)
             around = range_of(&maps, item->addr);
-        if (!around || around->time > item->time ||
-            (pool && image->pools.items[*pool].generation != item->generation))
+        if (!around || around->time > item->time || (pool && image->pools.items[*pool].generation != item->generation))
             carried_items_end(&image->pooled, item, false);
     }
     array_each (&image->pools, struct carried_pool, pool)

@@ -12,9 +12,12 @@
 #include <sys/stat.h>
 
 static const char description[] =
-    "Makes one recording of the files of one 'numalens record --rotate', for commands that take one file.\vFILE... are in "
-    "any order; a folder stands for the files in it. Each sample and each object is in the result once, as if it had been "
-    "recorded into one file. The files must follow one another: those of different runs, and such that one between them is "
+    "Makes one recording of the files of one 'numalens record --rotate', for commands that take one file.\vFILE... are "
+    "in "
+    "any order; a folder stands for the files in it. Each sample and each object is in the result once, as if it had "
+    "been "
+    "recorded into one file. The files must follow one another: those of different runs, and such that one between "
+    "them is "
     "missing, are refused. When the first ones are missing (--keep), the result begins later, and reports say so. "
     "'numalens report FILE...' needs no merge.\n\n"
     "EXAMPLES\n"
@@ -66,7 +69,8 @@ static int merge(struct arguments *arguments, struct error *err)
         code = error_set(err, -EINVAL, "%s: there are no files of a recording with --rotate in this folder",
                          files->paths.items[0]);
     if (code == 0)
-        code = trace_merge((const char *const *)files->paths.items, files->paths.count, arguments->output, &merged, err);
+        code =
+            trace_merge((const char *const *)files->paths.items, files->paths.count, arguments->output, &merged, err);
     if (code < 0 || arguments->quiet)
         return code;
     double bytes = stat(arguments->output, &found) == 0 ? (double)found.st_size : 0;

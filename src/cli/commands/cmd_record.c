@@ -53,7 +53,8 @@ static const struct argp_option option_table[] = {
      "rank, host and job",
      1},
     {"rotate", KEY_ROTATE, "TIME", 0,
-     "begin a next file after each such time, such as 60s, 10m or 1h: numalens.000001.data and so on, each whole by itself",
+     "begin a next file after each such time, such as 60s, 10m or 1h: numalens.000001.data and so on, each whole by "
+     "itself",
      1},
     {"keep", KEY_KEEP, "N", 0, "with --rotate: keep the latest N files, and remove older ones of this run", 1},
     {"all-cpus", 'a', 0, 0, "record the whole machine with hardware samples; heap objects are then not known", 1},
@@ -197,7 +198,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
             option_duration(sampling, "--rotate", text, 1e8, 1e16, "a time of 100ms or more is wanted, such as 60s");
         break;
     case KEY_KEEP:
-        options->keep = (uint32_t)option_number(sampling, "--keep", text, 1, 1e9, "a number of files is wanted, at least 1");
+        options->keep =
+            (uint32_t)option_number(sampling, "--keep", text, 1, 1e9, "a number of files is wanted, at least 1");
         break;
     case KEY_START:
         options->start_ns = option_duration(sampling, "--start-after", text, 0, 1e15, "a time with its unit is wanted");
@@ -320,8 +322,8 @@ static void summarise(const struct arguments *arguments, const struct recorder_r
     free(name);
     print_size(stderr, result->bytes);
     if (result->removed)
-        fprintf(stderr, " in %" PRIu64 " files, of which the last %" PRIu64 " are kept", result->files + result->removed,
-                result->files);
+        fprintf(stderr, " in %" PRIu64 " files, of which the last %" PRIu64 " are kept",
+                result->files + result->removed, result->files);
     else if (result->files)
         fprintf(stderr, " in %" PRIu64 " file%s", result->files, result->files == 1 ? "" : "s");
     if (result->hardware && !by_faults)

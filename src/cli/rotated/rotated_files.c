@@ -106,7 +106,8 @@ int rotated_merge(const struct rotated_files *files, char **merged, struct error
     const char *folder = getenv("TMPDIR");
     char *place = mem_format("%s/numalens-XXXXXX", folder && *folder ? folder : "/tmp");
     if (!mkdtemp(place)) {
-        int code = error_set(err, -errno, "cannot create a folder for the merged trace: %s: %s", place, strerror(errno));
+        int code =
+            error_set(err, -errno, "cannot create a folder for the merged trace: %s: %s", place, strerror(errno));
         free(place);
         return code;
     }

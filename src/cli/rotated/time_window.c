@@ -17,7 +17,8 @@ static bool parse_duration(const char *text, int64_t *ns)
     static const struct {
         const char *unit;
         double ns;
-    } units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
+    } units[] = {{"s", 1e9},  {"ms", 1e6},   {"us", 1e3},   {"ns", 1},
+                 {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
     char *end;
     if (*text < '0' || *text > '9')
         return false;
@@ -60,8 +61,8 @@ static bool parse_zone(const char *text, bool *has_zone, int64_t *offset)
     *has_zone = *text != 0;
     if (*text == 0 || strcmp(text, "Z") == 0)
         return true;
-    if ((*text != '+' && *text != '-') || sscanf(text + 1, "%2d:%2d%n", &hour, &minute, &length) < 2 ||
-        length != 5 || text[6] || hour > 24 || minute > 59)
+    if ((*text != '+' && *text != '-') || sscanf(text + 1, "%2d:%2d%n", &hour, &minute, &length) < 2 || length != 5 ||
+        text[6] || hour > 24 || minute > 59)
         return false;
     *offset = (hour * 3600 + minute * 60) * SECOND_NS * (*text == '-' ? -1 : 1);
     return true;
@@ -114,7 +115,7 @@ void time_window_option(struct argp_state *state, const char *option, const char
                    option, text);
 }
 
-struct clocks { /* of a recording */
+struct clocks {         /* of a recording */
     int64_t start, end; /* CLOCK_MONOTONIC_RAW, as all times of events */
     int64_t to_wall;    /* to be added for the time since 1970 */
     int64_t zone;       /* to be added for the machine's own time */
@@ -175,8 +176,8 @@ static int nothing(const struct clocks *clocks, const char *when, const char *te
         gmtime_r(&seconds, &parts);
         strftime(texts[i], 64, i ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &parts);
     }
-    return error_set(err, -ENODATA, "nothing was recorded %s %s: the recording lasts from %s to %s (%.3f s)", when, text, from,
-                     to, (double)(clocks->end - clocks->start) * 1e-9);
+    return error_set(err, -ENODATA, "nothing was recorded %s %s: the recording lasts from %s to %s (%.3f s)", when,
+                     text, from, to, (double)(clocks->end - clocks->start) * 1e-9);
 }
 
 int time_window_apply(const struct time_window *window, struct trace_reader *reader, struct error *err)

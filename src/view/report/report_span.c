@@ -30,7 +30,8 @@ void span_text(const struct flow *flow, const struct view_options *options, char
         snprintf(files, sizeof files, "; file %" PRIu64 " of the recording", span.first);
     else if (span.first)
         snprintf(files, sizeof files, "; files %" PRIu64 " to %" PRIu64 " of the recording", span.first, span.last);
-    size_t used = (size_t)snprintf(text, room, "Only from %.1f s to %.1f s of the run%s", span.start_s, span.end_s, files);
+    size_t used =
+        (size_t)snprintf(text, room, "Only from %.1f s to %.1f s of the run%s", span.start_s, span.end_s, files);
     if (span.first > 1 || span.goes_on)
         snprintf(text + used, room - used, "; %s not in this report.",
                  span.first > 1 && span.goes_on ? "those before and behind are"

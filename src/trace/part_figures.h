@@ -1,6 +1,6 @@
-/* trace/parts.h - the figures of an ending that add up over the files of one run: each file has its own part of them. */
-#ifndef NUMALENS_TRACE_PARTS_H
-#define NUMALENS_TRACE_PARTS_H
+/* trace/part_figures.h - the figures of an ending that add up over the files of one run: each file has its own part of them. */
+#ifndef NUMALENS_TRACE_PART_FIGURES_H
+#define NUMALENS_TRACE_PART_FIGURES_H
 
 #include "trace/session.h"
 
