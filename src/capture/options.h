@@ -61,8 +61,8 @@ struct capture_options {
     uint32_t pid;            /* a process that runs already, and all it starts: the same; 0: none */
     const char *cpus;        /* with system: on these CPUs only, "0-3,8"; NULL: on all */
     const struct placement *placement; /* of its threads and memory on this machine: topology/placement.h; or NULL */
-    uint64_t rotate_ns; /* a next file after each such time: capture/rotate/rotation.h; 0: one file */
-    uint32_t keep;      /* of them, so many; 0: all */
+    uint64_t rotate_ns;                /* a next file after each such time: capture/rotate/rotation.h; 0: one file */
+    uint32_t keep;                     /* of them, so many; 0: all */
     const char *machine,
         *machine_model;          /* kept with the trace: the machine that it is for, and its model as a text; or NULL */
     const struct job_rank *rank; /* kept with the trace: capture/job_rank.h; or NULL */

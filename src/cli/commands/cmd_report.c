@@ -30,7 +30,8 @@ static const char description[] =
     "thread and time), map (memory over time, drawn), traffic (bytes from memory, of a recording with --traffic); or "
     "'object ID' for one object.\n"
     "FILE is numalens.data unless named. A folder holds the traces of a job's ranks, which are reported together "
-    "(docs/jobs.md), or the files of one recording with --rotate. Several FILEs are files of one such recording, read as "
+    "(docs/jobs.md), or the files of one recording with --rotate. Several FILEs are files of one such recording, read "
+    "as "
     "one.\n\n"
     "EXAMPLES\n"
     "  numalens report\n"
@@ -471,8 +472,7 @@ static int report(struct arguments *arguments, const struct topology *topology, 
     if (report_is_job(arguments->path))
         return report_job(arguments->path, &options, &arguments->view, err);
     struct recording recording;
-    int failed =
-        recording_open_window(&recording, "report", arguments->path, &options, &arguments->window, err);
+    int failed = recording_open_window(&recording, "report", arguments->path, &options, &arguments->window, err);
     if (failed)
         return failed;
     arguments->view.ending = recording.ending;
