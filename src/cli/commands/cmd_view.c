@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include "cli/browser.h"
+#include "cli/machine_option.h"
 #include "cli/recording.h"
 #include "cli/symfs.h"
 #include "serve/site.h"
@@ -69,9 +70,11 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     return 0;
 }
 
-static int serve(const struct arguments *arguments, const struct recording *recording, struct error *err)
+static int serve(const struct arguments *arguments, const struct recording *recording, const struct model *machine,
+                 struct error *err)
 {
-    struct view_options view = {.path = recording->path, .ending = recording->ending, .damage = recording->damage};
+    struct view_options view = {
+        .path = recording->path, .ending = recording->ending, .damage = recording->damage, .machine = machine};
     struct page_run run = {.flow = recording->flow, .view = &view, .label = recording->path, .live = true};
     struct server *server = server_open(arguments->port, err);
     struct site *site = server ? site_new(&run, err) : NULL;
@@ -88,13 +91,13 @@ static int serve(const struct arguments *arguments, const struct recording *reco
     return failed;
 }
 
-static int view(const struct arguments *arguments, const struct topology *topology, struct error *err)
+static int view(const struct arguments *arguments, const struct machine_choice *machine, struct error *err)
 {
     struct recording recording;
-    struct flow_options options = {.topology = topology, .symfs = arguments->symfs};
+    struct flow_options options = {.topology = machine->topology, .symfs = arguments->symfs};
     if (page_is_missing(err) < 0 || recording_open(&recording, "view", arguments->path, &options, err) < 0)
         return -1;
-    int failed = serve(arguments, &recording, err);
+    int failed = serve(arguments, &recording, machine->model, err);
     recording_close(&recording);
     return failed;
 }
@@ -103,16 +106,16 @@ int cmd_view(int argc, char **argv)
 {
     struct arguments arguments = {0};
     struct argp argp = {option_table, parse_option, "[FILE]", description, NULL, NULL, NULL};
-    struct topology *topology = NULL;
+    struct machine_choice machine;
     struct error err = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     if (!arguments.path)
         arguments.path = "numalens.data";
-    if (arguments.topology && !(topology = topology_simulate_text(arguments.topology, NULL, NULL, &err))) {
+    if (machine_choose(&machine, &(struct machine_options){.topology = arguments.topology}, arguments.path, &err) < 0) {
         command_failed("view", &err);
         return EXIT_USAGE;
     }
-    int failed = view(&arguments, topology, &err);
-    topology_free(topology);
+    int failed = view(&arguments, &machine, &err);
+    machine_choice_free(&machine);
     return failed ? command_failed("view", &err) : EXIT_OK;
 }
