@@ -101,6 +101,8 @@ static void by_run_time(struct judge *judge, const struct traffic *traffic)
     struct factor factor = compare(judge);
     findings->run_time = (struct run_time){factor.likely, factor.low, factor.high};
     findings->matters = matters_of(&factor);
+    findings->bytes_known = judge->as_is.remote_share >= 0;
+    findings->remote_bytes = findings->bytes_known ? judge->as_is.remote_share : 0;
     if (findings->matters == MATTERS)
         findings->gate =
             findings_text(findings, "On %s this program would run about %.1f times as long as %s (%.1f to %.1f)%s.",

@@ -128,6 +128,8 @@ struct findings {
     const char *gate;                         /* the sentence */
     const char *machine;      /* of whose model the sentence and what is predicted are; NULL: of this one */
     enum matters matters;     /* the placement of memory; with a bandwidth that is not known nothing is harmless */
+    bool bytes_known;         /* the next is, from traffic: */
+    double remote_bytes;      /* of the bytes from memory, the share from other nodes than the thread's */
     struct run_time run_time; /* as it is, against one with every page near its threads */
 };
 

@@ -21,8 +21,8 @@ static void put_run_time(struct json *json, const char *factor, const struct run
     put_factor(json, "high", known ? run_time->high : 0);
 }
 
-static void put_verdict(struct json *json, enum matters matters, const struct run_time *run_time, const char *machine,
-                        const char *text)
+static void put_verdict(struct json *json, enum matters matters, const struct run_time *run_time,
+                        const struct findings *findings, const char *text)
 {
     json_object(json, "verdict");
     if (matters == MATTERS_UNDECIDED)
@@ -30,14 +30,18 @@ static void put_verdict(struct json *json, enum matters matters, const struct ru
     else
         json_bool(json, "matters", matters == MATTERS);
     put_run_time(json, "slowdown", run_time);
-    json_text(json, "machine", machine);
+    if (findings && findings->bytes_known)
+        json_real(json, "remote_bytes_share", findings->remote_bytes, 4);
+    else
+        json_null(json, "remote_bytes_share");
+    json_text(json, "machine", findings ? findings->machine : NULL);
     json_text(json, "text", text);
     json_end(json);
 }
 
 void verdict_put(struct json *json, const struct findings *findings)
 {
-    put_verdict(json, findings->matters, &findings->run_time, findings->machine, findings->gate);
+    put_verdict(json, findings->matters, &findings->run_time, findings, findings->gate);
 }
 
 void pattern_put_gain(struct json *json, const char *key, const struct findings *findings,

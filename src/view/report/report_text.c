@@ -2,6 +2,7 @@
  * what to type next. With -v also what report_full.c has. */
 #include "view/report/report_parts.h"
 
+#include "analysis/findings/findings.h"
 #include "base/text.h"
 #include "view/number.h"
 
@@ -59,7 +60,7 @@ static const char *assignment(const struct topology *topology)
 }
 
 /* How much is remote, or why that cannot be said. */
-static void answer_remote(const struct report *report)
+static void answer_remote(const struct report *report, const struct findings *findings)
 {
     const struct flow_totals *totals = &report->totals;
     const struct topology *topology = report->topology;
@@ -79,11 +80,14 @@ static void answer_remote(const struct report *report)
             number_count(totals->samples));
         return;
     }
+    char bytes[64] = "";
+    if (findings && findings->bytes_known)
+        snprintf(bytes, sizeof bytes, ", and %.0f%% of the bytes from memory,", 100 * findings->remote_bytes);
     const char *color = totals->remote * 10 > totals->home_known ? "\033[1;31m" : "\033[1;32m";
     paragraph(report->out, 2, report->options->width, report->options->color ? color : "",
-              "%s of the accesses are remote (%s of %s samples) on %u %snodes%s%s%s.",
+              "%s of the accesses are remote (%s of %s samples)%s on %u %snodes%s%s%s.",
               number_percent(totals->remote, totals->home_known), number_count(totals->remote),
-              number_count(totals->home_known), topology->node_count, topology->simulated ? "simulated " : "",
+              number_count(totals->home_known), bytes, topology->node_count, topology->simulated ? "simulated " : "",
               topology->simulated ? " (" : "", topology->simulated ? topology->spec : "",
               topology->simulated ? ")" : "");
     if (topology->simulated)
@@ -221,7 +225,7 @@ int report_text(const struct flow *flow, const struct view_options *options, FIL
         failed = report_judge(&judgement, flow, options, err);
         head(&report);
         report_verdict(&judgement, options, out);
-        answer_remote(&report);
+        answer_remote(&report, judgement.findings);
         if (options->verbose)
             report_answer(&report);
         report_notes(&report);
