@@ -17,11 +17,12 @@ static void put_text(const char *text)
     putchar('"');
 }
 
-static void put_node(int node)
+/* Nothing for what is not known. */
+static void put_number(bool known, int number)
 {
     putchar(',');
-    if (node >= 0)
-        printf("%d", node);
+    if (known)
+        printf("%d", number);
 }
 
 static int script(nlens_trace *trace, nlens_group *group, int argc, char **argv)
@@ -33,7 +34,8 @@ static int script(nlens_trace *trace, nlens_group *group, int argc, char **argv)
         const nlens_function *function = nlens_access_function(a);
         printf("%lu,%u,%u", a->time - nlens_start(trace), a->pid, a->tid);
         put_text(a->thread->name);
-        printf(",%u,0x%lx,%u", a->cpu, a->address, a->size);
+        put_number(a->cpu >= 0, a->cpu);
+        printf(",0x%lx,%u", a->address, a->size);
         if (a->object) {
             printf(",%s,%u", nlens_kind_name(a->object->kind), a->object->id);
             put_text(a->object->label);
@@ -41,10 +43,12 @@ static int script(nlens_trace *trace, nlens_group *group, int argc, char **argv)
         } else {
             fputs(",,,,", stdout);
         }
-        printf(",%d,%d", a->read, a->write);
-        put_node(a->from);
-        put_node(a->home);
-        printf(",%d,", a->remote);
+        put_number(a->read || a->write, a->read);
+        put_number(a->read || a->write, a->write);
+        put_number(a->from >= 0, a->from);
+        put_number(a->home >= 0, a->home);
+        put_number(a->home >= 0 || a->remote, a->remote);
+        putchar(',');
         if (a->has_latency)
             printf("%u", a->latency);
         printf(",%s", nlens_level_name(a->level));

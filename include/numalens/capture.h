@@ -81,7 +81,7 @@ typedef struct nlens_sample {
     uint32_t tid;
     uint32_t latency; /* of a read: ns from the soft sampler, else cycles; 0 also when not known: see has_latency */
     uint32_t level;   /* enum nlens_level: what answered. Soft: by latency, where a calibration is kept; else unknown */
-    uint16_t cpu;
+    int16_t cpu;      /* -1 when not known */
     uint16_t size;    /* bytes; 0 when not known */
     bool read, write; /* both: an atomic update */
     bool locked, has_latency;

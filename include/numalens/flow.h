@@ -109,9 +109,9 @@ NLENS_API const char *nlens_version(void); /* of the library: "0.1.0" */
 
 /* Sums over accesses. Latencies only of those that have one. */
 typedef struct nlens_totals {
-    uint64_t samples, reads, writes; /* an atomic update is both a read and a write */
+    uint64_t samples, reads, writes; /* an atomic update is both a read and a write; both 0: directions are not known */
     uint64_t remote;                 /* the page's node is known and is not the one the access came from */
-    uint64_t home_known;
+    uint64_t home_known;             /* 0: what is remote is not known, unless the hardware says */
     uint64_t latency_sum, latency_count; /* nlens_info(trace, "latency_unit"): "ns" or "cycles" */
     uint64_t reserved[5];
 } nlens_totals;
@@ -287,15 +287,16 @@ typedef struct nlens_access {
     const nlens_thread *thread;
     const nlens_object *object; /* NULL: it belongs to none */
     uint32_t pid, tid;
-    int from, home; /* nodes: it came from, it went to; -1 when not known */
-    uint32_t cpu;
-    uint32_t size;    /* bytes, 0 when not known */
-    uint32_t latency; /* 0 without has_latency */
-    bool has_latency, read, write, remote;
-    bool burst;         /* the first of a burst: what follows on this thread came right after it */
-    int level;          /* enum nlens_level */
-    const char *source; /* "soft", "pebs", "ibs", "spe", "faults" */
-    uint32_t stack;     /* its call chain's number in its process */
+    int from, home;                /* nodes: it came from, it went to; -1 when not known */
+    int32_t cpu;                   /* -1 when not known */
+    uint32_t size;                 /* bytes, 0 when not known */
+    uint32_t latency;              /* 0 without has_latency */
+    bool has_latency, read, write; /* neither read nor write: the source does not say */
+    bool remote;                   /* false also when `home` is not known */
+    bool burst;                    /* the first of a burst: what follows on this thread came right after it */
+    int level;                     /* enum nlens_level */
+    const char *source;            /* "soft", "pebs", "ibs", "spe", "faults" */
+    uint32_t stack;                /* its call chain's number in its process */
 } nlens_access;
 
 /* Accesses in order of time: all, a thread's, an object's, a group's. */

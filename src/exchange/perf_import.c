@@ -163,18 +163,20 @@ static void look_at_packets(struct importing *importing, const struct perf_file_
         perf_spe_decode(importing->spe, importing->file, record, look_at_access, importing);
 }
 
-/* The frames of the program: markers and the kernel's are left out. Without a chain, where it happened. */
+/* Where it happened, and the frames of the program: markers and the kernel's callers are left out. */
 static uint16_t frames_of(const struct perf_sample *sample, const struct perf_layout *layout,
                           uint64_t frames[MAX_DEPTH])
 {
     const uint64_t kernel = 1ULL << 63;
     uint16_t depth = 0;
+    if (sample->present & PERF_SAMPLE_IP && sample->ip & kernel)
+        frames[depth++] = sample->ip;
     for (uint64_t i = 0; i < sample->callchain_count && depth < MAX_DEPTH; i++) {
         uint64_t frame = perf_sample_frame(sample, layout, i);
         if (!(frame & kernel))
             frames[depth++] = frame;
     }
-    if (depth == 0 && sample->present & PERF_SAMPLE_IP && !(sample->ip & kernel))
+    if (depth == 0 && sample->present & PERF_SAMPLE_IP)
         frames[depth++] = sample->ip;
     return depth;
 }

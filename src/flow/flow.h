@@ -39,6 +39,12 @@ static inline bool flow_totals_have_direction(const struct flow_totals *totals)
     return totals->samples == 0 || totals->reads || totals->writes;
 }
 
+/* False when of none of the samples it is known whether it was remote: no home node is known, and no source said so. */
+static inline bool flow_totals_have_homes(const struct flow_totals *totals)
+{
+    return totals->samples == 0 || totals->home_known || totals->remote;
+}
+
 void flow_totals_add(struct flow_totals *to, const struct flow_totals *from);
 
 struct flow_process {

@@ -3,7 +3,7 @@
  *
  * Sample i (of SHARED) at time 100 + i: thread i % 3, on A when i is even, else on B; a write when i % 5 == 0, else a
  * read with latency i % 50 + 1; with a call chain when i < 100. Then TAIL reads of C by the third thread, and one read
- * of an address nobody owns by the first. On a machine of three nodes with one CPU each, the threads are on nodes 0, 1
+ * of an address nobody owns by the first, on a CPU that is not known. On a machine of three nodes with one CPU each, the threads are on nodes 0, 1
  * and 2, A and C on node 0, B on node 1. */
 #ifndef NUMALENS_TESTS_MADE_UP_H
 #define NUMALENS_TESTS_MADE_UP_H
@@ -81,8 +81,9 @@ static inline int made_up_write(void **state)
                                            .tid = PID + 2,
                                            .kind = EVENT_SAMPLE,
                                            .sample = {.addr = A + 16, .flags = SAMPLE_READ}});
-    made_up_add(writer, (struct event){
-                            .time = 1100, .kind = EVENT_SAMPLE, .sample = {.addr = 0xdead0000, .flags = SAMPLE_READ}});
+    made_up_add(writer, (struct event){.time = 1100,
+                                       .kind = EVENT_SAMPLE,
+                                       .sample = {.addr = 0xdead0000, .cpu = UINT16_MAX, .flags = SAMPLE_READ}});
     made_up_add(writer,
                 (struct event){.time = 1200, .kind = EVENT_LOSS, .loss = {.cause = LOSS_RING_FULL, .count = 7}});
     assert_int_equal(trace_writer_close(writer, session, NULL), 0);

@@ -115,6 +115,7 @@ static void accesses_come_in_order_of_time(void **state)
             assert_int_equal(nlens_access_frames(a) != NULL, i < 100);
             assert_int_equal(nlens_access_function(a) != NULL, i < 100);
         }
+        assert_int_equal(a->cpu, i == ALL - 1 ? -1 : 0);
         if (i == ALL - 1)
             assert_null(a->object);
         i++;

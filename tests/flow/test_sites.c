@@ -334,6 +334,21 @@ static void functions_come_from_the_innermost_frame(void **state)
     assert_int_equal(flow_function(f.flow, 0)->totals.latency_sum, 30);
 }
 
+static void the_kernel_is_one_function(void **state)
+{
+    (void)state;
+    uint64_t here[] = {0xffffffff81000010, (uint64_t)(uintptr_t)&handle + 4}, there[] = {0xffffffff82000020};
+    feed_stack(&f, 7, 2, here);
+    feed_stack(&f, 8, 1, there);
+    for (uint32_t stack = 7; stack <= 8; stack++)
+        feed(&f, (struct event){.kind = EVENT_SAMPLE,
+                                .sample = {.ordinal = f.ordinal++, .stack = stack, .flags = SAMPLE_READ}});
+    flow_finish(f.flow);
+    assert_int_equal(flow_function_count(f.flow), 1);
+    assert_string_equal(flow_function(f.flow, 0)->function, "[kernel]");
+    assert_int_equal(flow_function(f.flow, 0)->totals.samples, 2);
+}
+
 static void names_of_wrappers(void **state)
 {
     (void)state;
@@ -385,6 +400,7 @@ int main(void)
         named(static_objects_and_sections_have_names),
         named(the_same_site_in_a_fork_and_at_another_address_is_one),
         named(functions_come_from_the_innermost_frame),
+        named(the_kernel_is_one_function),
         cmocka_unit_test(names_of_wrappers),
     };
     return cmocka_run_group_tests_name("sites", tests, NULL, NULL);

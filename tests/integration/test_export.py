@@ -405,6 +405,7 @@ def totals_everywhere(trace, *options):
     """Every format that can be read without other programs, against the report with the same options."""
     reported = nlens.report(trace, *options)
     assert reported["samples"] > 0, reported
+    reported["remote"] = reported["remote"] or 0 # null where no home is known; exports have sums
     table = rows(export("csv", *options, trace=trace))
     assert len(table) == reported["samples"] and sum(row["remote"] == "1" for row in table) == reported["remote"]
     for value in ("samples", "remote", "home_known"):

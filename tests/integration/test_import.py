@@ -58,6 +58,8 @@ def pebs():
         for name in ("test-ia.o", "libm-2.31.so", "stack"):
             assert name in names, names
         assert os.stat(trace).st_mode & 0o777 == 0o600
+        kernel = [row for row in report(trace, "functions", "--limit", "0")["functions"] if row["function"] == "[kernel]"]
+        assert len(kernel) == 1 and kernel[0]["samples"] == 71, kernel
 
 
 @check("a recording of two nodes: its topology comes along")
@@ -69,6 +71,8 @@ def two_nodes():
         assert b"2 nodes, 112 CPUs" in ended.out, ended
         whole = report(trace)
         assert whole["topology"]["nodes"] == 2, whole["topology"]
+        assert whole["remote"] is None and whole["home_known"] == 0, whole # unknown, not 0
+        assert all(row["remote"] is None for row in report(trace, "objects")["objects"]), whole
 
 
 # What perf 6.1 prints of each recording: `perf script` for samples, directions, threads and locks, `perf mem report --sort mem`

@@ -116,7 +116,8 @@ void live_frame_names(struct flow *flow, uint32_t index)
     const struct module_info *module = &flow->modules.items[frame->module];
     size_t count = module->symbols ? symbols_frames(module->symbols, frame->addr, frames, 16) : 0;
     if (count == 0) {
-        frames[0] = (struct symbol_frame){.function = "", .file = "", .offset = frame->addr};
+        bool kernel = !module->symbols && frame->addr >> 63; /* no program has code there */
+        frames[0] = (struct symbol_frame){.function = kernel ? "[kernel]" : "", .file = "", .offset = frame->addr};
         count = 1;
     }
     frame->first_name = (uint32_t)flow->names.count;

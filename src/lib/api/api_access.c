@@ -16,7 +16,7 @@ void api_access(nlens_trace *trace, const struct flow_access *from, nlens_access
                          .tid = thread->tid,
                          .from = from->from,
                          .home = from->home,
-                         .cpu = from->cpu,
+                         .cpu = from->cpu == UINT16_MAX ? -1 : from->cpu,
                          .size = from->size,
                          .latency = from->latency,
                          .has_latency = from->has_latency,

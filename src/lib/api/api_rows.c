@@ -191,7 +191,7 @@ static void fill_object(nlens_trace *trace, uint32_t index, nlens_object *to)
                          .process = &trace->processes[from->process],
                          .alloc_thread = allocated ? api_thread(trace, from->alloc_thread) : NULL,
                          .allocator = allocated ? api_text(trace, from->alloc_name) : "",
-                         .alloc_cpu = from->kind == OBJECT_HEAP ? from->alloc_cpu : -1,
+                         .alloc_cpu = from->kind == OBJECT_HEAP && from->alloc_cpu != UINT16_MAX ? from->alloc_cpu : -1,
                          .address = from->addr,
                          .size = from->size,
                          .born = from->born,

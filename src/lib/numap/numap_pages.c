@@ -54,7 +54,7 @@ static size_t make_body(const nlens_sample *sample, uint64_t type, uint64_t peri
     if (type & PERF_SAMPLE_ADDR)
         body[count++] = sample->addr;
     if (type & PERF_SAMPLE_CPU)
-        body[count++] = sample->cpu;
+        body[count++] = (uint32_t)sample->cpu;
     if (type & PERF_SAMPLE_PERIOD)
         body[count++] = period;
     if (type & PERF_SAMPLE_WEIGHT)

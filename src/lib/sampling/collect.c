@@ -40,7 +40,7 @@ static void take_sample(struct collect *collect, const struct event *event)
         .tid = event->tid,
         .latency = sample->latency,
         .level = sample->level,
-        .cpu = sample->cpu,
+        .cpu = (int16_t)sample->cpu, /* UINT16_MAX: -1 */
         .size = sample->size,
     };
     report_level(collect, &taken);
@@ -126,7 +126,7 @@ static void hear_sample(void *context, const struct hw_sample *sample)
         .tid = access->tid,
         .latency = access->latency,
         .level = access->level,
-        .cpu = access->has_cpu ? access->cpu : UINT16_MAX,
+        .cpu = access->has_cpu ? (int16_t)access->cpu : -1,
         .size = access->size,
         .data_src = sample->data_src,
     };

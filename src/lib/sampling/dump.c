@@ -96,7 +96,7 @@ void dump_samples(struct dump *dump, const struct taken *taken, size_t count)
             .physical = taken[i].physical,
             .latency = sample->latency,
             .stack = taken[i].stack,
-            .cpu = sample->cpu,
+            .cpu = (uint16_t)sample->cpu,
             .size = sample->size,
             .source = taken[i].source,
             .level = (uint8_t)sample->level,

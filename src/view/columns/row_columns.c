@@ -37,6 +37,15 @@ static struct value get_writes(const struct rows *rows, const struct row *row)
     return get_direction(row, row->totals.writes);
 }
 
+/* Nor where the recording has no home nodes: what is remote is not known then. */
+static struct value get_remote(const struct rows *rows, const struct row *row)
+{
+    struct flow_totals all = flow_totals(rows->flow);
+    return (struct value){.type = flow_totals_have_homes(&all) ? VALUE_PART : VALUE_UNKNOWN,
+                          .number = row->totals.remote,
+                          .of = rows->remote};
+}
+
 const struct column totals_columns[] = {
     {"samples", PAGE("samples", 31), SITE("samples", 31), HEADING("share", 2, TABLE_RIGHT), OF_ALL(PART, samples)},
     {"share", OF_ALL(SHARE, samples)},
@@ -44,8 +53,8 @@ const struct column totals_columns[] = {
     {"writes", FIGURE("writes", 5), OTHERS, .get = get_writes},
     {NULL, PAGE("reads", 32), SITE("reads", 32), OF_ROW(COUNT, totals.reads)},
     {NULL, PAGE("writes", 33), SITE("writes", 33), OF_ROW(COUNT, totals.writes)},
-    {"remote", PAGE("remote", 34), SITE("remote", 34), FIGURE("of remote", 4), OTHERS, .flags = COLUMN_NODES,
-     OF_ALL(PART, remote)},
+    {"remote", FIGURE("of remote", 4), OTHERS, .flags = COLUMN_NODES, .get = get_remote},
+    {NULL, PAGE("remote", 34), SITE("remote", 34), OF_ROW(COUNT, totals.remote)},
     {"remote_share", HEADING("remote", 3, TABLE_RIGHT), OTHERS, .flags = COLUMN_NODES | COLUMN_HOT,
      RATIO(SHARE, remote, home_known)},
     {"share_of_remote", OF_ALL(SHARE, remote)},
