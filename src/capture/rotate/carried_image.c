@@ -14,11 +14,12 @@ static bool inherited(const struct carried_image *image, uint64_t time)
 }
 
 /* It ended, or another is in its place. */
-static void end_block(struct carried_image *image, struct carried_items *items, struct carried_item *item, bool keep)
+static void end_block(struct carried_image *image, struct carried_items *items, struct carried_item *item,
+                      uint64_t time, bool keep)
 {
     if (keep && items == &image->blocks)
         map64_insert(&image->left, item->addr, NULL);
-    carried_items_end(items, item, keep);
+    carried_items_end(items, item, time, keep);
 }
 
 /* Whether a forked image began with a block at that address, or may have. */
@@ -32,17 +33,11 @@ static bool began_with(const struct carried_image *image, uint64_t addr)
     return false;
 }
 
-static struct carried_end *end_at(const struct carried_image *image, uint64_t addr)
-{
-    return &image->ends[map64_hash(addr) % CARRIED_ENDS];
-}
-
 /* Whether the release of a block that came at `time` came before it did. */
 static bool ended_early(const struct carried_image *image, uint64_t addr, uint64_t time)
 {
     const struct carried_item *early = carried_items_find(&image->frees, addr);
-    return (early && early->time > time) ||
-           (image->ends && end_at(image, addr)->addr == addr && end_at(image, addr)->time > time);
+    return (early && early->time > time) || carried_items_ended(&image->blocks, addr) > time;
 }
 
 static void see_alloc(struct carried_image *image, struct carried_items *items, const struct event *event)
@@ -51,7 +46,7 @@ static void see_alloc(struct carried_image *image, struct carried_items *items, 
     struct carried_item *old = carried_items_find(items, alloc->addr);
     if (old && old->time > event->time)
         return; /* another thread's later block at the same address came first */
-    if (items == &image->blocks && ended_early(image, alloc->addr, event->time))
+    if (items == &image->blocks && !old && ended_early(image, alloc->addr, event->time))
         return;
     struct carried_item item = {.time = event->time,
                                 .addr = alloc->addr,
@@ -65,7 +60,7 @@ static void see_alloc(struct carried_image *image, struct carried_items *items, 
     const uint64_t *pool = item.more ? map64_find(&image->pool_of, item.more) : NULL;
     item.generation = pool ? image->pools.items[*pool].generation : 0;
     if (old && inherited(image, old->time))
-        end_block(image, items, old, true);
+        end_block(image, items, old, event->time, true);
     carried_items_put(items, &item);
 }
 
@@ -80,7 +75,7 @@ static void keep_free(struct carried_image *image, const struct event *event)
                                                             .cpu = event->free.cpu,
                                                             .fn = event->free.fn});
     /* What waits for its beginning gets it at once or never; ends of inherited blocks stay. */
-    if (image->frees.by_addr.count < image->frees_most + EARLY_MOST)
+    if (carried_items_count(&image->frees) < image->frees_most + EARLY_MOST)
         return;
     for (size_t i = 0; i < image->frees.list.count; i++) {
         struct carried_item *item = &image->frees.list.items[i];
@@ -89,7 +84,7 @@ static void keep_free(struct carried_image *image, const struct event *event)
             item->marks |= CARRIED_ENDED;
     }
     carried_items_drop(&image->frees, CARRIED_ENDED);
-    image->frees_most = 2 * image->frees.by_addr.count;
+    image->frees_most = 2 * carried_items_count(&image->frees);
 }
 
 static void see_free(struct carried_image *image, const struct event *event)
@@ -103,13 +98,10 @@ static void see_free(struct carried_image *image, const struct event *event)
     if (item->time > event->time || (item->marks & CARRIED_REPLACED && item->time == event->time))
         return;
     bool keep = inherited(image, item->time);
-    end_block(image, &image->blocks, item, keep);
+    end_block(image, &image->blocks, item, event->time, keep);
     /* Else what was at this address before, and is carried, would be there again. */
     if (map64_find(&image->left, event->free.addr) || began_with(image, event->free.addr))
         keep_free(image, event);
-    if (!image->ends)
-        image->ends = mem_zalloc(CARRIED_ENDS * sizeof *image->ends);
-    *end_at(image, event->free.addr) = (struct carried_end){event->free.addr, event->time};
 }
 
 static void drop_layout(struct carried_image *image, size_t index)
@@ -261,7 +253,7 @@ static void see_pool(struct carried_image *image, const struct event *event)
     if (event->pool.change == POOL_FREED) {
         struct carried_item *item = carried_items_find(&image->pooled, handle);
         if (item && item->time <= event->time)
-            carried_items_end(&image->pooled, item, false);
+            carried_items_end(&image->pooled, item, event->time, false);
     } else if (event->pool.change == POOL_CREATED) {
         end_pool(image, handle, true); /* another one was there, and its end was not seen */
         struct carried_pool *pool = pool_of(image, handle);
@@ -377,6 +369,5 @@ void carried_image_free(struct carried_image *image)
     map64_free(&image->thread_of);
     map64_free(&image->pool_of);
     event_copy_free(&image->start);
-    free(image->ends);
     free(image);
 }

@@ -24,13 +24,6 @@ struct carried_pool {
     bool gone;
 };
 
-enum { CARRIED_ENDS = 4096 };
-
-/* The latest release of a block at an address, as far as it is remembered. */
-struct carried_end {
-    uint64_t addr, time;
-};
-
 struct carried_image {
     uint32_t pid;
     struct event start, exit;     /* kind 0: not known */
@@ -39,9 +32,8 @@ struct carried_image {
     uint64_t last_fork;           /* of those */
     bool ended;                   /* exited, or replaced by exec */
 
-    struct map64 left;        /* addresses of blocks that ended and that a child may have still */
-    struct carried_end *ends; /* CARRIED_ENDS of them, or NULL */
-    size_t frees_most;        /* when `frees` is looked through next */
+    struct map64 left; /* addresses of blocks that ended and that a child may have still */
+    size_t frees_most; /* when `frees` is looked through next */
     struct carried_items blocks, frees, pooled, touches, homes, frames;
     array_of(struct event) stacks, layout; /* layout: modules and maps, and ends of those that are partly there */
     array_of(struct carried_thread) threads;

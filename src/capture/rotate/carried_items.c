@@ -1,32 +1,45 @@
 #include "capture/rotate/carried_items.h"
 
-enum { HOLES_LEAST = 4096, PAGE_BYTES = 4096 };
+enum { HOLES_LEAST = 1 << 13, PAGE_BYTES = 4096 };
 
-struct carried_item *carried_items_find(const struct carried_items *items, uint64_t addr)
+static struct carried_item *find(const struct carried_items *items, uint64_t addr)
 {
     const uint64_t *index = map64_find(&items->by_addr, addr);
     return index ? &items->list.items[*index] : NULL;
 }
 
+struct carried_item *carried_items_find(const struct carried_items *items, uint64_t addr)
+{
+    struct carried_item *item = find(items, addr);
+    return item && !(item->marks & CARRIED_GONE) ? item : NULL;
+}
+
+uint64_t carried_items_ended(const struct carried_items *items, uint64_t addr)
+{
+    const struct carried_item *item = find(items, addr);
+    return item && item->marks & CARRIED_GONE ? item->time : 0;
+}
+
 static void close_holes(struct carried_items *items)
 {
     size_t kept = 0;
+    map64_free(&items->by_addr);
     for (size_t i = 0; i < items->list.count; i++) {
         const struct carried_item item = items->list.items[i];
         if (item.marks & CARRIED_GONE)
             continue;
-        uint64_t *index = map64_find(&items->by_addr, item.addr);
-        if (index && *index == i)
-            *index = kept;
+        if (!(item.marks & CARRIED_ENDED))
+            *map64_insert(&items->by_addr, item.addr, NULL) = kept;
         items->list.items[kept++] = item;
     }
     items->list.count = kept;
     items->holes = 0;
 }
 
-static void make_hole(struct carried_items *items, struct carried_item *item)
+static void make_hole(struct carried_items *items, struct carried_item *item, uint64_t time)
 {
     item->marks = CARRIED_GONE;
+    item->time = time;
     items->holes++;
 }
 
@@ -36,19 +49,20 @@ void carried_items_put(struct carried_items *items, const struct carried_item *i
     if (items->holes >= HOLES_LEAST && items->holes * 2 >= items->list.count)
         close_holes(items);
     uint64_t *index = map64_insert(&items->by_addr, item->addr, &is_new);
-    if (!is_new)
-        make_hole(items, &items->list.items[*index]);
+    if (!is_new && !(items->list.items[*index].marks & CARRIED_GONE))
+        make_hole(items, &items->list.items[*index], item->time);
     *index = items->list.count;
     array_push(&items->list, *item);
 }
 
-void carried_items_end(struct carried_items *items, struct carried_item *item, bool keep)
+void carried_items_end(struct carried_items *items, struct carried_item *item, uint64_t time, bool keep)
 {
-    map64_remove(&items->by_addr, item->addr);
-    if (keep)
+    if (keep) {
+        map64_remove(&items->by_addr, item->addr);
         item->marks |= CARRIED_ENDED;
-    else
-        make_hole(items, item);
+    } else {
+        make_hole(items, item, time);
+    }
 }
 
 void carried_items_forget_pages(struct carried_items *items, uint64_t start, uint64_t end, uint64_t time)
@@ -58,14 +72,14 @@ void carried_items_forget_pages(struct carried_items *items, uint64_t start, uin
         for (size_t i = 0; i < items->list.count; i++) {
             struct carried_item *item = &items->list.items[i];
             if (!(item->marks & CARRIED_GONE) && item->addr >= start && item->addr < end && item->time <= time)
-                carried_items_end(items, item, false);
+                carried_items_end(items, item, time, false);
         }
         return;
     }
     for (uint64_t page = start; page < end; page += PAGE_BYTES) {
         struct carried_item *item = carried_items_find(items, page);
         if (item && item->time <= time)
-            carried_items_end(items, item, false);
+            carried_items_end(items, item, time, false);
     }
 }
 
@@ -75,9 +89,7 @@ void carried_items_drop(struct carried_items *items, uint8_t marks)
         struct carried_item *item = &items->list.items[i];
         if (item->marks & CARRIED_GONE || !(item->marks & marks))
             continue;
-        if (carried_items_find(items, item->addr) == item)
-            map64_remove(&items->by_addr, item->addr);
-        make_hole(items, item);
+        make_hole(items, item, item->time);
     }
     close_holes(items);
 }

@@ -1,6 +1,7 @@
 /* capture/rotate/carried_items.h - many small things by address, each as it is now: blocks, first touches, homes and frames of
  * pages. A list in the order in which they came, which is each thread's order of time and what a writer packs best, and a map
- * of the latest by address. One that ends leaves a hole; holes are closed when they are as many as the rest. */
+ * of the latest by address. One that ends leaves a hole, which is found for a while; holes are closed when they are as many as the
+ * rest. */
 #ifndef NUMALENS_CAPTURE_ROTATE_CARRIED_ITEMS_H
 #define NUMALENS_CAPTURE_ROTATE_CARRIED_ITEMS_H
 
@@ -9,7 +10,7 @@
 #include "wire/event.h"
 
 enum carried_mark {
-    CARRIED_GONE = 1,     /* a hole */
+    CARRIED_GONE = 1,     /* a hole: its time is that of its end */
     CARRIED_REPLACED = 2, /* it came while another was at its address */
     CARRIED_ENDED = 4,    /* it ended, but a forked child may have it still */
 };
@@ -37,8 +38,16 @@ struct carried_item *carried_items_find(const struct carried_items *items, uint6
 /* In place of what was at its address: that becomes a hole. */
 void carried_items_put(struct carried_items *items, const struct carried_item *item);
 
-/* It is no longer to be found; unless `keep`, it becomes a hole. */
-void carried_items_end(struct carried_items *items, struct carried_item *item, bool keep);
+/* It ended at `time`; unless `keep`, it becomes a hole. */
+void carried_items_end(struct carried_items *items, struct carried_item *item, uint64_t time, bool keep);
+
+/* When the latest at that address ended, as far as that is remembered; else 0. */
+uint64_t carried_items_ended(const struct carried_items *items, uint64_t addr);
+
+static inline size_t carried_items_count(const struct carried_items *items)
+{
+    return items->list.count - items->holes;
+}
 
 /* All of pages in [start, end) that are not newer than `time`. */
 void carried_items_forget_pages(struct carried_items *items, uint64_t start, uint64_t end, uint64_t time);

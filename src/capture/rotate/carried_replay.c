@@ -95,7 +95,7 @@ static void replay_pooled(struct replay *replay)
 {
     struct carried_image *image = replay->image;
     struct ranges blocks = {0}, maps = {0};
-    if (!image->pooled.by_addr.count)
+    if (!carried_items_count(&image->pooled))
         return;
     array_each (&image->blocks.list, struct carried_item, block)
         if (!(block->marks & (CARRIED_GONE | CARRIED_ENDED)))
@@ -114,7 +114,7 @@ static void replay_pooled(struct replay *replay)
         if (!around)
             around = range_of(&maps, item->addr);
         if (!around || around->time > item->time || (pool && image->pools.items[*pool].generation != item->generation))
-            carried_items_end(&image->pooled, item, false);
+            carried_items_end(&image->pooled, item, item->time, false);
     }
     array_each (&image->pools, struct carried_pool, pool)
         if (!pool->gone)
