@@ -521,6 +521,73 @@ static void files_of_other_runs_are_refused(void **state)
     end();
 }
 
+static unsigned pools, pooled;
+static uint64_t pooled_at;
+
+static void count_pooled(void *context, const struct event *event)
+{
+    (void)context;
+    pools += event->kind == EVENT_POOL;
+    pooled += event->kind == EVENT_POOL_ALLOC;
+    pooled_at = event->kind == EVENT_POOL_ALLOC ? event->alloc.addr : pooled_at;
+}
+
+static void expect_pooled(struct carried *carried, unsigned wanted_pools, unsigned wanted, uint64_t last)
+{
+    pools = pooled = 0;
+    pooled_at = 0;
+    carried_replay(carried, &(struct carried_taker){NULL, count_pooled, 0, NULL});
+    assert_int_equal(pools, wanted_pools);
+    assert_int_equal(pooled, wanted);
+    assert_int_equal(pooled_at, last);
+}
+
+static void pool_event(struct carried *carried, uint64_t time, enum pool_change change, uint64_t handle,
+                       uint64_t parent)
+{
+    struct event event = {.time = time, .pid = PARENT, .tid = PARENT, .kind = EVENT_POOL};
+    event.pool = (struct event_pool){handle, parent, (uint8_t)change, ALLOC_CUSTOM_FIRST};
+    carried_see(carried, &event);
+}
+
+static void pool_alloc(struct carried *carried, uint64_t time, uint64_t addr, uint64_t pool)
+{
+    struct event event = {.time = time, .pid = PARENT, .tid = PARENT, .kind = EVENT_POOL_ALLOC};
+    event.alloc = (struct event_alloc){addr, 16, 1, 0, ALLOC_CUSTOM_FIRST, pool};
+    carried_see(carried, &event);
+}
+
+static void objects_of_pools_end_with_them_and_with_their_block(void **state)
+{
+    (void)state;
+    struct carried *carried = carried_new(false);
+    struct event block = {.time = 1, .pid = PARENT, .tid = PARENT, .kind = EVENT_ALLOC};
+    block.alloc = (struct event_alloc){HEAP, 4096, 1, 0, ALLOC_MALLOC, 0};
+    carried_see(carried, &block);
+    pool_event(carried, 2, POOL_CREATED, 500, 0);
+    pool_event(carried, 3, POOL_CREATED, 600, 500);
+    pool_alloc(carried, 4, HEAP + 16, 500);
+    pool_alloc(carried, 5, HEAP + 32, 600);
+    pool_alloc(carried, 6, HEAP + 48, 0);
+    expect_pooled(carried, 2, 3, HEAP + 48);
+    pool_event(carried, 7, POOL_FREED, HEAP + 48, 0);
+    expect_pooled(carried, 2, 2, HEAP + 32);
+    pool_event(carried, 8, POOL_CLEARED, 500, 0); /* its objects and its child */
+    expect_pooled(carried, 1, 0, 0);
+    pool_alloc(carried, 9, HEAP + 64, 500);
+    expect_pooled(carried, 1, 1, HEAP + 64);
+    struct event end_of_block = {.time = 10, .pid = PARENT, .tid = PARENT, .kind = EVENT_FREE};
+    end_of_block.free = (struct event_free){HEAP, 0, ALLOC_FREE};
+    carried_see(carried, &end_of_block);
+    block.time = 11;
+    carried_see(carried, &block); /* another block in its place */
+    expect_pooled(carried, 1, 0, 0);
+    expect_pooled(carried, 1, 0, 0); /* a pool is there without objects */
+    pool_event(carried, 12, POOL_DESTROYED, 500, 0);
+    expect_pooled(carried, 0, 0, 0);
+    carried_free(carried);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -528,6 +595,7 @@ int main(void)
         cmocka_unit_test(old_files_are_removed_and_only_those_of_the_run),
         cmocka_unit_test(a_folder_that_is_gone_for_a_while_costs_its_files_only),
         cmocka_unit_test(files_of_other_runs_are_refused),
+        cmocka_unit_test(objects_of_pools_end_with_them_and_with_their_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,7 +95,7 @@ static void replay_pooled(struct replay *replay)
 {
     struct carried_image *image = replay->image;
     struct ranges blocks = {0}, maps = {0};
-    if (!carried_items_count(&image->pooled))
+    if (!carried_items_count(&image->pooled) && !image->pools.count)
         return;
     array_each (&image->blocks.list, struct carried_item, block)
         if (!(block->marks & (CARRIED_GONE | CARRIED_ENDED)))
