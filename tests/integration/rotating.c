@@ -27,16 +27,18 @@ static long sweep(long *numbers)
 static void *work(void *unused)
 {
     (void)unused;
-    while (!atomic_load(&stop)) {
+    for (unsigned turn = 0; !atomic_load(&stop); turn++) {
         int phase = atomic_load(&wanted);
         sweep(table);
         if (phase == 0)
             sweep(early);
         else if (phase == 2)
             sweep(late);
-        void *small = malloc(100);
-        memset(small, 1, 100);
-        free(small);
+        if (turn % 64 == 0) {
+            void *small = malloc(100);
+            memset(small, 1, 100);
+            free(small);
+        }
         atomic_store(&seen, phase);
     }
     return NULL;

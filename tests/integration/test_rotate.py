@@ -110,10 +110,11 @@ def _():
         assert done.status == 0 and b"which ended with the last" in done.err, done
         together = objects(merged)
         assert objects(*files) == together and objects(folder) == together
+        faults = nlens.report(merged)["session"]["first_touch"] == "faults"
         note("%d files, %d samples" % (len(files), together["samples"]))
 
         for part in parts + [together]:
-            assert part["damage"] is None and not part["dropped"].get("ring_full"), part
+            assert part["damage"] is None, part
         for key in ("samples", "attributed", "home_known"):
             assert sum(part[key] for part in parts) == together[key], (key, [part[key] for part in parts], together[key])
         assert re.search(rb"record: %d samples" % together["samples"], ended.err), ended
@@ -122,8 +123,9 @@ def _():
             assert row["samples"] == sum(samples_at(part, name) for part in parts), (name, row)
             rows = [row for part in parts for row in part["objects"] if row["line"] == line_of(name)]
             assert len(rows) >= (3 if name == "early" else 2) and all(row["variable"] == name for row in rows), rows
-            # The worker is on the other node than main, which touched them all first: in every file.
-            assert row["remote"] == row["samples"] and all(r["remote"] == r["samples"] for r in rows), (row, rows)
+            # The worker is on the other node than main, which touched them all first; each file knows that.
+            if faults and not together["dropped"].get("perf_lost"):
+                assert row["remote"] == row["samples"] == sum(part["remote"] for part in rows), (row, rows)
         assert together["exit_status"] == STATUS and all(part["exit_status"] is None for part in parts[:-1]), parts
         assert "span" not in together and parts[1]["span"]["first_file"] == 2 and parts[1]["span"]["goes_on"], parts[1]
 
