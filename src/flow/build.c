@@ -9,14 +9,13 @@
 
 enum { PROGRESS_EVENTS = 1 << 14 }; /* so many between two reports of how far it is */
 
-/* The machine the trace was recorded on (or simulated there). Of a trace that does not say, all that is known is that there was one
- * node. hwloc is not asked for it: that loads its plug-ins, for each trace of a job. */
+/* The machine the trace was recorded on (or simulated there). Of a trace that does not say, all that is known is that there was
+ * one node. hwloc is not asked for that: it loads its plug-ins, for each trace of a job. */
 static struct topology *recorded_topology(const struct trace_session *session, struct error *err)
 {
-    static const char one_node[] =
-        "v1 real deal=packed home=first-touch nodes=0:0 cpus=0 distances=10 spec=numa:1 pu:1";
+    static const struct topology_description one_node = {.cpus = "0"};
     const char *text = trace_session_get(session, "topology");
-    return topology_from_text(text ? text : one_node, err);
+    return text ? topology_from_text(text, err) : topology_described(&one_node, 1, err);
 }
 
 /* The names of the functions that the user named, with blanks between. */
