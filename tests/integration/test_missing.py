@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Binaries that are gone or changed since the recording are reported, and found where perf's users keep them."""
+import json
 import os
 import re
 import shutil
@@ -82,6 +83,12 @@ def elsewhere():
         assert "missing_binaries" not in report(trace, "--symfs", tree, environment=home)
         ended = run([nlens.NUMALENS, "export", "--symfs", tree, "--format", "folded", trace], environment=home)
         assert ended.status == 0 and b";run;" in ended.out, ended
+        ended = run([nlens.NUMALENS, "dump", "--symfs", tree, "-F", "sym", "--no-header", trace], environment=home)
+        assert ended.status == 0 and ended.out.split().count(b"run") == before["run"], ended
+        ended = run([nlens.NUMALENS, "compare", "--symfs", tree, "--json", trace, trace], environment=home)
+        assert ended.status == 0 and "run" in {row["name"] for row in json.loads(ended.out)["functions"]["rows"]}, ended
+        ended = run([nlens.NUMALENS, "check", "--symfs", tree, "--max-remote", "99%", trace], environment=home)
+        assert ended.status in (0, 1) and b"--symfs" not in ended.err, ended # whatever 20 bursts decide
         cache = os.path.join(folder, ".debug", ".build-id", identity[:2], identity[2:])
         os.makedirs(cache)
         os.rename(tree + program, os.path.join(cache, "elf"))
@@ -92,7 +99,7 @@ def elsewhere():
 @check("--symfs with what is no directory: wrong usage, with the reason")
 def no_directory():
     for path, why in (("/nowhere", b"No such file"), ("/dev/null", b"is not a directory")):
-        for command in ("report", "import", "view"):
+        for command in ("report", "import", "view", "dump", "check", "compare"):
             ended = run([nlens.NUMALENS, command, "--symfs", path])
             assert ended.status == 2 and b"--symfs" in ended.err and why in ended.err, ended
 

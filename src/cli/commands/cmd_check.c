@@ -3,6 +3,7 @@
 
 #include "cli/progress_line.h"
 #include "cli/recording.h"
+#include "cli/symfs.h"
 #include "cli/terminal.h"
 #include "cli/topology_options.h"
 #include "view/check/check_view.h"
@@ -62,7 +63,7 @@ static const struct argp_option option_table[] = {
 };
 
 struct arguments {
-    const char *path, *before, *junit, *sarif, *root;
+    const char *path, *before, *junit, *sarif, *root, *symfs;
     const char *color;
     struct topology_options topology;
     bool quiet, has_width;
@@ -142,6 +143,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         break;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &arguments->topology;
+        state->child_inputs[1] = &arguments->symfs;
         break;
     case ARGP_KEY_ARG:
         if (arguments->path)
@@ -289,7 +291,7 @@ cleanup:
 int cmd_check(int argc, char **argv)
 {
     struct arguments arguments = {.view = {.filter = {.kind = -1}}};
-    const struct argp_child children[] = {{&topology_argp, 0, "Both recordings:", 3}, {0}};
+    const struct argp_child children[] = {{&topology_argp, 0, "Both recordings:", 3}, {&symfs_argp, 0, NULL, 3}, {0}};
     struct argp argp = {option_table, parse_option, "[FILE]", description, children, NULL, NULL};
     struct topology *topology = NULL;
     struct error err = {0};
@@ -303,7 +305,7 @@ int cmd_check(int argc, char **argv)
     }
     terminal_look(&arguments.view, arguments.color, arguments.has_width);
     progress_line_begin("check", arguments.quiet, arguments.view.json);
-    int status = judge(&arguments, &(struct flow_options){.topology = topology}, root);
+    int status = judge(&arguments, &(struct flow_options){.topology = topology, .symfs = arguments.symfs}, root);
     free(root);
     topology_free(topology);
     return status;

@@ -5,6 +5,7 @@
 #include "cli/commands/compare/compare_runs.h"
 #include "cli/progress_line.h"
 #include "cli/recording.h"
+#include "cli/symfs.h"
 #include "cli/terminal.h"
 #include "cli/thresholds.h"
 #include "view/compare/compare.h"
@@ -40,6 +41,7 @@ enum {
     KEY_TOPOLOGY,
     KEY_ASSIGN,
     KEY_HOMES,
+    KEY_SYMFS,
     KEY_COLOR,
     KEY_WIDTH,
     DEFAULT_LIMIT = 10,
@@ -65,6 +67,7 @@ static const struct argp_option option_table[] = {
      "again",
      2},
     {"limit", 'n', "N", 0, "rows of a table; 0 for all (10 as text, all with --json)", 2},
+    {"symfs", KEY_SYMFS, "DIR", 0, SYMFS_HELP, 2},
     {0, 0, 0, 0, "Both:", 3},
     {"json", KEY_JSON, 0, 0, "for programs; docs/json.md names the fields", 3},
     {"topology", KEY_TOPOLOGY, "SPEC", 0, "simulate this topology: \"numa:4 core:2\"", 3},
@@ -82,7 +85,7 @@ static const struct argp_option option_table[] = {
 struct arguments {
     const char *files[2];
     unsigned file_count;
-    const char *topology, *assign, *homes, *color;
+    const char *topology, *assign, *homes, *color, *symfs;
     bool has_limit, has_width, for_runs, for_traces;
     struct view_options view;
     unsigned tables;
@@ -216,6 +219,10 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         arguments->for_traces = true;
         arguments->assign = value;
         break;
+    case KEY_SYMFS:
+        arguments->for_traces = true;
+        arguments->symfs = symfs_parse(state, value);
+        break;
     case KEY_HOMES:
         arguments->for_traces = true;
         arguments->homes = value;
@@ -303,11 +310,11 @@ static int check(const struct arguments *arguments, struct error *err)
     return 0;
 }
 
-static struct profile *read_profile(const char *path, const struct topology *topology, const char **damaged,
+static struct profile *read_profile(const char *path, const struct flow_options *flow, const char **damaged,
                                     struct error *err)
 {
     struct recording recording;
-    if (recording_open(&recording, "compare", path, &(struct flow_options){.topology = topology}, err) < 0)
+    if (recording_open(&recording, "compare", path, flow, err) < 0)
         return NULL;
     struct profile *profile = profile_make(recording.flow, path, recording.ending, err);
     if (!profile)
@@ -339,8 +346,9 @@ static int compare_traces(struct arguments *arguments)
     if (!options.tables)
         options.tables = arguments->view.json ? (1u << PROFILE_TABLES) - 1
                                               : 1u << PROFILE_OBJECTS | 1u << PROFILE_FUNCTIONS | 1u << PROFILE_THREADS;
-    if (!(before = read_profile(arguments->files[0], topology, &options.damaged, &err)) ||
-        !(after = read_profile(arguments->files[1], topology, &options.damaged, &err))) {
+    const struct flow_options flow = {.topology = topology, .symfs = arguments->symfs};
+    if (!(before = read_profile(arguments->files[0], &flow, &options.damaged, &err)) ||
+        !(after = read_profile(arguments->files[1], &flow, &options.damaged, &err))) {
         status = command_failed("compare", &err);
         goto cleanup;
     }

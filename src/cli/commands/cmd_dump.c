@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "cli/export_output.h"
 #include "cli/recording.h"
+#include "cli/symfs.h"
 #include "cli/topology_options.h"
 
 #include "base/array.h"
@@ -31,7 +32,7 @@ static const struct argp_option option_table[] = {
 };
 
 struct arguments {
-    const char *path, *output;
+    const char *path, *output, *symfs;
     struct topology_options topology;
     struct export_options options;
 };
@@ -42,6 +43,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &arguments->topology;
+        state->child_inputs[1] = &arguments->symfs;
         break;
     case 'F':
         arguments->options.fields = value;
@@ -82,7 +84,8 @@ static char *whole_description(void)
 static int dump(const struct arguments *arguments, const struct topology *topology, struct error *err)
 {
     struct recording recording;
-    int failed = recording_open(&recording, "dump", arguments->path, &(struct flow_options){.topology = topology}, err);
+    int failed = recording_open(&recording, "dump", arguments->path,
+                                &(struct flow_options){.topology = topology, .symfs = arguments->symfs}, err);
     if (failed < 0)
         return failed;
     failed = export_output(&(struct export_job){export_dump, recording.flow, &arguments->options, arguments->path},
@@ -97,7 +100,7 @@ int cmd_dump(int argc, char **argv)
     struct topology *topology = NULL;
     struct error err = {0};
     char *doc = whole_description();
-    const struct argp_child children[] = {{&topology_argp, 0, NULL, 0}, {0}};
+    const struct argp_child children[] = {{&topology_argp, 0, NULL, 0}, {&symfs_argp, 0, NULL, 0}, {0}};
     const struct argp parser = {
         .options = option_table, .parser = parse_option, .args_doc = "[FILE]", .doc = doc, .children = children};
     int wrong = argp_parse(&parser, argc, argv, 0, NULL, &arguments);
