@@ -112,7 +112,7 @@ static void by_run_time(struct judge *judge, const struct traffic *traffic)
             findings_text(findings,
                           "NUMA is not what slows this program on %s: %s it would save at most %.1f%% of "
                           "run time, bandwidth included (threshold: %.0f%%).",
-                          judge->on, with(judge), 100 * (1 - 1 / factor.high), 100 * (1 - 1 / verdict_bound));
+                          judge->on, with(judge), findings_at_most(1 - 1 / factor.high), 100 * (1 - 1 / verdict_bound));
     else {
         bool more = more_would_decide(judge);
         findings->gate = findings_text(
@@ -165,7 +165,7 @@ static void by_latency(const struct judge *judge, const struct traffic *traffic,
         findings->gate = findings_text(findings,
                                        "NUMA is not what slows this program on %s: %.1f%% of its accesses are remote; "
                                        "their latency costs at most %.1f%% of run time (threshold: %.0f%%).",
-                                       judge->on, 100 * remote, 100 * high, 100 * bound);
+                                       judge->on, 100 * remote, findings_at_most(high), 100 * bound);
     } else {
         findings->gate = findings_text(findings,
                                        "Undecided whether NUMA slows this program on %s: latency alone costs %s%.1f%% "

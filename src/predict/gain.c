@@ -3,6 +3,7 @@
 
 #include "predict/predict.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { PREDICTED = 32, NAMED = 3 }; /* findings that are predicted, worst first; objects that the first line names */
@@ -61,7 +62,27 @@ static const char *gain_text(struct findings *findings, const struct run_time *g
     if (gain->factor >= verdict_bound)
         return findings_text(findings, "%.1f times as fast (%.1f to %.1f)", gain->factor, gain->low, gain->high);
     double most = gain->high > 1 ? 1 - 1 / gain->high : 0;
-    return findings_text(findings, "At most %.1f%% of run time", 100 * most);
+    return findings_text(findings, "At most %.1f%% of run time", findings_at_most(most));
+}
+
+static double gain_of(const struct finding *finding)
+{
+    bool counts = finding->subject && finding->predicted.factor >= verdict_bound;
+    return counts ? round(10 * finding->predicted.factor) : 10; /* as printed */
+}
+
+/* What brings most comes first; of what brings as much, or hardly anything, the order stays. So does a node's place: its
+ * objects' own findings come first, and their gains are parts of its own. */
+static void sort_by_gain(struct findings *findings)
+{
+    struct finding *items = findings->items.items;
+    for (size_t i = 1; i < findings->items.count && i < PREDICTED; i++) {
+        struct finding finding = items[i];
+        size_t to = i;
+        for (; to > 0 && gain_of(&items[to - 1]) < gain_of(&finding); to--)
+            items[to] = items[to - 1];
+        items[to] = finding;
+    }
 }
 
 void gain_predict(struct findings *findings, const struct model *machine, const struct demand *demand)
@@ -82,6 +103,7 @@ void gain_predict(struct findings *findings, const struct model *machine, const 
         finding->predicted = (struct run_time){factor.likely, factor.low, factor.high};
         finding->predicted_text = gain_text(findings, &finding->predicted);
     }
+    sort_by_gain(findings);
 }
 
 /* Bytes of each object: all, those from other nodes than the thread's, and those on `home` (by node). */

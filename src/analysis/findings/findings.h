@@ -142,6 +142,12 @@ void findings_cost_interval(const struct findings *findings, double bursts, doub
 /* The command that records `factor` times as many bursts; "" when it is not known how this was recorded. */
 const char *findings_record_more(struct findings *findings, double factor);
 
+/* A share that something costs at most, in percent as it is printed, with one digit: a bound is never 0.0. */
+static inline double findings_at_most(double share)
+{
+    return share < 0.001 ? 0.1 : 100 * share;
+}
+
 /* A text that lives as long as the findings. */
 const char *findings_text(struct findings *findings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

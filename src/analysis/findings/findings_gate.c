@@ -89,7 +89,7 @@ static const char *slows_not(struct findings *findings, double ratio)
 {
     const struct facts *facts = findings->facts;
     const struct flow_stream *ignored;
-    double high = 100 * findings->remote_time_high, bound = 100 * findings->gate_bound;
+    double high = findings_at_most(findings->remote_time_high), bound = 100 * findings->gate_bound;
     if (ratio < NEXT_TO_NOTHING)
         return findings_text(findings,
                              "NUMA is not what slows this program: %.1f%% of its accesses are remote; remote memory "
