@@ -34,10 +34,11 @@ static const char *machine_text(struct findings *findings, const struct model *m
     return findings_text(findings, "%s (%.*s)", machine->name, (int)length, title);
 }
 
-/* The best of two placements that always can be had: near the threads that use it, unless in turns on all nodes is better. */
+/* The best of two placements that always can be had: near the threads that use it, unless in turns on all nodes is clearly
+ * better: a tenth is what the model may be wrong by, and two recordings of one program are to say the same. */
 static struct factor compare(struct judge *judge)
 {
-    const double better = 0.98;
+    const double better = 0.9;
     struct prediction users = predict(judge->machine, judge->demand, PLACING_USERS);
     struct prediction turns = predict(judge->machine, judge->demand, PLACING_INTERLEAVE);
     judge->as_is = predict(judge->machine, judge->demand, PLACING_AS_IS);
