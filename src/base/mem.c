@@ -57,6 +57,11 @@ void *mem_alloc_spread(size_t size)
     return memory;
 }
 
+void *mem_zalloc_aligned(size_t alignment, size_t size)
+{
+    return memset(checked(aligned_alloc(alignment, size), size), 0, size);
+}
+
 void *mem_zalloc_spread(size_t size)
 {
     return memset(mem_alloc_spread(size), 0, size);

@@ -12,8 +12,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-void *mem_alloc(size_t size);         /* uninitialised */
-void *mem_zalloc(size_t size);        /* zeroed */
+void *mem_alloc(size_t size);                            /* uninitialised */
+void *mem_zalloc(size_t size);                           /* zeroed */
+void *mem_zalloc_aligned(size_t alignment, size_t size); /* zeroed; `size` is a multiple of `alignment` */
 void *mem_zalloc_spread(size_t size); /* zeroed; for tables that are read all over: on huge pages where there are any */
 void *mem_alloc_spread(size_t size);  /* likewise, uninitialised: for what will be filled to its end */
 void *mem_resize(void *old, size_t size);

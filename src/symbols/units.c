@@ -69,7 +69,7 @@ static void index_units(struct debuginfo *info)
 enum { UNIT_NEEDS = 8 << 20 };
 
 /* Else libdw ends the process. */
-static _Noreturn void no_memory(void)
+static __attribute__((noreturn)) void no_memory(void)
 {
     mem_exhausted(1);
 }

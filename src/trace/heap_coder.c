@@ -10,11 +10,7 @@
 
 struct heap_coder *heap_coder_new(void)
 {
-    struct heap_coder *coder = aligned_alloc(_Alignof(struct heap_coder), sizeof *coder);
-    if (!coder)
-        mem_exhausted(sizeof *coder);
-    memset(coder, 0, sizeof *coder);
-    return coder;
+    return mem_zalloc_aligned(_Alignof(struct heap_coder), sizeof(struct heap_coder));
 }
 
 /* As many sets as there are slots / 4: half full when every slot is used. */

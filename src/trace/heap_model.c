@@ -9,11 +9,7 @@ enum { FIRST_SLOTS = 64 };
 
 struct heap_model *heap_model_new(void)
 {
-    struct heap_model *model = aligned_alloc(_Alignof(struct heap_model), sizeof *model);
-    if (!model)
-        mem_exhausted(sizeof *model);
-    memset(model, 0, sizeof *model);
-    return model;
+    return mem_zalloc_aligned(_Alignof(struct heap_model), sizeof(struct heap_model));
 }
 
 void heap_model_begin(struct heap_model *model)
