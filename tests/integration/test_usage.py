@@ -209,6 +209,12 @@ def progress():
         assert status == 1 and screen(seen).startswith("numalens report: cannot open none.data"), seen
         seen, status = on_terminal(["import", "numalens.data"], folder=folder)
         assert status == 1 and b"numalens import: opening" in seen and screen(seen).count("\n") == 1, seen
+        for command in ("dump", "export --format folded", "export --format csv"):
+            plain, (seen, status) = run([nlens.NUMALENS, *command.split()], folder=folder), on_terminal(command.split(), folder=folder)
+            assert plain.status == status == 0 and b"numalens %s: opening, " % command.split()[0].encode() in seen, seen
+            assert screen(seen).split("\n") == [line.rstrip() for line in plain.out.decode().split("\n")], seen
+        seen, status = on_terminal(["predict", "--machine", "generic-4"], folder=folder)
+        assert status == 1 and b"numalens predict: opening" in seen and screen(seen).count("\n") == 1, seen
         assert on_terminal(["import", "-q", "none"], folder=folder)[0].count(b"opening") == 0
 
 

@@ -1,11 +1,13 @@
 /* cli/commands/cmd_dump.c - numalens dump: one line a sample. */
 #include "cli/command.h"
 #include "cli/export_output.h"
+#include "cli/progress_line.h"
 #include "cli/recording.h"
 #include "cli/symfs.h"
 #include "cli/topology_options.h"
 
 #include "base/array.h"
+#include "base/progress.h"
 #include "exchange/export/fields.h"
 
 #include <argp.h>
@@ -88,6 +90,7 @@ static int dump(const struct arguments *arguments, const struct topology *topolo
                                 &(struct flow_options){.topology = topology, .symfs = arguments->symfs}, err);
     if (failed < 0)
         return failed;
+    progress_begin("writing", 0);
     failed = export_output(&(struct export_job){export_dump, recording.flow, &arguments->options, arguments->path},
                            arguments->output, err);
     recording_close(&recording);
@@ -114,6 +117,7 @@ int cmd_dump(int argc, char **argv)
     }
     if (!arguments.path)
         arguments.path = "numalens.data";
+    progress_line_begin("dump", false, false);
     int failed = dump(&arguments, topology, &err);
     topology_free(topology);
     return failed < 0 ? command_failed("dump", &err) : EXIT_OK;

@@ -2,10 +2,12 @@
 #include "cli/command.h"
 #include "cli/export_output.h"
 #include "cli/output_options.h"
+#include "cli/progress_line.h"
 #include "cli/recording.h"
 #include "cli/symfs.h"
 #include "cli/topology_options.h"
 
+#include "base/progress.h"
 #include "exchange/export/export.h"
 #include "exchange/moca_export.h"
 #include "trace/file.h"
@@ -187,6 +189,7 @@ static int export_samples(const struct arguments *arguments, const struct topolo
     if (failed < 0)
         return failed;
     uint64_t samples = flow_totals(recording.flow).samples;
+    progress_begin("writing", 0);
     failed = export_output(&(struct export_job){format->write, recording.flow, &arguments->options, arguments->path},
                            arguments->output.path, err);
     recording_close(&recording);
@@ -230,6 +233,7 @@ int cmd_export(int argc, char **argv)
         command_failed("export", &err);
         return EXIT_USAGE;
     }
+    progress_line_begin("export", arguments.output.quiet, false);
     int failed = arguments.format ? export_samples(&arguments, topology, &err) : export_moca(&arguments, &err);
     topology_free(topology);
     return failed < 0 ? command_failed("export", &err) : EXIT_OK;

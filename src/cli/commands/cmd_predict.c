@@ -1,11 +1,13 @@
 /* cli/commands/cmd_predict.c - numalens predict: run time on other machines and under other placements (docs/predict.md). */
 #include "cli/command.h"
 #include "cli/commands/predict_object.h"
+#include "cli/progress_line.h"
 #include "cli/recording.h"
 #include "cli/terminal.h"
 
 #include "analysis/problems/traffic.h"
 #include "base/json.h"
+#include "base/progress.h"
 #include "machine/model.h"
 #include "predict/predict.h"
 #include "topology/topology.h"
@@ -323,6 +325,7 @@ static int answer_all(const struct predict_arguments *arguments, struct answer *
                             &(struct flow_options){0}, err);
     if (failed)
         return failed;
+    progress_begin("predicting", 0);
     array_each (&answer->machines, struct machine_rows, machine) {
         failed = failed ? failed : predict_machine(arguments, &recording, answer, machine, err);
         if (!failed)
@@ -365,6 +368,7 @@ int cmd_predict(int argc, char **argv)
     struct error err = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     int failed = parse_placements(&arguments, &err);
+    progress_line_begin("predict", false, arguments.as_json);
     int status = failed ? EXIT_USAGE : EXIT_OK;
     if (!failed && answer_all(&arguments, &answer, &err))
         status = EXIT_FAILED;

@@ -3,6 +3,7 @@
 
 #include "cli/browser.h"
 #include "cli/machine_option.h"
+#include "cli/progress_line.h"
 #include "cli/recording.h"
 #include "cli/symfs.h"
 #include "serve/site.h"
@@ -79,6 +80,7 @@ static int serve(const struct arguments *arguments, const struct recording *reco
     struct server *server = server_open(arguments->port, err);
     struct site *site = server ? site_new(&run, err) : NULL;
     int failed = -1;
+    progress_line_end();
     if (site) {
         printf("%s\nServed until Ctrl-C.\n", server_address(server));
         fflush(stdout);
@@ -115,6 +117,7 @@ int cmd_view(int argc, char **argv)
         command_failed("view", &err);
         return EXIT_USAGE;
     }
+    progress_line_begin("view", false, false);
     int failed = view(&arguments, &machine, &err);
     machine_choice_free(&machine);
     return failed ? command_failed("view", &err) : EXIT_OK;
