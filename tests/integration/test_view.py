@@ -193,6 +193,12 @@ def browser():
             assert served.path not in lead and stat.S_IMODE(os.stat(lead).st_mode) == 0o600, lead
             assert "url=http://127.0.0.1:%d%s" % (served.port, served.path) in content, content
         assert not os.path.exists(lead)
+        # From when the address is known: the opener itself ends it, before it is served.
+        with open(opener, "w") as stream:
+            stream.write('#!/bin/sh\nkill -TERM $PPID\n')
+        for _ in range(20):
+            with Served(environment=environment) as served:
+                assert served.process.wait(nlens.PATIENCE) == 0, served.process.returncode
         with Served("--no-open", environment=environment) as served:
             assert served.get("")[0] == 200
         assert sorted(os.listdir(folder)) == ["opened", "xdg-open"]

@@ -10,6 +10,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -71,6 +72,16 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     return 0;
 }
 
+/* From when the address is known: they come while it is served (server_run), and the browser's file is removed. */
+static void hold_signals(void)
+{
+    sigset_t held;
+    sigemptyset(&held);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGTERM);
+    sigprocmask(SIG_BLOCK, &held, NULL);
+}
+
 static int serve(const struct arguments *arguments, const struct recording *recording, const struct model *machine,
                  struct error *err)
 {
@@ -82,6 +93,7 @@ static int serve(const struct arguments *arguments, const struct recording *reco
     int failed = -1;
     progress_line_end();
     if (site) {
+        hold_signals();
         printf("%s\nServed until Ctrl-C.\n", server_address(server));
         fflush(stdout);
         struct browser *browser = arguments->no_open ? NULL : browser_open(server_address(server));
