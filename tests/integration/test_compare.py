@@ -27,7 +27,7 @@ def placements(program, *options, machine=FOUR, environment=None, **rest):
     """The comparison, with programs that run longer until every recording has enough samples to judge by."""
     longer, answer = 1, {}
     while True:
-        answer = json.loads(compare("--json", "-q", *machine, *options, "--", "-F", "3000", "--budget", "100", "--", *program,
+        answer = json.loads(compare("--json", "-q", *machine, *options, "--", "-F", "1000", "--budget", "100", "--", *program,
                                     environment={**(environment or {}), "EXAMPLE_LONGER": str(longer)}, **rest).out)
         least = min(run["samples"] for row in answer["placements"] for run in row["runs"])
         if least >= SAMPLES:
@@ -46,7 +46,7 @@ def pattern(name, *words):
 
 
 def twin(folder, name, mode, *options, bursts=500):
-    ended = nlens.record(folder, pattern(name, mode), ["-q", "-F", "3000", "--budget", "100", "--topology", "numa:4 core:1", *options],
+    ended = nlens.record(folder, pattern(name, mode), ["-q", "-F", "500", "--budget", "100", "--topology", "numa:4 core:1", *options],
                          name="%s-%s.data" % (name, mode), bursts=bursts)
     assert ended.status == 0, ended
     return ended.trace
@@ -202,7 +202,7 @@ def noise():
     with nlens.Folder() as folder:
         for attempt in range(10):
             pair = [nlens.record(folder, pattern("far_initialised", "bad", "--rounds=4000000"),
-                                 ["-q", "-F", "3000", "--budget", "100", "--topology", "numa:4 core:1"], name=name, bursts=500).trace
+                                 ["-q", "-F", "500", "--budget", "100", "--topology", "numa:4 core:1"], name=name, bursts=500).trace
                     for name in ("a.data", "b.data")]
             answer = difference(*pair)
             real = [(table, row) for table in ("objects", "sites", "functions", "threads")

@@ -9,7 +9,7 @@ import verdicts
 from nlens import check, note
 
 # These programs are short and have up to nine threads: with so many bursts each is seen for certain, at all that it does.
-OFTEN = ["-F", "3000", "--budget", "100"]
+OFTEN = ["-F", "1000", "--budget", "100"]
 BURSTS = 1000
 
 
