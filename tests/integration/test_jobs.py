@@ -50,7 +50,10 @@ def _():
             files = sorted(os.listdir(os.path.join(folder, found)))
             host = re.sub(r"[^\w.-]", "_", os.uname().nodename)
             assert files == ["rank-%05d.%s.data" % (rank, host) for rank in range(RANKS)], files
-            assert ended.err.count(b"; next: numalens report %s\n" % found.encode()) == 1, ended
+            # The first speaks for all; another only where it lost something, which depends on how busy the machine is.
+            said = [line for line in ended.err.splitlines() if line.endswith(b"; next: numalens report %s" % found.encode())]
+            others = [line for line in said if b"/rank-00000." not in line]
+            assert len(said) - len(others) == 1 and all(b" lost; next: " in line for line in others), ended
             reported = job(os.path.join(folder, found))
             bursts = [row["bursts"] for row in reported["ranks"]]
             if (bursts[SLOW] < BURSTS or min(bursts) < OTHERS) and longer < LONGEST:
