@@ -105,6 +105,19 @@ def in_zsh():
             assert re.search(r"^        '%s[=+\[]" % re.escape(name), text, re.MULTILINE), (command, name)
 
 
+def found_in(file, pattern):
+    with open(os.path.join(nlens.SOURCE, file)) as stream:
+        return re.search(pattern, stream.read(), re.MULTILINE)[1]
+
+
+@check("what make demo builds is all that the demo needs")
+def demo():
+    targets = found_in("Makefile", r"^demo:.*\n\t@ninja -C \$\(BUILD\) (.*)").split()
+    machine = found_in("scripts/demo", r"--machine ([\w-]+)")
+    ended = run([tool("ninja"), "-C", nlens.BUILD, "-t", "inputs", *targets])
+    assert ended.status == 0 and "share/machines/%s.machine" % machine in ended.out.decode().split(), ended
+
+
 @check("make install, then make uninstall: nothing is left, and nothing else is touched")
 def uninstall():
     make = [tool("make"), "-C", nlens.SOURCE, "--no-print-directory", "-o", "all", "BUILD=" + nlens.BUILD]
