@@ -1,5 +1,5 @@
-/* A service for tests of record --rotate: a thread sweeps over two arrays until it is told otherwise on stdin, one letter a time.
- * w: answered when the thread has worked a while. s: the thread leaves `early` alone from now on . f: `early` is freed, and `late` takes its place. End of file: it
+/* A service for tests of record --rotate: a thread sweeps over two arrays until a letter on stdin says otherwise.
+ * w: answered when the thread has worked a while. s: the thread leaves `early` alone from now on. f: `early` is freed, and `late` takes its place. End of file: it
  * prints what it did and ends with status 7. The answers go to the file of the first argument, or to stdout. */
 #include <pthread.h>
 #include <stdatomic.h>

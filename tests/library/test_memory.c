@@ -78,9 +78,9 @@ static int attempt(long n, bool on, const char *path, bool *reached)
     close(ends[1]);
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);
-    bool told = read(ends[0], reached, sizeof *reached) == sizeof *reached;
+    bool heard = read(ends[0], reached, sizeof *reached) == sizeof *reached;
     close(ends[0]);
-    if (!told || !WIFEXITED(status) || WEXITSTATUS(status) == WRONG)
+    if (!heard || !WIFEXITED(status) || WEXITSTATUS(status) == WRONG)
         fail_msg("allocation %ld%s: status %#x", n, on ? " and all after it" : "", status);
     return WEXITSTATUS(status);
 }

@@ -3,10 +3,10 @@
  * GB/s and 150 ns to the others'.
  *
  * All of it on node 0, 160 GB/s are wanted there: 2.67 times as long. Each part on its user's node, 40 of 60 are used. */
-#include "../analysis/bursts.h"
+#include "four_nodes.h"
+#include "streams.h"
 
 #include "analysis/findings/findings.h"
-#include "machine/model.h"
 #include "predict/costs.h"
 #include "topology/calibration.h"
 
@@ -15,21 +15,15 @@
 #include <string.h>
 
 enum {
-    NODES = 4,
-    CPUS = 8,
     WORKERS = NODES * CPUS,
     PART_PAGES = 64,
     PAGE = 4096,
     PART = PART_PAGES * PAGE,
     ROUNDS = 40,
-    TURNS = 500000,
-    GAP = 800000,
-    STRIDE = 8,
     FAST = 3,
-    SLOW = 120
 };
 
-struct story {
+struct run {
     bool own;          /* each worker touches its part first; else main does */
     bool streams;      /* traffic was recorded */
     unsigned rounds;   /* of a burst by each worker */
@@ -37,52 +31,31 @@ struct story {
     unsigned distance; /* bytes between a burst's accesses */
 };
 
-struct told {
+struct judged {
     struct feeding feeding;
     struct facts *facts;
     struct findings *findings;
 };
 
-static struct model *four_nodes(void)
+static struct model *made_up(void)
 {
-    struct model *machine = model_new(NODES);
+    struct model *machine = four_nodes();
     machine->name = strdup("made-up");
     machine->title = strdup("four nodes, of a test");
-    machine->cpus_per_node = CPUS;
-    machine->core = 12;
-    machine->mixed = 1;
-    for (unsigned i = 0; i < NODES * NODES; i++) {
-        bool own = i / NODES == i % NODES;
-        machine->latency[i] = own ? 90 : 150;
-        machine->read[i] = own ? 60 : 20;
-    }
     return machine;
 }
 
 static void stream(struct feeding *f, uint32_t worker, uint32_t number)
 {
-    struct event_stream event = {.pc = 0x1000,
-                                 .addr = HEAP + (uint64_t)worker * PART + (uint64_t)number * (PART / ROUNDS),
-                                 .stride = STRIDE,
-                                 .turns = TURNS,
-                                 .user_ns = number * 10ul * MS,
-                                 .burst = number,
-                                 .gap_ns = GAP,
-                                 .ahead_ns = SLOW,
-                                 .size = STRIDE,
-                                 .times = 20,
-                                 .runs = 20,
-                                 .flags = STREAM_PAIRED | STREAM_LOOP | STREAM_PASSED,
-                                 .timed = STREAM_LATENCIES};
-    event.ahead = event.addr + 8192;
-    feed(f, (struct event){.kind = EVENT_STREAM, .tid = PID + 1 + worker, .stream = event});
+    uint64_t addr = HEAP + (uint64_t)worker * PART + (uint64_t)number * (PART / ROUNDS);
+    feed_stream(f, PID + 1 + worker, number, addr, 8192);
 }
 
-static struct told tell(struct story story)
+static struct judged judge(struct run run)
 {
     struct error err = {0};
-    struct told told = {.feeding = feeding_new("numa:4 core:8", ASSIGN_ROUND_ROBIN)};
-    struct feeding *f = &told.feeding;
+    struct judged judged = {.feeding = feeding_new("numa:4 core:8", ASSIGN_ROUND_ROBIN)};
+    struct feeding *f = &judged.feeding;
     uint64_t frames[] = {0x400000, 0x500000};
     feeding_record(f);
     feed_start(f, PID, 1, false);
@@ -91,17 +64,17 @@ static struct told tell(struct story story)
     feed_stack(f, CHAIN, 2, frames);
     feed_alloc(f, HEAP, WORKERS * PART, CHAIN);
     for (uint32_t i = 0; i < WORKERS; i++)
-        feed_touches(f, story.own ? 1 + i : 0, HEAP + (uint64_t)i * PART, PART_PAGES);
-    for (uint32_t round = 0; round < story.rounds; round++) {
+        feed_touches(f, run.own ? 1 + i : 0, HEAP + (uint64_t)i * PART, PART_PAGES);
+    for (uint32_t round = 0; round < run.rounds; round++) {
         f->time += 10 * MS;
         for (uint32_t i = 0; i < WORKERS; i++) {
             f->time += 20000;
             feed_burst(f, (struct burst_of){.thread = 1 + i,
                                             .addr = HEAP + (uint64_t)i * PART + (uint64_t)round * (PART / ROUNDS),
-                                            .step = story.distance,
-                                            .latency = story.latency,
+                                            .step = run.distance,
+                                            .latency = run.latency,
                                             .stack = CHAIN});
-            if (story.streams)
+            if (run.streams)
                 stream(f, i, round);
         }
     }
@@ -109,20 +82,20 @@ static struct told tell(struct story story)
     f->flow->calibration =
         calibration_from_text("1 nodes=1 L1:32768:1:0 L2:1048576:4:3 L3:8388608:30:25 0>0:105:100", &err);
     assert_non_null(f->flow->calibration);
-    told.facts = facts_make(f->flow, &err);
-    assert_non_null(told.facts);
-    told.findings = findings_make(told.facts);
-    struct model *machine = four_nodes();
-    verdict_predict(told.findings, machine);
+    judged.facts = facts_make(f->flow, &err);
+    assert_non_null(judged.facts);
+    judged.findings = findings_make(judged.facts);
+    struct model *machine = made_up();
+    verdict_predict(judged.findings, machine);
     model_free(machine);
-    return told;
+    return judged;
 }
 
-static void forget(struct told *told)
+static void judged_free(struct judged *judged)
 {
-    findings_free(told->findings);
-    facts_free(told->facts);
-    feeding_free(&told->feeding);
+    findings_free(judged->findings);
+    facts_free(judged->facts);
+    feeding_free(&judged->feeding);
 }
 
 static void says(const struct findings *findings, const char *words)
@@ -140,8 +113,8 @@ static void near(double got, double right)
 static void streams_on_one_node(void **state)
 {
     (void)state;
-    struct told told = tell((struct story){.streams = true, .rounds = ROUNDS, .latency = FAST, .distance = STRIDE});
-    const struct findings *findings = told.findings;
+    struct judged judged = judge((struct run){.streams = true, .rounds = ROUNDS, .latency = FAST, .distance = STRIDE});
+    const struct findings *findings = judged.findings;
     assert_int_equal(findings->matters, MATTERS);
     assert_true(findings->numa_bound && findings->gate_decided);
     assert_string_equal(findings->machine, "made-up");
@@ -159,75 +132,75 @@ static void streams_on_one_node(void **state)
         assert_true(finding->predicted.high >= finding->predicted.factor);
         assert_non_null(strstr(finding->predicted_text, "2.7 times as fast"));
     }
-    forget(&told);
+    judged_free(&judged);
 }
 
 static void each_on_its_own(void **state)
 {
     (void)state;
-    struct told told =
-        tell((struct story){.own = true, .streams = true, .rounds = ROUNDS, .latency = FAST, .distance = STRIDE});
-    assert_int_equal(told.findings->matters, MATTERS_NOT);
-    assert_false(told.findings->numa_bound);
-    assert_true(told.findings->gate_decided && told.findings->run_time.high < 1.05);
-    assert_int_equal(told.findings->items.count, 0);
-    says(told.findings, "NUMA is not what slows this program on made-up");
-    forget(&told);
+    struct judged judged =
+        judge((struct run){.own = true, .streams = true, .rounds = ROUNDS, .latency = FAST, .distance = STRIDE});
+    assert_int_equal(judged.findings->matters, MATTERS_NOT);
+    assert_false(judged.findings->numa_bound);
+    assert_true(judged.findings->gate_decided && judged.findings->run_time.high < 1.05);
+    assert_int_equal(judged.findings->items.count, 0);
+    says(judged.findings, "NUMA is not what slows this program on made-up");
+    judged_free(&judged);
 }
 
 /* The same accesses, but what prefetching hides was not recorded: nothing is called harmless. */
 static void without_traffic(void **state)
 {
     (void)state;
-    struct told told = tell((struct story){.rounds = ROUNDS, .latency = FAST, .distance = STRIDE});
-    assert_int_equal(told.findings->matters, MATTERS_UNDECIDED);
-    assert_true(told.findings->run_time.high == 0);
-    says(told.findings, "latency alone");
-    says(told.findings, "numalens record --traffic");
-    array_each (&told.findings->items, const struct finding, finding)
+    struct judged judged = judge((struct run){.rounds = ROUNDS, .latency = FAST, .distance = STRIDE});
+    assert_int_equal(judged.findings->matters, MATTERS_UNDECIDED);
+    assert_true(judged.findings->run_time.high == 0);
+    says(judged.findings, "latency alone");
+    says(judged.findings, "numalens record --traffic");
+    array_each (&judged.findings->items, const struct finding, finding)
         assert_true(finding->predicted.factor == 0 && !finding->predicted_text);
-    forget(&told);
-    told = tell((struct story){.own = true, .rounds = ROUNDS, .latency = FAST, .distance = STRIDE});
-    assert_int_equal(told.findings->matters, MATTERS_NOT); /* nothing is remote at all */
-    forget(&told);
+    judged_free(&judged);
+    judged = judge((struct run){.own = true, .rounds = ROUNDS, .latency = FAST, .distance = STRIDE});
+    assert_int_equal(judged.findings->matters, MATTERS_NOT); /* nothing is remote at all */
+    judged_free(&judged);
 }
 
 static void latency_alone(void **state)
 {
     (void)state;
-    struct told told = tell((struct story){.rounds = ROUNDS, .latency = SLOW, .distance = 512});
-    assert_int_equal(told.findings->matters, MATTERS);
-    assert_true(told.findings->run_time.high == 0);
+    struct judged judged = judge((struct run){.rounds = ROUNDS, .latency = SLOW, .distance = 512});
+    assert_int_equal(judged.findings->matters, MATTERS);
+    assert_true(judged.findings->run_time.high == 0);
     /* Three of four loads take 150 ns where 90 do: at most 1.5 times as long. */
-    assert_true(told.findings->run_time.factor > 1.3 && told.findings->run_time.factor < 1.55);
-    says(told.findings, "On made-up (four nodes) latency alone makes this program run about");
-    says(told.findings, "What bandwidth adds is not known");
-    forget(&told);
+    assert_true(judged.findings->run_time.factor > 1.3 && judged.findings->run_time.factor < 1.55);
+    says(judged.findings, "On made-up (four nodes) latency alone makes this program run about");
+    says(judged.findings, "What bandwidth adds is not known");
+    judged_free(&judged);
 }
 
 static void too_few(void **state)
 {
     (void)state;
-    struct told told = tell((struct story){.streams = true, .rounds = 1, .latency = FAST, .distance = STRIDE});
-    assert_int_equal(told.findings->matters, MATTERS_UNDECIDED);
-    assert_false(told.findings->gate_decided);
-    says(told.findings, "Undecided whether NUMA slows this program on made-up");
-    assert_non_null(strstr(told.findings->decide, "numalens record -F"));
-    forget(&told);
+    struct judged judged = judge((struct run){.streams = true, .rounds = 1, .latency = FAST, .distance = STRIDE});
+    assert_int_equal(judged.findings->matters, MATTERS_UNDECIDED);
+    assert_false(judged.findings->gate_decided);
+    says(judged.findings, "Undecided whether NUMA slows this program on made-up");
+    assert_non_null(strstr(judged.findings->decide, "numalens record -F"));
+    judged_free(&judged);
 }
 
 /* A model with another number of nodes says nothing of this recording. */
 static void another_machine(void **state)
 {
     (void)state;
-    struct told told =
-        tell((struct story){.own = true, .streams = true, .rounds = ROUNDS, .latency = FAST, .distance = STRIDE});
+    struct judged judged =
+        judge((struct run){.own = true, .streams = true, .rounds = ROUNDS, .latency = FAST, .distance = STRIDE});
     struct model *machine = model_new(2);
-    const char *gate = told.findings->gate;
-    verdict_predict(told.findings, machine);
-    assert_ptr_equal(gate, told.findings->gate);
+    const char *gate = judged.findings->gate;
+    verdict_predict(judged.findings, machine);
+    assert_ptr_equal(gate, judged.findings->gate);
     model_free(machine);
-    forget(&told);
+    judged_free(&judged);
 }
 
 int main(void)

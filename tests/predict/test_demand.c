@@ -1,5 +1,5 @@
 /* What a made-up recording asks of memory: bytes, CPU time, and which threads run at the same time. */
-#include "../analysis/bursts.h"
+#include "streams.h"
 
 #include "analysis/problems/traffic.h"
 #include "predict/demand.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PAIRS = 40, TURNS = 500000, GAP = 800000, SLOW = 120, STRIDE = 8, ARRAY = 1 << 28 };
+enum { PAIRS = 40, ARRAY = 1 << 28 };
 
 #define RATE ((double)TURNS * STRIDE / GAP * 1e9) /* bytes per second of a thread that does nothing else */
 
@@ -31,21 +31,7 @@ static struct feeding begin(void)
 /* A burst in the middle of a stream through the array, `number` of that thread. */
 static void burst(struct feeding *f, uint32_t thread, uint32_t number)
 {
-    struct event_stream event = {.pc = 0x1000,
-                                 .addr = HEAP + (uint64_t)number * (ARRAY / PAIRS) + 4096,
-                                 .stride = STRIDE,
-                                 .turns = TURNS,
-                                 .user_ns = number * 10ul * MS,
-                                 .burst = number,
-                                 .gap_ns = GAP,
-                                 .ahead_ns = SLOW,
-                                 .size = STRIDE,
-                                 .times = 20,
-                                 .runs = 20,
-                                 .flags = STREAM_PAIRED | STREAM_LOOP | STREAM_PASSED,
-                                 .timed = STREAM_LATENCIES};
-    event.ahead = event.addr + 40960;
-    feed(f, (struct event){.kind = EVENT_STREAM, .tid = PID + thread, .stream = event});
+    feed_stream(f, PID + thread, number, HEAP + (uint64_t)number * (ARRAY / PAIRS) + 4096, 40960);
 }
 
 static struct demand *end(struct feeding *f, struct error *err)

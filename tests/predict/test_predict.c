@@ -1,8 +1,6 @@
-/* Run times of made-up programs on a made-up machine, against arithmetic.
- *
- * The machine: four nodes with eight CPUs each, 90 ns and 60 GB/s to a node's own memory, 150 ns and 20 GB/s to the others',
- * 12 GB/s for a core. */
-#include "machine/model.h"
+/* Run times of made-up programs on a made-up machine, against arithmetic. */
+#include "four_nodes.h"
+
 #include "predict/predict.h"
 
 #include <math.h>
@@ -13,22 +11,8 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-enum { NODES = 4, CPUS = 8, CELLS = 16 };
+enum { CELLS = 16 };
 #define GB 1e9
-
-static struct model *four_nodes(void)
-{
-    struct model *machine = model_new(NODES);
-    machine->cpus_per_node = CPUS;
-    machine->core = 12;
-    machine->mixed = 1;
-    for (unsigned i = 0; i < NODES * NODES; i++) {
-        bool own = i / NODES == i % NODES;
-        machine->latency[i] = own ? 90 : 150;
-        machine->read[i] = own ? 60 : 20;
-    }
-    return machine;
-}
 
 static struct demand *demand_of(uint32_t threads, uint32_t phases)
 {
