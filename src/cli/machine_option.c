@@ -87,6 +87,8 @@ static int simulate(struct machine_choice *choice, const struct machine_options 
     if (!options->machine || as_it_is)
         return 0;
     choice->topology = model_topology_assigned(model, options->assign, options->homes, err);
+    if (choice->topology && recorded && !options->assign && !options->homes)
+        topology_place_like(choice->topology, recorded);
     return choice->topology ? 0 : -EINVAL;
 }
 

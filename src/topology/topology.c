@@ -185,3 +185,18 @@ struct topology *topology_simulate_text(const char *spec, const char *assign, co
     }
     return topology;
 }
+
+void topology_place_like(struct topology *topology, const struct topology *other)
+{
+    int32_t nodes = (int32_t)topology->node_count;
+    if (!topology->simulated || !other->simulated)
+        return;
+    if (other->assign != ASSIGN_NODE || other->assign_node < nodes) {
+        topology->assign = other->assign;
+        topology->assign_node = other->assign_node;
+    }
+    if (other->home != HOME_BIND || other->home_node < nodes) {
+        topology->home = other->home;
+        topology->home_node = other->home_node;
+    }
+}

@@ -1,6 +1,6 @@
 /* topology/topology.h - nodes, CPUs and distances, real or simulated.
  *
- * Real topologies come from hwloc. Pretended ones come from hwloc's synthetic syntax ("numa:4 core:2"), or from an XML
+ * Real topologies come from hwloc. Simulated ones come from hwloc's synthetic syntax ("numa:4 core:2"), or from an XML
  * file that lstopo wrote on another machine, and stand for a machine that is not there: threads are assigned to its CPUs
  * and pages get homes by rule. Everything downstream reads only this. */
 #ifndef NUMALENS_TOPOLOGY_TOPOLOGY_H
@@ -31,7 +31,7 @@ struct topology {
     int32_t *node_of_cpu; /* by the kernel's CPU number (cpu_count of them): index into nodes, -1 offline or none */
     uint16_t *distances;  /* node_count * node_count, SLIT-like: 10 is local */
 
-    /* Pretended ones only: how threads and pages are placed. */
+    /* Simulated ones only: how threads and pages are placed. */
     enum topology_assign assign;
     int32_t assign_node; /* ASSIGN_NODE */
     enum topology_home home;
@@ -53,6 +53,9 @@ struct topology *topology_simulate(const char *spec, enum topology_assign assign
 /* topology_simulate with assign and homes as a user writes them; both may be NULL. Without a rule it is round-robin: the
  * kernel starts a new thread on the idlest node, so a program with fewer threads than CPUs uses all nodes. */
 struct topology *topology_simulate_text(const char *spec, const char *assign, const char *homes, struct error *err);
+
+/* Both simulated: threads and pages get their places by the other's rules, but for a node that is not there. */
+void topology_place_like(struct topology *topology, const struct topology *other);
 
 /* A text that a trace keeps, one line, and back. topology_from_text meets any text with an error, never a crash. */
 char *topology_to_text(const struct topology *topology);

@@ -115,6 +115,27 @@ static void pages_get_homes_by_rule(void **state)
     topology_free(topology);
 }
 
+static void rules_of_another_machine(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct topology *from = topology_simulate_text("numa:4 core:2", "packed", "bind:1", &err);
+    struct topology *to = topology_simulate_text("numa:2 core:2", NULL, NULL, &err);
+    topology_place_like(to, from);
+    assert_true(to->assign == ASSIGN_PACKED && to->home == HOME_BIND && to->home_node == 1);
+    from->home_node = 3; /* there is none */
+    from->assign = ASSIGN_NODE;
+    from->assign_node = 2;
+    topology_place_like(to, from);
+    assert_true(to->assign == ASSIGN_PACKED && to->home == HOME_BIND && to->home_node == 1);
+    from->simulated = false;
+    from->home = HOME_INTERLEAVE;
+    topology_place_like(to, from);
+    assert_int_equal(to->home, HOME_BIND);
+    topology_free(from);
+    topology_free(to);
+}
+
 static void impossible_machines_are_refused(void **state)
 {
     (void)state;
@@ -269,6 +290,7 @@ int main(void)
         cmocka_unit_test(memory_can_be_reported),
         cmocka_unit_test(threads_are_assigned),
         cmocka_unit_test(pages_get_homes_by_rule),
+        cmocka_unit_test(rules_of_another_machine),
         cmocka_unit_test(impossible_machines_are_refused),
         cmocka_unit_test(another_machine_from_xml),
         cmocka_unit_test(a_machine_from_sysfs),

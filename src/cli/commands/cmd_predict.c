@@ -140,6 +140,7 @@ static int predict_machine(const struct predict_arguments *arguments, struct rec
     struct topology *topology = model_topology(machine->model, err);
     if (!topology)
         return -1;
+    topology_place_like(topology, flow_topology(recording->flow));
     struct flow *flow =
         flow_build(recording->reader, recording->symbols, &(struct flow_options){.topology = topology}, err);
     int failed = flow ? predict_flow(arguments, flow, answer, machine, err) : -1;
