@@ -12,8 +12,8 @@
  *     stops        as far; stops itself half-way, until a child wakes it
  *     as UID COMMAND...   runs COMMAND as that user
  * With LINGER in the environment it goes on reading, once its sum is known, until the pages have gone where they should, at
- * most for so many seconds; where they should stay, for just as long. With READY it makes that file when the array is filled; with UNTIL it goes on writing
- * until that file is there.
+ * most for so many seconds; where they should stay, for just as long. With READY it makes that file when the array is
+ * filled; with UNTIL it goes on writing until that file is there.
  * Prints a sum that depends on nothing but its arguments, then on which nodes the pages are. */
 #include <errno.h>
 #include <linux/mempolicy.h>
@@ -112,29 +112,51 @@ static double seconds(void)
 
 enum { SPREAD = -1, STAY = -2 };
 
-/* Reads on until all pages are on that node (SPREAD: no node has more than half of them), and a moment longer. */
+/* All pages on that node; SPREAD: at least two on every node, and on none more than half of them. */
+static bool is_there(int node, const unsigned *count)
+{
+    if (node >= 0)
+        return count[node] == pages;
+    for (int i = 0; i < NODES; i++)
+        if (count[i] < 2 || count[i] > pages / 2)
+            return false;
+    return true;
+}
+
+/* Threads that read the same pages stop together, as soon as one of them has seen enough; what it saw last is what is reported.
+ * Pages that only the last of them still reads would go to its node, and rightly so. */
+static atomic_bool seen;
+static unsigned last_seen[NODES + 1];
+
+/* Reads on until all pages have been there for two seconds. */
 static void linger(int node)
 {
-    double start = seconds(), done = 0, most = getenv("LINGER") ? atof(getenv("LINGER")) : 0;
-    while (seconds() - start < most && (done == 0 || seconds() - done < 2)) {
+    double start = seconds(), since = 0, most = getenv("LINGER") ? atof(getenv("LINGER")) : 0;
+    while (seconds() - start < most && !atomic_load(&seen)) {
         unsigned count[NODES + 1] = {0};
         volatile long sum = read_only(0, 1 + 128000 / (long)pages);
         (void)sum;
         if (node == STAY)
             continue;
         count_pages(count);
-        bool there = node >= 0 ? count[node] == pages : true;
-        for (int i = 0; i < NODES && node == SPREAD; i++)
-            there &= count[i] <= pages / 2;
-        if (there && done == 0)
-            done = seconds();
+        if (!is_there(node, count))
+            since = 0;
+        else if (since == 0)
+            since = seconds();
+        else if (seconds() - since >= 2 && node >= 0)
+            return;
+        else if (seconds() - since >= 2 && !atomic_exchange(&seen, true))
+            memcpy(last_seen, count, sizeof count);
     }
 }
 
 static void report(void)
 {
     unsigned count[NODES + 1] = {0};
-    count_pages(count);
+    if (!atomic_load(&seen))
+        count_pages(count);
+    else
+        memcpy(count, last_seen, sizeof count);
     printf("pages %u %u %u %u\n", count[0], count[1], count[2], count[3]);
 }
 
