@@ -176,6 +176,7 @@ void flow_free(struct flow *flow)
     array_free(&flow->functions);
     array_free(&flow->missing);
     free(flow->stack_functions);
+    free(flow->frame_functions);
     free(flow->oef);
     free(flow->oef_first);
     free(flow->tef);

@@ -187,10 +187,14 @@ struct flow_stream {
     struct event_stream event;
     uint64_t time;
     uint32_t thread, object; /* object: FLOW_NONE when not attributed */
+    uint32_t code;           /* for flow_stream_function; FLOW_NONE when no instruction was met */
     bool ahead_inside;       /* the load ahead went to the same object */
     int16_t from, home;      /* nodes, as in struct flow_access */
 };
 size_t flow_streams(const struct flow *flow, const struct flow_stream **rows);
+
+/* The function that its instruction is in, as flow_function() numbers them, or FLOW_NONE. */
+uint32_t flow_stream_function(const struct flow *flow, const struct flow_stream *stream);
 
 size_t flow_process_count(const struct flow *flow);
 size_t flow_group_count(const struct flow *flow);

@@ -48,7 +48,46 @@ static void sort(struct flow *flow)
         if (flow->stack_functions[i] != FLOW_NONE)
             flow->stack_functions[i] = moved[flow->stack_functions[i]];
     }
+    for (size_t i = 0; i < flow->frames.count; i++) {
+        if (flow->frame_functions[i] != FLOW_NONE)
+            flow->frame_functions[i] = moved[flow->frame_functions[i]];
+    }
     free(moved);
+}
+
+/* The number of the function that a frame is in: equal names in one file and module are one. `called`: what it is called. */
+static uint32_t number_of(struct flow *flow, struct strtab *keys, uint32_t index, const char **called)
+{
+    live_frame_names(flow, index);
+    const struct frame *frame = &flow->frames.items[index];
+    const struct symbol_frame *name = own_frame(flow, frame);
+    const struct module_info *module = &flow->modules.items[frame->module];
+    char text[700];
+    *called = *name->function ? name->function : NULL;
+    if (!*called) {
+        snprintf(text, sizeof text, "%s+0x%lx", *module->name ? module->name : "?", (unsigned long)frame->addr);
+        *called = strtab_intern(flow->texts, text);
+    }
+    snprintf(text, sizeof text, "%u:%.400s:%.200s", frame->module, *called, name->file);
+    return strtab_add(keys, text) - 1; /* "" is 0 */
+}
+
+/* Functions of instructions that streams were met at: those that have samples too. */
+static void find_streams(struct flow *flow, struct strtab *keys)
+{
+    size_t frames = flow->frames.count;
+    bool *done = mem_zalloc((frames + 1) * sizeof *done);
+    flow->frame_functions = mem_alloc((frames + 1) * sizeof *flow->frame_functions);
+    memset(flow->frame_functions, 0xff, (frames + 1) * sizeof *flow->frame_functions);
+    array_each (&flow->streams, const struct flow_stream, stream) {
+        const char *ignored;
+        if (stream->code >= frames || done[stream->code])
+            continue;
+        uint32_t number = number_of(flow, keys, stream->code, &ignored);
+        done[stream->code] = true;
+        flow->frame_functions[stream->code] = number < flow->functions.count ? number : FLOW_NONE;
+    }
+    free(done);
 }
 
 static void make(struct flow *flow)
@@ -61,23 +100,15 @@ static void make(struct flow *flow)
         flow->stack_functions[stack - flow->stacks.items] = FLOW_NONE;
         if (stack->tally == FLOW_NONE || stack->frame == FLOW_NONE)
             continue;
-        live_frame_names(flow, stack->frame);
+        const char *function;
+        uint32_t number = number_of(flow, keys, stack->frame, &function);
         const struct frame *frame = &flow->frames.items[stack->frame];
         const struct symbol_frame *name = own_frame(flow, frame);
-        const struct module_info *module = &flow->modules.items[frame->module];
-        const char *function = *name->function ? name->function : NULL;
-        char text[700];
-        if (!function) {
-            snprintf(text, sizeof text, "%s+0x%lx", *module->name ? module->name : "?", (unsigned long)frame->addr);
-            function = strtab_intern(flow->texts, text);
-        }
-        snprintf(text, sizeof text, "%u:%.400s:%.200s", frame->module, function, name->file);
-        uint32_t number = strtab_add(keys, text) - 1; /* "" is 0 */
         while (flow->functions.count <= number) {
             array_push(&flow->functions, (struct flow_function){.id = number,
                                                                 .function = function,
                                                                 .file = name->file,
-                                                                .module = module->name,
+                                                                .module = flow->modules.items[frame->module].name,
                                                                 .line = name->line});
             array_push(&hottest, 0);
         }
@@ -91,6 +122,7 @@ static void make(struct flow *flow)
         }
     }
     array_free(&hottest);
+    find_streams(flow, keys);
     strtab_free(keys);
     sort(flow);
 }
@@ -113,4 +145,10 @@ uint32_t flow_stack_function(const struct flow *flow, uint32_t process, uint32_t
         return FLOW_NONE;
     uint32_t index = live_stack_of(flow->processes.items[process], stack);
     return index == FLOW_NONE ? FLOW_NONE : flow->stack_functions[index];
+}
+
+uint32_t flow_stream_function(const struct flow *flow, const struct flow_stream *stream)
+{
+    return flow_function_count(flow) && stream->code < flow->frames.count ? flow->frame_functions[stream->code]
+                                                                          : FLOW_NONE;
 }

@@ -273,6 +273,7 @@ struct flow {
     array_of(struct flow_missing) missing;
     bool functions_made, missing_made;
     uint32_t *stack_functions; /* by stack */
+    uint32_t *frame_functions; /* by frame: those of streams */
     uint32_t *oef, *oef_first; /* ordinals by object, in order of time */
     uint32_t *tef, *tef_first; /* likewise by thread */
     uint32_t *by_address;      /* sampled objects by process and address */

@@ -1,6 +1,7 @@
 /* page/page.c - a run's container, part by part, and as small as it has to be. */
 #include "page/page.h"
 
+#include "analysis/problems/traffic.h"
 #include "page/encode.h"
 #include "page/parts/gather.h"
 #include "page/parts/parts.h"
@@ -35,6 +36,7 @@ static int page_begin(struct page *page, const struct page_run *run, struct erro
         verdict_predict(page->findings, run->view->machine);
     parts->facts = page->facts;
     parts->findings = page->findings;
+    parts->traffic = rows_traffic(run->flow);
     return gather_wait(&page->gather, err);
 }
 
@@ -47,6 +49,7 @@ static void page_end(struct page *page)
     if (page->findings)
         findings_free(page->findings);
     facts_free(page->facts);
+    traffic_free(page->parts.traffic);
 }
 
 static void put_phases(const struct flow *flow, const struct phases *phases, struct json *json)

@@ -1,5 +1,6 @@
 #include "view/view.h"
 
+#include "analysis/problems/traffic.h"
 #include "view/number.h"
 #include "view/report/report.h"
 #include "view/report/rows.h"
@@ -14,7 +15,8 @@ int view_rows(const struct flow *flow, enum view_table table, const struct view_
 {
     struct rows rows;
     rows_make(&rows, flow, table, options, NULL, options->limit);
-    rows_traffic(&rows);
+    if (table != VIEW_PROCESSES)
+        rows.traffic = rows_traffic(flow);
     int failed = table == VIEW_FUNCTIONS ? 0 : rows_facts(&rows, NULL, err);
     bool has_facts = options->json && (table == VIEW_OBJECTS || table == VIEW_SITES);
     if (failed == 0 && has_facts && !(rows.facts = facts_make(flow, err)))
@@ -23,6 +25,7 @@ int view_rows(const struct flow *flow, enum view_table table, const struct view_
         failed = rows_json(&rows, options, out, err);
     else if (failed == 0)
         failed = rows_text(&rows, options, out, err);
+    traffic_free(rows.traffic);
     rows_free(&rows);
     return failed;
 }

@@ -294,6 +294,66 @@ static void shares_of_time(void **state)
     finish(&run);
 }
 
+/* Two functions by the same thread: one streams, the other one's loop was entered again, so that its bytes are unknown. A third
+ * has samples and no stream. */
+static void functions(void **state)
+{
+    (void)state;
+    static const uint64_t at[] = {0x1000, 0x2000, 0x3000};
+    struct run run = begin();
+    for (uint32_t i = 0; i < 3; i++) {
+        feed_stack(&run.feeding, CHAIN + 2 + i, 1, &at[i]);
+        feed_burst(&run.feeding, (struct burst_of){.addr = HEAP, .stack = CHAIN + 2 + i, .count = 30 - 10 * i});
+    }
+    for (unsigned i = 0; i < 2 * PAIRS; i++) {
+        struct event_stream event = stream(i % 2 ? PASSED : GOOD | STREAM_ANEW, SLOW);
+        event.pc = at[i % 2 ? 0 : 1];
+        next_burst(&run);
+        put(&run, 0, event);
+    }
+    end(&run);
+    assert_int_equal(flow_function_count(run.feeding.flow), 3);
+    assert_null(traffic_of_function(run.traffic, 0));
+    traffic_functions(run.traffic);
+    const struct traffic_bytes *known = traffic_of_function(run.traffic, 0),
+                               *other = traffic_of_function(run.traffic, 1);
+    assert_true(known && known->is_rated && other && !other->is_rated);
+    near(known->read, RATE / 2);
+    assert_null(traffic_of_function(run.traffic, 2));
+    assert_null(traffic_of_function(run.traffic, 3));
+    finish(&run);
+}
+
+/* Main streams over its own array and, one burst in four, over the other thread's: a quarter of the bytes is remote, whatever
+ * accesses to caches are. Of one node, and of bytes that are not known, nothing is said. */
+static void remote_share(void **state)
+{
+    (void)state;
+    struct run run = begin();
+    for (uint64_t i = 0; i < 2; i++)
+        for (uint64_t page = 0; page < 8; page++) {
+            run.feeding.tid = PID + (uint32_t)i;
+            feed_touch(&run.feeding, HEAP + i * 2 * ARRAY + page * 4096);
+        }
+    run.feeding.tid = PID;
+    for (unsigned i = 0; i < 4 * PAIRS; i++) {
+        struct event_stream event = stream(PASSED, SLOW);
+        event.addr += i % 4 ? 0 : 2ul * ARRAY;
+        event.ahead += i % 4 ? 0 : 2ul * ARRAY;
+        next_burst(&run);
+        put(&run, 0, event);
+    }
+    near(traffic_remote_share(end(&run)), 0.25);
+    near(run.traffic->node_pairs[0], 0.75 * RATE);
+    near(run.traffic->node_pairs[1], 0.25 * RATE);
+    run.traffic->unplaced = RATE * 2;
+    assert_true(traffic_remote_share(run.traffic) < 0);
+    run.traffic->unplaced = 0;
+    run.traffic->all.is_rated = false;
+    assert_true(traffic_remote_share(run.traffic) < 0);
+    finish(&run);
+}
+
 static void nothing_recorded(void **state)
 {
     (void)state;
@@ -311,7 +371,7 @@ int main(void)
         cmocka_unit_test(a_stream),         cmocka_unit_test(over_time),       cmocka_unit_test(a_stream_in_a_cache),
         cmocka_unit_test(what_is_not_said), cmocka_unit_test(small_steps),     cmocka_unit_test(stores),
         cmocka_unit_test(lines_count_once), cmocka_unit_test(lines_of_a_turn), cmocka_unit_test(shares_of_time),
-        cmocka_unit_test(nothing_recorded),
+        cmocka_unit_test(functions),        cmocka_unit_test(remote_share),    cmocka_unit_test(nothing_recorded),
     };
     return cmocka_run_group_tests_name("traffic", tests, NULL, NULL);
 }

@@ -26,6 +26,16 @@ check("columns lie over the buffer and absent ones are null", () => {
   assert.equal(read.column("c"), null);
   assert.equal(read.column("constructor"), null);
 });
+check("bytes from memory are of the whole run, and only where they were recorded", () => {
+  const run = load(container({ run: {}, nodes: [{ id: 0 }, { id: 1 }], matrix_bytes_s: [[3e9, 1e9], [0, 0]], threads: [{ tid: 1, samples: 5, bytes_s: 4e9 }, { tid: 2, samples: 1, bytes_s: null }] }, {}));
+  assert.equal(run.remoteBytes, 0.25);
+  assert.equal(m.apply(run.threads, [{ samples: 2 }, { samples: 1 }], true)[0].bytes_s, null);
+  assert.equal(m.apply(run.threads, null, false)[0].bytes_s, 4e9);
+  assert.deepEqual([m.rate(4.126e9), m.rate(0), m.rate(null)], ["4.13 GB/s", "0.00 GB/s", "–"]);
+  const without = load(matmul());
+  assert.equal(without.remoteBytes, null);
+  assert.ok(!("bytes_s" in m.apply(without.threads, without.threads, true)[0]));
+});
 check("a run with nothing in it can be looked at", () => {
   const empty = load(container({ run: {} }, {}));
   assert.equal(empty.objects.length, 0);

@@ -1,25 +1,34 @@
 /* Small pictures as SVG: accesses from node to node, latencies, quality of an aggregation. Each has its numbers as a table beside it. */
 import { scaleLinear, scaleLog } from "d3-scale";
 import { h, svg } from "./dom";
-import { count, latency, percent, short } from "./format";
+import { count, latency, percent, rate, short } from "./format";
 import type { LatencyHead, Run } from "./model";
 import { cssOf } from "./palette";
 
 /* Accesses from each node (rows) to each home (columns). `most`: what is drawn strongest, shared by two runs that are compared. */
 export function nodeMatrix(run: Run, most = largest(run.matrix)): HTMLElement {
+  return matrixOf(run, run.matrix, most, "Accesses from each node to each node", short, (value) => `${count(value)} accesses`);
+}
+
+/* Bytes per second likewise; null where they are not known. */
+export function bytesMatrix(run: Run): HTMLElement | null {
+  return run.matrixBytes ? matrixOf(run, run.matrixBytes, largest(run.matrixBytes), "Bytes per second from each node to each node", (value) => (value / 1e9).toFixed(2), rate) : null;
+}
+
+function matrixOf(run: Run, matrix: number[][], most: number, caption: string, brief: (value: number) => string, long: (value: number) => string): HTMLElement {
   const name = (i: number): string => run.nodeName(i);
-  const columns = Math.max(0, ...run.matrix.map((row) => row.length));
+  const columns = Math.max(0, ...matrix.map((row) => row.length));
   if (columns === 0) return h("p", { class: "empty" }, "No access has a known home node.");
-  const total = run.matrix.flat().reduce((a, b) => a + b, 0) || 1;
+  const total = matrix.flat().reduce((a, b) => a + b, 0) || 1;
   const head = h("tr", null, h("td", { class: "corner" }, "from ↓  to →"), Array.from({ length: columns }, (_, i) => h("th", { scope: "col" }, name(i))));
-  const rows = run.matrix.map((row, from) => h("tr", null, h("th", { scope: "row" }, name(from)), Array.from({ length: columns }, (_, to) => {
+  const rows = matrix.map((row, from) => h("tr", null, h("th", { scope: "row" }, name(from)), Array.from({ length: columns }, (_, to) => {
     const value = row[to] ?? 0, strength = value > 0 ? 0.14 + 0.56 * Math.sqrt(value / most) : 0;
     const distance = run.distances[from]?.[to];
-    const cell = h("td", { title: `${count(value)} accesses from ${name(from)} to ${name(to)}, ${percent(value / total)} of all${distance ? `; distance ${distance}` : ""}` }, value ? short(value) : h("span", { class: "quiet" }, "·"));
+    const cell = h("td", { title: `${long(value)} from ${name(from)} to ${name(to)}, ${percent(value / total)} of all${distance ? `; distance ${distance}` : ""}` }, value ? brief(value) : h("span", { class: "quiet" }, "·"));
     cell.style.background = value > 0 ? cssOf("remote", from === to ? 0 : 1, strength) : "";
     return cell;
   })));
-  return h("div", { class: "scroll-x" }, h("table", { class: `matrix${columns > 10 ? " tight" : ""}` }, h("caption", { class: "sr" }, "Accesses from each node to each node"), h("thead", null, head), h("tbody", null, rows)));
+  return h("div", { class: "scroll-x" }, h("table", { class: `matrix${columns > 10 ? " tight" : ""}` }, h("caption", { class: "sr" }, caption), h("thead", null, head), h("tbody", null, rows)));
 }
 
 export function largest(matrix: number[][]): number {

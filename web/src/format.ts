@@ -33,6 +33,12 @@ export function bytes(value: number): string {
   return `${value} B`;
 }
 
+/* Bytes per second, as bandwidth is given: powers of ten. */
+export function rate(value: number | null | undefined): string {
+  if (value === null || value === undefined) return "–";
+  return `${(value / 1e9).toFixed(2)} GB/s`;
+}
+
 /* Seconds with the unit that fits `span`, so that all ticks of one axis agree, and as many digits as tell its ticks apart. */
 export function seconds(value: number, span = Math.abs(value)): string {
   if (value === 0) return "0 s";

@@ -13,6 +13,8 @@ export interface Totals {
   home_known: number;
   latency_sum?: number;
   latency_count?: number;
+  /* Bytes per second between caches and memory; null: not known; absent: not recorded. */
+  bytes_s?: number | null;
 }
 
 export interface Advice { action: string; text?: string; why?: string; code?: string | null }
@@ -79,6 +81,8 @@ export class Run {
   readonly nodes: NumaNode[];
   readonly distances: number[][];
   readonly matrix: number[][];
+  /* Bytes per second from node to node; null: not recorded, or not known. */
+  readonly matrixBytes: number[][] | null;
   readonly latency: LatencyHead | null;
   readonly gate: { numa_bound: boolean; decided?: boolean; text: string } | null;
   readonly findings: Finding[];
@@ -106,6 +110,7 @@ export class Run {
     this.nodes = list("nodes");
     this.distances = list("distances");
     this.matrix = list("matrix");
+    this.matrixBytes = Array.isArray(head["matrix_bytes_s"]) ? head["matrix_bytes_s"] : null;
     this.latency = head["latency"]?.bounds?.length ? head["latency"] : null;
     this.gate = head["gate"] ?? null;
     this.findings = list("findings");
@@ -162,6 +167,13 @@ export class Run {
   /* As the kernel numbers it. */
   nodeName(index: number): string {
     return `node ${this.nodes[index]?.os_index ?? index}`;
+  }
+
+  /* Of the bytes from memory, those of another node than the thread's; null: not known. */
+  get remoteBytes(): number | null {
+    const all = (this.matrixBytes ?? []).flat().reduce((a, b) => a + b, 0);
+    const local = (this.matrixBytes ?? []).reduce((sum, row, i) => sum + (row[i] ?? 0), 0);
+    return all > 0 ? 1 - local / all : null;
   }
 
   get duration(): number {

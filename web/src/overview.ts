@@ -1,5 +1,5 @@
 /* The first look: how remote, between which nodes, how slow, what is wrong and what to do about it. */
-import { latencyHistogram, ring, swatch, nodeMatrix } from "./charts";
+import { bytesMatrix, latencyHistogram, ring, swatch, nodeMatrix } from "./charts";
 import type { Context, View } from "./context";
 import { clear, h, tableHead } from "./dom";
 import { count, latency, percent, place, plural, seconds } from "./format";
@@ -49,6 +49,7 @@ export class Overview implements View {
       h("div", { class: "remote-card" }, ring(share, `${percent(share)} of the accesses with a known home node are remote`),
         h("dl", { class: "facts" },
           fact("sampled accesses", count(totals.samples)), fact("remote", count(totals.remote)),
+          run.remoteBytes === null ? null : fact("of bytes, remote", percent(run.remoteBytes)),
           fact("reads / writes", `${percent(totals.reads / Math.max(1, totals.reads + totals.writes))} / ${percent(totals.writes / Math.max(1, totals.reads + totals.writes))}`),
           fact("mean latency", latency(meanLatency(totals), unit)),
           fact("threads, objects", `${count(run.threads.length)}, ${count(run.objects.length + run.objectsLeftOut)}`),
@@ -56,7 +57,8 @@ export class Overview implements View {
   }
 
   private nodesCard(run: Run): HTMLElement {
-    return h("article", { class: "card" }, h("h3", null, "Accesses from node to node"), nodeMatrix(run), h("p", { class: "legend" }, swatch("local"), "own node", swatch("remote"), "another node"));
+    const bytes = bytesMatrix(run);
+    return h("article", { class: "card" }, h("h3", null, "Accesses from node to node"), nodeMatrix(run), bytes ? [h("h3", null, "GB/s from node to node"), bytes] : null, h("p", { class: "legend" }, swatch("local"), "own node", swatch("remote"), "another node"));
   }
 
   private latencyCard(run: Run): HTMLElement {

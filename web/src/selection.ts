@@ -13,7 +13,7 @@ export interface Filtered {
   flame: FlameWeights | null;
 }
 
-const zero = (): Required<Totals> => ({ samples: 0, reads: 0, writes: 0, remote: 0, home_known: 0, latency_sum: 0, latency_count: 0 });
+const zero = (): Required<Omit<Totals, "bytes_s">> => ({ samples: 0, reads: 0, writes: 0, remote: 0, home_known: 0, latency_sum: 0, latency_count: 0 });
 
 let keptKey = "";
 let kept: Filtered | null = null;
@@ -86,8 +86,8 @@ function ofChains(run: Run, state: State): Pick<Filtered, "functions" | "flame">
   return { functions, flame: weights };
 }
 
-/* Rows with the selection's totals in place of the run's. */
+/* Rows with the selection's totals in place of the run's; bytes are known of the whole run only. */
 export function apply<T extends MemObject | Site | Thread | Func>(rows: T[], totals: Totals[] | null, active: boolean): T[] {
   if (!active || !totals) return rows;
-  return rows.map((row, i) => ({ ...row, ...totals[i] })).filter((row) => row.samples > 0);
+  return rows.map((row, i) => ({ ...row, ...totals[i], ...("bytes_s" in row ? { bytes_s: null } : {}) })).filter((row) => row.samples > 0);
 }

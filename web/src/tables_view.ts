@@ -1,7 +1,7 @@
 /* Objects, sites, threads and functions as tables. */
 import type { Context, View } from "./context";
 import { clear, h } from "./dom";
-import { bytes, count, latency, percent, place, seconds } from "./format";
+import { bytes, count, latency, percent, place, rate, seconds } from "./format";
 import { meanLatency, objectTitle, placeBeside, remoteShare, type Func, type MemObject, type Run, type Site, type Thread, type Totals } from "./model";
 import { apply, filtered } from "./selection";
 import type { State } from "./state";
@@ -11,8 +11,8 @@ export type TableName = "objects" | "sites" | "threads" | "functions";
 
 type Row = (MemObject | Site | Thread | Func) & { index: number };
 
-/* Columns that every table ends with. */
-function common<T extends Totals>(run: Run): Column<T>[] {
+/* Columns that every table ends with. Bytes from memory only where they were recorded. */
+function common<T extends Totals>(run: Run, rows: T[]): Column<T>[] {
   const unit = run.head.latency_unit ?? "ns";
   const allRemote = Math.max(1, run.totals.remote), all = Math.max(1, run.totals.samples);
   return [
@@ -21,6 +21,7 @@ function common<T extends Totals>(run: Run): Column<T>[] {
     { key: "share", title: "Remote %", value: (r) => remoteShare(r), text: (r) => (r.home_known ? percent(remoteShare(r)) : "–"), help: "Of the accesses whose page's home is known" },
     { key: "writes", title: "Writes %", minor: true, value: (r) => r.writes / Math.max(1, r.reads + r.writes), text: (r) => percent(r.writes / Math.max(1, r.reads + r.writes)) },
     { key: "latency", title: "Latency", minor: true, value: (r) => meanLatency(r), text: (r) => latency(meanLatency(r), unit), help: "Mean latency of the accesses that carry one" },
+    ...(rows.some((row) => "bytes_s" in row) ? [{ key: "bytes_s", title: "Traffic", value: (r: T) => r.bytes_s ?? -1, text: (r: T) => rate(r.bytes_s), help: "Bytes per second between caches and memory, prefetched ones too; – where they are not known: of one of several objects of a site, and of a selection" }] : []),
   ];
 }
 
@@ -34,21 +35,21 @@ function columnsOf(name: TableName, run: Run): Column<any>[] {
       { key: "name", title: "Object", wide: true, value: objectTitle, note: (r: MemObject) => placeBeside(objectTitle(r), r.file, r.line) },
       { key: "kind", title: "Kind", minor: true, value: (r: MemObject) => r.kind },
       { key: "size", title: "Size", minor: true, value: (r: MemObject) => r.size, text: (r: MemObject) => bytes(r.size) },
-      ...common<MemObject>(run), ...life];
+      ...common<MemObject>(run, run.objects), ...life];
     case "sites": return [
       { key: "name", title: "Allocation site", wide: true, value: (r: Site) => r.label || r.function || "", note: (r: Site) => placeBeside(r.label, r.file, r.line) },
       { key: "kind", title: "Kind", minor: true, value: (r: Site) => r.kind },
       { key: "count", title: "Objects", minor: true, value: (r: Site) => r.count, text: (r: Site) => count(r.count) },
       { key: "size", title: "Peak", minor: true, value: (r: Site) => r.peak_bytes, text: (r: Site) => bytes(r.peak_bytes), help: "Most bytes alive at once" },
-      ...common<Site>(run)];
+      ...common<Site>(run, run.sites)];
     case "threads": return [
       { key: "name", title: "Thread", wide: true, value: (r: Thread) => r.name, note: (r: Thread) => `${r.tid}` },
       { key: "node", title: "Node", value: (r: Thread) => r.node, text: (r: Thread) => (r.node < 0 ? "–" : String(r.node)) },
-      ...common<Thread>(run), ...life];
+      ...common<Thread>(run, run.threads), ...life];
     case "functions": return [
       { key: "name", title: "Function", wide: true, value: (r: Func) => r.function, note: (r: Func) => place(r.file, r.line) },
       { key: "module", title: "Module", minor: true, value: (r: Func) => place(r.module) },
-      ...common<Func>(run)];
+      ...common<Func>(run, run.functions)];
   }
 }
 

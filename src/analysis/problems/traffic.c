@@ -306,7 +306,7 @@ static void add_key(struct traffic_bytes *to, const struct key *key, const doubl
     to->allocated += rates[2];
 }
 
-static void judge(struct traffic_bytes *bytes)
+void traffic_judge(struct traffic_bytes *bytes)
 {
     const struct traffic_rules *rules = &traffic_rules;
     double share = bytes->known > 0 ? (bytes->exposed + bytes->hidden) / bytes->known : 0;
@@ -424,11 +424,11 @@ static uint32_t bound_of(const struct flow *flow)
 
 static void judge_all(struct traffic *traffic)
 {
-    judge(&traffic->all);
+    traffic_judge(&traffic->all);
     array_each (&traffic->objects, struct traffic_object, row)
-        judge(&row->bytes);
+        traffic_judge(&row->bytes);
     array_each (&traffic->threads, struct traffic_thread, row)
-        judge(&row->bytes);
+        traffic_judge(&row->bytes);
     array_sort(&traffic->objects, objects_by_bytes);
     array_sort(&traffic->threads, threads_by_bytes);
 }
@@ -479,31 +479,9 @@ void traffic_free(struct traffic *traffic)
     array_free(&traffic->objects);
     array_free(&traffic->threads);
     array_free(&traffic->cells);
+    array_free(&traffic->functions);
     free(traffic->node_pairs);
     free(traffic->node_read);
     free(traffic->node_written);
     free(traffic);
-}
-
-const char *traffic_state_name(enum traffic_state state)
-{
-    static const char *const names[] = {"unknown", "cached", "partly cached", "memory"};
-    return names[state];
-}
-
-const struct traffic_object *traffic_of_object(const struct traffic *traffic, uint32_t object)
-{
-    uint32_t site = flow_object_site(traffic->flow, object);
-    array_each (&traffic->objects, const struct traffic_object, row)
-        if (site != FLOW_NONE ? row->site == site : row->object == object)
-            return row;
-    return NULL;
-}
-
-const struct traffic_thread *traffic_of_thread(const struct traffic *traffic, uint32_t thread)
-{
-    array_each (&traffic->threads, const struct traffic_thread, row)
-        if (row->thread == thread)
-            return row;
-    return NULL;
 }

@@ -66,6 +66,8 @@ struct traffic {
     array_of(struct traffic_object) objects; /* most bytes first; the unknown last */
     array_of(struct traffic_thread) threads; /* likewise; those with bursts */
     array_of(struct traffic_cell) cells;     /* thread by thread, instruction by instruction */
+    array_of(
+        struct traffic_bytes) functions; /* by the flow's numbers, once traffic_functions() was called: bytes alone */
 };
 
 extern const struct traffic_rules {
@@ -89,13 +91,27 @@ static inline double traffic_total(const struct traffic_bytes *bytes)
     return bytes->read + bytes->written;
 }
 
+/* Whether its bytes are known, and where it is served from; for traffic.c and traffic_rows.c. */
+void traffic_judge(struct traffic_bytes *bytes);
+
+/* Of the bytes between caches and memory, the share of those whose memory is on another node than the thread: what caches
+ * answer is not remote. Negative when it is not known: there is one node, the bytes are unknown, or the home nodes of most of them. */
+double traffic_remote_share(const struct traffic *traffic);
+
+/* Fills `functions`, whose names it looks up: when they are wanted, by the thread that may do so. */
+void traffic_functions(struct traffic *traffic);
+
 /* "unknown", "cached", "partly cached", "memory" */
 const char *traffic_state_name(enum traffic_state state);
 
-/* The row of an object's site, or of itself; NULL when it has none. */
+/* The row of an object's site, or of itself; of a site. NULL when it has none. */
 const struct traffic_object *traffic_of_object(const struct traffic *traffic, uint32_t object);
+const struct traffic_object *traffic_of_site(const struct traffic *traffic, uint32_t site);
 
 /* A thread's; NULL when it has no bursts. */
 const struct traffic_thread *traffic_of_thread(const struct traffic *traffic, uint32_t thread);
+
+/* A function's, after traffic_functions(); NULL when none of its instructions was met. */
+const struct traffic_bytes *traffic_of_function(const struct traffic *traffic, uint32_t function);
 
 #endif

@@ -218,9 +218,15 @@ void live_sample_stream(struct flow *flow, struct process *process, const struct
     uint32_t thread = live_thread_of(flow, process, event->tid, event->time);
     if (!live_counts(flow, process))
         return;
-    struct flow_stream row = {
-        .event = *stream, .time = event->time, .thread = thread, .object = FLOW_NONE, .from = -1, .home = -1};
+    struct flow_stream row = {.event = *stream,
+                              .time = event->time,
+                              .thread = thread,
+                              .object = FLOW_NONE,
+                              .code = FLOW_NONE,
+                              .from = -1,
+                              .home = -1};
     if (stream->pc) {
+        row.code = live_frame_number(flow, process, stream->pc);
         row.object = sampled_at(flow, process, event->tid, stream->addr);
         row.ahead_inside = stream->ahead && row.object != FLOW_NONE &&
                            sampled_at(flow, process, event->tid, stream->ahead) == row.object;

@@ -19,6 +19,7 @@ struct parts {
     struct facts *facts;
     const struct findings *findings;
     struct rank objects, sites;
+    struct traffic *traffic; /* bytes from memory, where they were recorded, or NULL */
     struct frames *frames;
 };
 
@@ -61,7 +62,7 @@ void chains_put(struct chains *chains, const struct chain_place *places, struct 
 void chains_free(struct chains *chains);
 struct chain_place *flame_places(const struct flame *flame); /* after flame_put; by chain; the caller frees */
 
-/* run_facts.c: "run", "totals", "nodes", "distances", "matrix" */
+/* run_facts.c: "run", "totals", "nodes", "distances", "matrix", "matrix_bytes_s" */
 void run_put(const struct parts *parts, struct json *json);
 
 /* tables.c: "processes", "threads", "functions" */

@@ -1,5 +1,6 @@
 /* page/parts/run_facts.c - what was recorded, how, on which machine, and what was lost of it. */
 #include "analysis/facts/accesses.h"
+#include "analysis/problems/traffic.h"
 #include "page/parts/parts.h"
 #include "page/parts/put.h"
 #include "view/whole.h"
@@ -70,6 +71,26 @@ static void put_run(const struct parts *parts, struct json *json)
     json_end(json);
 }
 
+/* Without a recording of traffic there is none; null: it is not known. */
+static void put_bytes(const struct traffic *traffic, struct json *json)
+{
+    if (!traffic)
+        return;
+    if (!traffic->all.is_rated) {
+        json_null(json, "matrix_bytes_s");
+        return;
+    }
+    uint32_t nodes = traffic->node_count;
+    json_array(json, "matrix_bytes_s");
+    for (uint32_t from = 0; from < nodes; from++) {
+        json_array(json, NULL);
+        for (uint32_t home = 0; home < nodes; home++)
+            json_real(json, NULL, traffic->node_pairs[(size_t)from * nodes + home], 0);
+        json_end(json);
+    }
+    json_end(json);
+}
+
 static void put_nodes(const struct parts *parts, struct json *json)
 {
     const struct topology *topology = flow_topology(parts->flow);
@@ -100,6 +121,7 @@ static void put_nodes(const struct parts *parts, struct json *json)
         json_end(json);
     }
     json_end(json);
+    put_bytes(parts->traffic, json);
 }
 
 void run_put(const struct parts *parts, struct json *json)

@@ -19,7 +19,7 @@ static void put_processes(const struct flow *flow, struct json *json)
 
 static void put_threads(const struct parts *parts, struct json *json)
 {
-    const struct rows rows = {.table = VIEW_THREADS, .flow = parts->flow};
+    const struct rows rows = {.table = VIEW_THREADS, .flow = parts->flow, .traffic = parts->traffic};
     const struct column_list list = columns_page(VIEW_THREADS, none);
     json_array(json, "threads");
     for (uint32_t i = 0; i < flow_thread_count(parts->flow) && i < UINT16_MAX; i++) {
@@ -30,9 +30,10 @@ static void put_threads(const struct parts *parts, struct json *json)
     json_end(json);
 }
 
-static void put_functions(const struct flow *flow, struct json *json)
+static void put_functions(const struct parts *parts, struct json *json)
 {
-    const struct rows rows = {.table = VIEW_FUNCTIONS, .flow = flow};
+    const struct flow *flow = parts->flow;
+    const struct rows rows = {.table = VIEW_FUNCTIONS, .flow = flow, .traffic = parts->traffic};
     const struct column_list list = columns_page(VIEW_FUNCTIONS, none);
     size_t count = flow_function_count(flow);
     json_array(json, "functions");
@@ -48,5 +49,5 @@ void tables_put(const struct parts *parts, struct json *json)
 {
     put_processes(parts->flow, json);
     put_threads(parts, json);
-    put_functions(parts->flow, json);
+    put_functions(parts, json);
 }

@@ -105,10 +105,11 @@ static const struct column *const more[] = {facts_columns, own_columns, NULL};
 
 void things_put(const struct parts *parts, const struct series *series, const struct memory_map *map, struct json *json)
 {
-    struct things things = {.rows = {.table = VIEW_OBJECTS, .flow = parts->flow, .facts = parts->facts},
-                            .parts = parts,
-                            .map = map,
-                            .labels = strtab_new()};
+    struct things things = {
+        .rows = {.table = VIEW_OBJECTS, .flow = parts->flow, .facts = parts->facts, .traffic = parts->traffic},
+        .parts = parts,
+        .map = map,
+        .labels = strtab_new()};
     struct column_list list = columns_page(VIEW_OBJECTS, more);
     json_array(json, "objects");
     for (uint32_t i = 0; i < parts->objects.count; i++) {

@@ -61,7 +61,7 @@ const struct column totals_columns[] = {
     {"latency_mean", HEADING("latency", 6, TABLE_RIGHT), OTHERS, RATIO(MEAN, latency_sum, latency_count)},
     {NULL, HEADING("remote", 3, TABLE_RIGHT), PROGRAMS, .flags = COLUMN_NODES, RATIO(SHARE, remote, home_known)},
     {NULL, FIGURE("latency", 6), PROGRAMS, RATIO(MEAN, latency_sum, latency_count)},
-    {"bytes_s", FIGURE("GB/s", 7), .get = get_rate},
+    {"bytes_s", PAGE("bytes_s", 38), SITE("bytes_s", 38), FIGURE("GB/s", 7), .get = get_rate},
     {NULL, PAGE("home_known", 35), SITE("home_known", 35), OF_ROW(COUNT, totals.home_known)},
     {NULL, PAGE("latency_sum", 36), SITE("latency_sum", 36), OF_ROW(COUNT, totals.latency_sum)},
     {NULL, PAGE("latency_count", 37), SITE("latency_count", 37), OF_ROW(COUNT, totals.latency_count)},

@@ -347,26 +347,30 @@ static void put_text(const struct traffic *traffic, const struct view_options *o
         next_command(options, out);
 }
 
-void rows_traffic(struct rows *rows)
+struct traffic *rows_traffic(const struct flow *flow)
 {
     const struct flow_stream *ignored;
-    bool has = rows->table == VIEW_OBJECTS || rows->table == VIEW_SITES || rows->table == VIEW_THREADS;
-    if (has && flow_streams(rows->flow, &ignored) > 0)
-        rows->traffic = traffic_make(rows->flow);
+    return flow_streams(flow, &ignored) > 0 ? traffic_make(flow) : NULL;
 }
 
 const struct traffic_bytes *row_traffic(const struct rows *rows, const struct row *row)
 {
     const struct traffic_thread *thread;
     const struct traffic_object *object;
-    if (rows->table == VIEW_THREADS) {
+    switch (rows->table) {
+    case VIEW_THREADS:
         thread = traffic_of_thread(rows->traffic, row->id);
         return thread ? &thread->bytes : NULL;
+    case VIEW_FUNCTIONS:
+        traffic_functions(rows->traffic);
+        return traffic_of_function(rows->traffic, row->id);
+    default:
+        if (rows->table == VIEW_OBJECTS && row->site != FLOW_NONE && flow_site(rows->flow, row->site)->count > 1)
+            return NULL;
+        object = row->site != FLOW_NONE ? traffic_of_site(rows->traffic, row->site)
+                                        : traffic_of_object(rows->traffic, row->object);
+        return object ? &object->bytes : NULL;
     }
-    if (rows->table == VIEW_OBJECTS && row->site != FLOW_NONE && flow_site(rows->flow, row->site)->count > 1)
-        return NULL;
-    object = traffic_of_object(rows->traffic, row->object);
-    return object ? &object->bytes : NULL;
 }
 
 int view_traffic(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err)

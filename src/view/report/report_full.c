@@ -1,4 +1,5 @@
 /* view/report/report_full.c - what `numalens report -v` adds to the screen: who makes most of it, every table, the nodes. */
+#include "analysis/problems/traffic.h"
 #include "view/node_matrix.h"
 #include "view/number.h"
 #include "view/report/report_parts.h"
@@ -144,6 +145,15 @@ static void matrix_cell(struct table *table, uint32_t from, uint32_t to, const v
         table_hot(table);
 }
 
+static void bytes_cell(struct table *table, uint32_t from, uint32_t to, const void *argument)
+{
+    const struct traffic *traffic = argument;
+    double part = traffic->node_pairs[from * traffic->node_count + to];
+    table_cell(table, "%.2f", part / 1e9);
+    if (from != to && part * 10 > traffic_total(&traffic->all))
+        table_hot(table);
+}
+
 static void matrix(const struct report *report)
 {
     if (report->facts.nodes < 2 || report->totals.home_known == 0)
@@ -151,6 +161,13 @@ static void matrix(const struct report *report)
     report_heading(report, "Accesses from the CPU's node (rows) to the memory's home node (columns)");
     node_matrix_print(report->topology, matrix_cell, report, report->out, report->options->width,
                       report->options->color);
+    if (!report->traffic || !report->traffic->all.is_rated)
+        return;
+    report_heading(report, "GB/s between the caches of a node (rows) and the memory of a node (columns)");
+    node_matrix_print(report->topology, bytes_cell, report->traffic, report->out, report->options->width,
+                      report->options->color);
+    if (report->traffic->unplaced > 0.005 * traffic_total(&report->traffic->all))
+        say(report, "The home node of another %.2f GB/s is not known.", report->traffic->unplaced / 1e9);
 }
 
 void report_tables(const struct report *report)

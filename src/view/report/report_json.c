@@ -1,4 +1,5 @@
 /* view/report/report_json.c - the same rows for programs. Field names are a promise: docs/json.md. */
+#include "analysis/problems/traffic.h"
 #include "base/json.h"
 #include "view/columns/columns.h"
 #include "view/report/report_span.h"
@@ -135,17 +136,23 @@ static void put_session(struct json *json, const struct flow *flow)
     json_end(json);
 }
 
-static void put_traffic(struct json *json, const struct flow *flow, const struct row_facts *facts)
+static void put_traffic(struct json *json, const struct flow *flow, const struct row_facts *facts,
+                        const struct traffic *traffic)
 {
     json_array(json, "traffic");
     for (uint32_t from = 0; from < facts->nodes; from++) {
         for (uint32_t home = 0; home < facts->nodes; home++) {
-            if (facts->matrix[from * facts->nodes + home] == 0)
+            uint32_t pair = from * facts->nodes + home;
+            if (facts->matrix[pair] == 0 && !(traffic && traffic->all.is_rated && traffic->node_pairs[pair] > 0))
                 continue;
             json_object(json, NULL);
             json_integer(json, "from", flow_topology(flow)->nodes[from].os_index);
             json_integer(json, "home", flow_topology(flow)->nodes[home].os_index);
-            json_number(json, "samples", facts->matrix[from * facts->nodes + home]);
+            json_number(json, "samples", facts->matrix[pair]);
+            if (traffic && traffic->all.is_rated)
+                json_real(json, "bytes_s", traffic->node_pairs[pair], 0);
+            else if (traffic)
+                json_null(json, "bytes_s");
             json_end(json);
         }
     }
@@ -160,6 +167,7 @@ int report_json(const struct flow *flow, const struct view_options *options, FIL
     struct report_judgement judgement = {0};
     rows_make(&threads, flow, VIEW_THREADS, options, NULL, 0);
     rows_make(&objects, flow, VIEW_OBJECTS, options, NULL, options->limit ? options->limit : TOP_OBJECTS);
+    threads.traffic = objects.traffic = rows_traffic(flow);
     int failed = rows_facts(&objects, &facts, err);
     failed = failed ? failed : report_judge(&judgement, flow, options, err);
     if (failed == 0) {
@@ -174,12 +182,13 @@ int report_json(const struct flow *flow, const struct view_options *options, FIL
         report_json_verdict(json, flow, &judgement);
         put_rows(json, &threads);
         put_rows(json, &objects);
-        put_traffic(json, flow, &facts);
+        put_traffic(json, flow, &facts, objects.traffic);
         put_session(json, flow);
         failed = json_finish(json, err);
     }
     report_judgement_free(&judgement);
     row_facts_free(&facts);
+    traffic_free(objects.traffic);
     rows_free(&threads);
     rows_free(&objects);
     return failed;

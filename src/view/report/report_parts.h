@@ -14,6 +14,7 @@ struct report {
     struct whole whole;
     struct rows sites, threads, functions, processes;
     struct row_facts facts;
+    struct traffic *traffic; /* bytes from memory, where they were recorded, or NULL */
     const char *unit;
     bool by_remote; /* rows are in order of remote accesses */
     FILE *out;

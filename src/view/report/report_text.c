@@ -3,6 +3,7 @@
 #include "view/report/report_parts.h"
 
 #include "analysis/findings/findings.h"
+#include "analysis/problems/traffic.h"
 #include "base/text.h"
 #include "view/number.h"
 
@@ -214,6 +215,8 @@ int report_text(const struct flow *flow, const struct view_options *options, FIL
     rows_make(&report.threads, flow, VIEW_THREADS, options, sort, limit ? limit : TOP_THREADS);
     rows_make(&report.functions, flow, VIEW_FUNCTIONS, options, sort, limit ? limit : TOP_FUNCTIONS);
     rows_make(&report.processes, flow, VIEW_PROCESSES, options, sort, limit ? limit : TOP_PROCESSES);
+    report.traffic = rows_traffic(flow);
+    report.sites.traffic = report.threads.traffic = report.functions.traffic = report.traffic;
     int failed = rows_facts(&report.sites, &report.facts, err);
     if (failed == 0) {
         array_each (&report.threads.items, struct row, row) {
@@ -234,6 +237,7 @@ int report_text(const struct flow *flow, const struct view_options *options, FIL
         report_judgement_free(&judgement);
         failed = failed ? failed : report_flush(out, err);
     }
+    traffic_free(report.traffic);
     row_facts_free(&report.facts);
     rows_free(&report.sites);
     rows_free(&report.threads);

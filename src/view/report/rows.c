@@ -1,6 +1,5 @@
 #include "view/report/rows.h"
 
-#include "analysis/problems/traffic.h"
 #include "base/strtab.h"
 
 #include <stdlib.h>
@@ -464,7 +463,6 @@ void rows_free(struct rows *rows)
     array_free(&rows->stacks);
     array_free(&rows->each_stack);
     facts_free(rows->facts);
-    traffic_free(rows->traffic);
     rows_variables_free(rows);
     strtab_free(rows->arena_texts);
     free(rows->row_of);

@@ -57,7 +57,7 @@ struct rows {
     array_of(struct row_stack) each_stack; /* of the one object that is shown, most samples first */
     struct facts *facts;                   /* of everything, or NULL; its own */
     bool one_object;
-    struct traffic *traffic; /* bytes from memory, where they were recorded, or NULL; its own */
+    struct traffic *traffic; /* bytes from memory, where they were recorded and are shown, or NULL; not its own */
 };
 
 /* Facts of the whole that need every access. */
@@ -79,10 +79,10 @@ void rows_free(struct rows *rows);
 int rows_facts(struct rows *rows, struct row_facts *facts, struct error *err);
 void row_facts_free(struct row_facts *facts);
 
-/* problems/traffic_report.c: bytes from memory of rows of objects, sites and threads, where they were recorded; of one row, NULL when it has none
- * of its own: one of several objects of a site */
+/* problems/traffic_report.c: bytes from memory, or NULL when they were not recorded; of one row of objects, sites, threads or
+ * functions, NULL when it has none of its own: one of several objects of a site */
 struct traffic_bytes;
-void rows_traffic(struct rows *rows);
+struct traffic *rows_traffic(const struct flow *flow);
 const struct traffic_bytes *row_traffic(const struct rows *rows, const struct row *row);
 
 /* row_variables.c: names of what objects' and sites' rows allocate, out of the source where it is at hand. */
