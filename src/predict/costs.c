@@ -102,8 +102,6 @@ static void by_run_time(struct judge *judge, const struct traffic *traffic)
     struct factor factor = compare(judge);
     findings->run_time = (struct run_time){factor.likely, factor.low, factor.high};
     findings->matters = matters_of(&factor);
-    findings->bytes_known = judge->as_is.remote_share >= 0;
-    findings->remote_bytes = findings->bytes_known ? judge->as_is.remote_share : 0;
     if (findings->matters == MATTERS)
         findings->gate =
             findings_text(findings, "On %s this program would run about %.1f times as long as %s (%.1f to %.1f)%s.",
@@ -186,7 +184,8 @@ void verdict_predict(struct findings *findings, const struct model *machine)
         facts->totals.home_known == 0)
         return;
     struct judge judge = {.findings = findings, .machine = machine, .on = machine_text(findings, machine)};
-    struct traffic *traffic = traffic_make(facts->flow);
+    struct traffic *own = findings->traffic ? NULL : traffic_make(facts->flow);
+    const struct traffic *traffic = own ? own : findings->traffic;
     judge.demand = demand_make(facts->flow, traffic, &err);
     findings->machine = findings_text(findings, "%s", machine->name && *machine->name ? machine->name : judge.on);
     if (judge.demand) {
@@ -198,5 +197,5 @@ void verdict_predict(struct findings *findings, const struct model *machine)
     findings->gate_decided = findings->matters != MATTERS_UNDECIDED;
     findings->numa_bound = findings->matters == MATTERS;
     demand_free(judge.demand);
-    traffic_free(traffic);
+    traffic_free(own);
 }

@@ -2,6 +2,7 @@
 #include "analysis/findings/findings_internal.h"
 
 #include "analysis/names/sources.h"
+#include "analysis/problems/traffic.h"
 #include "base/strtab.h"
 
 #include <stdarg.h>
@@ -225,12 +226,22 @@ static void put_nodes_behind(struct findings *findings)
     }
 }
 
+/* What is remote of the bytes that come from memory: what caches answer is not. */
+static void count_bytes(struct findings *findings)
+{
+    const struct flow_stream *ignored;
+    const struct flow *flow = findings->facts->flow;
+    findings->traffic = flow_streams(flow, &ignored) > 0 ? traffic_make(flow) : NULL;
+    findings->remote_bytes = findings->traffic ? traffic_remote_share(findings->traffic) : -1;
+}
+
 struct findings *findings_make(const struct facts *facts)
 {
     struct findings *findings = mem_zalloc(sizeof *findings);
     struct sources *sources = sources_new();
     findings->facts = facts;
     findings->texts = strtab_new();
+    count_bytes(findings);
     array_each (&facts->sites, const struct facts_subject, site)
         if (site->totals.samples)
             judge_site(findings, site, sources);
@@ -260,5 +271,6 @@ void findings_free(struct findings *findings)
     array_free(&findings->items);
     array_free(&findings->undecided);
     strtab_free(findings->texts);
+    traffic_free(findings->traffic);
     free(findings);
 }

@@ -126,10 +126,11 @@ struct findings {
     double remote_time_share, gate_bound;     /* estimated share of time in remote latency; the bound */
     double remote_time_low, remote_time_high; /* its interval, at 90% */
     const char *gate;                         /* the sentence */
-    const char *machine;      /* of whose model the sentence and what is predicted are; NULL: of this one */
-    enum matters matters;     /* the placement of memory; with a bandwidth that is not known nothing is harmless */
-    bool bytes_known;         /* the next is, from traffic: */
-    double remote_bytes;      /* of the bytes from memory, the share from other nodes than the thread's */
+    const char *machine;     /* of whose model the sentence and what is predicted are; NULL: of this one */
+    enum matters matters;    /* the placement of memory; with a bandwidth that is not known nothing is harmless */
+    struct traffic *traffic; /* of the recording; NULL where it has none */
+    double
+        remote_bytes; /* of the bytes from memory, the share from other nodes than the thread's; negative: not known */
     struct run_time run_time; /* as it is, against one with every page near its threads */
 };
 

@@ -81,16 +81,25 @@ static void answer_remote(const struct report *report, const struct findings *fi
             number_count(totals->samples));
         return;
     }
-    char bytes[64] = "";
-    if (findings && findings->bytes_known)
-        snprintf(bytes, sizeof bytes, ", and %.0f%% of the bytes from memory,", 100 * findings->remote_bytes);
-    const char *color = totals->remote * 10 > totals->home_known ? "\033[1;31m" : "\033[1;32m";
-    paragraph(report->out, 2, report->options->width, report->options->color ? color : "",
-              "%s of the accesses are remote (%s of %s samples)%s on %u %snodes%s%s%s.",
-              number_percent(totals->remote, totals->home_known), number_count(totals->remote),
-              number_count(totals->home_known), bytes, topology->node_count, topology->simulated ? "simulated " : "",
-              topology->simulated ? " (" : "", topology->simulated ? topology->spec : "",
-              topology->simulated ? ")" : "");
+    char *nodes = mem_format("%u %snodes%s%s%s", topology->node_count, topology->simulated ? "simulated " : "",
+                             topology->simulated ? " (" : "", topology->simulated ? topology->spec : "",
+                             topology->simulated ? ")" : "");
+    const bool by_bytes = findings && findings->remote_bytes >= 0;
+    const bool much = by_bytes ? findings->remote_bytes > 0.1 : totals->remote * 10 > totals->home_known;
+    const char *color = !report->options->color ? "" : much ? "\033[1;31m" : "\033[1;32m";
+    if (by_bytes)
+        paragraph(report->out, 2, report->options->width, color,
+                  "%s of the bytes from memory are remote on %s. Counting what caches answer too, %s of the accesses "
+                  "are remote (%s of %s samples).",
+                  number_percent((uint64_t)(findings->remote_bytes * 1e6 + 0.5), 1000000), nodes,
+                  number_percent(totals->remote, totals->home_known), number_count(totals->remote),
+                  number_count(totals->home_known));
+    else
+        paragraph(report->out, 2, report->options->width, color,
+                  "%s of the accesses are remote (%s of %s samples) on %s.",
+                  number_percent(totals->remote, totals->home_known), number_count(totals->remote),
+                  number_count(totals->home_known), nodes);
+    free(nodes);
     if (topology->simulated)
         say(report, "%s (--assign %s).", assignment(topology), whole_assign(topology));
 }
