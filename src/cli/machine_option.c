@@ -110,11 +110,15 @@ int machine_choose(struct machine_choice *choice, const struct machine_options *
     const struct topology *topology = choice->topology ? choice->topology : recorded;
     if (!failed && !choice->model && session && topology) {
         choice->model = recorded_model(session);
+        choice->from = MACHINE_RECORDED;
         if (choice->model && choice->model->node_count != topology->node_count) {
             model_free(choice->model);
             choice->model = NULL;
         }
-        choice->model = choice->model ? choice->model : by_default(session, topology);
+        if (!choice->model) {
+            choice->model = by_default(session, topology);
+            choice->from = topology->simulated ? MACHINE_GENERIC : MACHINE_MEASURED;
+        }
     }
     topology_free(recorded);
     if (reader)

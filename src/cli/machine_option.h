@@ -12,8 +12,16 @@ struct machine_options {
     const char *topology, *assign, *homes; /* --topology and what belongs to it, or NULL */
 };
 
+enum machine_from {
+    MACHINE_NAMED,
+    MACHINE_RECORDED, /* the recording was made for it: record --machine */
+    MACHINE_GENERIC,  /* with as many nodes as the simulated topology */
+    MACHINE_MEASURED, /* the one that it was recorded on, as far as that was measured */
+};
+
 struct machine_choice {
     struct model *model;       /* NULL: none is known, and nothing is predicted */
+    enum machine_from from;    /* how it was chosen */
     struct topology *topology; /* to simulate on the recording; NULL: as it was recorded */
 };
 

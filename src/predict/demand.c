@@ -285,6 +285,16 @@ struct demand *demand_make(const struct flow *flow, const struct traffic *traffi
     return maker.demand;
 }
 
+double demand_unknown_homes(const struct demand *demand)
+{
+    double all = 0, unknown = 0;
+    array_each (&demand->cells, const struct demand_cell, cell) {
+        all += cell->bytes;
+        unknown += cell->home < 0 ? cell->bytes : 0;
+    }
+    return all > 0 ? unknown / all : 0;
+}
+
 void demand_free(struct demand *demand)
 {
     if (!demand)

@@ -54,6 +54,9 @@ struct demand *demand_make(const struct flow *flow, const struct traffic *traffi
 double demand_error(double pairs);
 void demand_free(struct demand *demand);
 
+/* Of its bytes, the share whose home nodes are not known. */
+double demand_unknown_homes(const struct demand *demand);
+
 /* demand_near.c: fills `near` of all cells, for demand.c. `rows` has their object, address and burst, in their order. */
 struct demand_place {
     uint64_t addr;

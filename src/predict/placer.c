@@ -119,10 +119,12 @@ static int recorded_node(const struct placer *placer, const struct demand_cell *
     return assumption == ASSUME_WORST ? (int)placer->busiest : -1;
 }
 
-/* What the plan does with it. */
+/* What the plan does with it. Bytes whose home is not known are assumed on the same nodes under every plan: else the placement that
+ * there is would be slower than another for what is not known of it. */
 static enum placing placing_of(const struct plan *plan, const struct demand_cell *cell)
 {
-    if ((plan->one_object && cell->object != plan->object) || (plan->one_node && cell->home != plan->home))
+    if (cell->home < 0 || (plan->one_object && cell->object != plan->object) ||
+        (plan->one_node && cell->home != plan->home))
         return PLACING_AS_IS;
     return plan->placement;
 }

@@ -29,7 +29,7 @@ def _():
     if not os.path.exists(KERNELS):
         raise Skip("the kernels were not built here")
     with Folder() as folder:
-        ended = record(folder, [KERNELS, "triad", "256", "2", "2"], ["--traffic"], bursts=BURSTS)
+        ended = record(folder, [KERNELS, "triad", "256", "2", "2"], ["--traffic", "--machine", "generic-2"], bursts=BURSTS)
         assert ended.status == 0, ended
         if report(ended.trace)["session"].get("traffic") != "pairs":
             raise Skip("there is no tick by perf here")
@@ -47,6 +47,9 @@ def _():
         assert text.count("\n") == 1, text
         text = predict("--machine", "generic-2", "--placements", "interleave,as-is", ended.trace)
         assert text.status == 0, text
+        own = predict("--json", "--placements", "as-is", ended.trace)
+        own_text = predict("--placements", "as-is", ended.trace)
+        reported = report(ended.trace)
     answer = json.loads(shown.out)
     rows = answer["rows"]
     assert [(row["machine"], row["placement"]) for row in rows] == [
@@ -59,6 +62,17 @@ def _():
     assert abs(by_name["generic-2 interleave"]["remote_share"] - 0.5) < 0.001, by_name
     assert abs(by_name["generic-4 interleave"]["remote_share"] - 0.75) < 0.001, by_name
     assert [machine["machine"] for machine in answer["machines"]] == ["generic-2", "generic-4"], answer["machines"]
+    machine, = json.loads(own.out)["machines"]  # without --machine: the one that the recording carries
+    assert own.status == 0 and (machine["machine"], machine["from"]) == ("generic-2", "recording"), own
+    assert own_text.out.startswith(b"generic-2 is the machine that the recording was made for"), own_text
+    assert {machine["from"] for machine in answer["machines"]} == {"named"}, answer["machines"]
+    placed = sum(pair["bytes_s"] for pair in traffic["pairs"])
+    remote = sum(pair["bytes_s"] for pair in traffic["pairs"] if pair["from"] != pair["to"])
+    share = reported["verdict"]["remote_bytes_share"]  # the headline is of the bytes from memory whose homes are known
+    if placed > traffic["unplaced_bytes_s"]:
+        assert share is not None and abs(share - remote / placed) < 0.001, (share, traffic["pairs"])
+    else:
+        assert share is None, (share, traffic)
     lines = text.out.decode().splitlines()
     assert lines[0].startswith("generic-2: ") and sum("generic-2  " in line for line in lines) == 2, text
 
@@ -68,7 +82,8 @@ def _():
     with Folder() as folder:
         ended = record(folder, ["true"])
         assert ended.status == 0, ended
-        refused(predict("--machine", "generic-2", ended.trace), 1, "no memory traffic", "numalens record --traffic")
+        for machine in (["--machine", "generic-2"], []):
+            refused(predict(*machine, ended.trace), 1, "no memory traffic", "numalens record --traffic")
 
 
 @check("a machine or placement that is not there, a bad model, a missing file: one line says what is wrong")
@@ -85,7 +100,7 @@ def _():
         for arguments, status, words in cases:
             text = refused(predict(*arguments, folder=folder), status, *words)
             assert text.count("\n") == 1, text
-        refused(predict(folder=folder), 2, "--machine", "numalens machines")
+        refused(predict(folder=folder), 1, "numalens.data")
 
 
 nlens.main()

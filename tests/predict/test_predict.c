@@ -246,6 +246,28 @@ static void what_is_not_known(void **state)
     demand_free(demand);
 }
 
+/* Bytes without a known home cost the same under every placement and assumption: what is not known of the placement that there is
+ * makes none of the others better. */
+static void homes_that_are_not_known(void **state)
+{
+    (void)state;
+    struct demand *demand = demand_of(NODES * CPUS, 1);
+    for (uint32_t i = 0; i < NODES * CPUS; i++)
+        add_thread(demand, i, 9 * GB, false);
+    for (size_t i = 0; i < demand->cells.count; i++) /* the others are near their threads already */
+        demand->cells.items[i].home = i % 4 ? (int)demand->threads.items[demand->cells.items[i].thread].node : -1;
+    near(demand_unknown_homes(demand), 0.25);
+    struct prediction as_is = once(demand, PLACING_AS_IS), users = once(demand, PLACING_USERS),
+                      copies = once(demand, PLACING_REPLICATE);
+    for (int i = 0; i < ASSUMPTIONS; i++) {
+        near(users.time_s[i], as_is.time_s[i]);
+        near(copies.time_s[i], as_is.time_s[i]);
+    }
+    near(users.remote_share, as_is.remote_share);
+    assert_true(as_is.high > 1.05 * as_is.low); /* but it is not known how long that is */
+    demand_free(demand);
+}
+
 static void names(void **state)
 {
     (void)state;
@@ -325,6 +347,7 @@ int main(void)
         cmocka_unit_test(who_ends_makes_room),
         cmocka_unit_test(shared_by_all),
         cmocka_unit_test(what_is_not_known),
+        cmocka_unit_test(homes_that_are_not_known),
         cmocka_unit_test(names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

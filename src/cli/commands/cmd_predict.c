@@ -1,6 +1,7 @@
 /* cli/commands/cmd_predict.c - numalens predict: run time on other machines and under other placements (docs/predict.md). */
 #include "cli/command.h"
 #include "cli/commands/predict_object.h"
+#include "cli/machine_option.h"
 #include "cli/progress_line.h"
 #include "cli/recording.h"
 #include "cli/terminal.h"
@@ -36,7 +37,9 @@ struct row {
 
 struct machine_rows {
     struct model *model;
+    enum machine_from from;
     bool simulated;
+    double unknown_homes; /* of its bytes, the share whose home nodes are not known */
     uint32_t first;       /* of `rows`; as many as placements, in their order */
     uint32_t best, other; /* rows; other: as-is, else the slowest */
     struct factor factor; /* of other to best */
@@ -79,8 +82,38 @@ static int parse_placements(struct predict_arguments *arguments, struct error *e
     return failed;
 }
 
+/* Without --machine: the one that the recording carries, or was made on. */
+static int choose_machine(const struct predict_arguments *arguments, const struct flow *flow, struct answer *answer,
+                          struct error *err)
+{
+    struct machine_choice choice;
+    int failed = machine_choose(&choice, &(struct machine_options){0}, arguments->path, err);
+    if (failed)
+        return failed;
+    if (choice.model) {
+        array_push(&answer->machines, (struct machine_rows){.model = choice.model, .from = choice.from});
+        return 0;
+    }
+    struct traffic *traffic = traffic_make(flow);
+    struct demand *demand = demand_make(flow, traffic, err); /* a recording that no machine helps is refused for that */
+    uint32_t nodes = flow_topology(flow)->node_count;
+    if (demand)
+        failed =
+            error_set(err, -ENOENT,
+                      "%s carries no model of a machine, and %s; name one with --machine ('numalens machines' lists "
+                      "them)",
+                      arguments->path,
+                      nodes == 1 ? "with one memory node there is nothing to place"
+                                 : "there is no generic one with as many nodes");
+    demand_free(demand);
+    traffic_free(traffic);
+    return -1;
+}
+
 static int find_machines(const struct predict_arguments *arguments, struct answer *answer, struct error *err)
 {
+    if (!arguments->machines)
+        return 0;
     char *text = mem_strdup(arguments->machines), *rest = text, *name;
     int failed = 0;
     while (!failed && (name = strsep(&rest, ","))) {
@@ -117,6 +150,7 @@ static int predict_flow(const struct predict_arguments *arguments, const struct 
     struct traffic *traffic = traffic_make(flow);
     struct demand *demand = demand_make(flow, traffic, err);
     machine->first = (uint32_t)answer->rows.count;
+    machine->unknown_homes = demand ? demand_unknown_homes(demand) : 0;
     int failed = demand ? 0 : -1;
     array_each (&arguments->asked, const struct asked, asked) {
         struct plan plan;
@@ -204,14 +238,35 @@ static void print_machine(const struct answer *answer, const struct machine_rows
                   other->asked->name, factor->likely, factor->low, factor->high);
 }
 
+/* Which machine it is, where none was named. */
+static void print_choice(const struct machine_rows *machine, unsigned width)
+{
+    const char *name = machine->model->name;
+    if (machine->from == MACHINE_RECORDED)
+        paragraph(stdout, 0, width, "", "%s is the machine that the recording was made for (record --machine).", name);
+    else if (machine->from == MACHINE_GENERIC)
+        paragraph(stdout, 0, width, "",
+                  "%s has as many nodes as the simulated topology of the recording; --machine names another.", name);
+    else if (machine->from == MACHINE_MEASURED)
+        paragraph(stdout, 0, width, "", "%s is the one that it was recorded on: %s; --machine names another.", name,
+                  machine->model->title);
+}
+
 static void print(const struct answer *answer, size_t placements)
 {
+    const double worth_saying = 0.01;
     struct view_options look = {0};
     struct table *table = table_new();
     char limit[LIMIT_TEXT];
     terminal_look(&look, NULL, false);
-    array_each (&answer->machines, const struct machine_rows, machine)
+    array_each (&answer->machines, const struct machine_rows, machine) {
+        print_choice(machine, look.width);
         print_machine(answer, machine, placements, look.width);
+        if (machine->unknown_homes > worth_saying)
+            paragraph(stdout, 0, look.width, "",
+                      "%s: the home node of %.0f%% of the bytes is not known; they count alike under every placement.",
+                      machine->model->name, 100 * machine->unknown_homes);
+    }
     putchar('\n');
     table_column(table, "machine", TABLE_LEFT);
     table_column(table, "placement", TABLE_LEFT);
@@ -255,6 +310,10 @@ static void write_row(struct json *json, const struct answer *answer, const stru
 
 static int write_json(const struct answer *answer, struct error *err)
 {
+    static const char *const from[] = {[MACHINE_NAMED] = "named",
+                                       [MACHINE_RECORDED] = "recording",
+                                       [MACHINE_GENERIC] = "generic",
+                                       [MACHINE_MEASURED] = "measured"};
     struct json *json = json_new(stdout);
     uint32_t best = 0;
     json_object(json, NULL);
@@ -277,7 +336,9 @@ static int write_json(const struct answer *answer, struct error *err)
         json_object(json, NULL);
         json_text(json, "machine", machine->model->name);
         json_text(json, "title", machine->model->title);
+        json_text(json, "from", from[machine->from]);
         json_bool(json, "simulated", machine->simulated);
+        json_real(json, "unknown_home_share", machine->unknown_homes, 4);
         json_text(json, "best", answer->rows.items[machine->best].asked->name);
         json_text(json, "against", answer->rows.items[machine->other].asked->name);
         json_real(json, "factor", machine->factor.likely, 3);
@@ -307,10 +368,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
             argp_error(state, "predicts from one recording");
         arguments->path = text;
         return 0;
-    case ARGP_KEY_END:
-        if (!arguments->machines)
-            argp_error(state, "--machine is missing; 'numalens machines' lists them");
-        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -322,10 +379,11 @@ static int answer_all(const struct predict_arguments *arguments, struct answer *
     int failed = find_machines(arguments, answer, err);
     if (failed)
         return failed;
-    failed = recording_open(&recording, "predict", arguments->path ? arguments->path : "numalens.data",
-                            &(struct flow_options){0}, err);
+    failed = recording_open(&recording, "predict", arguments->path, &(struct flow_options){0}, err);
     if (failed)
         return failed;
+    if (!arguments->machines)
+        failed = choose_machine(arguments, recording.flow, answer, err);
     progress_begin("predicting", 0);
     array_each (&answer->machines, struct machine_rows, machine) {
         failed = failed ? failed : predict_machine(arguments, &recording, answer, machine, err);
@@ -344,7 +402,9 @@ static int answer_all(const struct predict_arguments *arguments, struct answer *
 int cmd_predict(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"machine", 'm', "NAMES", 0, "models of machines, with commas between them ('numalens machines' lists them)",
+        {"machine", 'm', "NAMES", 0,
+         "models of machines, with commas between them ('numalens machines' lists them); without it the one that the "
+         "recording was made for or on",
          0},
         {"placements", 'p', "NAMES", 0,
          "of as-is, interleave, first-touch-by-users, replicate, replicate:OBJECT, cluster, with commas between them "
@@ -368,6 +428,7 @@ int cmd_predict(int argc, char **argv)
     struct answer answer = {0};
     struct error err = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    arguments.path = arguments.path ? arguments.path : "numalens.data";
     int failed = parse_placements(&arguments, &err);
     progress_line_begin("predict", false, arguments.as_json);
     int status = failed ? EXIT_USAGE : EXIT_OK;
