@@ -123,6 +123,12 @@ def cached():
         assert row["cached"] + row["unknown"] >= 0.8, "%s is called memory: %s" % (name, row)
 
 
+@check("parts of rows, which are prefetched, are never called cached: how much comes from memory is not known")
+def parts_of_rows():
+    _, rows, _ = traffic_of("rows")
+    assert rows["a"]["cached"] < 0.2 and rows["a"]["state"] != "cached", rows["a"]
+
+
 @check("two threads on two simulated nodes: each reads and writes what it touched first")
 def two_nodes():
     answer, _, truth = traffic_of("triad", mib="128", threads="2",

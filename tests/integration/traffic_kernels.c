@@ -14,7 +14,7 @@
 #include <emmintrin.h>
 #endif
 
-enum { LINE = 64, STRIDE = 8 * LINE };
+enum { LINE = 64, STRIDE = 8 * LINE, ROW = 8192, PART = 64 };
 
 struct work {
     double *a, *b, *c;
@@ -54,6 +54,16 @@ KERNEL static void add(double *a, const double *b, const double *c, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         a[i] = b[i] + c[i];
+}
+
+/* A part of each row, one row after the other. */
+KERNEL static double rows(const double *a, size_t n, size_t from)
+{
+    double sum = 0;
+    for (size_t row = 0; row + ROW <= n; row += ROW)
+        for (size_t i = 0; i < PART; i++)
+            sum += a[row + from + i];
+    return sum;
 }
 
 KERNEL static double sum(const double *a, size_t n)
@@ -212,6 +222,10 @@ static void pass(struct work *work)
     } else if (strcmp(kernel, "mixed") == 0) {
         work->sum += mixed(work->b, work->c, n);
         count(work, 1, lines, 0), count(work, 2, lines / 3, 0);
+    } else if (strcmp(kernel, "rows") == 0) {
+        work->sum += rows(work->a, n, work->at);
+        work->at = (work->at + PART) % ROW;
+        count(work, 0, (double)n / ROW * PART * sizeof *work->a / LINE, 0);
     } else if (strcmp(kernel, "memset") == 0) {
         memset(work->a, (int)work->sum & 1, n * sizeof *work->a);
         count(work, 0, lines, lines);

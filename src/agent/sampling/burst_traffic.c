@@ -20,7 +20,8 @@ enum {
     LATENCY_MOST = 20000,
     KNOWN = 16,
     ASKED_MOST = 12,
-    NEAR = 1024, /* bytes: from one access to the next, what a prefetcher might guess */
+    NEAR = 1024,   /* bytes: from one access to the next, what a prefetcher might guess */
+    FAR_PARTS = 4, /* one of so many steps may go further: to the next row, of which a part is walked through */
 };
 
 #define ADDRESS_END ((int64_t)1 << 47)
@@ -35,6 +36,7 @@ struct place { /* an instruction, in one direction */
     uint32_t steps; /* of the burst when it was last met: a gather accesses several times in one execution */
     uint32_t ahead_ns;
     uint16_t size, times, runs;
+    uint16_t far; /* steps that no prefetcher might guess */
     uint8_t flags, timed, sample_flags;
     bool found, irregular;
     uint16_t latencies[STREAM_LATENCIES];
@@ -90,7 +92,7 @@ static struct place *place_of(struct traffic *traffic, uint64_t pc, uint8_t writ
     traffic->table[at] = (uint8_t)traffic->count;
     place->pc = pc;
     place->flags = write | STREAM_NEAR | STREAM_STILL;
-    place->runs = place->times = 0;
+    place->runs = place->times = place->far = 0;
     place->timed = 0;
     place->stride = 0;
     place->irregular = place->found = false;
@@ -169,8 +171,7 @@ void traffic_note(struct agent_thread *self, const ucontext_t *context, const st
         int64_t stride = (int64_t)(access->addr - place->addr);
         if (place->runs > 0 && stride != 0)
             place->flags &= (uint8_t)~STREAM_STILL;
-        if (place->runs > 0 && (stride >= NEAR || stride <= -NEAR))
-            place->flags &= (uint8_t)~STREAM_NEAR;
+        place->far += place->runs > 0 && (stride >= NEAR || stride <= -NEAR);
         if (place->runs == 1)
             place->stride = stride;
         else if (place->runs > 1 && stride != place->stride)
@@ -314,6 +315,8 @@ static void send_place(struct agent_thread *self, const struct traffic *traffic,
         stream->times = place->times;
         stream->runs = place->runs;
         stream->flags |= place->flags;
+        if (place->far * FAR_PARTS > place->runs)
+            stream->flags &= (uint8_t)~STREAM_NEAR;
         if (place->flags & STREAM_WRITE && step_is_nontemporal(place->pc))
             stream->flags |= STREAM_NONTEMPORAL;
         stream->timed = place->timed;
