@@ -189,6 +189,8 @@ struct flow_stream {
     uint32_t thread, object; /* object: FLOW_NONE when not attributed */
     uint32_t code;           /* for flow_stream_function; FLOW_NONE when no instruction was met */
     bool ahead_inside;       /* the load ahead went to the same object */
+    bool behind_inside;      /* likewise the load behind */
+    bool walk_inside;        /* the second burst found it further on in the same object */
     int16_t from, home;      /* nodes, as in struct flow_access */
 };
 size_t flow_streams(const struct flow *flow, const struct flow_stream **rows);

@@ -241,6 +241,8 @@ static bool get_stream(struct run_cursor *cursor, struct event_stream *stream)
     stream->runs = (uint16_t)runs;
     stream->size = (uint16_t)(shape >> 8);
     stream->flags = (uint8_t)shape;
+    stream->behind = (uint16_t)(shape >> 24);
+    stream->behind_ns = stream->behind ? (uint16_t)(shape >> 40) : STREAM_NO_LATENCY;
     stream->timed = (uint8_t)timed;
     for (unsigned i = 0; i < STREAM_LATENCIES; i++) {
         latency = 0;

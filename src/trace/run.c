@@ -136,6 +136,15 @@ static void put_page(struct trace_run *run, const struct event_page *page)
     run->room = 0;
 }
 
+/* The load behind is above what readers of older versions look at. */
+static uint64_t stream_shape(const struct event_stream *stream)
+{
+    uint64_t shape = (uint64_t)stream->size << 8 | stream->flags;
+    if (stream->behind && stream->behind_ns < UINT16_MAX)
+        shape |= (uint64_t)stream->behind << 24 | (uint64_t)stream->behind_ns << 40;
+    return shape;
+}
+
 /* At most two long numbers in a column: what run_make_room counts on. */
 static void put_stream(struct trace_run *run, const struct event_stream *stream)
 {
@@ -151,7 +160,7 @@ static void put_stream(struct trace_run *run, const struct event_stream *stream)
     put(run, 6, stream->ahead_ns);
     put(run, 7, stream->times);
     put(run, 7, stream->runs);
-    put(run, 7, (uint64_t)stream->size << 8 | stream->flags);
+    put(run, 7, stream_shape(stream));
     put(run, 8, timed);
     for (unsigned i = 0; i < timed; i++)
         put(run, 8, stream->latencies[i]);

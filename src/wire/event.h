@@ -261,6 +261,8 @@ struct event_stream {
     uint32_t burst;                       /* its number in this thread */
     uint32_t gap_ns;                      /* between the two bursts; 0: not known */
     uint32_t ahead_ns;                    /* what that load took, or STREAM_NO_LATENCY */
+    uint32_t behind_ns;                   /* likewise of a load behind it, where it would have come by */
+    uint16_t behind;                      /* so many of its strides; 0: there was none */
     uint16_t size;                        /* of an access */
     uint16_t times;                       /* accesses that were noted ... */
     uint16_t runs;                        /* ... in so many executions */

@@ -149,7 +149,8 @@ struct wire_stream { /* value: number of the burst, per thread; struct event_str
     uint32_t gap_ns, ahead_ns;
     uint16_t size, times, runs;
     uint8_t flags, timed;
-    uint16_t latencies[8]; /* STREAM_LATENCIES of them */
+    uint16_t latencies[6]; /* STREAM_LATENCIES */
+    uint16_t behind, behind_ns;
 };
 
 #endif

@@ -16,6 +16,7 @@ enum {
     GOOD = STREAM_PAIRED | STREAM_LOOP,
     PASSED = GOOD | STREAM_PASSED,
     ARRAY = 1 << 28,
+    LINE = 64,
 };
 
 #define RATE ((double)TURNS * STRIDE / GAP * 1e9) /* bytes per second of a thread that does nothing else */
@@ -195,6 +196,92 @@ static void what_is_not_said(void **state)
     finish(&run);
 }
 
+/* A loop over rows, entered again for each: `used` of ten lines that it comes by were brought in, and `back` of ten pairs find it
+ * behind where it was. */
+static struct run walk(unsigned used, unsigned back, unsigned threads)
+{
+    struct run run = begin();
+    for (unsigned i = 0; i < PAIRS; i++) {
+        struct event_stream event = stream(GOOD | STREAM_ANEW, SLOW);
+        event.addr += ARRAY / 2;
+        event.ahead += ARRAY / 2;
+        event.behind = 1000;
+        event.behind_ns = i % 10 < used ? FAST : SLOW;
+        event.turns = i % 10 < back ? -1 : TURNS;
+        next_burst(&run);
+        put(&run, i % threads, event);
+    }
+    end(&run);
+    return run;
+}
+
+static void rows_of_a_matrix(void **state)
+{
+    (void)state;
+    struct run run = walk(10, 1, 1);
+    assert_int_equal(run.traffic->all.state, TRAFFIC_MEMORY);
+    near(run.traffic->all.read, RATE);
+    finish(&run);
+    run = walk(5, 1, 1); /* half of each row */
+    near(run.traffic->all.read, RATE / 2);
+    finish(&run);
+    run = walk(1, 1, 1); /* too small a part for so few loads */
+    assert_false(run.traffic->all.is_rated);
+    finish(&run);
+    run = walk(10, 5, 1); /* to and fro */
+    assert_false(run.traffic->all.is_rated);
+    finish(&run);
+}
+
+/* No thread has enough of its own. */
+static void threads_together(void **state)
+{
+    (void)state;
+    struct run run = walk(10, 0, 2);
+    near(run.traffic->all.read, 2 * RATE); /* each thread's bursts stand for all of its time */
+    finish(&run);
+    run = begin();
+    for (unsigned i = 0; i < PAIRS; i++) {
+        struct event_stream event = stream(PASSED, SLOW);
+        event.pc += i % 20 * 16; /* two pairs each */
+        next_burst(&run);
+        put(&run, i % 2, event);
+    }
+    assert_false(end(&run)->all.is_rated);
+    finish(&run);
+    run = begin();
+    for (unsigned i = 0; i < PAIRS; i++) {
+        struct event_stream event = stream(PASSED, SLOW);
+        event.pc += i / 2 % 10 * 16; /* four pairs each, two of either thread */
+        next_burst(&run);
+        put(&run, i % 2, event);
+    }
+    near(end(&run)->all.read, 2 * RATE);
+    finish(&run);
+}
+
+/* A line that is used so often stays in a cache, whatever prefetches it. */
+static void small_and_busy(void **state)
+{
+    (void)state;
+    enum { TABLE = 4096 };
+    for (unsigned large = 0; large < 2; large++) {
+        struct run run = begin();
+        feed_alloc(&run.feeding, HEAP + 6ul * ARRAY, large ? 64 * TABLE : TABLE, CHAIN + 1);
+        feed_read(&run.feeding, HEAP + 6ul * ARRAY);
+        for (unsigned i = 0; i < PAIRS; i++) {
+            struct event_stream event = stream(GOOD | STREAM_ANEW, STREAM_NO_LATENCY);
+            event.addr = HEAP + 6ul * ARRAY + i % 8 * LINE;
+            event.ahead = 0;
+            next_burst(&run);
+            put(&run, 0, event);
+        }
+        end(&run);
+        assert_int_equal(run.traffic->all.state, large ? TRAFFIC_UNKNOWN : TRAFFIC_CACHED);
+        finish(&run);
+    }
+}
+
 /* Steps that are small but uneven are fast by prefetching or by caches: unknown, but for a variable that stays in place. */
 static void small_steps(void **state)
 {
@@ -368,10 +455,11 @@ static void nothing_recorded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stream),         cmocka_unit_test(over_time),       cmocka_unit_test(a_stream_in_a_cache),
-        cmocka_unit_test(what_is_not_said), cmocka_unit_test(small_steps),     cmocka_unit_test(stores),
-        cmocka_unit_test(lines_count_once), cmocka_unit_test(lines_of_a_turn), cmocka_unit_test(shares_of_time),
-        cmocka_unit_test(functions),        cmocka_unit_test(remote_share),    cmocka_unit_test(nothing_recorded),
+        cmocka_unit_test(a_stream),         cmocka_unit_test(over_time),        cmocka_unit_test(a_stream_in_a_cache),
+        cmocka_unit_test(what_is_not_said), cmocka_unit_test(rows_of_a_matrix), cmocka_unit_test(threads_together),
+        cmocka_unit_test(small_and_busy),   cmocka_unit_test(small_steps),      cmocka_unit_test(stores),
+        cmocka_unit_test(lines_count_once), cmocka_unit_test(lines_of_a_turn),  cmocka_unit_test(shares_of_time),
+        cmocka_unit_test(functions),        cmocka_unit_test(remote_share),     cmocka_unit_test(nothing_recorded),
     };
     return cmocka_run_group_tests_name("traffic", tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 #include <emmintrin.h>
 #endif
 
-enum { LINE = 64, STRIDE = 8 * LINE, ROW = 8192, PART = 64 };
+enum { LINE = 64, STRIDE = 8 * LINE, ROW = 512, PITCH = 8192, STRIP = 64 };
 
 struct work {
     double *a, *b, *c;
@@ -56,12 +56,12 @@ KERNEL static void add(double *a, const double *b, const double *c, size_t n)
         a[i] = b[i] + c[i];
 }
 
-/* A part of each row, one row after the other. */
-KERNEL static double rows(const double *a, size_t n, size_t from)
+/* A strip of a matrix: a part of each row, one row after the other. */
+KERNEL static double strip(const double *a, size_t n, size_t from)
 {
     double sum = 0;
-    for (size_t row = 0; row + ROW <= n; row += ROW)
-        for (size_t i = 0; i < PART; i++)
+    for (size_t row = 0; row + PITCH <= n; row += PITCH)
+        for (size_t i = 0; i < STRIP; i++)
             sum += a[row + from + i];
     return sum;
 }
@@ -109,6 +109,14 @@ KERNEL static size_t chase(const uint64_t *a, size_t at, size_t n)
     for (size_t i = 0; i < n; i++)
         at = a[at];
     return at;
+}
+
+/* Row by row, a loop for each, of which `used` of `pitch` elements. */
+KERNEL static void rows(double *a, const double *b, size_t n, size_t used, size_t pitch)
+{
+    for (size_t row = 0; row + pitch <= n; row += pitch)
+        for (size_t i = row; i < row + used; i++)
+            a[i] = b[i] + 1;
 }
 
 KERNEL static void nontemporal(double *a, size_t n)
@@ -207,6 +215,15 @@ static void pass(struct work *work)
     } else if (strcmp(kernel, "stencil") == 0) {
         stencil(work->a, work->b, n);
         count(work, 0, lines, lines), count(work, 1, lines, 0);
+    } else if (strcmp(kernel, "rows") == 0) {
+        rows(work->a, work->b, n, ROW - 2, ROW);
+        count(work, 0, lines, lines), count(work, 1, lines, 0);
+    } else if (strcmp(kernel, "parts") == 0) {
+        rows(work->a, work->b, n, ROW, 4 * ROW);
+        count(work, 0, lines / 4, lines / 4), count(work, 1, lines / 4, 0);
+    } else if (strcmp(kernel, "halves") == 0) {
+        rows(work->a, work->b, n, ROW, 2 * ROW);
+        count(work, 0, lines / 2, lines / 2), count(work, 1, lines / 2, 0);
     } else if (strcmp(kernel, "gather") == 0) {
         size_t part = n / 8; /* not all of it: a pass takes long */
         work->sum += gather(work->a, work->index + work->at, part);
@@ -222,10 +239,10 @@ static void pass(struct work *work)
     } else if (strcmp(kernel, "mixed") == 0) {
         work->sum += mixed(work->b, work->c, n);
         count(work, 1, lines, 0), count(work, 2, lines / 3, 0);
-    } else if (strcmp(kernel, "rows") == 0) {
-        work->sum += rows(work->a, n, work->at);
-        work->at = (work->at + PART) % ROW;
-        count(work, 0, (double)n / ROW * PART * sizeof *work->a / LINE, 0);
+    } else if (strcmp(kernel, "strip") == 0) {
+        work->sum += strip(work->a, n, work->at);
+        work->at = (work->at + STRIP) % PITCH;
+        count(work, 0, (double)n / PITCH * STRIP * sizeof *work->a / LINE, 0);
     } else if (strcmp(kernel, "memset") == 0) {
         memset(work->a, (int)work->sum & 1, n * sizeof *work->a);
         count(work, 0, lines, lines);

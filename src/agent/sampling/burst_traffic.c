@@ -14,6 +14,8 @@ enum {
     LINE = 64,
     AHEAD_LINES = 128, /* at least so far ahead, and so many steps: prefetchers do not get there */
     AHEAD_SPREAD = 384,
+    BEHIND_LINES = 64, /* beyond the row that it is in, and still in a cache */
+    BEHIND_SPREAD = 1024,
     STEPS_SPREAD = 64,
     PAGE = 4096,
     STREAM_RUNS = 3, /* executions that show a stream, or a loop */
@@ -35,6 +37,7 @@ struct place { /* an instruction, in one direction */
     int64_t stride, turns;
     uint32_t steps; /* of the burst when it was last met: a gather accesses several times in one execution */
     uint32_t ahead_ns;
+    uint16_t behind, behind_ns; /* a load so many strides behind, and what it took */
     uint16_t size, times, runs;
     uint16_t far; /* steps that no prefetcher might guess */
     uint8_t flags, timed, sample_flags;
@@ -99,6 +102,7 @@ static struct place *place_of(struct traffic *traffic, uint64_t pc, uint8_t writ
     place->turns = -1;
     place->ahead = 0;
     place->ahead_ns = STREAM_NO_LATENCY;
+    place->behind = 0;
     return place;
 }
 
@@ -250,12 +254,36 @@ static uint64_t ahead_of(struct agent_thread *self, const struct place *place)
     return to > PAGE && to < (uint64_t)ADDRESS_END ? to : 0;
 }
 
-/* Times a load ahead of each of some streams. Which pages are there the kernel says for all of them at once. */
-static void probe_ahead(struct agent_thread *self, struct traffic *traffic, uint64_t (*to_ns)(uint64_t ticks))
+/* Strides back to where it would have come by a while ago: 0 when that is nowhere. */
+static uint16_t behind_of(struct agent_thread *self, const struct place *place)
 {
-    void *pages[PROBES];
+    int64_t size = place->stride < 0 ? -place->stride : place->stride;
+    int64_t far = (int64_t)(BEHIND_LINES + next_random(self) % BEHIND_SPREAD);
+    int64_t steps = size < LINE ? far * LINE / size : far;
+    uint64_t to = place->addr - (uint64_t)(steps * place->stride);
+    return to > PAGE && to < (uint64_t)ADDRESS_END && steps <= UINT16_MAX ? (uint16_t)steps : 0;
+}
+
+static void *page_of(uint64_t addr)
+{
+    return (void *)(addr & ~(uint64_t)(PAGE - 1));
+}
+
+/* Nanoseconds of a load, or STREAM_NO_LATENCY. */
+static uint32_t time_load(uint64_t addr, uint64_t (*to_ns)(uint64_t ticks))
+{
+    uint32_t ticks;
+    uint64_t ns = step_probe(addr, &ticks) ? to_ns(ticks) : LATENCY_MOST;
+    return ns < LATENCY_MOST ? (uint32_t)ns : STREAM_NO_LATENCY;
+}
+
+/* Times a load ahead of each of some streams, and one behind: whether it uses all the lines that it comes by. Which pages are there
+ * the kernel says for all of them at once. */
+static void probe_around(struct agent_thread *self, struct traffic *traffic, uint64_t (*to_ns)(uint64_t ticks))
+{
+    void *pages[2 * PROBES];
     struct place *chosen[PROBES];
-    int nodes[PROBES];
+    int nodes[2 * PROBES];
     uint64_t count = 0;
     if (agent_device_mapped || traffic->count == 0)
         return;
@@ -268,22 +296,23 @@ static void probe_ahead(struct agent_thread *self, struct traffic *traffic, uint
         place->ahead = ahead_of(self, place);
         if (!place->ahead)
             continue;
-        nodes[count] = -1;
-        chosen[count] = place;
-        pages[count++] = (void *)(place->ahead & ~(uint64_t)(PAGE - 1));
+        place->behind = behind_of(self, place);
+        nodes[2 * count] = nodes[2 * count + 1] = -1;
+        pages[2 * count] = page_of(place->ahead);
+        pages[2 * count + 1] = page_of(place->addr - (uint64_t)(place->behind * place->stride));
+        chosen[count++] = place;
     }
-    bool asked = count > 0 && ask_pages(pages, count, nodes);
+    bool asked = count > 0 && ask_pages(pages, 2 * count, nodes);
     for (unsigned i = 0; i < count; i++) {
-        uint32_t ticks;
-        if (!asked || nodes[i] < 0 || !step_probe(chosen[i]->ahead, &ticks)) {
-            chosen[i]->ahead = 0;
-            continue;
-        }
-        uint64_t ns = to_ns(ticks);
-        if (ns < LATENCY_MOST)
-            chosen[i]->ahead_ns = (uint32_t)ns;
-        else
-            chosen[i]->ahead = 0;
+        struct place *place = chosen[i];
+        uint64_t back = place->addr - (uint64_t)(place->behind * place->stride);
+        place->ahead_ns = asked && nodes[2 * i] >= 0 ? time_load(place->ahead, to_ns) : STREAM_NO_LATENCY;
+        uint32_t ns = asked && place->behind && nodes[2 * i + 1] >= 0 ? time_load(back, to_ns) : STREAM_NO_LATENCY;
+        if (place->ahead_ns == STREAM_NO_LATENCY)
+            place->ahead = 0;
+        if (ns == STREAM_NO_LATENCY)
+            place->behind = 0;
+        place->behind_ns = (uint16_t)ns;
     }
 }
 
@@ -310,6 +339,8 @@ static void send_place(struct agent_thread *self, const struct traffic *traffic,
         stream->stride = moves ? place->stride : 0;
         stream->ahead = place->ahead;
         stream->ahead_ns = place->ahead ? place->ahead_ns : STREAM_NO_LATENCY;
+        stream->behind = place->behind;
+        stream->behind_ns = place->behind_ns;
         stream->turns = paired ? place->turns : -1;
         stream->size = place->size;
         stream->times = place->times;
@@ -389,7 +420,7 @@ void traffic_end(struct agent_thread *self, uint64_t (*to_ns)(uint64_t ticks), u
     if (!traffic)
         return;
     if (traffic->state == FIRST) {
-        probe_ahead(self, traffic, to_ns);
+        probe_around(self, traffic, to_ns);
     } else if (traffic->state == SECOND) {
         uint64_t gap = to_ns(self->sampler.began - traffic->left_at);
         traffic->gap_ns = gap > delivery_ns && gap - delivery_ns < UINT32_MAX ? (uint32_t)(gap - delivery_ns) : 0;

@@ -3,12 +3,12 @@
  * 1. Rows are put in order of thread and burst; in each burst, instructions that go over the same lines are found
  *    (traffic_bursts.c).
  * 2. A key is an instruction, in one direction, of one thread, in one object: over all bursts it gets the share of its lines
- *    that memory serves, and its speed while it runs.
+ *    that memory serves, and its speed while it runs (traffic_keys.c).
  * 3. Speed, times the share of the thread's bursts in which it was met, times the thread's CPU time: bytes. They go to the
  *    key's object and thread, and to pairs of nodes as often as it was seen between them. */
 #include "analysis/problems/traffic.h"
 
-#include "analysis/problems/traffic_bursts.h"
+#include "analysis/problems/traffic_keys.h"
 #include "topology/calibration.h"
 #include "trace/session.h"
 
@@ -23,36 +23,11 @@ const struct traffic_rules traffic_rules = {.pairs = 20,
                                             .anew = 0.5,
                                             .spread = 0.8,
                                             .covered = 0.5,
+                                            .behind = 8,
+                                            .used = 0.2,
                                             .cached = 0.1,
                                             .memory = 0.9,
                                             .bound = 0.65};
-
-struct key {
-    uint32_t thread, object;
-    bool stream, near;
-    bool still, several; /* still: a variable that stays where it is; several: objects of the site */
-    uint32_t bursts;     /* it was met in */
-    uint32_t leads;      /* of those, as the one whose lines count */
-    uint64_t accesses;
-    uint32_t tried, confirmed, from_memory; /* loads ahead */
-    uint32_t timed, slow;                   /* loads at the access */
-    uint64_t slow_ns;
-    uint32_t pairs, good, wrapped, anew;
-    double time_ns, lines[3]; /* read, written, allocated: times the share that memory serves */
-    double share;             /* served by memory; negative: not known */
-    bool rated;               /* and how fast, where that matters */
-    uint32_t first_speed;     /* in work.speeds */
-};
-
-struct work {
-    struct traffic *traffic;
-    array_of(const struct flow_stream *) rows;
-    array_of(struct burst_item) items; /* of all bursts, `lead` counted from their burst's first */
-    array_of(uint32_t) first;          /* item of each burst, and one more */
-    array_of(struct key) keys;
-    array_of(double) speeds;
-    array_of(uint32_t) order;
-};
 
 static int by_burst(const void *left, const void *right)
 {
@@ -66,7 +41,7 @@ static int by_burst(const void *left, const void *right)
 }
 
 /* A thread's bursts, and how much of its time they stand for: as a rule all of it. */
-static void count_thread(struct work *work, size_t from, size_t to, uint32_t bursts, uint32_t pairs)
+static void count_thread(struct traffic_work *work, size_t from, size_t to, uint32_t bursts, uint32_t pairs)
 {
     const struct flow_stream *first = work->rows.items[from], *last = work->rows.items[to - 1];
     double between = (double)(last->event.user_ns - first->event.user_ns) * 1e-9;
@@ -79,7 +54,7 @@ static void count_thread(struct work *work, size_t from, size_t to, uint32_t bur
     work->traffic->pairs += pairs;
 }
 
-static void split_bursts(struct work *work)
+static void split_bursts(struct traffic_work *work)
 {
     size_t count = work->rows.count, thread_from = 0;
     uint32_t bursts = 0, pairs = 0;
@@ -109,173 +84,6 @@ static void split_bursts(struct work *work)
     array_push(&work->first, (uint32_t)work->items.count);
 }
 
-static int compare_items(const struct burst_item *left, const struct burst_item *right)
-{
-    const struct flow_stream *a = left->row, *b = right->row;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    if (a->event.pc != b->event.pc)
-        return a->event.pc < b->event.pc ? -1 : 1;
-    if ((a->event.flags & STREAM_WRITE) != (b->event.flags & STREAM_WRITE))
-        return a->event.flags & STREAM_WRITE ? 1 : -1;
-    return left->group < right->group ? -1 : left->group > right->group;
-}
-
-static int by_key(const void *left, const void *right, void *context)
-{
-    const struct burst_item *items = context;
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    int order = compare_items(&items[a], &items[b]);
-    return order ? order : a < b ? -1 : a > b;
-}
-
-static void count_item(struct key *key, const struct burst_item *item, uint32_t bound)
-{
-    const struct event_stream *stream = &item->row->event;
-    key->bursts++;
-    key->accesses += stream->times;
-    key->stream |= stream->stride != 0;
-    key->near |= stream->stride == 0 && stream->flags & STREAM_NEAR;
-    key->still = key->still && stream->flags & STREAM_STILL;
-    key->several |= item->row->object != key->object;
-    for (unsigned i = 0; i < stream->timed; i++) {
-        key->timed++;
-        key->slow += stream->latencies[i] >= bound;
-        key->slow_ns += stream->latencies[i] >= bound ? stream->latencies[i] : 0;
-    }
-    if (!(stream->flags & STREAM_PAIRED) || !(stream->flags & STREAM_LOOP))
-        return;
-    bool anew = stream->flags & STREAM_ANEW;
-    key->pairs++;
-    key->anew += anew;
-    key->wrapped += !anew && stream->turns < 0 && stream->stride != 0;
-    if (stream->ahead_ns == STREAM_NO_LATENCY)
-        return;
-    key->tried++;
-    if (!anew && (stream->flags & STREAM_PASSED || item->row->ahead_inside)) {
-        key->confirmed++;
-        key->from_memory += stream->ahead_ns >= bound;
-    }
-}
-
-static double share_of(uint32_t hits, uint32_t all)
-{
-    return hits < traffic_rules.probes || hits < traffic_rules.floor * all ? 0 : (double)hits / all;
-}
-
-/* Whether it is about something that stays in the caches once it is there. */
-static bool is_small(const struct work *work, const struct key *key)
-{
-    enum { SMALL = 256 << 10 };
-    const struct flow *flow = work->traffic->flow;
-    if (key->object == FLOW_NONE || key->several)
-        return false;
-    return flow_object_kind(flow, key->object) == OBJECT_STACK || flow_object_copy(flow, key->object).size <= SMALL;
-}
-
-/* Which share of its lines memory serves. A stream's own latencies say nothing: they are prefetched. Nor do those of an instruction
- * that goes on by small and uneven steps, unless they are slow. */
-static double served(const struct work *work, const struct key *key)
-{
-    double at_access = key->timed >= traffic_rules.probes ? share_of(key->slow, key->timed) : -1;
-    if (key->stream) {
-        if (key->confirmed >= traffic_rules.probes && key->confirmed >= traffic_rules.confirmed * key->tried)
-            return share_of(key->from_memory, key->confirmed);
-        return -1;
-    }
-    if (key->near && !key->still && at_access < traffic_rules.memory && !is_small(work, key))
-        return -1;
-    return at_access;
-}
-
-static void make_keys(struct work *work)
-{
-    uint32_t bound = work->traffic->bound;
-    for (uint32_t i = 0; i < work->items.count; i++)
-        array_push(&work->order, i);
-    if (work->order.count)
-        qsort_r(work->order.items, work->order.count, sizeof *work->order.items, by_key, work->items.items);
-    const struct burst_item *before = NULL;
-    array_each (&work->order, const uint32_t, at) {
-        struct burst_item *item = &work->items.items[*at];
-        if (!before || compare_items(before, item) != 0)
-            array_push(&work->keys,
-                       (struct key){.thread = item->row->thread, .object = item->row->object, .still = true});
-        before = item;
-        item->key = (uint32_t)work->keys.count - 1;
-        count_item(&work->keys.items[item->key], item, bound);
-    }
-    array_each (&work->keys, struct key, key)
-        key->share = served(work, key);
-}
-
-static void measure(struct work *work)
-{
-    for (uint32_t burst = 0; burst + 1 < work->first.count; burst++) {
-        struct burst_item *items = work->items.items + work->first.items[burst];
-        uint32_t count = work->first.items[burst + 1] - work->first.items[burst];
-        for (uint32_t lead = 0; lead < count; lead++) {
-            struct burst_item *item = &items[lead];
-            if (item->lead != lead)
-                continue;
-            struct key *key = &work->keys.items[item->key];
-            double share = -1;
-            for (uint32_t i = lead; i < count; i++)
-                if (items[i].lead == lead && work->keys.items[items[i].key].share > share)
-                    share = work->keys.items[items[i].key].share;
-            key->leads++;
-            if (share > key->share)
-                key->share = share; /* what another one of these has seen of the same lines */
-            if (item->lines < 0 || share < 0)
-                continue;
-            double lines = item->lines * share;
-            key->good++;
-            key->time_ns += item->row->event.gap_ns;
-            key->lines[0] += item->reads || item->stores ? lines : 0;
-            key->lines[1] += item->stores || item->nontemporal ? lines : 0;
-            key->lines[2] += item->stores && !item->reads ? lines : 0;
-        }
-    }
-}
-
-static int by_number(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
-
-/* Whether its speed differs too much from pair to pair: then it is another loop each time, or the same one over and over. */
-static bool is_uneven(struct work *work, uint32_t from, uint32_t to)
-{
-    work->speeds.count = 0;
-    for (uint32_t i = from; i < to; i++) {
-        const struct burst_item *item = &work->items.items[work->order.items[i]];
-        if (item->lines > 0 && item->row->event.gap_ns)
-            array_push(&work->speeds, item->lines / item->row->event.gap_ns);
-    }
-    size_t count = work->speeds.count;
-    if (count < 8)
-        return false;
-    array_sort(&work->speeds, by_number);
-    const double *speeds = work->speeds.items;
-    return speeds[count * 3 / 4] - speeds[count / 4] > traffic_rules.spread * speeds[count / 2];
-}
-
-static void judge_keys(struct work *work)
-{
-    const struct traffic_rules *rules = &traffic_rules;
-    uint32_t from = 0;
-    array_each (&work->keys, struct key, key) {
-        uint32_t to = from + key->bursts;
-        key->rated = key->share >= 0;
-        if (key->share > 0 && key->leads > 0)
-            key->rated = key->good >= rules->probes && key->time_ns > 0 &&
-                         key->wrapped <= rules->wrapped * key->pairs && key->anew <= rules->anew * key->pairs &&
-                         !is_uneven(work, from, to);
-        from = to;
-    }
-}
-
 static uint32_t object_row(struct traffic *traffic, uint32_t *by_object, uint32_t *by_site, uint32_t object)
 {
     uint32_t site = flow_object_site(traffic->flow, object);
@@ -287,13 +95,14 @@ static uint32_t object_row(struct traffic *traffic, uint32_t *by_object, uint32_
     return *place;
 }
 
-static void add_key(struct traffic_bytes *to, const struct key *key, const double *rates, double weight)
+static void add_key(struct traffic_bytes *to, const struct traffic_key *key, const double *rates, double weight)
 {
     double accesses = weight * (double)key->accesses;
     to->accesses += accesses;
     if (key->share < 0)
         return;
-    double exposed = key->timed ? share_of(key->slow, key->timed) : 0, share = key->share > 0 ? key->share : 0;
+    double exposed = key->own.timed ? traffic_share(key->own.slow, key->own.timed) : 0,
+           share = key->share > 0 ? key->share : 0;
     if (exposed > share)
         exposed = share;
     to->known += accesses;
@@ -318,7 +127,7 @@ void traffic_judge(struct traffic_bytes *bytes)
 }
 
 /* To pairs of nodes, as often as its bursts saw each. */
-static void place_key(struct work *work, const struct key *key, uint32_t from, const double *rates)
+static void place_key(struct traffic_work *work, const struct traffic_key *key, uint32_t from, const double *rates)
 {
     struct traffic *traffic = work->traffic;
     for (uint32_t i = from; i < from + key->bursts; i++) {
@@ -336,9 +145,10 @@ static void place_key(struct work *work, const struct key *key, uint32_t from, c
 }
 
 /* Its bursts one by one. What a store reads is not waited for. */
-static void split_key(struct work *work, const struct key *key, uint32_t from, const double *rates, double weight)
+static void split_key(struct traffic_work *work, const struct traffic_key *key, uint32_t from, const double *rates,
+                      double weight)
 {
-    double slow = key->timed ? share_of(key->slow, key->timed) : 0;
+    double slow = key->own.timed ? traffic_share(key->own.slow, key->own.timed) : 0;
     double waits = slow <= 0 || key->share <= 0 ? 0 : slow < key->share ? slow / key->share : 1;
     double bursts = key->bursts;
     for (uint32_t i = from; i < from + key->bursts; i++)
@@ -347,12 +157,12 @@ static void split_key(struct work *work, const struct key *key, uint32_t from, c
                                          .read = rates[0] / bursts,
                                          .written = rates[1] / bursts,
                                          .exposed = waits * (rates[0] - rates[2]) / TRAFFIC_LINE / bursts,
-                                         .exposed_ns = key->slow ? (double)key->slow_ns / key->slow : 0,
+                                         .exposed_ns = key->own.slow ? (double)key->slow_ns / key->own.slow : 0,
                                          .accesses = weight * (double)key->accesses / bursts,
                                          .rated = key->rated});
 }
 
-static void sum_up(struct work *work)
+static void sum_up(struct traffic_work *work)
 {
     struct traffic *traffic = work->traffic;
     size_t objects = flow_object_count(traffic->flow) + 1, sites = flow_site_count(traffic->flow) + 1;
@@ -361,12 +171,12 @@ static void sum_up(struct work *work)
     struct traffic_thread *thread = traffic->threads.items; /* keys are in their order */
     memset(by_object, 0xff, objects * sizeof *by_object);
     memset(by_site, 0xff, sites * sizeof *by_site);
-    array_each (&work->keys, const struct key, key) {
+    array_each (&work->keys, const struct traffic_key, key) {
         while (thread->thread != key->thread)
             thread++;
         double rates[3] = {0}, weight = thread->user_s / (double)thread->bursts;
-        for (unsigned i = 0; i < 3 && key->rated && key->time_ns > 0; i++)
-            rates[i] = key->lines[i] * TRAFFIC_LINE / key->time_ns * 1e9 * key->leads * weight / traffic->seconds;
+        for (unsigned i = 0; i < 3 && key->rated; i++)
+            rates[i] = key->rates[i] * TRAFFIC_LINE * 1e9 * key->leads * weight / traffic->seconds;
         add_key(&traffic->all, key, rates, weight);
         add_key(&thread->bytes, key, rates, weight);
         if (key->object != FLOW_NONE) {
@@ -436,7 +246,7 @@ static void judge_all(struct traffic *traffic)
 struct traffic *traffic_make(const struct flow *flow)
 {
     struct traffic *traffic = mem_zalloc(sizeof *traffic);
-    struct work work = {.traffic = traffic};
+    struct traffic_work work = {.traffic = traffic};
     const struct flow_stream *rows;
     size_t count = flow_streams(flow, &rows);
     const struct trace_session *session = flow_session(flow);
@@ -457,18 +267,11 @@ struct traffic *traffic_make(const struct flow *flow)
     split_bursts(&work);
     traffic->too_few = traffic->pairs < traffic_rules.pairs;
     if (traffic->bound && !traffic->too_few && traffic->seconds > 0) {
-        make_keys(&work);
-        measure(&work);
-        judge_keys(&work);
+        traffic_keys(&work);
         sum_up(&work);
     }
     judge_all(traffic);
-    array_free(&work.rows);
-    array_free(&work.items);
-    array_free(&work.first);
-    array_free(&work.keys);
-    array_free(&work.speeds);
-    array_free(&work.order);
+    traffic_work_free(&work);
     return traffic;
 }
 

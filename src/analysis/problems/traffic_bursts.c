@@ -23,7 +23,7 @@ static uint64_t length_of(int64_t stride)
 static uint64_t moved(const struct flow_stream *row)
 {
     const struct event_stream *stream = &row->event;
-    if (!(stream->flags & STREAM_PAIRED) || stream->flags & STREAM_ANEW || stream->turns <= 0)
+    if (!(stream->flags & STREAM_PAIRED) || stream->turns <= 0 || (stream->flags & STREAM_ANEW && !row->walk_inside))
         return 0;
     uint64_t turns = (uint64_t)stream->turns, length = length_of(stream->stride);
     return length && turns > UINT64_MAX / length ? 0 : turns * length;
@@ -70,6 +70,16 @@ static double lines_of(const struct burst_item *items, uint32_t count, uint32_t 
     return (double)stream->turns * stream->times / stream->runs; /* each access somewhere else */
 }
 
+/* A loop that was left and entered again, one row of a matrix after the other: it may leave parts of them out. */
+static double walk_of(const struct burst_item *items, uint32_t count, uint32_t lead)
+{
+    const struct event_stream *stream = &items[lead].row->event;
+    const uint8_t good = STREAM_PAIRED | STREAM_LOOP | STREAM_ANEW;
+    if ((stream->flags & good) != good || !items[lead].row->walk_inside || stream->runs == 0)
+        return -1;
+    return (double)stream->turns * lines_a_turn(items, count, lead);
+}
+
 static uint64_t group_of(const struct flow *flow, uint32_t object)
 {
     if (object == FLOW_NONE)
@@ -95,6 +105,8 @@ void burst_items(const struct flow *flow, const struct flow_stream *const *rows,
         lead->stores |= flags & STREAM_WRITE && !(flags & STREAM_NONTEMPORAL);
         lead->reads |= !(flags & STREAM_WRITE);
     }
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         items[i].lines = items[i].lead == i ? lines_of(items, count, i) : 0;
+        items[i].walked = items[i].lead == i ? walk_of(items, count, i) : -1;
+    }
 }

@@ -13,6 +13,8 @@ struct burst_item {
     uint32_t key;   /* set by traffic.c */
     bool reads, stores, nontemporal; /* of a lead: what all of them do */
     double lines;                    /* of a lead: touched between the two bursts; negative: not known */
+    double
+        walked; /* of a lead whose loop was entered again meanwhile: come by between the two bursts; negative: not known */
 };
 
 /* Fills `items`, one for each row of a burst: who goes over the same lines, and how many those are. */

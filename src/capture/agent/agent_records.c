@@ -266,6 +266,8 @@ static void take_stream(struct agent_source *source, struct ring_state *state, u
         .burst = burst,
         .gap_ns = stream->gap_ns,
         .ahead_ns = stream->ahead_ns,
+        .behind_ns = stream->behind ? stream->behind_ns : STREAM_NO_LATENCY,
+        .behind = stream->behind,
         .size = stream->size,
         .times = stream->times,
         .runs = stream->runs,

@@ -212,6 +212,16 @@ static uint32_t sampled_at(struct flow *flow, struct process *process, uint32_t 
     return object != FLOW_NONE && pool_at(&flow->records, object)->tally != FLOW_NONE ? object : FLOW_NONE;
 }
 
+/* Where the second burst found it; 0 when that is not known, or not further on. */
+static uint64_t end_of_walk(const struct event_stream *stream)
+{
+    int64_t way;
+    if (!(stream->flags & STREAM_PAIRED) || stream->stride == 0 || stream->turns <= 0 || stream->turns == INT64_MAX ||
+        __builtin_mul_overflow(stream->turns + 1, stream->stride, &way))
+        return 0;
+    return stream->addr + (uint64_t)way;
+}
+
 void live_sample_stream(struct flow *flow, struct process *process, const struct event *event)
 {
     const struct event_stream *stream = &event->stream;
@@ -228,8 +238,12 @@ void live_sample_stream(struct flow *flow, struct process *process, const struct
     if (stream->pc) {
         row.code = live_frame_number(flow, process, stream->pc);
         row.object = sampled_at(flow, process, event->tid, stream->addr);
-        row.ahead_inside = stream->ahead && row.object != FLOW_NONE &&
-                           sampled_at(flow, process, event->tid, stream->ahead) == row.object;
+        uint64_t end = end_of_walk(stream), back = stream->addr - stream->behind * (uint64_t)stream->stride;
+        if (row.object != FLOW_NONE) {
+            row.ahead_inside = stream->ahead && sampled_at(flow, process, event->tid, stream->ahead) == row.object;
+            row.behind_inside = stream->behind && sampled_at(flow, process, event->tid, back) == row.object;
+            row.walk_inside = end && sampled_at(flow, process, event->tid, end) == row.object;
+        }
         row.from = flow->topology->node_count == 1 ? 0 : flow->thread_nodes.items[thread];
         row.home = (int16_t)home_of(flow, process, stream->addr, row.object, row.from);
     }

@@ -312,10 +312,21 @@ static void next_command(const struct view_options *options, FILE *out)
     free(file);
 }
 
+/* What the sum does not hold. */
+static const char *unknown_part(const struct traffic_bytes *all, char *text, size_t size)
+{
+    double unknown = 100 * (1 - all->rated / all->accesses);
+    if (unknown < 1)
+        return "";
+    snprintf(text, size, " The bytes of %.0f%% of the accesses are unknown, and not in it.", unknown);
+    return text;
+}
+
 static void put_text(const struct traffic *traffic, const struct view_options *options, FILE *out)
 {
     const struct traffic_bytes *all = &traffic->all;
     const char *why = silence(traffic, options);
+    char text[96];
     if (why) {
         paragraph(out, 2, options->width, "", "%s", why);
         return;
@@ -329,9 +340,9 @@ static void put_text(const struct traffic *traffic, const struct view_options *o
         paragraph(
             out, 2, options->width, "",
             "%.2f GB/s between caches and memory, at most %.2f GB/s of it written back, at most %.2f GB/s read for "
-            "stores; %.0f%% of the accesses are served from memory without waiting (prefetched), %.0f%% with.",
+            "stores; %.0f%% of the accesses are served from memory without waiting (prefetched), %.0f%% with.%s",
             traffic_total(all) / 1e9, all->written / 1e9, all->allocated / 1e9, 100 * all->hidden / all->accesses,
-            100 * all->exposed / all->accesses);
+            100 * all->exposed / all->accesses, unknown_part(all, text, sizeof text));
     paragraph(out, 2, options->width, "",
               "Estimated from %s pairs of bursts, over %s; a load of %u ns or more counts as served by memory.",
               number_count(traffic->pairs), number_seconds(traffic->seconds), traffic->bound);

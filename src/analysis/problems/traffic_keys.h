@@ -1,0 +1,64 @@
+/* analysis/problems/traffic_keys.h - what bursts say of each instruction, for traffic.c alone.
+ *
+ * A key is an instruction, in one direction, of one thread, in one object or all those of a site. */
+#ifndef NUMALENS_ANALYSIS_PROBLEMS_TRAFFIC_KEYS_H
+#define NUMALENS_ANALYSIS_PROBLEMS_TRAFFIC_KEYS_H
+
+#include "analysis/problems/traffic.h"
+#include "analysis/problems/traffic_bursts.h"
+
+/* What was seen: of a key, or of several together. */
+struct traffic_evidence {
+    uint32_t tried, confirmed, from_memory; /* loads ahead */
+    uint32_t timed, slow;                   /* loads at the access */
+    uint32_t behind, used;                  /* loads behind; of those, what had been brought in */
+    uint32_t pairs, wrapped, anew; /* wrapped: found behind where it was; anew: its loop was entered again ... */
+    uint32_t walks, back;          /* ... and it was further on in its object; or behind */
+    uint32_t good;                 /* pairs that say how fast it is */
+    double time_ns, lines[3];      /* of those: read, written, allocated: times the share that memory serves */
+};
+
+struct traffic_key {
+    uint32_t thread, object;
+    bool stream, near;
+    bool still, several; /* still: a variable that stays where it is; several: objects of the site */
+    uint32_t bursts;     /* it was met in */
+    uint32_t leads;      /* of those, as the one whose lines count */
+    uint64_t accesses;
+    uint64_t slow_ns;
+    uint64_t from, to; /* addresses */
+    struct traffic_evidence own;
+    uint32_t first;  /* its bursts in work.order */
+    uint32_t pool;   /* of the same instruction in all threads */
+    double share;    /* served by memory; negative: not known */
+    bool rated;      /* and how fast, where that matters */
+    double rates[3]; /* lines per ns while it runs: read, written, allocated */
+};
+
+struct traffic_pool {
+    uint32_t first, count; /* in work.pooled */
+    struct traffic_evidence all;
+    bool walks;          /* what it comes by in rows is known too ... */
+    double used;         /* ... and which share of it it uses */
+    bool judged, uneven; /* its speeds, once they were asked for */
+};
+
+struct traffic_work {
+    struct traffic *traffic;
+    array_of(const struct flow_stream *) rows;
+    array_of(struct burst_item) items; /* of all bursts, `lead` counted from their burst's first */
+    array_of(uint32_t) first;          /* item of each burst, and one more */
+    array_of(struct traffic_key) keys; /* in order of their threads */
+    array_of(struct traffic_pool) pools;
+    array_of(uint32_t) order, pooled; /* items by key; keys by pool */
+    array_of(double) speeds;
+};
+
+/* From items and first: the keys, with the share that memory serves and their rates. */
+void traffic_keys(struct traffic_work *work);
+void traffic_work_free(struct traffic_work *work);
+
+/* Of `all`, those that are more than noise. */
+double traffic_share(uint32_t hits, uint32_t all);
+
+#endif
