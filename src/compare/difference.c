@@ -148,6 +148,17 @@ static uint64_t bursts_with(const struct profile_entry *entry)
     return entry ? entry->far.bursts > entry->latency.bursts ? entry->far.bursts : entry->latency.bursts : 0;
 }
 
+/* How far the lost samples of both runs could have moved a share of all. */
+static double lost_shares(const struct difference *difference)
+{
+    double sum = 0;
+    for (unsigned side = 0; side < 2; side++) {
+        double lost = (double)difference->sides[side]->lost;
+        sum += lost > 0 ? lost / (lost + difference->sides[side]->all.n) : 0;
+    }
+    return sum;
+}
+
 static void chances_of(const struct difference *difference, struct difference_row *row)
 {
     /* A run without the thing has looked for it in every burst, and not found it. */
@@ -165,7 +176,7 @@ static void chances_of(const struct difference *difference, struct difference_ro
     row->chances[DIFFERENCE_SHARE] = ratio_chance(shares[0], shares[1], true);
     row->chances[DIFFERENCE_REMOTE] = row->chances[DIFFERENCE_LATENCY] = 1;
     double share = ratio_value(shares[1]) - ratio_value(shares[0]), remote = 0;
-    row->real[DIFFERENCE_SHARE] = fabs(share) >= difference_bounds.share;
+    row->real[DIFFERENCE_SHARE] = fabs(share) >= difference_bounds.share + lost_shares(difference);
     if (a && b && a->far.bursts >= difference_bounds.bursts && b->far.bursts >= difference_bounds.bursts) {
         row->chances[DIFFERENCE_REMOTE] = ratio_chance(&a->far, &b->far, true);
         row->real[DIFFERENCE_REMOTE] = fabs(ratio_value(&a->far) - ratio_value(&b->far)) >= difference_bounds.remote;
@@ -214,8 +225,9 @@ static void judge_whole(struct difference *difference)
     whole->chances[DIFFERENCE_SHARE] = 1;
     whole->chances[DIFFERENCE_REMOTE] = ratio_chance(&a->far, &b->far, true);
     whole->chances[DIFFERENCE_LATENCY] = ratio_chance(&a->latency, &b->latency, false);
-    whole->real[DIFFERENCE_REMOTE] = whole->judged && whole->chances[DIFFERENCE_REMOTE] < difference_bounds.chance &&
-                                     fabs(ratio_value(&a->far) - ratio_value(&b->far)) >= difference_bounds.remote;
+    whole->real[DIFFERENCE_REMOTE] =
+        whole->judged && whole->chances[DIFFERENCE_REMOTE] < difference_bounds.chance &&
+        fabs(ratio_value(&a->far) - ratio_value(&b->far)) >= difference_bounds.remote + lost_shares(difference);
     whole->real[DIFFERENCE_LATENCY] = whole->judged && same_unit(difference) &&
                                       whole->chances[DIFFERENCE_LATENCY] < difference_bounds.chance &&
                                       latency_differs(ratio_value(&a->latency), ratio_value(&b->latency));
@@ -239,9 +251,10 @@ static void judge_homes(struct difference *difference)
     for (uint32_t node = 0; node < difference->nodes; node++) {
         const struct ratio *x = &a->homes[a->nodes + node],
                            *y = &b->homes[b->nodes + node]; /* without what the loader placed */
-        difference->home_real[node] = difference->whole.judged &&
-                                      fabs(ratio_value(x) - ratio_value(y)) >= difference_bounds.remote &&
-                                      ratio_chance(x, y, true) * difference->nodes < difference_bounds.chance;
+        difference->home_real[node] =
+            difference->whole.judged &&
+            fabs(ratio_value(x) - ratio_value(y)) >= difference_bounds.remote + lost_shares(difference) &&
+            ratio_chance(x, y, true) * difference->nodes < difference_bounds.chance;
     }
 }
 

@@ -3,7 +3,8 @@
  * A difference is real when it is larger than a bound below which nobody cares, and when sampling alone would not bring it
  * about: the test is that of compare/ratio.h, with the burst as unit, at `chance` for a whole table of rows together
  * (Bonferroni). It speaks of sampling only. Two runs also differ by how threads were scheduled and by what else the
- * machine did: that is what the bounds are for. */
+ * machine did: that is what the bounds are for. Samples that were lost may all have been of one thread or object: no share is
+ * called different that they alone could have changed so far. */
 #ifndef NUMALENS_COMPARE_DIFFERENCE_H
 #define NUMALENS_COMPARE_DIFFERENCE_H
 

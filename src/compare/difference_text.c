@@ -133,6 +133,11 @@ static void report_findings(struct difference *difference)
     proof[0] = (char)(proof[0] >= 'a' && proof[0] <= 'z' ? proof[0] - 'a' + 'A' : proof[0]);
 }
 
+static unsigned lost_percent(const struct profile *profile)
+{
+    return profile->lost ? (unsigned)(100 * (double)profile->lost / ((double)profile->lost + profile->all.n)) : 0;
+}
+
 static void report_note(struct difference *difference)
 {
     const struct profile *a = difference->sides[0], *b = difference->sides[1];
@@ -153,6 +158,12 @@ static void report_note(struct difference *difference)
                  "%llu and %llu bursts of samples are too few for a comparison: let the program run longer, or record "
                  "with a higher --frequency.",
                  (unsigned long long)a->bursts, (unsigned long long)b->bursts);
+    } else if (lost_percent(a) || lost_percent(b)) {
+        snprintf(
+            difference->note, sizeof difference->note,
+            "%u%% and %u%% of the samples were lost (ring full): shares that this alone could change so far are not "
+            "called different. Record with a lower --frequency or a smaller --burst.",
+            lost_percent(a), lost_percent(b));
     }
 }
 

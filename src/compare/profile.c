@@ -197,6 +197,7 @@ static void describe(struct profile *profile, const struct flow *flow, const cha
         profile->node_numbers[node] = flow_topology(flow)->nodes[node].os_index;
     profile->simulated = flow_topology(flow)->simulated;
     profile->totals = flow_totals(flow);
+    profile->lost = flow_losses(flow)[LOSS_SAMPLE_FULL];
     if (ending) {
         profile->duration_s = (double)trace_session_number(ending, "duration_ns", 0) * 1e-9;
         profile->cpu_s = (double)trace_session_number(ending, "cpu_ns", 0) * 1e-9;

@@ -59,6 +59,7 @@ struct profile {
     double duration_s, cpu_s; /* 0 when the file ends early */
     struct flow_totals totals;
     uint64_t bursts;
+    uint64_t lost;                          /* samples that found a ring full: whose they were is not known */
     struct ratio all;                       /* x = n = samples of each burst */
     struct ratio far;                       /* remote, of those whose home is known */
     struct ratio latency;                   /* of all */

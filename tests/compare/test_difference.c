@@ -205,6 +205,26 @@ static void what_cannot_be_compared(void **state)
     finish(difference, before, after);
 }
 
+static void lost_samples_explain(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t lost;
+        bool real, note;
+    } cases[] = {{0, true, false}, {1000 * BURST / 200, true, false}, {1000 * BURST, false, true}};
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct profile *before = blank(1000), *after = blank(1000);
+        after->lost = cases[i].lost; /* half of all in the last case: the thread may have had as many as before */
+        add(before, PROFILE_THREADS, "worker", 0, 500, 0, 10);
+        add(after, PROFILE_THREADS, "worker", 0, 250, 0, 10);
+        struct difference *difference = difference_make(before, after);
+        assert_int_equal(row_named(difference, PROFILE_THREADS, "worker", 0)->real[DIFFERENCE_SHARE], cases[i].real);
+        assert_int_equal(strstr(difference->note, "50% of the samples were lost") != NULL, cases[i].note);
+        assert_true(difference->comparable);
+        finish(difference, before, after);
+    }
+}
+
 static void findings_go_and_stay(void **state)
 {
     (void)state;
@@ -250,6 +270,7 @@ int main(void)
         cmocka_unit_test(threads_keep_their_place),
         cmocka_unit_test(real_and_noise),
         cmocka_unit_test(what_cannot_be_compared),
+        cmocka_unit_test(lost_samples_explain),
         cmocka_unit_test(findings_go_and_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
