@@ -27,12 +27,15 @@ static inline long example_option(int argc, char **argv, const char *name, long 
     return fallback;
 }
 
-/* How much of its work an example does: the number in --NAME=N, or `fallback`, times EXAMPLE_LONGER in the environment. With
- * it a test that needs more samples gets them from the same program, its children included, under the same command. */
+/* How much of its work an example does: the number in --NAME=N, or `fallback`, times EXAMPLE_LONGER in the environment, and
+ * divided by EXAMPLE_SHORTER. With them a test that needs more samples, or fewer, gets them from the same program, its children
+ * included, under the same command. */
 static inline long example_work(int argc, char **argv, const char *name, long fallback)
 {
-    const char *longer = getenv("EXAMPLE_LONGER");
-    return example_option(argc, argv, name, fallback) * (longer ? strtol(longer, NULL, 10) : 1);
+    const char *longer = getenv("EXAMPLE_LONGER"), *shorter = getenv("EXAMPLE_SHORTER");
+    long work = example_option(argc, argv, name, fallback), least = work > 0;
+    work = work * (longer ? strtol(longer, NULL, 10) : 1) / (shorter ? strtol(shorter, NULL, 10) : 1);
+    return work > least ? work : least;
 }
 
 /* Whether --NAME is there. */
