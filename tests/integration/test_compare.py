@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """compare: a program under all placements of a pretended machine, and two recordings of programs and their repaired twins."""
+import functools
 import json
 import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 import nlens
@@ -20,14 +22,18 @@ def compare(*words, status=0, **rest):
     return ended
 
 
-SAMPLES = 500 * 24  # of every run, so that five standard deviations of three quarters are a tenth
+# Short bursts, so that a thread's ring holds many: a recorder that has to wait for its turn loses none. The programs below do as
+# much work as gives twice the bursts that are needed.
+BURST = 8
+OFTEN = ["-F", "3000", "--burst", str(BURST), "--budget", "100"]
+SAMPLES = 500 * BURST  # of every run, so that five standard deviations of three quarters are a tenth
 
 
 def placements(program, *options, machine=FOUR, environment=None, **rest):
     """The comparison, with programs that run longer until every recording has enough samples to judge by."""
     longer, answer = 1, {}
     while True:
-        answer = json.loads(compare("--json", "-q", *machine, *options, "--", "-F", "1000", "--budget", "100", "--", *program,
+        answer = json.loads(compare("--json", "-q", *machine, *options, "--", *OFTEN, "--", *program,
                                     environment={**(environment or {}), "EXAMPLE_LONGER": str(longer)}, **rest).out)
         least = min(run["samples"] for row in answer["placements"] for run in row["runs"])
         if least >= SAMPLES:
@@ -45,11 +51,21 @@ def pattern(name, *words):
     return [nlens.example(PATTERNS % name), *words]
 
 
+ROUNDS = {"far_initialised": 4000000, "concurrent_remote": 4000000, "saturated_node": 3000, "false_sharing": 100000000}
+
+
 def twin(folder, name, mode, *options, bursts=500):
-    ended = nlens.record(folder, pattern(name, mode), ["-q", "-F", "500", "--budget", "100", "--topology", "numa:4 core:1", *options],
-                         name="%s-%s.data" % (name, mode), bursts=bursts)
+    ended = nlens.record(folder, pattern(name, mode, "--rounds=%d" % ROUNDS[name]),
+                         ["-q", *OFTEN, "--topology", "numa:4 core:1", *options], name="%s-%s.data" % (name, mode), bursts=bursts)
     assert ended.status == 0, ended
     return ended.trace
+
+
+@functools.lru_cache(maxsize=None)
+def twins(name):
+    """Recordings of a program and of its twin: (folder, bad, good)."""
+    folder = tempfile.TemporaryDirectory(prefix="numalens-")
+    return folder, *(twin(os.path.realpath(folder.name), name, mode) for mode in ("bad", "good"))
 
 
 def difference(before, after, *options):
@@ -58,7 +74,7 @@ def difference(before, after, *options):
 
 @check("placements: remote ratios as each of them implies; the best is named, and why")
 def ratios():
-    answer = placements(pattern("far_initialised", "bad", "--rounds=4000000"), "--repeat", "2", "--same-output")
+    answer = placements(pattern("far_initialised", "bad", "--rounds=2000000"), "--repeat", "2", "--same-output")
     ratio = {row["placement"]: row["median"]["remote_ratio"] for row in answer["placements"]}
     assert ratio["cluster"] == ratio["mem0-cpu0"] == 0, ratio
     assert ratio["mem0-cpu1"] == 1, ratio
@@ -75,9 +91,9 @@ def ratios():
 def problems():
     two = ["--topology", "numa:2 core:8"]
     for program, options, machine, wanted in (
-            (pattern("concurrent_remote", "bad"), "cluster,distributed", FOUR, "sharing"),
-            (pattern("problems", "imbalance"), "cluster,local", two, "imbalance"),
-            (pattern("problems", "none"), "cluster,distributed", two, "none")):
+            (pattern("concurrent_remote", "bad", "--rounds=2500000"), "cluster,distributed", FOUR, "sharing"),
+            (pattern("problems", "imbalance", "--rounds=7000000"), "cluster,local", two, "imbalance"),
+            (pattern("problems", "none", "--rounds=7000000"), "cluster,distributed", two, "none")):
         verdict = placements(program, "--repeat", "2", "--placements", options, machine=machine)["verdict"]
         assert verdict["problem"] == wanted, verdict
         assert verdict["differ"] == (wanted != "none"), verdict
@@ -87,7 +103,7 @@ def problems():
 def order():
     with nlens.Folder() as folder:
         kept = os.path.join(folder, "kept")
-        program = pattern("far_initialised", "good", "--rounds=1000000")
+        program = pattern("far_initialised", "good", "--threads=2", "--rounds=400000")
         ended = compare("--placements", "cluster,mem0-cpu1,local", "--repeat", "3", "--plain", "--keep", kept, *FOUR,
                         "--thresholds", "50,200", "--", *program, environment={"TMPDIR": folder})
         runs = [line.split()[-1] for line in ended.err.decode().splitlines() if "run " in line]
@@ -99,7 +115,8 @@ def order():
         assert all(os.stat(os.path.join(kept, name)).st_mode & 0o777 == 0o600 for name in names)
         assert os.stat(kept).st_mode & 0o777 == 0o700
         shutil.rmtree(kept)
-        answer = placements(program, "--repeat", "1", "--plain", "--placements", "local", environment={"TMPDIR": folder})
+        answer = placements(pattern("far_initialised", "good", "--threads=2", "--rounds=8000000"), "--repeat", "1", "--plain",
+                            "--placements", "local", environment={"TMPDIR": folder})
         assert answer["placements"][0]["runs"][0]["plain_s"] > 0
         assert "one run" in answer["verdict"]["text"].lower() or "only local" in answer["verdict"]["text"].lower()
         assert os.listdir(folder) == [], os.listdir(folder)
@@ -179,30 +196,40 @@ def one_node():
 def register(name, what, gone):
     @check("recordings of %s and its twin: what changed, and that the finding went away" % name)
     def proof():
-        with nlens.Folder() as folder:
-            answer = difference(twin(folder, name, "bad"), twin(folder, name, "good"))
-            note(answer["what"])
-            note(answer["proof"])
+        _, bad, good = twins(name)
+        answer = difference(bad, good)
+        note(answer["what"])
+        note(answer["proof"])
+        # Where as much is remote after as before. Threads that have the same work do not have the same time for it: a few points
+        # may come of that, and then they are what is said.
+        if what is None:
+            assert all(row["real"] for row in answer["whole"]["homes"]), answer["whole"]
+            assert answer["whole"]["remote"]["real"] or "they go to other nodes" in answer["what"], answer["what"]
+        else:
             assert what in answer["what"], answer["what"]
-            fates = {(row["pattern"], row["fate"]) for row in answer["findings"]}
-            assert (gone, "gone") in fates, fates
-            assert answer["comparable"] and answer["note"] is None
-            text = compare(os.path.join(folder, name + "-bad.data"), os.path.join(folder, name + "-good.data")).out.decode()
-            assert text.lstrip().startswith(answer["what"].split()[0]) and "gone" in text, text
+        fates = {(row["pattern"], row["fate"]) for row in answer["findings"]}
+        assert (gone, "gone") in fates, fates
+        assert answer["comparable"] and answer["note"] is None
+        text = compare(bad, good).out.decode()
+        assert text.lstrip().startswith(answer["what"].split()[0]) and "gone" in text, text
 
 
 register("far_initialised", "mostly grid (far_initialised.c:", "far-initialised")
 register("concurrent_remote", "mostly table (concurrent_remote.c:", "concurrent-remote")
-register("saturated_node", "they go to other nodes", "saturated-node")
+register("saturated_node", None, "saturated-node")
 register("false_sharing", "mostly counters (false_sharing.c:", "false-sharing")
 
 
-@check("recordings of one program, ten pairs: nothing is called real, no finding new or gone")
+@check("recordings of one program, five pairs: nothing is called real, no finding new or gone")
 def noise():
+    # Samples are shared out by CPU time. Threads with equal work differ in that, by a tenth on a busy machine, which so many
+    # bursts would show; these have equal time. From that a thread's share has a standard deviation of 0.35 points with 3,000
+    # bursts, or less, and no difference below 3 points is called real. Main, which fills the grid, is not sampled.
     with nlens.Folder() as folder:
-        for attempt in range(10):
-            pair = [nlens.record(folder, pattern("far_initialised", "bad", "--rounds=4000000"),
-                                 ["-q", "-F", "500", "--budget", "100", "--topology", "numa:4 core:1"], name=name, bursts=500).trace
+        for attempt in range(5):
+            pair = [nlens.record(folder, pattern("far_initialised", "bad", "--cpu-ms=70"),
+                                 ["-q", "-F", "8000", "--burst", "4", "--budget", "100", "--threads", "9", "--topology", "numa:4 core:1"], name=name,
+                                 bursts=3000).trace
                     for name in ("a.data", "b.data")]
             answer = difference(*pair)
             real = [(table, row) for table in ("objects", "sites", "functions", "threads")
@@ -218,23 +245,22 @@ def noise():
 
 @check("recordings: tables, limits and filters")
 def rows():
-    with nlens.Folder() as folder:
-        pair = [twin(folder, "far_initialised", mode) for mode in ("bad", "good")]
-        answer = difference(*pair, "--table", "threads", "--limit", "2")
-        assert "objects" not in answer and len(answer["threads"]["rows"]) == 2 < answer["threads"]["matching"]
-        answer = difference(*pair, "--filter", "kind=heap", "--filter", "min-share=10%")
-        assert [row["name"] for row in answer["objects"]["rows"]] == ["grid"], answer["objects"]
-        assert answer["functions"]["rows"] == []
-        row = answer["objects"]["rows"][0]
-        assert row["before"]["remote_share"] > 0.5 and row["after"]["remote_share"] < 0.05, row
-        assert row["remote"]["real"] and not row["share"]["real"], row
-        everything = compare("--all", "--limit", "0", *pair).out.decode()
-        assert everything.count("worker ") == 8, everything
-        # The same on a machine pretended after the fact, and a file with itself.
-        assert difference(*pair, "--topology", "numa:2 core:4")["before"]["nodes"] == 2
-        same = difference(pair[0], pair[0])
-        assert "did not change" in same["what"], same["what"]
-        assert {row["fate"] for row in same["findings"]} == {"remains"}
+    _, *pair = twins("far_initialised")
+    answer = difference(*pair, "--table", "threads", "--limit", "2")
+    assert "objects" not in answer and len(answer["threads"]["rows"]) == 2 < answer["threads"]["matching"]
+    answer = difference(*pair, "--filter", "kind=heap", "--filter", "min-share=10%")
+    assert [row["name"] for row in answer["objects"]["rows"]] == ["grid"], answer["objects"]
+    assert answer["functions"]["rows"] == []
+    row = answer["objects"]["rows"][0]
+    assert row["before"]["remote_share"] > 0.5 and row["after"]["remote_share"] < 0.05, row
+    assert row["remote"]["real"] and not row["share"]["real"], row
+    everything = compare("--all", "--limit", "0", *pair).out.decode()
+    assert everything.count("worker ") == 8, everything
+    # The same on a machine pretended after the fact, and a file with itself.
+    assert difference(*pair, "--topology", "numa:2 core:4")["before"]["nodes"] == 2
+    same = difference(pair[0], pair[0])
+    assert "did not change" in same["what"], same["what"]
+    assert {row["fate"] for row in same["findings"]} == {"remains"}
 
 
 @check("bad input: files that are none, wrong usage")
