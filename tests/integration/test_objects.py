@@ -35,7 +35,7 @@ STATICS = [("statics.c", "everyone", 1), ("statics.c", "table", 1), ("statics_ot
 
 
 def check_statics(program):
-    result = record_and_report([example("objects/" + program)], OFTEN, tables=["sites", "objects"], bursts=BURSTS)
+    result = record_and_report([example("objects/" + program)], OFTEN, tables=["sites", "objects"], bursts=BURSTS, longer=1 / 2)
     found = []
     for file, name, eighths in STATICS:
         row = static_row(result["sites"], file, name)
@@ -64,7 +64,7 @@ def statics_fixed():
 
 @check("without symbols static objects are what their sections are")
 def statics_stripped():
-    result = record_and_report([example("objects/statics_stripped")], OFTEN, tables=["sites"], bursts=BURSTS)
+    result = record_and_report([example("objects/statics_stripped")], OFTEN, tables=["sites"], bursts=BURSTS, longer=1 / 2)
     rows = result["sites"]
     names = {row["name"]: row for row in rows}
     shares("stripped", [(name, names["statics_stripped " + name]["share"] if "statics_stripped " + name in names else 0, true)
@@ -75,7 +75,7 @@ def statics_stripped():
 
 @check("C++ names: namespaces, members, anonymous namespaces, locals of functions")
 def cxx_statics():
-    result = record_and_report([example("objects/cxx_statics")], OFTEN, tables=["sites"], bursts=BURSTS)
+    result = record_and_report([example("objects/cxx_statics")], OFTEN, tables=["sites"], bursts=BURSTS, longer=1 / 4)
     found = []
     for name, full in (("prices", "shop::prices"), ("hidden", "(anonymous namespace)::hidden"), ("shelves", "shop::Stock::shelves"),
                        ("seen", "shop::Stock::count()::seen")):
@@ -104,7 +104,7 @@ def sections():
 @check("stacks are one object in tables, each thread's in detail, with what others do to it; a coroutine's is a map")
 def stacks():
     with Folder() as folder:
-        ended = record(folder, [example("objects/stacks")], OFTEN, bursts=BURSTS)
+        ended = record(folder, [example("objects/stacks")], OFTEN, bursts=BURSTS, longer=1 / 4)
         assert ended.status == 0, ended
         objects, sites = (report(ended.trace, table)[table] for table in ("objects", "sites"))
         threads = {row["tid"]: row["name"] for row in report(ended.trace, "threads")["threads"]}
@@ -142,7 +142,7 @@ def stacks():
 def files():
     with Folder() as folder:
         path = os.path.join(folder, "mapped.bin")
-        ended = record(folder, [example("objects/files"), path], OFTEN, bursts=BURSTS)
+        ended = record(folder, [example("objects/files"), path], OFTEN, bursts=BURSTS, longer=1 / 4)
         assert ended.status == 0, ended
         objects, sites = (report(ended.trace, table)[table] for table in ("objects", "sites"))
         lines = {name: site_line("objects/files.c", name) for name in ("front", "back", "again", "memory")}
@@ -165,7 +165,7 @@ def files():
 
 @check("a malloc'd block, an own map, the break and a thread's arena are distinguished")
 def memory():
-    result = record_and_report([example("objects/memory")], OFTEN, tables=["sites"], bursts=BURSTS)
+    result = record_and_report([example("objects/memory")], OFTEN, tables=["sites"], bursts=BURSTS, longer=1 / 2)
     rows = result["sites"]
     for name, kind in (("own_map", "map"), ("block", "heap"), ("arena_block", "heap")):
         row = row_at(rows, "memory.c", site_line("objects/memory.c", name))
@@ -213,7 +213,7 @@ def check_group(trace, sites, parent_command):
 @check("forked workers are a group; each can be counted by itself in every table")
 def forked():
     with Folder() as folder:
-        ended = record(folder, [example("objects/workers"), "--fork"], OFTEN, bursts=BURSTS)
+        ended = record(folder, [example("objects/workers"), "--fork"], OFTEN, bursts=BURSTS, longer=1 / 2)
         assert ended.status == 0, ended
         sites = report(ended.trace, "sites")["sites"]
         workers, shared = check_group(ended.trace, sites, "--fork")
@@ -244,7 +244,7 @@ def forked():
 @check("executed programs are a group, and memory that they share has one name")
 def executed():
     with Folder() as folder:
-        ended = record(folder, [example("objects/workers"), "--exec"], OFTEN, bursts=BURSTS)
+        ended = record(folder, [example("objects/workers"), "--exec"], OFTEN, bursts=BURSTS, longer=1 / 2)
         assert ended.status == 0, ended
         sites = report(ended.trace, "sites")["sites"]
         workers, shared = check_group(ended.trace, sites, "--exec")
@@ -311,7 +311,7 @@ def attributed():
     found = []
     for name, program in bundled():
         with Folder() as folder:
-            ended = record(folder, program, ["-F", "200"])
+            ended = record(folder, program, ["-F", "1000", "--budget", "50"], longer=1 / 8)
             if not os.path.exists(ended.trace):
                 note("%s was not recorded: %s" % (name, ended.err.decode(errors="replace").strip()))
                 continue
