@@ -5,6 +5,16 @@ import verdicts
 from nlens import check, note
 
 
+# So often that a part of their usual work gives the bursts that are needed and half as many again: each is recorded once.
+OFTEN = ["-F", "1000", "--budget", "100"]
+LONGER = {"concurrent_remote": 1 / 4, "saturated_node": 1 / 2, "far_initialised": 1 / 2, "remote_after_allocation": 1 / 2,
+          "rewritten": 1 / 2}
+
+
+def record(folder, program, mode, spec):
+    return verdicts.record(folder, program, mode, spec, OFTEN, verdicts.BURSTS, LONGER.get(program, 1))
+
+
 def judge_all(program, mode, trace, specs):
     failures = []
     for spec in specs:
@@ -22,10 +32,10 @@ def register(program, mode):
                                                 "; the code to change compiles" if mode == "bad" else ""))
     def verdict():
         with nlens.Folder() as folder:
-            trace = verdicts.record(folder, program, mode, verdicts.topology(8), bursts=verdicts.BURSTS)
+            trace = record(folder, program, mode, verdicts.topology(8))
             judge_all(program, mode, trace, [verdicts.topology(n) for n in verdicts.NODES])
             if mode == "bad":
-                count, error = verdicts.advised(program, folder, trace, verdicts.topology(4))
+                count, error = verdicts.advised(program, folder, trace, verdicts.topology(8))  # what was judged last
                 assert count and not error, "%d pieces of code\n%s" % (count, error)
 
 
@@ -54,7 +64,7 @@ def proved():
 def shared_stack():
     spec = verdicts.topology(4)
     with nlens.Folder() as folder:
-        trace = verdicts.record(folder, "concurrent_remote", "stack", spec, bursts=verdicts.BURSTS)
+        trace = verdicts.record(folder, "concurrent_remote", "stack", spec, OFTEN, verdicts.BURSTS)
         rows = nlens.report(trace, "patterns")["patterns"]
         note(verdicts.describe(rows))
         assert rows and all(row["name"].startswith("stack of ") for row in rows if row["object"] is not None), rows
@@ -66,7 +76,7 @@ def two_cpus():
     spec = verdicts.topology(4, 2)
     for program, mode in (("far_initialised", "bad"), ("far_initialised", "good"), ("mixed_pages", "bad")):
         with nlens.Folder() as folder:
-            trace = verdicts.record(folder, program, mode, spec, bursts=verdicts.BURSTS)
+            trace = record(folder, program, mode, spec)
             rows = nlens.report(trace, "patterns")["patterns"]
             wrong = verdicts.wrong(program, mode, rows)
             note("%s %s: %s" % (program, mode, verdicts.describe(rows)))

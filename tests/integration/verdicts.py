@@ -37,9 +37,9 @@ OFTEN = ["-F", "200", "--budget", "100"]
 BURSTS = 300
 
 
-def record(folder, program, mode, spec, often=OFTEN, bursts=0):
+def record(folder, program, mode, spec, often=OFTEN, bursts=0, longer=1):
     ended = nlens.record(folder, [nlens.example("patterns/" + program), mode], ["-q", *often, "--topology", spec],
-                         name="%s-%s.data" % (program, mode), bursts=bursts)
+                         name="%s-%s.data" % (program, mode), bursts=bursts, longer=longer)
     assert ended.status == 0, "record failed: %s" % ended
     return ended.trace
 
