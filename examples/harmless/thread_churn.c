@@ -39,7 +39,7 @@ static void *work(void *argument)
 
 int main(int argc, char **argv)
 {
-    long rounds = example_option(argc, argv, "rounds", 1500);
+    long rounds = example_work(argc, argv, "rounds", 1500);
     pthread_key_create(&key, destroy);
     pthread_attr_t detached;
     pthread_attr_init(&detached);
