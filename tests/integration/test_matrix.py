@@ -22,7 +22,7 @@ RECORDED = {"as it is", "PID namespace", "bubblewrap with PIDs", "low limits", "
 
 folder = tempfile.TemporaryDirectory(prefix="numalens-")
 os.chmod(folder.name, 0o755)
-made = programs.make(folder.name)
+made = programs.make(folder.name, PROGRAMS)
 
 
 def run_way(name):

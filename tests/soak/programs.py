@@ -72,7 +72,7 @@ fn main() {
 static void *work(void *argument)
 {
     long sum = 0;
-    for (int i = 0; i < 500000; i++) {
+    for (int i = 0; i < 200000; i++) {
         int *volatile block = malloc(sizeof *block * (size_t)(i % 50 + 1));
         *block = i;
         sum += *block % 7;
@@ -152,12 +152,12 @@ WEB_LOAD = ("n=0; until ab -q -n 1 http://127.0.0.1:{port}/page.html > /dev/null
             "done; ab -q -n 2000 -c 4 http://127.0.0.1:{port}/page.html | grep -E '^(Complete|Failed|Document Length)'; status=$?; ")
 
 SCRIPTS = {
-    "sh": ["sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done; (exit 3) | cat; echo $i; exit 5"],
+    "sh": ["sh", "-c", "i=0; while [ $i -lt 60000 ]; do i=$((i + 1)); done; (exit 3) | cat; echo $i; exit 5"],
     "python": ["python3", "-c", "import json, threading\n"
-               "def work(n): out[n] = len(json.dumps(list(range(500000))))\n"
+               "def work(n): out[n] = len(json.dumps(list(range(100000))))\n"
                "out = {}\nthreads = [threading.Thread(target=work, args=(n,)) for n in range(3)]\n"
                "[t.start() for t in threads]; [t.join() for t in threads]; print(sorted(out.items()))"],
-    "perl": ["perl", "-e", "my %h; $h{$_ % 1000} += $_ for 1..1000000; print join(',', map { $h{$_} } 1..5), \"\\n\"; exit 9"],
+    "perl": ["perl", "-e", "my %h; $h{$_ % 1000} += $_ for 1..400000; print join(',', map { $h{$_} } 1..5), \"\\n\"; exit 9"],
     "node": ["node", "-e", "const a = []; for (let i = 0; i < 2000000; i++) a.push({i}); console.log(a.length)"],
     "java": ["sh", "-c", "echo 'class X { public static void main(String[] a) throws Exception { long[] sums = new long[3]; "
              "Thread[] threads = new Thread[3]; for (int t = 0; t < 3; t++) { int n = t; threads[t] = new Thread(() -> { "
@@ -218,10 +218,12 @@ def library(name):
     return None
 
 
-def make(folder):
-    """{name: command, or a text that says why it cannot be run here}; compiled ones go into `folder`."""
+def make(folder, wanted=None):
+    """{name: command, or a text that says why it cannot be run here}; compiled ones go into `folder`: all, or those wanted."""
     made = {}
     for name, (ending, compiler, text) in PREPARED.items():
+        if wanted and name not in wanted:
+            continue
         source, binary = os.path.join(folder, name + "." + ending), os.path.join(folder, name)
         if not shutil.which(compiler[0]):
             made[name] = "%s is not installed" % compiler[0]
