@@ -11,12 +11,14 @@ ON_AVERAGE = 0.03
 # Where a burst sees one thing at a time it is their number that shares are counted by: with so many the bound is five standard
 # deviations of a half.
 BURSTS = 2500
-OFTEN = ["-F", "4000", "--budget", "50"]
+# Short bursts, so that a thread's ring holds many: a recorder that has to wait for its turn loses none.
+OFTEN = ["-F", "8000", "--burst", "4", "--budget", "50"]
 errors = []
 
 
-def record_and_report(program, options, **rest):
-    return nlens.record_and_report(program, options, bursts=BURSTS, **rest)
+def record_and_report(program, options, longer=1 / 2, **rest):
+    """Of a part of the program's usual work, which gives these bursts and half as many again."""
+    return nlens.record_and_report(program, options, bursts=BURSTS, longer=longer, **rest)
 
 
 def shares(title, found):
@@ -31,7 +33,7 @@ def shares(title, found):
 @check("two arrays read 3:1 have those shares, kinds and lines")
 def two_arrays():
     # As by default; a burst sees both, in their proportion.
-    result = nlens.record_and_report([example("ratio")], tables=["sites"], bursts=20)
+    result = nlens.record_and_report([example("ratio")], tables=["sites"], bursts=20, longer=1 / 4)
     often = row_at(result["sites"], "ratio.c", site_line("ratio.c", "often"))
     seldom = row_at(result["sites"], "ratio.c", site_line("ratio.c", "seldom"))
     shares("ratio", [("often", often["share"], 0.75), ("seldom", seldom["share"], 0.25)])
@@ -45,7 +47,7 @@ def two_arrays():
 
 @check("dependent random reads are slower than sequential ones, and as many")
 def latency():
-    result = record_and_report([example("latency")], OFTEN, tables=["sites"])
+    result = record_and_report([example("latency")], OFTEN, tables=["sites"], longer=1 / 8)
     chain = row_at(result["sites"], "latency.c", site_line("latency.c", "chain"))
     row = row_at(result["sites"], "latency.c", site_line("latency.c", "row"))
     reads = chain["reads"] + row["reads"]
@@ -87,7 +89,7 @@ def static_arrays():
 
 @check("a mapped file and an anonymous map are distinguished")
 def mapped_file():
-    result = record_and_report([example("mapped_file"), "mapped.bin"], OFTEN, tables=["objects"])
+    result = record_and_report([example("mapped_file"), "mapped.bin"], OFTEN, tables=["objects"], longer=1 / 4)
     files = [r for r in result["objects"] if r["kind"] == "file" and os.path.basename(r["name"]) == "mapped.bin"]
     assert len(files) == 1, nlens.describe(result["objects"])
     plain = row_at(result["objects"], "mapped_file.c", site_line("mapped_file.c", "plain"))
@@ -98,7 +100,7 @@ def mapped_file():
 
 @check("an array written by one thread and read by all")
 def one_writer():
-    result = record_and_report([example("one_writer")], OFTEN, tables=["objects"])
+    result = record_and_report([example("one_writer")], OFTEN, tables=["objects"], longer=1 / 8)
     table = row_at(result["objects"], "one_writer.c", site_line("one_writer.c", "table"))
     shares("one_writer", [("table", table["share"], 1.0)])
     names = {t["name"]: t for t in table["threads"]}
@@ -119,7 +121,7 @@ def reuse():
 
 @check("many small objects of one site are one site")
 def many_small():
-    result = record_and_report([example("many_small")], OFTEN, tables=["sites"])
+    result = record_and_report([example("many_small")], OFTEN, tables=["sites"], longer=1 / 4)
     node = row_at(result["sites"], "many_small.c", site_line("many_small.c", "node"))
     weights = row_at(result["sites"], "many_small.c", site_line("many_small.c", "weights"))
     shares("many_small", [("node", node["share"], 2 / 3), ("weights", weights["share"], 1 / 3)])
@@ -155,7 +157,7 @@ def child():
 
 @check("allocation wrappers are looked through; two arrays of one line are distinguished")
 def wrappers():
-    result = record_and_report([example("wrappers")], OFTEN, tables=["sites"])
+    result = record_and_report([example("wrappers")], OFTEN, tables=["sites"], longer=1 / 4)
     sites = result["sites"]
     first = row_at(sites, "wrappers.c", site_line("wrappers.c", "first"))
     second = row_at(sites, "wrappers.c", site_line("wrappers.c", "second"))
@@ -178,7 +180,7 @@ def deep():
 
 @check("Fortran: a COMMON block, a module array and an allocatable one by name")
 def fortran():
-    result = record_and_report([example("fortran_arrays")], OFTEN, tables=["objects"])
+    result = record_and_report([example("fortran_arrays"), "10000"], OFTEN, tables=["objects"], longer=1)
     rows = result["objects"]
     wave = [r for r in rows if r["kind"] == "static" and "wave" in r["name"]]
     grid = [r for r in rows if r["kind"] == "static" and "grid" in r["name"]]
@@ -191,7 +193,7 @@ def fortran():
 @check("Fortran: arrays of one ALLOCATE statement and members of a COMMON block each by their own name, which filters find")
 def fortran_fields():
     with nlens.Folder() as folder:
-        trace = nlens.record(folder, [example("fortran_fields")], OFTEN, bursts=200).trace
+        trace = nlens.record(folder, [example("fortran_fields"), "300"], OFTEN, bursts=200).trace
         rows = nlens.report(trace, "objects")["objects"]
         sizes = {row["variable"]: row["size"] >> 19 for row in rows if row["kind"] == "heap" and row["variable"]}
         assert sizes == {"u": 1, "v": 2, "w": 3, "rhs": 4, "p": 5}, nlens.describe(rows)
@@ -205,7 +207,7 @@ def fortran_fields():
 
 @functools.lru_cache(maxsize=None)
 def recorded_demo():
-    return record_and_report([example("demo")], ["--topology", "numa:4 core:2", *OFTEN], tables=["sites"])
+    return record_and_report([example("demo")], ["--topology", "numa:4 core:2", *OFTEN], tables=["sites"], longer=1 / 8)
 
 
 @check("the demo's mistake shows: shared data remote, private data local")
