@@ -10,7 +10,7 @@ from nlens import check, note
 # Nodes are filled one after the other. Half of the eight workers that share are on node 1; of five workers where one is far, the fifth. A fifth of the accesses
 # are remote then. The bound is a tenth: with so many bursts eight standard deviations away.
 BURSTS = 1000
-OFTEN = ["-F", "2000", "--budget", "100"]
+OFTEN = ["-F", "4000", "--burst", "12", "--budget", "100"]
 MACHINES = {"sharing": "numa:2 core:4", "imbalance": "numa:2 core:5"}
 PROBLEMS = ("cross-node-sharing", "contention", "imbalance")
 
