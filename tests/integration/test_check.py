@@ -117,7 +117,7 @@ def commits():
     traces = [folder]
     for name, words in (("before", ["--first-touch"]), ("again", ["--first-touch"]), ("after", [])):
         ended = nlens.record(os.path.realpath(folder.name), [nlens.example("demo"), *words],
-                             ["-q", "-F", "1000", "--budget", "100", *FOUR], name=name + ".data", bursts=BURSTS)
+                             ["-q", "-F", "1000", "--budget", "100", *FOUR], name=name + ".data", bursts=BURSTS, longer=1 / 4)
         assert ended.status == 0, ended
         traces.append(ended.trace)
     return traces
@@ -202,7 +202,7 @@ def undecided():
         ended = judge("--no-new-findings", short, after, "--width", "0", status=1)
         assert re.search(rb"numalens.data has \d+ bursts?, 100 needed", ended.out), ended
         untimed = nlens.record(folder, [nlens.example("demo")], ["-q", "-F", "1000", "--budget", "100", "--no-latency", *FOUR],
-                               name="untimed.data", bursts=100).trace
+                               name="untimed.data", bursts=100, longer=1 / 16).trace
         ended = judge("--max-cost", "5%", untimed, "--width", "0", status=1)
         assert b"cannot be decided: no latency was recorded" in ended.out, ended
         # A rule that fails is more than one that is not decided.
@@ -221,7 +221,7 @@ def machines():
     assert b"holds" in ended.out, ended
     with nlens.Folder() as folder:
         other = nlens.record(folder, [nlens.example("demo"), "--first-touch"],
-                             ["-q", "-F", "1000", "--budget", "100", "--topology", "numa:2 core:4"], bursts=BURSTS).trace
+                             ["-q", "-F", "1000", "--budget", "100", "--topology", "numa:2 core:4"], bursts=BURSTS, longer=1 / 4).trace
         ended = judge("--no-new-findings", other, again, "--width", "0", status=1)
         assert b"undecided" in ended.out and b"The machines differ" in ended.out, ended
 
