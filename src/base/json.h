@@ -29,6 +29,7 @@ void json_end(struct json *json); /* of the innermost object or array */
 
 void json_text(struct json *json, const char *key, const char *text); /* NULL: null */
 void json_number(struct json *json, const char *key, uint64_t number);
+void json_number_if(struct json *json, const char *key, bool known, uint64_t number); /* null when it is not known */
 void json_integer(struct json *json, const char *key, int64_t number);
 void json_real(struct json *json, const char *key, double number, int decimals); /* not finite: null */
 void json_bool(struct json *json, const char *key, bool value);

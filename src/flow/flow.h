@@ -45,6 +45,9 @@ static inline bool flow_totals_have_homes(const struct flow_totals *totals)
     return totals->samples == 0 || totals->home_known || totals->remote;
 }
 
+/* Of a whole recording: without them what is remote is unknown everywhere in it. */
+bool flow_has_homes(const struct flow *flow);
+
 void flow_totals_add(struct flow_totals *to, const struct flow_totals *from);
 
 struct flow_process {

@@ -30,6 +30,12 @@ struct flow_totals flow_totals(const struct flow *flow)
     return flow->totals;
 }
 
+bool flow_has_homes(const struct flow *flow)
+{
+    struct flow_totals all = flow_totals(flow);
+    return flow_totals_have_homes(&all);
+}
+
 uint64_t flow_attributed(const struct flow *flow)
 {
     return flow->attributed;

@@ -56,6 +56,15 @@ const char *number_percent(uint64_t part, uint64_t whole)
     return text;
 }
 
+const char *number_remote(uint64_t remote, uint64_t home_known)
+{
+    char *text = buffer();
+    if (home_known == 0)
+        return "remote unknown";
+    snprintf(text, BUFFER, "%s remote", number_percent(remote, home_known));
+    return text;
+}
+
 const char *number_seconds(double seconds)
 {
     char *text = buffer();

@@ -29,6 +29,8 @@ static void writes_what_a_reader_can_read(void **state)
     json_object(json, "empty");
     json_end(json);
     json_null(json, "null");
+    json_number_if(json, "unknown", false, 7);
+    json_number_if(json, "known", true, 7);
     assert_int_equal(json_finish(json, &err), 0);
     fclose(out);
     assert_string_equal(text, "{\n"
@@ -43,7 +45,9 @@ static void writes_what_a_reader_can_read(void **state)
                               "    true\n"
                               "  ],\n"
                               "  \"empty\": {},\n"
-                              "  \"null\": null\n"
+                              "  \"null\": null,\n"
+                              "  \"unknown\": null,\n"
+                              "  \"known\": 7\n"
                               "}\n");
     free(text);
 }

@@ -72,7 +72,24 @@ def two_nodes():
         whole = report(trace)
         assert whole["topology"]["nodes"] == 2, whole["topology"]
         assert whole["remote"] is None and whole["home_known"] == 0, whole # unknown, not 0
-        assert all(row["remote"] is None for row in report(trace, "objects")["objects"]), whole
+        objects = report(trace, "objects")["objects"]
+        assert objects and all(row["remote"] is None for row in objects), whole
+        assert all(thread["remote"] is None for row in objects for thread in row["threads"]), objects
+        object_id = str(objects[0]["id"])
+        facts = report(trace, "object", object_id)["objects"][0]["facts"]
+        assert facts["users"] and all(row["remote"] is None for row in facts["users"] + facts["phases"]), facts
+        for name, rows in (("balance", "threads"), ("map", "phases"), ("map", "cells")):
+            found = report(trace, name)[rows]
+            assert found and all(row["remote"] is None for row in found), (name, found)
+        compared = json.loads(run([nlens.NUMALENS, "compare", "--all", "--json", trace, trace]).out)
+        rows = [row[side] for table in ("objects", "functions", "threads") for row in compared[table]["rows"] for side in ("before", "after")]
+        assert rows and all(row["remote"] is None and row["remote_share"] is None for row in rows), rows
+        # In text: no percentage of what is not known.
+        text = run([nlens.NUMALENS, "report", "object", object_id, trace]).out
+        assert b", remote unknown," in text and b"  0%" not in text.split(b"Used by")[1].split(b"\n\n")[0], text
+        assert b" samples, remote unknown\n" in run([nlens.NUMALENS, "report", "objects", trace]).out
+        balance = run([nlens.NUMALENS, "report", "balance", trace]).out
+        assert b"home nodes of the pages are not known" in balance and b"Balanced" not in balance, balance
 
 
 # What perf 6.1 prints of each recording: `perf script` for samples, directions, threads and locks, `perf mem report --sort mem`

@@ -23,6 +23,8 @@ static void numbers_for_people(void **state)
     assert_string_equal(number_percent(3, 3), "100%");
     assert_string_equal(number_percent(99999, 100000), "99.9%");
     assert_string_equal(number_percent(0, 0), "-");
+    assert_string_equal(number_remote(1, 3), "33.3% remote");
+    assert_string_equal(number_remote(0, 0), "remote unknown");
     assert_string_equal(number_seconds(185), "3 m 05 s");
     assert_string_equal(number_seconds(1.26), "1.3 s");
     assert_string_equal(number_seconds(0.0125), "12 ms");

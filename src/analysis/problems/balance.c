@@ -204,6 +204,13 @@ static void judge(struct balance *balance)
     const struct balance_spread *spread = &balance->spread;
     const struct balance_thread *critical = row_of(balance, spread->critical);
     const char *what = balance->threshold ? "slow" : "remote";
+    if (!balance->threshold && !flow_has_homes(balance->accesses->flow)) {
+        snprintf(
+            balance->why, sizeof balance->why,
+            "The home nodes of the pages are not known, so nothing can be said about remote accesses; --thresholds "
+            "judges slow ones.");
+        return;
+    }
     if (!critical || spread->threads < 2) {
         snprintf(balance->why, sizeof balance->why,
                  spread->threads < 2 ? "One thread does the work: there is nothing to balance."

@@ -68,7 +68,7 @@ static void put_users(struct json *json, const struct rows *rows, const struct r
         json_number(json, "samples", used->samples);
         json_number(json, "reads", used->reads);
         json_number(json, "writes", used->writes);
-        json_number(json, "remote", used->remote);
+        json_number_if(json, "remote", flow_has_homes(rows->flow), used->remote);
         json_end(json);
     }
     json_end(json);
@@ -93,7 +93,7 @@ static void put_stacks(struct json *json, const struct rows *rows, const struct 
         json_text(json, "name", owner ? owner->name : NULL);
         json_number(json, "size", stack->size);
         json_number(json, "samples", each->samples);
-        json_number(json, "remote", each->remote);
+        json_number_if(json, "remote", flow_has_homes(rows->flow), each->remote);
         json_number(json, "by_others", each->by_others);
         json_end(json);
     }

@@ -40,8 +40,7 @@ static struct value get_writes(const struct rows *rows, const struct row *row)
 /* Nor where the recording has no home nodes: what is remote is not known then. */
 static struct value get_remote(const struct rows *rows, const struct row *row)
 {
-    struct flow_totals all = flow_totals(rows->flow);
-    return (struct value){.type = flow_totals_have_homes(&all) ? VALUE_PART : VALUE_UNKNOWN,
+    return (struct value){.type = flow_has_homes(rows->flow) ? VALUE_PART : VALUE_UNKNOWN,
                           .number = row->totals.remote,
                           .of = rows->remote};
 }

@@ -43,7 +43,8 @@ static void put_side(struct json *json, const char *key, const struct profile *p
     json_end(json);
 }
 
-static void put_entry(struct json *json, const char *key, const struct profile_entry *entry)
+static void put_entry(struct json *json, const char *key, const struct profile *profile,
+                      const struct profile_entry *entry)
 {
     if (!entry) {
         json_null(json, key);
@@ -57,7 +58,7 @@ static void put_entry(struct json *json, const char *key, const struct profile_e
         json_null(json, "line");
     json_number(json, "samples", entry->samples);
     json_number(json, "writes", entry->writes);
-    json_number(json, "remote", entry->remote);
+    json_number_if(json, "remote", flow_totals_have_homes(&profile->totals), entry->remote);
     put_ratio(json, "share", &entry->share, 6);
     put_ratio(json, "remote_share", &entry->far, 6);
     put_ratio(json, "remote_of_all", &entry->of_all, 6);
@@ -76,7 +77,7 @@ static void put_test(struct json *json, const char *key, const struct difference
     json_end(json);
 }
 
-static void put_row(struct json *json, const struct difference_row *row)
+static void put_row(struct json *json, const struct difference *difference, const struct difference_row *row)
 {
     const struct profile_entry *entry = row->sides[1] ? row->sides[1] : row->sides[0];
     json_object(json, NULL);
@@ -88,8 +89,8 @@ static void put_row(struct json *json, const struct difference_row *row)
     put_test(json, "share", row, DIFFERENCE_SHARE);
     put_test(json, "remote", row, DIFFERENCE_REMOTE);
     put_test(json, "latency", row, DIFFERENCE_LATENCY);
-    put_entry(json, "before", row->sides[0]);
-    put_entry(json, "after", row->sides[1]);
+    put_entry(json, "before", difference->sides[0], row->sides[0]);
+    put_entry(json, "after", difference->sides[1], row->sides[1]);
     json_end(json);
 }
 
@@ -105,7 +106,7 @@ static void put_table(struct json *json, const struct difference *difference, en
             continue;
         matching++;
         if (view->limit == 0 || matching <= view->limit)
-            put_row(json, row);
+            put_row(json, difference, row);
     }
     json_end(json);
     json_number(json, "matching", matching);

@@ -137,7 +137,7 @@ static void put_figures(struct json *json, const struct figures *figures, const 
     else
         json_null(json, "plain_s");
     json_number(json, "samples", figures->samples);
-    json_number(json, "remote", figures->remote);
+    json_number_if(json, "remote", figures->home_known > 0 || figures->samples == 0, figures->remote);
     json_number(json, "home_known", figures->home_known);
     if (figures->home_known)
         json_real(json, "remote_ratio", figures_remote(figures), 6);

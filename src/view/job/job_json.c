@@ -45,7 +45,7 @@ static void put_rank(struct json *json, const struct rank_summary *rank)
     real_or_null(json, "mpi_share", burst, burst ? (double)rank->mpi_bursts / (double)rank->bursts : 0);
     json_number(json, "samples", rank->samples);
     json_number(json, "bursts", rank->bursts);
-    json_number(json, "remote", rank->remote);
+    json_number_if(json, "remote", rank->home_known > 0 || rank->samples == 0, rank->remote);
     real_or_null(json, "remote_share", rank->home_known > 0,
                  rank->home_known ? (double)rank->remote / (double)rank->home_known : 0);
     real_or_null(json, "cost", rank->timed, rank->cost);

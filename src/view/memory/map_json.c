@@ -31,7 +31,7 @@ static void put_cell(struct json *json, const struct memory_map *map, const stru
     json_number(json, "accesses", cell->accesses);
     json_number(json, "reads", cell->reads);
     json_number(json, "writes", cell->writes);
-    json_number(json, "remote", cell->remote);
+    json_number_if(json, "remote", flow_has_homes(map->flow), cell->remote);
     json_number(json, "home_known", cell->home_known);
     json_number(json, "latency_sum", cell->latency_sum);
     json_number(json, "latency_count", cell->latency_count);
@@ -58,7 +58,7 @@ int map_json(const struct memory_map *map, const struct phases *phases, const st
         json_text(json, "name", phase->name);
         json_number(json, "threads", phase->threads);
         json_number(json, "accesses", phase->accesses);
-        json_number(json, "remote", phase->remote);
+        json_number_if(json, "remote", flow_has_homes(map->flow), phase->remote);
         json_end(json);
     }
     json_end(json);

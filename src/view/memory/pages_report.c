@@ -207,7 +207,7 @@ static void put_row(struct json *json, const struct page_list *list, const struc
     json_real(json, "first_s", seconds(flow, row->first), 6);
     json_real(json, "last_s", seconds(flow, row->last), 6);
     json_number(json, "intervals", row->intervals);
-    json_number(json, "remote", row->remote);
+    json_number_if(json, "remote", row->home >= 0, row->remote);
     json_array(json, "mechanisms");
     for (unsigned i = 0; i < PAGE_MECHANISMS; i++) {
         if (row->mechanisms >> i & 1)

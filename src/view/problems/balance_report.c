@@ -32,8 +32,15 @@ static void put_wait(struct json *json, const struct flow *flow, const struct ba
     json_real(json, "waited_share", wait->share, 4);
 }
 
-static void put_thread(struct json *json, const struct flow *flow, const struct balance_thread *row)
+/* Without home nodes nothing is known to be remote; what is slow is known all the same. */
+static bool is_counted(const struct balance *balance)
 {
+    return balance->threshold || flow_has_homes(balance->accesses->flow);
+}
+
+static void put_thread(struct json *json, const struct balance *balance, const struct balance_thread *row)
+{
+    const struct flow *flow = balance->accesses->flow;
     const struct flow_thread *thread = flow_thread(flow, row->thread);
     json_object(json, NULL);
     json_number(json, "tid", thread->tid);
@@ -45,7 +52,7 @@ static void put_thread(struct json *json, const struct flow *flow, const struct 
         json_null(json, "node");
     json_bool(json, "counted", row->counted);
     json_number(json, "accesses", row->all.accesses);
-    json_number(json, "remote", row->remote.accesses);
+    json_number_if(json, "remote", is_counted(balance), row->remote.accesses);
     put_tally(json, "remote_latency", &row->remote);
     json_real(json, "ran", row->ran, 4);
     if (row->at_barrier) {
@@ -74,7 +81,7 @@ static void put_balance(struct json *json, const struct balance *balance)
     json_end(json);
     json_array(json, "threads");
     array_each (&balance->threads, const struct balance_thread, row)
-        put_thread(json, flow, row);
+        put_thread(json, balance, row);
     json_end(json);
     put_spread(json, flow, &balance->spread);
     json_bool(json, "barriers", balance->barriers);
@@ -84,7 +91,7 @@ static void put_balance(struct json *json, const struct balance *balance)
         json_object(json, NULL);
         json_real(json, "start_s", (double)(phase->start - flow_start(flow)) * 1e-9, 6);
         json_real(json, "end_s", (double)(phase->end - flow_start(flow)) * 1e-9, 6);
-        json_number(json, "remote", phase->spread.remote);
+        json_number_if(json, "remote", is_counted(balance), phase->spread.remote);
         put_spread(json, flow, &phase->spread);
         put_wait(json, flow, &phase->wait);
         json_end(json);
@@ -130,10 +137,10 @@ static void put_threads(const struct balance *balance, const struct view_options
         if (options->limit && shown++ >= options->limit)
             break;
         bool critical = row->thread == balance->spread.critical;
-        table_cell(table, "%s", number_count(row->remote.accesses));
+        table_cell(table, "%s", is_counted(balance) ? number_count(row->remote.accesses) : "-");
         if (critical && balance->unbalanced)
             table_hot(table);
-        table_cell(table, "%s", number_percent(row->remote.accesses, row->all.accesses));
+        table_cell(table, "%s", number_percent(row->remote.accesses, is_counted(balance) ? row->all.accesses : 0));
         if (row->remote.timed)
             table_cell(table, "%.1f", tally_mean(&row->remote));
         else
@@ -174,7 +181,7 @@ static void put_phases(const struct balance *balance, const struct view_options 
     array_each (&balance->phases, const struct balance_phase, phase) {
         table_cell(table, "%s", number_seconds((double)(phase->start - flow_start(flow)) * 1e-9));
         table_cell(table, "%s", number_seconds((double)(phase->end - flow_start(flow)) * 1e-9));
-        table_cell(table, "%s", number_count(phase->spread.remote));
+        table_cell(table, "%s", is_counted(balance) ? number_count(phase->spread.remote) : "-");
         table_cell(table, "%.1f", phase->spread.mean);
         table_cell(table, "%.2f", phase->spread.stddev);
         table_cell(table, "%.2f", phase->spread.variation);

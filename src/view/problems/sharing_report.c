@@ -41,7 +41,7 @@ static void put_user(struct json *json, const struct flow *flow, const struct sh
         json_null(json, "node");
     json_number(json, "accesses", user->all.accesses);
     json_number(json, "writes", user->writes);
-    json_number(json, "remote", user->remote);
+    json_number_if(json, "remote", flow_has_homes(flow), user->remote);
     json_end(json);
 }
 

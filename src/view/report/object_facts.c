@@ -193,7 +193,7 @@ static void json_users(struct json *json, const struct flow *flow, const struct 
         json_number(json, "bursts", user->bursts);
         json_number(json, "reads", user->reads);
         json_number(json, "writes", user->writes);
-        json_number(json, "remote", user->remote);
+        json_number_if(json, "remote", flow_has_homes(flow), user->remote);
         json_number(json, "init", user->init);
         json_number(json, "touched", user->touched);
         if (user->samples) {
@@ -213,7 +213,7 @@ static void json_phases(struct json *json, const struct flow *flow, const struct
         json_time(json, flow, "start_s", phase->start);
         json_time(json, flow, "end_s", phase->end);
         json_number(json, "samples", phase->samples);
-        json_number(json, "remote", phase->remote);
+        json_number_if(json, "remote", flow_has_homes(flow), phase->remote);
         json_end(json);
     }
     json_end(json);

@@ -96,7 +96,7 @@ static void put_life(const struct flow *flow, const struct life *life, bool asci
             number_seconds((double)(life->last - flow_start(flow)) * 1e-9));
     put_bars("reads", life->reads, most, ascii, out);
     put_bars("writes", life->writes, most, ascii, out);
-    if (flow_topology(flow)->node_count > 1)
+    if (flow_topology(flow)->node_count > 1 && flow_has_homes(flow))
         put_bars("remote", life->remote, most, ascii, out);
 }
 
@@ -114,7 +114,7 @@ static void put_users(const struct rows *rows, const struct row *row, const stru
         table_cell(table, "%s", number_percent(used->samples, row->totals.samples));
         table_cell(table, "%s", number_count(used->reads));
         table_cell(table, "%s", number_count(used->writes));
-        table_cell(table, "%s", number_percent(used->remote, used->samples));
+        table_cell(table, "%s", number_percent(used->remote, flow_has_homes(rows->flow) ? used->samples : 0));
         table_cell(table, "%u", thread ? thread->tid : 0);
         table_cell(table, "%s", thread ? thread->name : "?");
     }
@@ -139,7 +139,9 @@ static void put_stacks(const struct rows *rows, const struct row *row, const str
         const struct flow_thread *owner = flow_thread(rows->flow, stack->alloc_thread);
         table_cell(table, "%s", number_percent(each->samples, row->totals.samples));
         table_cell(table, "%s",
-                   flow_topology(rows->flow)->node_count > 1 ? number_percent(each->remote, each->samples) : "");
+                   flow_topology(rows->flow)->node_count < 2
+                       ? ""
+                       : number_percent(each->remote, flow_has_homes(rows->flow) ? each->samples : 0));
         table_cell(table, "%s", number_percent(each->by_others, each->samples));
         table_cell(table, "%s", number_bytes(stack->size));
         table_cell(table, "%u", owner ? owner->tid : 0);
@@ -176,7 +178,7 @@ static void put_homes(const struct rows *rows, const struct row *row, FILE *out)
     const struct topology *topology = flow_topology(rows->flow);
     if (topology->node_count < 2 || !row->homes)
         return;
-    fputs("\nHome nodes\n", out);
+    fprintf(out, "\nHome nodes%s\n", flow_has_homes(rows->flow) ? "" : ": unknown");
     for (uint32_t i = 0; i < topology->node_count; i++) {
         if (row->homes[i])
             fprintf(out, "  node %-4d %7s of its samples\n", topology->nodes[i].os_index,
@@ -229,9 +231,9 @@ static void put_object(const struct rows *rows, const struct row *row, const str
         snprintf(text, sizeof text, "from %s to %s", number_seconds((double)(row->born - flow_start(flow)) * 1e-9),
                  number_seconds((double)(row->died - flow_start(flow)) * 1e-9));
     put_line(out, "lifetime", text);
-    snprintf(text, sizeof text, "%s (%s of all), %s remote, %s on average, 95%% within %s",
-             number_count(row->totals.samples), number_percent(row->totals.samples, rows->samples),
-             number_percent(row->totals.remote, row->totals.home_known),
+    snprintf(text, sizeof text, "%s (%s of all), %s, %s on average, 95%% within %s", number_count(row->totals.samples),
+             number_percent(row->totals.samples, rows->samples),
+             number_remote(row->totals.remote, row->totals.home_known),
              number_latency(row->totals.latency_sum, row->totals.latency_count, latency_unit(flow)),
              row->has_p95 ? number_latency(row->p95, 1, latency_unit(flow)) : "-");
     put_line(out, "samples", text);

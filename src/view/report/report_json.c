@@ -101,10 +101,7 @@ void report_json_head(struct json *json, const struct flow *flow, const struct v
         json_null(json, "reads");
         json_null(json, "writes");
     }
-    if (flow_totals_have_homes(&totals))
-        json_number(json, "remote", totals.remote);
-    else
-        json_null(json, "remote");
+    json_number_if(json, "remote", flow_totals_have_homes(&totals), totals.remote);
     json_number(json, "home_known", totals.home_known);
     json_real(json, "remote_ratio", share_of(totals.remote, totals.home_known), SHARE_DECIMALS);
     json_real(json, "latency_mean", totals.latency_count ? share_of(totals.latency_sum, totals.latency_count) : NAN, 1);

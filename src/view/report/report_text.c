@@ -269,7 +269,7 @@ int rows_text(const struct rows *rows, const struct view_options *options, FILE 
         fprintf(out, " of process %u", options->filter.pid);
     const struct topology *topology = flow_topology(rows->flow);
     if (topology->node_count > 1)
-        fprintf(out, ", %s remote%s", number_percent(totals.remote, totals.home_known),
+        fprintf(out, ", %s%s", number_remote(totals.remote, totals.home_known),
                 topology->simulated ? " (simulated topology)" : "");
     fputs("\n\n", out);
     tables_print(rows, options, 0, out);
