@@ -93,6 +93,10 @@ typedef struct nlens_options {
     const char *deal;            /* assign threads to its CPUs: "round-robin" (NULL), "packed", "node:1" */
     const char *homes;           /* home nodes of its pages: "first-touch", "interleave", "bind:2"; or NULL */
     const char *debug_directory; /* of separate debug files, before /usr/lib/debug; or NULL */
+    const char *symfs;           /* search the recorded binaries below this directory first; or NULL */
+    /* Called by nlens_open_with now and then: "reading", and how much of it is done; total 0: not known. Or NULL */
+    void (*progress)(void *data, const char *what, uint64_t done, uint64_t total);
+    void *progress_data;
 } nlens_options;
 
 NLENS_API nlens_trace *nlens_open_with(const char *path, const nlens_options *options, nlens_error *err);

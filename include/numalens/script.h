@@ -15,7 +15,8 @@
  * conditions (KEY=VALUE: see nlens_group_filter) and calls script() with the other arguments: argv[0] is the script's
  * name. The group holds all accesses when no condition was given. What script() returns is the exit status.
  *
- * From the environment: NUMALENS_TOPOLOGY, NUMALENS_DEAL, NUMALENS_HOMES as in nlens_options. */
+ * From the environment: NUMALENS_TOPOLOGY, NUMALENS_DEAL, NUMALENS_HOMES, NUMALENS_SYMFS as in nlens_options. While a trace is
+ * read for more than two seconds, one line on the terminal shows how far it is; it is erased before script() is called. */
 #ifndef NUMALENS_SCRIPT_H
 #define NUMALENS_SCRIPT_H
 
@@ -23,6 +24,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <numalens/flow.h>
 
@@ -83,20 +86,74 @@ static inline unsigned long script_number(const char *text, unsigned long otherw
     return number;
 }
 
+/* ---- How far reading is --------------------------------------------------------------------------------------------- */
+
+struct script_line {
+    const char *title;
+    double due; /* when it is drawn next; 0: never */
+    unsigned drawn;
+};
+
+static inline double script_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* NUMALENS_PROGRESS_MS: the time until it appears, for tests. */
+static inline void script_line_begin(struct script_line *line, const char *title)
+{
+    const char *wait = getenv("NUMALENS_PROGRESS_MS");
+    line->title = title;
+    line->drawn = 0;
+    line->due = isatty(STDERR_FILENO) ? script_now() + (wait && *wait ? atof(wait) : 2000) * 1e-3 : 0;
+}
+
+static inline void script_line_draw(void *data, const char *what, uint64_t done, uint64_t total)
+{
+    struct script_line *line = (struct script_line *)data;
+    char text[72], part[16] = "";
+    double now = script_now();
+    if (line->due == 0 || now < line->due)
+        return;
+    if (total && done <= total)
+        snprintf(part, sizeof part, ", %u%%", (unsigned)(100 * (double)done / (double)total));
+    snprintf(text, sizeof text, "%.24s: %.24s%s", line->title, what, part);
+    fprintf(stderr, "\r%-*s", (int)line->drawn, text);
+    fflush(stderr);
+    line->drawn = line->drawn > strlen(text) ? line->drawn : (unsigned)strlen(text);
+    line->due = now + 0.2;
+}
+
+static inline void script_line_end(struct script_line *line)
+{
+    if (line->drawn)
+        fprintf(stderr, "\r%*s\r", (int)line->drawn, "");
+    fflush(stderr);
+}
+
 /* ---- main -------------------------------------------------------------------------------------------------------- */
 
 int main(int argc, char **argv)
 {
     nlens_error err;
-    nlens_options options = {sizeof options, getenv("NUMALENS_TOPOLOGY"), getenv("NUMALENS_DEAL"),
-                             getenv("NUMALENS_HOMES"), NULL};
+    struct script_line line;
+    nlens_options options = {
+        sizeof options, getenv("NUMALENS_TOPOLOGY"), getenv("NUMALENS_DEAL"), getenv("NUMALENS_HOMES"),
+        NULL,           getenv("NUMALENS_SYMFS"),    script_line_draw,        &line};
+    script_line_begin(&line, argv[0]);
     nlens_trace *trace = nlens_open_with(argc > 1 ? argv[1] : "numalens.data", &options, &err);
+    script_line_end(&line);
     if (!trace) {
         fprintf(stderr, "%s: %s\n", argv[0], err.text);
         return 1;
     }
     if (nlens_damage(trace))
         fprintf(stderr, "%s: %s\n", argv[0], nlens_damage(trace));
+    const nlens_totals *totals = nlens_trace_totals(trace);
+    if (totals->samples && !totals->home_known && !totals->remote)
+        fprintf(stderr, "%s: the home nodes of the pages are not known: 0%% remote means unknown here\n", argv[0]);
     nlens_group *group = nlens_group_new(trace);
     int count = 1, status = 0;
     for (int i = 2; i < argc && status == 0; i++) {

@@ -22,4 +22,8 @@ void progress_inner(const char *what);
 
 struct progress progress_now(void);
 
+/* Until it is called with NULL, `listener` is called on this thread whenever this thread begins work or advances in it. */
+typedef void progress_listener(void *data, const char *what, uint64_t done, uint64_t total);
+void progress_listen(progress_listener *listener, void *data);
+
 #endif

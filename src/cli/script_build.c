@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "base/own_files.h"
+#include "cli/progress_line.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -110,10 +111,16 @@ static int add_compiler(struct words *words, bool cxx, struct error *err)
                      cxx ? "C++" : "C", cxx ? "g++ libc6-dev" : "gcc libc6-dev", variable);
 }
 
+static bool wants_colours(void)
+{
+    const char *terminal = getenv("TERM");
+    return isatty(STDERR_FILENO) && terminal && *terminal && strcmp(terminal, "dumb") != 0 && !getenv("NO_COLOR");
+}
+
 static int make_command(struct words *words, const char *source, const char *output, const char *flags,
                         struct error *err)
 {
-    bool cxx = is_cxx(source);
+    bool cxx = is_cxx(source), usual = !getenv(cxx ? "CXX" : "CC");
     char *library = NULL, *include = NULL;
     int failed = add_compiler(words, cxx, err);
     if (failed < 0)
@@ -125,6 +132,8 @@ static int make_command(struct words *words, const char *source, const char *out
         return -ENOENT;
     }
     words_split(words, cxx ? "-std=gnu++17 -O2 -Wall" : "-std=gnu11 -O2 -Wall");
+    if (usual && wants_colours()) /* it prints to a pipe */
+        words_add(words, mem_strdup("-fdiagnostics-color=always"));
     /* Named as an include folder, the compiler's own would come too early for its C++ headers. */
     if (strcmp(include, "/usr/include") != 0)
         words_add(words, mem_format("-I%s", include));
@@ -146,17 +155,54 @@ static int make_command(struct words *words, const char *source, const char *out
     return 0;
 }
 
+static void close_both(const int pipes[2])
+{
+    for (int i = 0; i < 2; i++)
+        if (pipes[i] >= 0)
+            close(pipes[i]);
+}
+
+/* What the compiler prints comes after the line of progress is gone. */
+static void pass_on(int from)
+{
+    char part[4096];
+    ssize_t got;
+    while ((got = read(from, part, sizeof part)) > 0 || (got < 0 && errno == EINTR)) {
+        progress_line_end();
+        for (ssize_t at = 0, put; at < got; at += put) {
+            put = write(STDERR_FILENO, part + at, (size_t)(got - at));
+            if (put < 0 && errno != EINTR)
+                return;
+            put = put < 0 ? 0 : put;
+        }
+    }
+}
+
 /* The compiler's exit status, 128 + signal, or negative. */
 static int run_compiler(char *const *command, const sigset_t *mask, struct error *err)
 {
-    pid_t child = fork();
-    if (child < 0)
+    int pipes[2] = {-1, -1};
+    if (isatty(STDERR_FILENO) && pipe2(pipes, O_CLOEXEC) < 0)
         return error_set(err, -errno, "cannot start the compiler: %s", strerror(errno));
+    pid_t child = fork();
+    if (child < 0) {
+        error_set(err, -errno, "cannot start the compiler: %s", strerror(errno));
+        close_both(pipes);
+        return err->code;
+    }
     if (child == 0) {
+        if (pipes[1] >= 0)
+            dup2(pipes[1], STDERR_FILENO);
         sigprocmask(SIG_SETMASK, mask, NULL);
         execvp(command[0], command);
         _exit(127);
     }
+    if (pipes[1] >= 0) {
+        close(pipes[1]);
+        pipes[1] = -1;
+        pass_on(pipes[0]);
+    }
+    close_both(pipes);
     int status;
     while (waitpid(child, &status, 0) < 0) {
         if (errno != EINTR)

@@ -1,6 +1,7 @@
 #include "trace/merge.h"
 
 #include "base/array.h"
+#include "base/progress.h"
 #include "trace/file.h"
 #include "trace/index.h"
 #include "trace/pack.h"
@@ -126,6 +127,7 @@ static int copy_blocks(struct output *output, const struct part *part, size_t fr
         int code = put(output, output->block, size, err);
         if (code < 0)
             return code;
+        progress_set(output->bytes);
     }
     return 0;
 }
@@ -170,12 +172,23 @@ static int put_parts(struct output *output, const struct part *parts, size_t cou
     return code;
 }
 
+/* Of the blocks that will be copied, about. */
+static uint64_t bytes_of(const struct part *parts, size_t count)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = i ? parts[i].index.carried : 0; k < parts[i].index.blocks.count; k++)
+            bytes += sizeof(struct trace_block_header) + parts[i].index.blocks.items[k].header.packed_bytes;
+    return bytes;
+}
+
 static int write_merged(const struct part *parts, size_t count, const char *path, struct error *err)
 {
     struct output output = {.fd = trace_file_create(path, err)};
     if (output.fd < 0)
         return output.fd;
     output.packer = packer_new();
+    progress_begin("merging", bytes_of(parts, count));
     int code = put_parts(&output, parts, count, err);
     if (close(output.fd) < 0 && code == 0)
         code = error_set(err, -errno, "cannot write %s: %s", path, strerror(errno));

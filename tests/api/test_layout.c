@@ -14,6 +14,9 @@
 HAS_SIZE(nlens_error, 1024);
 HAS_SIZE(nlens_totals, 96);
 LIES_AT(nlens_options, debug_directory, 32);
+LIES_AT(nlens_options, symfs, 40);
+LIES_AT(nlens_options, progress, 48);
+LIES_AT(nlens_options, progress_data, 56);
 LIES_AT(nlens_loss, count, 32);
 LIES_AT(nlens_reason, count, 24);
 LIES_AT(nlens_node, cpu_count, 24);

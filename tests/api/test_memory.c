@@ -150,7 +150,7 @@ static struct attempt attempt(long n, bool on)
 {
     struct attempt it = {0};
     nlens_error err = {0};
-    nlens_options options = {sizeof options, "numa:3 core:1", NULL, NULL, NULL};
+    nlens_options options = {.size = sizeof options, .topology = "numa:3 core:1"};
     long live = failing_live;
     failing_begin(n, on);
     nlens_trace *trace = nlens_open_with(path, &options, &err);

@@ -40,6 +40,39 @@ static nlens_trace *open_with(nlens_options options, nlens_error *err)
     return nlens_open_with(made_up_path, &options, err);
 }
 
+struct heard {
+    unsigned calls;
+    uint64_t last;
+};
+
+static void hear(void *data, const char *what, uint64_t done, uint64_t total)
+{
+    struct heard *heard = data;
+    assert_string_equal(what, "reading");
+    assert_true(done >= heard->last && done <= total);
+    heard->last = done;
+    heard->calls++;
+}
+
+/* Once it is called, and never after the trace is open; another thread's work is not this one's. */
+static void progress_is_reported(void **state)
+{
+    (void)state;
+    nlens_error err;
+    struct heard heard = {0};
+    nlens_options options = {.size = sizeof options, .progress = hear, .progress_data = &heard};
+    nlens_trace *trace = nlens_open_with(made_up_path, &options, &err);
+    assert_non_null(trace);
+    unsigned calls = heard.calls;
+    assert_true(calls >= 2);
+    nlens_trace *other = nlens_open(made_up_path, &err);
+    assert_non_null(other);
+    nlens_close(other);
+    assert_null(nlens_open_with("/nowhere", &options, &err));
+    assert_int_equal(heard.calls, calls);
+    nlens_close(trace);
+}
+
 static void options_are_checked(void **state)
 {
     (void)state;
@@ -172,11 +205,9 @@ static void traces_in_different_threads_do_not_meet(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(errors_have_a_cause),
-        cmocka_unit_test(options_are_checked),
-        cmocka_unit_test(the_whole_is_reported),
-        cmocka_unit_test(a_cut_trace_opens_and_says_so),
-        cmocka_unit_test(traces_in_different_threads_do_not_meet),
+        cmocka_unit_test(errors_have_a_cause),           cmocka_unit_test(options_are_checked),
+        cmocka_unit_test(progress_is_reported),          cmocka_unit_test(the_whole_is_reported),
+        cmocka_unit_test(a_cut_trace_opens_and_says_so), cmocka_unit_test(traces_in_different_threads_do_not_meet),
     };
     return cmocka_run_group_tests_name("opening a trace", tests, made_up_write, made_up_remove);
 }

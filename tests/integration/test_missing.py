@@ -87,6 +87,10 @@ def elsewhere():
         assert ended.status == 0 and ended.out.split().count(b"run") == before["run"], ended
         ended = run([nlens.NUMALENS, "compare", "--symfs", tree, "--json", trace, trace], environment=home)
         assert ended.status == 0 and "run" in {row["name"] for row in json.loads(ended.out)["functions"]["rows"]}, ended
+        ended = run([nlens.NUMALENS, "script", "--symfs", tree, "top-functions", trace], environment=home)
+        assert ended.status == 0 and re.search(rb"\brun\b", ended.out), ended
+        ended = run([nlens.NUMALENS, "predict", "--symfs", tree, "--machine", "generic-4", trace], environment=home)
+        assert ended.status == 1 and b"--traffic" in ended.err, ended # its recording has none; the option is known
         ended = run([nlens.NUMALENS, "check", "--symfs", tree, "--max-remote", "99%", trace], environment=home)
         assert ended.status in (0, 1) and b"--symfs" not in ended.err, ended # whatever 20 bursts decide
         cache = os.path.join(folder, ".debug", ".build-id", identity[:2], identity[2:])
@@ -99,7 +103,7 @@ def elsewhere():
 @check("--symfs with what is no directory: wrong usage, with the reason")
 def no_directory():
     for path, why in (("/nowhere", b"No such file"), ("/dev/null", b"is not a directory")):
-        for command in ("report", "import", "view", "dump", "check", "compare"):
+        for command in ("report", "import", "view", "dump", "check", "compare", "predict", "script"):
             ended = run([nlens.NUMALENS, command, "--symfs", path])
             assert ended.status == 2 and b"--symfs" in ended.err and why in ended.err, ended
 

@@ -213,6 +213,20 @@ def progress():
             plain, (seen, status) = run([nlens.NUMALENS, *command.split()], folder=folder), on_terminal(command.split(), folder=folder)
             assert plain.status == status == 0 and b"numalens %s: opening, " % command.split()[0].encode() in seen, seen
             assert screen(seen).split("\n") == [line.rstrip() for line in plain.out.decode().split("\n")], seen
+        assert run([nlens.NUMALENS, "record", "-q", "--rotate", "60s", "-o", "it.data", "--", "true"], folder=folder).status == 0
+        seen, status = on_terminal(["merge", "-o", "all.data", "it.000001.data"], folder=folder)
+        assert status == 0 and b"numalens merge: opening" in seen and screen(seen).startswith("numalens merge: files 1 to 1 of"), seen
+        assert on_terminal(["merge", "-q", "-o", "all.data", "it.000001.data"], folder=folder)[0] == b""
+        # The script's own line, while it reads, after that of the command, while the compiler runs.
+        plain = run([nlens.NUMALENS, "script", "top-objects"], folder=folder)
+        seen, status = on_terminal(["script", "top-objects"], folder=folder)
+        assert plain.status == status == 0 and b"numalens script: opening" in seen and b"\rtop-objects: reading" in seen, seen
+        assert screen(seen).split("\n") == [line.rstrip() for line in plain.out.decode().split("\n")], seen
+        assert on_terminal(["script", "top-objects"], delay=10 ** 9, folder=folder)[0] == plain.out.replace(b"\n", b"\r\n")
+        with open(os.path.join(folder, "wrong.c"), "w") as stream:
+            stream.write("#error not yet\n")
+        seen, status = on_terminal(["script", "wrong.c"], folder=folder)
+        assert status == 1 and "\nwrong.c:1" in "\n" + screen(seen) and "numalens script: wrong.c does not compile" in screen(seen), seen
         seen, status = on_terminal(["predict", "--machine", "generic-4"], folder=folder)
         assert status == 1 and b"numalens predict: opening" in seen and screen(seen).count("\n") == 1, seen
         assert on_terminal(["import", "-q", "none"], folder=folder)[0].count(b"opening") == 0

@@ -1,6 +1,7 @@
 /* cli/commands/cmd_merge.c - numalens merge: the files of one recording with --rotate as one. */
 #include "cli/command.h"
 
+#include "cli/progress_line.h"
 #include "cli/rotated/rotated_files.h"
 #include "trace/merge.h"
 
@@ -65,6 +66,7 @@ static int merge(struct arguments *arguments, struct error *err)
     struct stat found;
     struct rotated_files *files = &arguments->files;
     int code = 0;
+    progress_line_begin("merge", arguments->quiet, false);
     if (!rotated_look_inside(files))
         code = error_set(err, -EINVAL, "%s: there are no files of a recording with --rotate in this folder",
                          files->paths.items[0]);

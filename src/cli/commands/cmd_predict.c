@@ -4,6 +4,7 @@
 #include "cli/machine_option.h"
 #include "cli/progress_line.h"
 #include "cli/recording.h"
+#include "cli/symfs.h"
 #include "cli/terminal.h"
 
 #include "analysis/problems/traffic.h"
@@ -46,7 +47,7 @@ struct machine_rows {
 };
 
 struct predict_arguments {
-    const char *path, *machines, *placements;
+    const char *path, *machines, *placements, *symfs;
     bool as_json;
     array_of(struct asked) asked;
 };
@@ -354,6 +355,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 {
     struct predict_arguments *arguments = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &arguments->symfs;
+        return 0;
     case 'j':
         arguments->as_json = true;
         return 0;
@@ -379,7 +383,7 @@ static int answer_all(const struct predict_arguments *arguments, struct answer *
     int failed = find_machines(arguments, answer, err);
     if (failed)
         return failed;
-    failed = recording_open(&recording, "predict", arguments->path, &(struct flow_options){0}, err);
+    failed = recording_open(&recording, "predict", arguments->path, &(struct flow_options){.symfs = arguments->symfs}, err);
     if (failed)
         return failed;
     if (!arguments->machines)
@@ -413,9 +417,11 @@ int cmd_predict(int argc, char **argv)
         {"json", 'j', 0, 0, "for programs to read", 0},
         {0},
     };
+    static const struct argp_child children[] = {{&symfs_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         .options = options,
         .parser = parse,
+        .children = children,
         .args_doc = "[FILE]",
         .doc = "Predicts a program's run time on machines that are models, under several placements of its memory.\v"
                "FILE is a recording that was made with 'numalens record --traffic' (numalens.data). Each time has an "

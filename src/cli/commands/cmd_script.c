@@ -2,7 +2,10 @@
 #include "cli/command.h"
 
 #include "base/array.h"
+#include "base/progress.h"
+#include "cli/progress_line.h"
 #include "cli/script_build.h"
+#include "cli/symfs.h"
 #include "cli/topology_options.h"
 
 #include <argp.h>
@@ -37,7 +40,7 @@ static const struct argp_option option_table[] = {
 
 struct options {
     bool list;
-    const char *show, *script, *trace, *flags;
+    const char *show, *script, *trace, *flags, *symfs;
     struct topology_options topology;
 };
 
@@ -56,6 +59,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         break;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->topology;
+        state->child_inputs[1] = &options->symfs;
         break;
     case ARGP_KEY_ARG:
         if (options->trace)
@@ -182,7 +186,10 @@ static int run(const struct options *options, char **arguments, struct error *er
     char *source = script_path(options->script, err);
     if (!source)
         return -ENOENT;
+    progress_line_begin("script", false, false);
+    progress_begin("compiling", 0);
     int program = script_build(source, options->flags, err);
+    progress_line_end();
     if (program < 0) {
         free(source);
         return program;
@@ -196,6 +203,7 @@ static int run(const struct options *options, char **arguments, struct error *er
     export_option("NUMALENS_TOPOLOGY", options->topology.spec);
     export_option("NUMALENS_DEAL", options->topology.assign);
     export_option("NUMALENS_HOMES", options->topology.homes);
+    export_option("NUMALENS_SYMFS", options->symfs);
     extern char **environ;
     fexecve(program, command.items, environ);
     int code = error_set(err, -errno, "cannot run the compiled script: %s%s", strerror(errno),
@@ -211,7 +219,7 @@ static int run(const struct options *options, char **arguments, struct error *er
 int cmd_script(int argc, char **argv)
 {
     struct options options = {0};
-    const struct argp_child children[] = {{&topology_argp, 0, NULL, 0}, {0}};
+    const struct argp_child children[] = {{&topology_argp, 0, NULL, 0}, {&symfs_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {.options = option_table,
                               .parser = parse_option,
                               .args_doc = "SCRIPT [TRACE] [-- ARGUMENT...]\n--list\n--show NAME",

@@ -1,6 +1,7 @@
 /* lib/api/api_trace.c - opening and closing a trace, and what is true of it as a whole. */
 #include "lib/api/api.h"
 
+#include "base/progress.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -83,7 +84,9 @@ static int build(nlens_trace *trace, const char *path, const nlens_options *opti
     trace->symbols = symbols_new();
     if (options->debug_directory)
         symbols_add_debug_directory(trace->symbols, options->debug_directory);
-    trace->flow = flow_build(trace->reader, trace->symbols, &(struct flow_options){.topology = trace->topology}, err);
+    progress_listen(options->progress, options->progress_data);
+    trace->flow = flow_build(trace->reader, trace->symbols,
+                             &(struct flow_options){.topology = trace->topology, .symfs = options->symfs}, err);
     if (!trace->flow) {
         error_prefix(err, "%s", path);
         return -1;
@@ -138,6 +141,7 @@ nlens_trace *nlens_open_with(const char *path, const nlens_options *given, nlens
         *err = (nlens_error){0};
     struct zone *zone = zone_new();
     nlens_trace *trace = zone ? open_in(zone, &failed, path, given, err) : NULL;
+    progress_listen(NULL, NULL); /* also when memory ran out on the way */
     if (!zone || failed)
         zone_no_memory(err);
     if (failed)
