@@ -9,9 +9,12 @@
 #include "capture/process/proc.h"
 #include "capture/process/program.h"
 #include "capture/process/running.h"
+#include "capture/rotate/rotation.h"
 #include "trace/file.h"
+#include "trace/part_figures.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -38,6 +41,8 @@ struct system_recorder {
     struct launch launch;
     int process;             /* a descriptor of the one that runs already, or -1 */
     sigset_t waited, before; /* signals that are waited for; the mask that was in force */
+    struct rotation rotation;
+    struct trace_session *figures; /* of the run up to this file's start, with rotation; else NULL */
     uint64_t started, flushed;
     bool ended;
     int wait_status;
@@ -143,6 +148,10 @@ static int open_trace(struct system_recorder *recorder, struct error *err)
     if (!described.command)
         described.command = command;
     struct trace_session *session = describe_session(&described, &recorder->means);
+    if (described.rotate_ns) {
+        recorder->sink.carried = carried_new(false);
+        return rotation_start(&recorder->rotation, &described, session, &recorder->sink, recorder->started, err);
+    }
     recorder->sink.writer = trace_writer_open(described.output, session, err);
     trace_session_free(session);
     return recorder->sink.writer ? 0 : err->code;
@@ -190,7 +199,9 @@ static int start(struct system_recorder *recorder, struct error *err)
     connect_sources(recorder);
     if (options->command)
         code = launch_go(&recorder->launch, options->command[0], &result->exit_status, err);
-    if (code < 0) {
+    if (code < 0 && options->rotate_ns) {
+        rotation_finish(&recorder->rotation, NULL, recorder->started);
+    } else if (code < 0) {
         trace_writer_close(recorder->sink.writer, NULL, NULL);
         recorder->sink.writer = NULL;
         trace_file_remove(options->output);
@@ -211,6 +222,59 @@ static void take_signal(struct system_recorder *recorder, int number, const sigi
         kill(recorder->launch.pid, number);
 }
 
+static void flush(struct system_recorder *recorder)
+{
+    if (recorder->sink.writer)
+        trace_writer_flush(recorder->sink.writer, recorder->sink.failure.code ? NULL : &recorder->sink.failure);
+}
+
+/* The figures of the run so far, and a trace's last block with them. */
+static struct trace_session *conclude(struct system_recorder *recorder, uint64_t now)
+{
+    struct recorder_result *result = recorder->result;
+    struct agent_totals totals = {0};
+    result->duration_ns = now - recorder->started;
+    describe_result(result, &recorder->sink, &totals, &recorder->usage);
+    result->threads = recorder->sink.counts[EVENT_THREAD_START];
+    result->processes = recorder->processes.started;
+    return describe_ending(result, &recorder->sink, &totals);
+}
+
+/* Leaves this file's part of the figures in `ending`. */
+static void take_part(struct system_recorder *recorder, struct trace_session *ending)
+{
+    struct trace_session *all = trace_session_new();
+    trace_parts_add(all, ending);
+    if (recorder->figures)
+        trace_parts_subtract(ending, recorder->figures);
+    trace_session_free(recorder->figures);
+    recorder->figures = all;
+}
+
+static void breathe(void *context)
+{
+    struct system_recorder *recorder = context;
+    struct source_level level;
+    sources_drain(&recorder->sources, clock_now_ns(), &level);
+}
+
+/* Ends this file and begins the next one. */
+static void rotate(struct system_recorder *recorder, uint64_t now)
+{
+    rotation_prepare(&recorder->rotation, now, breathe, recorder);
+    uint64_t prepared = clock_now_ns();
+    flush(recorder);
+    recorder->result->exit_status = -1;
+    struct trace_session *ending = conclude(recorder, prepared);
+    trace_session_setf(ending, "next_part", "%" PRIu32, recorder->rotation.part);
+    take_part(recorder, ending);
+    rotation_switch(&recorder->rotation, ending, prepared);
+    trace_session_free(ending);
+    recorder->flushed = clock_now_ns();
+    if (recorder->flushed - now > recorder->result->rotate_most_ns)
+        recorder->result->rotate_most_ns = recorder->flushed - now;
+}
+
 static void record(struct system_recorder *recorder)
 {
     while (!recorder->ended) {
@@ -220,8 +284,10 @@ static void record(struct system_recorder *recorder)
         sources_drain(&recorder->sources, now, &level);
         if (now - recorder->flushed >= SOURCE_FLUSH_NS) {
             recorder->flushed = now;
-            trace_writer_flush(recorder->sink.writer, recorder->sink.failure.code ? NULL : &recorder->sink.failure);
+            flush(recorder);
         }
+        if (rotation_due(&recorder->rotation, now))
+            rotate(recorder, now);
         if (!recorder->options->command && stop && now - recorder->started >= stop)
             break;
         if (recorder->process >= 0 && poll(&(struct pollfd){.fd = recorder->process, .events = POLLIN}, 1, 0) > 0)
@@ -241,17 +307,26 @@ static void record(struct system_recorder *recorder)
 static void finish(struct system_recorder *recorder)
 {
     struct recorder_result *result = recorder->result;
-    struct agent_totals totals = {0};
+    struct rotation *rotation = &recorder->rotation;
     bool ran = recorder->launch.pid > 0;
-    result->duration_ns = clock_now_ns() - recorder->started;
+    uint64_t now = clock_now_ns();
     result->signal = ran && WIFSIGNALED(recorder->wait_status) ? WTERMSIG(recorder->wait_status) : 0;
     result->exit_status = result->signal ? 128 + result->signal : ran ? WEXITSTATUS(recorder->wait_status) : 0;
-    trace_writer_flush(recorder->sink.writer, recorder->sink.failure.code ? NULL : &recorder->sink.failure);
-    describe_result(result, &recorder->sink, &totals, &recorder->usage);
-    result->threads = recorder->sink.counts[EVENT_THREAD_START];
-    result->processes = recorder->processes.started;
+    flush(recorder);
+    struct trace_session *ending = conclude(recorder, now);
     describe_means(result, recorder->options, &recorder->means);
-    struct trace_session *ending = describe_ending(result, &recorder->sink, &totals);
+    if (recorder->options->rotate_ns) {
+        take_part(recorder, ending);
+        result->drops -= recorder->sink.writer ? trace_writer_unwritten(recorder->sink.writer) : 0;
+        rotation_finish(rotation, ending, now);
+        result->files = rotation->files.count;
+        result->removed = rotation->removed;
+        result->bytes = rotation->written;
+        result->drops += rotation->unwritten; /* of all files */
+        result->write_failure = rotation->failure;
+        trace_session_free(ending);
+        return;
+    }
     trace_writer_close(recorder->sink.writer, ending, recorder->sink.failure.code ? NULL : &recorder->sink.failure);
     trace_session_free(ending);
     result->write_failure = recorder->sink.failure;
@@ -273,6 +348,9 @@ int system_recorder_run(const struct capture_options *options, struct recorder_r
     sources_close(&recorder.sources);
     running_free(&recorder.running);
     process_table_free(&recorder.processes);
+    rotation_free(&recorder.rotation);
+    carried_free(recorder.sink.carried);
+    trace_session_free(recorder.figures);
     sigprocmask(SIG_SETMASK, &recorder.before, NULL);
     return code;
 }

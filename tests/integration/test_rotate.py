@@ -301,6 +301,56 @@ def _():
         assert len(processes) == 2, processes
 
 
+# Its pages are new again and again.
+TOUCHING = """
+import mmap
+import time
+while True:
+    time.sleep(0.001)
+    with mmap.mmap(-1, 1 << 20) as memory:
+        for page in range(0, 1 << 20, 4096):
+            memory[page] = 1
+"""
+
+
+@check("a process that runs already, and the whole machine: files that are whole, and together the run")
+def _():
+    if os.geteuid() != 0:
+        raise nlens.Skip("needs root")
+    with Folder() as program_folder, open(os.path.join(program_folder, "touching.py"), "w+") as stream:
+        stream.write(TOUCHING)
+        stream.flush()
+        target = subprocess.Popen(["python3", stream.name], stdin=subprocess.DEVNULL)
+        try:
+            for whom in (["-p", str(target.pid)], ["-a"]):
+                with Folder() as folder:
+                    recorder = subprocess.Popen([NUMALENS, "record", *whom, "--source", "faults", "--rotate", "200ms", "-o",
+                                                 os.path.join(folder, "it.data")], stderr=subprocess.PIPE, env=nlens.ENVIRONMENT)
+                    wait_for("three files", lambda: recorder.poll() is not None or len(whole_files(folder)) >= 3)
+                    recorder.send_signal(signal.SIGINT)
+                    said = recorder.communicate(timeout=PATIENCE)[1]
+                    if b"perf_event_open" in said:
+                        raise nlens.Skip(said.decode().strip())
+                    files = whole_files(folder)
+                    assert recorder.returncode == 0 and b"samples are page faults" in said, said
+                    assert len(files) >= 3 and sorted(os.listdir(folder)) == [os.path.basename(path) for path in files], said
+                    together, parts = objects(*files), [objects(path) for path in files]
+                    assert sum(part["samples"] for part in parts) == together["samples"] > 0, (parts, together)
+                    merged = os.path.join(folder, "merged.data")
+                    assert run([NUMALENS, "merge", "-q", "-o", merged, *files]).status == 0
+                    assert objects(merged)["samples"] == together["samples"]
+                    # Each file knows the program by itself, which began before all of them.
+                    for path in files:
+                        seen = json.loads(run([NUMALENS, "report", "processes", "--json", "--limit", "0", path]).out)["processes"]
+                        assert whom == ["-a"] or [row["pid"] for row in seen] == [target.pid], (path, seen)
+                    pids = {row["pid"] for row in json.loads(run([NUMALENS, "report", "processes", "--json", "--limit", "0", merged]).out)["processes"]}
+                    assert target.pid in pids, pids
+                    assert target.poll() is None
+        finally:
+            target.kill()
+            target.wait()
+
+
 @check("what is wrong is refused with one line and status 2")
 def _():
     with Folder() as folder:
@@ -310,8 +360,7 @@ def _():
                                (("--rotate", "1s", "--keep", "0"), b"--keep '0': a number of files is wanted, at least 1"),
                                (("--keep", "3"), b"--keep without --rotate: there is one file then"),
                                (("--rotate", "1s", "-o", "-"), b"-o '-': a recording has an index and is no stream"),
-                               (("--rotate", "1s", "-o", "/dev/full"), b"-o '/dev/full': files of --rotate are named after it"),
-                               (("-a", "--rotate", "1s"), b"-a with --rotate:")):
+                               (("--rotate", "1s", "-o", "/dev/full"), b"-o '/dev/full': files of --rotate are named after it")):
             ended = run([NUMALENS, "record", *options, "--", "echo", "it"], folder=folder)
             assert ended.status == 2 and ended.out == b"" and words in ended.err, (options, ended)
             assert ended.err.count(b"\n") == 1, ended

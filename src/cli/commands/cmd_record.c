@@ -414,8 +414,6 @@ static void check_system(struct arguments *arguments)
                "the agent must be in a program from its start; there are pebs, ibs, spe, faults");
     if (arguments->of_faults || (options->faults && options->samples != SAMPLES_FAULTS))
         refuse(sampling, which, "with options for faults", "pages do not fault again then");
-    if (options->rotate_ns)
-        refuse(sampling, which, "with --rotate", "it is for a program that is started by the recorder");
     if (sampling->spec)
         refuse(sampling, which, arguments->machine ? "with --machine" : "with --topology",
                "a simulated topology is for one program");
