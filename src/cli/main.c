@@ -3,6 +3,7 @@
 #include "cli/harmless_stderr.h"
 #include "cli/usage/help.h"
 #include "cli/usage/nearest.h"
+#include "cli/usage/perf_habits.h"
 
 #include <argp.h>
 #include <stdbool.h>
@@ -70,9 +71,11 @@ static int no_such(const char *what, const char *word, bool with_terms)
         names[count] = commands[count].name;
     if (with_terms)
         count += help_terms(names + count);
-    const char *near = nearest_name(word, names, count);
+    const char *near = nearest_name(word, names, count), *instead = perf_command(word);
     fprintf(stderr, "numalens: there is no %s '%s'; ", what, word);
-    if (near)
+    if (instead)
+        fprintf(stderr, "use %s\n", instead);
+    else if (near)
         fprintf(stderr, "did you mean %s?\n", near);
     else
         fprintf(stderr, "'numalens %s' lists them\n", with_terms ? "help glossary" : "--help");

@@ -126,7 +126,13 @@ def perf():
                 (["report", "--no-children"], "report functions"), (["report", "-i", "-"], "name a file"),
                 (["report", "--sort", "symbol"], "numalens report functions"), (["report", "--sort", "sym,dso"], "numalens report functions"),
                 (["report", "--sort", "comm"], "numalens report processes"), (["report", "--sort", "mem"], "numalens report latency"),
-                (["report", "--sort", "zzzz"], "the keys are samples")):
+                (["report", "--sort", "zzzz"], "the keys are samples"),
+                (["report", "-F", "overhead"], "numalens dump -F"), (["report", "-o", "x"], "numalens report > FILE"),
+                (["report", "--percent-limit", "5"], "min-share=5%"), (["report", "--comms", "x"], "--filter"),
+                (["script", "-F", "comm"], "numalens dump -F"), (["record", "--delay=5", "--", "true"], "--start-after TIME"),
+                (["record", "--switch-output", "--", "true"], "--rotate TIME"), (["record", "-d", "--", "true"], "drop it"),
+                (["diff", "a", "b"], "numalens compare"), (["mem", "record", "true"], "numalens record"), (["c2c"], "numalens record"),
+                (["annotate"], "numalens report functions"), (["top"], "--rotate"), (["help", "diff"], "numalens compare")):
             assert instead in answer(*words, folder=folder), (words, answer(*words, folder=folder))
         assert os.listdir(folder) == [], os.listdir(folder)
 

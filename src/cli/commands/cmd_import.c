@@ -30,6 +30,7 @@ static const char description[] =
 enum { OPTION_SYMFS = 1 };
 
 static const struct argp_option option_table[] = {
+    {"input", 'i', "FILE", 0, "The recording, instead of naming it last", 0},
     {"format", 'f', "NAME", 0, "perf (the default) or moca", 0},
     {"with", 'w', "FILE", 0,
      "A recording of 'numalens record' of the same run: heap objects, sites and threads from it", 0},
@@ -58,6 +59,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case OPTION_SYMFS:
         arguments->symfs = symfs_parse(state, value);
         break;
+    case 'i':
     case ARGP_KEY_ARG:
         arguments->paths[arguments->path_count++] = value;
         break;

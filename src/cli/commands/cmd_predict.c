@@ -367,6 +367,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case 'p':
         arguments->placements = text;
         return 0;
+    case 'i':
     case ARGP_KEY_ARG:
         if (arguments->path)
             argp_error(state, "predicts from one recording");
@@ -414,6 +415,7 @@ int cmd_predict(int argc, char **argv)
          "of as-is, interleave, first-touch-by-users, replicate, replicate:OBJECT, cluster, with commas between them "
          "(all)",
          0},
+        {"input", 'i', "FILE", 0, "the recording, instead of naming it last", 0},
         {"json", 'j', 0, 0, "for programs to read", 0},
         {0},
     };

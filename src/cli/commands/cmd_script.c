@@ -34,6 +34,7 @@ enum { OPTION_LIST = 1, OPTION_SHOW, OPTION_FLAGS };
 static const struct argp_option option_table[] = {
     {"list", OPTION_LIST, NULL, 0, "The ready scripts, a line each", 0},
     {"show", OPTION_SHOW, "NAME", 0, "The source of a ready script, to start from", 0},
+    {"input", 'i', "TRACE", 0, "The recording, instead of naming it behind the script", 0},
     {"flags", OPTION_FLAGS, "TEXT", 0, "More flags for the compiler: \"-g -lfoo\"", 0},
     {0},
 };
@@ -57,12 +58,17 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case OPTION_FLAGS:
         options->flags = value;
         break;
+    case 'i':
+        if (options->trace)
+            argp_error(state, "one trace at a time: '%s' is a second one", value);
+        options->trace = value;
+        break;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->topology;
         state->child_inputs[1] = &options->symfs;
         break;
     case ARGP_KEY_ARG:
-        if (options->trace)
+        if (options->script && options->trace)
             argp_error(state, "too many arguments at '%s'; those of the script come after '--'", value);
         *(options->script ? &options->trace : &options->script) = value;
         break;

@@ -26,6 +26,7 @@ static const char description[] =
 enum { OPTION_NO_OPEN = 1, OPTION_TOPOLOGY, OPTION_SYMFS };
 
 static const struct argp_option option_table[] = {
+    {"input", 'i', "FILE", 0, "The recording, instead of naming it last", 0},
     {"port", 'p', "N", 0, "Listen on this port; 0, the default: any that is free", 0},
     {"no-open", OPTION_NO_OPEN, NULL, 0, "Open no browser", 0},
     {"topology", OPTION_TOPOLOGY, "SPEC", 0, "Simulate this topology on the recording: \"numa:4 core:2\"", 0},
@@ -61,6 +62,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case OPTION_SYMFS:
         arguments->symfs = symfs_parse(state, value);
         break;
+    case 'i':
     case ARGP_KEY_ARG:
         if (arguments->path)
             argp_error(state, "one recording at a time: '%s' is a second one", value);

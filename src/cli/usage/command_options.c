@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "cli/command.h"
 #include "cli/usage/nearest.h"
+#include "cli/usage/perf_habits.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -79,7 +80,7 @@ static const struct argp_option *long_named(const option_list *options, const ch
 
 static void unknown(const char *command, const option_list *options, const char *word, size_t length)
 {
-    const char *name = NULL, **names = malloc((options->count + 3) * sizeof *names);
+    const char *instead = NULL, *name = NULL, **names = malloc((options->count + 3) * sizeof *names);
     char *plain = strndup(word, length);
     size_t count = 0;
     for (size_t i = 0; names && i < options->count; i++)
@@ -90,8 +91,12 @@ static void unknown(const char *command, const option_list *options, const char 
         names[count++] = "version";
         name = nearest_name(plain + 2, names, count);
     }
+    if (plain)
+        instead = perf_option(command, plain);
     fprintf(stderr, "%s: there is no option %s; ", command, plain ? plain : word);
-    if (name)
+    if (instead)
+        fprintf(stderr, "%s\n", instead);
+    else if (name)
         fprintf(stderr, "did you mean --%s?\n", name);
     else
         fprintf(stderr, "'%s --help' lists them\n", command);

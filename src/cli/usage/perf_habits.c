@@ -1,5 +1,6 @@
 #include "cli/usage/perf_habits.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { SEEN_LOADS = 1, SEEN_STORES = 2 };
@@ -88,4 +89,73 @@ const char *perf_sort_report(const char *key)
         if (strlen(reports[i].key) == length && strncmp(reports[i].key, key, length) == 0)
             return reports[i].report;
     return NULL;
+}
+
+struct instead {
+    const char *word, *use; /* word: of several, with blanks between them and at both ends */
+};
+
+static const char *look_up(const struct instead *table, const char *word)
+{
+    char wanted[64];
+    int length = snprintf(wanted, sizeof wanted, " %s ", word);
+    for (; table->word && length < (int)sizeof wanted; table++)
+        if (strstr(table->word, wanted))
+            return table->use;
+    return NULL;
+}
+
+const char *perf_command(const char *command)
+{
+    static const struct instead commands[] = {
+        {" diff ", "numalens compare BEFORE AFTER"},
+        {" mem c2c ", "numalens record -- PROGRAM, then numalens report; numalens import reads what perf recorded"},
+        {" annotate ", "numalens report functions"},
+        {" top ", "numalens record -p PID --rotate 10s, then numalens report"},
+        {" list ", "numalens doctor: it reports which sources of samples there are"},
+        {" evlist buildid-list ", "numalens report -v"},
+        {" buildid-cache ", "perf's: what it keeps in ~/.debug is searched"},
+        {" inject archive ", "numalens import perf.data"},
+        {" numa ", "numalens report"},
+        {0},
+    };
+    return look_up(commands, command);
+}
+
+const char *perf_option(const char *command, const char *option)
+{
+    static const struct instead record[] = {
+        {" -d --data -W --weight --phys-data --data-page-size -T --timestamp -P --period ",
+         "it is always recorded: drop it"},
+        {" -b --branch-any -j --branch-filter ", "branches are not recorded; call chains always are"},
+        {" -D --delay ", "use --start-after TIME"},
+        {" --switch-output --max-size ", "use --rotate TIME, and --keep N"},
+        {" -m --mmap-pages ", "use --memory MIB"},
+        {" -i --no-inherit ", "use --no-follow"},
+        {" -t --tid -u --uid ", "use -p PID: all threads of a process are recorded"},
+        {0},
+    };
+    static const struct instead report[] = {
+        {" -F --fields ", "numalens dump -F prints fields of samples; numalens report --json has those of rows"},
+        {" -o --output ", "it prints to standard output: numalens report > FILE"},
+        {" --percent-limit ", "use --filter min-share=5%"},
+        {" -c --comms -d --dsos -S --symbols --tid --pid ", "use --filter: numalens help report has what it takes"},
+        {" -k --vmlinux --kallsyms ", "samples in the kernel are one row of numalens report functions"},
+        {" --header --header-only -I --show-info ", "use -v"},
+        {" -D --dump-raw-trace ", "use numalens dump"},
+        {" --mem-mode ", "it is what numalens report prints: drop it"},
+        {0},
+    };
+    static const struct instead script[] = {
+        {" -F --fields ", "use numalens dump -F: it prints one line a sample"},
+        {" -s --script -g --gen-script ",
+         "name it: numalens script mine.c, in C; --show NAME prints one to start from"},
+        {" -D --dump-raw-trace ", "use numalens dump"},
+        {0},
+    };
+    const struct instead *table = strcmp(command, "numalens record") == 0   ? record
+                                  : strcmp(command, "numalens report") == 0 ? report
+                                  : strcmp(command, "numalens script") == 0 ? script
+                                                                            : NULL;
+    return table ? look_up(table, option) : NULL;
 }

@@ -17,4 +17,9 @@ const char *perf_sort_key(const char *key);
 /* For a key that cannot be sorted by: the report that shows what perf sorts by it, "numalens report functions"; or NULL. */
 const char *perf_sort_report(const char *key);
 
+/* A command or an option that perf has and numalens has not: what to use instead; or NULL. `command`: "diff", "numalens
+ * report"; `option`: "-F", "--fields". */
+const char *perf_command(const char *command);
+const char *perf_option(const char *command, const char *option);
+
 #endif
