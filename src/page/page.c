@@ -1,7 +1,7 @@
 /* page/page.c - a run's container, part by part, and as small as it has to be. */
 #include "page/page.h"
 
-#include "analysis/problems/traffic.h"
+#include "analysis/traffic/traffic.h"
 #include "page/encode.h"
 #include "page/parts/gather.h"
 #include "page/parts/parts.h"

@@ -2,7 +2,7 @@
  * little was sampled, with the command that samples more. */
 #include "predict/costs.h"
 
-#include "analysis/problems/traffic.h"
+#include "analysis/traffic/traffic.h"
 #include "machine/model.h"
 #include "predict/predict.h"
 

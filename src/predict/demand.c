@@ -4,7 +4,7 @@
  * Slices next to each other in which the same threads run are one phase. */
 #include "predict/demand.h"
 
-#include "analysis/problems/traffic.h"
+#include "analysis/traffic/traffic.h"
 #include "flow/flow.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* Bytes from memory, of made-up pairs of bursts: what is counted, what is counted once, and what is not said. */
 #include "bursts.h"
 
-#include "analysis/problems/traffic_times.h"
+#include "analysis/traffic/traffic_times.h"
 #include "topology/calibration.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Every described column is in each of its places: text, JSON and page have it, under its name there, with one value. */
-#include "analysis/problems/traffic.h"
+#include "analysis/traffic/traffic.h"
 #include "base/mem.h"
 #include "page/page.h"
 #include "trace/writer.h"

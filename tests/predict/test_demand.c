@@ -1,7 +1,7 @@
 /* What a made-up recording asks of memory: bytes, CPU time, and which threads run at the same time. */
 #include "streams.h"
 
-#include "analysis/problems/traffic.h"
+#include "analysis/traffic/traffic.h"
 #include "predict/demand.h"
 #include "topology/calibration.h"
 

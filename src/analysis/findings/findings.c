@@ -2,7 +2,7 @@
 #include "analysis/findings/findings_internal.h"
 
 #include "analysis/names/sources.h"
-#include "analysis/problems/traffic.h"
+#include "analysis/traffic/traffic.h"
 #include "base/strtab.h"
 
 #include <stdarg.h>

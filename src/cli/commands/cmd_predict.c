@@ -7,7 +7,7 @@
 #include "cli/symfs.h"
 #include "cli/terminal.h"
 
-#include "analysis/problems/traffic.h"
+#include "analysis/traffic/traffic.h"
 #include "base/json.h"
 #include "base/progress.h"
 #include "machine/model.h"
@@ -384,7 +384,8 @@ static int answer_all(const struct predict_arguments *arguments, struct answer *
     int failed = find_machines(arguments, answer, err);
     if (failed)
         return failed;
-    failed = recording_open(&recording, "predict", arguments->path, &(struct flow_options){.symfs = arguments->symfs}, err);
+    failed =
+        recording_open(&recording, "predict", arguments->path, &(struct flow_options){.symfs = arguments->symfs}, err);
     if (failed)
         return failed;
     if (!arguments->machines)

@@ -1,6 +1,6 @@
 #include "cli/commands/predict_object.h"
 
-#include "analysis/problems/traffic.h"
+#include "analysis/traffic/traffic.h"
 #include "base/text.h"
 #include "view/report/rows.h"
 

@@ -2,7 +2,7 @@
 #ifndef NUMALENS_EXCHANGE_EXPORT_KNOWN_TRAFFIC_H
 #define NUMALENS_EXCHANGE_EXPORT_KNOWN_TRAFFIC_H
 
-#include "analysis/problems/traffic.h"
+#include "analysis/traffic/traffic.h"
 
 /* NULL when nothing was recorded of traffic, or too little. */
 static inline struct traffic *known_traffic(const struct flow *flow)

@@ -1,6 +1,6 @@
 /* page/parts/run_facts.c - what was recorded, how, on which machine, and what was lost of it. */
 #include "analysis/facts/accesses.h"
-#include "analysis/problems/traffic.h"
+#include "analysis/traffic/traffic.h"
 #include "page/parts/parts.h"
 #include "page/parts/put.h"
 #include "view/whole.h"

@@ -1,5 +1,5 @@
 /* view/columns/row_columns.c - the columns that rows of several tables have; those of threads and functions. */
-#include "analysis/problems/traffic.h"
+#include "analysis/traffic/traffic.h"
 #include "view/columns/columns.h"
 
 static struct value get_rate(const struct rows *rows, const struct row *row)

@@ -1,5 +1,5 @@
 /* view/problems/traffic_report.c - numalens report traffic: bytes from memory by object, thread and node (docs/traffic.md). */
-#include "analysis/problems/traffic_times.h"
+#include "analysis/traffic/traffic_times.h"
 
 #include "base/json.h"
 #include "view/node_matrix.h"

@@ -1,5 +1,5 @@
 /* view/report/report_full.c - what `numalens report -v` adds to the screen: who makes most of it, every table, the nodes. */
-#include "analysis/problems/traffic.h"
+#include "analysis/traffic/traffic.h"
 #include "view/node_matrix.h"
 #include "view/number.h"
 #include "view/report/report_parts.h"

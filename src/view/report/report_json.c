@@ -1,5 +1,5 @@
 /* view/report/report_json.c - the same rows for programs. Field names are a promise: docs/json.md. */
-#include "analysis/problems/traffic.h"
+#include "analysis/traffic/traffic.h"
 #include "base/json.h"
 #include "view/columns/columns.h"
 #include "view/report/report_span.h"

@@ -3,7 +3,7 @@
 #include "view/report/report_parts.h"
 
 #include "analysis/findings/findings.h"
-#include "analysis/problems/traffic.h"
+#include "analysis/traffic/traffic.h"
 #include "base/text.h"
 #include "view/number.h"
 

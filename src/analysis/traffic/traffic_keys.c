@@ -3,7 +3,7 @@
  * A thread's own bursts at an instruction are often few, while all threads carry out the same one: where its own do not say, those of
  * all threads do. A loop that is entered again and again, row by row, is followed by its addresses: between two bursts it has come by
  * so many lines, and loads behind it show which share of them it uses. */
-#include "analysis/problems/traffic_keys.h"
+#include "analysis/traffic/traffic_keys.h"
 
 #include "topology/calibration.h"
 

@@ -1,6 +1,6 @@
-/* analysis/problems/traffic_bursts.h - the instructions of one burst, for analysis/traffic.c alone. */
-#ifndef NUMALENS_ANALYSIS_PROBLEMS_TRAFFIC_BURSTS_H
-#define NUMALENS_ANALYSIS_PROBLEMS_TRAFFIC_BURSTS_H
+/* analysis/traffic/traffic_bursts.h - the instructions of one burst, for analysis/traffic.c alone. */
+#ifndef NUMALENS_ANALYSIS_TRAFFIC_TRAFFIC_BURSTS_H
+#define NUMALENS_ANALYSIS_TRAFFIC_TRAFFIC_BURSTS_H
 
 #include "flow/flow.h"
 

@@ -1,5 +1,5 @@
-/* analysis/problems/traffic_rows.c - the rows of traffic.h by what they are of; those of functions; what is remote. */
-#include "analysis/problems/traffic.h"
+/* analysis/traffic/traffic_rows.c - the rows of traffic.h by what they are of; those of functions; what is remote. */
+#include "analysis/traffic/traffic.h"
 
 const char *traffic_state_name(enum traffic_state state)
 {

@@ -1,11 +1,11 @@
-/* analysis/problems/traffic_keys.h - what bursts say of each instruction, for traffic.c alone.
+/* analysis/traffic/traffic_keys.h - what bursts say of each instruction, for traffic.c alone.
  *
  * A key is an instruction, in one direction, of one thread, in one object or all those of a site. */
-#ifndef NUMALENS_ANALYSIS_PROBLEMS_TRAFFIC_KEYS_H
-#define NUMALENS_ANALYSIS_PROBLEMS_TRAFFIC_KEYS_H
+#ifndef NUMALENS_ANALYSIS_TRAFFIC_TRAFFIC_KEYS_H
+#define NUMALENS_ANALYSIS_TRAFFIC_TRAFFIC_KEYS_H
 
-#include "analysis/problems/traffic.h"
-#include "analysis/problems/traffic_bursts.h"
+#include "analysis/traffic/traffic.h"
+#include "analysis/traffic/traffic_bursts.h"
 
 /* What was seen: of a key, or of several together. */
 struct traffic_evidence {

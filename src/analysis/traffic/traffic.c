@@ -6,9 +6,9 @@
  *    that memory serves, and its speed while it runs (traffic_keys.c).
  * 3. Speed, times the share of the thread's bursts in which it was met, times the thread's CPU time: bytes. They go to the
  *    key's object and thread, and to pairs of nodes as often as it was seen between them. */
-#include "analysis/problems/traffic.h"
+#include "analysis/traffic/traffic.h"
 
-#include "analysis/problems/traffic_keys.h"
+#include "analysis/traffic/traffic_keys.h"
 #include "topology/calibration.h"
 #include "trace/session.h"
 

@@ -1,4 +1,4 @@
-#include "analysis/problems/traffic_times.h"
+#include "analysis/traffic/traffic_times.h"
 
 enum { BURSTS = 8 };
 

@@ -1,9 +1,9 @@
-/* analysis/problems/traffic.h - bytes from memory, per object, thread and pair of nodes, without a PMU (docs/traffic.md).
+/* analysis/traffic/traffic.h - bytes from memory, per object, thread and pair of nodes, without a PMU (docs/traffic.md).
  *
  * From pairs of bursts (struct flow_stream): how often an instruction is carried out in a while, how many lines that is, and
  * which share of them memory serves. What cannot be known stays unknown, and never becomes 0. */
-#ifndef NUMALENS_ANALYSIS_PROBLEMS_TRAFFIC_H
-#define NUMALENS_ANALYSIS_PROBLEMS_TRAFFIC_H
+#ifndef NUMALENS_ANALYSIS_TRAFFIC_TRAFFIC_H
+#define NUMALENS_ANALYSIS_TRAFFIC_TRAFFIC_H
 
 #include "base/array.h"
 #include "flow/flow.h"

@@ -3,7 +3,7 @@
  * A stencil loads b[i - 1], b[i] and b[i + 1]: three instructions, and one line comes from memory. So instructions that go
  * on by the same stride and are close together (or will be: one comes to where the other was before the next burst) are
  * counted once. Of a stride longer than a line, each different line of it counts. */
-#include "analysis/problems/traffic_bursts.h"
+#include "analysis/traffic/traffic_bursts.h"
 
 #include <stdlib.h>
 

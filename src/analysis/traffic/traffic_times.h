@@ -1,8 +1,8 @@
-/* analysis/problems/traffic_times.h - bytes from memory over time, by home node. */
-#ifndef NUMALENS_ANALYSIS_PROBLEMS_TRAFFIC_TIMES_H
-#define NUMALENS_ANALYSIS_PROBLEMS_TRAFFIC_TIMES_H
+/* analysis/traffic/traffic_times.h - bytes from memory over time, by home node. */
+#ifndef NUMALENS_ANALYSIS_TRAFFIC_TRAFFIC_TIMES_H
+#define NUMALENS_ANALYSIS_TRAFFIC_TRAFFIC_TIMES_H
 
-#include "analysis/problems/traffic.h"
+#include "analysis/traffic/traffic.h"
 
 struct traffic_time {
     double start_s, end_s;  /* since the recording's start */
