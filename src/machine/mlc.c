@@ -26,6 +26,8 @@ struct mlc {
         double ns, mbs;
     } curve[CURVE_MOST];
     size_t points;
+    uint32_t line;     /* that is read */
+    uint32_t bad_line; /* the first row of a table that cannot be one; 0: none */
 };
 
 /* Numbers of a line into `values`; how many, or 0 when something else stands there. */
@@ -45,18 +47,27 @@ static uint32_t numbers(const char *line, double *values, uint32_t most)
     }
 }
 
-/* A row is the node's number and a value for each node. */
-static void add_row(struct table *table, const char *line)
+static bool has_zero(const double *values, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!(values[i] > 0))
+            return true;
+    return false;
+}
+
+/* A row is the node's number and a value for each node. False: it is one, but not with as many values as the others, or one is 0. */
+static bool add_row(struct table *table, const char *line)
 {
     double values[MODEL_NODES + 1];
     uint32_t count = numbers(line, values, MODEL_NODES + 1);
     if (count < 2 || values[0] != table->rows || table->rows == MODEL_NODES)
-        return;
+        return true;
     if (table->rows == 0)
         table->columns = count - 1;
-    if (count - 1 != table->columns)
-        return;
+    if (count - 1 != table->columns || has_zero(values + 1, count - 1))
+        return false;
     memcpy(table->cells + table->rows++ * MODEL_NODES, values + 1, (count - 1) * sizeof *values);
+    return true;
 }
 
 static enum part heading(const char *line)
@@ -75,12 +86,14 @@ static enum part heading(const char *line)
 static void read_line(struct mlc *mlc, const char *line)
 {
     double values[3];
+    bool good = true;
+    mlc->line++;
     if (strstr(line, "Measuring")) {
         mlc->part = heading(line);
     } else if (mlc->part == PART_LATENCY) {
-        add_row(&mlc->latency, line);
+        good = add_row(&mlc->latency, line);
     } else if (mlc->part == PART_BANDWIDTH) {
-        add_row(&mlc->bandwidth, line);
+        good = add_row(&mlc->bandwidth, line);
     } else if (mlc->part == PART_PEAK) {
         const char *colon = strchr(line, ':');
         if (colon && strncmp(line, "ALL Reads", 9) == 0)
@@ -91,6 +104,8 @@ static void read_line(struct mlc *mlc, const char *line)
         mlc->curve[mlc->points].ns = values[1];
         mlc->curve[mlc->points++].mbs = values[2];
     }
+    if (!good && !mlc->bad_line)
+        mlc->bad_line = mlc->line;
 }
 
 /* The checker begins with full load. Points that do not rise are noise and stay out; so do those beyond the bandwidth. */
@@ -113,15 +128,6 @@ static bool is_square(const struct table *table)
     return table->rows > 0 && table->rows == table->columns;
 }
 
-static bool all_above_zero(const struct table *table)
-{
-    for (uint32_t row = 0; row < table->rows; row++)
-        for (uint32_t column = 0; column < table->columns; column++)
-            if (!(table->cells[row * MODEL_NODES + column] > 0))
-                return false;
-    return true;
-}
-
 struct model *model_from_mlc(FILE *in, const char *path, uint32_t cpus, struct error *err)
 {
     struct mlc *mlc = mem_zalloc(sizeof *mlc);
@@ -131,14 +137,15 @@ struct model *model_from_mlc(FILE *in, const char *path, uint32_t cpus, struct e
     while (getline(&line, &size, in) >= 0)
         read_line(mlc, line);
     uint32_t nodes = mlc->latency.rows;
-    if (!is_square(&mlc->latency) || !is_square(&mlc->bandwidth) || mlc->bandwidth.rows != nodes) {
+    if (mlc->bad_line) {
+        error_set(err, -EINVAL, "%s:%u: a row with another number of values than the first, or with a value of 0", path,
+                  mlc->bad_line);
+    } else if (!is_square(&mlc->latency) || !is_square(&mlc->bandwidth) || mlc->bandwidth.rows != nodes) {
         error_set(err, -EINVAL,
                   "%s: no latencies and bandwidths from each node to each node; run Intel's mlc without arguments and "
                   "give its "
                   "whole output",
                   path);
-    } else if (!all_above_zero(&mlc->latency) || !all_above_zero(&mlc->bandwidth)) {
-        error_set(err, -EINVAL, "%s: a latency or a bandwidth is 0", path);
     } else {
         machine = model_new(nodes);
         machine->name = mem_strdup("imported");

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "machine/model.h"
+#include "machine/hwloc_xml.h"
 #include "machine/measure.h"
 #include "machine/mlc.h"
 
@@ -164,6 +165,26 @@ static int list(const struct machines_arguments *arguments, struct error *err)
     return failed;
 }
 
+/* XML is hwloc's; anything else should be what mlc printed. */
+static struct model *import_text(const struct machines_arguments *arguments, char *text, size_t length,
+                                 const char *path, struct error *err)
+{
+    if (text[strspn(text, " \t\r\n")] == '<') {
+        if (!arguments->cpus)
+            return model_from_hwloc(text, path, err);
+        error_set(err, -EINVAL, "--cpus goes with what mlc printed: hwloc's XML has the number of cores");
+        return NULL;
+    }
+    FILE *in = fmemopen(text, length, "r");
+    if (!in) {
+        error_set(err, -errno, "cannot read %.300s: %s", path, strerror(errno));
+        return NULL;
+    }
+    struct model *machine = model_from_mlc(in, path, arguments->cpus ? arguments->cpus : CPUS_DEFAULT, err);
+    fclose(in);
+    return machine;
+}
+
 static struct model *import(const struct machines_arguments *arguments, struct error *err)
 {
     bool standard = strcmp(arguments->import, "-") == 0;
@@ -172,8 +193,15 @@ static struct model *import(const struct machines_arguments *arguments, struct e
         error_set(err, -errno, "cannot open %.300s: %s", arguments->import, strerror(errno));
         return NULL;
     }
-    struct model *machine = model_from_mlc(in, standard ? "standard input" : arguments->import,
-                                           arguments->cpus ? arguments->cpus : CPUS_DEFAULT, err);
+    char *text = NULL;
+    size_t size = 0;
+    ssize_t length = getdelim(&text, &size, '\0', in);
+    struct model *machine = NULL;
+    if (length <= 0)
+        error_set(err, -EINVAL, "%.300s: there is nothing in it", standard ? "standard input" : arguments->import);
+    else
+        machine = import_text(arguments, text, (size_t)length, standard ? "standard input" : arguments->import, err);
+    free(text);
     if (!standard)
         fclose(in);
     return machine;
@@ -264,7 +292,10 @@ int cmd_machines(int argc, char **argv)
         {"measure", KEY_MEASURE, 0, 0,
          "make a model of this machine: idle latency and bandwidth from each node to each node", 0},
         {"import", KEY_IMPORT, "FILE", 0,
-         "make a model of what Intel's Memory Latency Checker (mlc) printed; - is standard input", 0},
+         "make a model of what Intel's Memory Latency Checker (mlc) printed, or of a topology with memory attributes "
+         "that "
+         "hwloc wrote as XML; - is standard input",
+         0},
         {"cpus", KEY_CPUS, "N", 0, "CPUs of a node, which mlc does not print (16)", 0},
         {0},
     };
@@ -278,7 +309,8 @@ int cmd_machines(int argc, char **argv)
                "list or a file that ends in .machine.\n"
                "\nEXAMPLES\n  numalens machines\n  numalens machines xeon-8360y\n  numalens machines --measure -o "
                "my.machine\n"
-               "  mlc | numalens machines --import - --cpus 32 -o server.machine",
+               "  mlc | numalens machines --import - --cpus 32 -o server.machine\n"
+               "  lstopo server.xml && numalens machines --import server.xml -o server.machine",
     };
     struct machines_arguments arguments = {0};
     struct error err = {0};
