@@ -129,30 +129,22 @@ static enum placing placing_of(const struct plan *plan, const struct demand_cell
     return plan->placement;
 }
 
-void placer_spread(const struct placer *placer, const struct demand_cell *cell, enum assumption assumption,
-                   double *nodes)
+int placer_node(const struct placer *placer, const struct demand_cell *cell, enum assumption assumption)
 {
     const struct demand *demand = placer->demand;
-    int node = -1;
     switch (placing_of(&placer->plan, cell)) {
     case PLACING_USERS:
     case PLACING_CLUSTER:
-        node = users_node(placer, cell);
-        break;
+        return users_node(placer, cell);
     case PLACING_REPLICATE:
-        node = cell->object != DEMAND_NONE && !placer->stored[(size_t)cell->object * demand->phase_count + cell->phase]
+        return cell->object != DEMAND_NONE && !placer->stored[(size_t)cell->object * demand->phase_count + cell->phase]
                    ? (int)demand->threads.items[cell->thread].node
                    : recorded_node(placer, cell, assumption);
-        break;
     case PLACING_OWN:
-        node = (int)demand->threads.items[cell->thread].node;
-        break;
+        return (int)demand->threads.items[cell->thread].node;
     case PLACING_AS_IS:
-        node = recorded_node(placer, cell, assumption);
-        break;
-    default: /* interleaved: on all of them */
-        break;
+        return recorded_node(placer, cell, assumption);
+    default: /* interleaved */
+        return -1;
     }
-    for (uint32_t i = 0; i < demand->node_count; i++)
-        nodes[i] = node < 0 ? 1.0 / demand->node_count : (int)i == node;
 }

@@ -9,8 +9,7 @@ struct placer;
 struct placer *placer_new(const struct demand *demand, const struct plan *plan);
 void placer_free(struct placer *placer);
 
-/* Fills `nodes` (demand->node_count of them, the sum is 1). */
-void placer_spread(const struct placer *placer, const struct demand_cell *cell, enum assumption assumption,
-                   double *nodes);
+/* The node whose memory its bytes are in; -1: in that of all nodes, evenly. */
+int placer_node(const struct placer *placer, const struct demand_cell *cell, enum assumption assumption);
 
 #endif

@@ -77,9 +77,24 @@ static double unknown_bytes(const struct phase_thread *thread, const struct dema
     return known_s > 0 ? cell->unknown_s * thread->known_bytes / known_s : 0;
 }
 
+/* A thread's bytes and loads that wait, from one node's memory or, with -1, evenly from all. */
+static void put(struct phase *phase, uint32_t nodes, uint32_t thread, int node, double bytes, double loads)
+{
+    double *to_bytes = phase->bytes + (size_t)thread * nodes, *to_loads = phase->loads + (size_t)thread * nodes;
+    if (node >= 0) {
+        to_bytes[node] += bytes;
+        to_loads[node] += loads;
+        return;
+    }
+    for (uint32_t i = 0; i < nodes; i++) {
+        to_bytes[i] += bytes / nodes;
+        to_loads[i] += loads / nodes;
+    }
+}
+
 /* Sums up the cells [from, to), which are the phase's. */
 static void gather(struct phase *phase, const struct demand *demand, const struct placer *placer, size_t from,
-                   size_t to, double *spread)
+                   size_t to)
 {
     static const double sign[ASSUMPTIONS] = {[ASSUME_BEST] = -1, [ASSUME_WORST] = 1};
     const struct demand_cell *cells = demand->cells.items;
@@ -102,16 +117,12 @@ static void gather(struct phase *phase, const struct demand *demand, const struc
         struct phase_thread *thread = &phase->threads[cell->thread];
         double factor = 1 + sign[phase->assumption] * demand->threads.items[cell->thread].error;
         double bytes = cell->bytes * (factor > 0 ? factor : 0) + unknown_bytes(thread, cell, phase->assumption);
-        size_t row = (size_t)cell->thread * demand->node_count;
-        placer_spread(placer, cell, phase->assumption, spread);
-        for (uint32_t node = 0; node < demand->node_count; node++) {
-            phase->bytes[row + node] += bytes * spread[node];
-            phase->loads[row + node] += cell->loads * thread->exposed * spread[node];
-        }
+        int node = placer_node(placer, cell, phase->assumption);
+        put(phase, demand->node_count, cell->thread, node, bytes, cell->loads * thread->exposed);
         thread->bytes += bytes;
         phase->total += bytes;
         phase->written += cell->written;
-        phase->remote += bytes * (1 - spread[thread->node]);
+        phase->remote += node < 0 ? bytes * (1 - 1.0 / demand->node_count) : node == (int)thread->node ? 0 : bytes;
     }
     for (uint32_t i = 0; i < phase->thread_count; i++) /* fractions of a thread's bytes */
         for (uint32_t node = 0; node < demand->node_count && phase->threads[i].bytes > 0; node++)
@@ -166,7 +177,6 @@ static double run(const struct model *machine, const struct demand *demand, cons
     struct phase phase;
     struct tally tally = {0};
     double time_s = 0, total = 0, remote = 0;
-    double *spread = mem_zalloc((demand->node_count + 1) * sizeof *spread);
     size_t at = 0;
     phase_new(&phase, machine, demand, assumption);
     for (uint32_t number = 0; number < demand->phase_count; number++) {
@@ -174,7 +184,7 @@ static double run(const struct model *machine, const struct demand *demand, cons
         while (at < demand->cells.count && demand->cells.items[at].phase == number)
             at++;
         begin(&phase, demand, number);
-        gather(&phase, demand, placer, from, at, spread);
+        gather(&phase, demand, placer, from, at);
         double here = phase_run(&phase);
         tally_add(&tally, &phase.limit, here);
         time_s += here;
@@ -187,7 +197,6 @@ static double run(const struct model *machine, const struct demand *demand, cons
     }
     array_free(&tally.rows);
     phase_free(&phase);
-    free(spread);
     return time_s;
 }
 
