@@ -109,29 +109,28 @@ static int users_node(const struct placer *placer, const struct demand_cell *cel
     return node < 0 ? (int)mine : node;
 }
 
-/* As recorded. A page whose home is not known is on any node, on the thread's own, or where the most bytes are. */
-static int recorded_node(const struct placer *placer, const struct demand_cell *cell, enum assumption assumption)
+int placer_unknown(const struct placer *placer, uint32_t node, enum assumption assumption)
 {
-    if (cell->home >= 0)
-        return cell->home;
     if (assumption == ASSUME_BEST)
-        return (int)placer->demand->threads.items[cell->thread].node;
-    return assumption == ASSUME_WORST ? (int)placer->busiest : -1;
+        return (int)node;
+    return assumption == ASSUME_WORST ? (int)placer->busiest : PLACER_EVENLY;
 }
 
-/* What the plan does with it. Bytes whose home is not known are assumed on the same nodes under every plan: else the placement that
- * there is would be slower than another for what is not known of it. */
+/* What the plan does with it. */
 static enum placing placing_of(const struct plan *plan, const struct demand_cell *cell)
 {
-    if (cell->home < 0 || (plan->one_object && cell->object != plan->object) ||
-        (plan->one_node && cell->home != plan->home))
+    if ((plan->one_object && cell->object != plan->object) || (plan->one_node && cell->home != plan->home))
         return PLACING_AS_IS;
     return plan->placement;
 }
 
-int placer_node(const struct placer *placer, const struct demand_cell *cell, enum assumption assumption)
+int placer_node(const struct placer *placer, const struct demand_cell *cell)
 {
     const struct demand *demand = placer->demand;
+    /* Bytes whose home is not known are assumed on the same nodes under every plan: else the placement that there is would be slower
+     * than another for what is not known of it. */
+    if (cell->home < 0)
+        return PLACER_UNKNOWN;
     switch (placing_of(&placer->plan, cell)) {
     case PLACING_USERS:
     case PLACING_CLUSTER:
@@ -139,12 +138,12 @@ int placer_node(const struct placer *placer, const struct demand_cell *cell, enu
     case PLACING_REPLICATE:
         return cell->object != DEMAND_NONE && !placer->stored[(size_t)cell->object * demand->phase_count + cell->phase]
                    ? (int)demand->threads.items[cell->thread].node
-                   : recorded_node(placer, cell, assumption);
+                   : cell->home;
     case PLACING_OWN:
         return (int)demand->threads.items[cell->thread].node;
     case PLACING_AS_IS:
-        return recorded_node(placer, cell, assumption);
+        return cell->home;
     default: /* interleaved */
-        return -1;
+        return PLACER_EVENLY;
     }
 }

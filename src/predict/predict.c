@@ -1,7 +1,7 @@
 /* See predict.h, and docs/model.md for what is assumed.
  *
- * Phase by phase: what its cells ask of each node under the placement is summed up by thread (gather), threads run side by
- * side until the last one is done (run_phase), and latencies rise with the use of memory, which is repeated a few times
+ * Phase by phase: what its cells ask of each node under the placement is summed up by thread (gather), once; then, under each
+ * assumption, threads run side by side until the last one is done (phase_run), and latencies rise with the use of memory, which is repeated a few times
  * because use depends on how fast the threads are. */
 #include "predict/phase.h"
 
@@ -9,6 +9,7 @@
 #include "predict/cluster.h"
 #include "predict/placer.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,12 +23,10 @@ static double core_rate(const struct model *machine, uint32_t node, enum assumpt
     return lines[assumption] * LINE / machine->latency[node * machine->node_count + node] * 1e9;
 }
 
-static void phase_new(struct phase *phase, const struct model *machine, const struct demand *demand,
-                      enum assumption assumption)
+static void phase_new(struct phase *phase, const struct model *machine, const struct demand *demand)
 {
     size_t nodes = demand->node_count, threads = demand->threads.count;
     *phase = (struct phase){.machine = machine,
-                            .assumption = assumption,
                             .thread_count = (uint32_t)threads,
                             .threads = mem_zalloc((threads + 1) * sizeof *phase->threads),
                             .bytes = mem_zalloc((threads + 1) * nodes * sizeof *phase->bytes),
@@ -49,11 +48,12 @@ static double waited(double cpu_s, double load_s, enum assumption assumption)
     return assumption == ASSUME_BEST ? most * most / cpu_s : most;
 }
 
-static void begin(struct phase *phase, const struct demand *demand, uint32_t number)
+static void begin(struct phase *phase, const struct demand *demand, uint32_t number, enum assumption assumption)
 {
     size_t nodes = demand->node_count;
     memset(phase->bytes, 0, phase->thread_count * nodes * sizeof *phase->bytes);
     memset(phase->loads, 0, phase->thread_count * nodes * sizeof *phase->loads);
+    phase->assumption = assumption;
     phase->written = phase->total = phase->remote = 0;
     for (uint32_t i = 0; i < phase->thread_count; i++) {
         const struct demand_thread *thread = &demand->threads.items[i];
@@ -65,68 +65,96 @@ static void begin(struct phase *phase, const struct demand *demand, uint32_t num
     }
 }
 
-/* A thread's bytes of what is not known: as many as of the rest of its time, none, or all that a core can fetch. */
-static double unknown_bytes(const struct phase_thread *thread, const struct demand_cell *cell,
-                            enum assumption assumption)
+/* What a thread's cells of one phase ask of one place; the places are the nodes, all of them evenly, and a home that is not known. */
+struct sum {
+    double bytes, unknown_s, loads, load_s;
+};
+
+struct sums {
+    uint32_t places;
+    struct sum *of; /* threads * places */
+    double written; /* bytes of the phase */
+};
+
+/* Sums up the cells [from, to), which are the phase's: once, whatever is assumed. */
+static void gather(struct sums *sums, const struct demand *demand, const struct placer *placer, size_t from, size_t to)
 {
-    double known_s = thread->cpu_s - thread->unknown_s;
-    if (cell->unknown_s <= 0 || assumption == ASSUME_BEST)
-        return 0;
-    if (assumption == ASSUME_WORST)
-        return cell->unknown_s * thread->core;
-    return known_s > 0 ? cell->unknown_s * thread->known_bytes / known_s : 0;
+    memset(sums->of, 0, demand->threads.count * sums->places * sizeof *sums->of);
+    sums->written = 0;
+    for (size_t i = from; i < to; i++) {
+        const struct demand_cell *cell = &demand->cells.items[i];
+        int node = placer_node(placer, cell);
+        uint32_t place = node >= 0 ? (uint32_t)node : demand->node_count + (node == PLACER_UNKNOWN);
+        struct sum *sum = &sums->of[(size_t)cell->thread * sums->places + place];
+        sum->bytes += cell->bytes;
+        sum->unknown_s += cell->unknown_s;
+        sum->loads += cell->loads;
+        sum->load_s += cell->load_s;
+        sums->written += cell->written;
+    }
 }
 
-/* A thread's bytes and loads that wait, from one node's memory or, with -1, evenly from all. */
-static void put(struct phase *phase, uint32_t nodes, uint32_t thread, int node, double bytes, double loads)
+/* A thread's bytes of what is not known: as many as of the rest of its time, none, or all that a core can fetch. */
+static double unknown_bytes(const struct phase_thread *thread, double unknown_s, enum assumption assumption)
 {
-    double *to_bytes = phase->bytes + (size_t)thread * nodes, *to_loads = phase->loads + (size_t)thread * nodes;
+    double known_s = thread->cpu_s - thread->unknown_s;
+    if (unknown_s <= 0 || assumption == ASSUME_BEST)
+        return 0;
+    if (assumption == ASSUME_WORST)
+        return unknown_s * thread->core;
+    return known_s > 0 ? unknown_s * thread->known_bytes / known_s : 0;
+}
+
+/* A thread's bytes and loads that wait, from one node's memory or evenly from all. */
+static void put(struct phase *phase, uint32_t nodes, uint32_t number, int node, double bytes, double loads)
+{
+    struct phase_thread *thread = &phase->threads[number];
+    double *to_bytes = phase->bytes + (size_t)number * nodes, *to_loads = phase->loads + (size_t)number * nodes;
+    thread->bytes += bytes;
+    phase->total += bytes;
     if (node >= 0) {
         to_bytes[node] += bytes;
         to_loads[node] += loads;
+        phase->remote += node == (int)thread->node ? 0 : bytes;
         return;
     }
     for (uint32_t i = 0; i < nodes; i++) {
         to_bytes[i] += bytes / nodes;
         to_loads[i] += loads / nodes;
     }
+    phase->remote += bytes * (nodes - 1) / nodes;
 }
 
-/* Sums up the cells [from, to), which are the phase's. */
-static void gather(struct phase *phase, const struct demand *demand, const struct placer *placer, size_t from,
-                   size_t to)
+/* What one thread does in the phase, under the phase's assumption. */
+static void fill_thread(struct phase *phase, const struct demand *demand, const struct placer *placer,
+                        const struct sums *sums, uint32_t number)
 {
     static const double sign[ASSUMPTIONS] = {[ASSUME_BEST] = -1, [ASSUME_WORST] = 1};
-    const struct demand_cell *cells = demand->cells.items;
-    for (size_t i = from; i < to; i++) {
-        struct phase_thread *thread = &phase->threads[cells[i].thread];
-        thread->known_bytes += cells[i].bytes;
-        thread->unknown_s += cells[i].unknown_s;
-        thread->load_s += cells[i].load_s;
+    const struct sum *of = sums->of + (size_t)number * sums->places;
+    struct phase_thread *thread = &phase->threads[number];
+    uint32_t nodes = demand->node_count;
+    for (uint32_t place = 0; place < sums->places; place++) {
+        thread->known_bytes += of[place].bytes;
+        thread->unknown_s += of[place].unknown_s;
+        thread->load_s += of[place].load_s;
     }
-    for (uint32_t i = 0; i < phase->thread_count; i++) {
-        struct phase_thread *thread = &phase->threads[i];
-        if (thread->cpu_s > 0 && thread->load_s > 0) {
-            double wait = waited(thread->cpu_s, thread->load_s, phase->assumption);
-            thread->cpu_s -= wait;
-            thread->exposed = wait / thread->load_s;
-        }
+    if (thread->cpu_s > 0 && thread->load_s > 0) {
+        double wait = waited(thread->cpu_s, thread->load_s, phase->assumption);
+        thread->cpu_s -= wait;
+        thread->exposed = wait / thread->load_s;
     }
-    for (size_t i = from; i < to; i++) {
-        const struct demand_cell *cell = &cells[i];
-        struct phase_thread *thread = &phase->threads[cell->thread];
-        double factor = 1 + sign[phase->assumption] * demand->threads.items[cell->thread].error;
-        double bytes = cell->bytes * (factor > 0 ? factor : 0) + unknown_bytes(thread, cell, phase->assumption);
-        int node = placer_node(placer, cell, phase->assumption);
-        put(phase, demand->node_count, cell->thread, node, bytes, cell->loads * thread->exposed);
-        thread->bytes += bytes;
-        phase->total += bytes;
-        phase->written += cell->written;
-        phase->remote += node < 0 ? bytes * (1 - 1.0 / demand->node_count) : node == (int)thread->node ? 0 : bytes;
+    double factor = 1 + sign[phase->assumption] * demand->threads.items[number].error;
+    for (uint32_t place = 0; place < sums->places; place++) {
+        double bytes =
+            of[place].bytes * (factor > 0 ? factor : 0) + unknown_bytes(thread, of[place].unknown_s, phase->assumption);
+        int node = place < nodes    ? (int)place
+                   : place == nodes ? PLACER_EVENLY
+                                    : placer_unknown(placer, thread->node, phase->assumption);
+        if (bytes > 0 || of[place].loads > 0)
+            put(phase, nodes, number, node, bytes, of[place].loads * thread->exposed);
     }
-    for (uint32_t i = 0; i < phase->thread_count; i++) /* fractions of a thread's bytes */
-        for (uint32_t node = 0; node < demand->node_count && phase->threads[i].bytes > 0; node++)
-            phase->bytes[(size_t)i * demand->node_count + node] /= phase->threads[i].bytes;
+    for (uint32_t node = 0; node < nodes && thread->bytes > 0; node++) /* fractions of a thread's bytes */
+        phase->bytes[(size_t)number * nodes + node] /= thread->bytes;
 }
 
 struct tally { /* likely time by what limits it */
@@ -170,46 +198,47 @@ static struct limit tally_most(const struct tally *tally)
     return limit;
 }
 
-/* The run time under one assumption: phases come one after the other. */
-static double run(const struct model *machine, const struct demand *demand, const struct placer *placer,
-                  enum assumption assumption, struct prediction *prediction)
-{
-    struct phase phase;
-    struct tally tally = {0};
-    double time_s = 0, total = 0, remote = 0;
-    size_t at = 0;
-    phase_new(&phase, machine, demand, assumption);
-    for (uint32_t number = 0; number < demand->phase_count; number++) {
-        size_t from = at;
-        while (at < demand->cells.count && demand->cells.items[at].phase == number)
-            at++;
-        begin(&phase, demand, number);
-        gather(&phase, demand, placer, from, at);
-        double here = phase_run(&phase);
-        tally_add(&tally, &phase.limit, here);
-        time_s += here;
-        total += phase.total;
-        remote += phase.remote;
-    }
-    if (assumption == ASSUME_LIKELY) {
-        prediction->remote_share = total > 0 ? remote / total : -1;
-        prediction->limit = tally_most(&tally);
-    }
-    array_free(&tally.rows);
-    phase_free(&phase);
-    return time_s;
-}
-
+/* Phases come one after the other. */
 static struct prediction predict_as(const struct model *machine, const struct demand *demand, const struct plan *plan)
 {
     struct prediction prediction = {0};
     struct placer *placer = placer_new(demand, plan);
-    for (int i = 0; i < ASSUMPTIONS; i++) {
-        double time_s = run(machine, demand, placer, (enum assumption)i, &prediction);
-        prediction.time_s[i] = time_s;
-        prediction.low = i == 0 || time_s < prediction.low ? time_s : prediction.low;
-        prediction.high = i == 0 || time_s > prediction.high ? time_s : prediction.high;
+    struct phase phase;
+    struct tally tally = {0};
+    struct sums sums = {.places = demand->node_count + 2};
+    double total = 0, remote = 0;
+    size_t at = 0;
+    sums.of = mem_alloc((demand->threads.count * sums.places + 1) * sizeof *sums.of);
+    phase_new(&phase, machine, demand);
+    for (uint32_t number = 0; number < demand->phase_count; number++) {
+        size_t from = at;
+        while (at < demand->cells.count && demand->cells.items[at].phase == number)
+            at++;
+        gather(&sums, demand, placer, from, at);
+        for (int assumption = 0; assumption < ASSUMPTIONS; assumption++) {
+            begin(&phase, demand, number, (enum assumption)assumption);
+            phase.written = sums.written;
+            for (uint32_t i = 0; i < phase.thread_count; i++)
+                fill_thread(&phase, demand, placer, &sums, i);
+            double here = phase_run(&phase);
+            prediction.time_s[assumption] += here;
+            if (assumption != ASSUME_LIKELY)
+                continue;
+            tally_add(&tally, &phase.limit, here);
+            total += phase.total;
+            remote += phase.remote;
+        }
     }
+    prediction.remote_share = total > 0 ? remote / total : -1;
+    prediction.limit = tally_most(&tally);
+    prediction.low = prediction.high = prediction.time_s[0];
+    for (int i = 1; i < ASSUMPTIONS; i++) {
+        prediction.low = fmin(prediction.low, prediction.time_s[i]);
+        prediction.high = fmax(prediction.high, prediction.time_s[i]);
+    }
+    array_free(&tally.rows);
+    phase_free(&phase);
+    free(sums.of);
     placer_free(placer);
     return prediction;
 }
