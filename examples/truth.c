@@ -1,17 +1,22 @@
 /* truth.c - three threads, five objects, each pair with its own number of accesses, counted while they happen.
  * Truth: what --truth prints. Each load's address depends on the value of the load before (which is 0, but only the
  * program's author knows), and everything fits into the nearest cache: so each access takes the same time, and time
- * and accesses are the same measure. */
+ * and accesses are the same measure. The threads take turns of some 100 us: when other programs slow the machine down, they
+ * slow all three. */
 #include "example.h"
 
-enum { COUNT = 512, THREADS = 3 };
+#include <semaphore.h>
+
+enum { COUNT = 512, THREADS = 3, TURN = 50 /* rounds of the first */ };
 
 static volatile size_t table[COUNT + 1]; /* a static object */
 static volatile size_t *shared, *mine[THREADS];
 
+static sem_t turns[THREADS];
+
 struct thread {
     size_t number;
-    long rounds;
+    long turns, rounds; /* rounds: of a turn */
     unsigned long shared_reads, mine_reads, table_reads; /* the thread's own counts */
 };
 
@@ -76,16 +81,24 @@ static void *run(void *argument)
     char name[16];
     snprintf(name, sizeof name, "thread_%zu", thread->number);
     pthread_setname_np(pthread_self(), name);
-    bodies[thread->number](thread, mine[thread->number]);
+    for (long turn = 0; turn < thread->turns; turn++) {
+        while (sem_wait(&turns[thread->number]) != 0)
+            ;
+        bodies[thread->number](thread, mine[thread->number]);
+        sem_post(&turns[(thread->number + 1) % THREADS]);
+    }
     return NULL;
 }
 
 int main(int argc, char **argv)
 {
-    long rounds = example_work(argc, argv, "rounds", 100000);
+    long count = example_work(argc, argv, "rounds", 100000) / TURN;
     /* Each thread gets another amount of work, so that per-thread shares differ too. */
-    struct thread threads[THREADS] = {
-        {.number = 0, .rounds = rounds}, {.number = 1, .rounds = 2 * rounds}, {.number = 2, .rounds = 3 * rounds}};
+    struct thread threads[THREADS];
+    for (size_t i = 0; i < THREADS; i++) {
+        threads[i] = (struct thread){.number = i, .turns = count, .rounds = ((long)i + 1) * TURN};
+        sem_init(&turns[i], 0, i == 0);
+    }
     static const char *const names[THREADS] = {"mine_0", "mine_1", "mine_2"};
     shared = calloc(COUNT + 1, sizeof *shared);  /* site: shared */
     mine[0] = calloc(COUNT + 1, sizeof *shared); /* site: mine_0 */
