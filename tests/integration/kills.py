@@ -136,15 +136,14 @@ def pause(folder, delay, seconds):
     assert longest["until_s"] - longest["from_s"] > paused - 0.1, "%s, paused %.2f s" % (gaps, paused)
     assert "from %.1f s to %.1f s" % (longest["from_s"], longest["until_s"]) in " ".join(result["text"].split()), result["text"]
     assert result["dropped"]["ring_full"] > 0 and result["damage"] is None, result["dropped"]
-    for kind in (ALLOC, SAMPLE):
-        last = last_of(recording.trace, kind)
+    for kind, last in last_of(recording.trace, (ALLOC, SAMPLE)).items():
         assert last > longest["until_s"], "nothing of kind %d after the pause: %.2f s, %s" % (kind, last, longest)
     return result, paused
 
 
 def last_of(trace, wanted):
-    """When the last event of this kind was recorded, in seconds from the first event."""
-    first, last = float("inf"), 0
+    """When the last event of each of these kinds was recorded, in seconds from the first event: {kind: seconds}."""
+    first, last = float("inf"), dict.fromkeys(wanted, 0)
     dump = subprocess.Popen([DUMP, trace], stdout=subprocess.PIPE, text=True, errors="replace")
     for line in dump.stdout:
         kind, _, rest = line.partition(" ")
@@ -152,7 +151,7 @@ def last_of(trace, wanted):
             continue
         at = int(rest.split(" ", 1)[0])
         first = min(first, at)
-        if int(kind) == wanted:
-            last = max(last, at)
+        if int(kind) in last:
+            last[int(kind)] = max(last[int(kind)], at)
     assert dump.wait() == 0
-    return (last - first) / 1e9
+    return {kind: (at - first) / 1e9 for kind, at in last.items()}
