@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """record --source faults on programs whose use of pages is known: pages, threads, directions, intervals; the programs are
 unharmed under every mechanism that works here, and when the recorder is killed."""
+import functools
 import json
 import os
 import random
@@ -15,16 +16,23 @@ OFTEN = ["--source", "faults", "--interval", "20ms", "--budget", "100"]
 IDS = {"numa-hint": "numa_hint", "uffd-wp": "uffd_wp", "soft-dirty": "soft_dirty_faults"}
 
 
+@functools.lru_cache(maxsize=None)
+def doctor():
+    return {c["id"]: c for c in json.loads(run([nlens.NUMALENS, "doctor", "--json"]).out)["checks"]}
+
+
 def mechanisms(wanted=("numa-hint", "uffd-wp", "soft-dirty")):
     """Those that doctor says work here."""
-    checks = {c["id"]: c for c in json.loads(run([nlens.NUMALENS, "doctor", "--json"]).out)["checks"]}
+    checks = doctor()
     for name, id in IDS.items():
         if checks[id]["status"] == "missing":
             note("%s: %s" % (name, checks[id]["detail"]))
     return [name for name in wanted if checks[IDS[name]]["status"] != "missing"]
 
 
+@functools.lru_cache(maxsize=None)
 def observe(program, mechanism, options=(), arguments=()):
+    """What a program says of its use of pages, and the report; recorded once for all checks."""
     with Folder() as folder:
         ended = record(folder, [example("pages_" + program), *arguments], [*OFTEN, "--mechanism", mechanism, *options])
         assert ended.status == 0, ended
@@ -103,7 +111,7 @@ def huge():
     with open("/sys/kernel/mm/transparent_hugepage/enabled") as stream:
         if "[never]" in stream.read():
             raise Skip("there are none here")
-    truth, found = observe("sweep", "none", arguments=["--pages=1024", "--huge", "--ms=1500"])
+    truth, found = observe("sweep", "none", arguments=("--pages=1024", "--huge", "--ms=1500"))
     rows = page_truth.rows_by_page(found)
     sizes = {rows[page]["size"] for page in truth.pages("written") if page in rows}
     assert truth.pages("written") <= set(rows), "pages are missing"
@@ -114,7 +122,7 @@ def huge():
 
 @check("half a gigabyte's first touches in a row: all are there, or it is said how many are not")
 def burst():
-    truth, found = observe("sweep", "none", arguments=["--pages=65536", "--ms=1"])
+    truth, found = observe("sweep", "none", arguments=("--pages=65536", "--ms=1"))
     missing = (truth.pages("written") | truth.pages("read")) - set(page_truth.rows_by_page(found))
     lost = (found.get("dropped") or {}).get("perf_lost", 0)
     note("%d missing, %d said to be lost" % (len(missing), lost))
@@ -137,7 +145,7 @@ def own():
 @check("small chunks lose nothing")
 def chunks():
     for mechanism in mechanisms(("uffd-wp",)):
-        truth, found = observe("halves", mechanism, ["--chunks", "1", "--chunk-pages", "7", "--memory", "16"])
+        truth, found = observe("halves", mechanism, ("--chunks", "1", "--chunk-pages", "7", "--memory", "16"))
         assert not page_truth.wrong(truth, found)
         assert page_truth.recall(truth, found, "writes") == 1.0
 
