@@ -21,7 +21,7 @@ def recording():
     if "trace" not in made:
         made["folder"] = Folder()
         folder = made["folder"].__enter__()
-        ended = nlens.record(folder, [example("demo")], MACHINE, bursts=200)
+        ended = nlens.record(folder, [example("demo")], [*MACHINE, "-F", "1000", "--budget", "100"], bursts=200, longer=1 / 16)
         assert ended.status == 0, ended
         made["data"], = page_data.of(ended.trace, os.path.join(folder, "page.html"))
         made["trace"] = ended.trace
@@ -196,7 +196,7 @@ def browser():
         # From when the address is known: the opener itself ends it, before it is served.
         with open(opener, "w") as stream:
             stream.write('#!/bin/sh\nkill -TERM $PPID\n')
-        for _ in range(20):
+        for _ in range(10):
             with Served(environment=environment) as served:
                 assert served.process.wait(nlens.PATIENCE) == 0, served.process.returncode
         with Served("--no-open", environment=environment) as served:
