@@ -6,8 +6,8 @@ import re
 import nlens
 from nlens import check
 
-WORK = [os.path.join(nlens.BUILD, "tests", "agent", "target_work"), "15000000"]
-ROUNDS = (4, 24)  # at least, at most
+WORK = [os.path.join(nlens.BUILD, "tests", "agent", "target_work"), "8000000", "time"]
+ROUNDS = (5, 24)  # at least, at most
 # The account has three parts. What bursts take is measured while they run. What a tick takes was measured before, in a program
 # with more data than the caches hold: up to twice what it takes here. And what the program's caches lose is in no account.
 FACTOR = 2
@@ -16,9 +16,9 @@ FACTOR = 2
 def run(*options):
     """The program's CPU time in seconds, and the share of it that sampling is said to have taken."""
     with nlens.Folder() as folder:
-        said = nlens.record(folder, WORK, ["-v", *options]).err.decode()
-    reported = re.search(r"sampling took ([0-9.]+)%", said)
-    return float(re.search(r"([0-9.]+) s of CPU time", said)[1]), float(reported[1]) / 100 if reported else 0.0
+        ended = nlens.record(folder, WORK, ["-v", *options])
+    reported = re.search(r"sampling took ([0-9.]+)%", ended.err.decode())
+    return int(ended.out) / 1e9, float(reported[1]) / 100 if reported else 0.0
 
 
 def distance(runs, least):
@@ -40,7 +40,7 @@ def compare(*options):
         noise = distance(plain, least) + distance([one for one, _ in sampled], cpu)
         if noise < true / 4 or len(plain) >= ROUNDS[1]:
             break
-    nlens.note(f"{' '.join(options)}: {least:.2f} s without, {cpu:.2f} s with: {true:.1%}, reported {reported:.1%}, noise {noise:.1%}, "
+    nlens.note(f"{' '.join(options)}: {least:.3f} s without, {cpu:.3f} s with: {true:.1%}, reported {reported:.1%}, noise {noise:.1%}, "
                f"{len(plain)} rounds")
     assert reported > 0.02, "sampling cost so little that nothing can be said"
     if noise >= max(true, reported) / 2:
