@@ -19,7 +19,7 @@ def recording():
     if "data" not in made:
         made["folder"] = Folder()
         folder = made["folder"].__enter__()
-        ended = nlens.record(folder, [example("demo")], MACHINE)
+        ended = nlens.record(folder, [example("demo")], [*MACHINE, "-F", "1000", "--budget", "100"], longer=1 / 8)
         assert ended.status == 0, ended
         made["page"] = os.path.join(folder, "page.html")
         data, = page_data.of(ended.trace, made["page"])
