@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The reader side under address and undefined-behaviour sanitizers: real traces, whole and damaged. NUMALENS_SANITIZED
 names the sanitized binary; `make test` sets it."""
+import functools
 import os
 import random
 
@@ -33,6 +34,7 @@ def export(trace, format):
     return ended
 
 
+@functools.lru_cache(maxsize=None)
 def formats():
     """Those that this build has."""
     listed = run([SANITIZED, "export", "--format", "list"], environment=OPTIONS).out.decode().splitlines()
@@ -43,8 +45,8 @@ def formats():
 def whole():
     need()
     with Folder() as folder:
-        for program in (["demo", "--steps=60"], ["cxx_new", "--rounds=5000"], ["child", "--fork", "--rounds=5000"],
-                        ["child", "--exec", "--rounds=5000"], ["thread_churn"]):
+        for program in (["demo", "--steps=15"], ["cxx_new", "--rounds=5000"], ["child", "--fork", "--rounds=5000"],
+                        ["child", "--exec", "--rounds=5000"], ["thread_churn", "--rounds=150"]):
             trace = record(folder, [example(program[0]), *program[1:]], ["--topology", "numa:4 core:2"]).trace
             for table in TABLES:
                 for format in ([], ["--json"]):
@@ -60,7 +62,7 @@ def damaged():
     need()
     chance = random.Random(5)
     with Folder() as folder:
-        trace = record(folder, [example("demo"), "--steps=30"], ["--topology", "numa:4 core:2"]).trace
+        trace = record(folder, [example("demo"), "--steps=10"], ["--topology", "numa:4 core:2"]).trace
         with open(trace, "rb") as stream:
             content = stream.read()
         path = os.path.join(folder, "damaged.data")
