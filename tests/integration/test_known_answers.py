@@ -207,7 +207,7 @@ def fortran_fields():
 
 @functools.lru_cache(maxsize=None)
 def recorded_demo():
-    return record_and_report([example("demo")], ["--topology", "numa:4 core:2", *OFTEN], tables=["sites"], longer=1 / 8)
+    return record_and_report([example("demo")], ["--topology", "numa:4 core:2", *OFTEN], tables=["sites"], longer=1 / 4)
 
 
 @check("the demo's mistake shows: shared data remote, private data local")
