@@ -8,6 +8,9 @@ import guest_machine
 from guest_results import Results
 from guest_tap import Tap
 
+# Seconds of this machine until a guest is given up, and of the guest until a program is: nothing waits for them, and a loaded machine
+# may take ten times as long as an idle one.
+PATIENCE, LIMIT = 3000, 1500
 LONGEST = 16  # times the usual work; what has no samples then has none for another reason
 # What the kernel still does after its boot takes turns with the program, and its clock counts that. Where the clock counts
 # instructions, waiting for the end of it takes none.
@@ -29,17 +32,25 @@ def main(judge, kind=guest_machine.X86_64):
     return tap.end()
 
 
-def record_lines(name, numalens, options, program, samples, trace="numalens.data"):
+def record_lines(name, numalens, options, program, samples, table, trace="numalens.data"):
     """Lines of a script that record a program of examples/ until the trace has so many samples, each time with twice the work
-    (EXAMPLE_LONGER). How long that takes is up to the emulator, what is judged is not. out/NAME.longer has how much it was."""
+    (EXAMPLE_LONGER). How long that takes is up to the emulator, what is judged is not. out/NAME.longer has how much it was,
+    out/NAME.TABLE.out that table's report: a report takes seconds there, and each of them has the number of samples."""
     quoted = [" ".join(map(guest_build.quote, words)) for words in (options, program)]
     command = f"{guest_build.quote(numalens)} record {quoted[0]} -o {trace} -- {quoted[1]}"
-    count = f"{guest_build.quote(numalens)} report --json {trace} 2>/dev/null | grep -o '\"samples\": *[0-9]*' | head -n 1 | tr -dc 0-9"
+    report = f"{guest_build.quote(numalens)} report {table} --json {trace} >/root/out/{name}.{table}.out 2>/root/out/{name}.{table}.err"
+    count = f"grep -o '\"samples\": *[0-9]*' /root/out/{name}.{table}.out | head -n 1 | tr -dc 0-9"
     return ["longer=1; while :; do",
-            f"EXAMPLE_LONGER=$longer timeout 400 {command} >/root/out/{name}.out 2>/root/out/{name}.err; echo $? >/root/out/{name}.status",
-            f"echo $longer >/root/out/{name}.longer; found=$({count})",
+            f"EXAMPLE_LONGER=$longer timeout {LIMIT} {command} >/root/out/{name}.out 2>/root/out/{name}.err; echo $? >/root/out/{name}.status",
+            f"echo $longer >/root/out/{name}.longer; {report}; echo $? >/root/out/{name}.{table}.status; found=$({count})",
             f'if [ "${{found:-0}}" -ge {samples} ] || [ $longer -ge {LONGEST} ]; then break; fi',
             "longer=$((longer * 2)); done"]
+
+
+def run_lines(name, *words):
+    """Lines of a script that run a command and keep its output and status as out/NAME.*"""
+    return [f"timeout {LIMIT} {' '.join(map(guest_build.quote, words))} >/root/out/{name}.out 2>/root/out/{name}.err",
+            f"echo $? >/root/out/{name}.status"]
 
 
 def boot(tap, folder, script, *words, name="guest"):
@@ -48,7 +59,7 @@ def boot(tap, folder, script, *words, name="guest"):
         script = SETTLE + script
     path = guest_build.scratch(script, folder)
     out = f"{folder}/{name}"
-    done = subprocess.run([RUN, *words, "--get", out, "--put", f"{path}:script", "--", "sh", "script"], text=True,
+    done = subprocess.run([RUN, "--timeout", str(PATIENCE), *words, "--get", out, "--put", f"{path}:script", "--", "sh", "script"], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if not tap.is_equal(f"the {name} runs to its end", done.returncode, 0):
         tap.note(done.stdout)

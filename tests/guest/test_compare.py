@@ -10,7 +10,6 @@ import sys
 import guest_accesses
 import guest_build
 import guest_case
-from guest_build import quote
 
 # A signal is dear in the guest; without leave to spend more there would be too few samples to judge.
 OFTEN = ["--", "--frequency=1000", "--burst=4", "--budget=90", "--"]
@@ -25,8 +24,7 @@ def script(build):
     lines = ["cd /tmp", "echo 0 >/proc/sys/kernel/numa_balancing"]
 
     def run(name, *words):
-        lines.append(f"timeout 200 {' '.join(map(quote, words))} >/root/out/{name}.out 2>/root/out/{name}.err")
-        lines.append(f"echo $? >/root/out/{name}.status")
+        lines.extend(guest_case.run_lines(name, *words))
         lines.append("cut -d' ' -f1 /proc/uptime >>/root/out/uptime")
 
     # The first run after the boot takes longer than all others, and calibrates: it is not one of those that are judged.
@@ -109,7 +107,7 @@ def judge_all(tap, build, folder):
     puts = guest_build.puts(build, "src/agent", "src/lib", "src/cli")
     for program in ("tests/guest/accesses", "tests/guest/far_costs"):
         puts += ["--put", f"{build / program}:{build / program}"]
-    results = guest_case.boot(tap, folder, script(build), "--count", "3", "--timeout", "700", *puts)
+    results = guest_case.boot(tap, folder, script(build), "--count", "3", *puts)
     judge_verdicts(tap, *[judge_mode(tap, results, mode, placements) for mode, placements in MODES.items()])
     judge_rest(tap, results)
 

@@ -1,28 +1,21 @@
 #!/usr/bin/env python3
 """numalens doctor on four real nodes, as root and as a user whom this kernel (perf_event_paranoid 3) refuses perf."""
-import json
-import pathlib
-import subprocess
 import sys
-import tempfile
 
-import guest_build
-import guest_machine
-from guest_tap import Tap
+import guest_case
 
-RUN = pathlib.Path(__file__).parent / "run"
 SCRIPT = """
 chmod 755 /root
-numalens=$1
-$numalens doctor --json > out/root.json; echo $? > out/root.status
+numalens=/root/src/cli/numalens
+$numalens doctor --json > out/root.out; echo $? > out/root.status
 echo 3 > /proc/sys/kernel/perf_event_paranoid
-su user -c "TMPDIR=/tmp $numalens doctor --json" > out/user.json; echo $? > out/user.status
+su user -c "TMPDIR=/tmp $numalens doctor --json" > out/user.out; echo $? > out/user.status
 """
 
 
-def load(folder, name):
-    found = json.loads((folder / f"{name}.json").read_text())
-    return found, {row["id"]: row for row in found["checks"]}, (folder / f"{name}.status").read_text().strip()
+def load(results, name):
+    found = results.json(name) or {"works": False, "answer": results.text(f"{name}.out"), "checks": []}
+    return found, {row["id"]: row for row in found["checks"]}, results.text(f"{name}.status").strip()
 
 
 def check_root(tap, found, rows, status):
@@ -46,26 +39,12 @@ def check_user(tap, found, rows, status):
     tap.check("homes are reported to users", rows["homes"]["status"] == "works", rows["homes"])
 
 
-def main():
-    tap = Tap()
-    try:
-        guest_machine.kernel()
-        build = guest_build.build()
-        guest_machine.busybox()
-    except guest_machine.Unavailable as reason:
-        return tap.skip_all(reason)
-    with tempfile.TemporaryDirectory() as folder:
-        path = guest_build.scratch(SCRIPT, folder)
-        out = pathlib.Path(folder) / "out"
-        done = subprocess.run([RUN, "--count", "0", "--get", out, "--put", f"{build}/src/cli/numalens:src/cli/numalens",
-                               "--put", f"{build}/src/agent/libnumalens-agent.so:src/agent/libnumalens-agent.so",
-                               "--put", f"{path}:script", "--", "sh", "script", "/root/src/cli/numalens"],
-                              text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        if tap.check("the guest runs to its end", done.returncode == 0, done.stdout):
-            check_root(tap, *load(out, "root"))
-            check_user(tap, *load(out, "user"))
-    return tap.end()
+def judge_all(tap, build, folder):
+    results = guest_case.boot(tap, folder, SCRIPT, "--count", "0", "--put", f"{build}/src/cli/numalens:src/cli/numalens",
+                              "--put", f"{build}/src/agent/libnumalens-agent.so:src/agent/libnumalens-agent.so")
+    check_root(tap, *load(results, "root"))
+    check_user(tap, *load(results, "user"))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guest_case.main(judge_all))

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import threading
 
+import guest_case
 import guest_machine
 from guest_tap import Tap
 
@@ -15,10 +16,10 @@ RUN = pathlib.Path(__file__).parent / "run"
 
 
 def guest(*words):
-    return subprocess.run([RUN, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    return subprocess.run([RUN, "--timeout", str(guest_case.PATIENCE), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
 
 
-def type_into_shell(command, patience=180):
+def type_into_shell(command, patience=guest_case.PATIENCE):
     """What a user sees who types it at the shell's prompt, and leaves."""
     shell = subprocess.Popen([RUN, "--shell"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     watchdog = threading.Timer(patience, shell.kill)

@@ -1,17 +1,13 @@
 #!/usr/bin/env python3
 """The machine as asked for: distances, a node without CPUs, no nodes at all. numalens must see exactly that; homes that
 came by first touch, and pages that move while a program runs, must show."""
-import json
-import pathlib
-import subprocess
 import sys
-import tempfile
 
 import guest_build
+import guest_case
 import guest_machine
-from guest_tap import Tap
+from guest_results import Results
 
-RUN = pathlib.Path(__file__).parent / "run"
 # Two pairs of near nodes, and memory that is far from all.
 DISTANCES = [[10, 16, 22, 22, 28], [16, 10, 22, 22, 28], [22, 22, 10, 16, 28], [22, 22, 16, 10, 28], [28, 28, 28, 28, 10]]
 # A signal is dear in the guest; without leave to spend more there would be too few samples to judge.
@@ -20,51 +16,38 @@ MACHINE = f"""
 cd /tmp; out=/root/out
 cat /sys/devices/system/node/node?/distance > $out/distances
 cat /sys/devices/system/node/has_cpu /sys/devices/system/node/has_memory > $out/nodes
-%(numalens)s doctor --json > $out/doctor
+%(numalens)s doctor --json > $out/doctor.out
 echo 0 > /proc/sys/kernel/numa_balancing
 # The first recording after the boot calibrates and hardly samples: it is not judged.
 %(numalens)s record -q {OFTEN} -o first.data -- %(build)s/tests/guest/moved 3 > /dev/null
 %(numalens)s record {OFTEN} -o moved.data -- %(build)s/tests/guest/moved 3 > $out/moved 2> $out/moved.err; echo $? > $out/moved.status
-%(numalens)s report objects --json moved.data > $out/objects
-%(numalens)s report --json moved.data > $out/report
+%(numalens)s report objects --json moved.data > $out/objects.out
+%(numalens)s report --json moved.data > $out/report.out
 """
 WITHOUT = f"""
 cd /tmp; out=/root/out
 ls -d /sys/devices/system/node/node* > $out/sysfs
-%(numalens)s doctor --json > $out/doctor; echo $? > $out/doctor.status
+%(numalens)s doctor --json > $out/doctor.out; echo $? > $out/doctor.status
 %(build)s/examples/ratio --rounds=300 > $out/plain
+%(numalens)s record -q {OFTEN} -o first.data -- %(build)s/examples/ratio --rounds=300 > /dev/null # as above
 %(numalens)s record {OFTEN} -o ratio.data -- %(build)s/examples/ratio --rounds=300 > $out/record 2>&1; echo $? > $out/record.status
-%(numalens)s report --json ratio.data > $out/report.json; echo $? > $out/report.status
+%(numalens)s report --json ratio.data > $out/report.out; echo $? > $out/report.status
 %(numalens)s report ratio.data > $out/report.text
 %(numalens)s migrate --interval 200ms -- %(build)s/examples/ratio --rounds=300 > $out/migrate 2> $out/migrate.err; echo $? > $out/migrate.status
 """
 
 
-class Guest:
+class Guest(Results):
     """One boot; what the script left in out."""
 
-    def __init__(self, tap, build, script, *options):
-        self.files = {}
-        with tempfile.TemporaryDirectory() as folder:
-            words = {"numalens": build / "src/cli/numalens", "build": build}
-            path = guest_build.scratch(script % words + "\nexit 0\n", folder)
-            puts = guest_build.puts(build, "src/agent", "src/cli", "tests/guest")
-            ratio = build / "examples/ratio"
-            done = subprocess.run([RUN, "--timeout", "400", "--get", f"{folder}/out", *options, *puts,
-                                   "--put", f"{ratio}:{ratio}", "--put", f"{path}:script", "--", "sh", "script"],
-                                  text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-            tap.check(f"the guest runs to its end: {' '.join(options)}", done.returncode == 0, done.stdout)
-            for file in pathlib.Path(folder).glob("out/*"):
-                self.files[file.name] = file.read_text(errors="replace")
-
-    def text(self, name):
-        return self.files.get(name, "")
+    def __init__(self, tap, build, folder, name, script, *options):
+        ratio = build / "examples/ratio"
+        script = script % {"numalens": build / "src/cli/numalens", "build": build} + "\nexit 0\n"
+        super().__init__(guest_case.boot(tap, folder, script, *options, *guest_build.puts(build, "src/agent", "src/cli", "tests/guest"),
+                                         "--put", f"{ratio}:{ratio}", name=name).folder)
 
     def json(self, name):
-        try:
-            return json.loads(self.text(name))
-        except ValueError:
-            return {}
+        return super().json(name) or {}
 
 
 def judge_machine(tap, guest):
@@ -84,7 +67,7 @@ def row_of(guest, site):
 
 
 def judge_moved(tap, guest):
-    notes = guest.text("moved"), guest.text("moved.err"), guest.text("objects")[:3000]
+    notes = guest.text("moved"), guest.text("moved.err"), guest.text("objects.out")[:3000]
     tap.is_equal("pages are where first touch and move_pages put them", guest.text("moved").splitlines(),
                  ["touched 0 0 16 0", "moving 16 0 0 0", "moving 0 0 0 16", "touched 0 0 16 0"])
     touched, moving = row_of(guest, "touched"), row_of(guest, "moving")
@@ -105,31 +88,24 @@ def judge_without(tap, guest):
               and len(doctor["topology"]["nodes"]) == 1 and guest.text("doctor.status") == "0\n", doctor)
     tap.check("numa=off: a program is recorded", guest.text("record.status") == "0\n"
               and guest.text("plain").strip() in guest.text("record"), guest.text("record"))
-    report = guest.json("report.json")
+    report = guest.json("report")
     tap.check("numa=off: the report has samples, and none is remote", report.get("samples", 0) > 0
-              and report["remote"] == 0 and report["topology"]["nodes"] == 1, guest.text("report.json")[:2000])
+              and report["remote"] == 0 and report["topology"]["nodes"] == 1, guest.text("report.out")[:2000])
     tap.check("numa=off: the report says why", "one memory node" in guest.text("report.text"), guest.text("report.text"))
     tap.check("numa=off: migrate says so and lets the program run", guest.text("migrate.status") == "0\n"
               and guest.text("migrate") == guest.text("plain") and "one memory node" in guest.text("migrate.err"),
               guest.text("migrate"), guest.text("migrate.err"))
 
 
-def main():
-    tap = Tap()
-    try:
-        guest_machine.kernel()
-        build = guest_build.build()
-        guest_machine.busybox()
-    except guest_machine.Unavailable as reason:
-        return tap.skip_all(reason)
+def judge_all(tap, build, folder):
     distances = "/".join(" ".join(map(str, row)) for row in DISTANCES)
     # By the clock of a busy machine the program would be over before its pages were asked for again.
-    guest = Guest(tap, build, MACHINE, "--count", "3", "--nodes", "5", "--memory-only", "4", "--distances", distances)
+    guest = Guest(tap, build, folder, "guest with distances", MACHINE, "--count", "3", "--nodes", "5", "--memory-only", "4",
+                  "--distances", distances)
     judge_machine(tap, guest)
     judge_moved(tap, guest)
-    judge_without(tap, Guest(tap, build, WITHOUT, "--kernel", "numa=off"))
-    return tap.end()
+    judge_without(tap, Guest(tap, build, folder, "guest without nodes", WITHOUT, "--count", "3", "--kernel", "numa=off"))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guest_case.main(judge_all))

@@ -7,7 +7,6 @@ import sys
 import guest_accesses
 import guest_build
 import guest_case
-from guest_build import quote
 
 # A signal is dear in the guest, and much of what it costs are its steps: few at a time, and leave to spend much.
 OFTEN = ["--", "--frequency=1000", "--burst=2", "--budget=90", "--"]
@@ -25,8 +24,7 @@ def script(build):
     lines = ["cd /tmp", "echo 0 >/proc/sys/kernel/numa_balancing"]
 
     def run(name, *words):
-        lines.append(f"timeout 300 {' '.join(map(quote, words))} >/root/out/{name}.out 2>/root/out/{name}.err")
-        lines.append(f"echo $? >/root/out/{name}.status")
+        lines.extend(guest_case.run_lines(name, *words))
 
     # The first recording after the boot calibrates and hardly samples: it is not one of those that are judged.
     program, *arguments = PROGRAMS["blackscholes"]
@@ -113,7 +111,7 @@ def judge_all(tap, build, folder):
     puts = guest_build.puts(build, "src/agent", "src/lib", "src/cli")
     for program in [program for program, *_ in PROGRAMS.values()] + ["tests/guest/accesses"]:
         puts += ["--put", f"{build / program}:{build / program}"]
-    results = guest_case.boot(tap, folder, script(build), "--count", "3", "--timeout", "850", *puts)
+    results = guest_case.boot(tap, folder, script(build), "--count", "3", *puts)
     for name in PROGRAMS:
         judge(tap, results, name)
 

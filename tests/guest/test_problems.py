@@ -10,14 +10,13 @@ import sys
 import guest_build
 import guest_case
 import guest_machine
-from guest_build import quote
 
 RUNS = 10
 ENOUGH = 400  # samples to judge by, of a hundred bursts
 # Samples begin when the workers are there: in an emulator, loading the program takes as long as its work.
 OFTEN = ["--frequency=1000", "--burst=4", "--budget=90"]
 # mode: (pattern that must be found, rounds: emulation is slow, workers)
-MODES = {"none": (None, 500000, 4), "imbalance": ("imbalance", 500000, 4), "sharing": ("cross-node-sharing", 100000, 6)}
+MODES = {"none": (None, 60000, 4), "imbalance": ("imbalance", 200000, 4), "sharing": ("cross-node-sharing", 100000, 6)}
 PROBLEMS = ("cross-node-sharing", "imbalance")
 
 
@@ -26,19 +25,18 @@ def script(build):
     lines = ["cd /tmp", "echo 0 >/proc/sys/kernel/numa_balancing"]
 
     def run(name, *words):
-        lines.append(f"timeout 200 {' '.join(map(quote, words))} >/root/out/{name}.out 2>/root/out/{name}.err")
-        lines.append(f"echo $? >/root/out/{name}.status")
+        lines.extend(guest_case.run_lines(name, *words))
 
     # The first recording after the boot calibrates and hardly samples: it is not one of those that are judged.
     run("first", numalens, "record", "-q", *OFTEN, "--threads=5", "-o", "first.data", "--", build / "examples/patterns/problems",
-        "none", "--pin", "--threads=4", "--rounds=500000")
+        "none", "--pin", "--threads=4", "--rounds=50000")
     for mode, (_, rounds, workers) in MODES.items():
         for number in range(RUNS):
             lines.extend(guest_case.record_lines(
                 f"{mode}{number}", numalens, ["-q", *OFTEN, f"--threads={workers + 1}"],
-                [build / "examples/patterns/problems", mode, "--pin", f"--threads={workers}", f"--rounds={rounds}"], ENOUGH))
-            for table in ("patterns", "balance"):
-                run(f"{mode}{number}.{table}", numalens, "report", table, "--json")
+                [build / "examples/patterns/problems", mode, "--pin", f"--threads={workers}", f"--rounds={rounds}"], ENOUGH,
+                "patterns"))
+            run(f"{mode}{number}.balance", numalens, "report", "balance", "--json")
         lines.append("cut -d' ' -f1 /proc/uptime >>/root/out/uptime")
     return "\n".join(lines) + "\nexit 0\n"
 
@@ -79,7 +77,7 @@ def judge(tap, results, mode):
 def judge_all(tap, build, folder):
     puts = guest_build.puts(build, "examples/patterns", "src/agent", "src/cli")
     source = guest_machine.PROJECT / "examples/patterns"   # names of objects are taken from it
-    results = guest_case.boot(tap, folder, script(build), "--nodes", "2", "--cpus", "4", "--count", "3", "--timeout", "800", *puts,
+    results = guest_case.boot(tap, folder, script(build), "--nodes", "2", "--cpus", "4", "--count", "3", *puts,
                               "--put", f"{source}:{source}")
     for mode in MODES:
         judge(tap, results, mode)
