@@ -10,7 +10,6 @@ import sys
 import guest_build
 import guest_case
 import guest_machine
-from guest_build import quote
 
 WITHIN = 0.05
 
@@ -20,13 +19,13 @@ BURST = 4
 OFTEN = ["--frequency=1000", f"--burst={BURST}", "--budget=90"]
 # name, program, arguments, options of record
 ANSWERS = [
-    ("nodes", "tests/guest/nodes", ["500"], OFTEN),
-    ("nodes-timer", "tests/guest/nodes", ["300"], [*OFTEN, "--tick=timer"]),
-    ("stores", "tests/guest/nodes", ["100"], [*OFTEN, "--stores"]),
-    ("ratio", "examples/ratio", ["--rounds=500"], OFTEN),
-    ("cxx", "examples/cxx_new", ["--rounds=6000"], OFTEN),
-    ("child", "examples/child", ["--exec", "--rounds=1200"], OFTEN),
-    ("pretended", "examples/handover", ["--rounds=150"], [*OFTEN, "--topology", "numa:2 core:2", "--deal=round-robin"]),
+    ("nodes", "tests/guest/nodes", ["250"], OFTEN),
+    ("nodes-timer", "tests/guest/nodes", ["200"], [*OFTEN, "--tick=timer"]),
+    ("stores", "tests/guest/nodes", ["50"], [*OFTEN, "--stores"]),
+    ("ratio", "examples/ratio", ["--rounds=250"], OFTEN),
+    ("cxx", "examples/cxx_new", ["--rounds=3000"], OFTEN),
+    ("child", "examples/child", ["--exec", "--rounds=600"], OFTEN),
+    ("pretended", "examples/handover", ["--rounds=75"], [*OFTEN, "--topology", "numa:2 core:2", "--deal=round-robin"]),
 ]
 # Functions that the user names, as the programs' first comments say.
 NAMED = re.compile(r"(--\w+-fn) (\S+)")
@@ -57,8 +56,7 @@ def named_in(source):
 
 def runner(lines):
     def run(name, *words):
-        lines.append(f"timeout 120 {' '.join(map(quote, words))} >/root/out/{name}.out 2>/root/out/{name}.err")
-        lines.append(f"echo $? >/root/out/{name}.status")
+        lines.extend(guest_case.run_lines(name, *words))
     return run
 
 
@@ -75,7 +73,7 @@ def shares_script(build):
         run(f"{name}.report", numalens, "report", "--json", f"{name}.data")
         lines.append("cut -d' ' -f1 /proc/uptime >>/root/out/uptime")
     run("pool", numalens, "record", *OFTEN, *named_in(POOL), "-o", "pool.data", "--",
-        build / "examples/pool", f"--rounds={POOL_ROUNDS}", "--passes=40")
+        build / "examples/pool", f"--rounds={POOL_ROUNDS}", "--passes=20")
     for table in ("objects", "sites"):
         run(f"pool.{table}", numalens, "report", table, "--json", "pool.data")
     run("pool.report", numalens, "report", "--json", "pool.data")
@@ -131,8 +129,8 @@ class Judge:
         return rows[0] if rows else {"share": -1, "remote_share": -1, "homes": {}, "kind": None, "reads": 0, "writes": 0}
 
     def near(self, what, got, wanted, within=WITHIN):
-        """Four standard deviations of a share of so many bursts are allowed: one run in 16,000 is further off by chance."""
-        chance = 4 * math.sqrt(wanted * (1 - wanted) * BURST / self.report["samples"])
+        """Five standard deviations of a share of so many bursts are allowed: one in 1.7 million is further off by chance."""
+        chance = 5 * math.sqrt(wanted * (1 - wanted) * BURST / self.report["samples"])
         within = max(within, chance)
         self.tap.check(f"{self.name}: {what} is {wanted:g}", got is not None and abs(got - wanted) <= within, f"got {got}")
 
@@ -250,10 +248,10 @@ def judge_harmless(tap, results):
 
 def judge_all(tap, build, folder):
     puts = guest_build.puts(build, "examples", "src/agent", "src/cli", "tests/guest", "tests/trace")
-    results = guest_case.boot(tap, folder, script(build), "--timeout", "800", *puts)
+    results = guest_case.boot(tap, folder, script(build), *puts)
     # One CPU: QEMU gives several their turns in slices of many ticks. The nodes are there without.
-    counted = guest_case.boot(tap, folder, shares_script(build), "--count", "0", "--memory-only", "1,2,3", "--timeout", "400",
-                              *puts, name="guest that counts instructions")
+    counted = guest_case.boot(tap, folder, shares_script(build), "--count", "2", "--memory-only", "1,2,3", *puts,
+                              name="guest that counts instructions")
     tap.check("doctor runs", results.status("doctor") == 0, *results.notes("doctor"))
     judge_answers(tap, counted)
     judge_pool(tap, counted)
