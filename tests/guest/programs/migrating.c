@@ -13,7 +13,8 @@
  *     as UID COMMAND...   runs COMMAND as that user
  * With LINGER in the environment it goes on reading, once its sum is known, until the pages have gone where they should, at
  * most for so many seconds; where they should stay, for just as long. With READY it makes that file when the array is
- * filled; with UNTIL it goes on writing until that file is there.
+ * filled; with UNTIL it goes on writing until that file is there, and with THERE makes that one once 15 of 16 pages are on
+ * node 3.
  * Prints a sum that depends on nothing but its arguments, then on which nodes the pages are. */
 #include <errno.h>
 #include <linux/mempolicy.h>
@@ -128,13 +129,13 @@ static bool is_there(int node, const unsigned *count)
 static atomic_bool seen;
 static unsigned last_seen[NODES + 1];
 
-/* Reads on until all pages have been there for two seconds. */
+/* Reads on until all pages have been there for a second: five intervals. */
 static void linger(int node)
 {
     double start = seconds(), since = 0, most = getenv("LINGER") ? atof(getenv("LINGER")) : 0;
     while (seconds() - start < most && !atomic_load(&seen)) {
         unsigned count[NODES + 1] = {0};
-        volatile long sum = read_only(0, 1 + 128000 / (long)pages);
+        volatile long sum = read_only(0, 1 + 16000 / (long)pages);
         (void)sum;
         if (node == STAY)
             continue;
@@ -143,9 +144,9 @@ static void linger(int node)
             since = 0;
         else if (since == 0)
             since = seconds();
-        else if (seconds() - since >= 2 && node >= 0)
+        else if (seconds() - since >= 1 && node >= 0)
             return;
-        else if (seconds() - since >= 2 && !atomic_exchange(&seen, true))
+        else if (seconds() - since >= 1 && !atomic_exchange(&seen, true))
             memcpy(last_seen, count, sizeof count);
     }
 }
@@ -237,23 +238,32 @@ static pid_t twin(int *pipe_end)
     return child;
 }
 
-/* Takes node 3's memory until there is no more. */
-static void fill_node_3(void)
+/* Takes node 3's memory, in huge pages or small ones, until a piece comes from elsewhere. */
+static void take_of_node_3(bool huge)
 {
     unsigned long nodes = 1 << 3;
-    size_t step = 1 << 20;
     for (unsigned i = 0; i < 1024; i++) {
-        char *memory = mmap(NULL, step, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        char *memory = mmap(NULL, 2 * HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         int status = -1;
         need(memory != MAP_FAILED, "mmap");
+        memory = (char *)(((unsigned long)memory + HUGE - 1) & ~(unsigned long)(HUGE - 1));
+        need(!huge || madvise(memory, HUGE, MADV_HUGEPAGE) == 0, "madvise");
         /* preferred: what does not fit comes from elsewhere and says that it is full */
-        need(syscall(SYS_mbind, memory, step, MPOL_PREFERRED, &nodes, 8 * sizeof nodes, 0) == 0, "mbind");
-        memset(memory, 1, step);
-        void *last = memory + step - PAGE;
+        need(syscall(SYS_mbind, memory, (unsigned long)HUGE, MPOL_PREFERRED, &nodes, 8 * sizeof nodes, 0) == 0,
+             "mbind");
+        memset(memory, 1, HUGE);
+        void *last = memory + HUGE - PAGE;
         need(syscall(SYS_move_pages, 0, 1ul, &last, NULL, &status, 0) == 0, "move_pages");
         if (status != 3)
             return;
     }
+}
+
+/* A fault for each small page takes long: they are for what huge ones leave. */
+static void fill_node_3(void)
+{
+    take_of_node_3(true);
+    take_of_node_3(false);
 }
 
 static void stop_for_a_while(void)
@@ -334,8 +344,13 @@ int main(int argc, char **argv)
         else
             linger(strcmp(how, "follow") == 0 ? 1 : 3);
     }
-    while (getenv("UNTIL") && access(getenv("UNTIL"), F_OK) != 0)
+    while (getenv("UNTIL") && access(getenv("UNTIL"), F_OK) != 0) {
+        unsigned count[NODES + 1] = {0};
         use(0, 100);
+        count_pages(count);
+        if (getenv("THERE") && count[3] >= pages - pages / 16)
+            fclose(fopen(getenv("THERE"), "w"));
+    }
     printf("total %ld\n", total);
     report();
     if (strcmp(how, "execs") == 0) {
