@@ -2,6 +2,7 @@
 
 #include "base/sys.h"
 
+#include <stdalign.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,7 +21,8 @@ struct identity {
 /* Any thread writes, one at a time: `version` is odd while it does. Who finds it odd, or changed when he has read, has
  * found nothing; a handler that interrupts a writer too. */
 struct kept {
-    _Atomic uint32_t version;
+    alignas(64) _Atomic uint32_t version; /* with a short name, all is in two cache lines */
+    uint32_t length;
     struct identity identity;
     char path[FILE_NAME_BYTES];
 };
@@ -40,7 +42,9 @@ static bool recall(const struct identity *identity, char *path)
     uint32_t version = atomic_load_explicit(&kept->version, memory_order_acquire);
     if (version == 0 || version & 1 || memcmp(&kept->identity, identity, sizeof *identity) != 0)
         return false;
-    memcpy(path, kept->path, sizeof kept->path);
+    uint32_t length = kept->length < FILE_NAME_BYTES ? kept->length : FILE_NAME_BYTES - 1;
+    memcpy(path, kept->path, length);
+    path[length] = '\0';
     atomic_thread_fence(memory_order_acquire);
     return atomic_load_explicit(&kept->version, memory_order_relaxed) == version;
 }
@@ -53,12 +57,13 @@ static void keep(const struct identity *identity, const char *path)
         return;
     atomic_thread_fence(memory_order_release);
     kept->identity = *identity;
-    memcpy(kept->path, path, sizeof kept->path);
+    kept->length = (uint32_t)strnlen(path, FILE_NAME_BYTES - 1);
+    memcpy(kept->path, path, kept->length);
     atomic_store_explicit(&kept->version, version + 2, memory_order_release);
 }
 
 /* The kernel's clock for files advances in steps: what was changed just now may be changed again, or be gone and its number
- * another file's, without a new time. */
+ * another file's, without a new time. What is kept was settled then: each change since gave it another time. */
 static bool settled(const struct stat *file)
 {
     struct timespec now;
@@ -97,10 +102,10 @@ void file_name_find(int fd, bool wanted, struct file_name *name)
         identity.changed = file.st_ctim;
     }
     /* Several names may lead to one file: which one was opened, only /proc knows. */
-    bool single = known && S_ISREG(file.st_mode) && file.st_nlink == 1 && settled(&file);
+    bool single = known && S_ISREG(file.st_mode) && file.st_nlink == 1;
     if (single && recall(&identity, name->path))
         return;
     ask(fd, name->path);
-    if (single)
+    if (single && settled(&file))
         keep(&identity, name->path);
 }
