@@ -251,23 +251,83 @@ def same_rates(left, right):
     assert all(a[-1] == b[-1] or abs(a[-1] - b[-1]) <= 1 for a, b in zip(left, right)), (left, right)
 
 
-@check("traffic, where it was recorded, is in the database and the Perfetto trace")
-def traffic():
-    has_sqlite()
+def bytes_of_formats(trace):
+    """The sums of formats that are summed up by call chain, {} where they have no bytes; and {what was accessed: its bytes}."""
+    things = {}
+    ended = run([nlens.NUMALENS, "export", "--format", "folded", "--value", "bytes", trace])
+    for stack, value in (folded(ended.out) if ended.status == 0 else {}).items():
+        things[stack.split(";")[-1]] = things.get(stack.split(";")[-1], 0) + value
+    assert ended.status == 0 or b"record --traffic" in ended.err, ended
+    sums = {"folded": sum(things.values())} if things else {}
+    for one in readers.speedscope(export("speedscope", trace=trace))["profiles"]:
+        if one["name"] == "bytes":
+            assert one["unit"] == "bytes", one["unit"]
+            sums["speedscope"] = sum(one["weights"])
+    with Folder() as folder:
+        path = os.path.join(folder, "callgrind.out")
+        export("callgrind", "-o", path, trace=trace)
+        totals, _ = readers.callgrind(path)
+        if "Bytes" in totals:
+            sums["callgrind"] = totals["Bytes"]
+        path = os.path.join(folder, "profile.pb")
+        export("pprof", "-o", path, trace=trace)
+        types, values, _ = readers.pprof(path, folder)
+        if "bytes/bytes" in types:
+            sums["pprof"] = values[types.index("bytes/bytes")]
+    return sums, things
+
+
+@check("traffic, where it was recorded, is in every format that sums up, with the report's totals")
+def traffic_of_chains():
+    trace = traffic_recording()
+    reported = nlens.report(trace, "traffic")
+    sums, things = bytes_of_formats(trace)
+    if reported["silence"] or reported["total_bytes_s"] is None:
+        note(reported["silence"] or "bytes are not known")
+        assert sums == {} and things == {}, sums
+        return
+    total = reported["total_bytes_s"] * reported["seconds"]
+    note("%.1f GB" % (total / 1e9))
+    assert sorted(sums) == ["callgrind", "folded", "pprof", "speedscope"], sums
+    assert max(sums.values()) - min(sums.values()) <= 2 and abs(sums["folded"] - total) <= 1e-5 * total + 2, (sums, total)
+    # By what was accessed: all of an object's, however many call chains it has.
+    known = sorted(row["bytes_s"] * reported["seconds"] for row in reported["objects"] if row["bytes_s"])
+    for bytes in known[-3:]:
+        assert any(abs(bytes - value) <= 1e-5 * bytes + 2 for value in things.values()), (bytes, things)
+
+
+@check("bytes are refused where no traffic was recorded, and for single samples")
+def no_bytes():
+    ended = run([nlens.NUMALENS, "export", "--format", "folded", "--value", "bytes", recording()[0]])
+    assert ended.status == 1 and b"record --traffic" in ended.err and not ended.out, ended
+    ended = run([nlens.NUMALENS, "export", "--format", "firefox", "--value", "bytes", recording()[0]])
+    assert ended.status == 2 and b"--format folded" in ended.err, ended
+    assert bytes_of_formats(recording()[0]) == ({}, {})
+
+
+@functools.lru_cache(maxsize=None)
+def traffic_recording():
     kernels = os.path.join(nlens.BUILD, "tests", "integration", "traffic_kernels")
     if not os.path.exists(kernels):
         raise Skip("the kernels were not built here")
     ended = nlens.record(HOME, [kernels, "triad", "256", "2", "2"], ["--traffic"], name="traffic.data", bursts=50)
     assert ended.status == 0, ended
-    reported = nlens.report(ended.trace, "traffic")
+    return ended.trace
+
+
+@check("traffic, where it was recorded, is in the database and the Perfetto trace")
+def traffic():
+    has_sqlite()
+    trace = traffic_recording()
+    reported = nlens.report(trace, "traffic")
     with Folder() as folder:
         path = os.path.join(folder, "samples.db")
-        export("sqlite", "-o", path, trace=ended.trace)
+        export("sqlite", "-o", path, trace=trace)
         pairs = readers.sqlite(path, "SELECT node, home, bytes_s FROM traffic ORDER BY 1, 2")
         threads = readers.sqlite(path, "SELECT tid, bytes_s FROM threads WHERE bytes_s IS NOT NULL")
         things = readers.sqlite(path, "SELECT bytes_s FROM things WHERE bytes_s IS NOT NULL ORDER BY 1")
         duration, = readers.sqlite(path, "SELECT value FROM meta WHERE key = 'duration_ns'")
-    bandwidth = {name: values for name, values in readers.perfetto(export("perfetto", trace=ended.trace)).counters.items()
+    bandwidth = {name: values for name, values in readers.perfetto(export("perfetto", trace=trace)).counters.items()
                  if "bandwidth" in name}
     if reported["silence"]:
         note(reported["silence"])

@@ -37,7 +37,10 @@ enum { OPTION_VALUE = 1, OPTION_SYMFS };
 static const struct argp_option option_table[] = {
     {"format", 'f', "NAME", 0,
      "folded, csv, speedscope, callgrind, pprof, firefox, perfetto, sqlite, moca or moca-csv; list: what each is", 0},
-    {"value", OPTION_VALUE, "WHAT", 0, "Folded, firefox: samples (default), remote, latency, timed or home_known", 0},
+    {"value", OPTION_VALUE, "WHAT", 0,
+     "Folded, firefox: samples (default), remote, latency, timed or home_known; folded: bytes, of a recording with "
+     "--traffic",
+     0},
     {"input", 'i', "FILE", 0, "The recording, instead of naming it last", 0},
     {"fields", 'F', "NAME,NAME,...", 0, "Csv: these columns; 'numalens dump --help' lists them", 0},
     {"symfs", OPTION_SYMFS, "DIR", 0, SYMFS_HELP, 0},
@@ -87,6 +90,8 @@ static void check(struct arguments *arguments, struct argp_state *state)
     }
     if (arguments->has_value && !(format && format->one_value))
         argp_error(state, "--value is for --format folded and firefox: the other formats have all values");
+    if (arguments->options.value == TALLY_BYTES && strcmp(format->name, "folded") != 0)
+        argp_error(state, "--value bytes is for --format folded: single samples have none");
     if (arguments->options.fields && !(format && format->has_fields))
         argp_error(state, "--fields is for --format csv");
     if (!format && (arguments->topology.spec || arguments->topology.assign || arguments->topology.homes))
@@ -107,7 +112,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         arguments->options.value = tally_value_named(value);
         arguments->has_value = true;
         if (arguments->options.value == TALLY_VALUES)
-            argp_error(state, "--value: '%s' is none of samples, remote, latency, timed, home_known", value);
+            argp_error(state, "--value: '%s' is none of samples, remote, latency, timed, home_known, bytes", value);
         break;
     case OPTION_SYMFS:
         arguments->symfs = symfs_parse(state, value);

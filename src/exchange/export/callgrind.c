@@ -7,7 +7,7 @@
 #include "exchange/export/emitter.h"
 #include "exchange/export/export.h"
 
-static const enum tally_value events[] = {TALLY_SAMPLES, TALLY_REMOTE, TALLY_LATENCY, TALLY_TIMED};
+static const enum tally_value events[] = {TALLY_SAMPLES, TALLY_REMOTE, TALLY_LATENCY, TALLY_TIMED, TALLY_BYTES};
 enum { EVENTS = sizeof events / sizeof *events };
 
 struct function {
@@ -25,6 +25,7 @@ struct cost {
 
 struct callgrind {
     struct names *names;
+    bool has_bytes;
     struct strtab *texts;
     struct strtab *keys;
     array_of(struct function) functions;
@@ -122,9 +123,9 @@ static void put_name(struct callgrind *grind, struct emit *emit, const char *key
     emit_char(emit, '\n');
 }
 
-static void put_values(struct emit *emit, const uint64_t values[EVENTS])
+static void put_values(const struct callgrind *grind, struct emit *emit, const uint64_t values[EVENTS])
 {
-    for (unsigned i = 0; i < EVENTS; i++) {
+    for (unsigned i = 0; i < (grind->has_bytes ? EVENTS : EVENTS - 1); i++) {
         if (i)
             emit_char(emit, ' ');
         emit_number(emit, values[i]);
@@ -153,7 +154,7 @@ static void put_function(struct callgrind *grind, struct emit *emit, const struc
         }
         emit_number(emit, cost->line);
         emit_char(emit, ' ');
-        put_values(emit, cost->values);
+        put_values(grind, emit, cost->values);
     }
 }
 
@@ -168,12 +169,15 @@ static void put_file(struct callgrind *grind, const struct flow *flow, FILE *out
                     "event: Remote : accesses to another node\n"
                     "event: Latency : sum of latencies, ");
     emit_text(emit, tally_value_unit(flow, TALLY_LATENCY));
-    emit_text(emit, "\nevent: Timed : samples with a latency\nevents: Samples Remote Latency Timed\nsummary: ");
-    put_values(emit, grind->totals);
+    emit_text(emit, "\nevent: Timed : samples with a latency\n");
+    emit_text(emit, grind->has_bytes
+                        ? "event: Bytes : from memory\nevents: Samples Remote Latency Timed Bytes\nsummary: "
+                        : "events: Samples Remote Latency Timed\nsummary: ");
+    put_values(grind, emit, grind->totals);
     array_each (&grind->functions, const struct function, function)
         put_function(grind, emit, function);
     emit_text(emit, "\ntotals: ");
-    put_values(emit, grind->totals);
+    put_values(grind, emit, grind->totals);
     emit_free(emit);
 }
 
@@ -203,6 +207,7 @@ int export_callgrind(const struct flow *flow, const struct export_options *optio
         memset(grind.function_of, 0xff, (frames + 1) * sizeof *grind.function_of);
         for (uint32_t i = 0; i < tally.rows.count; i++)
             add_row(&grind, &tally.rows.items[i], i);
+        grind.has_bytes = tally.has_bytes;
         put_file(&grind, flow, out);
         tally_free(&tally);
     }

@@ -6,6 +6,8 @@
 #include "exchange/export/emitter.h"
 #include "exchange/export/export.h"
 
+#include <errno.h>
+
 struct folding {
     struct names *names;
     struct strtab *texts;  /* fit for a line */
@@ -87,6 +89,12 @@ int export_folded(const struct flow *flow, const struct export_options *options,
     struct folding folding = {.names = names_new(flow), .texts = strtab_new(), .stacks = strtab_new()};
     struct tally tally;
     int failed = tally_make(&tally, flow, folding.names, false, err);
+    if (failed == 0 && options->value == TALLY_BYTES && !tally.has_bytes) {
+        failed = error_set(err, -ENODATA,
+                           "how many bytes come from memory is not known: record it with numalens record --traffic -- "
+                           "PROGRAM, for long enough");
+        tally_free(&tally);
+    }
     if (failed == 0) {
         folding.frames = mem_zalloc((names_frame_count(folding.names) + 1) * sizeof *folding.frames);
         array_each (&tally.rows, const struct tally_row, row)

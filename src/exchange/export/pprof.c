@@ -49,14 +49,15 @@ struct pprof {
     FILE *out;
     struct strtab *texts; /* string_table: "" is 0, as pprof wants it */
     struct protobuf message, inner, packed;
+    unsigned values;  /* of each sample */
     uint32_t unknown; /* the location of chains that are not known; others are frame + 1 */
 };
 
 static void put_types(struct pprof *pprof)
 {
-    for (unsigned i = 0; i < TALLY_VALUES; i++) {
+    for (unsigned i = 0; i < pprof->values; i++) {
         const char *unit = tally_value_unit(pprof->flow, i);
-        unit = strcmp(unit, "ns") == 0 ? "nanoseconds" : i == TALLY_LATENCY ? unit : "count";
+        unit = strcmp(unit, "ns") == 0 ? "nanoseconds" : i == TALLY_LATENCY || i == TALLY_BYTES ? unit : "count";
         protobuf_number(&pprof->message, TYPE_TYPE, strtab_add(pprof->texts, tally_value_name(i)));
         protobuf_number(&pprof->message, TYPE_UNIT, strtab_add(pprof->texts, unit));
         protobuf_flush(&pprof->message, PROFILE_SAMPLE_TYPE, pprof->out);
@@ -115,7 +116,7 @@ static void put_sample(struct pprof *pprof, const struct tally_row *row)
         protobuf_raw(&pprof->packed, frames[i] + 1ul);
     protobuf_message(&pprof->message, SAMPLE_LOCATION, &pprof->packed);
     pprof->packed.count = 0;
-    for (unsigned i = 0; i < TALLY_VALUES; i++)
+    for (unsigned i = 0; i < pprof->values; i++)
         protobuf_raw(&pprof->packed, row->values[i]);
     protobuf_message(&pprof->message, SAMPLE_VALUE, &pprof->packed);
     put_labels(pprof, row);
@@ -201,6 +202,7 @@ int export_pprof(const struct flow *flow, const struct export_options *options, 
     int failed = tally_make(&tally, flow, pprof.names, true, err);
     if (failed == 0) {
         pprof.unknown = (uint32_t)names_frame_count(pprof.names) + 1;
+        pprof.values = tally_values(&tally);
         put_types(&pprof);
         array_each (&tally.rows, const struct tally_row, row)
             put_sample(&pprof, row);

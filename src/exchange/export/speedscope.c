@@ -108,7 +108,7 @@ static void put_profile(const struct scope *scope, enum tally_value value)
     emit_text(emit, "{\"type\":\"sampled\",\"name\":");
     emit_json(emit, value == TALLY_REMOTE ? "remote accesses" : tally_value_name(value));
     emit_text(emit, ",\"unit\":\"");
-    emit_text(emit, strcmp(unit, "ns") == 0 ? "nanoseconds" : "none");
+    emit_text(emit, strcmp(unit, "ns") == 0 ? "nanoseconds" : value == TALLY_BYTES ? unit : "none");
     emit_text(emit, "\",\"samples\":[");
     array_each (&scope->tally.rows, const struct tally_row, row) {
         if (row->values[value] == 0)
@@ -158,6 +158,8 @@ static void put_file(struct scope *scope)
     put_profile(scope, TALLY_SAMPLES);
     put_profile(scope, TALLY_REMOTE);
     put_profile(scope, TALLY_LATENCY);
+    if (scope->tally.has_bytes)
+        put_profile(scope, TALLY_BYTES);
     emit_text(emit, "]}\n");
 }
 

@@ -2,12 +2,13 @@
 
 #include "analysis/facts/accesses.h"
 #include "base/map64.h"
+#include "exchange/export/known_traffic.h"
 
 #include <string.h>
 
 static const char *const value_names[TALLY_VALUES] = {
     [TALLY_SAMPLES] = "samples", [TALLY_REMOTE] = "remote",         [TALLY_LATENCY] = "latency",
-    [TALLY_TIMED] = "timed",     [TALLY_HOME_KNOWN] = "home_known",
+    [TALLY_TIMED] = "timed",     [TALLY_HOME_KNOWN] = "home_known", [TALLY_BYTES] = "bytes",
 };
 
 struct tallying {
@@ -52,11 +53,72 @@ static void add(void *context, const struct flow_access *access)
     row->values[TALLY_HOME_KNOWN] += access->home >= 0 || access->remote;
 }
 
+static struct tally_row pool_of(const struct tally_row *row)
+{
+    return (struct tally_row){.thread = row->thread, .thing = row->thing, .from = row->from, .home = row->home};
+}
+
+static void spread_bytes(struct tallying *tallying, struct tallying *pooling, const double *bytes)
+{
+    double rest = 0; /* below a byte, of rows so far: sums are right */
+    size_t rows = tallying->tally->rows.count;
+    for (size_t i = 0; i < pooling->tally->rows.count; i++) {
+        const struct tally_row *pool = &pooling->tally->rows.items[i];
+        if (pool->values[TALLY_SAMPLES] || bytes[i] <= 0)
+            continue;
+        rest += bytes[i]; /* what accesses it was not sampled */
+        find(tallying, pool)->values[TALLY_BYTES] += (uint64_t)rest;
+        rest -= (double)(uint64_t)rest;
+    }
+    for (size_t i = 0; i < rows; i++) {
+        struct tally_row *row = &tallying->tally->rows.items[i], place = pool_of(row);
+        const struct tally_row *pool = find(pooling, &place);
+        rest += bytes[pool - pooling->tally->rows.items] * (double)row->values[TALLY_SAMPLES] /
+                (double)pool->values[TALLY_SAMPLES];
+        row->values[TALLY_BYTES] += (uint64_t)rest;
+        rest -= (double)(uint64_t)rest;
+    }
+}
+
+static void add_bytes(struct tallying *tallying, const struct traffic *traffic)
+{
+    struct tally pools = {0};
+    struct tallying pooling = {.tally = &pools};
+    array_each (&tallying->tally->rows, const struct tally_row, row) {
+        struct tally_row place = pool_of(row);
+        find(&pooling, &place)->values[TALLY_SAMPLES] += row->values[TALLY_SAMPLES];
+    }
+    array_of(double) bytes = {0};
+    array_each (&traffic->cells, const struct traffic_cell, cell) {
+        struct tally_row place = {.thread = cell->row->thread,
+                                  .thing = names_thing_of(tallying->names, cell->row->object),
+                                  .from = tallying->by_nodes ? cell->row->from : -1,
+                                  .home = tallying->by_nodes ? cell->row->home : -1};
+        size_t pool = (size_t)(find(&pooling, &place) - pools.rows.items);
+        while (bytes.count < pools.rows.count)
+            array_push(&bytes, 0);
+        if (cell->rated)
+            bytes.items[pool] += (cell->read + cell->written) * traffic->seconds;
+    }
+    while (bytes.count < pools.rows.count)
+        array_push(&bytes, 0);
+    spread_bytes(tallying, &pooling, bytes.items);
+    array_free(&bytes);
+    map64_free(&pooling.row_of);
+    tally_free(&pools);
+}
+
 int tally_make(struct tally *tally, const struct flow *flow, struct names *names, bool by_nodes, struct error *err)
 {
     struct tallying tallying = {.tally = tally, .names = names, .by_nodes = by_nodes};
     *tally = (struct tally){0};
     int failed = flow_each_access(flow, add, &tallying, err);
+    struct traffic *traffic = failed < 0 ? NULL : known_traffic(flow);
+    tally->has_bytes = traffic && traffic->all.is_rated;
+    if (tally->has_bytes)
+        add_bytes(&tallying, traffic);
+    if (traffic)
+        traffic_free(traffic);
     map64_free(&tallying.row_of);
     if (failed < 0)
         tally_free(tally);
@@ -83,5 +145,8 @@ enum tally_value tally_value_named(const char *name)
 
 const char *tally_value_unit(const struct flow *flow, enum tally_value value)
 {
-    return value == TALLY_SAMPLES ? "samples" : value == TALLY_LATENCY ? accesses_unit(flow) : "accesses";
+    return value == TALLY_SAMPLES   ? "samples"
+           : value == TALLY_BYTES   ? "bytes"
+           : value == TALLY_LATENCY ? accesses_unit(flow)
+                                    : "accesses";
 }
