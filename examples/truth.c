@@ -16,7 +16,7 @@ static sem_t turns[THREADS];
 
 struct thread {
     size_t number;
-    long turns, rounds; /* rounds: of a turn */
+    long turns, rounds;                                  /* rounds: of a turn */
     unsigned long shared_reads, mine_reads, table_reads; /* the thread's own counts */
 };
 
