@@ -209,7 +209,8 @@ def register(name, what, gone):
             assert what in answer["what"], answer["what"]
         fates = {(row["pattern"], row["fate"]) for row in answer["findings"]}
         assert (gone, "gone") in fates, fates
-        assert answer["comparable"] and answer["note"] is None
+        # A busy recorder may lose samples: then that is said, and no more.
+        assert answer["comparable"] and (answer["note"] is None or "of the samples were lost" in answer["note"]), answer["note"]
         text = compare(bad, good).out.decode()
         assert text.lstrip().startswith(answer["what"].split()[0]) and "gone" in text, text
 
