@@ -33,14 +33,16 @@ static uint32_t object_of(const struct flow *flow, const struct flow_page *page,
     const uint64_t looks[] = {page->size / 2, 0, page->size ? page->size - 1 : 0};
     const uint64_t times[] = {page->until ? page->until - 1 : 0, page->time,
                               page->time + (page->until - page->time) / 2};
+    /* A block that was freed within the interval is what the page was used for, not the map that is left where it lay. */
+    const struct flow_object *best = NULL;
     for (unsigned time = 0; time < 3; time++) {
         for (unsigned i = 0; page->process != FLOW_NONE && i < 3; i++) {
             const struct flow_object *object = flow_object_at(flow, page->process, page->page + looks[i], times[time]);
-            if (object)
-                return object->id;
+            if (object && (!best || object->kind < best->kind))
+                best = object;
         }
     }
-    return FLOW_NONE;
+    return best ? best->id : FLOW_NONE;
 }
 
 static int16_t home_of(const struct flow *flow, const struct flow_page *page, uint64_t ordinal)

@@ -247,6 +247,30 @@ static void unknown_threads_are_not_made_up(void **state)
     close_all(&opened);
 }
 
+/* The program's last interval: a block is freed in it, and of its pages nobody knows any more who wrote them. What is left where
+ * it lay is a map. */
+static void a_freed_block_is_more_than_the_map_that_is_left(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    begin();
+    start_program();
+    put((struct event){.time = 2,
+                       .kind = EVENT_MAP,
+                       .map = {.addr = 0x3f0000, .size = 64 * PAGE, .map_kind = MAP_KIND_ANONYMOUS, .path = ""}});
+    put((struct event){.time = 3, .kind = EVENT_ALLOC, .alloc = {.addr = 0x400000, .size = 4 * PAGE}});
+    put_page(PID, 1, 0x3f0000, 0, 1);
+    put_page(PID, 1, 0x400000, 0, 1);
+    put_page(0, 2, 0x400000, 0, 1);
+    put((struct event){.time = 2 * INTERVAL + 10, .kind = EVENT_FREE, .free = {.addr = 0x400000}});
+    struct opened opened = end();
+    struct seen seen = {.flow = opened.flow};
+    assert_int_equal(flow_each_page(opened.flow, see, &seen, &err), 0);
+    assert_int_equal(seen.count, 3);
+    assert_int_equal(seen.without_thread, 1);
+    close_all(&opened);
+}
+
 static void samples_are_not_mixed_with_pages(void **state)
 {
     (void)state;
@@ -273,6 +297,7 @@ int main(void)
         cmocka_unit_test(what_lives_within_an_interval_counts),
         cmocka_unit_test(the_end_of_a_block_is_more_than_what_lies_below),
         cmocka_unit_test(unknown_threads_are_not_made_up),
+        cmocka_unit_test(a_freed_block_is_more_than_the_map_that_is_left),
         cmocka_unit_test(samples_are_not_mixed_with_pages),
     };
     return cmocka_run_group_tests_name("page_use", tests, NULL, NULL);
