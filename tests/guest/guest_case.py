@@ -8,8 +8,8 @@ import guest_machine
 from guest_results import Results
 from guest_tap import Tap
 
-# Seconds of this machine until a guest is given up, and of the guest until a program is: nothing waits for them, and a loaded machine
-# may take ten times as long as an idle one.
+# Seconds of this machine until a guest is given up, and of the guest until a program is: nothing waits for them, and a loaded
+# machine may take ten times as long as an idle one.
 PATIENCE, LIMIT = 3000, 1500
 LONGEST = 16  # times the usual work; what has no samples then has none for another reason
 # What the kernel still does after its boot takes turns with the program, and its clock counts that. Where the clock counts
@@ -41,7 +41,8 @@ def record_lines(name, numalens, options, program, samples, table, trace="numale
     report = f"{guest_build.quote(numalens)} report {table} --json {trace} >/root/out/{name}.{table}.out 2>/root/out/{name}.{table}.err"
     count = f"grep -o '\"samples\": *[0-9]*' /root/out/{name}.{table}.out | head -n 1 | tr -dc 0-9"
     return ["longer=1; while :; do",
-            f"EXAMPLE_LONGER=$longer timeout {LIMIT} {command} >/root/out/{name}.out 2>/root/out/{name}.err; echo $? >/root/out/{name}.status",
+            f"EXAMPLE_LONGER=$longer timeout {LIMIT} {command} >/root/out/{name}.out 2>/root/out/{name}.err",
+            f"echo $? >/root/out/{name}.status",
             f"echo $longer >/root/out/{name}.longer; {report}; echo $? >/root/out/{name}.{table}.status; found=$({count})",
             f'if [ "${{found:-0}}" -ge {samples} ] || [ $longer -ge {LONGEST} ]; then break; fi',
             "longer=$((longer * 2)); done"]
@@ -59,8 +60,8 @@ def boot(tap, folder, script, *words, name="guest"):
         script = SETTLE + script
     path = guest_build.scratch(script, folder)
     out = f"{folder}/{name}"
-    done = subprocess.run([RUN, "--timeout", str(PATIENCE), *words, "--get", out, "--put", f"{path}:script", "--", "sh", "script"], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    done = subprocess.run([RUN, "--timeout", str(PATIENCE), *words, "--get", out, "--put", f"{path}:script", "--", "sh", "script"],
+                          text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if not tap.is_equal(f"the {name} runs to its end", done.returncode, 0):
         tap.note(done.stdout)
     results = Results(out)

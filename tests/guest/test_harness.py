@@ -16,7 +16,8 @@ RUN = pathlib.Path(__file__).parent / "run"
 
 
 def guest(*words):
-    return subprocess.run([RUN, "--timeout", str(guest_case.PATIENCE), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    return subprocess.run([RUN, "--timeout", str(guest_case.PATIENCE), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          stdin=subprocess.DEVNULL)
 
 
 def type_into_shell(command, patience=guest_case.PATIENCE):

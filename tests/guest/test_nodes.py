@@ -41,10 +41,9 @@ class Guest(Results):
     """One boot; what the script left in out."""
 
     def __init__(self, tap, build, folder, name, script, *options):
-        ratio = build / "examples/ratio"
+        ratio, puts = build / "examples/ratio", guest_build.puts(build, "src/agent", "src/cli", "tests/guest")
         script = script % {"numalens": build / "src/cli/numalens", "build": build} + "\nexit 0\n"
-        super().__init__(guest_case.boot(tap, folder, script, *options, *guest_build.puts(build, "src/agent", "src/cli", "tests/guest"),
-                                         "--put", f"{ratio}:{ratio}", name=name).folder)
+        super().__init__(guest_case.boot(tap, folder, script, *options, *puts, "--put", f"{ratio}:{ratio}", name=name).folder)
 
     def json(self, name):
         return super().json(name) or {}

@@ -53,7 +53,8 @@ def judge_all(tap, build, folder):
     alike = platform.machine() == guest_machine.X86_64.machine
     elsewhere = COMPUTING if alike else set()
     tests = [test[1:] for test in every if test[0] in ROOMS and test[1] not in elsewhere]
-    tap.note("not here: those of " + ", ".join(sorted({test[0] for test in every} - ROOMS)) + "".join(f"; {name}" for name in sorted(elsewhere)))
+    tap.note("not here: those of " + ", ".join(sorted({test[0] for test in every} - ROOMS)))
+    tap.note("nor " + ", ".join(sorted(elsewhere) or ["any other"]))
     puts = guest_build.puts(build, *[f"tests/{room}" for room in sorted(ROOMS)], "src/agent", "src/cli", "src/lib")
     sources = guest_machine.PROJECT / "tests"
     results = guest_case.boot(tap, folder, script(tests), "--count", "0",
