@@ -90,16 +90,9 @@ static inline unsigned long script_number(const char *text, unsigned long otherw
 
 struct script_line {
     const char *title;
-    double due; /* when it is drawn next; 0: never */
+    time_t due; /* when it is drawn next, in seconds, which is all that ISO C has; 0: never */
     unsigned drawn;
 };
-
-static inline double script_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 /* NUMALENS_PROGRESS_MS: the time until it appears, for tests. */
 static inline void script_line_begin(struct script_line *line, const char *title)
@@ -107,14 +100,14 @@ static inline void script_line_begin(struct script_line *line, const char *title
     const char *wait = getenv("NUMALENS_PROGRESS_MS");
     line->title = title;
     line->drawn = 0;
-    line->due = isatty(STDERR_FILENO) ? script_now() + (wait && *wait ? atof(wait) : 2000) * 1e-3 : 0;
+    line->due = isatty(STDERR_FILENO) ? time(NULL) + (wait && *wait ? atol(wait) / 1000 : 2) : 0;
 }
 
 static inline void script_line_draw(void *data, const char *what, uint64_t done, uint64_t total)
 {
     struct script_line *line = (struct script_line *)data;
     char text[72], part[16] = "";
-    double now = script_now();
+    time_t now = time(NULL);
     if (line->due == 0 || now < line->due)
         return;
     if (total && done <= total)
@@ -123,7 +116,7 @@ static inline void script_line_draw(void *data, const char *what, uint64_t done,
     fprintf(stderr, "\r%-*s", (int)line->drawn, text);
     fflush(stderr);
     line->drawn = line->drawn > strlen(text) ? line->drawn : (unsigned)strlen(text);
-    line->due = now + 0.2;
+    line->due = now + 1;
 }
 
 static inline void script_line_end(struct script_line *line)
