@@ -159,9 +159,34 @@ static void on_shared_stack(struct consult *it)
     against(it, ACTION_MIGRATE, "not migration: a stack belongs on the node of its thread");
 }
 
+/* A static object with an owner is a thread-local variable. The C library clears it in the thread that creates its thread. */
+static bool is_thread_local(const struct consult *it)
+{
+    const struct flow *flow = it->facts->flow;
+    return it->is_static && !it->finding->is_site && flow_object(flow, it->subject->object)->alloc_thread != FLOW_NONE;
+}
+
+static void on_thread_local(struct consult *it)
+{
+    advise(
+        it, ACTION_ALLOCATE_NEAR,
+        "it is thread-local: the C library clears it in the thread that creates its thread, and so on that one's node; "
+        "what a thread allocates itself and touches first is local to it",
+        code_own_memory(it));
+    advise(it, ACTION_MIGRATE, "when the program cannot change; each thread's pages are migrated once",
+           text(it, "numalens migrate -- %s", it->app));
+    against(it, ACTION_INTERLEAVE,
+            text(it, "not interleaving: %.0f%% of the accesses would still be remote", spread_part(it)));
+    against(it, ACTION_DUPLICATE, "not duplication: each thread has its own already");
+}
+
 static void on_after_allocation(struct consult *it)
 {
     const struct facts_subject *subject = it->subject;
+    if (is_thread_local(it)) {
+        on_thread_local(it);
+        return;
+    }
     if (is_recycled(it)) {
         on_recycled(it);
         return;

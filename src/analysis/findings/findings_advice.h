@@ -34,6 +34,7 @@ static inline bool is_c(const struct consult *it)
 }
 
 const char *code_near(struct consult *it);
+const char *code_own_memory(struct consult *it);
 const char *code_migrate(struct consult *it);
 const char *code_touch(struct consult *it);
 const char *code_duplicate(struct consult *it);

@@ -52,6 +52,13 @@ const char *code_near(struct consult *it)
                 assign(it, text(it, "numa_alloc_onnode(size, %d)", it->user)));
 }
 
+const char *code_own_memory(struct consult *it)
+{
+    return text(
+        it, "When the thread starts (OpenMP: in its parallel region):\nallocate %s there instead, and write it first.",
+        spoken(it));
+}
+
 const char *code_migrate(struct consult *it)
 {
     if (!is_c(it))
