@@ -25,6 +25,7 @@ const struct traffic_rules traffic_rules = {.pairs = 20,
                                             .covered = 0.5,
                                             .behind = 8,
                                             .used = 0.2,
+                                            .least = 0.4,
                                             .cached = 0.1,
                                             .memory = 0.9,
                                             .bound = 0.65};

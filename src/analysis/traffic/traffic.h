@@ -81,6 +81,7 @@ extern const struct traffic_rules {
     double covered;        /* of the accesses of an object */
     uint32_t behind;       /* loads behind an instruction: fewer do not show which share of the lines it uses */
     double used;           /* that share is known to so much of itself */
+    double least;          /* a smaller one is not known */
     double cached, memory; /* shares from memory, below and above which nothing is "partly" */
     double bound;          /* of memory's latency: what is faster did not come from there */
 } traffic_rules;

@@ -79,9 +79,13 @@ static void count_pair(struct traffic_evidence *own, const struct flow_stream *r
     if (stream->ahead_ns == STREAM_NO_LATENCY)
         return;
     own->tried++;
-    if (anew ? walked_past(row) : stream->flags & STREAM_PASSED || row->ahead_inside) {
+    bool slow = stream->ahead_ns >= bound;
+    if (anew && walked_past(row)) {
+        own->walked++;
+        own->walked_from_memory += slow;
+    } else if (!anew && (stream->flags & STREAM_PASSED || row->ahead_inside)) {
         own->confirmed++;
-        own->from_memory += stream->ahead_ns >= bound;
+        own->from_memory += slow;
     }
 }
 
@@ -129,6 +133,8 @@ static void add_evidence(struct traffic_evidence *to, const struct traffic_evide
     to->tried += from->tried;
     to->confirmed += from->confirmed;
     to->from_memory += from->from_memory;
+    to->walked += from->walked;
+    to->walked_from_memory += from->walked_from_memory;
     to->timed += from->timed;
     to->slow += from->slow;
     to->behind += from->behind;
@@ -141,14 +147,18 @@ static void add_evidence(struct traffic_evidence *to, const struct traffic_evide
 }
 
 /* Rows are followed when they are walked through forwards, and when enough loads behind show how much of them is used: to
- * rules.used of it, by one standard deviation. */
+ * rules.used of it, by one standard deviation. What is not used may be in a cache all the same, as often as what is ahead is. A small
+ * part says nothing: a row's neighbours may have come in with another one. */
 static void judge_walks(struct traffic_pool *pool)
 {
+    const struct traffic_rules *rules = &traffic_rules;
     const struct traffic_evidence *all = &pool->all;
-    pool->used = all->behind ? (double)all->used / all->behind : 0;
-    double most = traffic_rules.used * traffic_rules.used * pool->used * all->behind;
-    pool->walks = all->walks >= traffic_rules.probes && all->back <= traffic_rules.wrapped * (all->walks + all->back) &&
-                  all->behind >= traffic_rules.behind && pool->used > 0 && 1 - pool->used <= most;
+    if (all->walked < rules->probes || all->walked_from_memory == 0 || all->behind < rules->behind)
+        return;
+    double cached = 1 - (double)all->walked_from_memory / all->walked, fast = (double)all->used / all->behind;
+    pool->used = fast > cached ? (fast - cached) / (1 - cached) : 0;
+    pool->walks = all->walks >= rules->probes && all->back <= rules->wrapped * (all->walks + all->back) &&
+                  pool->used >= rules->least && 1 - pool->used <= rules->used * rules->used * pool->used * all->behind;
 }
 
 static void make_pools(struct traffic_work *work)
@@ -193,10 +203,13 @@ static double served(const struct traffic_work *work, const struct traffic_key *
                      const struct traffic_evidence *seen)
 {
     const struct traffic_rules *rules = &traffic_rules;
+    bool walks = work->pools.items[key->pool].walks;
+    uint32_t confirmed = seen->confirmed + (walks ? seen->walked : 0);
+    uint32_t from_memory = seen->from_memory + (walks ? seen->walked_from_memory : 0);
     double at_access = seen->timed >= rules->probes ? traffic_share(seen->slow, seen->timed) : -1;
     if (key->stream) {
-        if (seen->confirmed >= rules->probes && seen->confirmed >= rules->confirmed * seen->tried)
-            return traffic_share(seen->from_memory, seen->confirmed);
+        if (confirmed >= rules->probes && confirmed >= rules->confirmed * seen->tried)
+            return traffic_share(from_memory, confirmed);
         return -1;
     }
     if (key->near && !key->still && at_access < rules->memory && !is_small(work, key))

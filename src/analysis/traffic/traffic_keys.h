@@ -10,6 +10,7 @@
 /* What was seen: of a key, or of several together. */
 struct traffic_evidence {
     uint32_t tried, confirmed, from_memory; /* loads ahead */
+    uint32_t walked, walked_from_memory;    /* likewise, that it came by row by row */
     uint32_t timed, slow;                   /* loads at the access */
     uint32_t behind, used;                  /* loads behind; of those, what had been brought in */
     uint32_t pairs, wrapped, anew; /* wrapped: found behind where it was; anew: its loop was entered again ... */
