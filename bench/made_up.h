@@ -44,6 +44,21 @@ static inline void made_up_append(struct trace_writer *writer, const struct even
     made_up_must(trace_writer_append(writer, event, &err), &err);
 }
 
+/* A process with so many threads, numbered from its own number on. */
+static inline void made_up_threads(struct trace_writer *writer, uint32_t pid, uint32_t count)
+{
+    made_up_append(writer, &(struct event){.time = 1,
+                                           .pid = pid,
+                                           .tid = pid,
+                                           .kind = EVENT_PROCESS_START,
+                                           .process = {.exe = "/bin/none", .command = "made up"}});
+    for (uint32_t i = 0; i < count; i++)
+        made_up_append(
+            writer,
+            &(struct event){
+                .time = 2 + i, .pid = pid, .tid = pid + i, .kind = EVENT_THREAD_START, .thread = {.name = "worker"}});
+}
+
 static inline void made_up_close(struct trace_writer *writer)
 {
     struct error err = {0};

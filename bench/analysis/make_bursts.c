@@ -24,13 +24,7 @@ static uint64_t size_of(uint64_t object)
 
 static void begin(struct trace_writer *writer, uint64_t objects)
 {
-    append(writer, (struct event){.time = 1,
-                                  .tid = PID,
-                                  .kind = EVENT_PROCESS_START,
-                                  .process = {.exe = "/bin/none", .command = "made up"}});
-    for (uint32_t i = 0; i < THREADS; i++)
-        append(writer,
-               (struct event){.time = 2 + i, .tid = PID + i, .kind = EVENT_THREAD_START, .thread = {.name = "worker"}});
+    made_up_threads(writer, PID, THREADS);
     for (uint32_t chain = 1; chain <= CHAINS; chain++) {
         uint64_t frames[DEPTH];
         for (unsigned i = 0; i < DEPTH; i++)

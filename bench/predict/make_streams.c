@@ -31,13 +31,7 @@ static struct trace_writer *open_writer(const char *path)
 
 static void begin(struct trace_writer *writer)
 {
-    append(writer, (struct event){.time = 1,
-                                  .tid = PID,
-                                  .kind = EVENT_PROCESS_START,
-                                  .process = {.exe = "/bin/none", .command = "made up"}});
-    for (uint32_t i = 0; i < THREADS; i++)
-        append(writer,
-               (struct event){.time = 2 + i, .tid = PID + i, .kind = EVENT_THREAD_START, .thread = {.name = "worker"}});
+    made_up_threads(writer, PID, THREADS);
     for (uint32_t array = 0; array < ARRAYS; array++) {
         uint64_t frames[] = {0x400000 + array * 64, 0x500000}, addr = first + array * 2 * size;
         append(writer, (struct event){.time = 50,

@@ -203,17 +203,6 @@ static struct trace_session *conclude(struct recorder *recorder, uint64_t now)
     return ending;
 }
 
-/* Leaves this file's part of the figures in `ending`. */
-static void take_part(struct recorder *recorder, struct trace_session *ending)
-{
-    struct trace_session *all = trace_session_new();
-    trace_parts_add(all, ending);
-    if (recorder->before)
-        trace_parts_subtract(ending, recorder->before);
-    trace_session_free(recorder->before);
-    recorder->before = all;
-}
-
 /* Takes what the sources have by now. */
 static struct source_level take(struct recorder *recorder, uint64_t now)
 {
@@ -247,7 +236,7 @@ static void rotate(struct recorder *recorder, uint64_t now)
     recorder->usage.ru_utime = (struct timeval){(time_t)(cpu / 1000000000), (suseconds_t)(cpu % 1000000000 / 1000)};
     struct trace_session *ending = conclude(recorder, prepared);
     trace_session_setf(ending, "next_part", "%" PRIu32, recorder->rotation.part);
-    take_part(recorder, ending);
+    trace_parts_take(ending, &recorder->before);
     rotation_switch(&recorder->rotation, ending, prepared);
     trace_session_free(ending);
     recorder->flushed = clock_now_ns();
@@ -289,7 +278,7 @@ static void close_trace(struct recorder *recorder, struct trace_session *ending,
     struct sink *sink = &recorder->sink;
     const struct rotation *rotation = &recorder->rotation;
     if (recorder->options->rotate_ns) {
-        take_part(recorder, ending);
+        trace_parts_take(ending, &recorder->before);
         result->drops -= sink->writer ? trace_writer_unwritten(sink->writer) : 0; /* it is among those of all files */
         rotation_finish(&recorder->rotation, ending, now);
         result->files = rotation->files.count;

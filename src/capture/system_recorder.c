@@ -240,17 +240,6 @@ static struct trace_session *conclude(struct system_recorder *recorder, uint64_t
     return describe_ending(result, &recorder->sink, &totals);
 }
 
-/* Leaves this file's part of the figures in `ending`. */
-static void take_part(struct system_recorder *recorder, struct trace_session *ending)
-{
-    struct trace_session *all = trace_session_new();
-    trace_parts_add(all, ending);
-    if (recorder->figures)
-        trace_parts_subtract(ending, recorder->figures);
-    trace_session_free(recorder->figures);
-    recorder->figures = all;
-}
-
 static void breathe(void *context)
 {
     struct system_recorder *recorder = context;
@@ -267,7 +256,7 @@ static void rotate(struct system_recorder *recorder, uint64_t now)
     recorder->result->exit_status = -1;
     struct trace_session *ending = conclude(recorder, prepared);
     trace_session_setf(ending, "next_part", "%" PRIu32, recorder->rotation.part);
-    take_part(recorder, ending);
+    trace_parts_take(ending, &recorder->figures);
     rotation_switch(&recorder->rotation, ending, prepared);
     trace_session_free(ending);
     recorder->flushed = clock_now_ns();
@@ -316,7 +305,7 @@ static void finish(struct system_recorder *recorder)
     struct trace_session *ending = conclude(recorder, now);
     describe_means(result, recorder->options, &recorder->means);
     if (recorder->options->rotate_ns) {
-        take_part(recorder, ending);
+        trace_parts_take(ending, &recorder->figures);
         result->drops -= recorder->sink.writer ? trace_writer_unwritten(recorder->sink.writer) : 0;
         rotation_finish(rotation, ending, now);
         result->files = rotation->files.count;

@@ -40,3 +40,13 @@ void trace_parts_add(struct trace_session *sum, const struct trace_session *endi
             trace_session_set(sum, key, trace_session_get(ending, key));
     }
 }
+
+void trace_parts_take(struct trace_session *ending, struct trace_session **before)
+{
+    struct trace_session *all = trace_session_new();
+    trace_parts_add(all, ending);
+    if (*before)
+        trace_parts_subtract(ending, *before);
+    trace_session_free(*before);
+    *before = all;
+}
