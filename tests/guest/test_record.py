@@ -25,7 +25,7 @@ ANSWERS = [
     ("ratio", "examples/ratio", ["--rounds=250"], OFTEN),
     ("cxx", "examples/cxx_new", ["--rounds=3000"], OFTEN),
     ("child", "examples/child", ["--exec", "--rounds=600"], OFTEN),
-    ("pretended", "examples/handover", ["--rounds=75"], [*OFTEN, "--topology", "numa:2 core:2", "--deal=round-robin"]),
+    ("simulated", "examples/handover", ["--rounds=75"], [*OFTEN, "--topology", "numa:2 core:2", "--assign=round-robin"]),
 ]
 # Functions that the user names, as the programs' first comments say.
 NAMED = re.compile(r"(--\w+-fn) (\S+)")
@@ -142,7 +142,7 @@ def judge_nodes(tap, results, name):
     judge = Judge(tap, results, name, "tests/guest/programs/nodes.c")
     if not judge.good:
         return
-    tap.is_equal(f"{name}: four real nodes", [judge.report["topology"].get(key) for key in ("nodes", "pretended")],
+    tap.is_equal(f"{name}: four real nodes", [judge.report["topology"].get(key) for key in ("nodes", "simulated")],
                  [4, False])
     for site, share, remote in (("far", 0.5, 1.0), ("near", 0.25, 0.0), ("spread", 0.25, 0.75)):
         row = judge.row(site)
@@ -177,11 +177,11 @@ def judge_answers(tap, results):
     if judge.good:
         tap.check("child: the child's array has most", judge.row("array")["share"] > 0.7, judge.row("array"))
 
-    judge = Judge(tap, results, "pretended", "examples/handover.c")
+    judge = Judge(tap, results, "simulated", "examples/handover.c")
     if judge.good:
-        tap.is_equal("pretended: two pretended nodes",
-                     [judge.report["topology"].get(key) for key in ("nodes", "pretended")], [2, True])
-        tap.check("pretended: the buffer has most", judge.row("buffer")["share"] > 0.7, judge.row("buffer"))
+        tap.is_equal("simulated: two simulated nodes",
+                     [judge.report["topology"].get(key) for key in ("nodes", "simulated")], [2, True])
+        tap.check("simulated: the buffer has most", judge.row("buffer")["share"] > 0.7, judge.row("buffer"))
 
 
 def judge_pool(tap, results):

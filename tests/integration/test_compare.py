@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""compare: a program under all placements of a pretended machine, and two recordings of programs and their repaired twins."""
+"""compare: a program under all placements of a simulated machine, and two recordings of programs and their repaired twins."""
 import functools
 import json
 import os
@@ -84,7 +84,7 @@ def ratios():
     verdict = answer["verdict"]
     assert verdict["differ"] and verdict["best"] == ["cluster", "mem0-cpu0"], verdict
     assert verdict["by"] == "remote accesses" and verdict["problem"] == "distance", verdict
-    assert answer["same_output"] is True and answer["pretended"] is True
+    assert answer["same_output"] is True and answer["simulated"] is True
 
 
 @check("placements: sharing, imbalance and none explain what they explain")
@@ -257,7 +257,7 @@ def rows():
     assert row["remote"]["real"] and not row["share"]["real"], row
     everything = compare("--all", "--limit", "0", *pair).out.decode()
     assert everything.count("worker ") == 8, everything
-    # The same on a machine pretended after the fact, and a file with itself.
+    # The same on a machine that is simulated afterwards, and a file with itself.
     assert difference(*pair, "--topology", "numa:2 core:4")["before"]["nodes"] == 2
     same = difference(pair[0], pair[0])
     assert "did not change" in same["what"], same["what"]

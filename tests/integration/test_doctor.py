@@ -43,7 +43,7 @@ def as_json():
         assert row["detail"] and row["name"], row
     assert status(found, "recording") == "works", found["by_id"]["recording"]
     topology = found["topology"]
-    assert not topology["pretended"]
+    assert not topology["simulated"]
     cpus = sorted(cpu for node in topology["nodes"] for cpu in node["cpus"])
     assert set(os.sched_getaffinity(0)) <= set(cpus), cpus
     for index, node in enumerate(topology["nodes"]):

@@ -70,7 +70,7 @@ def handover():
     assert used["tid"] == user["tid"] and used["name"] == "user"
     note("remote share %.3f" % buffer["remote_share"])
     assert buffer["remote_share"] > 0.95, "the user's node is not the maker's"
-    assert result["topology"]["pretended"] and result["topology"]["nodes"] == 4
+    assert result["topology"]["simulated"] and result["topology"]["nodes"] == 4
     assert abs(buffer["writes"] / buffer["samples"] - 0.2) <= WITHIN, "a fifth of the accesses are writes"
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""numalens migrate over pretended nodes: the whole way from samples to moves, on any machine. Real nodes: tests/guest."""
+"""numalens migrate over simulated nodes: the whole way from samples to moves, on any machine. Real nodes: tests/guest."""
 import json
 import os
 import signal
@@ -35,7 +35,7 @@ def _():
         ended, reported = migrate(folder, [*TWO, "--policy=neighbours:64", "-v"], handover())
         assert ended.status == 0, ended
         assert ended.out == plain.out, ended
-        assert reported["pretended"] and reported["total"]["moved"] > 100, reported["total"]
+        assert reported["simulated"] and reported["total"]["moved"] > 100, reported["total"]
         used = [i for i in reported["intervals"] if i["home_known"] >= 20]
         assert len(used) >= 2 and used[0]["remote_ratio"] > 0.9, used
         assert min(i["remote_ratio"] for i in used[1:]) < 0.05, used
@@ -173,7 +173,7 @@ def _():
 @check("a system without move_pages: said, nothing is lost")
 def _():
     with nlens.Folder() as folder:
-        # A pretended machine needs none; a real one says so. This machine's own nodes are what they are.
+        # A simulated machine needs none; a real one says so. This machine's own nodes are what they are.
         ended, reported = migrate(folder, TWO, handover(), prepare=nlens.refuse("move_pages"))
         assert ended.status == 0 and reported["total"]["moved"] > 0, ended
 

@@ -235,8 +235,8 @@ def diagnosis():
     assert reported == expected and "remote-after-allocation" in reported, (reported, expected)
 
 
-@check("another machine can be pretended after the fact")
-def pretended():
+@check("another machine can be simulated afterwards")
+def simulated():
     found = lines("remote", handover(), options=["--topology", "numa:1 core:4"])
     assert one(found, r"^(\d+) of")[1] == "0", "\n".join(found)
     ended = script("remote", handover(), options=["--topology", "nonsense"])
