@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Programs that forbid themselves system calls (seccomp) or the processor's counter (PR_SET_TSC): recorded up to then,
-unharmed from then on, and the report says why there is no more."""
+unharmed from then on, and the report says why there is no more. And memory (protection keys): recorded, under their own rights."""
 import functools
 import signal
 
 import nlens
-from nlens import Folder, NUMALENS, Skip, check, example, note, record, report, run
+from nlens import Folder, NUMALENS, Skip, check, example, note, record, report, row_at, run, site_line, work
 
 # How, and the cause that the report counts; exec: once for the program, once for the one that it becomes.
 WAYS = [
@@ -65,6 +65,30 @@ def harmless(way, cause, times):
 
 for _way, _cause, _times in WAYS:
     check("%s: same output and status, and the reason is given" % _way)(harmless(_way, _cause, _times))
+
+
+KEYS = {"open": "memory that it may use, in front of memory that it may not", "gates": "memory opened for each pass and closed behind it",
+        "faults": "SIGSEGV for closed memory, again and again"}
+
+
+def under_keys(way):
+    def body():
+        command = [example("keys"), way]
+        if run(command).out.startswith(b"refused"):
+            raise Skip("this machine has no protection keys")
+        for options in (OFTEN, [*OFTEN, "--tick", "timer"], ["--source", "none"]):
+            with Folder() as folder:
+                ended = record(folder, command, options, bursts=0 if "none" in options else 20)
+                plain = run(command, environment=work(ended.longer))
+                assert ended.out == plain.out and ended.status == plain.status == 0, "%s\nwithout record: %s" % (ended, plain)
+                if "none" not in options:
+                    numbers = row_at(report(ended.trace)["objects"], "keys.c", site_line("harmless/keys.c", "numbers"))
+                    note("%s: %d samples under the key" % (" ".join(options), numbers["samples"]))
+    return body
+
+
+for _way, _what in KEYS.items():
+    check("protection keys, %s: same output, and recorded" % _what)(under_keys(_way))
 
 
 nlens.main()
