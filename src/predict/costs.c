@@ -4,7 +4,7 @@
 
 #include "analysis/traffic/traffic.h"
 #include "machine/model.h"
-#include "predict/predict.h"
+#include "predict/gain.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,9 +17,11 @@ struct judge {
     struct findings *findings;
     const struct model *machine;
     struct demand *demand;
-    struct prediction as_is, best;
-    bool interleaved; /* best: pages in turn, not near their threads */
-    const char *on;   /* the machine, as a sentence has it */
+    struct gains gains;
+    struct prediction as_is;
+    struct plan best; /* what it is compared with */
+    const char *with; /* the same, as a sentence has it */
+    const char *on;   /* the machine, likewise */
 };
 
 /* "generic-4 (generic machine with 4 nodes)": of the title what comes before details. */
@@ -34,18 +36,46 @@ static const char *machine_text(struct findings *findings, const struct model *m
     return findings_text(findings, "%s (%.*s)", machine->name, (int)length, title);
 }
 
-/* The best of two placements that always can be had: near the threads that use it, unless in turns on all nodes is clearly
- * better: a tenth is what the model may be wrong by, and two recordings of one program are to say the same. */
-static struct factor compare(struct judge *judge)
+static void compare_with(struct judge *judge, struct plan plan, const char *name, const char *with)
 {
-    const double better = 0.9;
-    struct prediction users = predict(judge->machine, judge->demand, PLACING_USERS);
-    struct prediction turns = predict(judge->machine, judge->demand, PLACING_INTERLEAVE);
+    judge->best = plan;
+    judge->with = with;
+    judge->findings->against = name;
+}
+
+/* What the program is compared with: as all findings advise, which is every page near the threads that use it where they say nothing
+ * else, unless another placement is clearly faster: a tenth is what the model may be wrong by, and two recordings of one
+ * program are to say the same. */
+static void choose(struct judge *judge)
+{
+    const double clearly = 0.9, as_fast = 0.98;
+    const struct gains *gains = &judge->gains;
+    bool advice = as_fast * gains->largest > 1; /* one at least makes it faster */
+    double users = predict(judge->machine, judge->demand, PLACING_USERS).time_s[ASSUME_LIKELY];
+    double turns = predict(judge->machine, judge->demand, PLACING_INTERLEAVE).time_s[ASSUME_LIKELY];
+    double advised = advice ? gains->advised.time_s[ASSUME_LIKELY] : users;
     judge->as_is = predict(judge->machine, judge->demand, PLACING_AS_IS);
-    judge->interleaved = turns.time_s[ASSUME_LIKELY] < better * users.time_s[ASSUME_LIKELY];
-    judge->best = judge->interleaved ? turns : users;
-    struct factor factor = prediction_factor(&judge->as_is, &judge->best);
-    return (struct factor){fmax(factor.likely, 1), fmax(factor.low, 1), fmax(factor.high, 1)};
+    bool near = !advice || users < clearly * advised ||
+                (gains->near && as_fast * users <= judge->as_is.time_s[ASSUME_LIKELY] / gains->largest &&
+                 clearly * users <= advised);
+    if (turns < clearly * (near ? users : advised))
+        compare_with(judge, (struct plan){.placement = PLACING_INTERLEAVE}, placing_name(PLACING_INTERLEAVE),
+                     "with its pages interleaved over the nodes");
+    else if (near)
+        compare_with(judge, (struct plan){.placement = PLACING_USERS}, placing_name(PLACING_USERS),
+                     "with every page near its threads");
+    else
+        compare_with(judge, gains->advice, "advice", "with its memory placed as the findings advise");
+}
+
+/* The whole is no less than the largest of its parts, not even by what choose() takes for as fast. */
+static struct factor compare(const struct judge *judge)
+{
+    struct prediction as_is = predict(judge->machine, judge->demand, PLACING_AS_IS);
+    struct prediction best = predict_plan(judge->machine, judge->demand, &judge->best);
+    struct factor factor = prediction_factor(&as_is, &best);
+    double likely = fmax(factor.likely, judge->gains.largest);
+    return (struct factor){likely, fmax(factor.low, 1), fmax(factor.high, likely)};
 }
 
 static enum matters matters_of(const struct factor *factor)
@@ -59,12 +89,11 @@ static bool more_would_decide(struct judge *judge)
     const double many = 1e6;
     struct demand *demand = judge->demand;
     double *errors = mem_zalloc((demand->threads.count + 1) * sizeof *errors);
-    struct judge other = *judge;
     for (size_t i = 0; i < demand->threads.count; i++) {
         errors[i] = demand->threads.items[i].error;
         demand->threads.items[i].error = fmin(errors[i], demand_error(many));
     }
-    struct factor factor = compare(&other);
+    struct factor factor = compare(judge);
     for (size_t i = 0; i < demand->threads.count; i++)
         demand->threads.items[i].error = errors[i];
     free(errors);
@@ -91,34 +120,30 @@ static const char *cause(const struct judge *judge)
     return findings_text(findings, "%s%s", names, end);
 }
 
-static const char *with(const struct judge *judge)
-{
-    return judge->interleaved ? "with its pages interleaved over the nodes" : "with every page near its threads";
-}
-
 static void by_run_time(struct judge *judge, const struct traffic *traffic)
 {
     struct findings *findings = judge->findings;
+    choose(judge);
     struct factor factor = compare(judge);
     findings->run_time = (struct run_time){factor.likely, factor.low, factor.high};
     findings->matters = matters_of(&factor);
     if (findings->matters == MATTERS)
         findings->gate =
             findings_text(findings, "On %s this program would run about %.1f times as long as %s (%.1f to %.1f)%s.",
-                          judge->on, factor.likely, with(judge), factor.low, factor.high, cause(judge));
+                          judge->on, factor.likely, judge->with, factor.low, factor.high, cause(judge));
     else if (findings->matters == MATTERS_NOT)
         findings->gate =
             findings_text(findings,
                           "NUMA is not what slows this program on %s: %s it would save at most %.1f%% of "
                           "run time, bandwidth included (threshold: %.0f%%).",
-                          judge->on, with(judge), findings_at_most(1 - 1 / factor.high), 100 * (1 - 1 / verdict_bound));
+                          judge->on, judge->with, findings_at_most(1 - 1 / factor.high), 100 * (1 - 1 / verdict_bound));
     else {
         bool more = more_would_decide(judge);
         findings->gate = findings_text(
             findings,
             "Undecided whether NUMA slows this program on %s: it would run %.2f to %.2f times as long as "
             "%s, most likely %.2f times, and %.2f is the threshold%s.",
-            judge->on, factor.low, factor.high, with(judge), factor.likely, verdict_bound,
+            judge->on, factor.low, factor.high, judge->with, factor.likely, verdict_bound,
             more ? findings_text(findings, " (from %llu pairs of bursts)", (unsigned long long)traffic->pairs)
                  : ". More samples would not decide: how far waiting and work overlap is not known");
         if (more && !*findings->decide)
@@ -189,8 +214,10 @@ void verdict_predict(struct findings *findings, const struct model *machine)
     judge.demand = demand_make(facts->flow, traffic, &err);
     findings->machine = findings_text(findings, "%s", machine->name && *machine->name ? machine->name : judge.on);
     if (judge.demand) {
+        gain_predict(findings, machine, judge.demand, &judge.gains);
         by_run_time(&judge, traffic);
-        gain_predict(findings, machine, judge.demand);
+        gain_sort(findings);
+        gains_free(&judge.gains);
     } else {
         by_latency(&judge, traffic, err.text);
     }

@@ -6,19 +6,11 @@
 
 #include "analysis/findings/findings.h"
 
-struct demand;
 struct model;
 
 /* Replaces the gate of the findings by one on this machine, and fills what is predicted. The flow must have as many nodes as
  * the model: else, or where no home node or no latency is known, nothing changes. */
 void verdict_predict(struct findings *findings, const struct model *machine);
-
-/* gain.c: the gain of each of the worst findings that placing memory can change. */
-void gain_predict(struct findings *findings, const struct model *machine, const struct demand *demand);
-
-/* ": a, b and c are on node 0": the findings' objects that make most of the remote bytes and are on one node, which is set; "" and
- * -1 when there are none. */
-const char *gain_causes(struct findings *findings, const struct demand *demand, int *home);
 
 /* A factor from which a change is worth its while. */
 extern const double verdict_bound;

@@ -1,7 +1,7 @@
-/* predict/gain.c - what following each finding's first advice would bring in run time, and which objects cause it. See costs.h. */
-#include "predict/costs.h"
+/* See gain.h. */
+#include "predict/gain.h"
 
-#include "predict/predict.h"
+#include "predict/costs.h"
 
 #include <math.h>
 #include <string.h>
@@ -73,7 +73,7 @@ static double gain_of(const struct finding *finding)
 
 /* What brings most comes first; of what brings as much, or hardly anything, the order stays. So does a node's place: its
  * objects' own findings come first, and their gains are parts of its own. */
-static void sort_by_gain(struct findings *findings)
+void gain_sort(struct findings *findings)
 {
     struct finding *items = findings->items.items;
     for (size_t i = 1; i < findings->items.count && i < PREDICTED; i++) {
@@ -85,25 +85,97 @@ static void sort_by_gain(struct findings *findings)
     }
 }
 
-void gain_predict(struct findings *findings, const struct model *machine, const struct demand *demand)
+/* One finding's advice alone. */
+struct single {
+    struct plan plan;
+    double factor;
+};
+
+static struct prediction predict_single(const struct model *machine, const struct demand *demand, struct plan *plan)
 {
-    struct prediction as_is = predict(machine, demand, PLACING_AS_IS);
-    for (size_t i = 0; i < findings->items.count && i < PREDICTED; i++) {
-        struct finding *finding = &findings->items.items[i];
-        struct plan plan;
-        if (!plan_of(demand, finding, &plan))
+    struct prediction then = predict_plan(machine, demand, plan);
+    if (!plan->one_node)
+        return then;
+    struct plan near = {.placement = PLACING_USERS, .one_node = true, .home = plan->home};
+    struct prediction other = predict_plan(machine, demand, &near); /* of a node's objects some are better near */
+    if (other.time_s[ASSUME_LIKELY] >= then.time_s[ASSUME_LIKELY])
+        return then;
+    *plan = near;
+    return other;
+}
+
+/* `advice` with a finding's own in it; false when it has a node's already: one is enough to begin with. */
+static bool plan_add(struct plan *advice, uint8_t *by_object, const struct plan *plan)
+{
+    if (!plan->one_node) {
+        by_object[plan->object] = (uint8_t)plan->placement;
+        return true;
+    }
+    if (advice->one_node)
+        return false;
+    advice->placement = plan->placement;
+    advice->one_node = true;
+    advice->home = plan->home;
+    return true;
+}
+
+/* All advice together, the best first. What makes it slower, such as interleaving what another finding has placed well, is
+ * not followed: so the whole is at least as fast as its best part. */
+static void advise(struct gains *gains, const struct model *machine, const struct demand *demand,
+                   const struct single *singles, size_t count)
+{
+    size_t size = demand->object_count + 1;
+    uint8_t *before = mem_zalloc(size);
+    gains->by_object = mem_zalloc(size); /* PLACING_AS_IS */
+    gains->advice = (struct plan){.placement = PLACING_AS_IS, .by_object = gains->by_object};
+    for (size_t i = 0; i < count && singles[i].factor > 1; i++) {
+        struct plan plan = gains->advice;
+        memcpy(before, gains->by_object, size);
+        if (!plan_add(&plan, gains->by_object, &singles[i].plan))
             continue;
         struct prediction then = predict_plan(machine, demand, &plan);
-        if (plan.one_node) { /* of a node's objects some are better near their threads */
-            struct plan near = {.placement = PLACING_USERS, .one_node = true, .home = plan.home};
-            struct prediction other = predict_plan(machine, demand, &near);
-            then = other.time_s[ASSUME_LIKELY] < then.time_s[ASSUME_LIKELY] ? other : then;
+        if (then.time_s[ASSUME_LIKELY] > gains->advised.time_s[ASSUME_LIKELY]) {
+            memcpy(gains->by_object, before, size);
+            continue;
         }
+        gains->advice = plan;
+        gains->advised = then;
+    }
+    gains->near = true;
+    for (size_t i = 0; i < size; i++)
+        gains->near &= gains->by_object[i] == PLACING_AS_IS || gains->by_object[i] == PLACING_USERS;
+    free(before);
+}
+
+void gain_predict(struct findings *findings, const struct model *machine, const struct demand *demand,
+                  struct gains *gains)
+{
+    struct prediction as_is = predict(machine, demand, PLACING_AS_IS);
+    struct single singles[PREDICTED];
+    size_t count = 0;
+    *gains = (struct gains){.largest = 1, .advised = as_is};
+    for (size_t i = 0; i < findings->items.count && i < PREDICTED; i++) {
+        struct finding *finding = &findings->items.items[i];
+        struct single single;
+        if (!plan_of(demand, finding, &single.plan))
+            continue;
+        struct prediction then = predict_single(machine, demand, &single.plan);
         struct factor factor = prediction_factor(&as_is, &then);
         finding->predicted = (struct run_time){factor.likely, factor.low, factor.high};
         finding->predicted_text = gain_text(findings, &finding->predicted);
+        single.factor = factor.likely;
+        gains->largest = fmax(gains->largest, factor.likely);
+        size_t to = count++;
+        for (; to > 0 && singles[to - 1].factor < single.factor; to--)
+            singles[to] = singles[to - 1];
+        singles[to] = single;
     }
-    sort_by_gain(findings);
+    advise(gains, machine, demand, singles, count);
+}
+
+void gains_free(struct gains *gains)
+{
+    free(gains->by_object);
 }
 
 /* Bytes of each object: all, those from other nodes than the thread's, and those on `home` (by node). */

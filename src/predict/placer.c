@@ -119,6 +119,8 @@ int placer_unknown(const struct placer *placer, uint32_t node, enum assumption a
 /* What the plan does with it. */
 static enum placing placing_of(const struct plan *plan, const struct demand_cell *cell)
 {
+    if (plan->by_object && cell->object != DEMAND_NONE && plan->by_object[cell->object] != PLACING_AS_IS)
+        return (enum placing)plan->by_object[cell->object];
     if ((plan->one_object && cell->object != plan->object) || (plan->one_node && cell->home != plan->home))
         return PLACING_AS_IS;
     return plan->placement;

@@ -23,6 +23,9 @@ struct plan {
     uint32_t object;
     bool one_node; /* only what is on node `home` */
     int home;
+    const uint8_t *
+        by_object; /* of each object of the demand an enum placing, which goes before all of the above; PLACING_AS_IS: none
+                                 of its own. NULL: no object has one */
 };
 
 const char *

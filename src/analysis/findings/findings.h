@@ -131,7 +131,9 @@ struct findings {
     struct traffic *traffic; /* of the recording; NULL where it has none */
     double
         remote_bytes; /* of the bytes from memory, the share from other nodes than the thread's; negative: not known */
-    struct run_time run_time; /* as it is, against one with every page near its threads */
+    struct run_time run_time; /* as it is, against one with every page near its threads, or as `against` says */
+    const char
+        *against; /* "first-touch-by-users", "interleave", or "advice": as all findings advise. NULL: not predicted */
 };
 
 struct findings *findings_make(const struct facts *facts);

@@ -30,6 +30,7 @@ static void put_verdict(struct json *json, enum matters matters, const struct ru
     else
         json_bool(json, "matters", matters == MATTERS);
     put_run_time(json, "slowdown", run_time);
+    json_text(json, "against", findings ? findings->against : NULL);
     if (findings && findings->remote_bytes >= 0)
         json_real(json, "remote_bytes_share", findings->remote_bytes, 4);
     else
