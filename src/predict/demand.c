@@ -219,11 +219,25 @@ static uint32_t part_of(const struct maker *maker, uint32_t object, uint64_t add
     return maker->first_part[object] + part;
 }
 
+/* When each object was last met being stored into; 0: never. What is initialised once and read from then on has copies, however long
+ * the slices are. */
+static uint64_t *last_stores(const struct maker *maker)
+{
+    const struct flow_stream *rows;
+    size_t count = flow_streams(maker->flow, &rows);
+    uint64_t *last = mem_zalloc((flow_object_count(maker->flow) + 1) * sizeof *last);
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].object != FLOW_NONE && rows[i].event.flags & STREAM_WRITE && rows[i].time > last[rows[i].object])
+            last[rows[i].object] = rows[i].time;
+    return last;
+}
+
 static void make_cells(struct maker *maker)
 {
     struct demand *demand = maker->demand;
     double seconds = maker->traffic->seconds;
     struct demand_place *places = mem_alloc((maker->traffic->cells.count + 1) * sizeof *places);
+    uint64_t *stored = last_stores(maker);
     maker->accesses = mem_zalloc((demand->threads.count + 1) * sizeof *maker->accesses);
     array_each (&maker->traffic->cells, const struct traffic_cell, cell)
         maker->accesses[maker->thread_of[cell->row->thread]] += cell->accesses;
@@ -246,6 +260,7 @@ static void make_cells(struct maker *maker)
                                  .part = named ? part_of(maker, row->object, row->event.addr) : DEMAND_NONE,
                                  .home = home ? row->home : -1,
                                  .stores = row->event.flags & STREAM_WRITE,
+                                 .settled = named && row->time > stored[row->object],
                                  .bytes = (from->read + from->written) * seconds,
                                  .written = from->written * seconds,
                                  .loads = from->exposed * seconds,
@@ -253,6 +268,7 @@ static void make_cells(struct maker *maker)
                                  .unknown_s = from->rated || all <= 0 ? 0 : of->user_s * from->accesses / all});
     }
     demand_find_near(demand, places);
+    free(stored);
     free(places);
 }
 

@@ -24,6 +24,7 @@ struct demand_cell {
     uint32_t object, part;  /* numbered from 0; DEMAND_NONE when not known. A part belongs to one object */
     int home;               /* node; -1 when not known */
     bool stores;            /* into the object */
+    bool settled;           /* nothing was met any more that stores into the object, from here on */
     double bytes, written;  /* in the phase; `written` is part of `bytes` */
     double loads, load_s;   /* that wait for memory; and how long, one after the other, where it was recorded */
     double unknown_s;       /* CPU time of which the bytes are not known */

@@ -126,6 +126,12 @@ static enum placing placing_of(const struct plan *plan, const struct demand_cell
     return plan->placement;
 }
 
+static bool has_copies(const struct placer *placer, const struct demand_cell *cell)
+{
+    return cell->object != DEMAND_NONE &&
+           (cell->settled || !placer->stored[(size_t)cell->object * placer->demand->phase_count + cell->phase]);
+}
+
 int placer_node(const struct placer *placer, const struct demand_cell *cell)
 {
     const struct demand *demand = placer->demand;
@@ -138,9 +144,7 @@ int placer_node(const struct placer *placer, const struct demand_cell *cell)
     case PLACING_CLUSTER:
         return users_node(placer, cell);
     case PLACING_REPLICATE:
-        return cell->object != DEMAND_NONE && !placer->stored[(size_t)cell->object * demand->phase_count + cell->phase]
-                   ? (int)demand->threads.items[cell->thread].node
-                   : cell->home;
+        return has_copies(placer, cell) ? (int)demand->threads.items[cell->thread].node : cell->home;
     case PLACING_OWN:
         return (int)demand->threads.items[cell->thread].node;
     case PLACING_AS_IS:

@@ -10,7 +10,7 @@ enum placing {
     PLACING_AS_IS,
     PLACING_INTERLEAVE,
     PLACING_USERS,     /* each part of an object on the node whose threads use it most */
-    PLACING_REPLICATE, /* what is only read in a phase is on every node then */
+    PLACING_REPLICATE, /* what is only read in a phase, or from now on, is on every node then */
     PLACING_CLUSTER,   /* threads that share data on one node, then as PLACING_USERS */
     PLACINGS,
     PLACING_OWN = PLACINGS, /* on the node of whoever uses it, each time: what follows its user. Has no name */

@@ -72,6 +72,32 @@ static void too_few_pairs(void **state)
     assert_non_null(strstr(err.text, "record longer"));
 }
 
+/* What is stored once, and read from then on, is settled from then on. */
+static void stored_once(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct feeding f = begin();
+    for (uint32_t i = 0; i < PAIRS; i++) {
+        f.time += 10 * MS;
+        if (i == PAIRS / 2)
+            feed_stream_flags(&f, PID, i, HEAP + (uint64_t)i * (ARRAY / PAIRS) + 4096, 40960, STREAM_WRITE);
+        else
+            burst(&f, 0, i);
+    }
+    struct demand *demand = end(&f, &err);
+    assert_non_null(demand);
+    size_t settled = 0, stores = 0;
+    array_each (&demand->cells, const struct demand_cell, cell) {
+        settled += cell->settled;
+        stores += cell->stores;
+        assert_false(cell->settled && cell->stores);
+    }
+    assert_int_equal(stores, 1);
+    assert_int_equal(settled, PAIRS - PAIRS / 2 - 1);
+    demand_free(demand);
+}
+
 static double sum(const struct demand *demand, uint32_t phase)
 {
     double bytes = 0;
@@ -152,7 +178,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_traffic),          cmocka_unit_test(too_few_pairs), cmocka_unit_test(side_by_side),
-        cmocka_unit_test(one_after_the_other), cmocka_unit_test(neighbours),
+        cmocka_unit_test(one_after_the_other), cmocka_unit_test(neighbours),    cmocka_unit_test(stored_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,7 +77,10 @@ static void streams_on_one_node(void **state)
         near(users.remote_share, 0);
         near(interleaved.time_s[ASSUME_LIKELY], 1);
         near(interleaved.remote_share, 0.75);
-        near(copies.time_s[ASSUME_LIKELY], stores ? 3.2 : 1); /* what is stored to has no copies */
+        near(copies.time_s[ASSUME_LIKELY], stores ? 3.2 : 1); /* what is stored to has no copies ... */
+        array_each (&demand->cells, struct demand_cell, cell)
+            cell->settled = true;
+        near(once(demand, PLACING_REPLICATE).time_s[ASSUME_LIKELY], 1); /* ... until it is not any more */
         struct factor factor = prediction_factor(&as_is, &users);
         near(factor.likely, 3.2);
         assert_true(factor.low >= 2 && factor.high <= 8);
