@@ -98,6 +98,12 @@ struct flow_object {
     struct flow_totals totals;
 };
 
+/* A static variable with an owner: a thread's own copy. */
+static inline bool flow_object_thread_local(const struct flow_object *object)
+{
+    return object->kind == OBJECT_STATIC && object->alloc_thread != FLOW_NONE;
+}
+
 /* One call chain that allocates, over all processes of one image. */
 struct flow_site {
     uint32_t id;

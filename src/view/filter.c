@@ -10,6 +10,11 @@ const char *view_kind_name(unsigned kind)
     return object_kind_name(kind);
 }
 
+const char *view_object_kind(const struct flow_object *object)
+{
+    return flow_object_thread_local(object) ? "thread-local" : view_kind_name(object->kind);
+}
+
 static const char *const tables[VIEW_TABLES] = {
     [VIEW_OBJECTS] = "objects",     [VIEW_SITES] = "sites",         [VIEW_THREADS] = "threads",
     [VIEW_FUNCTIONS] = "functions", [VIEW_PROCESSES] = "processes",

@@ -101,5 +101,6 @@ bool view_key_among(const char *keys, const char *key);
 int view_filter_parse(struct view_filter *filter, const char *text, struct error *err);
 
 const char *view_kind_name(unsigned kind);
+const char *view_object_kind(const struct flow_object *object); /* the same; "thread-local" of a thread's own */
 
 #endif

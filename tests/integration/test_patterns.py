@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """The diagnosis names each pattern on the program that has it and stays silent on its twin, on 2, 4 and 8 nodes."""
+import os
+
 import nlens
 import verdicts
 from nlens import check, note
@@ -69,6 +71,48 @@ def shared_stack():
         note(verdicts.describe(rows))
         assert rows and all(row["name"].startswith("stack of ") for row in rows if row["object"] is not None), rows
         assert [advice["action"] for advice in rows[0]["advice"]] == ["own-copy"], rows[0]
+
+
+THREAD_LOCAL = ("thread_local.c", "workspace")
+
+
+def on_variable(trace, nodes, instances):
+    """The one finding on the thread-local variable, whose copies are all on the main thread's node."""
+    rows = nlens.report(trace, "patterns", "--topology", verdicts.topology(nodes))["patterns"]
+    note("%d nodes: %s" % (nodes, verdicts.describe(rows)))
+    row, = [row for row in rows if row["pattern"] != "saturated-node"]
+    source, name = THREAD_LOCAL
+    assert (row["pattern"], row["name"], row["kind"]) == ("remote-after-allocation", name, "thread-local"), row
+    assert (os.path.basename(row["file"]), row["line"]) == (source, nlens.site_line("patterns/" + source, name)), row
+    assert row["instances"] == instances and row["share_of_remote"] > 0.9, row
+    assert [advice["action"] for advice in row["advice"]] == ["allocate-near", "migrate"], row
+    assert "the C library clears it" in row["advice"][0]["why"] and name in row["advice"][0]["code"], row
+    assert "duplicate" in [advice["action"] for advice in row["against"]], row
+    return row
+
+
+@check("a thread-local variable: one finding for all threads' copies, which says that the C library clears it elsewhere")
+def thread_local():
+    with nlens.Folder() as folder:
+        trace = verdicts.record(folder, "thread_local", "bad", verdicts.topology(8), OFTEN, verdicts.BURSTS, 2)
+        for nodes in verdicts.NODES:
+            row = on_variable(trace, nodes, 8)
+            assert row["evidence"].startswith("Each of 8 threads has its own; "), row
+        text = nlens.run([nlens.NUMALENS, "report", "patterns", trace]).out.decode()
+        assert "1.0 MiB thread-local in each of 8 threads" in text, text
+
+
+@check("a thread-local variable that one thread uses; and none where each thread allocates its own")
+def thread_local_twin():
+    with nlens.Folder() as folder:
+        ended = nlens.record(folder, [nlens.example("patterns/thread_local"), "bad", "--threads=1"],
+                             ["-q", *OFTEN, "--topology", verdicts.topology(2)], bursts=verdicts.BURSTS, longer=16)
+        assert ended.status == 0, ended
+        assert on_variable(ended.trace, 2, 1)["evidence"].startswith("First touched by thread thread_local"), ended.trace
+        trace = verdicts.record(folder, "thread_local", "good", verdicts.topology(8), OFTEN, verdicts.BURSTS, 2)
+        for nodes in verdicts.NODES:
+            rows = nlens.report(trace, "patterns", "--topology", verdicts.topology(nodes))["patterns"]
+            assert not rows, verdicts.describe(rows)
 
 
 @check("two CPUs a node, given when recording: the same verdicts")

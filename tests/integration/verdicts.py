@@ -102,6 +102,7 @@ CASES = {
     "options": ({"far-initialised"}, "options"),                     # blackscholes: tables of the mathematical library
     "rewritten": ({"concurrent-remote"}, "vector"),                  # CG: written, though no write was sampled
     "scratch": ({"remote-after-allocation"}, "made"),                # SP: a few pages of one thread
+    "thread_local": ({"remote-after-allocation"}, "workspace"),      # OpenMP's private arrays: each thread's own, cleared by another
     "recycled": ({"remote-after-allocation", "mixed-pages"}, "block"),  # mstress: pages that the C library recycles
 }
 

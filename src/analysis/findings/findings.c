@@ -124,8 +124,8 @@ static void add_undecided(struct findings *findings, const struct facts_subject 
     array_push(&findings->undecided, undecided);
 }
 
-static void judge_subject(struct findings *findings, const struct facts_subject *subject, bool is_site,
-                          struct sources *sources)
+void findings_judge_subject(struct findings *findings, const struct facts_subject *subject, bool is_site,
+                            struct sources *sources)
 {
     struct verdict verdict, placement;
     size_t before = findings->items.count;
@@ -148,9 +148,9 @@ static void judge_site(struct findings *findings, const struct facts_subject *si
     const struct facts_subject *hottest =
         site->object < facts->objects.count ? &facts->objects.items[site->object] : site;
     if (site->instances > 1 && part_of(hottest->totals.remote, site->totals.remote) < findings_bounds.one_of_many)
-        judge_subject(findings, site, true, sources);
+        findings_judge_subject(findings, site, true, sources);
     else
-        judge_subject(findings, hottest, false, sources);
+        findings_judge_subject(findings, hottest, false, sources);
 }
 
 static void judge_nodes(struct findings *findings)
@@ -246,8 +246,9 @@ struct findings *findings_make(const struct facts *facts)
         if (site->totals.samples)
             judge_site(findings, site, sources);
     array_each (&facts->objects, const struct facts_subject, object)
-        if (object->site == FLOW_NONE && object->totals.samples)
-            judge_subject(findings, object, false, sources);
+        if (object->site == FLOW_NONE && object->totals.samples && !subject_thread_local(facts, object))
+            findings_judge_subject(findings, object, false, sources);
+    findings_judge_locals(findings, sources);
     array_sort(&findings->items, by_weight); /* a node names its hottest */
     judge_nodes(findings);
     findings_add_problems(findings);
@@ -270,6 +271,9 @@ void findings_free(struct findings *findings)
     }
     array_free(&findings->items);
     array_free(&findings->undecided);
+    array_each (&findings->locals, struct facts_subject, all)
+        free(all->from);
+    array_free(&findings->locals);
     strtab_free(findings->texts);
     traffic_free(findings->traffic);
     free(findings);

@@ -87,9 +87,10 @@ struct advice {
 
 struct finding {
     enum pattern pattern;
-    const struct facts_subject *subject; /* NULL for a finding on a node or a thread */
-    bool is_site;                        /* the subject is a site with more than one instance */
-    int node;                            /* PATTERN_SATURATED_NODE, PATTERN_CONTENTION; else -1 */
+    const struct facts_subject
+        *subject;     /* NULL for a finding on a node or a thread; several copies: in findings.locals */
+    bool is_site;     /* the subject is a site with more than one instance */
+    int node;         /* PATTERN_SATURATED_NODE, PATTERN_CONTENTION; else -1 */
     const char *name; /* left-hand side of the allocating line (`s->basis`), else symbol, else function */
     bool named;       /* the name is one of the source's, which code can use */
     bool by_new;      /* C++ allocates it */
@@ -118,11 +119,13 @@ struct undecided {
 struct findings {
     const struct facts *facts;
     struct strtab *texts;
-    array_of(struct finding) items;           /* worst first */
-    array_of(struct undecided) undecided;     /* most remote samples first */
-    const char *decide;                       /* the command that gets enough bursts for all of them; "" when none is */
-    bool numa_bound;                          /* false: NUMA is not what slows this program; `gate` says why */
-    bool gate_decided;                        /* false: the interval has the bound in it */
+    array_of(struct finding) items;       /* worst first */
+    array_of(struct undecided) undecided; /* most remote samples first */
+    array_of(
+        struct facts_subject) locals; /* thread-local variables, each with all threads' copies; no users, no phases */
+    const char *decide;               /* the command that gets enough bursts for all of them; "" when none is */
+    bool numa_bound;                  /* false: NUMA is not what slows this program; `gate` says why */
+    bool gate_decided;                /* false: the interval has the bound in it */
     double remote_time_share, gate_bound;     /* estimated share of time in remote latency; the bound */
     double remote_time_low, remote_time_high; /* its interval, at 90% */
     const char *gate;                         /* the sentence */

@@ -159,11 +159,11 @@ static void on_shared_stack(struct consult *it)
     against(it, ACTION_MIGRATE, "not migration: a stack belongs on the node of its thread");
 }
 
-/* A static object with an owner is a thread-local variable. The C library clears it in the thread that creates its thread. */
-static bool is_thread_local(const struct consult *it)
+/* The C library clears a thread-local variable in the thread that creates its thread; a thread that has moved since touched its copy
+ * itself. */
+static bool is_cleared_elsewhere(const struct consult *it)
 {
-    const struct flow *flow = it->facts->flow;
-    return it->is_static && !it->finding->is_site && flow_object(flow, it->subject->object)->alloc_thread != FLOW_NONE;
+    return subject_thread_local(it->facts, it->subject) && it->subject->toucher != it->subject->alloc_thread;
 }
 
 static void on_thread_local(struct consult *it)
@@ -183,7 +183,7 @@ static void on_thread_local(struct consult *it)
 static void on_after_allocation(struct consult *it)
 {
     const struct facts_subject *subject = it->subject;
-    if (is_thread_local(it)) {
+    if (is_cleared_elsewhere(it)) {
         on_thread_local(it);
         return;
     }

@@ -57,6 +57,11 @@ static const char *after_allocation(struct findings *findings, const struct find
                              "home is%s. %.0f%% of the accesses are remote.",
                              subject->instances, so_many(findings, subject->private_instances, subject->instances),
                              maker, home, remote_part(finding));
+    if (subject->instances > 1 && subject_thread_local(facts, subject))
+        return findings_text(findings,
+                             "Each of %u threads has its own; %s touched most of them first, so their home is%s. "
+                             "%.0f%% of the accesses are remote.",
+                             subject->instances, maker, home, remote_part(finding));
     if (subject->sharing != SHARING_THREAD && subject->using_threads > 1)
         return findings_text(findings,
                              "First touched by %s, so its home is%s; %u threads use it, most of all %s%s. %.0f%% of "

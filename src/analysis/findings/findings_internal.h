@@ -34,6 +34,14 @@ enum judged judge_false_sharing(const struct facts *facts, const struct facts_su
                                 struct verdict *verdict);
 bool judge_node(const struct facts *facts, uint32_t node, struct verdict *verdict);
 
+/* findings.c. What is to be said of a subject: findings, or that it is undecided. */
+void findings_judge_subject(struct findings *findings, const struct facts_subject *subject, bool is_site,
+                            struct sources *sources);
+
+/* findings_locals.c. Whether it is a thread-local variable; the findings on all of these. */
+bool subject_thread_local(const struct facts *facts, const struct facts_subject *subject);
+void findings_judge_locals(struct findings *findings, struct sources *sources);
+
 /* Each instance is used by one thread (all but a few are). */
 bool subject_private(const struct facts_subject *subject);
 

@@ -133,9 +133,10 @@ static nlens_finding make_finding(nlens_trace *trace, const struct finding *from
 {
     struct api_findings *all = trace->findings;
     const struct facts_subject *subject = from->subject;
-    const nlens_facts *facts = !subject        ? NULL
-                               : from->is_site ? facts_of(trace, all->sites, subject, subject->site)
-                                               : facts_of(trace, all->objects, subject, subject->object);
+    const nlens_facts *facts =
+        !subject        ? NULL
+        : from->is_site ? facts_of(trace, all->sites, subject, subject->site)
+                        : facts_of(trace, all->objects, facts_of_object(all->facts, subject->object), subject->object);
     return (nlens_finding){.trace = trace,
                            .id = id,
                            .pattern = pattern_name(from->pattern),

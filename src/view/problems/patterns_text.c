@@ -65,7 +65,10 @@ static char *what(const struct findings *findings, const struct finding *finding
     if (finding->is_site && site)
         return mem_format(": %s %s, %s pieces", number_bytes(site->peak_bytes), view_kind_name(object->kind),
                           number_count(site->count));
-    return mem_format(": %s %s", number_bytes(object->size), view_kind_name(object->kind));
+    if (subject->instances > 1 && flow_object_thread_local(object))
+        return mem_format(": %s %s in each of %s threads", number_bytes(object->size), view_object_kind(object),
+                          number_count(subject->instances));
+    return mem_format(": %s %s", number_bytes(object->size), view_object_kind(object));
 }
 
 static void put_finding(const struct findings *findings, const struct finding *finding, size_t number,
