@@ -148,7 +148,8 @@ static uint64_t cost_needed(const struct judge *judge, double limit, uint64_t bu
         if (cost_outcome(low, high, limit) != CHECK_UNDECIDED)
             return claim_rounded(fmax(more, 2 * CLAIM_BURSTS));
     }
-    return 0;
+    return bursts < CLAIM_BURSTS ? claim_rounded(2 * CLAIM_BURSTS)
+                                 : 0; /* so few do not show how far it is from the limit */
 }
 
 static void judge_cost(const struct judge *judge, struct check_rule *rule)

@@ -541,15 +541,15 @@ static void the_gate(void **state)
     struct made *made = make();
     patterns(made);
     assert_true(made->findings->numa_bound && made->findings->gate_decided);
-    assert_true(says(made->findings->gate, "NUMA slows this program: remote memory costs 13% to 27% of run time"));
+    assert_true(says(made->findings->gate, "NUMA slows this program: remote memory costs 10% to 30% of run time"));
     assert_int_equal(made->findings->matters, MATTERS);
-    assert_true(made->findings->run_time.low > 1.14 &&
+    assert_true(made->findings->run_time.low > 1.1 &&
                 made->findings->run_time.high == 0); /* what bandwidth adds is not known */
     made->facts.remote_time = made->object->remote_time = 0.012;
     made->facts.remote_time_variance = 0.002;
     assert_string_equal(patterns(made), "concurrent-remote"); /* listed all the same */
     assert_true(!made->findings->numa_bound && made->findings->gate_decided);
-    assert_true(says(made->findings->gate, "Latency of remote memory costs at most 2.0%"));
+    assert_true(says(made->findings->gate, "Latency of remote memory costs at most 2.1%"));
     assert_true(says(made->findings->gate, "numalens record --traffic"));
     assert_int_equal(made->findings->matters, MATTERS_UNDECIDED); /* streams that prefetching hides look the same */
     assert_true(made->findings->run_time.high == 0);
@@ -588,6 +588,28 @@ static void the_gate_is_an_interval(void **state)
     made->facts.remote_time_variance = 0.04;
     patterns(made);
     assert_false(made->findings->gate_decided);
+    made_free(made);
+}
+
+/* Recordings of one program whose costs differ by a factor of two and more, each with enough bursts to have no doubt about itself. */
+static void runs_do_not_contradict(void **state)
+{
+    (void)state;
+    static const double costs[] = {0.034, 0.08}; /* a streamcluster on a machine that others use too */
+    static const struct {
+        double cost;
+        bool slows;
+    } clear[] = {{0.12, true}, {0.03, false}};
+    struct made *made = make();
+    made->facts.bursts = 100000;
+    for (size_t i = 0; i < 2; i++) {
+        made->facts.remote_time = made->object->remote_time = costs[i];
+        patterns(made);
+        assert_false(made->findings->gate_decided);
+        made->facts.remote_time = made->object->remote_time = clear[i].cost;
+        patterns(made);
+        assert_true(made->findings->gate_decided && made->findings->numa_bound == clear[i].slows);
+    }
     made_free(made);
 }
 
@@ -668,6 +690,7 @@ int main(void)
         cmocka_unit_test(what_caches_answer_is_nothing),
         cmocka_unit_test(the_gate),
         cmocka_unit_test(the_gate_is_an_interval),
+        cmocka_unit_test(runs_do_not_contradict),
         cmocka_unit_test(no_pattern_is_what_remains),
         cmocka_unit_test(as_sure_as_the_weakest),
         cmocka_unit_test(all_have_names),
