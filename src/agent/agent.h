@@ -45,6 +45,7 @@ struct sampler_thread {
     uint64_t spare[3]; /* for sampling/CPU */
     uint32_t idle;     /* ticks in a row that came while the recorder rested */
     uint32_t ticks;    /* since the spacing was looked at */
+    bool refused;      /* no tick could be had; it is counted */
     bool by_switches;  /* has the timer only because the thread switches context often */
     uint64_t switches_seen, cpu_seen; /* context switches and ns of CPU time, when they were last looked at */
     struct traffic *traffic; /* traffic.c: what the pair of bursts under way has seen; NULL: bursts come alone */

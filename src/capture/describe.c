@@ -287,6 +287,12 @@ void describe_losses(struct recorder_result *result, const struct sink *sink)
         else if (count)
             add_note(result, "%" PRIu64 " processes: each %s", count, causes[i].text);
     }
+    uint64_t unsampled = sink->lost[LOSS_NO_TICK];
+    if (unsampled)
+        add_note(result,
+                 "%" PRIu64 " thread%s not sampled: neither a perf event nor a timer could be had for ticks (a system "
+                 "call filter, or ulimit -i)",
+                 unsampled, unsampled == 1 ? " was" : "s were");
     uint64_t pauses = sink->lost[LOSS_PAUSED];
     if (pauses)
         add_note(result, "the recorder was paused %" PRIu64 " time%s (stopped, suspended or starved)", pauses,

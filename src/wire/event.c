@@ -34,6 +34,7 @@ static const char *const loss_names[LOSS_CAUSES] = {
     [LOSS_PAUSED] = "recorder_paused",
     [LOSS_RESTRICTED] = "restricted",
     [LOSS_NO_COUNTER] = "no_counter",
+    [LOSS_NO_TICK] = "no_tick",
 };
 
 static const char *const loss_texts[LOSS_CAUSES] = {
@@ -65,6 +66,8 @@ static const char *const loss_texts[LOSS_CAUSES] = {
     [LOSS_PAUSED] = "pauses of the recorder (stopped, suspended or starved): events of that time may be missing",
     [LOSS_RESTRICTED] = "processes not recorded once their system calls were restricted (seccomp)",
     [LOSS_NO_COUNTER] = "processes not recorded once the processor's counter was forbidden to them (prctl PR_SET_TSC)",
+    [LOSS_NO_TICK] =
+        "threads not sampled: neither perf events nor timers could be had for their ticks (seccomp, ulimit -i)",
 };
 
 /* When there was one of them. */
@@ -97,6 +100,8 @@ static const char *const loss_texts_of_one[LOSS_CAUSES] = {
     [LOSS_PAUSED] = "pause of the recorder (stopped, suspended or starved): events of that time may be missing",
     [LOSS_RESTRICTED] = "process not recorded once its system calls were restricted (seccomp)",
     [LOSS_NO_COUNTER] = "process not recorded once the processor's counter was forbidden to it (prctl PR_SET_TSC)",
+    [LOSS_NO_TICK] =
+        "thread not sampled: neither a perf event nor a timer could be had for its ticks (seccomp, ulimit -i)",
 };
 
 static const char *const alloc_names[ALLOC_FNS] = {

@@ -2,6 +2,7 @@
 """Where the kernel refuses: perf_event_open forbidden (perf_event_paranoid 3, containers), then more. Recording goes on
 with timers; the first sampled access stands for the first touch, and the report says so. And where programs are put apart:
 PID namespaces, sandboxes, no /proc."""
+import resource
 import sys
 
 import nlens
@@ -42,6 +43,33 @@ def container():
 def old_kernel():
     with Folder() as folder:
         check_answer(record_confined(folder, "perf_event_open", "userfaultfd", error=38))
+
+
+# handover has its first thread and two more.
+def check_no_ticks(ended, threads):
+    result = report(ended.trace)
+    assert result["samples"] == 0 and result["dropped"].get("no_tick") == threads, (result["samples"], result["dropped"])
+    text = run([nlens.NUMALENS, "report", "-v", "--width", "0", ended.trace]).out.decode()
+    assert "%d  threads not sampled: neither perf events nor timers" % threads in text, text
+    assert "%d threads were not sampled: neither a perf event nor a timer" % threads in ended.err.decode(), ended
+
+
+@check("without perf_event_open and timers (a filter, at either call) nothing is sampled, and it is said of each thread")
+def no_ticks():
+    for call in ("timer_create", "timer_settime"):
+        with Folder() as folder:
+            check_no_ticks(record_confined(folder, "perf_event_open", call), 3)
+
+
+@check("the same where no more signals may be pending (ulimit -i), which timers need")
+def no_pending():
+    refused = refuse("perf_event_open")
+
+    def prepare():
+        resource.setrlimit(resource.RLIMIT_SIGPENDING, (0, 0))
+        refused()
+    with Folder() as folder:
+        check_no_ticks(record(folder, [example("handover")], ["--topology", "numa:4 core:1"], prepare=prepare), 3)
 
 
 @check("doctor says that perf_event_open is refused, and what would enable it")

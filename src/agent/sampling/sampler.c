@@ -40,6 +40,7 @@ bool sampler_start(bool forked)
         traffic_forget(self);
         self->sampler.ready = false;
         self->sampler.bursting = false;
+        self->sampler.refused = false;
     }
     sampling = false;
     if (!(config->flags & (WIRE_SAMPLE_LOADS | WIRE_SAMPLE_STORES)) || config->tick_ns == 0 || config->burst == 0)
@@ -69,6 +70,14 @@ void sampler_stop(void)
     sampler_thread_stop(thread_self());
 }
 
+/* Once a thread: it is tried again when a ring is claimed, or the recorder asks for it. */
+static void no_tick(struct agent_thread *self)
+{
+    if (!self->sampler.refused)
+        account_loss(self, LOSS_NO_TICK);
+    self->sampler.refused = true;
+}
+
 void sampler_thread_start(struct agent_thread *self)
 {
     struct sampler_thread *sampler = &self->sampler;
@@ -81,6 +90,7 @@ void sampler_thread_start(struct agent_thread *self)
     if (!pace_start(self)) {
         sampler->ready = false;
         step_thread_stop(self);
+        no_tick(self);
     } else if (config->flags & WIRE_JOINED) {
         sampler->idle = 0;
         armed_add(self->tid, config->tick_ns);
@@ -355,8 +365,10 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
     }
     count(&account_of(self)->ticks, 1);
     count(&account_of(self)->handler_ns, pace_delivery_ns());
-    if (!pace_learn_spacing(self, context))
+    if (!pace_learn_spacing(self, context)) {
         disarm(self);
+        no_tick(self);
+    }
     struct unwind_regs regs;
     step_unwind_regs(context, &regs);
     bool chosen = traffic_is_due(self) || (pace_chooses(self) && !came_in_call(info, context));

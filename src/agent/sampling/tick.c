@@ -68,6 +68,12 @@ static bool start_perf(struct agent_thread *self, uint64_t tick_ns)
     return true;
 }
 
+static bool set_timer(int timer, uint64_t ns)
+{
+    struct itimerspec next = {.it_value = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)}};
+    return sys_call(SYS_timer_settime, timer, 0, &next, NULL) == 0;
+}
+
 static bool start_timer(struct agent_thread *self, uint64_t tick_ns, int timer_signal)
 {
     struct sigevent event;
@@ -79,10 +85,14 @@ static bool start_timer(struct agent_thread *self, uint64_t tick_ns, int timer_s
     int timer = 0;
     if (sys_call(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &timer) != 0)
         return false;
+    uint64_t first = 1 + self->sampler.random % tick_ns; /* so that of short threads, too, some have one */
+    if (!set_timer(timer, first)) {
+        sys_call(SYS_timer_delete, timer);
+        return false;
+    }
     self->sampler.timer = (void *)(intptr_t)timer;
     self->sampler.has_timer = true;
     self->sampler.tick_ns = self->sampler.spacing_ns = tick_ns;
-    tick_rearm(self, 1 + self->sampler.random % tick_ns); /* so that of short threads, too, some have one */
     return true;
 }
 
@@ -119,10 +129,8 @@ void tick_forget(struct agent_thread *self)
 
 void tick_rearm(struct agent_thread *self, uint64_t ns)
 {
-    if (!self->sampler.has_timer)
-        return;
-    struct itimerspec next = {.it_value = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)}};
-    sys_call(SYS_timer_settime, (int)(intptr_t)self->sampler.timer, 0, &next, NULL);
+    if (self->sampler.has_timer)
+        set_timer((int)(intptr_t)self->sampler.timer, ns);
 }
 
 uint32_t tick_turns(const struct agent_thread *self)
