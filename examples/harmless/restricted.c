@@ -1,9 +1,9 @@
 /* restricted.c - programs that forbid themselves system calls or the processor's counter, and then go on working:
- *     restricted strict|kill|trap|few|threads|crash|break|raw|exec|tsc|tsc_raw|probe [CPU time before, and after, in 1/100 s]
+ *     restricted strict|kill|trap|few|threads|crash|break|raw|past|exec|tsc|tsc_raw|probe [CPU time before, and after, in 1/100 s]
  * strict: seccomp's strict mode. kill, trap: a filter against what a program of this kind never calls, which kills or
  * sends SIGSYS. few: a filter that lets nothing pass but what is needed to end. threads: by seccomp() for all threads.
  * crash, break: likewise, and then dies of SIGSEGV or SIGTRAP.
- * raw: kill, installed through syscall(). tsc, tsc_raw: rdtsc faults. exec: then becomes another program. probe: only asks
+ * raw: kill, installed through syscall(). past: a filter that refuses timers, installed past libc. tsc, tsc_raw: rdtsc faults. exec: then becomes another program. probe: only asks
  * whether filters are there. */
 #include "../example.h"
 
@@ -103,6 +103,39 @@ static struct sock_fprog make_filter(const int *calls, unsigned count, unsigned 
     return (struct sock_fprog){(unsigned short)at, filter};
 }
 
+/* A system call of which no function of libc knows. */
+static long call_past_libc(long number, long first, long second, long third)
+{
+#if defined(__x86_64__)
+    long result;
+    register long fourth __asm__("r10") = 0;
+    register long fifth __asm__("r8") = 0;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(first), "S"(second), "d"(third), "r"(fourth), "r"(fifth)
+                     : "rcx", "r11", "memory");
+    return result;
+#else
+    register long x8 __asm__("x8") = number;
+    register long x0 __asm__("x0") = first;
+    register long x1 __asm__("x1") = second;
+    register long x2 __asm__("x2") = third;
+    register long x3 __asm__("x3") = 0;
+    register long x4 __asm__("x4") = 0;
+    __asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4) : "memory");
+    return x0;
+#endif
+}
+
+static int confine_past_libc(void)
+{
+    static const int timers[] = {SYS_timer_create, SYS_timer_settime};
+    struct sock_fprog filter = make_filter(timers, 2, SECCOMP_RET_ERRNO | 1, SECCOMP_RET_ALLOW);
+    if (call_past_libc(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0) != 0)
+        return -1;
+    return (int)call_past_libc(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)&filter);
+}
+
 static bool has_threads(const char *how)
 {
     return strcmp(how, "threads") == 0 || strcmp(how, "crash") == 0 || strcmp(how, "break") == 0;
@@ -119,6 +152,8 @@ static int confine(const char *how)
                              SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_ALLOW);
     if (strcmp(how, "few") == 0)
         filter = make_filter(allowed, sizeof allowed / sizeof *allowed, SECCOMP_RET_ALLOW, SECCOMP_RET_KILL_PROCESS);
+    if (strcmp(how, "past") == 0)
+        return confine_past_libc();
     if (strcmp(how, "tsc") == 0)
         return prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
     if (strcmp(how, "tsc_raw") == 0)

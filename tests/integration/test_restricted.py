@@ -23,7 +23,7 @@ WAYS = [
     ("probe", None, 0),
 ]
 OFTEN = ["-F", "1000", "--budget", "50"]
-SAID = {"restricted": b"seccomp", "no_counter": b"PR_SET_TSC"}
+SAID = {"restricted": b"seccomp", "no_counter": b"PR_SET_TSC", "no_tick": b"not sampled: neither"}
 
 
 @functools.lru_cache(maxsize=None)
@@ -89,6 +89,11 @@ def under_keys(way):
 
 for _way, _what in KEYS.items():
     check("protection keys, %s: same output, and recorded" % _what)(under_keys(_way))
+
+
+@check("past: timers refused by a filter that no function of libc knows of: nothing is sampled any more, and it is said")
+def past_libc():
+    assert compare("past", "no_tick", 1, [*OFTEN, "--tick", "timer"]) > 0, "nothing was sampled before it"
 
 
 nlens.main()

@@ -22,6 +22,14 @@ static inline void account_loss(struct agent_thread *self, enum loss_cause cause
     count(&account_of(self)->lost[cause], 1);
 }
 
+/* The thread has no tick, and will get none. Once a thread: it may be tried again. */
+static inline void account_no_tick(struct agent_thread *self)
+{
+    if (!self->sampler.refused)
+        account_loss(self, LOSS_NO_TICK);
+    self->sampler.refused = true;
+}
+
 static inline uint64_t account_random(struct agent_thread *self)
 {
     uint64_t x = self->sampler.random;

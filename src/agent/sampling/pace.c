@@ -228,8 +228,9 @@ bool pace_chooses(struct agent_thread *self)
 {
     struct sampler_thread *sampler = &self->sampler;
     if (sampler->has_timer) { /* one shot each: every tick is chosen, the spacing is random */
-        if (!attach_is_restricted())
-            tick_rearm(self, sampler->period_ns / 2 + account_random(self) % (sampler->period_ns + 1));
+        uint64_t next = sampler->period_ns / 2 + account_random(self) % (sampler->period_ns + 1);
+        if (!attach_is_restricted() && !tick_rearm(self, next))
+            account_no_tick(self); /* a filter that was installed past libc */
         count_missed(self);
         return true;
     }

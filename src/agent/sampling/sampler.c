@@ -70,14 +70,6 @@ void sampler_stop(void)
     sampler_thread_stop(thread_self());
 }
 
-/* Once a thread: it is tried again when a ring is claimed, or the recorder asks for it. */
-static void no_tick(struct agent_thread *self)
-{
-    if (!self->sampler.refused)
-        account_loss(self, LOSS_NO_TICK);
-    self->sampler.refused = true;
-}
-
 void sampler_thread_start(struct agent_thread *self)
 {
     struct sampler_thread *sampler = &self->sampler;
@@ -90,7 +82,7 @@ void sampler_thread_start(struct agent_thread *self)
     if (!pace_start(self)) {
         sampler->ready = false;
         step_thread_stop(self);
-        no_tick(self);
+        account_no_tick(self);
     } else if (config->flags & WIRE_JOINED) {
         sampler->idle = 0;
         armed_add(self->tid, config->tick_ns);
@@ -367,7 +359,7 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
     count(&account_of(self)->handler_ns, pace_delivery_ns());
     if (!pace_learn_spacing(self, context)) {
         disarm(self);
-        no_tick(self);
+        account_no_tick(self);
     }
     struct unwind_regs regs;
     step_unwind_regs(context, &regs);

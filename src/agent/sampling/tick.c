@@ -127,10 +127,9 @@ void tick_forget(struct agent_thread *self)
     self->sampler.has_timer = false;
 }
 
-void tick_rearm(struct agent_thread *self, uint64_t ns)
+bool tick_rearm(struct agent_thread *self, uint64_t ns)
 {
-    if (self->sampler.has_timer)
-        set_timer((int)(intptr_t)self->sampler.timer, ns);
+    return !self->sampler.has_timer || set_timer((int)(intptr_t)self->sampler.timer, ns);
 }
 
 uint32_t tick_turns(const struct agent_thread *self)

@@ -22,8 +22,8 @@ void tick_stop(struct agent_thread *self);
 /* After a fork: forgets the parent's tick, which the child does not have. */
 void tick_forget(struct agent_thread *self);
 
-/* Sets the timer for its next tick in `ns`; nothing for perf. In handlers. */
-void tick_rearm(struct agent_thread *self, uint64_t ns);
+/* Sets the timer for its next tick in `ns`; nothing for perf. False when the kernel refuses. In handlers. */
+bool tick_rearm(struct agent_thread *self, uint64_t ns);
 
 /* A number that changes whenever the thread is put on a CPU anew; always 0 for the timer. In handlers. */
 uint32_t tick_turns(const struct agent_thread *self);
