@@ -65,18 +65,27 @@ struct agent_thread {
     uint64_t stack_low, stack_high;
     struct stack_table *stacks; /* chains this thread has sent; mapped lazily */
     uint64_t wake_at;           /* thread_ring.c: head at which to see whether the recorder should be woken */
-    uint32_t claim_skip;        /* thread_ring.c: reservations to refuse before a ring is asked for again */
-    uint32_t claim_misses;      /* thread_ring.c: times in a row that no ring was free */
-    uint64_t stuck_at;          /* thread_ring.c: where the ring's tail stood too long, + 1; else 0 */
-    uint32_t key_rounds;        /* thread.c: rounds of key destructors seen */
-    uint32_t hook_calls;        /* hook_record.h: of hooks so far */
     uint64_t hook_began;        /* hook_record.h: when the hook began that is being timed; 0: none is */
+    uint64_t rare_time;         /* hook_record.c: of rare work that is not in the account yet */
+    uint32_t hook_calls;   /* hook_record.h: of hooks so far. All above fills two cache lines: each hook needs it */
+    uint32_t claim_skip;   /* thread_ring.c: reservations to refuse before a ring is asked for again */
+    uint32_t claim_misses; /* thread_ring.c: times in a row that no ring was free */
+    uint64_t stuck_at;     /* thread_ring.c: where the ring's tail stood too long, + 1; else 0 */
+    uint32_t key_rounds;   /* thread.c: rounds of key destructors seen */
     struct sampler_thread sampler;
     uint64_t custom[AGENT_CUSTOM_WORDS]; /* custom_calls.c: unfinished calls of functions that the user named */
 };
 
+/* Globals that every hook reads, side by side in a section of their own: a server comes to a hook with cold caches, and each
+ * further cache line costs it as much as the hook's instructions do. Beside `real` (agent/real.h), which hooks read too. */
+#define AGENT_HOT __attribute__((section("agent_hot")))
+
 /* Set once, before anything is recorded, and never unset; NULL means: do nothing but pass calls on. */
 extern struct wire_region *agent_region;
+
+/* Ticks of wire_counter() a microsecond where that is the time of records, else 0. Set with the region; while it is 0,
+ * agent_time() asks the region what the time is. */
+extern uint32_t agent_ticks_per_us;
 
 /* Whether anything is to be recorded. The page is wiped by the kernel in every child of a fork, whichever way it was
  * made: so the child, whose thread still points at its parent's ring, finds zeroes and starts anew before it records.

@@ -18,7 +18,7 @@ enum {
 };
 _Static_assert(sizeof(struct agent_thread) <= BLOCK_BYTES / 16, "a thread's block");
 
-intptr_t agent_slot;            /* written once by self_setup */
+AGENT_HOT intptr_t agent_slot;  /* written once by self_setup */
 static intptr_t slot_in_thread; /* the same from a pthread_t on */
 static pthread_key_t key;
 

@@ -2,7 +2,7 @@
 #include "agent/hooks/heap.h"
 
 struct heap_operator heap_operators[HEAP_OPERATORS];
-uint64_t heap_operators_start, heap_operators_span;
+AGENT_HOT uint64_t heap_operators_start, heap_operators_span;
 
 static __attribute__((noinline)) bool is_operator(uint64_t pc, unsigned from, unsigned to)
 {

@@ -12,10 +12,10 @@
 
 enum { SNAPSHOT_BYTES = 1 << 20, KNOWN_BYTES = 1 << 18 };
 
-uint64_t agent_text_start, agent_text_end;     /* written once by modules_setup */
-struct agent_range agent_thunks[AGENT_THUNKS]; /* by custom_hook.c */
+AGENT_HOT uint64_t agent_text_start, agent_text_end; /* written once by modules_setup */
+struct agent_range agent_thunks[AGENT_THUNKS];       /* by custom_hook.c */
 _Atomic uint32_t agent_thunk_count;
-uint64_t modules_linker_start, modules_linker_size; /* likewise */
+AGENT_HOT uint64_t modules_linker_start, modules_linker_size; /* likewise */
 
 /* What the recorder knows. Guarded by `busy`; mapped on first use. */
 struct known_module {

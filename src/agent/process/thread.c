@@ -198,6 +198,7 @@ void thread_end(struct agent_thread *self)
             agent_commit(self, WORDS);
         }
         record_rare_work(self, began);
+        record_rare_account(self);
         ring_close(self);
         stack_forget(self);
     }

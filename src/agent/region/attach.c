@@ -94,6 +94,12 @@ static struct agent_thread *lose_program(enum loss_cause cause)
     return NULL;
 }
 
+static void note_clock(void)
+{
+    const struct wire_config *config = &agent_region->config;
+    agent_ticks_per_us = config->flags & WIRE_COUNTER_IS_CPU ? config->ticks_per_us : 0;
+}
+
 /* The recorder's region, and a block for this thread; NULL when either cannot be had. */
 static struct agent_thread *find_recorder(void)
 {
@@ -110,6 +116,7 @@ static struct agent_thread *find_recorder(void)
     agent_region = reach_region(&where, &reached);
     if (!agent_region || !atomic_load_explicit(&agent_region->recording, memory_order_acquire))
         return NULL;
+    note_clock();
     if (!identity_attach(&reached))
         return lose_program(LOSS_UNREACHABLE);
     return thread_setup() ? self_need() : lose_program(LOSS_NO_KEY);
@@ -242,6 +249,7 @@ bool attach_join(struct wire_region *region)
     self->inside += AGENT_CALLS_LIBC;
     real_resolve();
     agent_region = region;
+    note_clock();
     sys_call(SYS_madvise, &agent_switch, sizeof agent_switch, MADV_WIPEONFORK);
     modules_setup();
     identity_attach(&(struct reached){0});

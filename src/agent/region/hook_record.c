@@ -5,10 +5,12 @@
 /* What took longer was interrupted or waited, and used no CPU time meanwhile. */
 enum { HOOK_MOST_US = 200, RARE_MOST_US = 2000 };
 
+/* Rare work of a thread goes into the account when it is that much: the account is in memory shared with the recorder. */
+enum { RARE_KEPT_US = 50 };
+
 static uint64_t to_time(uint64_t us)
 {
-    const struct wire_config *config = &agent_region->config;
-    return us * (config->flags & WIRE_COUNTER_IS_CPU ? config->ticks_per_us : 1000);
+    return us * (agent_ticks_per_us ? agent_ticks_per_us : 1000);
 }
 
 static void add(_Atomic uint64_t *counter, uint64_t count)
@@ -33,8 +35,17 @@ void record_time_hook(struct agent_thread *self)
 void record_rare_work(struct agent_thread *self, uint64_t began)
 {
     uint64_t took = ring_time() - began;
-    if (self->producer.ring && took < to_time(RARE_MOST_US))
-        add(&self->producer.ring->counters.hook_rare_time, took);
+    if (took < to_time(RARE_MOST_US))
+        self->rare_time += took;
+    if (self->rare_time >= to_time(RARE_KEPT_US))
+        record_rare_account(self);
+}
+
+void record_rare_account(struct agent_thread *self)
+{
+    if (self->producer.ring)
+        add(&self->producer.ring->counters.hook_rare_time, self->rare_time);
+    self->rare_time = 0;
 }
 
 void record_map(struct agent_thread *self, const struct record_map *map, uint32_t stack)

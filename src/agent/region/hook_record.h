@@ -19,6 +19,9 @@ void record_time_hook(struct agent_thread *self);
 /* Adds what was done since `began` (ring_time()) to the account, when the thread has one. */
 void record_rare_work(struct agent_thread *self, uint64_t began);
 
+/* The thread ends: what it has kept back of that goes into the account now. */
+void record_rare_account(struct agent_thread *self);
+
 /* Opens a hook's work: false when the thread is already inside the agent or has no block (`self` is NULL) or ring. `*saved` keeps errno. */
 static inline bool record_begin(struct agent_thread *self, int *saved)
 {

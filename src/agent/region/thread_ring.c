@@ -22,7 +22,8 @@ enum {
     CLAIM_SKIP_MAX_SHIFT = 10, /* without a free ring, look again after at most 1024 events */
 };
 
-struct wire_region *agent_region; /* written once by attach.c */
+AGENT_HOT struct wire_region *agent_region; /* written once by attach.c */
+AGENT_HOT uint32_t agent_ticks_per_us;      /* likewise */
 union agent_switch agent_switch __attribute__((aligned(sizeof(union agent_switch))));
 uint32_t ring_image;
 
@@ -262,7 +263,7 @@ void ring_forget(struct agent_thread *self)
 {
     self->producer = (struct wire_producer){0};
     self->claim_skip = self->claim_misses = 0;
-    self->stuck_at = 0;
+    self->stuck_at = self->rare_time = 0;
 }
 
 void ring_close(struct agent_thread *self)

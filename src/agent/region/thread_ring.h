@@ -51,7 +51,7 @@ static inline void ring_commit(struct agent_thread *self, uint32_t words)
 
 static inline uint64_t ring_time(void)
 {
-    return __builtin_expect(agent_region->config.flags & WIRE_COUNTER_IS_CPU, 1) ? wire_counter() : agent_time();
+    return __builtin_expect(agent_ticks_per_us, 1) ? wire_counter() : agent_time();
 }
 
 /* The kernel keeps a thread's CPU number in the area that libc registers with it, since glibc 2.35; earlier ones have

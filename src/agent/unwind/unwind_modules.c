@@ -1,5 +1,6 @@
 /* agent/unwind/unwind_modules.c - see agent/unwind/unwind_modules.h. */
 #include "agent/unwind/unwind_modules.h"
+#include "agent/agent.h"
 #include "base/sys.h"
 #include "base/bisect.h"
 
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-_Atomic uint32_t unwind_generation;
+AGENT_HOT _Atomic uint32_t unwind_generation;
 
 /* Written by the builder, read by every thread and handler. */
 static _Atomic(struct unwind_modules *) current;
