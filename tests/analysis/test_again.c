@@ -30,6 +30,33 @@ static void parts(void **state)
     assert_true(mixed >= 0 && mixed < 0.3);
 }
 
+/* Eight arrays of one site, each with two bursts of one worker that run through all of it side by side: they are neighbours in many
+ * places, but these are eight comparisons, too few to say that workers keep to their own. */
+static void neighbours_of_two_bursts(void **state)
+{
+    (void)state;
+    enum { ARRAYS = 8, SIZE = PAGES * 4096 };
+    struct feeding f = run_begin();
+    for (uint64_t i = 0; i < ARRAYS; i++) {
+        feed_alloc(&f, HEAP + 2 * i * SIZE, SIZE, CHAIN);
+        feed_touches(&f, 0, HEAP + 2 * i * SIZE, PAGES);
+        feed_burst(&f, (struct burst_of){.addr = HEAP + 2 * i * SIZE, .step = 8, .flags = SAMPLE_WRITE});
+    }
+    for (uint64_t i = 0; i < 2ul * ARRAYS; i++) {
+        uint64_t array = i % ARRAYS, second = i / ARRAYS;
+        f.time += 5 * MS;
+        feed_burst(&f, (struct burst_of){.thread = 1 + array % 2,
+                                         .addr = HEAP + 2 * array * SIZE + second * 8 * 4096,
+                                         .step = 16 * 4096,
+                                         .latency = 100});
+    }
+    struct facts *facts = run_end(&f);
+    const struct fact_parts *parts = &subject_at(facts, HEAP)->parts;
+    assert_true(parts->pairs > 10ul * ARRAYS && parts->agree == parts->pairs);
+    assert_int_equal(parts->bursts, ARRAYS);
+    run_free(&f, facts);
+}
+
 /* One user only: there are no parts to speak of. */
 static void no_parts(void **state)
 {
@@ -95,6 +122,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts),
+        cmocka_unit_test(neighbours_of_two_bursts),
         cmocka_unit_test(no_parts),
         cmocka_unit_test(time_of_remote_accesses),
     };

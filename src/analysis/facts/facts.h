@@ -54,7 +54,7 @@ struct fact_mixing {
 
 /* Pairs of neighbours in order of address, from different bursts: how often both come from one node. */
 struct fact_parts {
-    uint64_t bursts;                 /* with a place among them */
+    uint64_t bursts; /* comparisons of two bursts among them that say something new: at most one less than bursts */
     uint64_t pairs, agree;           /* all, or those in one page where these are enough */
     uint64_t near_pairs, near_agree; /* no further apart than parts are, or in one page likewise */
     uint64_t borders;                /* of the near pairs, those that may lie across the border of two threads' parts */

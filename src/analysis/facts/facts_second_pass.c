@@ -211,17 +211,38 @@ static void count_neighbours(const struct facts *facts, const struct candidate *
     }
 }
 
-/* A place is added whenever burst or page change: a burst is counted by its first. */
-static uint64_t bursts_of(struct candidate *candidate)
+static uint64_t group_of(struct map64 *groups, uint64_t burst)
 {
-    struct map64 seen = {0};
     bool is_new;
-    uint64_t count = 0;
-    array_each (&candidate->places, const struct place, place) {
-        map64_insert(&seen, place->burst, &is_new);
-        count += is_new;
+    uint64_t *of = map64_insert(groups, burst, &is_new);
+    if (is_new)
+        *of = burst;
+    uint64_t group = *of;
+    while (group != burst) { /* halves the way for the next */
+        uint64_t next = *map64_find(groups, group);
+        *map64_find(groups, burst) = next;
+        burst = group;
+        group = next;
     }
-    map64_free(&seen);
+    return group;
+}
+
+/* How many comparisons of two bursts say something new. Two that read here and there in one array are neighbours in many
+ * places, and agree in all of them or in none; and of three, the third pair follows from the other two. */
+static uint64_t comparisons_of(const struct candidate *candidate, bool in_page)
+{
+    struct map64 groups = {0};
+    uint64_t count = 0;
+    for (size_t i = 1; i < candidate->places.count; i++) {
+        const struct place *place = &candidate->places.items[i], *last = place - 1;
+        if (last->object != place->object || last->burst == place->burst ||
+            (in_page && last->addr / PAGE != place->addr / PAGE))
+            continue;
+        uint64_t one = group_of(&groups, last->burst), other = group_of(&groups, place->burst);
+        count += one != other;
+        *map64_find(&groups, one) = other;
+    }
+    map64_free(&groups);
     return count;
 }
 
@@ -231,7 +252,7 @@ static struct fact_parts parts_of(const struct facts *facts, struct candidate *c
     uint64_t *nodes = mem_zalloc((facts->node_count + 1ul) * sizeof *nodes);
     array_sort(&candidate->places, by_place);
     count_neighbours(facts, candidate, &found, nodes);
-    struct fact_parts parts = {.bursts = bursts_of(candidate)};
+    struct fact_parts parts = {0};
     for (uint32_t i = 0; i < facts->node_count && candidate->places.count; i++) {
         double share = (double)nodes[i] / (double)candidate->places.count;
         parts.chance += share * share;
@@ -239,6 +260,7 @@ static struct fact_parts parts_of(const struct facts *facts, struct candidate *c
     free(nodes);
     /* What happens in one page is better evidence, where there is enough of it. */
     bool by_page = found.pairs[IN_PAGE] >= PAIRS;
+    parts.bursts = comparisons_of(candidate, by_page);
     parts.pairs = found.pairs[by_page ? IN_PAGE : ANY];
     parts.agree = found.agree[by_page ? IN_PAGE : ANY];
     parts.near_pairs = found.pairs[by_page ? IN_PAGE : NEAR];
