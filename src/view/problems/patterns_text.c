@@ -142,7 +142,9 @@ void patterns_text(const struct findings *findings, const struct view_options *o
     const struct topology *topology = flow_topology(findings->facts->flow);
     paragraph(out, 0, options->width, gate_color(findings, options), "%s", findings->gate);
     if (count == 0)
-        paragraph(out, 0, options->width, "", "No problem was found%s.", findings->items.count ? " that matches" : "");
+        paragraph(out, 0, options->width, "", "%s%s.",
+                  findings->undecided.count ? "No pattern is certain enough to be named" : "No problem was found",
+                  findings->items.count ? " that matches" : "");
     else
         fprintf(out, "%zu finding%s%s, worst first%s\n", count, count == 1 ? "" : "s",
                 findings->numa_bound || topology->node_count < 2 ? "" : " anyway",
