@@ -1,4 +1,4 @@
-/* machine/measure.c - latency and bandwidth from each node to each node, here. */
+/* machine/measure.c - latency and bandwidth from each node to each node, and latency under load, here. */
 #include "machine/measure.h"
 
 #include "base/mem.h"
@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 enum { THREAD_BYTES_MOST = 512 << 20, THREAD_BYTES_LEAST = 16 << 20, ALL_BYTES_LOG = 31, CACHE_TIMES = 4 };
-enum { ROUNDS = 3 };
+enum { CHASE_BYTES_MOST = 256 << 20 };
+enum { ROUNDS = 3, LOADED_ROUNDS = 2 };
 static const double ROUND_SECONDS = 0.05;
 
 static uint32_t cpus_of(const struct topology *topology, uint32_t node, uint32_t *cpus)
@@ -42,7 +43,7 @@ static uint64_t bytes_each(const struct calibration *calibration, uint32_t threa
 }
 
 /* The best of some rounds: what else runs on the machine can only take from it. */
-static double best_of(const struct stream *stream, struct error *err)
+static double best_of(struct stream *stream, struct error *err)
 {
     double best = -1;
     for (int round = 0; round < ROUNDS; round++) {
@@ -90,6 +91,52 @@ static int measure_bandwidth(struct model *machine, const struct topology *topol
     return failed;
 }
 
+/* What a load takes while so many of the other CPUs of its node read as fast as they can: the least of some rounds. */
+static int chase(struct stream *stream, double *gbs, double *ns, struct error *err)
+{
+    *gbs = 0;
+    *ns = INFINITY;
+    for (int round = 0; round < LOADED_ROUNDS; round++) {
+        double here = stream_run(stream, err);
+        if (here < 0)
+            return err->code;
+        *gbs = fmax(*gbs, here);
+        *ns = fmin(*ns, stream->chased_ns);
+    }
+    return 0;
+}
+
+/* Latency under load, on the first node: a quarter of its CPUs at work, and so on. Points that do not rise are noise and stay out, as in what
+ * is imported. */
+static int measure_loaded(struct model *machine, const struct topology *topology, const struct calibration *calibration,
+                          struct error *err)
+{
+    uint32_t *cpus = mem_alloc(sizeof *cpus * (topology->cpu_count + 1)), count = cpus_of(topology, 0, cpus),
+             before = 0;
+    struct stream stream = {
+        .cpus = cpus, .node = machine->node_count > 1 ? topology->nodes[0].os_index : -1, .seconds = ROUND_SECONDS};
+    double gbs, idle;
+    stream.chase_cpu = cpus[count ? count - 1 : 0];
+    stream.bytes = bytes_each(calibration, count ? count : 1);
+    stream.chase_bytes = bytes_each(calibration, 1) < CHASE_BYTES_MOST ? bytes_each(calibration, 1) : CHASE_BYTES_MOST;
+    int failed = count < 2 ? 0 : chase(&stream, &gbs, &idle, err);
+    for (uint32_t quarter = 1; quarter <= 4 && count >= 2 && !failed; quarter++) {
+        double ns;
+        stream.cpu_count = (count - 1) * quarter / 4;
+        if (stream.cpu_count == before)
+            continue;
+        before = stream.cpu_count;
+        failed = chase(&stream, &gbs, &ns, err);
+        struct model_load load = {fmin(gbs / machine->read[0], 1), ns / idle};
+        const struct model_load *last =
+            machine->loads.count ? &machine->loads.items[machine->loads.count - 1] : &(struct model_load){0, 1};
+        if (!failed && load.use > last->use + 0.01 && load.factor >= last->factor && load.factor <= 100)
+            array_push(&machine->loads, load);
+    }
+    free(cpus);
+    return failed;
+}
+
 static int fill(struct model *machine, const struct topology *topology, const struct calibration *calibration,
                 struct error *err)
 {
@@ -112,7 +159,8 @@ static int fill(struct model *machine, const struct topology *topology, const st
                              "the latency from node %d to node %d could not be measured: a CPU or memory is refused",
                              topology->nodes[cell / nodes].os_index, topology->nodes[cell % nodes].os_index);
     }
-    return measure_bandwidth(machine, topology, calibration, err);
+    int failed = measure_bandwidth(machine, topology, calibration, err);
+    return failed ? failed : measure_loaded(machine, topology, calibration, err);
 }
 
 struct model *model_measure(struct error *err)
