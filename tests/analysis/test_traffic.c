@@ -441,6 +441,47 @@ static void remote_share(void **state)
     finish(&run);
 }
 
+/* A loop that is entered again and found anywhere: how much comes from memory is not known, but what is on either side of it is. */
+static double most_of(unsigned slow_ahead, unsigned slow_behind, int64_t stride, unsigned pairs)
+{
+    struct run run = begin();
+    double most = 0;
+    for (unsigned i = 0; i < pairs; i++) {
+        struct event_stream event = stream(GOOD | STREAM_ANEW | STREAM_NEAR, i % 10 < slow_ahead ? SLOW : FAST);
+        event.addr += ARRAY / 2;
+        event.ahead += ARRAY / 2;
+        event.stride = stride;
+        event.behind = 100;
+        event.behind_ns = i % 10 < slow_behind ? SLOW : FAST;
+        event.turns = -1;
+        next_burst(&run);
+        put(&run, 0, event);
+    }
+    end(&run);
+    assert_false(run.traffic->all.is_rated);
+    assert_int_equal(run.traffic->cells.count, pairs);
+    assert_int_equal(run.traffic->too_few ? run.traffic->objects.count : 0, 0);
+    array_each (&run.traffic->cells, const struct traffic_cell, cell) {
+        assert_true(!cell->rated && cell->read == 0);
+        most = fmax(most, cell->most);
+    }
+    finish(&run);
+    return most;
+}
+
+static void at_most(void **state)
+{
+    (void)state;
+    near(most_of(0, 0, 64, 10 * PAIRS), 3.0 / (10 * PAIRS)); /* none of so many: 3 of them at most, by chance */
+    near(most_of(0, 0, 0, 10 * PAIRS), 3.0 / (10 * PAIRS));
+    near(most_of(0, 0, 16, 10 * PAIRS), 3.0 / (10 * PAIRS) / 4); /* four accesses to a line */
+    double half = (5 * PAIRS + 1 + 2 * sqrt(5 * PAIRS + 1)) / (10 * PAIRS);
+    near(most_of(5, 1, 256, 10 * PAIRS), half); /* the worse side */
+    near(most_of(1, 5, 256, 10 * PAIRS), half);
+    near(most_of(10, 0, 64, PAIRS), 1);
+    near(most_of(0, 0, 64, 7), 1); /* too few loads; and too few pairs for anything else */
+}
+
 static void nothing_recorded(void **state)
 {
     (void)state;
@@ -460,6 +501,7 @@ int main(void)
         cmocka_unit_test(small_and_busy),   cmocka_unit_test(small_steps),      cmocka_unit_test(stores),
         cmocka_unit_test(lines_count_once), cmocka_unit_test(lines_of_a_turn),  cmocka_unit_test(shares_of_time),
         cmocka_unit_test(functions),        cmocka_unit_test(remote_share),     cmocka_unit_test(nothing_recorded),
+        cmocka_unit_test(at_most),
     };
     return cmocka_run_group_tests_name("traffic", tests, NULL, NULL);
 }

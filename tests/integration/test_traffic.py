@@ -106,6 +106,18 @@ def rows_of_a_matrix():
         assert got is None or 0.4 * right < got < 2.5 * right, "%s: %s, and %s are right" % (name, got, right)
 
 
+@check("a loop whose turns are longer than a burst: not every burst meets all of it, so that its bytes are not known")
+def long_turns():
+    _, rows, _ = traffic_of("wide")
+    assert rows["a"]["bytes_s"] is None and rows["a"]["cached"] < 0.2, rows["a"]
+
+
+@check("threads that give their CPU away all the time have pairs of bursts, too")
+def switches():
+    answer, _, _ = streams("rests", "abc")
+    assert answer["bursts"] <= 1.25 * answer["burst_pairs"], answer
+
+
 @check("a gather and a chase wait for memory")
 def exposed():
     _, rows, truth = traffic_of("gather")

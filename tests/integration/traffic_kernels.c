@@ -44,6 +44,33 @@ KERNEL static void triad(double *a, const double *b, const double *c, size_t n)
         a[i] = b[i] + 3 * c[i];
 }
 
+#define TWICE(table, i)   (table)[i] += 1, (table)[(i) + 1] += 1
+#define EIGHT(table, i)   TWICE(table, i), TWICE(table, (i) + 2), TWICE(table, (i) + 4), TWICE(table, (i) + 6)
+#define TWENTY4(table, i) EIGHT(table, i), EIGHT(table, (i) + 8), EIGHT(table, (i) + 16)
+
+/* A turn of the loop has 97 accesses, of which one is of the array: more than a burst. */
+KERNEL static double wide(const double *a, size_t n)
+{
+    volatile double table[48] = {0};
+    double all = 0;
+    for (size_t i = 0; i < n; i += LINE / sizeof *a) {
+        all += a[i];
+        TWENTY4(table, 0);
+        TWENTY4(table, 24);
+    }
+    return all + table[0];
+}
+
+/* Gives its CPU away after each part, as threads do that wait for one another. */
+static void rests(double *a, const double *b, const double *c, size_t n)
+{
+    const size_t part = 1 << 15;
+    for (size_t i = 0; i + part <= n; i += part) {
+        triad(a + i, b + i, c + i, part);
+        nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+    }
+}
+
 KERNEL static void copy(double *a, const double *b, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -197,6 +224,12 @@ static void pass(struct work *work)
     if (strcmp(kernel, "triad") == 0) {
         triad(work->a, work->b, work->c, n);
         count(work, 0, lines, lines), count(work, 1, lines, 0), count(work, 2, lines, 0);
+    } else if (strcmp(kernel, "rests") == 0) {
+        rests(work->a, work->b, work->c, n);
+        count(work, 0, lines, lines), count(work, 1, lines, 0), count(work, 2, lines, 0);
+    } else if (strcmp(kernel, "wide") == 0) {
+        work->sum += wide(work->a, n);
+        count(work, 0, lines, 0);
     } else if (strcmp(kernel, "copy") == 0) {
         copy(work->a, work->b, n);
         count(work, 0, lines, lines), count(work, 1, lines, 0);

@@ -1,65 +1,14 @@
-/* See traffic.h. */
-#include "agent/sampling/burst_traffic.h"
+/* See burst_traffic.h. */
+#include "agent/sampling/burst_places.h"
 #include "agent/sampling/sampler.h"
 #include "base/sys.h"
 #include "agent/sampling/tick.h"
 #include "agent/unwind/unwind.h"
 
 #include <sys/resource.h>
+#include <time.h>
 
-enum {
-    PLACES = 40, /* instructions noted of a burst */
-    TABLE = 64,
-    PROBES = 6,
-    LINE = 64,
-    AHEAD_LINES = 128, /* at least so far ahead, and so many steps: prefetchers do not get there */
-    AHEAD_SPREAD = 384,
-    BEHIND_LINES = 64, /* beyond the row that it is in, and still in a cache */
-    BEHIND_SPREAD = 1024,
-    STEPS_SPREAD = 64,
-    PAGE = 4096,
-    STREAM_RUNS = 3, /* executions that show a stream, or a loop */
-    LATENCY_MOST = 20000,
-    KNOWN = 16,
-    ASKED_MOST = 12,
-    NEAR = 1024,   /* bytes: from one access to the next, what a prefetcher might guess */
-    FAR_PARTS = 4, /* one of so many steps may go further: to the next row, of which a part is walked through */
-};
-
-#define ADDRESS_END ((int64_t)1 << 47)
-/* The compiler would make calls to libc's memcpy of some loops, which uses the program's vector registers. */
-#define KEEP_LOOP() __asm__ volatile("" ::: "memory")
-
-enum state { ALONE, FIRST, SECOND, WAITING, DUE, MISSED };
-
-struct place { /* an instruction, in one direction */
-    uint64_t pc, addr, ahead;
-    int64_t stride, turns;
-    uint32_t steps; /* of the burst when it was last met: a gather accesses several times in one execution */
-    uint32_t ahead_ns;
-    uint16_t behind, behind_ns; /* a load so many strides behind, and what it took */
-    uint16_t size, times, runs;
-    uint16_t far; /* steps that no prefetcher might guess */
-    uint8_t flags, timed, sample_flags;
-    bool found, irregular;
-    uint16_t latencies[STREAM_LATENCIES];
-    uint32_t same, even; /* registers that did not change from one execution to the next; that changed by their step */
-    uint64_t registers[STEP_REGISTERS];
-    int64_t step[STEP_REGISTERS];
-};
-
-struct traffic {
-    enum state state;
-    uint32_t count, found, burst, left;
-    uint64_t left_at; /* wire_counter() when the first burst was left */
-    uint32_t turns;   /* tick_turns() then */
-    uint32_t gap_ns;
-    uint64_t carried;
-    uint32_t asked;        /* times that the kernel was asked for a page in this burst */
-    uint64_t known[KNOWN]; /* pages that were accessed in this burst, by their number, + 1 */
-    uint8_t table[TABLE];  /* number of the place + 1 */
-    struct place places[PLACES];
-};
+enum { NEAR = 1024 }; /* bytes: from one access to the next, what a prefetcher might guess */
 
 void traffic_thread_start(struct agent_thread *self)
 {
@@ -95,7 +44,7 @@ static struct place *place_of(struct traffic *traffic, uint64_t pc, uint8_t writ
     traffic->table[at] = (uint8_t)traffic->count;
     place->pc = pc;
     place->flags = write | STREAM_NEAR | STREAM_STILL;
-    place->runs = place->times = place->far = 0;
+    place->runs = place->times = place->far = place->odd = 0;
     place->timed = 0;
     place->stride = 0;
     place->irregular = place->found = false;
@@ -139,35 +88,9 @@ static void note_registers(struct place *place, const ucontext_t *context)
         place->same = place->even = count == 32 ? UINT32_MAX : (1u << count) - 1;
 }
 
-/* Which of the pages are in the page table: a page that is not, or is the kernel's page of zeroes, has an error in the place of its
- * node. */
-static bool ask_pages(void **pages, uint64_t count, int *nodes)
+/* One more execution of it, or one more access of the same. */
+static void note_run(struct place *place, const ucontext_t *context, const struct step_access *access, uint32_t steps)
 {
-    return sys_call(SYS_move_pages, 0, count, pages, NULL, nodes, 0) == 0;
-}
-
-bool traffic_may_load(struct agent_thread *self, uint64_t addr)
-{
-    struct traffic *traffic = self->sampler.traffic;
-    void *page = (void *)(addr & ~(uint64_t)(PAGE - 1));
-    int node = -1;
-    if (!traffic || traffic->state != FIRST)
-        return false;
-    if (traffic->known[addr / PAGE % KNOWN] == addr / PAGE + 1)
-        return true;
-    return traffic->asked++ < ASKED_MOST && ask_pages(&page, 1, &node) && node >= 0;
-}
-
-void traffic_note(struct agent_thread *self, const ucontext_t *context, const struct step_access *access, int64_t ns)
-{
-    struct traffic *traffic = self->sampler.traffic;
-    uint32_t steps = self->sampler.steps;
-    if (traffic->state != FIRST)
-        return;
-    traffic->known[access->addr / PAGE % KNOWN] = access->addr / PAGE + 1;
-    struct place *place = place_of(traffic, pc_of(context), direction_of(access), true);
-    if (!place)
-        return;
     if (place->runs > 0 && place->steps == steps) {
         place->irregular = true;
         place->flags &= (uint8_t) ~(STREAM_STILL | STREAM_NEAR);
@@ -176,26 +99,69 @@ void traffic_note(struct agent_thread *self, const ucontext_t *context, const st
         if (place->runs > 0 && stride != 0)
             place->flags &= (uint8_t)~STREAM_STILL;
         place->far += place->runs > 0 && (stride >= NEAR || stride <= -NEAR);
-        if (place->runs == 1)
-            place->stride = stride;
-        else if (place->runs > 1 && stride != place->stride)
-            place->irregular = true;
+        if (place->runs > 1 && stride != place->stride)
+            place->odd++;
+        if (place->runs == 1 || (place->runs == 2 && place->odd))
+            place->stride = stride; /* the first may have led to another row */
         note_registers(place, context);
         place->runs++;
     }
     place->steps = steps;
     place->addr = access->addr;
     place->size = access->size;
+}
+
+void traffic_note(struct agent_thread *self, const ucontext_t *context, const struct step_access *access, int64_t ns)
+{
+    struct traffic *traffic = self->sampler.traffic;
+    if (traffic->state != FIRST)
+        return;
+    traffic->known[access->addr / PAGE % KNOWN] = access->addr / PAGE + 1;
+    struct place *place = place_of(traffic, pc_of(context), direction_of(access), true);
+    if (!place)
+        return;
+    note_run(place, context, access, self->sampler.steps);
+    place->noted = place->runs;
     place->times++;
     if (ns >= 0 && ns < LATENCY_MOST && place->timed < STREAM_LATENCIES)
         place->latencies[place->timed++] = (uint16_t)ns;
+}
+
+/* Whether half of the instructions have come round: the others are before the loop, or on a path that it does not always take. */
+static bool comes_round(const struct traffic *traffic)
+{
+    uint32_t loops = 0;
+    for (unsigned i = 0; i < traffic->count; i++)
+        loops += traffic->places[i].runs >= STREAM_RUNS;
+    return loops * 2 >= traffic->count;
+}
+
+bool traffic_begin_watch(struct agent_thread *self)
+{
+    struct traffic *traffic = self->sampler.traffic;
+    if (!traffic || traffic->state != FIRST || comes_round(traffic))
+        return false;
+    traffic->left = TRAFFIC_WATCH;
+    return true;
+}
+
+bool traffic_watch(struct agent_thread *self, const ucontext_t *context, const struct step_access *access)
+{
+    struct traffic *traffic = self->sampler.traffic;
+    struct place *place = place_of(traffic, pc_of(context), direction_of(access), false);
+    if (place && place->runs < STREAM_RUNS) { /* what is known already may be left and entered again by now */
+        note_run(place, context, access, self->sampler.steps);
+        if (place->runs == STREAM_RUNS && comes_round(traffic))
+            return false;
+    }
+    return --traffic->left > 0;
 }
 
 /* How often it was carried out since: by its own addresses, else by registers that change evenly. */
 static int64_t turns_since(const struct place *place, uint64_t addr, const uint64_t *now, unsigned count)
 {
     int64_t turns = -1;
-    if (!place->irregular && place->stride != 0) {
+    if (is_stream(place)) {
         int64_t moved = (int64_t)(addr - place->addr);
         return moved % place->stride == 0 && moved / place->stride > 0 ? moved / place->stride - 1 : -1;
     }
@@ -221,99 +187,20 @@ bool traffic_follow(struct agent_thread *self, const ucontext_t *context, const 
         unsigned count = step_registers(context, now);
         place->found = true;
         traffic->found++;
-        if (place->runs >= STREAM_RUNS) {
-            place->flags |= STREAM_LOOP;
+        /* Of a loop that is longer than what is noted, not every burst in it meets the instruction: how often that is not known. */
+        if (place->noted >= STREAM_RUNS) {
+            place->flags |= STREAM_LOOP | (is_stream(place) && place->odd ? STREAM_ANEW : 0);
             for (unsigned i = 0; i < count; i++)
                 if (place->same >> i & 1 && now[i] != place->registers[i])
                     place->flags |= STREAM_ANEW;
             place->turns = turns_since(place, access->addr, now, count);
             int64_t beyond = (int64_t)(access->addr - place->ahead);
-            if (place->ahead && place->turns >= 0 && !(place->flags & STREAM_ANEW) &&
+            if (place->ahead && is_stream(place) && place->turns >= 0 && !(place->flags & STREAM_ANEW) &&
                 (place->stride > 0 ? beyond > 0 : beyond < 0))
                 place->flags |= STREAM_PASSED;
         }
     }
     return traffic->found < traffic->count && --traffic->left > 0;
-}
-
-static uint64_t next_random(struct agent_thread *self)
-{
-    uint64_t x = self->sampler.random;
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    return self->sampler.random = x;
-}
-
-static uint64_t ahead_of(struct agent_thread *self, const struct place *place)
-{
-    int64_t far = (int64_t)(AHEAD_LINES + next_random(self) % AHEAD_SPREAD) * LINE;
-    int64_t size = place->stride < 0 ? -place->stride : place->stride;
-    int64_t steps = (far + size - 1) / size, least = AHEAD_LINES + (int64_t)(next_random(self) % STEPS_SPREAD);
-    uint64_t to = place->addr + (uint64_t)((steps > least ? steps : least) * place->stride);
-    return to > PAGE && to < (uint64_t)ADDRESS_END ? to : 0;
-}
-
-/* Strides back to where it would have come by a while ago: 0 when that is nowhere. */
-static uint16_t behind_of(struct agent_thread *self, const struct place *place)
-{
-    int64_t size = place->stride < 0 ? -place->stride : place->stride;
-    int64_t far = (int64_t)(BEHIND_LINES + next_random(self) % BEHIND_SPREAD);
-    int64_t steps = size < LINE ? far * LINE / size : far;
-    uint64_t to = place->addr - (uint64_t)(steps * place->stride);
-    return to > PAGE && to < (uint64_t)ADDRESS_END && steps <= UINT16_MAX ? (uint16_t)steps : 0;
-}
-
-static void *page_of(uint64_t addr)
-{
-    return (void *)(addr & ~(uint64_t)(PAGE - 1));
-}
-
-/* Nanoseconds of a load, or STREAM_NO_LATENCY. */
-static uint32_t time_load(uint64_t addr, uint64_t (*to_ns)(uint64_t ticks))
-{
-    uint32_t ticks;
-    uint64_t ns = step_probe(addr, &ticks) ? to_ns(ticks) : LATENCY_MOST;
-    return ns < LATENCY_MOST ? (uint32_t)ns : STREAM_NO_LATENCY;
-}
-
-/* Times a load ahead of each of some streams, and one behind: whether it uses all the lines that it comes by. Which pages are there
- * the kernel says for all of them at once. */
-static void probe_around(struct agent_thread *self, struct traffic *traffic, uint64_t (*to_ns)(uint64_t ticks))
-{
-    void *pages[2 * PROBES];
-    struct place *chosen[PROBES];
-    int nodes[2 * PROBES];
-    uint64_t count = 0;
-    if (agent_device_mapped || traffic->count == 0)
-        return;
-    unsigned start = (unsigned)(next_random(self) % traffic->count);
-    for (unsigned i = 0; i < traffic->count && count < PROBES; i++) {
-        struct place *place = &traffic->places[(start + i) % traffic->count];
-        if (place->irregular || place->runs < STREAM_RUNS || place->stride == 0 ||
-            place->stride >= ADDRESS_END / 1024 || place->stride <= -ADDRESS_END / 1024)
-            continue;
-        place->ahead = ahead_of(self, place);
-        if (!place->ahead)
-            continue;
-        place->behind = behind_of(self, place);
-        nodes[2 * count] = nodes[2 * count + 1] = -1;
-        pages[2 * count] = page_of(place->ahead);
-        pages[2 * count + 1] = page_of(place->addr - (uint64_t)(place->behind * place->stride));
-        chosen[count++] = place;
-    }
-    bool asked = count > 0 && ask_pages(pages, 2 * count, nodes);
-    for (unsigned i = 0; i < count; i++) {
-        struct place *place = chosen[i];
-        uint64_t back = place->addr - (uint64_t)(place->behind * place->stride);
-        place->ahead_ns = asked && nodes[2 * i] >= 0 ? time_load(place->ahead, to_ns) : STREAM_NO_LATENCY;
-        uint32_t ns = asked && place->behind && nodes[2 * i + 1] >= 0 ? time_load(back, to_ns) : STREAM_NO_LATENCY;
-        if (place->ahead_ns == STREAM_NO_LATENCY)
-            place->ahead = 0;
-        if (ns == STREAM_NO_LATENCY)
-            place->behind = 0;
-        place->behind_ns = (uint16_t)ns;
-    }
 }
 
 static void send_place(struct agent_thread *self, const struct traffic *traffic, const struct place *place,
@@ -333,10 +220,9 @@ static void send_place(struct agent_thread *self, const struct traffic *traffic,
         .flags = paired && traffic->gap_ns ? STREAM_PAIRED : 0,
     };
     if (place) {
-        bool moves = !place->irregular && place->runs >= STREAM_RUNS;
         stream->pc = place->pc;
         stream->addr = place->addr;
-        stream->stride = moves ? place->stride : 0;
+        stream->stride = is_stream(place) ? place->stride : 0;
         stream->ahead = place->ahead;
         stream->ahead_ns = place->ahead ? place->ahead_ns : STREAM_NO_LATENCY;
         stream->behind = place->behind;
@@ -344,7 +230,7 @@ static void send_place(struct agent_thread *self, const struct traffic *traffic,
         stream->turns = paired ? place->turns : -1;
         stream->size = place->size;
         stream->times = place->times;
-        stream->runs = place->runs;
+        stream->runs = place->noted;
         stream->flags |= place->flags;
         if (place->far * FAR_PARTS > place->runs)
             stream->flags &= (uint8_t)~STREAM_NEAR;
@@ -372,13 +258,29 @@ static void send_pair(struct agent_thread *self, bool paired)
         send_place(self, traffic, &traffic->places[i], user_ns, paired);
 }
 
+/* CPU time of this thread, or 0. */
+static uint64_t thread_ns(void)
+{
+    struct timespec now;
+    if (sys_call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &now) != 0)
+        return 0;
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Where threads wait for each other at barriers, hardly a pair has the CPU for itself: then the time between its bursts is that
+ * which the thread has used. */
 bool traffic_is_due(struct agent_thread *self)
 {
     struct traffic *traffic = self->sampler.traffic;
     if (!traffic || traffic->state < WAITING)
         return false;
-    bool due = traffic->state == WAITING && self->sampler.tick_page && tick_turns(self) == traffic->turns;
-    traffic->state = due ? DUE : MISSED; /* another thread had the CPU, or the tick came at a bad moment */
+    bool due = traffic->state == WAITING && self->sampler.tick_page;
+    traffic->switched = due && tick_turns(self) != traffic->turns;
+    if (traffic->switched) {
+        traffic->due_ns = traffic->left_ns ? thread_ns() : 0;
+        due = traffic->due_ns > traffic->left_ns;
+    }
+    traffic->state = due ? DUE : MISSED; /* the tick came at a bad moment, or no system call may be made */
     return due;
 }
 
@@ -422,7 +324,8 @@ void traffic_end(struct agent_thread *self, uint64_t (*to_ns)(uint64_t ticks), u
     if (traffic->state == FIRST) {
         probe_around(self, traffic, to_ns);
     } else if (traffic->state == SECOND) {
-        uint64_t gap = to_ns(self->sampler.began - traffic->left_at);
+        uint64_t gap =
+            traffic->switched ? traffic->due_ns - traffic->left_ns : to_ns(self->sampler.began - traffic->left_at);
         traffic->gap_ns = gap > delivery_ns && gap - delivery_ns < UINT32_MAX ? (uint32_t)(gap - delivery_ns) : 0;
         send_pair(self, true);
     }
@@ -448,6 +351,7 @@ void traffic_leave(struct agent_thread *self)
     if (!traffic)
         return;
     traffic->state = traffic->state == FIRST ? WAITING : ALONE;
+    traffic->left_ns = traffic->state == WAITING ? thread_ns() : 0;
     traffic->turns = tick_turns(self);
     traffic->left_at = wire_counter();
 }

@@ -21,6 +21,7 @@ enum {
     TRAFFIC_PASS = 64,     /* accesses let pass at least: what is under way out of order must be done before */
     TRAFFIC_SPREAD = 64,   /* ... and at random below this more */
     TRAFFIC_BEFORE = 40,   /* of those, the last so many are noted too */
+    TRAFFIC_WATCH = 320,   /* accesses after the samples at most, until a loop is seen to come round */
     TRAFFIC_FOLLOW = 128,  /* accesses of a second burst at most */
     TRAFFIC_NOT_TIMED = -1,
 };
@@ -43,6 +44,11 @@ bool traffic_may_load(struct agent_thread *self, uint64_t addr);
 
 /* An access of a first burst, with what its line took (ns) or TRAFFIC_NOT_TIMED. */
 void traffic_note(struct agent_thread *self, const ucontext_t *context, const struct step_access *access, int64_t ns);
+
+/* A first burst has its samples. Of a long loop they are less than one turn: true when the instructions in it are to be watched until
+ * they come round, which shows their strides. Then an access; false: that is enough. */
+bool traffic_begin_watch(struct agent_thread *self);
+bool traffic_watch(struct agent_thread *self, const ucontext_t *context, const struct step_access *access);
 
 /* An access of a second burst; false: everything has been found. */
 bool traffic_follow(struct agent_thread *self, const ucontext_t *context, const struct step_access *access);

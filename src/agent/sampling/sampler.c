@@ -257,11 +257,13 @@ bool burst_access(struct agent_thread *self, const ucontext_t *context, const st
         sampler->skip--;
         return true;
     }
+    if (sampler->left == 0)
+        return traffic_watch(self, context, access);
     int saved = errno;
     send_sample(self, context, access);
     errno = saved;
     sampler->kept++;
-    return --sampler->left > 0;
+    return --sampler->left > 0 || traffic_begin_watch(self);
 }
 
 static void end_burst(struct agent_thread *self)

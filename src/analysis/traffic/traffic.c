@@ -19,7 +19,7 @@ const struct traffic_rules traffic_rules = {.pairs = 20,
                                             .probes = 3,
                                             .confirmed = 0.25,
                                             .floor = 0.02,
-                                            .wrapped = 0.3,
+                                            .wrapped = 0.4,
                                             .anew = 0.5,
                                             .spread = 0.8,
                                             .covered = 0.5,
@@ -28,7 +28,8 @@ const struct traffic_rules traffic_rules = {.pairs = 20,
                                             .least = 0.4,
                                             .cached = 0.1,
                                             .memory = 0.9,
-                                            .bound = 0.65};
+                                            .bound = 0.65,
+                                            .around = 8};
 
 static int by_burst(const void *left, const void *right)
 {
@@ -160,7 +161,8 @@ static void split_key(struct traffic_work *work, const struct traffic_key *key, 
                                          .exposed = waits * (rates[0] - rates[2]) / TRAFFIC_LINE / bursts,
                                          .exposed_ns = key->own.slow ? (double)key->slow_ns / key->own.slow : 0,
                                          .accesses = weight * (double)key->accesses / bursts,
-                                         .rated = key->rated});
+                                         .rated = key->rated,
+                                         .most = traffic_most(work, key, work->order.items[i])});
 }
 
 static void sum_up(struct traffic_work *work)
@@ -244,6 +246,24 @@ static void judge_all(struct traffic *traffic)
     array_sort(&traffic->threads, threads_by_bytes);
 }
 
+/* With too few pairs nothing is said but of whose accesses the bytes are not known: of all that may have any. */
+static void keep_cells(struct traffic *traffic)
+{
+    size_t nodes = traffic->node_count;
+    array_each (&traffic->cells, struct traffic_cell, cell) {
+        cell->rated = cell->rated && cell->read + cell->written <= 0;
+        cell->read = cell->written = cell->exposed = 0;
+    }
+    array_each (&traffic->threads, struct traffic_thread, thread)
+        thread->bytes = (struct traffic_bytes){0};
+    traffic->all = (struct traffic_bytes){0};
+    traffic->objects.count = 0;
+    traffic->unplaced = 0;
+    memset(traffic->node_pairs, 0, nodes * nodes * sizeof *traffic->node_pairs);
+    memset(traffic->node_read, 0, nodes * sizeof *traffic->node_read);
+    memset(traffic->node_written, 0, nodes * sizeof *traffic->node_written);
+}
+
 struct traffic *traffic_make(const struct flow *flow)
 {
     struct traffic *traffic = mem_zalloc(sizeof *traffic);
@@ -267,9 +287,11 @@ struct traffic *traffic_make(const struct flow *flow)
         array_push(&work.rows, rows + i);
     split_bursts(&work);
     traffic->too_few = traffic->pairs < traffic_rules.pairs;
-    if (traffic->bound && !traffic->too_few && traffic->seconds > 0) {
+    if (traffic->bound && traffic->seconds > 0) {
         traffic_keys(&work);
         sum_up(&work);
+        if (traffic->too_few)
+            keep_cells(traffic);
     }
     judge_all(traffic);
     traffic_work_free(&work);

@@ -47,7 +47,8 @@ struct traffic_cell {
     double exposed;       /* loads per second that wait for memory */
     double exposed_ns;    /* what such a load took, on average */
     double accesses;      /* weighed by the thread's time */
-    bool rated;           /* else bytes are not known */
+    bool rated;           /* else bytes are not known ... */
+    double most;          /* ... and each access is of so many lines from memory at most, 0 to 1 */
 };
 
 struct traffic {
@@ -84,6 +85,7 @@ extern const struct traffic_rules {
     double least;          /* a smaller one is not known */
     double cached, memory; /* shares from memory, below and above which nothing is "partly" */
     double bound;          /* of memory's latency: what is faster did not come from there */
+    uint32_t around; /* loads on either side of an object's streams: fewer do not show how much of it is in caches */
 } traffic_rules;
 
 struct traffic *traffic_make(const struct flow *flow);

@@ -53,9 +53,17 @@ static void count_loads(struct traffic_key *key, const struct flow_stream *row, 
         own->slow += slow;
         key->slow_ns += slow ? stream->latencies[i] : 0;
     }
-    if (stream->behind && row->behind_inside && !(stream->flags & STREAM_NONTEMPORAL)) {
-        own->behind++;
-        own->used += stream->behind_ns < bound;
+    if (stream->flags & STREAM_NONTEMPORAL)
+        return;
+    if (stream->behind && row->behind_inside) {
+        own->below++;
+        own->below_slow += stream->behind_ns >= bound;
+        own->behind += stream->stride != 0;
+        own->used += stream->stride != 0 && stream->behind_ns < bound;
+    }
+    if (row->ahead_inside && stream->ahead_ns != STREAM_NO_LATENCY) {
+        own->above++;
+        own->above_slow += stream->ahead_ns >= bound;
     }
 }
 
@@ -76,7 +84,7 @@ static void count_pair(struct traffic_evidence *own, const struct flow_stream *r
     own->walks += anew && moves && row->walk_inside;
     own->back += anew && moves && stream->turns < 0;
     own->wrapped += !anew && moves && stream->turns < 0;
-    if (stream->ahead_ns == STREAM_NO_LATENCY)
+    if (stream->ahead_ns == STREAM_NO_LATENCY || !moves)
         return;
     own->tried++;
     bool slow = stream->ahead_ns >= bound;
@@ -139,6 +147,10 @@ static void add_evidence(struct traffic_evidence *to, const struct traffic_evide
     to->slow += from->slow;
     to->behind += from->behind;
     to->used += from->used;
+    to->above += from->above;
+    to->above_slow += from->above_slow;
+    to->below += from->below;
+    to->below_slow += from->below_slow;
     to->pairs += from->pairs;
     to->wrapped += from->wrapped;
     to->anew += from->anew;
@@ -294,11 +306,11 @@ static void settle_small(struct traffic_work *work)
             sum.accesses += more->accesses;
             sum.bursts += more->bursts;
         }
-        if (sum.object == FLOW_NONE || most_misses(work, &sum, accesses) > traffic_rules.cached)
-            continue;
+        double most = sum.object == FLOW_NONE ? 1 : fmin(most_misses(work, &sum, accesses), 1);
         for (size_t i = from; i < to; i++) {
             struct traffic_key *key = &work->keys.items[spans.items[i].key];
-            key->share = key->share < 0 ? 0 : key->share;
+            key->most = most;
+            key->share = key->share < 0 && most <= traffic_rules.cached ? 0 : key->share;
         }
     }
     array_free(&spans);
@@ -427,6 +439,7 @@ void traffic_keys(struct traffic_work *work)
     measure(work);
     array_each (&work->keys, struct traffic_key, key)
         rate_key(work, key);
+    traffic_find_most(work);
 }
 
 void traffic_work_free(struct traffic_work *work)

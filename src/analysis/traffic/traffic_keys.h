@@ -13,6 +13,8 @@ struct traffic_evidence {
     uint32_t walked, walked_from_memory;    /* likewise, that it came by row by row */
     uint32_t timed, slow;                   /* loads at the access */
     uint32_t behind, used;                  /* loads behind; of those, what had been brought in */
+    uint32_t above, above_slow, below,
+        below_slow; /* loads on either side inside its object, of all bursts: also without a stride or a pair */
     uint32_t pairs, wrapped, anew; /* wrapped: found behind where it was; anew: its loop was entered again ... */
     uint32_t walks, back;          /* ... and it was further on in its object; or behind */
     uint32_t good;                 /* pairs that say how fast it is */
@@ -31,6 +33,7 @@ struct traffic_key {
     struct traffic_evidence own;
     uint32_t first;  /* its bursts in work.order */
     uint32_t pool;   /* of the same instruction in all threads */
+    double most;     /* the share that memory serves is no more, by its size, and by loads around it */
     double share;    /* served by memory; negative: not known */
     bool rated;      /* and how fast, where that matters */
     double rates[3]; /* lines per ns while it runs: read, written, allocated */
@@ -58,6 +61,12 @@ struct traffic_work {
 /* From items and first: the keys, with the share that memory serves and their rates. */
 void traffic_keys(struct traffic_work *work);
 void traffic_work_free(struct traffic_work *work);
+
+/* Fills `most` of all keys; for traffic_keys(). */
+void traffic_find_most(struct traffic_work *work);
+
+/* Lines from memory of an access of item `item`, which is one of the key's, at most. */
+double traffic_most(const struct traffic_work *work, const struct traffic_key *key, uint32_t item);
 
 /* Of `all`, those that are more than noise. */
 double traffic_share(uint32_t hits, uint32_t all);

@@ -238,7 +238,8 @@ void live_sample_stream(struct flow *flow, struct process *process, const struct
     if (stream->pc) {
         row.code = live_frame_number(flow, process, stream->pc);
         row.object = sampled_at(flow, process, event->tid, stream->addr);
-        uint64_t end = end_of_walk(stream), back = stream->addr - stream->behind * (uint64_t)stream->stride;
+        uint64_t stride = stream->stride ? (uint64_t)stream->stride : STREAM_LINE;
+        uint64_t end = end_of_walk(stream), back = stream->addr - stream->behind * stride;
         if (row.object != FLOW_NONE) {
             row.ahead_inside = stream->ahead && sampled_at(flow, process, event->tid, stream->ahead) == row.object;
             row.behind_inside = stream->behind && sampled_at(flow, process, event->tid, back) == row.object;
