@@ -4,6 +4,7 @@
 
 #include "analysis/traffic/traffic.h"
 #include "machine/model.h"
+#include "predict/bounds.h"
 #include "predict/gain.h"
 
 #include <math.h>
@@ -219,7 +220,9 @@ void verdict_predict(struct findings *findings, const struct model *machine)
         gain_sort(findings);
         gains_free(&judge.gains);
     } else {
-        by_latency(&judge, traffic, err.text);
+        const char *why = err.text;
+        if (!bounds_verdict(findings, machine, traffic, judge.on, &why))
+            by_latency(&judge, traffic, why);
     }
     findings->gate_decided = findings->matters != MATTERS_UNDECIDED;
     findings->numa_bound = findings->matters == MATTERS;

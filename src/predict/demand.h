@@ -27,7 +27,8 @@ struct demand_cell {
     bool settled;           /* nothing was met any more that stores into the object, from here on */
     double bytes, written;  /* in the phase; `written` is part of `bytes` */
     double loads, load_s;   /* that wait for memory; and how long, one after the other, where it was recorded */
-    double unknown_s;       /* CPU time of which the bytes are not known */
+    double unknown_s;       /* CPU time of which the bytes are not known ... */
+    double most_s; /* ... as if each line that it may bring from memory took as long as an access; at most unknown_s */
     uint32_t near_count;
     uint32_t near[DEMAND_NEAR]; /* threads of other bursts that are next to it in the object, the nearest first */
 };
@@ -50,6 +51,9 @@ struct demand {
 
 /* Of a recording, with the nodes of `flow`. NULL with `err`, which names the remedy, when its traffic is not known. */
 struct demand *demand_make(const struct flow *flow, const struct traffic *traffic, struct error *err);
+
+/* Of a recording with bursts whose traffic is not known, too: for bounds on what it may be (bounds.h). NULL when there are none. */
+struct demand *demand_for_bounds(const struct flow *flow, const struct traffic *traffic);
 
 /* Of a thread's bytes, relative, from so many pairs of bursts. */
 double demand_error(double pairs);
