@@ -175,6 +175,28 @@ static void strays_do_not_share(void **state)
     assert_int_equal(with_others(40, 1), SHARING_ALL);
 }
 
+/* Thread 2 makes 13 bursts; thread 1, and then thread 3 too, one. */
+static void single_bursts(void **state)
+{
+    (void)state;
+    for (uint32_t others = 1; others <= 2; others++) {
+        struct feeding f = run_begin();
+        feed_alloc(&f, HEAP, SIZE, CHAIN);
+        feed_touches(&f, 0, HEAP, 64);
+        for (unsigned i = 0; i < 13 + others; i++, f.time += 10 * MS)
+            feed_burst(&f, (struct burst_of){.thread = i < 13    ? 2
+                                                       : i == 13 ? 1
+                                                                 : 3,
+                                             .addr = HEAP + i * 4096,
+                                             .step = 8});
+        struct facts *facts = run_end(&f);
+        const struct facts_subject *object = subject_at(facts, HEAP);
+        assert_int_equal(object->sharing, others == 1 ? SHARING_THREAD : SHARING_ALL);
+        assert_int_equal(object->using_threads, others == 1 ? 1 : 3);
+        run_free(&f, facts);
+    }
+}
+
 static void one_node_or_all(void **state)
 {
     (void)state;
@@ -367,14 +389,15 @@ static void whose_stack(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(handed_over_and_read),   cmocka_unit_test(used_by_its_maker),
-        cmocka_unit_test(shares_of_writes),       cmocka_unit_test(filled_together),
-        cmocka_unit_test(written_all_along),      cmocka_unit_test(written_by_one),
-        cmocka_unit_test(strays_do_not_share),    cmocka_unit_test(one_node_or_all),
-        cmocka_unit_test(a_hundred_equal_users),  cmocka_unit_test(a_single_sample),
-        cmocka_unit_test(nothing_at_all),         cmocka_unit_test(homes_unknown),
-        cmocka_unit_test(stacks_are_one_subject), cmocka_unit_test(private_instances),
-        cmocka_unit_test(what_is_slow),           cmocka_unit_test(whose_stack),
+        cmocka_unit_test(handed_over_and_read), cmocka_unit_test(used_by_its_maker),
+        cmocka_unit_test(shares_of_writes),     cmocka_unit_test(filled_together),
+        cmocka_unit_test(written_all_along),    cmocka_unit_test(written_by_one),
+        cmocka_unit_test(strays_do_not_share),  cmocka_unit_test(single_bursts),
+        cmocka_unit_test(one_node_or_all),      cmocka_unit_test(a_hundred_equal_users),
+        cmocka_unit_test(a_single_sample),      cmocka_unit_test(nothing_at_all),
+        cmocka_unit_test(homes_unknown),        cmocka_unit_test(stacks_are_one_subject),
+        cmocka_unit_test(private_instances),    cmocka_unit_test(what_is_slow),
+        cmocka_unit_test(whose_stack),
     };
     return cmocka_run_group_tests_name("users", tests, NULL, NULL);
 }

@@ -109,20 +109,22 @@ static uint64_t used(const struct user_work *user)
 }
 
 /* Strays: the least users that make up 2% together at most, and each less than a quarter of an equal share (so that none
- * of very many equal ones is taken for one); or a single burst of many. */
+ * of very many equal ones is taken for one); or the only one with a single burst of many: threads that have one each share it. */
 static bool *find_strays(const struct work *work)
 {
     enum { MANY_BURSTS = 10 };
     size_t count = work->users.count;
     bool *stray = mem_zalloc(count + 1);
-    uint64_t samples = 0, bursts = 0, less = 0;
+    uint64_t samples = 0, bursts = 0, less = 0, singles = 0;
     for (size_t i = 0; i < count; i++) {
         samples += used(&work->users.items[i]);
         bursts += work->users.items[i].use_bursts;
+        singles += work->users.items[i].use_bursts == 1;
     }
     for (size_t i = 0; i < count; i++) {
         const struct user_work *user = &work->users.items[i];
-        stray[i] = used(user) == 0 || (user->use_bursts == 1 && bursts >= MANY_BURSTS && user->bursts * count < bursts);
+        stray[i] = used(user) == 0 ||
+                   (user->use_bursts == 1 && singles == 1 && bursts >= MANY_BURSTS && user->bursts * count < bursts);
     }
     for (size_t i = count; i-- > 0;) { /* least samples last */
         const struct user_work *user = &work->users.items[i];
