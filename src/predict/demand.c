@@ -232,6 +232,12 @@ static uint64_t *last_stores(const struct maker *maker)
     return last;
 }
 
+/* See struct demand_cell. */
+static double most_time(const struct traffic_cell *cell, double access_share_s, double seconds)
+{
+    return fmin(access_share_s * cell->accesses * cell->most, cell->most_lines * seconds * DEMAND_ACCESS_S);
+}
+
 static void make_cells(struct maker *maker)
 {
     struct demand *demand = maker->demand;
@@ -266,7 +272,7 @@ static void make_cells(struct maker *maker)
                        .loads = from->exposed * seconds,
                        .load_s = from->exposed * seconds * from->exposed_ns * 1e-9,
                        .unknown_s = from->rated || all <= 0 ? 0 : of->user_s * from->accesses / all,
-                       .most_s = from->rated || all <= 0 ? 0 : of->user_s * from->accesses / all * from->most});
+                       .most_s = from->rated || all <= 0 ? 0 : most_time(from, of->user_s / all, seconds)});
     }
     demand_find_near(demand, places);
     free(stored);

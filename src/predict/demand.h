@@ -19,6 +19,8 @@ struct traffic;
 
 enum { DEMAND_NEAR = 4 };
 
+#define DEMAND_ACCESS_S 1e-9 /* what an access that a cache answers is taken to take */
+
 struct demand_cell {
     uint32_t thread, phase; /* of `threads`; in order of phases */
     uint32_t object, part;  /* numbered from 0; DEMAND_NONE when not known. A part belongs to one object */

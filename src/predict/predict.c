@@ -106,7 +106,7 @@ static void gather(struct sums *sums, const struct demand *demand, const struct 
  * many times as long as an access that a cache answers, and those come one in a nanosecond. */
 static double most_time(double most_s, double cpu_s, double core)
 {
-    const double access_s = 1e-9, line = 64, longer = fmax(line / core / access_s, 1);
+    const double line = 64, longer = fmax(line / core / DEMAND_ACCESS_S, 1);
     double share = cpu_s > 0 ? fmin(most_s / cpu_s, 1) : 1;
     return longer / (longer * share + 1 - share);
 }

@@ -244,7 +244,7 @@ enum stream_flag {
     STREAM_NONTEMPORAL = 2, /* past the caches: no line is read for it */
     STREAM_PASSED = 4,      /* the instruction came past `ahead` before the second burst */
     STREAM_ANEW = 8,        /* its loop was left and entered again meanwhile: registers that did not change now have */
-    STREAM_LOOP = 16,       /* it was carried out often enough to say so */
+    STREAM_LOOP = 16,       /* it was carried out often enough to say so, in all of its loop that a burst meets */
     STREAM_NEAR = 64,       /* three of four accesses were near the last one: a prefetcher may have been ahead of it */
     STREAM_STILL = 128,     /* and all to the same address */
     STREAM_PAIRED = 32,     /* there was a second burst, and it is known how much CPU time later */

@@ -469,9 +469,33 @@ static double most_of(unsigned slow_ahead, unsigned slow_behind, int64_t stride,
     return most;
 }
 
+/* Lines in a second at most, where `back` of ten pairs find the loop behind; `runs` of it in a burst. */
+static double most_lines(unsigned back, uint16_t runs)
+{
+    struct run run = begin();
+    for (unsigned i = 0; i < PAIRS; i++) {
+        struct event_stream event = stream(STREAM_PAIRED | STREAM_ANEW, STREAM_NO_LATENCY);
+        event.ahead = 0;
+        event.runs = event.times = runs;
+        event.turns = i % 10 < back ? -1 : TURNS;
+        next_burst(&run);
+        put(&run, 0, event);
+    }
+    end(&run);
+    double most = 0;
+    assert_false(run.traffic->all.is_rated);
+    array_each (&run.traffic->cells, const struct traffic_cell, cell)
+        most += cell->most_lines;
+    finish(&run);
+    return most;
+}
+
 static void at_most(void **state)
 {
     (void)state;
+    near(most_lines(0, 20), 2 * RATE / LINE);
+    near(most_lines(0, 1), 10 * RATE / LINE); /* a fifth of the bursts in its loop may meet it */
+    assert_true(isinf(most_lines(2, 20)));
     near(most_of(0, 0, 64, 10 * PAIRS), 3.0 / (10 * PAIRS)); /* none of so many: 3 of them at most, by chance */
     near(most_of(0, 0, 0, 10 * PAIRS), 3.0 / (10 * PAIRS));
     near(most_of(0, 0, 16, 10 * PAIRS), 3.0 / (10 * PAIRS) / 4); /* four accesses to a line */

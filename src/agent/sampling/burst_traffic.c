@@ -187,9 +187,10 @@ bool traffic_follow(struct agent_thread *self, const ucontext_t *context, const 
         unsigned count = step_registers(context, now);
         place->found = true;
         traffic->found++;
-        /* Of a loop that is longer than what is noted, not every burst in it meets the instruction: how often that is not known. */
-        if (place->noted >= STREAM_RUNS) {
-            place->flags |= STREAM_LOOP | (is_stream(place) && place->odd ? STREAM_ANEW : 0);
+        if (place->runs >= STREAM_RUNS) {
+            /* A loop that is longer than what is noted of it is not always met when it runs: how often it runs is not known. */
+            place->flags |= place->noted >= STREAM_RUNS ? STREAM_LOOP : 0;
+            place->flags |= is_stream(place) && place->odd ? STREAM_ANEW : 0;
             for (unsigned i = 0; i < count; i++)
                 if (place->same >> i & 1 && now[i] != place->registers[i])
                     place->flags |= STREAM_ANEW;

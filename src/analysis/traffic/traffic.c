@@ -162,7 +162,9 @@ static void split_key(struct traffic_work *work, const struct traffic_key *key, 
                                          .exposed_ns = key->own.slow ? (double)key->slow_ns / key->own.slow : 0,
                                          .accesses = weight * (double)key->accesses / bursts,
                                          .rated = key->rated,
-                                         .most = traffic_most(work, key, work->order.items[i])});
+                                         .most = traffic_most(work, key, work->order.items[i]),
+                                         .most_lines = traffic_most_lines(work, key, work->order.items[i]) * 1e9 *
+                                                       weight / work->traffic->seconds});
 }
 
 static void sum_up(struct traffic_work *work)

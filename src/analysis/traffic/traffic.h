@@ -48,7 +48,8 @@ struct traffic_cell {
     double exposed_ns;    /* what such a load took, on average */
     double accesses;      /* weighed by the thread's time */
     bool rated;           /* else bytes are not known ... */
-    double most;          /* ... and each access is of so many lines from memory at most, 0 to 1 */
+    double most;          /* ... and each access is of so many lines from memory at most, 0 to 1 ... */
+    double most_lines;    /* ... and there are so many in a second of the recording, at most */
 };
 
 struct traffic {

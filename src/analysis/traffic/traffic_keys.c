@@ -97,6 +97,20 @@ static void count_pair(struct traffic_evidence *own, const struct flow_stream *r
     }
 }
 
+static void count_way(struct traffic_evidence *own, const struct event_stream *stream)
+{
+    double length = fabs((double)stream->stride);
+    if (!(stream->flags & STREAM_PAIRED) || length <= 0)
+        return;
+    if (stream->turns < 0) {
+        own->lapped++;
+        return;
+    }
+    own->moved++;
+    own->moved_ns += stream->gap_ns;
+    own->moved_lines += (double)stream->turns * fmin(length / TRAFFIC_LINE, 1);
+}
+
 static void count_item(struct traffic_key *key, const struct burst_item *item, uint32_t bound)
 {
     const struct event_stream *stream = &item->row->event;
@@ -110,6 +124,7 @@ static void count_item(struct traffic_key *key, const struct burst_item *item, u
     key->from = stream->addr < key->from ? stream->addr : key->from;
     key->to = stream->addr > key->to ? stream->addr : key->to;
     count_loads(key, item->row, bound);
+    count_way(&key->own, stream);
     if ((stream->flags & paired) == paired)
         count_pair(&key->own, item->row, bound);
 }
@@ -151,6 +166,10 @@ static void add_evidence(struct traffic_evidence *to, const struct traffic_evide
     to->above_slow += from->above_slow;
     to->below += from->below;
     to->below_slow += from->below_slow;
+    to->moved += from->moved;
+    to->lapped += from->lapped;
+    to->moved_ns += from->moved_ns;
+    to->moved_lines += from->moved_lines;
     to->pairs += from->pairs;
     to->wrapped += from->wrapped;
     to->anew += from->anew;

@@ -14,7 +14,9 @@ struct traffic_evidence {
     uint32_t timed, slow;                   /* loads at the access */
     uint32_t behind, used;                  /* loads behind; of those, what had been brought in */
     uint32_t above, above_slow, below,
-        below_slow; /* loads on either side inside its object, of all bursts: also without a stride or a pair */
+        below_slow;         /* loads on either side inside its object, of all bursts: also without a stride or a pair */
+    uint32_t moved, lapped; /* pairs that find it further on, or behind: whatever else is known of its loop */
+    double moved_ns, moved_lines;
     uint32_t pairs, wrapped, anew; /* wrapped: found behind where it was; anew: its loop was entered again ... */
     uint32_t walks, back;          /* ... and it was further on in its object; or behind */
     uint32_t good;                 /* pairs that say how fast it is */
@@ -65,8 +67,10 @@ void traffic_work_free(struct traffic_work *work);
 /* Fills `most` of all keys; for traffic_keys(). */
 void traffic_find_most(struct traffic_work *work);
 
-/* Lines from memory of an access of item `item`, which is one of the key's, at most. */
+/* Lines from memory of an access of item `item`, which is one of the key's, at most; lines that it comes by in a nanosecond of the time
+ * of its burst, at most: INFINITY where that is not known. */
 double traffic_most(const struct traffic_work *work, const struct traffic_key *key, uint32_t item);
+double traffic_most_lines(const struct traffic_work *work, const struct traffic_key *key, uint32_t item);
 
 /* Of `all`, those that are more than noise. */
 double traffic_share(uint32_t hits, uint32_t all);
