@@ -63,3 +63,16 @@ bool bounds_verdict(struct findings *findings, const struct model *machine, cons
                       on, findings_at_most(saved), 100 * (1 - 1 / verdict_bound));
     return true;
 }
+
+const char *bounds_reason(struct findings *findings, const struct traffic *traffic)
+{
+    const double some = 0.05;
+    const struct traffic_bytes *all = &traffic->all;
+    double unknown = all->accesses > 0 ? 1 - all->rated / all->accesses : 0;
+    const char *overlap = "how far waiting and work overlap is not known";
+    return unknown < some ? findings_text(findings, ". More samples would not decide: %s", overlap)
+                          : findings_text(findings,
+                                          ". More samples would not decide: the bytes of %.0f%% of the accesses are "
+                                          "unknown, and %s",
+                                          100 * unknown, overlap);
+}

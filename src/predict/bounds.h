@@ -13,4 +13,7 @@ struct traffic;
 bool bounds_verdict(struct findings *findings, const struct model *machine, const struct traffic *traffic,
                     const char *on, const char **why);
 
+/* Why more samples would not decide, as the end of a sentence. */
+const char *bounds_reason(struct findings *findings, const struct traffic *traffic);
+
 #endif

@@ -146,7 +146,7 @@ static void by_run_time(struct judge *judge, const struct traffic *traffic)
             "%s, most likely %.2f times, and %.2f is the threshold%s.",
             judge->on, factor.low, factor.high, judge->with, factor.likely, verdict_bound,
             more ? findings_text(findings, " (from %llu pairs of bursts)", (unsigned long long)traffic->pairs)
-                 : ". More samples would not decide: how far waiting and work overlap is not known");
+                 : bounds_reason(findings, traffic));
         if (more && !*findings->decide)
             findings->decide = findings_record_more(findings, 4);
     }

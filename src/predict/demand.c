@@ -258,21 +258,21 @@ static void make_cells(struct maker *maker)
                                                             .thread = thread,
                                                             .burst = row->event.burst,
                                                             .cell = (uint32_t)demand->cells.count};
-        array_push(&demand->cells,
-                   (struct demand_cell){
-                       .thread = thread,
-                       .phase = maker->phase_of[slice_of(maker, row->time) * demand->threads.count + thread],
-                       .object = named ? demand->number_of[row->object] : DEMAND_NONE,
-                       .part = named ? part_of(maker, row->object, row->event.addr) : DEMAND_NONE,
-                       .home = home ? row->home : -1,
-                       .stores = row->event.flags & STREAM_WRITE,
-                       .settled = named && row->time > stored[row->object],
-                       .bytes = (from->read + from->written) * seconds,
-                       .written = from->written * seconds,
-                       .loads = from->exposed * seconds,
-                       .load_s = from->exposed * seconds * from->exposed_ns * 1e-9,
-                       .unknown_s = from->rated || all <= 0 ? 0 : of->user_s * from->accesses / all,
-                       .most_s = from->rated || all <= 0 ? 0 : most_time(from, of->user_s / all, seconds)});
+        array_push(
+            &demand->cells,
+            (struct demand_cell){.thread = thread,
+                                 .phase = maker->phase_of[slice_of(maker, row->time) * demand->threads.count + thread],
+                                 .object = named ? demand->number_of[row->object] : DEMAND_NONE,
+                                 .part = named ? part_of(maker, row->object, row->event.addr) : DEMAND_NONE,
+                                 .home = home ? row->home : -1,
+                                 .stores = row->event.flags & STREAM_WRITE,
+                                 .settled = named && row->time > stored[row->object],
+                                 .bytes = (from->read + from->written) * seconds,
+                                 .written = from->written * seconds,
+                                 .loads = from->exposed * seconds,
+                                 .load_s = from->exposed * seconds * from->exposed_ns * 1e-9,
+                                 .unknown_s = from->rated || all <= 0 ? 0 : of->user_s * from->accesses / all,
+                                 .most_s = from->rated || all <= 0 ? 0 : most_time(from, of->user_s / all, seconds)});
     }
     demand_find_near(demand, places);
     free(stored);
