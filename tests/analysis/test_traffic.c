@@ -474,7 +474,7 @@ static double most_lines(unsigned back, uint16_t runs)
 {
     struct run run = begin();
     for (unsigned i = 0; i < PAIRS; i++) {
-        struct event_stream event = stream(STREAM_PAIRED | STREAM_ANEW, STREAM_NO_LATENCY);
+        struct event_stream event = stream((runs < 3 ? STREAM_PAIRED : GOOD) | STREAM_ANEW, STREAM_NO_LATENCY);
         event.ahead = 0;
         event.runs = event.times = runs;
         event.turns = i % 10 < back ? -1 : TURNS;

@@ -97,13 +97,14 @@ static void count_pair(struct traffic_evidence *own, const struct flow_stream *r
     }
 }
 
+/* How far it came. */
 static void count_way(struct traffic_evidence *own, const struct event_stream *stream)
 {
     double length = fabs((double)stream->stride);
     if (!(stream->flags & STREAM_PAIRED) || length <= 0)
         return;
-    if (stream->turns < 0) {
-        own->lapped++;
+    if (stream->turns < 0) { /* or not found again, which shows only where a burst meets all of the loop */
+        own->lapped += stream->flags & STREAM_LOOP || stream->runs < SHORT_RUNS;
         return;
     }
     own->moved++;

@@ -23,6 +23,8 @@ struct traffic_evidence {
     double time_ns, lines[3];      /* of those: read, written, allocated: times the share that memory serves */
 };
 
+enum { SHORT_RUNS = 3 }; /* fewer in a burst: its loop is longer than that */
+
 struct traffic_key {
     uint32_t thread, object;
     bool stream, near;

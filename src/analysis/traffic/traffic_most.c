@@ -83,11 +83,10 @@ double traffic_most(const struct traffic_work *work, const struct traffic_key *k
  * notes a fifth of the longest loops that it can follow; and twice the mean is more than any pair is off by. */
 double traffic_most_lines(const struct traffic_work *work, const struct traffic_key *key, uint32_t item)
 {
-    enum { RUNS = 3 };
     const double behind = 0.1, parts = 5, more = 2;
     const struct traffic_evidence *all = &work->pools.items[key->pool].all;
     const struct event_stream *stream = &work->items.items[item].row->event;
     if (all->moved < traffic_rules.around || all->lapped > behind * all->moved || all->moved_ns <= 0)
         return INFINITY;
-    return more * (stream->runs < RUNS ? parts : 1) * all->moved_lines / all->moved_ns;
+    return more * (stream->runs < SHORT_RUNS ? parts : 1) * all->moved_lines / all->moved_ns;
 }
