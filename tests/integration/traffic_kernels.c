@@ -64,7 +64,7 @@ KERNEL static double wide(const double *a, size_t n)
 /* Gives its CPU away after each part, as threads do that wait for one another. */
 static void rests(double *a, const double *b, const double *c, size_t n)
 {
-    const size_t part = 1 << 15;
+    const size_t part = 1 << 17;
     for (size_t i = 0; i + part <= n; i += part) {
         triad(a + i, b + i, c + i, part);
         nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
