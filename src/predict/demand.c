@@ -5,6 +5,7 @@
 #include "predict/demand.h"
 
 #include "analysis/traffic/traffic.h"
+#include "base/strtab.h"
 #include "flow/flow.h"
 
 #include <errno.h>
@@ -175,12 +176,36 @@ static void make_phases(struct maker *maker)
     }
 }
 
-/* Objects of one site are one; parts are of single objects, so large that each is met several times. */
+struct groups { /* of objects that are one to whoever reads of them: as numbers of the demand */
+    uint32_t *by_site;
+    struct strtab *variables;
+    array_of(uint32_t) by_variable;
+};
+
+/* Objects of one site are one, and so are all threads' copies of a thread-local variable. */
+static uint32_t *group_of(const struct maker *maker, struct groups *groups, uint32_t object)
+{
+    uint32_t site = flow_object_site(maker->flow, object);
+    if (site != FLOW_NONE)
+        return &groups->by_site[site];
+    struct flow_object row = flow_object_copy(maker->flow, object);
+    if (!flow_object_thread_local(&row))
+        return &maker->demand->number_of[object];
+    char *text = mem_format("%u:%s:%s:%u:%s", row.process, row.path, row.file, row.line, row.name);
+    uint32_t variable = strtab_add(groups->variables, text);
+    free(text);
+    while (groups->by_variable.count <= variable)
+        array_push(&groups->by_variable, DEMAND_NONE);
+    return &groups->by_variable.items[variable];
+}
+
+/* Parts are of single objects, so large that each is met several times. */
 static void number_objects(struct maker *maker)
 {
     size_t objects = flow_object_count(maker->flow) + 1, sites = flow_site_count(maker->flow) + 1;
-    uint32_t *by_site = mem_alloc(sites * sizeof *by_site), *met = mem_zalloc(objects * sizeof *met);
-    memset(by_site, 0xff, sites * sizeof *by_site);
+    uint32_t *met = mem_zalloc(objects * sizeof *met);
+    struct groups groups = {.by_site = mem_alloc(sites * sizeof *groups.by_site), .variables = strtab_new()};
+    memset(groups.by_site, 0xff, sites * sizeof *groups.by_site);
     maker->demand->flow_objects = (uint32_t)objects - 1;
     maker->demand->number_of = mem_alloc(objects * sizeof *maker->demand->number_of);
     maker->first_part = mem_zalloc(objects * sizeof *maker->first_part);
@@ -190,8 +215,7 @@ static void number_objects(struct maker *maker)
         uint32_t object = cell->row->object;
         if (object == FLOW_NONE || met[object]++)
             continue;
-        uint32_t site = flow_object_site(maker->flow, object);
-        uint32_t *group = site != FLOW_NONE ? &by_site[site] : &maker->demand->number_of[object];
+        uint32_t *group = group_of(maker, &groups, object);
         if (*group == DEMAND_NONE)
             *group = maker->demand->object_count++;
         maker->demand->number_of[object] = *group;
@@ -206,7 +230,9 @@ static void number_objects(struct maker *maker)
         maker->first_part[object] = maker->demand->part_count;
         maker->demand->part_count += maker->parts[object];
     }
-    free(by_site);
+    free(groups.by_site);
+    array_free(&groups.by_variable);
+    strtab_free(groups.variables);
     free(met);
 }
 

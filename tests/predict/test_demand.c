@@ -5,10 +5,13 @@
 #include "predict/demand.h"
 #include "topology/calibration.h"
 
+#include <link.h>
 #include <math.h>
 #include <string.h>
 
 enum { PAIRS = 40, ARRAY = 1 << 28 };
+
+static _Thread_local volatile char copies[ARRAY / 64];
 
 #define RATE ((double)TURNS * STRIDE / GAP * 1e9) /* bytes per second of a thread that does nothing else */
 
@@ -174,11 +177,76 @@ static void neighbours(void **state)
     demand_free(demand);
 }
 
+/* This program as a module of the made-up one: `context` is the feeding. The size of a thread's block. */
+static int feed_self(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    uint64_t start = UINT64_MAX, end = 0, locals = 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        uint64_t low = info->dlpi_addr + part->p_vaddr, high = low + part->p_memsz;
+        if (part->p_type == PT_TLS)
+            locals = part->p_memsz;
+        if (part->p_type != PT_LOAD)
+            continue;
+        start = low < start ? low : start;
+        end = high > end ? high : end;
+    }
+    feed(context,
+         (struct event){.kind = EVENT_MODULE_LOAD,
+                        .module = {.bias = info->dlpi_addr, .start = start, .end = end, .path = "/proc/self/exe"}});
+    for (uint32_t thread = 0; thread < 2; thread++)
+        feed(context, (struct event){.kind = EVENT_MAP,
+                                     .tid = PID + thread,
+                                     .map = {.addr = HEAP + (thread + 1ul) * ARRAY,
+                                             .size = locals,
+                                             .offset = start,
+                                             .map_kind = MAP_KIND_THREAD_LOCAL,
+                                             .path = ""}});
+    return 1; /* the program itself comes first */
+}
+
+static void copies_of_a_variable_are_one(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct feeding f = begin();
+    copies[0] = 1; /* it must be there */
+    dl_iterate_phdr(feed_self, &f);
+    for (f.tid = PID; f.tid < PID + 2; f.tid++)
+        feed_read(&f, HEAP + (f.tid - PID + 1ul) * ARRAY + sizeof copies / 2);
+    f.tid = PID;
+    for (uint32_t i = 0; i < PAIRS; i++) {
+        f.time += 10 * MS;
+        for (uint32_t thread = 0; thread < 2; thread++)
+            feed_stream(&f, PID + thread, i, HEAP + (thread + 1ul) * ARRAY + sizeof copies / 2, 40960);
+    }
+    flow_finish(f.flow);
+    unsigned variables = 0;
+    for (uint32_t i = 0; i < flow_object_count(f.flow); i++)
+        variables += flow_object_thread_local(flow_object(f.flow, i));
+    assert_int_equal(variables, 2);
+    struct traffic *traffic = traffic_make(f.flow);
+    struct demand *demand = demand_make(f.flow, traffic, &err);
+    assert_non_null(demand);
+    assert_int_equal(demand->object_count, 1);
+    array_each (&demand->cells, const struct demand_cell, cell)
+        assert_int_equal(cell->object, 0);
+    demand_free(demand);
+    traffic_free(traffic);
+    feeding_free(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_traffic),          cmocka_unit_test(too_few_pairs), cmocka_unit_test(side_by_side),
-        cmocka_unit_test(one_after_the_other), cmocka_unit_test(neighbours),    cmocka_unit_test(stored_once),
+        cmocka_unit_test(copies_of_a_variable_are_one),
+        cmocka_unit_test(no_traffic),
+        cmocka_unit_test(too_few_pairs),
+        cmocka_unit_test(side_by_side),
+        cmocka_unit_test(one_after_the_other),
+        cmocka_unit_test(neighbours),
+        cmocka_unit_test(stored_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
