@@ -60,6 +60,8 @@ def pebs():
         assert os.stat(trace).st_mode & 0o777 == 0o600
         kernel = [row for row in report(trace, "functions", "--limit", "0")["functions"] if row["function"] == "[kernel]"]
         assert len(kernel) == 1 and kernel[0]["samples"] == 71, kernel
+        traffic = report(trace, "traffic")
+        assert traffic["total_bytes_s"] is None and "--source soft --traffic" in traffic["silence"], traffic
 
 
 @check("a recording of two nodes: its topology comes along")

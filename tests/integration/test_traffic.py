@@ -182,8 +182,9 @@ def texts():
         assert answer["total_bytes_s"] is None and answer["objects"] == [] and "--traffic" in answer["silence"], answer
         shown = run([nlens.NUMALENS, "report", "traffic", ended.trace])
         assert shown.status == 0 and b"numalens record --traffic" in shown.out, shown
-        refused = run([nlens.NUMALENS, "record", "--traffic", "--tick", "timer", "--", "true"])
-        assert refused.status == 2 and b"--traffic" in refused.err and b"--tick timer" in refused.err, refused
+        for options, why in (["--tick", "timer"], b"--tick timer"), (["--source", "pebs"], b"--source"), (["--period", "1000"], b"in events"):
+            refused = run([nlens.NUMALENS, "record", "--traffic", *options, "--", "true"])
+            assert refused.status == 2 and b"--traffic" in refused.err and why in refused.err, refused
         ended = record(folder, [KERNELS, "sum", BIG, "2"], ["--traffic"], bursts=BURSTS)
         shown = run([nlens.NUMALENS, "report", "traffic", ended.trace])
         assert shown.status == 0 and shown.err == b"", shown

@@ -402,8 +402,14 @@ static void check_system(struct arguments *arguments)
                "it is estimated from latencies of the soft sampler");
     if (options->traffic && options->tick == TICK_TIMER)
         refuse(sampling, "--traffic", "with --tick timer", "a timer's ticks are too far apart for pairs of bursts");
-    if (!outside(options))
+    if (options->traffic && options->period)
+        refuse(sampling, "--traffic", "with a --period in events",
+               "only hardware counts them, and its samples do not show what it fetches ahead");
+    if (!outside(options)) {
+        if (options->traffic && options->samples == SAMPLES_AUTO)
+            options->samples = SAMPLES_SOFT; /* likewise */
         return;
+    }
     if (options->command && !*options->command)
         options->command = NULL;
     if (options->pid && (options->system || options->command))

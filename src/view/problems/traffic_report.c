@@ -8,6 +8,9 @@
 #include "view/problems/problems.h"
 #include "view/report/report.h"
 #include "view/table.h"
+#include "view/whole.h"
+
+#include <string.h>
 
 enum { SLICES_TEXT = 10, SLICES_JSON = 64 /* of time, at most */, NODE_NAME = 32 };
 
@@ -20,6 +23,13 @@ static struct row row_of(struct rows *names, const struct traffic_object *object
     return row;
 }
 
+/* The processor's samples show loads that waited, not what was fetched ahead of them. */
+static bool by_processor(const struct traffic *traffic, const struct view_options *options)
+{
+    const char *source = whole_of(traffic->flow, options).source;
+    return strcmp(source, "pebs") == 0 || strcmp(source, "ibs") == 0 || strcmp(source, "spe") == 0;
+}
+
 /* Why there are no figures; NULL when there are. */
 static const char *silence(const struct traffic *traffic, const struct view_options *options)
 {
@@ -30,6 +40,12 @@ static const char *silence(const struct traffic *traffic, const struct view_opti
     if (!traffic->recorded && traffic->requested)
         return options->damage ? "Traffic is not known: no burst is in what there is of the incomplete file."
                                : "Traffic is not known: no burst was recorded. Record a longer run.";
+    if (!traffic->recorded && by_processor(traffic, options))
+        return "Traffic was not recorded: the processor's samples do not show what it fetches ahead of loads. "
+               "'numalens record "
+               "--source soft --traffic' estimates it, 'numalens stat' counts the bytes of each node's memory where "
+               "there are "
+               "counters for it.";
     if (!traffic->recorded)
         return "Traffic was not recorded: 'numalens record --traffic' does.";
     if (!traffic->bound)
