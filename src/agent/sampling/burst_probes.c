@@ -51,10 +51,15 @@ static int64_t step_of(const struct place *place)
     return is_stream(place) ? place->stride : LINE;
 }
 
+static int64_t length_of(int64_t step)
+{
+    return step < 0 ? -step : step;
+}
+
 static uint64_t ahead_of(struct agent_thread *self, const struct place *place)
 {
     int64_t far = (int64_t)(AHEAD_LINES + next_random(self) % AHEAD_SPREAD) * LINE, step = step_of(place);
-    int64_t size = step < 0 ? -step : step;
+    int64_t size = length_of(step);
     int64_t steps = (far + size - 1) / size, least = AHEAD_LINES + (int64_t)(next_random(self) % STEPS_SPREAD);
     uint64_t to = place->addr + (uint64_t)((steps > least ? steps : least) * step);
     return to > PAGE && to < (uint64_t)ADDRESS_END ? to : 0;
@@ -63,7 +68,7 @@ static uint64_t ahead_of(struct agent_thread *self, const struct place *place)
 /* Strides back to where it would have come by a while ago: 0 when that is nowhere. */
 static uint16_t behind_of(struct agent_thread *self, const struct place *place)
 {
-    int64_t step = step_of(place), size = step < 0 ? -step : step;
+    int64_t step = step_of(place), size = length_of(step);
     int64_t far = (int64_t)(BEHIND_LINES + next_random(self) % BEHIND_SPREAD);
     int64_t steps = size < LINE ? far * LINE / size : far;
     uint64_t to = place->addr - (uint64_t)(steps * step);
