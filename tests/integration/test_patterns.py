@@ -66,9 +66,10 @@ def proved():
 def shared_stack():
     spec = verdicts.topology(4)
     with nlens.Folder() as folder:
-        trace = verdicts.record(folder, "concurrent_remote", "stack", spec, OFTEN, verdicts.BURSTS)
-        rows = nlens.report(trace, "patterns")["patterns"]
-        note(verdicts.describe(rows))
+        trace = verdicts.record(folder, "concurrent_remote", "stack", spec, OFTEN, 2 * verdicts.BURSTS)
+        reported = nlens.report(trace, "patterns")
+        rows = reported["patterns"]
+        note("%s; undecided: %s" % (verdicts.describe(rows), reported["undecided"]))
         assert rows and all(row["name"].startswith("stack of ") for row in rows if row["object"] is not None), rows
         assert [advice["action"] for advice in rows[0]["advice"]] == ["own-copy"], rows[0]
 
