@@ -155,7 +155,7 @@ static void on_shared_stack(struct consult *it)
            text(it, "%u threads on %u nodes use variables of one thread's stack, which is on that thread's node",
                 it->subject->using_threads, it->subject->using_nodes),
            code_own_copy(it));
-    against(it, ACTION_INTERLEAVE, "not interleaving: what a stack holds is in use on few pages");
+    against(it, ACTION_INTERLEAVE, "not interleaving: the thread's own variables would be spread with them");
     against(it, ACTION_MIGRATE, "not migration: a stack belongs on the node of its thread");
 }
 

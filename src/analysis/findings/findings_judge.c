@@ -61,9 +61,10 @@ enum object_kind subject_kind(const struct facts *facts, const struct facts_subj
     return object ? (enum object_kind)object->kind : OBJECT_KINDS;
 }
 
+enum { PAGE = 4096 };
+
 uint64_t subject_bytes(const struct facts *facts, const struct facts_subject *subject, bool is_site)
 {
-    enum { PAGE = 4096 };
     const struct flow_object *object = flow_object(facts->flow, subject->object);
     const struct flow_site *site = subject->site != FLOW_NONE ? flow_site(facts->flow, subject->site) : NULL;
     if (is_site && site)
@@ -72,14 +73,17 @@ uint64_t subject_bytes(const struct facts *facts, const struct facts_subject *su
     return touched && touched < size ? touched : size;
 }
 
-/* Small and hardly ever slow: caches answer, so it costs nothing that its page is far. Of a stack only the top is in use,
- * however large it is; and its first page is remote by nature, touched by the thread that made its owner. */
+/* Small and hardly ever slow: caches answer, so it costs nothing that its page is far. Of a stack only the pages in use
+ * count, however large it is: mostly its top, the first page of which is remote by nature, touched by the thread that made its
+ * owner. */
 static bool is_cached(const struct facts *facts, const struct facts_subject *subject)
 {
     if (!facts->timed || subject->slow_time >= findings_bounds.cached_time)
         return false;
-    return subject_kind(facts, subject) == OBJECT_STACK ||
-           (double)subject_bytes(facts, subject, subject->instances > 1) <= findings_bounds.cached_bytes;
+    uint64_t bytes = subject_kind(facts, subject) == OBJECT_STACK && subject->instances
+                         ? subject->pages * PAGE / subject->instances
+                         : subject_bytes(facts, subject, subject->instances > 1);
+    return (double)bytes <= findings_bounds.cached_bytes;
 }
 
 /* Stacks of threads that keep to their own: no sharing, whatever they are summed up to. Where they lie is not the
