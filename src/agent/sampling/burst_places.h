@@ -42,11 +42,12 @@ struct place { /* an instruction, in one direction */
 struct traffic {
     enum state state;
     uint32_t count, found, burst, left;
-    uint64_t left_at; /* wire_counter() when the first burst was left */
-    uint64_t left_ns; /* CPU time of the thread then; 0: not known */
-    uint32_t turns;   /* tick_turns() then */
-    bool switched;    /* another thread had the CPU since */
-    uint64_t due_ns;  /* then: CPU time of the thread when the second burst began */
+    uint64_t left_at;  /* wire_counter() when the first burst was left */
+    uint64_t left_ns;  /* CPU time of the thread then; 0: not known */
+    uint32_t turns;    /* tick_turns() then */
+    bool switched;     /* another thread had the CPU since */
+    uint64_t due_ns;   /* then: CPU time of the thread when the second burst began */
+    uint64_t spent_ns; /* since then, in ticks that started nothing */
     uint32_t gap_ns;
     uint64_t carried;
     uint32_t asked;        /* times that the kernel was asked for a page in this burst */

@@ -15,7 +15,8 @@ enum {
     ASKED_MOST = 12,
 };
 
-#define ADDRESS_END ((int64_t)1 << 47)
+/* Beyond every program's memory: of five levels of page tables on x86-64; Arm has 2^48 or 2^52, and uses the upper half of it. */
+#define ADDRESS_END ((int64_t)1 << 56)
 
 /* Which of the pages are in the page table: a page that is not, or is the kernel's page of zeroes, has an error in the place of its
  * node. */

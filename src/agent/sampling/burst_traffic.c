@@ -268,6 +268,15 @@ static uint64_t thread_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+bool traffic_is_early(struct agent_thread *self, uint64_t (*to_ns)(uint64_t ticks), uint64_t delivery_ns)
+{
+    struct traffic *traffic = self->sampler.traffic;
+    if (!traffic || traffic->state != WAITING || to_ns(self->sampler.began - traffic->left_at) >= TRAFFIC_SOONEST)
+        return false;
+    traffic->spent_ns += delivery_ns + to_ns(wire_counter() - self->sampler.began);
+    return true;
+}
+
 /* Where threads wait for each other at barriers, hardly a pair has the CPU for itself: then the time between its bursts is that
  * which the thread has used. */
 bool traffic_is_due(struct agent_thread *self)
@@ -325,9 +334,10 @@ void traffic_end(struct agent_thread *self, uint64_t (*to_ns)(uint64_t ticks), u
     if (traffic->state == FIRST) {
         probe_around(self, traffic, to_ns);
     } else if (traffic->state == SECOND) {
-        uint64_t gap =
-            traffic->switched ? traffic->due_ns - traffic->left_ns : to_ns(self->sampler.began - traffic->left_at);
-        traffic->gap_ns = gap > delivery_ns && gap - delivery_ns < UINT32_MAX ? (uint32_t)(gap - delivery_ns) : 0;
+        uint64_t ours = traffic->spent_ns + delivery_ns, gap = traffic->switched
+                                                                   ? traffic->due_ns - traffic->left_ns
+                                                                   : to_ns(self->sampler.began - traffic->left_at);
+        traffic->gap_ns = gap > ours && gap - ours < UINT32_MAX ? (uint32_t)(gap - ours) : 0;
         send_pair(self, true);
     }
 }
@@ -353,6 +363,7 @@ void traffic_leave(struct agent_thread *self)
         return;
     traffic->state = traffic->state == FIRST ? WAITING : ALONE;
     traffic->left_ns = traffic->state == WAITING ? thread_ns() : 0;
+    traffic->spent_ns = 0;
     traffic->turns = tick_turns(self);
     traffic->left_at = wire_counter();
 }

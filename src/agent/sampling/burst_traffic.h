@@ -17,12 +17,13 @@
 #include "agent/sampling/step.h"
 
 enum {
-    TRAFFIC_TICK = 450000, /* ns: ticks are asked for this often, where the budget allows it */
-    TRAFFIC_PASS = 64,     /* accesses let pass at least: what is under way out of order must be done before */
-    TRAFFIC_SPREAD = 64,   /* ... and at random below this more */
-    TRAFFIC_BEFORE = 40,   /* of those, the last so many are noted too */
-    TRAFFIC_WATCH = 320,   /* accesses after the samples at most, until a loop is seen to come round */
-    TRAFFIC_FOLLOW = 128,  /* accesses of a second burst at most */
+    TRAFFIC_TICK = 450000,    /* ns: ticks are asked for this often, where the budget allows it */
+    TRAFFIC_SOONEST = 100000, /* ns between the two bursts of a pair at least */
+    TRAFFIC_PASS = 64,        /* accesses let pass at least: what is under way out of order must be done before */
+    TRAFFIC_SPREAD = 64,      /* ... and at random below this more */
+    TRAFFIC_BEFORE = 40,      /* of those, the last so many are noted too */
+    TRAFFIC_WATCH = 320,      /* accesses after the samples at most, until a loop is seen to come round */
+    TRAFFIC_FOLLOW = 128,     /* accesses of a second burst at most */
     TRAFFIC_NOT_TIMED = -1,
 };
 
@@ -32,6 +33,10 @@ void traffic_thread_stop(struct agent_thread *self);
 
 /* After a fork, in the child: the pair under way was the parent's. */
 void traffic_forget(struct agent_thread *self);
+
+/* Whether the tick that has just come is too close behind the first burst of a pair: where bursts take long it comes in the middle
+ * of one, and is delivered at its end. It starts nothing, and the pair goes on waiting. to_ns turns wire_counter() ticks into time, delivery_ns is what a tick takes. */
+bool traffic_is_early(struct agent_thread *self, uint64_t (*to_ns)(uint64_t ticks), uint64_t delivery_ns);
 
 /* Whether the tick that has just come is to start the second burst of a pair. Asked once for each tick. */
 bool traffic_is_due(struct agent_thread *self);
@@ -53,7 +58,7 @@ bool traffic_watch(struct agent_thread *self, const ucontext_t *context, const s
 /* An access of a second burst; false: everything has been found. */
 bool traffic_follow(struct agent_thread *self, const ucontext_t *context, const struct step_access *access);
 
-/* The burst is over. to_ns turns wire_counter() ticks into time, delivery_ns is what a tick takes. `cost_ns` of a second
+/* The burst is over. `cost_ns` of a second
  * burst is added to the next first one's by traffic_carry(). */
 void traffic_end(struct agent_thread *self, uint64_t (*to_ns)(uint64_t ticks), uint64_t delivery_ns);
 bool traffic_is_second(const struct agent_thread *self);

@@ -365,7 +365,8 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
     }
     struct unwind_regs regs;
     step_unwind_regs(context, &regs);
-    bool chosen = traffic_is_due(self) || (pace_chooses(self) && !came_in_call(info, context));
+    bool chosen = !traffic_is_early(self, pace_to_ns, pace_delivery_ns()) &&
+                  (traffic_is_due(self) || (pace_chooses(self) && !came_in_call(info, context)));
     if (atomic_load_explicit(&agent_region->resting, memory_order_relaxed)) {
         if (agent_region->config.flags & WIRE_JOINED && ++self->sampler.idle > IDLE_TICKS)
             disarm(self);
