@@ -104,6 +104,9 @@ static inline bool flow_object_thread_local(const struct flow_object *object)
     return object->kind == OBJECT_STATIC && object->alloc_thread != FLOW_NONE;
 }
 
+/* The same text for all threads' copies of one such variable in one process. The caller frees it. */
+char *flow_object_variable(const struct flow_object *object);
+
 /* One call chain that allocates, over all processes of one image. */
 struct flow_site {
     uint32_t id;

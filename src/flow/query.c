@@ -1,6 +1,8 @@
 /* flow/query.c - plain answers: counts, rows, chains. */
 #include "flow/state.h"
 
+#include "base/mem.h"
+
 const char *object_kind_name(unsigned kind)
 {
     static const char *const names[OBJECT_KINDS] = {
@@ -8,6 +10,11 @@ const char *object_kind_name(unsigned kind)
         [OBJECT_FILE] = "file", [OBJECT_SECTION] = "section", [OBJECT_STACK] = "stack",
     };
     return kind < OBJECT_KINDS ? names[kind] : "?";
+}
+
+char *flow_object_variable(const struct flow_object *object)
+{
+    return mem_format("%u:%s:%s:%u:%s", object->process, object->path, object->file, object->line, object->name);
 }
 
 const struct topology *flow_topology(const struct flow *flow)

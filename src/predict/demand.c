@@ -191,7 +191,7 @@ static uint32_t *group_of(const struct maker *maker, struct groups *groups, uint
     struct flow_object row = flow_object_copy(maker->flow, object);
     if (!flow_object_thread_local(&row))
         return &maker->demand->number_of[object];
-    char *text = mem_format("%u:%s:%s:%u:%s", row.process, row.path, row.file, row.line, row.name);
+    char *text = flow_object_variable(&row);
     uint32_t variable = strtab_add(groups->variables, text);
     free(text);
     while (groups->by_variable.count <= variable)

@@ -5,6 +5,8 @@
 #include "analysis/findings/findings_internal.h"
 #include "base/map64.h"
 
+#include <stdlib.h>
+
 bool subject_thread_local(const struct facts *facts, const struct facts_subject *subject)
 {
     /* The kind is known of millions of objects without a row for each. */
@@ -12,12 +14,12 @@ bool subject_thread_local(const struct facts *facts, const struct facts_subject 
            flow_object_thread_local(flow_object(facts->flow, subject->object));
 }
 
-/* The same text for all copies of one variable in one process. */
 static const char *variable_of(struct findings *findings, const struct facts_subject *subject)
 {
-    const struct flow_object *object = flow_object(findings->facts->flow, subject->object);
-    return findings_text(findings, "%u:%s:%s:%u:%s", subject->process, object->path, object->file, object->line,
-                         object->name);
+    char *text = flow_object_variable(flow_object(findings->facts->flow, subject->object));
+    const char *kept = findings_text(findings, "%s", text);
+    free(text);
+    return kept;
 }
 
 /* Copies that other threads use too, through pointers, are judged one by one: what threads share of them differs. */
