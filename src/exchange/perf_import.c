@@ -4,6 +4,7 @@
 #include "base/progress.h"
 #include "exchange/perf_spe.h"
 #include "exchange/perf_tasks.h"
+#include "exchange/perf_weights.h"
 #include "exchange/perf_with.h"
 #include "perf/ibs.h"
 #include "perf/input.h"
@@ -32,6 +33,7 @@ struct importing {
     struct map64 users; /* pid << 32 | tid of the threads that have samples */
     struct perf_spe *spe;
     struct perf_with *with; /* an agent's trace, or NULL */
+    struct perf_weights weights;
     struct ibs_cpu ibs;
     bool ibs_known; /* asked for */
     bool by_faults; /* there are no memory accesses: page faults stand for them */
@@ -69,7 +71,8 @@ static bool access_of(struct importing *importing, const struct perf_file_record
         result->unreadable++;
         return false;
     }
-    if (access_by_registers(importing, record->event, sample, access) || memory_from_sample(access, sample))
+    importing->weights.by_registers = access_by_registers(importing, record->event, sample, access);
+    if (importing->weights.by_registers || memory_from_sample(access, sample))
         return true;
     bool fault = access_by_fault(record->event, sample, access);
     importing->faults += fault;
@@ -209,9 +212,10 @@ static void put_access(struct importing *importing, const struct memory_access *
         .addr = access->addr,
         .physical = access->physical,
         .latency = access->latency,
+        .period = access->period,
         .cpu = access->has_cpu ? access->cpu : UINT16_MAX,
         .size = access->size,
-        .source = source_number(importing->result->source),
+        .source = importing->weights.source,
         .level = access->level,
         .flags = access->flags,
     };
@@ -240,6 +244,7 @@ static void put_sample(struct importing *importing, const struct perf_file_recor
     if (!access_of(importing, record, &sample, &access))
         return;
     access.time = sample.time;
+    access.period = perf_weight(&importing->weights, record->event, &sample, &access);
     uint16_t depth = frames_of(&sample, &record->event->layout, frames);
     put_access(importing, &access, &(struct chain){frames, depth, false});
 }
@@ -251,7 +256,9 @@ static void put_packet(void *context, const struct memory_access *access)
         importing->result->unreadable++;
         return;
     }
-    put_access(importing, access, &(struct chain){&access->ip, access->ip >> 63 ? 0 : 1, true});
+    struct memory_access weighed = *access;
+    weighed.period = perf_weight_packet(&importing->weights, importing->file);
+    put_access(importing, &weighed, &(struct chain){&access->ip, access->ip >> 63 ? 0 : 1, true});
 }
 
 static void put_aux_loss(struct importing *importing, const struct perf_file_record *record)
@@ -355,6 +362,9 @@ static struct trace_session *session_of(struct importing *importing)
     trace_session_set(session, "imported", "perf.data");
     trace_session_set(session, "latency_unit", "cycles");
     trace_session_set(session, "accesses", "all");
+    unsigned long threshold = perf_weights_threshold(importing->file);
+    if (threshold)
+        trace_session_setf(session, "latency_threshold_cycles", "%lu", threshold);
     trace_session_set(session, "topology", text);
     trace_session_set(session, "homes", "unknown");
     trace_session_set(session, "homes_reason", "imported: local or remote as the hardware reported each access");
@@ -477,6 +487,7 @@ static int import_file(struct importing *importing, const char *path, const char
         return refuse(result, path, err);
     snprintf(result->source, sizeof result->source, "%s",
              importing->by_faults ? "faults" : source_of(importing->file, perf_spe_present(importing->spe)));
+    importing->weights.source = source_number(result->source);
     result->left_out = importing->tasks.seen.count - importing->tasks.sampled.count;
     result->span_ns = importing->last_time - importing->first_time;
     if (importing->with) {
@@ -511,6 +522,7 @@ int perf_import(const char *path, const char *with, const char *symfs, const cha
     perf_file_close(importing.file);
     perf_tasks_free(&importing.tasks);
     perf_spe_free(importing.spe);
+    perf_weights_free(&importing.weights);
     perf_with_close(importing.with);
     map64_free(&importing.users);
     symbols_free(importing.symbols);

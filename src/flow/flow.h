@@ -138,6 +138,7 @@ struct flow_access {
     uint32_t thread, object; /* indices; object: FLOW_NONE when not attributed */
     uint32_t stack;          /* for flow_stack_frames with the thread's process */
     uint32_t latency;        /* 0 without `has_latency` */
+    uint32_t period;         /* of hardware: events that it stands for; 0 when not known */
     int16_t from, home;      /* node indices, -1 when not known; an access can be known to be remote all the same */
     uint16_t cpu, size;
     uint8_t source, level, flags; /* level: where the source reports none, by latency and calibration */

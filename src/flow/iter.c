@@ -34,6 +34,7 @@ static void access_of(const struct flow *flow, const struct event *event, struct
                                    .object = mark->object,
                                    .stack = sample->stack,
                                    .latency = timed ? sample->latency : 0,
+                                   .period = sample->period,
                                    .from = mark->from,
                                    .home = mark->home >= 0 ? mark->home : -1,
                                    .cpu = sample->cpu,

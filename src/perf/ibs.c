@@ -161,6 +161,8 @@ static void find_level(struct memory_access *access, const struct op *op)
     }
     if (access->level == LEVEL_UNKNOWN && op->data3 & BIT(16))
         access->level = LEVEL_LFB; /* someone else had already asked for the line */
+    if (op->data3 & BIT(16))
+        access->flags |= SAMPLE_JOINED;
 }
 
 static void find_flags(struct memory_access *access, const struct op *op)

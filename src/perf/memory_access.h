@@ -14,6 +14,7 @@ struct memory_access {
     uint64_t time, ip, addr, physical;
     uint32_t pid, tid;
     uint32_t latency; /* cycles */
+    uint32_t period;  /* events that it stands for (perf/period.h); 0 when not known */
     uint16_t cpu, size;
     uint8_t level;                 /* enum sample_level */
     uint8_t hops;                  /* enum memory_hops */

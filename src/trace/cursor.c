@@ -86,6 +86,7 @@ static inline bool get_sample(struct run_cursor *cursor, struct event_sample *sa
     sample->flags = (uint8_t)guess->other;
     sample->size = (uint16_t)(guess->other >> 8);
     sample->level = (uint8_t)(guess->other >> 24);
+    sample->period = (uint32_t)(guess->other >> 33);
     if ((sample->flags & SAMPLE_HAS_LATENCY) && !get(cursor, 3, &latency))
         return false;
     if ((guess->other >> 32 & 1) && !get_difference(cursor, 6, 2, &physical))

@@ -47,7 +47,7 @@ static inline void put_sample(struct trace_run *run, const struct event_sample *
 {
     struct run_guess *guess = run_guess_for(&run->state, sample->stack);
     uint64_t shape = sample->flags | (uint64_t)sample->size << 8 | (uint64_t)sample->level << 24 |
-                     (uint64_t)(sample->physical != 0) << 32;
+                     (uint64_t)(sample->physical != 0) << 32 | (uint64_t)sample->period << 33;
     put_difference(run, 1, 1, sample->stack);
     put(run, 2, zigzag(sample->addr - guess->addr));
     if (sample->flags & SAMPLE_HAS_LATENCY)

@@ -121,8 +121,11 @@ enum sample_flag {
     SAMPLE_HITM = 8,
     SAMPLE_TLB_MISS = 16,
     SAMPLE_HAS_LATENCY = 32,
-    SAMPLE_FIRST = 64, /* first access of a burst */
+    SAMPLE_FIRST = 64,   /* first access of a burst */
+    SAMPLE_JOINED = 128, /* of hardware: it waited for a line that an earlier access had asked for */
 };
+
+#define SAMPLE_PERIOD_MOST ((1u << 31) - 1)
 
 /* How it came to be known that a page was used. Each has a name for reports: page_mechanism_name(). */
 enum page_mechanism {
@@ -201,6 +204,7 @@ struct event_sample {
     uint64_t ordinal;  /* set by the trace reader: its number in file order */
     uint32_t latency;  /* ns for the soft source, else cycles; only with SAMPLE_HAS_LATENCY */
     uint32_t stack;
+    uint32_t period; /* of hardware: events that it stands for, at most SAMPLE_PERIOD_MOST; 0 when not known */
     uint16_t cpu;
     uint16_t size; /* bytes accessed, 0 when not known */
     uint8_t source, level, flags;

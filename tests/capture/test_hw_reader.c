@@ -140,6 +140,30 @@ static void test_pebs(void **state)
     unmake(made);
 }
 
+/* A record that carries its period, and one whose event has a fixed one. */
+static void test_period(void **state)
+{
+    (void)state;
+    for (int own = 0; own < 2; own++) {
+        struct made *made = make(SOURCE_PEBS, PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC | (own ? PERF_SAMPLE_PERIOD : 0));
+        struct reported reported = {0};
+        struct bytes record = {0};
+        made->reader.periods.fixed = 2000;
+        put_common(&record, 0x401000, 1000);
+        put64(&record, 0x7f0000001000);
+        put32(&record, 5), put32(&record, 0);
+        if (own)
+            put64(&record, 777);
+        put64(&record, (uint64_t)PERF_MEM_OP_LOAD | (uint64_t)13 << 33);
+        write_record(made, &record);
+        read_all(made, &reported, NULL);
+        assert_int_equal(reported.count, 1);
+        assert_int_equal(reported.samples[0].access.level, LEVEL_RAM);
+        assert_int_equal(reported.samples[0].access.period, own ? 777 : 2000);
+        unmake(made);
+    }
+}
+
 /* Every place in the ring at which a record can be cut in two. */
 static void test_split(void **state)
 {
@@ -363,9 +387,9 @@ static void test_merge(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pebs),     cmocka_unit_test(test_split),
-                                       cmocka_unit_test(test_left_out), cmocka_unit_test(test_losses),
-                                       cmocka_unit_test(test_ibs),      cmocka_unit_test(test_spe),
-                                       cmocka_unit_test(test_merge)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pebs),   cmocka_unit_test(test_period),
+                                       cmocka_unit_test(test_split),  cmocka_unit_test(test_left_out),
+                                       cmocka_unit_test(test_losses), cmocka_unit_test(test_ibs),
+                                       cmocka_unit_test(test_spe),    cmocka_unit_test(test_merge)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

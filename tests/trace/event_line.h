@@ -62,9 +62,9 @@ static inline void event_line(const struct event *event, char *line, size_t size
         LINE("%llx %u %u", NUMBER(event->free.addr), event->free.cpu, event->free.fn);
         break;
     case EVENT_SAMPLE:
-        LINE("%llx %llx %u %u %u %u %u %u %u", NUMBER(event->sample.addr), NUMBER(event->sample.physical),
+        LINE("%llx %llx %u %u %u %u %u %u %u %u", NUMBER(event->sample.addr), NUMBER(event->sample.physical),
              event->sample.latency, event->sample.stack, event->sample.cpu, event->sample.size, event->sample.source,
-             event->sample.level, event->sample.flags);
+             event->sample.level, event->sample.flags, event->sample.period);
         break;
     case EVENT_TOUCH:
         LINE("%llx %llx %u %d", NUMBER(event->touch.addr), NUMBER(event->touch.ip), event->touch.cpu,

@@ -72,7 +72,7 @@ static void every_field_comes_back_in_order(void **state)
 {
     (void)state;
     struct error err;
-    struct wild wild = {.random = 42};
+    struct wild wild = {.random = 42, .periods = true};
     static struct kept written[EVENTS], read[EVENTS];
     char line[LINE_BYTES];
     struct trace_writer *writer = open_writer();
@@ -195,7 +195,7 @@ static void samples_are_found_by_ordinal(void **state)
 {
     (void)state;
     struct error err;
-    struct wild wild = {.random = 7};
+    struct wild wild = {.random = 7, .periods = true};
     struct trace_writer *writer = open_writer();
     for (int i = 0; i < EVENTS; i++) {
         struct event event = wild_event(&wild, EVENT_SAMPLE);

@@ -10,6 +10,7 @@
 struct wild {
     uint64_t random;
     unsigned losses; /* causes of losses there are; 0: all of today's */
+    bool periods;    /* of samples: older formats had none */
     uint64_t frames[64];
     char text[40], other[40];
 };
@@ -95,6 +96,8 @@ static inline struct event wild_event(struct wild *wild, unsigned kind)
         event.sample.size = (uint16_t)wild_value(wild);
         event.sample.source = (uint8_t)wild_value(wild);
         event.sample.level = (uint8_t)wild_value(wild);
+        if (wild->periods)
+            event.sample.period = (uint32_t)wild_value(wild) & SAMPLE_PERIOD_MOST;
         break;
     case EVENT_TOUCH:
         event.touch =

@@ -32,6 +32,8 @@ check("bytes from memory are of the whole run, and only where they were recorded
   assert.equal(m.apply(run.threads, [{ samples: 2 }, { samples: 1 }], true)[0].bytes_s, null);
   assert.equal(m.apply(run.threads, null, false)[0].bytes_s, 4e9);
   assert.deepEqual([m.rate(4.126e9), m.rate(0), m.rate(null)], ["4.13 GB/s", "0.00 GB/s", "–"]);
+  const least = load(container({ run: {}, nodes: [{ id: 0 }, { id: 1 }], bytes_at_least: true, matrix_bytes_s: [[3e9, 1e9], [0, 0]] }, {}));
+  assert.deepEqual([run.bytesAtLeast, least.bytesAtLeast, least.remoteBytes], [false, true, null]);
   const without = load(matmul());
   assert.equal(without.remoteBytes, null);
   assert.ok(!("bytes_s" in m.apply(without.threads, without.threads, true)[0]));

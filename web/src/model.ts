@@ -83,6 +83,8 @@ export class Run {
   readonly matrix: number[][];
   /* Bytes per second from node to node; null: not recorded, or not known. */
   readonly matrixBytes: number[][] | null;
+  /* Bytes per second are lower bounds: of hardware samples. */
+  readonly bytesAtLeast: boolean;
   readonly latency: LatencyHead | null;
   readonly gate: { numa_bound: boolean; decided?: boolean; text: string } | null;
   readonly findings: Finding[];
@@ -111,6 +113,7 @@ export class Run {
     this.distances = list("distances");
     this.matrix = list("matrix");
     this.matrixBytes = Array.isArray(head["matrix_bytes_s"]) ? head["matrix_bytes_s"] : null;
+    this.bytesAtLeast = head["bytes_at_least"] === true;
     this.latency = head["latency"]?.bounds?.length ? head["latency"] : null;
     this.gate = head["gate"] ?? null;
     this.findings = list("findings");
@@ -173,7 +176,7 @@ export class Run {
   get remoteBytes(): number | null {
     const all = (this.matrixBytes ?? []).flat().reduce((a, b) => a + b, 0);
     const local = (this.matrixBytes ?? []).reduce((sum, row, i) => sum + (row[i] ?? 0), 0);
-    return all > 0 ? 1 - local / all : null;
+    return all > 0 && !this.bytesAtLeast ? 1 - local / all : null;
   }
 
   get duration(): number {

@@ -58,7 +58,7 @@ export class Overview implements View {
 
   private nodesCard(run: Run): HTMLElement {
     const bytes = bytesMatrix(run);
-    return h("article", { class: "card" }, h("h3", null, "Accesses from node to node"), nodeMatrix(run), bytes ? [h("h3", null, "GB/s from node to node"), bytes] : null, h("p", { class: "legend" }, swatch("local"), "own node", swatch("remote"), "another node"));
+    return h("article", { class: "card" }, h("h3", null, "Accesses from node to node"), nodeMatrix(run), bytes ? [h("h3", null, run.bytesAtLeast ? "GB/s from node to node, at least" : "GB/s from node to node"), bytes] : null, h("p", { class: "legend" }, swatch("local"), "own node", swatch("remote"), "another node"));
   }
 
   private latencyCard(run: Run): HTMLElement {

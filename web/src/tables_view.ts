@@ -21,7 +21,7 @@ function common<T extends Totals>(run: Run, rows: T[]): Column<T>[] {
     { key: "share", title: "Remote %", value: (r) => remoteShare(r), text: (r) => (r.home_known ? percent(remoteShare(r)) : "–"), help: "Of the accesses whose page's home is known" },
     { key: "writes", title: "Writes %", minor: true, value: (r) => r.writes / Math.max(1, r.reads + r.writes), text: (r) => percent(r.writes / Math.max(1, r.reads + r.writes)) },
     { key: "latency", title: "Latency", minor: true, value: (r) => meanLatency(r), text: (r) => latency(meanLatency(r), unit), help: "Mean latency of the accesses that carry one" },
-    ...(rows.some((row) => "bytes_s" in row) ? [{ key: "bytes_s", title: "Traffic", value: (r: T) => r.bytes_s ?? -1, text: (r: T) => rate(r.bytes_s), help: "Bytes per second between caches and memory, prefetched ones too; – where they are not known: of one of several objects of a site, and of a selection" }] : []),
+    ...(rows.some((row) => "bytes_s" in row) ? [{ key: "bytes_s", title: run.bytesAtLeast ? "Traffic, at least" : "Traffic", value: (r: T) => r.bytes_s ?? -1, text: (r: T) => rate(r.bytes_s), help: `Bytes per second between caches and memory, ${run.bytesAtLeast ? "at least: loads that memory answered, without prefetched lines and writes" : "prefetched ones too"}; – where they are not known: of one of several objects of a site, and of a selection` }] : []),
   ];
 }
 

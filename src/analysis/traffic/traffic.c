@@ -9,6 +9,7 @@
 #include "analysis/traffic/traffic.h"
 
 #include "analysis/traffic/traffic_keys.h"
+#include "analysis/traffic/traffic_make.h"
 #include "topology/calibration.h"
 #include "trace/session.h"
 
@@ -29,6 +30,9 @@ const struct traffic_rules traffic_rules = {.pairs = 20,
                                             .cached = 0.1,
                                             .memory = 0.9,
                                             .bound = 0.65,
+                                            .samples = 20,
+                                            .lines = 20,
+                                            .few = 8,
                                             .around = 8};
 
 static int by_burst(const void *left, const void *right)
@@ -86,15 +90,30 @@ static void split_bursts(struct traffic_work *work)
     array_push(&work->first, (uint32_t)work->items.count);
 }
 
-static uint32_t object_row(struct traffic *traffic, uint32_t *by_object, uint32_t *by_site, uint32_t object)
+void object_rows_begin(struct object_rows *rows, const struct flow *flow)
+{
+    size_t objects = flow_object_count(flow) + 1, sites = flow_site_count(flow) + 1;
+    rows->by_object = mem_alloc(objects * sizeof *rows->by_object);
+    rows->by_site = mem_alloc(sites * sizeof *rows->by_site);
+    memset(rows->by_object, 0xff, objects * sizeof *rows->by_object);
+    memset(rows->by_site, 0xff, sites * sizeof *rows->by_site);
+}
+
+void object_rows_end(struct object_rows *rows)
+{
+    free(rows->by_object);
+    free(rows->by_site);
+}
+
+struct traffic_bytes *object_rows_find(struct object_rows *rows, struct traffic *traffic, uint32_t object)
 {
     uint32_t site = flow_object_site(traffic->flow, object);
-    uint32_t *place = site != FLOW_NONE ? &by_site[site] : &by_object[object];
+    uint32_t *place = site != FLOW_NONE ? &rows->by_site[site] : &rows->by_object[object];
     if (*place == FLOW_NONE) {
         *place = (uint32_t)traffic->objects.count;
         array_push(&traffic->objects, (struct traffic_object){.object = object, .site = site});
     }
-    return *place;
+    return &traffic->objects.items[*place].bytes;
 }
 
 static void add_key(struct traffic_bytes *to, const struct traffic_key *key, const double *rates, double weight)
@@ -117,9 +136,25 @@ static void add_key(struct traffic_bytes *to, const struct traffic_key *key, con
     to->allocated += rates[2];
 }
 
-void traffic_judge(struct traffic_bytes *bytes)
+/* A cache may have answered what a prefetcher brought: only what is mostly memory's is known to be. */
+static void judge_sampled(const struct traffic *traffic, struct traffic_bytes *bytes)
 {
     const struct traffic_rules *rules = &traffic_rules;
+    bool all = bytes == &traffic->all;
+    bytes->is_rated =
+        !traffic->sampled.by_spe && bytes->lines >= (all ? rules->lines : rules->few) && (all || traffic->all.is_rated);
+    bytes->rated = bytes->is_rated ? bytes->known : 0;
+    bytes->state =
+        bytes->accesses > 0 && bytes->exposed >= rules->memory * bytes->accesses ? TRAFFIC_MEMORY : TRAFFIC_UNKNOWN;
+}
+
+void traffic_judge(const struct traffic *traffic, struct traffic_bytes *bytes)
+{
+    const struct traffic_rules *rules = &traffic_rules;
+    if (traffic->source == TRAFFIC_DATA_SOURCES) {
+        judge_sampled(traffic, bytes);
+        return;
+    }
     double share = bytes->known > 0 ? (bytes->exposed + bytes->hidden) / bytes->known : 0;
     bytes->is_rated = bytes->rated > 0 && bytes->rated >= rules->covered * bytes->accesses;
     if (bytes->known <= 0 || bytes->known < rules->covered * bytes->accesses)
@@ -170,12 +205,10 @@ static void split_key(struct traffic_work *work, const struct traffic_key *key, 
 static void sum_up(struct traffic_work *work)
 {
     struct traffic *traffic = work->traffic;
-    size_t objects = flow_object_count(traffic->flow) + 1, sites = flow_site_count(traffic->flow) + 1;
-    uint32_t *by_object = mem_alloc(objects * sizeof *by_object), *by_site = mem_alloc(sites * sizeof *by_site);
+    struct object_rows rows;
     uint32_t from = 0;
     struct traffic_thread *thread = traffic->threads.items; /* keys are in their order */
-    memset(by_object, 0xff, objects * sizeof *by_object);
-    memset(by_site, 0xff, sites * sizeof *by_site);
+    object_rows_begin(&rows, traffic->flow);
     array_each (&work->keys, const struct traffic_key, key) {
         while (thread->thread != key->thread)
             thread++;
@@ -184,16 +217,13 @@ static void sum_up(struct traffic_work *work)
             rates[i] = key->rates[i] * TRAFFIC_LINE * 1e9 * key->leads * weight / traffic->seconds;
         add_key(&traffic->all, key, rates, weight);
         add_key(&thread->bytes, key, rates, weight);
-        if (key->object != FLOW_NONE) {
-            uint32_t row = object_row(traffic, by_object, by_site, key->object);
-            add_key(&traffic->objects.items[row].bytes, key, rates, weight);
-        }
+        if (key->object != FLOW_NONE)
+            add_key(object_rows_find(&rows, traffic, key->object), key, rates, weight);
         place_key(work, key, from, rates);
         split_key(work, key, from, rates, weight);
         from += key->bursts;
     }
-    free(by_object);
-    free(by_site);
+    object_rows_end(&rows);
 }
 
 /* Most bytes first, then those of which none are known. */
@@ -237,13 +267,13 @@ static uint32_t bound_of(const struct flow *flow)
     return beyond > least ? beyond : least;
 }
 
-static void judge_all(struct traffic *traffic)
+void traffic_judge_all(struct traffic *traffic)
 {
-    traffic_judge(&traffic->all);
+    traffic_judge(traffic, &traffic->all);
     array_each (&traffic->objects, struct traffic_object, row)
-        traffic_judge(&row->bytes);
+        traffic_judge(traffic, &row->bytes);
     array_each (&traffic->threads, struct traffic_thread, row)
-        traffic_judge(&row->bytes);
+        traffic_judge(traffic, &row->bytes);
     array_sort(&traffic->objects, objects_by_bytes);
     array_sort(&traffic->threads, threads_by_bytes);
 }
@@ -266,25 +296,32 @@ static void keep_cells(struct traffic *traffic)
     memset(traffic->node_written, 0, nodes * sizeof *traffic->node_written);
 }
 
-struct traffic *traffic_make(const struct flow *flow)
+struct traffic *traffic_new(const struct flow *flow)
 {
     struct traffic *traffic = mem_zalloc(sizeof *traffic);
-    struct traffic_work work = {.traffic = traffic};
-    const struct flow_stream *rows;
-    size_t count = flow_streams(flow, &rows);
     const struct trace_session *session = flow_session(flow);
     const char *requested = session ? trace_session_get(session, "traffic") : NULL;
     traffic->flow = flow;
     traffic->requested = requested != NULL;
     traffic->possible = requested && strcmp(requested, "pairs") == 0;
     traffic->node_count = flow_topology(flow)->node_count;
-    traffic->recorded = count > 0;
-    traffic->bound = bound_of(flow);
     traffic->seconds = (double)(flow_end(flow) - flow_start(flow)) * 1e-9;
     size_t nodes = traffic->node_count + 1;
     traffic->node_pairs = mem_zalloc(nodes * nodes * sizeof *traffic->node_pairs);
     traffic->node_read = mem_zalloc(nodes * sizeof *traffic->node_read);
     traffic->node_written = mem_zalloc(nodes * sizeof *traffic->node_written);
+    return traffic;
+}
+
+struct traffic *traffic_make(const struct flow *flow)
+{
+    struct traffic *traffic = traffic_new(flow);
+    struct traffic_work work = {.traffic = traffic};
+    const struct flow_stream *rows;
+    size_t count = flow_streams(flow, &rows);
+    traffic->recorded = count > 0;
+    traffic->source = count > 0 ? TRAFFIC_BURSTS : TRAFFIC_NOWHERE;
+    traffic->bound = bound_of(flow);
     for (size_t i = 0; i < count; i++)
         array_push(&work.rows, rows + i);
     split_bursts(&work);
@@ -295,7 +332,7 @@ struct traffic *traffic_make(const struct flow *flow)
         if (traffic->too_few)
             keep_cells(traffic);
     }
-    judge_all(traffic);
+    traffic_judge_all(traffic);
     traffic_work_free(&work);
     return traffic;
 }

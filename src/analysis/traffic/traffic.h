@@ -1,7 +1,8 @@
-/* analysis/traffic/traffic.h - bytes from memory, per object, thread and pair of nodes, without a PMU (docs/traffic.md).
+/* analysis/traffic/traffic.h - bytes from memory, per object, thread and pair of nodes (docs/traffic.md).
  *
- * From pairs of bursts (struct flow_stream): how often an instruction is carried out in a while, how many lines that is, and
- * which share of them memory serves. What cannot be known stays unknown, and never becomes 0. */
+ * Without a PMU from pairs of bursts (struct flow_stream): how often an instruction is carried out in a while, how many lines that is,
+ * and which share of them memory serves. From the processor's samples by their data sources (traffic_sampled.c): then bytes are at
+ * least what is said. What cannot be known stays unknown, and never becomes 0. */
 #ifndef NUMALENS_ANALYSIS_TRAFFIC_TRAFFIC_H
 #define NUMALENS_ANALYSIS_TRAFFIC_TRAFFIC_H
 
@@ -16,6 +17,13 @@ enum traffic_state {
     TRAFFIC_MEMORY,
 };
 
+/* Where figures come from. */
+enum traffic_source {
+    TRAFFIC_NOWHERE,
+    TRAFFIC_BURSTS,
+    TRAFFIC_DATA_SOURCES, /* bytes are at least so many; written, and hidden ones, are not known */
+};
+
 struct traffic_bytes {
     double read,
         written; /* per second of the recording; writes at most: each line that is stored to is written back once */
@@ -23,8 +31,10 @@ struct traffic_bytes {
     double accesses;                /* noted in bursts, weighed by their thread's time */
     double known;                   /* of those: where they are served from is known */
     double exposed, hidden, cached; /* of those again */
-    double rated;                   /* of `known`: and how many bytes that is */
-    bool is_rated;                  /* more than half of the accesses are; else bytes are not known */
+    double under_way; /* by data sources, not of `known`: the line was on its way already, from wherever */
+    uint64_t lines;   /* by data sources: samples of which each is of a line that memory sent */
+    double rated;     /* of `known`: and how many bytes that is */
+    bool is_rated;    /* more than half of the accesses are; else bytes are not known */
     enum traffic_state state;
 };
 
@@ -36,7 +46,8 @@ struct traffic_object {
 struct traffic_thread {
     uint32_t thread;
     uint64_t bursts, pairs;
-    double user_s; /* CPU time in user code */
+    double user_s;    /* CPU time in user code */
+    uint64_t samples; /* by data sources */
     struct traffic_bytes bytes;
 };
 
@@ -52,10 +63,25 @@ struct traffic_cell {
     double most_lines;    /* ... and there are so many in a second of the recording, at most */
 };
 
+/* What data sources say of all samples. */
+struct traffic_samples {
+    uint64_t samples, loads, stores; /* an atomic is both */
+    uint64_t sourced;                /* loads whose source is known */
+    uint64_t memory;                 /* loads that memory answered ... */
+    uint64_t remote;                 /* ... of another node */
+    uint64_t unweighed;              /* of `loads`: how many events they stand for is not known */
+    uint64_t joined;                 /* of `memory`: for a line that an earlier access had asked for */
+    bool by_spe;   /* SPE does not say which loads wait for the same line, so that lines cannot be counted */
+    uint64_t lost; /* samples, or times of them */
+    uint64_t threshold_cycles, threshold_ns; /* faster loads were not sampled; one of them, or none */
+};
+
 struct traffic {
     const struct flow *flow;
-    bool requested, possible; /* the recorder was asked for it; and could */
-    bool recorded;            /* there are streams */
+    enum traffic_source source;
+    struct traffic_samples sampled; /* by data sources */
+    bool requested, possible;       /* the recorder was asked for it; and could */
+    bool recorded;                  /* there are streams */
     uint32_t bound; /* ns: what takes longer came from memory; 0: caches and memory are not distinguished here */
     uint64_t bursts, pairs;
     bool too_few;   /* pairs: nothing is said */
@@ -86,19 +112,29 @@ extern const struct traffic_rules {
     double least;          /* a smaller one is not known */
     double cached, memory; /* shares from memory, below and above which nothing is "partly" */
     double bound;          /* of memory's latency: what is faster did not come from there */
+    uint32_t samples;      /* by data sources: loads whose source is known; fewer, and nothing is said */
+    uint32_t lines;        /* ... that memory answered: fewer, and the bytes are not known */
+    uint32_t few;          /* ... of an object, thread, function or slice of time */
     uint32_t around; /* loads on either side of an object's streams: fewer do not show how much of it is in caches */
 } traffic_rules;
 
+/* From bursts, for models of other placements too. */
 struct traffic *traffic_make(const struct flow *flow);
+
+/* Whether the recording has hardware samples; what their data sources say. Without cells: a lower bound is nothing that a
+ * prediction can be made of. */
+bool traffic_is_sampled(const struct flow *flow);
+struct traffic *traffic_make_sampled(const struct flow *flow);
+
+/* Whichever of the two the recording has. */
+struct traffic *traffic_find(const struct flow *flow);
+
 void traffic_free(struct traffic *traffic);
 
 static inline double traffic_total(const struct traffic_bytes *bytes)
 {
     return bytes->read + bytes->written;
 }
-
-/* Whether its bytes are known, and where it is served from; for traffic.c and traffic_rows.c. */
-void traffic_judge(struct traffic_bytes *bytes);
 
 /* Of the bytes between caches and memory, the share of those whose memory is on another node than the thread: what caches
  * answer is not remote. Negative when it is not known: there is one node, the bytes are unknown, or the home nodes of most of them. */

@@ -1,5 +1,5 @@
 /* analysis/traffic/traffic_rows.c - the rows of traffic.h by what they are of; those of functions; what is remote. */
-#include "analysis/traffic/traffic.h"
+#include "analysis/traffic/traffic_make.h"
 
 const char *traffic_state_name(enum traffic_state state)
 {
@@ -37,6 +37,8 @@ const struct traffic_thread *traffic_of_thread(const struct traffic *traffic, ui
 void traffic_functions(struct traffic *traffic)
 {
     size_t count = flow_function_count(traffic->flow);
+    if (!traffic->functions.count && traffic->source == TRAFFIC_DATA_SOURCES)
+        traffic_sampled_functions(traffic);
     if (traffic->functions.count || !traffic->cells.count)
         return;
     for (size_t i = 0; i < count; i++)
@@ -52,7 +54,7 @@ void traffic_functions(struct traffic *traffic)
         bytes->rated += cell->rated ? cell->accesses : 0;
     }
     array_each (&traffic->functions, struct traffic_bytes, bytes)
-        traffic_judge(bytes);
+        traffic_judge(traffic, bytes);
 }
 
 const struct traffic_bytes *traffic_of_function(const struct traffic *traffic, uint32_t function)

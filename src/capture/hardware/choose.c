@@ -45,6 +45,7 @@ static void fill_common(struct perf_event_attr *attr, const struct pmu_request *
     } else {
         attr->freq = 1;
         attr->sample_freq = request->frequency;
+        attr->sample_type |= PERF_SAMPLE_PERIOD; /* the kernel changes it all the time */
     }
     attr->disabled = 1;
     attr->exclude_kernel = 1;
@@ -222,6 +223,7 @@ static void add_spe(struct choosing *choosing, const struct pmu_device *device)
     uint64_t period =
         attr->freq ? SPE_OPERATIONS_A_SECOND / (request->frequency ? request->frequency : 1) : request->period;
     attr->freq = 0;
+    attr->sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
     attr->sample_period = period < least ? least : period;
 }
 

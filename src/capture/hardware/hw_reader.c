@@ -97,6 +97,7 @@ static void take_sample(struct hw_reader *reader, const struct perf_event_header
         return;
     }
     out.data_src = sample.data_src;
+    out.access.period = perf_period(&reader->periods, &sample);
     take_frames(&out, frames, &sample, &reader->layout);
     report(reader, &out, listener);
 }
@@ -112,6 +113,7 @@ static void take_packets(struct hw_reader *reader, const struct perf_sample *id,
         access->tid = id->tid;
         access->cpu = (uint16_t)id->cpu;
         access->has_cpu = true;
+        access->period = perf_period(&reader->periods, NULL);
         if (listener->clock && !listener->clock->identity)
             access->time = counter_clock_ns(listener->clock, access->time);
         else

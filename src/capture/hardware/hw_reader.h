@@ -8,6 +8,7 @@
 #include "capture/agent/counter.h"
 #include "capture/perf/perf_ring.h"
 #include "perf/ibs.h"
+#include "perf/period.h"
 #include "perf/spe.h"
 
 enum { HW_FRAMES_MOST = 64 };
@@ -31,6 +32,7 @@ struct hw_listener {
 
 struct hw_reader {
     struct perf_layout layout;
+    struct perf_periods periods;
     struct ibs_cpu ibs;
     struct spe_stream spe;
     uint8_t source, flags; /* as in pmu_event */

@@ -168,6 +168,7 @@ static void put_sample(void *context, const struct hw_sample *sample)
         .addr = access->addr,
         .physical = access->physical,
         .latency = access->latency,
+        .period = access->period,
         .stack = process ? process_stack(record->processes, process, sample->frames, sample->depth, sample->cut) : 0,
         .cpu = access->has_cpu ? access->cpu : UINT16_MAX,
         .size = access->size,

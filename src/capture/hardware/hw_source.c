@@ -167,6 +167,7 @@ static int open_ring(struct hw_source *source, struct pmu_event *event, pid_t pi
     struct hw_reader *reader = &source->readers[source->count];
     *reader = (struct hw_reader){
         .layout = {.sample_type = event->attr.sample_type, .sample_id_all = true},
+        .periods = perf_periods_of(&event->attr, event->source),
         .source = event->source,
         .flags = event->flags,
         .cpu = cpu < 0 ? UINT16_MAX : (uint16_t)cpu,

@@ -81,6 +81,8 @@ static void put_bytes(const struct traffic *traffic, struct json *json)
         return;
     }
     uint32_t nodes = traffic->node_count;
+    if (traffic->source == TRAFFIC_DATA_SOURCES)
+        json_bool(json, "bytes_at_least", true);
     json_array(json, "matrix_bytes_s");
     for (uint32_t from = 0; from < nodes; from++) {
         json_array(json, NULL);

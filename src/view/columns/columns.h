@@ -26,7 +26,7 @@ enum value_type {
     VALUE_MEAN,           /* `number` / `of`, a latency; with its unit */
     VALUE_TIME,           /* seconds since the start, null for UINT64_MAX; 12 ms */
     VALUE_SECONDS,        /* `real`; 12 ms */
-    VALUE_RATE,           /* `real` bytes per second; GB/s */
+    VALUE_RATE,           /* `real` bytes per second, at least so many with `of`; GB/s */
     VALUE_TEXT,           /* itself */
     VALUE_TEXT_OR_NULL,   /* null in JSON when it is empty */
     VALUE_TEXT_OR_ABSENT, /* no field when it is NULL */

@@ -58,7 +58,7 @@ static void put_value(struct table *table, const struct flow *flow, const struct
         table_cell(table, "%ld", (long)value->number);
         break;
     case VALUE_RATE:
-        table_cell(table, "%.2f", value->real / 1e9);
+        table_cell(table, value->of ? ">= %.2f" : "%.2f", value->real / 1e9);
         break;
     case VALUE_NODES:
         put_nodes(table, flow_topology(flow), value);

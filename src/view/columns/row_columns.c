@@ -9,7 +9,8 @@ static struct value get_rate(const struct rows *rows, const struct row *row)
         return (struct value){.type = VALUE_ABSENT};
     if (!bytes || !bytes->is_rated)
         return (struct value){.type = VALUE_UNKNOWN, .text = bytes ? "unknown" : "-"};
-    return (struct value){.type = VALUE_RATE, .real = traffic_total(bytes)};
+    bool at_least = rows->traffic->source == TRAFFIC_DATA_SOURCES;
+    return (struct value){.type = VALUE_RATE, .real = traffic_total(bytes), .of = at_least};
 }
 
 struct value row_homes(const struct rows *rows, const struct row *row)

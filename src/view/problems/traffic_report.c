@@ -6,11 +6,9 @@
 #include "view/number.h"
 #include "view/paragraph.h"
 #include "view/problems/problems.h"
+#include "view/problems/traffic_words.h"
 #include "view/report/report.h"
 #include "view/table.h"
-#include "view/whole.h"
-
-#include <string.h>
 
 enum { SLICES_TEXT = 10, SLICES_JSON = 64 /* of time, at most */, NODE_NAME = 32 };
 
@@ -23,37 +21,9 @@ static struct row row_of(struct rows *names, const struct traffic_object *object
     return row;
 }
 
-/* The processor's samples show loads that waited, not what was fetched ahead of them. */
-static bool by_processor(const struct traffic *traffic, const struct view_options *options)
+static bool by_samples(const struct traffic *traffic)
 {
-    const char *source = whole_of(traffic->flow, options).source;
-    return strcmp(source, "pebs") == 0 || strcmp(source, "ibs") == 0 || strcmp(source, "spe") == 0;
-}
-
-/* Why there are no figures; NULL when there are. */
-static const char *silence(const struct traffic *traffic, const struct view_options *options)
-{
-    if (!traffic->recorded && traffic->requested && !traffic->possible)
-        return "Traffic is not known: it takes the soft sampler with latencies, and a tick from perf ('numalens "
-               "doctor' "
-               "says why there is none).";
-    if (!traffic->recorded && traffic->requested)
-        return options->damage ? "Traffic is not known: no burst is in what there is of the incomplete file."
-                               : "Traffic is not known: no burst was recorded. Record a longer run.";
-    if (!traffic->recorded && by_processor(traffic, options))
-        return "Traffic was not recorded: the processor's samples do not show what it fetches ahead of loads. "
-               "'numalens record "
-               "--source soft --traffic' estimates it, 'numalens stat' counts the bytes of each node's memory where "
-               "there are "
-               "counters for it.";
-    if (!traffic->recorded)
-        return "Traffic was not recorded: 'numalens record --traffic' does.";
-    if (!traffic->bound)
-        return "Traffic is not known: the recording has no calibration that distinguishes caches from memory "
-               "(docs/calibration.md).";
-    if (traffic->too_few)
-        return "Traffic is not known: there are too few pairs of bursts. Record a longer run.";
-    return NULL;
+    return traffic->source == TRAFFIC_DATA_SOURCES;
 }
 
 static void put_bytes(struct json *json, const char *key, const struct traffic_bytes *bytes, double value)
@@ -64,6 +34,16 @@ static void put_bytes(struct json *json, const char *key, const struct traffic_b
         json_real(json, key, value, 0);
 }
 
+/* Of samples, what is written back and what is hidden is not known. */
+static void put_unless(struct json *json, bool sampled, const char *key, const struct traffic_bytes *bytes,
+                       double value)
+{
+    if (sampled)
+        json_null(json, key);
+    else
+        put_bytes(json, key, bytes, value);
+}
+
 static void put_share(struct json *json, const char *key, const struct traffic_bytes *bytes, double part)
 {
     if (bytes->accesses > 0)
@@ -72,17 +52,23 @@ static void put_share(struct json *json, const char *key, const struct traffic_b
         json_null(json, key);
 }
 
-static void put_all_bytes(struct json *json, const struct traffic_bytes *bytes)
+static void put_all_bytes(struct json *json, const struct traffic *traffic, const struct traffic_bytes *bytes)
 {
+    bool sampled = by_samples(traffic);
     put_bytes(json, "bytes_s", bytes, traffic_total(bytes));
     put_bytes(json, "read_bytes_s", bytes, bytes->read);
-    put_bytes(json, "write_bytes_s", bytes, bytes->written);
-    put_bytes(json, "write_allocate_bytes_s", bytes, bytes->allocated);
+    put_unless(json, sampled, "write_bytes_s", bytes, bytes->written);
+    put_unless(json, sampled, "write_allocate_bytes_s", bytes, bytes->allocated);
     json_text(json, "state", traffic_state_name(bytes->state));
     put_share(json, "exposed", bytes, bytes->exposed);
-    put_share(json, "hidden", bytes, bytes->hidden);
+    if (sampled)
+        json_null(json, "hidden");
+    else
+        put_share(json, "hidden", bytes, bytes->hidden);
     put_share(json, "cached", bytes, bytes->cached);
-    put_share(json, "unknown", bytes, bytes->accesses - bytes->known);
+    if (sampled)
+        put_share(json, "under_way", bytes, bytes->under_way);
+    put_share(json, "unknown", bytes, bytes->accesses - bytes->known - bytes->under_way);
 }
 
 static void put_objects(struct json *json, const struct traffic *traffic, const struct view_options *options)
@@ -104,7 +90,7 @@ static void put_objects(struct json *json, const struct traffic *traffic, const 
         json_text(json, "file", row.file);
         json_number(json, "line", row.line);
         json_text(json, "variable", *row.variable ? row.variable : NULL);
-        put_all_bytes(json, &object->bytes);
+        put_all_bytes(json, traffic, &object->bytes);
         json_end(json);
     }
     json_end(json);
@@ -127,8 +113,13 @@ static void put_threads(struct json *json, const struct traffic *traffic)
             json_null(json, "node");
         json_number(json, "bursts", row->bursts);
         json_number(json, "pairs", row->pairs);
-        json_real(json, "user_s", row->user_s, 6);
-        put_all_bytes(json, &row->bytes);
+        if (by_samples(traffic)) {
+            json_number(json, "samples", row->samples);
+            json_null(json, "user_s");
+        } else {
+            json_real(json, "user_s", row->user_s, 6);
+        }
+        put_all_bytes(json, traffic, &row->bytes);
         json_end(json);
     }
     json_end(json);
@@ -143,7 +134,7 @@ static void put_nodes(struct json *json, const struct traffic *traffic)
         json_object(json, NULL);
         json_integer(json, "node", node_os(traffic->flow, (int)i));
         put_bytes(json, "read_bytes_s", all, traffic->node_read[i]);
-        put_bytes(json, "write_bytes_s", all, traffic->node_written[i]);
+        put_unless(json, by_samples(traffic), "write_bytes_s", all, traffic->node_written[i]);
         json_end(json);
     }
     json_end(json);
@@ -174,7 +165,7 @@ static void put_times(struct json *json, const struct traffic *traffic)
             json_object(json, NULL);
             json_integer(json, "node", node_os(traffic->flow, (int)i));
             put_bytes(json, "read_bytes_s", &known, time->read[i]);
-            put_bytes(json, "write_bytes_s", &known, time->written[i]);
+            put_unless(json, by_samples(traffic), "write_bytes_s", &known, time->written[i]);
             json_end(json);
         }
         json_end(json);
@@ -184,17 +175,36 @@ static void put_times(struct json *json, const struct traffic *traffic)
     traffic_times_free(&times);
 }
 
+static void put_samples(struct json *json, const struct traffic_samples *sampled)
+{
+    json_object(json, "sampled");
+    json_number(json, "samples", sampled->samples);
+    json_number(json, "loads", sampled->loads);
+    json_number(json, "stores", sampled->stores);
+    json_number(json, "loads_with_source", sampled->sourced);
+    json_number(json, "loads_from_memory", sampled->memory);
+    json_number(json, "loads_from_remote_memory", sampled->remote);
+    json_number(json, "lost", sampled->lost);
+    json_end(json);
+}
+
 static void put_json(struct json *json, const struct traffic *traffic, const struct view_options *options)
 {
     const struct traffic_bytes *all = &traffic->all;
-    json_text(json, "method", traffic->recorded ? "paired bursts" : NULL);
-    json_text(json, "silence", silence(traffic, options));
+    struct traffic_words words;
+    json_text(json, "traffic_source", traffic_source_name(traffic));
+    json_text(json, "method", traffic->recorded ? "paired bursts" : by_samples(traffic) ? "data sources" : NULL);
+    json_bool(json, "at_least", by_samples(traffic));
+    json_text(json, "silence", traffic_silence(traffic, options, &words));
     json_number(json, "bursts", traffic->bursts);
     json_number(json, "burst_pairs", traffic->pairs);
-    json_number(json, "memory_from_ns", traffic->bound);
+    if (by_samples(traffic))
+        put_samples(json, &traffic->sampled);
+    else
+        json_number(json, "memory_from_ns", traffic->bound);
     json_real(json, "seconds", traffic->seconds, 6);
     put_bytes(json, "total_bytes_s", all, traffic_total(all));
-    put_all_bytes(json, all);
+    put_all_bytes(json, traffic, all);
     put_nodes(json, traffic);
     put_objects(json, traffic, options);
     put_threads(json, traffic);
@@ -217,26 +227,36 @@ static void share_cell(struct table *table, const struct traffic_bytes *bytes, d
         table_cell(table, "-");
 }
 
-static void columns(struct table *table)
+static const char *at_least(const struct traffic *traffic)
 {
-    table_column(table, "GB/s", TABLE_RIGHT);
-    table_column(table, "read", TABLE_RIGHT);
-    table_column(table, "write", TABLE_RIGHT);
+    return by_samples(traffic) ? ", at least" : "";
+}
+
+static void columns(struct table *table, const struct traffic *traffic)
+{
+    bool sampled = by_samples(traffic);
+    table_column(table, sampled ? "GB/s at least" : "GB/s", TABLE_RIGHT);
+    if (!sampled) {
+        table_column(table, "read", TABLE_RIGHT);
+        table_column(table, "write", TABLE_RIGHT);
+    }
     table_column(table, "exposed", TABLE_RIGHT);
-    table_column(table, "hidden", TABLE_RIGHT);
+    table_column(table, sampled ? "under way" : "hidden", TABLE_RIGHT);
     table_column(table, "cached", TABLE_RIGHT);
     table_column(table, "unknown", TABLE_RIGHT | TABLE_OPTIONAL);
 }
 
-static void cells(struct table *table, const struct traffic_bytes *bytes)
+static void cells(struct table *table, const struct traffic *traffic, const struct traffic_bytes *bytes)
 {
     rate_cell(table, bytes, traffic_total(bytes));
-    rate_cell(table, bytes, bytes->read);
-    rate_cell(table, bytes, bytes->written);
+    if (!by_samples(traffic)) {
+        rate_cell(table, bytes, bytes->read);
+        rate_cell(table, bytes, bytes->written);
+    }
     share_cell(table, bytes, bytes->exposed);
-    share_cell(table, bytes, bytes->hidden);
+    share_cell(table, bytes, by_samples(traffic) ? bytes->under_way : bytes->hidden);
     share_cell(table, bytes, bytes->cached);
-    share_cell(table, bytes, bytes->accesses - bytes->known);
+    share_cell(table, bytes, bytes->accesses - bytes->known - bytes->under_way);
 }
 
 static void objects_text(const struct traffic *traffic, const struct view_options *options, FILE *out)
@@ -244,7 +264,7 @@ static void objects_text(const struct traffic *traffic, const struct view_option
     struct rows names = {.flow = traffic->flow};
     struct table *table = table_new();
     size_t shown = 0, more = 0;
-    columns(table);
+    columns(table, traffic);
     table_column(table, "", TABLE_LEFT);
     table_column(table, "object", TABLE_FLEX);
     array_each (&traffic->objects, const struct traffic_object, object) {
@@ -256,7 +276,7 @@ static void objects_text(const struct traffic *traffic, const struct view_option
             continue;
         }
         shown++;
-        cells(table, &object->bytes);
+        cells(table, traffic, &object->bytes);
         table_cell(table, "%s", object->bytes.state == TRAFFIC_PARTLY ? "partly cached" : "");
         table_object(table, traffic->flow, &row);
     }
@@ -270,12 +290,12 @@ static void threads_text(const struct traffic *traffic, const struct view_option
 {
     struct table *table = table_new();
     size_t shown = 0;
-    columns(table);
+    columns(table, traffic);
     table_column(table, "thread", TABLE_FLEX);
     array_each (&traffic->threads, const struct traffic_thread, row) {
         if (options->limit && shown++ >= options->limit)
             break;
-        cells(table, &row->bytes);
+        cells(table, traffic, &row->bytes);
         thread_cell(table, traffic->flow, row->thread);
     }
     table_print(table, out, 2, options->width, options->color);
@@ -328,56 +348,40 @@ static void next_command(const struct view_options *options, FILE *out)
     free(file);
 }
 
-/* What the sum does not hold. */
-static const char *unknown_part(const struct traffic_bytes *all, char *text, size_t size)
-{
-    double unknown = 100 * (1 - all->rated / all->accesses);
-    if (unknown < 1)
-        return "";
-    snprintf(text, size, " The bytes of %.0f%% of the accesses are unknown, and not in it.", unknown);
-    return text;
-}
-
 static void put_text(const struct traffic *traffic, const struct view_options *options, FILE *out)
 {
-    const struct traffic_bytes *all = &traffic->all;
-    const char *why = silence(traffic, options);
-    char text[96];
+    struct traffic_words words;
+    const char *why = traffic_silence(traffic, options, &words);
     if (why) {
         paragraph(out, 2, options->width, "", "%s", why);
         return;
     }
-    if (!all->is_rated)
-        paragraph(out, 2, options->width, "",
-                  "Most of the traffic is unknown: of %.0f%% of the accesses it cannot be said where they are served "
-                  "from, or how fast they follow one another.",
-                  all->accesses > 0 ? 100 * (1 - all->rated / all->accesses) : 100);
-    else
-        paragraph(
-            out, 2, options->width, "",
-            "%.2f GB/s between caches and memory, at most %.2f GB/s of it written back, at most %.2f GB/s read for "
-            "stores; %.0f%% of the accesses are served from memory without waiting (prefetched), %.0f%% with.%s",
-            traffic_total(all) / 1e9, all->written / 1e9, all->allocated / 1e9, 100 * all->hidden / all->accesses,
-            100 * all->exposed / all->accesses, unknown_part(all, text, sizeof text));
-    paragraph(out, 2, options->width, "",
-              "Estimated from %s pairs of bursts, over %s; a load of %u ns or more counts as served by memory.",
-              number_count(traffic->pairs), number_seconds(traffic->seconds), traffic->bound);
+    traffic_opening(traffic, options, out);
     problem_heading(options, out, "Objects");
     objects_text(traffic, options, out);
     problem_heading(options, out, "Threads");
     threads_text(traffic, options, out);
-    problem_heading(options, out, "GB/s from threads on a node to memory of a node");
+    if (by_samples(traffic) && !traffic->all.is_rated)
+        return;
+    problem_heading(options, out, "GB/s from threads on a node to memory of a node%s", at_least(traffic));
     node_matrix_print(flow_topology(traffic->flow), pair_cell, traffic, out, options->width, options->color);
-    problem_heading(options, out, "GB/s of memory over time");
+    problem_heading(options, out, "GB/s of memory over time%s", at_least(traffic));
     times_text(traffic, options, out);
-    if (all->is_rated)
+    if (traffic->all.is_rated && !by_samples(traffic))
         next_command(options, out);
 }
 
+/* Samples of the processor are often not of its traffic: then there is no column. */
 struct traffic *rows_traffic(const struct flow *flow)
 {
     const struct flow_stream *ignored;
-    return flow_streams(flow, &ignored) > 0 ? traffic_make(flow) : NULL;
+    if (flow_streams(flow, &ignored) > 0)
+        return traffic_make(flow);
+    struct traffic *traffic = traffic_is_sampled(flow) ? traffic_make_sampled(flow) : NULL;
+    if (!traffic || traffic->all.is_rated)
+        return traffic;
+    traffic_free(traffic);
+    return NULL;
 }
 
 const struct traffic_bytes *row_traffic(const struct rows *rows, const struct row *row)
@@ -402,7 +406,7 @@ const struct traffic_bytes *row_traffic(const struct rows *rows, const struct ro
 
 int view_traffic(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err)
 {
-    struct traffic *traffic = traffic_make(flow);
+    struct traffic *traffic = traffic_find(flow);
     struct json *json = options->json ? json_new(out) : NULL;
     if (json) {
         json_object(json, NULL);

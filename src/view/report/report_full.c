@@ -163,7 +163,9 @@ static void matrix(const struct report *report)
                       report->options->color);
     if (!report->traffic || !report->traffic->all.is_rated)
         return;
-    report_heading(report, "GB/s between the caches of a node (rows) and the memory of a node (columns)");
+    report_heading(report, report->traffic->source == TRAFFIC_DATA_SOURCES
+                               ? "GB/s from memory of a node (columns) to the caches of a node (rows), at least"
+                               : "GB/s between the caches of a node (rows) and the memory of a node (columns)");
     node_matrix_print(report->topology, bytes_cell, report->traffic, report->out, report->options->width,
                       report->options->color);
     if (report->traffic->unplaced > 0.005 * traffic_total(&report->traffic->all))

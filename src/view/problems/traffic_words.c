@@ -1,0 +1,159 @@
+/* view/problems/traffic_words.c - what report traffic says before its tables: the sum and how it is known, or why nothing is. */
+#include "view/number.h"
+#include "view/paragraph.h"
+#include "view/problems/traffic_words.h"
+
+#include <string.h>
+
+#define MORE                                                                                                           \
+    "Record longer, or sample more often: numalens record with a smaller --period, perf mem record with a larger -F "  \
+    "or "                                                                                                              \
+    "a smaller -c."
+
+static bool by_samples(const struct traffic *traffic)
+{
+    return traffic->source == TRAFFIC_DATA_SOURCES;
+}
+
+const char *traffic_source_name(const struct traffic *traffic)
+{
+    static const char *const names[] = {NULL, "bursts", "data-sources"};
+    return names[traffic->source];
+}
+
+static const char *silence_of_samples(const struct traffic *traffic, struct traffic_words *words)
+{
+    const struct traffic_samples *all = &traffic->sampled;
+    if (all->loads == 0)
+        return "Traffic is not known: no load was sampled, and the samples of stores do not show where lines come "
+               "from. Record "
+               "loads too.";
+    if (!traffic->too_few)
+        return NULL;
+    snprintf(words->silence, sizeof words->silence,
+             "Traffic is not known: the processor reported who answered %s of %s sampled loads, and %u are needed. %s",
+             number_count(all->sourced), number_count(all->loads), traffic_rules.samples, MORE);
+    return words->silence;
+}
+
+const char *traffic_silence(const struct traffic *traffic, const struct view_options *options,
+                            struct traffic_words *words)
+{
+    if (by_samples(traffic))
+        return silence_of_samples(traffic, words);
+    if (!traffic->recorded && traffic->requested && !traffic->possible)
+        return "Traffic is not known: it takes the soft sampler with latencies, and a tick from perf ('numalens "
+               "doctor' "
+               "says why there is none).";
+    if (!traffic->recorded && traffic->requested)
+        return options->damage ? "Traffic is not known: no burst is in what there is of the incomplete file."
+                               : "Traffic is not known: no burst was recorded. Record a longer run.";
+    if (!traffic->recorded)
+        return "Traffic was not recorded: 'numalens record --traffic' does.";
+    if (!traffic->bound)
+        return "Traffic is not known: the recording has no calibration that distinguishes caches from memory "
+               "(docs/calibration.md).";
+    if (traffic->too_few)
+        return "Traffic is not known: there are too few pairs of bursts. Record a longer run.";
+    return NULL;
+}
+
+/* What the sum does not hold. */
+static const char *unknown_part(const struct traffic_bytes *all, char *text, size_t size)
+{
+    double unknown = 100 * (1 - all->rated / all->accesses);
+    if (unknown < 1)
+        return "";
+    snprintf(text, size, " The bytes of %.0f%% of the accesses are unknown, and not in it.", unknown);
+    return text;
+}
+
+static void bursts_opening(const struct traffic *traffic, const struct view_options *options, FILE *out)
+{
+    const struct traffic_bytes *all = &traffic->all;
+    char text[96];
+    if (!all->is_rated)
+        paragraph(out, 2, options->width, "",
+                  "Most of the traffic is unknown: of %.0f%% of the accesses it cannot be said where they are served "
+                  "from, or how fast they follow one another.",
+                  all->accesses > 0 ? 100 * (1 - all->rated / all->accesses) : 100);
+    else
+        paragraph(
+            out, 2, options->width, "",
+            "%.2f GB/s between caches and memory, at most %.2f GB/s of it written back, at most %.2f GB/s read for "
+            "stores; %.0f%% of the accesses are served from memory without waiting (prefetched), %.0f%% with.%s",
+            traffic_total(all) / 1e9, all->written / 1e9, all->allocated / 1e9, 100 * all->hidden / all->accesses,
+            100 * all->exposed / all->accesses, unknown_part(all, text, sizeof text));
+    paragraph(out, 2, options->width, "",
+              "Estimated from %s pairs of bursts, over %s; a load of %u ns or more counts as served by memory.",
+              number_count(traffic->pairs), number_seconds(traffic->seconds), traffic->bound);
+}
+
+/* Why bytes are not known, though sources are. */
+static void unknown_bytes(const struct traffic *traffic, const struct view_options *options, FILE *out)
+{
+    const struct traffic_samples *all = &traffic->sampled;
+    if (all->by_spe)
+        paragraph(
+            out, 2, options->width, "",
+            "How many bytes come from memory is not known: SPE does not report which loads wait for the same line, "
+            "so that lines cannot be counted.");
+    else if (all->unweighed == all->loads)
+        paragraph(out, 2, options->width, "",
+                  "How many bytes come from memory is not known: the recording does not say how many accesses a sample "
+                  "stands for. Record or import it again.");
+    else
+        paragraph(
+            out, 2, options->width, "",
+            "How many bytes come from memory is not known: memory answered %s of the %s sampled loads, and %u are "
+            "needed. %s",
+            number_count(traffic->all.lines), number_count(all->loads), traffic_rules.lines, MORE);
+}
+
+static void threshold(const struct traffic *traffic, const struct view_options *options, FILE *out)
+{
+    uint64_t cycles = traffic->sampled.threshold_cycles, ns = traffic->sampled.threshold_ns;
+    if (cycles || ns)
+        paragraph(out, 2, options->width, "",
+                  "Loads that took less than %s %s were not sampled, and are in none of these shares.",
+                  number_count(cycles ? cycles : ns), cycles ? "cycles" : "ns");
+}
+
+static void samples_opening(const struct traffic *traffic, const struct view_options *options, FILE *out)
+{
+    const struct traffic_bytes *all = &traffic->all;
+    const struct traffic_samples *sampled = &traffic->sampled;
+    double of = all->accesses > 0 ? 100 / all->accesses : 0;
+    if (all->is_rated)
+        paragraph(
+            out, 2, options->width, "",
+            "At least %.2f GB/s from memory, by the data sources of the processor's samples: the loads that memory "
+            "answered, of one line each. What was prefetched, read for stores or written back is not in it.",
+            traffic_total(all) / 1e9);
+    else
+        unknown_bytes(traffic, options, out);
+    paragraph(out, 2, options->width, "",
+              "Of the loads, %.1f%% waited for memory, %.1f%% were answered by caches (whether prefetched "
+              "or not is "
+              "not in samples), %.1f%% found their line under way, and of %.1f%% it is not known.",
+              all->exposed * of, all->cached * of, all->under_way * of,
+              (all->accesses - all->known - all->under_way) * of);
+    if (sampled->memory >= traffic_rules.few && traffic->node_count > 1)
+        paragraph(out, 2, options->width, "",
+                  "Memory of another node answered %.0f%% of the loads that memory answered.",
+                  100 * (double)sampled->remote / (double)sampled->memory);
+    threshold(traffic, options, out);
+    paragraph(out, 2, options->width, "",
+              "From %s samples: %s loads, of which memory answered %s, and %s stores, over %s%s.",
+              number_count(sampled->samples), number_count(sampled->loads), number_count(sampled->memory),
+              number_count(sampled->stores), number_seconds(traffic->seconds),
+              sampled->lost ? "; samples were lost (report -v), and what they stood for is not in it" : "");
+}
+
+void traffic_opening(const struct traffic *traffic, const struct view_options *options, FILE *out)
+{
+    if (by_samples(traffic))
+        samples_opening(traffic, options, out);
+    else
+        bursts_opening(traffic, options, out);
+}

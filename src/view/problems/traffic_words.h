@@ -1,0 +1,22 @@
+/* view/problems/traffic_words.h - the sentences of report traffic; for traffic_report.c. */
+#ifndef NUMALENS_VIEW_PROBLEMS_TRAFFIC_WORDS_H
+#define NUMALENS_VIEW_PROBLEMS_TRAFFIC_WORDS_H
+
+#include "analysis/traffic/traffic.h"
+#include "view/view.h"
+
+struct traffic_words { /* keeps texts with figures */
+    char silence[320];
+};
+
+/* "bursts", "data-sources", or NULL. */
+const char *traffic_source_name(const struct traffic *traffic);
+
+/* Why there are no figures; NULL when there are. */
+const char *traffic_silence(const struct traffic *traffic, const struct view_options *options,
+                            struct traffic_words *words);
+
+/* The sum, and what it is known from. */
+void traffic_opening(const struct traffic *traffic, const struct view_options *options, FILE *out);
+
+#endif
