@@ -31,6 +31,11 @@ struct maker {
 static int refuse(const struct traffic *traffic, struct error *err)
 {
     static const char remedy[] = "; record it with: numalens record --traffic -- PROGRAM";
+    if (!traffic->recorded && traffic_is_sampled(traffic->flow))
+        return error_set(
+            err, -ENODATA,
+            "hardware samples show no more than a lower bound of the memory traffic, from which nothing is "
+            "predicted; record it with: numalens record --source soft --traffic -- PROGRAM");
     if (!traffic->recorded && !traffic->requested)
         return error_set(err, -ENODATA, "the recording has no memory traffic%s", remedy);
     if (!traffic->recorded && !traffic->possible)

@@ -6,6 +6,7 @@ import re
 import subprocess
 
 import nlens
+import perf_pebs
 import perf_spe
 from nlens import Folder, Skip, check, example, note, row_at, run, site_line
 from perf_older import as_older
@@ -198,6 +199,50 @@ def spe():
             return
         assert anew == expected, "perf prints %s" % anew
         note("as perf decodes it")
+
+
+@check("PEBS made by hand, two nodes, every sample of another period: bytes from memory are at least what the periods add up to")
+def traffic_of_samples():
+    loads = [access for access in perf_pebs.accesses() if access[2] & perf_pebs.LOAD]
+    lines = [sum(period for thread, period, source in loads if thread == which and source & perf_pebs.UNKNOWN == perf_pebs.RAM)
+             for which in (0, 1)]
+    exposed = [lines[which] / sum(period for thread, period, _ in loads if thread == which) for which in (0, 1)]
+    with Folder() as folder:
+        path = os.path.join(folder, "pebs.perf.data")
+        with open(path, "wb") as out:
+            out.write(perf_pebs.recording())
+        ended, trace = import_of(folder, path)
+        assert ended.status == 0 and b"850 memory samples (800 loads, 50 stores)" in ended.out, ended
+        found = report(trace, "traffic")
+
+        def is_rate(value, count):
+            return abs(value * found["seconds"] - 64 * count) < 1 + 64e-6 * count
+        assert found["traffic_source"] == "data-sources" and found["at_least"] is True and found["silence"] is None, found
+        assert is_rate(found["total_bytes_s"], sum(lines)), (found["total_bytes_s"], lines)
+        for rows in (found["objects"], found["threads"]):
+            assert len(rows) == 2 and is_rate(rows[0]["bytes_s"], lines[1]) and is_rate(rows[1]["bytes_s"], lines[0]), rows
+            assert abs(rows[0]["exposed"] - exposed[1]) < 1e-4 and abs(rows[1]["exposed"] - exposed[0]) < 1e-4, (rows, exposed)
+            assert all(row["hidden"] is None and row["write_bytes_s"] is None for row in rows), rows
+        assert [row["name"] for row in found["objects"]] == list(reversed(perf_pebs.FILES)), found["objects"]
+        # The first thread's node answered both: the second one's is unknown, not 0.
+        pairs = {(pair["from"], pair["to"]): pair["bytes_s"] for pair in found["pairs"]}
+        assert is_rate(pairs[0, 0], lines[0]) and is_rate(pairs[1, 0], lines[1]), pairs
+        assert pairs[0, 1] is None and pairs[1, 1] is None, pairs
+        assert [node["write_bytes_s"] for node in found["nodes"]] == [None, None], found["nodes"]
+        over = sum((time["end_s"] - time["start_s"]) * (time["nodes"][0]["read_bytes_s"] or 0) for time in found["over_time"])
+        assert abs(over - 64 * sum(lines)) < 64e-3 * sum(lines), over
+        text = run([nlens.NUMALENS, "report", "traffic", trace]).out
+        for words in (b"At least 0.09 GB/s from memory", b"another node answered 67%", b"less than 30 cycles"):
+            assert words in text, text
+        # Columns of other tables, as lower bounds.
+        for table in ("objects", "threads", "functions"):
+            assert any(is_rate(row["bytes_s"], lines[1]) for row in report(trace, table)[table]), table
+            assert b">= 0.07" in run([nlens.NUMALENS, "report", table, trace]).out, table
+        # No prediction, and no verdict, from a lower bound.
+        predicted = run([nlens.NUMALENS, "predict", "--machine", "generic-2", trace])
+        assert predicted.status == 1 and b"lower bound" in predicted.err, predicted
+        verdict = report(trace)["verdict"]
+        assert verdict["matters"] is not False and verdict["remote_bytes_share"] is None, verdict
 
 
 # Of those without memory samples: how many samples of other kinds, as perf prints them. perf 6.1 refuses plain, zstd and zstd2, which

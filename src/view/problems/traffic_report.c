@@ -34,6 +34,18 @@ static void put_bytes(struct json *json, const char *key, const struct traffic_b
         json_real(json, key, value, 0);
 }
 
+/* Of a node, a pair of them or a slice of time, of which samples show nothing: that is a lower bound of 0, which says nothing. */
+static struct traffic_bytes known_if(const struct traffic *traffic, bool known, double value)
+{
+    return (struct traffic_bytes){.is_rated = known && (!by_samples(traffic) || value > 0)};
+}
+
+static void put_part(struct json *json, const char *key, const struct traffic *traffic, double value)
+{
+    struct traffic_bytes known = known_if(traffic, traffic->all.is_rated, value);
+    put_bytes(json, key, &known, value);
+}
+
 /* Of samples, what is written back and what is hidden is not known. */
 static void put_unless(struct json *json, bool sampled, const char *key, const struct traffic_bytes *bytes,
                        double value)
@@ -133,7 +145,7 @@ static void put_nodes(struct json *json, const struct traffic *traffic)
     for (uint32_t i = 0; i < count; i++) {
         json_object(json, NULL);
         json_integer(json, "node", node_os(traffic->flow, (int)i));
-        put_bytes(json, "read_bytes_s", all, traffic->node_read[i]);
+        put_part(json, "read_bytes_s", traffic, traffic->node_read[i]);
         put_unless(json, by_samples(traffic), "write_bytes_s", all, traffic->node_written[i]);
         json_end(json);
     }
@@ -143,7 +155,7 @@ static void put_nodes(struct json *json, const struct traffic *traffic)
         json_object(json, NULL);
         json_integer(json, "from", node_os(traffic->flow, (int)(i / count)));
         json_integer(json, "to", node_os(traffic->flow, (int)(i % count)));
-        put_bytes(json, "bytes_s", all, traffic->node_pairs[i]);
+        put_part(json, "bytes_s", traffic, traffic->node_pairs[i]);
         json_end(json);
     }
     json_end(json);
@@ -156,12 +168,12 @@ static void put_times(struct json *json, const struct traffic *traffic)
     traffic_times_make(&times, traffic, SLICES_JSON);
     json_array(json, "over_time");
     array_each (&times.items, const struct traffic_time, time) {
-        struct traffic_bytes known = {.is_rated = time->known};
         json_object(json, NULL);
         json_real(json, "start_s", time->start_s, 6);
         json_real(json, "end_s", time->end_s, 6);
         json_array(json, "nodes");
         for (uint32_t i = 0; i < times.node_count; i++) {
+            struct traffic_bytes known = known_if(traffic, time->known, time->read[i]);
             json_object(json, NULL);
             json_integer(json, "node", node_os(traffic->flow, (int)i));
             put_bytes(json, "read_bytes_s", &known, time->read[i]);
@@ -306,7 +318,9 @@ static void threads_text(const struct traffic *traffic, const struct view_option
 static void pair_cell(struct table *table, uint32_t from, uint32_t to, const void *argument)
 {
     const struct traffic *traffic = argument;
-    rate_cell(table, &traffic->all, traffic->node_pairs[from * traffic->node_count + to]);
+    double value = traffic->node_pairs[from * traffic->node_count + to];
+    struct traffic_bytes known = known_if(traffic, traffic->all.is_rated, value);
+    rate_cell(table, &known, value);
 }
 
 /* One row for each slice of time; with many nodes those that do not fit are dropped, the sum stays. */
@@ -332,8 +346,11 @@ static void times_text(const struct traffic *traffic, const struct view_options 
         table_cell(table, "%.2f s", time->start_s);
         table_cell(table, "%.2f s", time->end_s);
         rate_cell(table, &known, sum);
-        for (uint32_t i = 0; i < nodes; i++)
-            rate_cell(table, &known, time->read[i] + time->written[i]);
+        for (uint32_t i = 0; i < nodes; i++) {
+            double part = time->read[i] + time->written[i];
+            struct traffic_bytes of_node = known_if(traffic, time->known, part);
+            rate_cell(table, &of_node, part);
+        }
     }
     table_print(table, out, 2, options->width, options->color);
     free(names);

@@ -178,7 +178,7 @@ static void next_commands(const struct report *report)
             commands[count++] = command(report, mem_format("object %u", report->sites.items.items[0].object),
                                         "the first object: who uses it when");
     }
-    if (flow_streams(report->flow, &ignored) > 0)
+    if (flow_streams(report->flow, &ignored) > 0 || report->traffic)
         commands[count++] = command(report, mem_strdup("traffic"), "bytes from memory by object, thread and node");
     commands[count++] = report->options->verbose
                             ? command(report, mem_strdup("objects"), "each object by itself, with its id")
