@@ -7,9 +7,10 @@
  * them.) */
 #include "team.h"
 
-enum { PART = 4 << 20, COUNTERS = 4 };
+enum { PART_KIB = 4096, COUNTERS = 4 };
 
 static char *parts;
+static size_t part; /* --kib=N: of each worker, a power of two */
 static long *counters;
 
 static long count_together(uint64_t state, long rounds)
@@ -24,16 +25,17 @@ static long count_together(uint64_t state, long rounds)
 
 static long go_through(size_t number)
 {
-    volatile long *own = (volatile long *)(parts + (number - 1) * PART);
+    volatile long *own = (volatile long *)(parts + (number - 1) * part);
     uint64_t state = number * 88172645463325252u;
+    size_t mask = part / sizeof(long) - 1;
     long sum = 0, rounds = team.rounds;
     if (team_mode("sharing"))
         return count_together(state, rounds);
     if (team_mode("none"))
-        memset((char *)own, 1, PART);
+        memset((char *)own, 1, part);
     for (long round = 0; round < rounds; round++) {
         state = state * 6364136223846793005u + 1442695040888963407u;
-        sum += own[(state >> 33) % (PART / sizeof(long))];
+        sum += own[(state >> 33) & mask];
     }
     return sum;
 }
@@ -41,12 +43,13 @@ static long go_through(size_t number)
 int main(int argc, char **argv)
 {
     team_init(argc, argv, "none|imbalance|sharing", 20000000);
-    parts = aligned_alloc(PAGE, team.size * PART); /* site: parts */
+    part = (size_t)example_option(argc, argv, "kib", PART_KIB) << 10;
+    parts = aligned_alloc(PAGE, team.size * part); /* site: parts */
     counters = aligned_alloc(PAGE, PAGE);          /* site: counters */
     example_need(parts && counters, "aligned_alloc");
     memset(counters, 0, PAGE);
     if (team_mode("imbalance"))
-        memset(parts, 1, team.size * PART);
+        memset(parts, 1, team.size * part);
     team_run(go_through);
     free(parts);
     free(counters);

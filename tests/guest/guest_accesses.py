@@ -3,6 +3,9 @@ import collections
 import csv
 import io
 import math
+import subprocess
+
+import guest_build
 
 Access = collections.namedtuple("Access", "tid kind object address offset source home")
 PAGE = 4096
@@ -10,8 +13,10 @@ SOURCES = {"cluster": 0, "mem0-cpu0": 0, "mem0-cpu1": 1}  # placements on one no
 SURE = 5  # standard deviations: one check in 1.7 million fails by chance
 
 
-def read(text):
-    """From what the program `accesses` (examples/scripts/csv.c) printed. Nodes that are not known are None."""
+def read(trace):
+    """From what the program `accesses` (examples/scripts/csv.c) prints of a trace. Nodes that are not known are None."""
+    text = subprocess.run([guest_build.NATIVE / "tests/guest/accesses", trace], text=True, stdout=subprocess.PIPE).stdout
+
     def node(field):
         return int(field) if field else None
 

@@ -10,6 +10,9 @@ from guest_machine import PROJECT, X86_64, Unavailable
 NOT_NEEDED = re.compile(r".*\.(a|o|d|p|h|ninja|json|log|dat)$|.*/meson-(private|logs|info)/")
 
 
+NATIVE = PROJECT / "build"  # this machine's own
+
+
 def build(kind=X86_64):
     """The build folder, brought up to date on a machine that must cross-build."""
     done = subprocess.run([PROJECT / "scripts" / "cross", kind.arch], text=True, stdout=subprocess.PIPE,

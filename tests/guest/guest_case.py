@@ -32,20 +32,29 @@ def main(judge, kind=guest_machine.X86_64):
     return tap.end()
 
 
-def record_lines(name, numalens, options, program, samples, table, trace="numalens.data"):
+def record_lines(name, numalens, options, program, samples):
     """Lines of a script that record a program of examples/ until the trace has so many samples, each time with twice the work
-    (EXAMPLE_LONGER). How long that takes is up to the emulator, what is judged is not. out/NAME.longer has how much it was,
-    out/NAME.TABLE.out that table's report: a report takes seconds there, and each of them has the number of samples."""
+    (EXAMPLE_LONGER). How long that takes is up to the emulator, what is judged is not. out/NAME.longer has how much it was;
+    the trace, out/NAME.data, is for reported()."""
     quoted = [" ".join(map(guest_build.quote, words)) for words in (options, program)]
-    command = f"{guest_build.quote(numalens)} record {quoted[0]} -o {trace} -- {quoted[1]}"
-    report = f"{guest_build.quote(numalens)} report {table} --json {trace} >/root/out/{name}.{table}.out 2>/root/out/{name}.{table}.err"
-    count = f"grep -o '\"samples\": *[0-9]*' /root/out/{name}.{table}.out | head -n 1 | tr -dc 0-9"
+    command = f"{guest_build.quote(numalens)} record {quoted[0]} -o /root/out/{name}.data -- {quoted[1]}"
+    count = f"sed -n 's/^numalens record: \\([0-9,]*\\) samples.*/\\1/p' /root/out/{name}.err | tr -dc 0-9"
     return ["longer=1; while :; do",
             f"EXAMPLE_LONGER=$longer timeout {LIMIT} {command} >/root/out/{name}.out 2>/root/out/{name}.err",
             f"echo $? >/root/out/{name}.status",
-            f"echo $longer >/root/out/{name}.longer; {report}; echo $? >/root/out/{name}.{table}.status; found=$({count})",
+            f"echo $longer >/root/out/{name}.longer; found=$({count})",
             f'if [ "${{found:-0}}" -ge {samples} ] || [ $longer -ge {LONGEST} ]; then break; fi',
             "longer=$((longer * 2)); done"]
+
+
+def reported(results, name, *words):
+    """report WORDS --json of out/NAME.data, made on this machine, where it takes a fiftieth of the time: what is not about the
+    report itself asks for it so. None when it fails; then out/NAME.report.* have what it said."""
+    done = subprocess.run([guest_build.NATIVE / "src/cli/numalens", "report", *words, "--json", results.folder / f"{name}.data"],
+                          text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    for kind, text in (("out", done.stdout), ("err", done.stderr), ("status", f"{done.returncode}\n")):
+        (results.folder / f"{name}.report.{kind}").write_text(text)
+    return results.json(f"{name}.report")
 
 
 def run_lines(name, *words):

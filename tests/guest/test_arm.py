@@ -13,7 +13,8 @@ SIZES = {"numa-hint": 448, "uffd-wp": 320}
 PAGE = 4096
 SCRIPT = """
 cd /tmp; out=/root/out
-one() { name=$1; shift; "$@" > $out/$name.out 2> $out/$name.err; echo $? > $out/$name.status; }
+one() { name=$1; shift; "$@" > $out/$name.out 2> $out/$name.err; echo $? > $out/$name.status
+    echo $name $(cut -d ' ' -f 1 /proc/uptime) >> $out/uptime; }
 uname -m > $out/machine; cat /sys/devices/system/node/online > $out/nodes
 for run in %(runs)s; do
     mechanism=${run%%:*}; size=${run#*:}

@@ -31,10 +31,8 @@ def script(build):
     run("first", numalens, "compare", "-q", "--repeat", "1", "--plain", "--placements", "cluster,mem0-cpu1", *OFTEN, program, "own")
     for mode, placements in MODES.items():
         run(mode, numalens, "compare", "--json", "--repeat", TIMED.get(mode, 1), *(["--plain"] if mode in TIMED else []), "--same-output",
-            "--placements", ",".join(placements), "--keep", f"/tmp/{mode}", *OFTEN, program, "own" if mode == "assigned" else mode)
-        for placement in placements:
-            run(f"{mode}.{placement}", build / "tests/guest/accesses", f"/tmp/{mode}/{placement}-1.data")
-    run("traces", numalens, "compare", "--json", "/tmp/own/cluster-1.data", "/tmp/own/mem0-cpu1-1.data")
+            "--placements", ",".join(placements), "--keep", f"/root/out/{mode}", *OFTEN, program, "own" if mode == "assigned" else mode)
+    run("traces", numalens, "compare", "--json", "/root/out/own/cluster-1.data", "/root/out/own/mem0-cpu1-1.data")
     run("bound", "taskset", "1", numalens, "compare", "--repeat", "1", "--", "true")
     return "\n".join(lines) + "\nexit 0\n"
 
@@ -46,7 +44,7 @@ def assigned(accesses):
 
 
 def judge_places(tap, results, mode, placement):
-    accesses = guest_accesses.read(results.text(f"{mode}.{placement}.out"))
+    accesses = guest_accesses.read(results.folder / mode / f"{placement}-1.data")
     tap.check(f"{mode}: {placement}: it is known where data lies", guest_accesses.are_known(accesses), len(accesses))
     accesses = guest_accesses.heap(accesses)
     share, deviation = guest_accesses.remote_share(accesses)
@@ -104,9 +102,8 @@ def judge_rest(tap, results):
 
 
 def judge_all(tap, build, folder):
-    puts = guest_build.puts(build, "src/agent", "src/lib", "src/cli")
-    for program in ("tests/guest/accesses", "tests/guest/far_costs"):
-        puts += ["--put", f"{build / program}:{build / program}"]
+    program = build / "tests/guest/far_costs"
+    puts = [*guest_build.puts(build, "src/agent", "src/cli"), "--put", f"{program}:{program}"]
     results = guest_case.boot(tap, folder, script(build), "--count", "3", *puts)
     judge_verdicts(tap, *[judge_mode(tap, results, mode, placements) for mode, placements in MODES.items()])
     judge_rest(tap, results)

@@ -20,9 +20,7 @@ cat /sys/devices/system/node/has_cpu /sys/devices/system/node/has_memory > $out/
 echo 0 > /proc/sys/kernel/numa_balancing
 # The first recording after the boot calibrates and hardly samples: it is not judged.
 %(numalens)s record -q {OFTEN} -o first.data -- %(build)s/tests/guest/moved 3 > /dev/null
-%(numalens)s record {OFTEN} -o moved.data -- %(build)s/tests/guest/moved 3 > $out/moved 2> $out/moved.err; echo $? > $out/moved.status
-%(numalens)s report objects --json moved.data > $out/objects.out
-%(numalens)s report --json moved.data > $out/report.out
+%(numalens)s record {OFTEN} -o $out/moved.data -- %(build)s/tests/guest/moved 3 > $out/moved 2> $out/moved.err; echo $? > $out/moved.status
 """
 WITHOUT = f"""
 cd /tmp; out=/root/out
@@ -30,9 +28,8 @@ ls -d /sys/devices/system/node/node* > $out/sysfs
 %(numalens)s doctor --json > $out/doctor.out; echo $? > $out/doctor.status
 %(build)s/examples/ratio --rounds=300 > $out/plain
 %(numalens)s record -q {OFTEN} -o first.data -- %(build)s/examples/ratio --rounds=300 > /dev/null # as above
-%(numalens)s record {OFTEN} -o ratio.data -- %(build)s/examples/ratio --rounds=300 > $out/record 2>&1; echo $? > $out/record.status
-%(numalens)s report --json ratio.data > $out/report.out; echo $? > $out/report.status
-%(numalens)s report ratio.data > $out/report.text
+%(numalens)s record {OFTEN} -o $out/ratio.data -- %(build)s/examples/ratio --rounds=300 > $out/record 2>&1; echo $? > $out/record.status
+%(numalens)s report $out/ratio.data > $out/report.text
 %(numalens)s migrate --interval 200ms -- %(build)s/examples/ratio --rounds=300 > $out/migrate 2> $out/migrate.err; echo $? > $out/migrate.status
 """
 
@@ -61,12 +58,12 @@ def judge_machine(tap, guest):
 def row_of(guest, site):
     source = (guest_machine.PROJECT / "tests/guest/programs/moved.c").read_text().splitlines()
     line = next(number for number, text in enumerate(source, 1) if f"site: {site} " in text)
-    rows = [row for row in guest.json("objects").get("objects", []) if row["line"] == line]
+    rows = [row for row in (guest_case.reported(guest, "moved", "objects") or {}).get("objects", []) if row["line"] == line]
     return rows[0] if rows else {"homes": {}, "remote_share": -1, "facts": {"pages_moved": None}}
 
 
 def judge_moved(tap, guest):
-    notes = guest.text("moved"), guest.text("moved.err"), guest.text("objects.out")[:3000]
+    notes = guest.text("moved"), guest.text("moved.err"), guest.text("moved.report.out")[:3000]
     tap.is_equal("pages are where first touch and move_pages put them", guest.text("moved").splitlines(),
                  ["touched 0 0 16 0", "moving 16 0 0 0", "moving 0 0 0 16", "touched 0 0 16 0"])
     touched, moving = row_of(guest, "touched"), row_of(guest, "moving")
@@ -87,9 +84,9 @@ def judge_without(tap, guest):
               and len(doctor["topology"]["nodes"]) == 1 and guest.text("doctor.status") == "0\n", doctor)
     tap.check("numa=off: a program is recorded", guest.text("record.status") == "0\n"
               and guest.text("plain").strip() in guest.text("record"), guest.text("record"))
-    report = guest.json("report")
+    report = guest_case.reported(guest, "ratio") or {}
     tap.check("numa=off: the report has samples, and none is remote", report.get("samples", 0) > 0
-              and report["remote"] == 0 and report["topology"]["nodes"] == 1, guest.text("report.out")[:2000])
+              and report["remote"] == 0 and report["topology"]["nodes"] == 1, guest.text("ratio.report.out")[:2000])
     tap.check("numa=off: the report says why", "one memory node" in guest.text("report.text"), guest.text("report.text"))
     tap.check("numa=off: migrate says so and lets the program run", guest.text("migrate.status") == "0\n"
               and guest.text("migrate") == guest.text("plain") and "one memory node" in guest.text("migrate.err"),

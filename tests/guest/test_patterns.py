@@ -23,28 +23,28 @@ def script(build):
     numalens = build / "src/cli/numalens"
     lines = ["cd /tmp", "echo 0 >/proc/sys/kernel/numa_balancing"]
 
-    def program(name, mode, table, *options, enough=ENOUGH):
+    def program(name, mode, *options, enough=ENOUGH):
         lines.extend(guest_case.record_lines(f"{name}-{mode}", numalens, OFTEN,
-                                             [build / "examples/patterns" / name, mode, "--pin", *options], enough, table))
+                                             [build / "examples/patterns" / name, mode, "--pin", *options], enough))
         lines.append("cut -d' ' -f1 /proc/uptime >>/root/out/uptime")
 
     # The first recording after the boot calibrates and hardly samples: it is not one of those that are judged.
-    program("moved_pages", "stays", "objects", "--rounds=100", enough=0)
+    program("moved_pages", "stays", "--rounds=100", enough=0)
     for name, rounds in ROUNDS.items():
         for mode in ("bad", "good"):
-            program(name, mode, "patterns", f"--rounds={rounds}", "--threads=4")
+            program(name, mode, f"--rounds={rounds}", "--threads=4")
     for mode in ("moved", "stays"):
-        program("moved_pages", mode, "objects")
+        program("moved_pages", mode)
     return "\n".join(lines) + "\nexit 0\n"
 
 
 def judge_pattern(tap, results, program, mode):
     name = f"{program}-{mode}"
-    report = results.json(f"{name}.patterns") or {}
+    report = guest_case.reported(results, name, "patterns") or {}
     if not tap.check(f"{program} {mode}: is recorded on real nodes",
                      results.text(f"{name}.status").strip() == "0" and "patterns" in report
                      and not report["topology"]["pretended"] and report["topology"]["nodes"] == 4,
-                     *results.notes(name, f"{name}.patterns")):
+                     *results.notes(name, f"{name}.report")):
         return
     rows = [row for row in report["patterns"] if row["pattern"] != "contention"]
     wrong, found = verdicts.wrong(program, mode, rows), verdicts.describe(report["patterns"])
@@ -54,7 +54,7 @@ def judge_pattern(tap, results, program, mode):
 
 def judge_moved(tap, results, mode):
     name = f"moved_pages-{mode}"
-    rows = [row for row in (results.json(f"{name}.objects") or {}).get("objects", [])
+    rows = [row for row in (guest_case.reported(results, name, "objects") or {}).get("objects", [])
             if (row["file"] or "").endswith("moved_pages.c")
             and row["line"] == verdicts.nlens.site_line("patterns/moved_pages.c", "array")]
     if not tap.check(f"moved_pages {mode}: is recorded", len(rows) == 1, rows, *results.notes(name)):
@@ -69,8 +69,7 @@ def judge_moved(tap, results, mode):
 
 def judge_all(tap, build, folder):
     puts = guest_build.puts(build, "examples/patterns", "src/agent", "src/cli")
-    source = guest_machine.PROJECT / "examples/patterns"   # names of objects are taken from it
-    results = guest_case.boot(tap, folder, script(build), *puts, "--put", f"{source}:{source}")
+    results = guest_case.boot(tap, folder, script(build), *puts)
     for program in ROUNDS:
         for mode in ("bad", "good"):
             judge_pattern(tap, results, program, mode)

@@ -30,10 +30,8 @@ def script(build):
     program, *arguments = PROGRAMS["blackscholes"]
     run("first", build / "src/cli/numalens", "record", "-q", *OFTEN[1:-1], "-o", "/tmp/first.data", "--", build / program, *arguments)
     for name, (program, *arguments) in PROGRAMS.items():
-        run(name, build / "src/cli/numalens", "compare", "--json", "--repeat", "1", "--same-output", "--keep", f"/tmp/{name}",
+        run(name, build / "src/cli/numalens", "compare", "--json", "--repeat", "1", "--same-output", "--keep", f"/root/out/{name}",
             *OFTEN, build / program, *arguments)
-        for placement in PLACEMENTS:
-            run(f"{name}.{placement}", build / "tests/guest/accesses", f"/tmp/{name}/{placement}-1.data")
         lines.append("cut -d' ' -f1 /proc/uptime >>/root/out/uptime")
     return "\n".join(lines) + "\nexit 0\n"
 
@@ -104,12 +102,12 @@ def judge(tap, results, name):
     for line in table(answer):
         tap.note(line)
     for placement in PLACEMENTS:
-        judge_placement(tap, name, placement, guest_accesses.read(results.text(f"{name}.{placement}.out")))
+        judge_placement(tap, name, placement, guest_accesses.read(results.folder / name / f"{placement}-1.data"))
 
 
 def judge_all(tap, build, folder):
-    puts = guest_build.puts(build, "src/agent", "src/lib", "src/cli")
-    for program in [program for program, *_ in PROGRAMS.values()] + ["tests/guest/accesses"]:
+    puts = guest_build.puts(build, "src/agent", "src/cli")
+    for program, *_ in PROGRAMS.values():
         puts += ["--put", f"{build / program}:{build / program}"]
     results = guest_case.boot(tap, folder, script(build), "--count", "3", *puts)
     for name in PROGRAMS:

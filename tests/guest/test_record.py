@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """numalens for x86-64 at work on four real nodes: programs with known answers, and programs that a profiler could break.
-What was recorded is reported inside the guest and judged here. Two boots: shares are judged where the clock counts
+One recording is reported inside the guest as well, the others here, where all are judged. Two boots: shares are judged where the clock counts
 instructions, on one CPU; elsewhere nothing is asked of time."""
 import json
 import math
@@ -27,9 +27,11 @@ ANSWERS = [
     ("child", "examples/child", ["--exec", "--rounds=600"], OFTEN),
     ("simulated", "examples/handover", ["--rounds=75"], [*OFTEN, "--topology", "numa:2 core:2", "--assign=round-robin"]),
 ]
+TABLES = [[], ["objects"], ["threads"]]  # of the recording that is reported inside the guest
 # Functions that the user names, as the programs' first comments say.
 NAMED = re.compile(r"(--\w+-fn) (\S+)")
 POOL_ROUNDS = 40
+NODES = "tests/guest/programs/nodes.c"
 POOL, HOOKED = "examples/pool.c", "examples/harmless/hooked.cc"
 HOOKED_ROUNDS = 100
 # Sampled far more often than by default: these are to break if anything can.
@@ -67,16 +69,12 @@ def shares_script(build):
     run = runner(lines)
     lines.append("cut -d' ' -f1 /proc/uptime >/root/out/uptime")
     for name, program, arguments, options in ANSWERS:
-        run(name, numalens, "record", *options, "-o", f"{name}.data", "--", build / program, *arguments)
-        for table in ("objects", "threads"):
-            run(f"{name}.{table}", numalens, "report", table, "--json", f"{name}.data")
-        run(f"{name}.report", numalens, "report", "--json", f"{name}.data")
+        run(name, numalens, "record", *options, "-o", f"/root/out/{name}.data", "--", build / program, *arguments)
         lines.append("cut -d' ' -f1 /proc/uptime >>/root/out/uptime")
-    run("pool", numalens, "record", *OFTEN, *named_in(POOL), "-o", "pool.data", "--",
+    run("pool", numalens, "record", *OFTEN, *named_in(POOL), "-o", "/root/out/pool.data", "--",
         build / "examples/pool", f"--rounds={POOL_ROUNDS}", "--passes=20")
-    for table in ("objects", "sites"):
-        run(f"pool.{table}", numalens, "report", table, "--json", "pool.data")
-    run("pool.report", numalens, "report", "--json", "pool.data")
+    for words in TABLES:
+        run("-".join(["there", *words]), numalens, "report", *words, "--json", "/root/out/nodes.data")
     lines.append("cut -d' ' -f1 /proc/uptime >>/root/out/uptime")
     return "\n".join(lines) + "\nexit 0\n"
 
@@ -116,8 +114,8 @@ class Judge:
     def __init__(self, tap, results, name, source):
         self.tap, self.name = tap, name
         self.source = guest_machine.PROJECT / source
-        self.report = results.json(f"{name}.report") or {}
-        table = results.json(f"{name}.objects") or {}
+        self.report = guest_case.reported(results, name) or {}
+        table = guest_case.reported(results, name, "objects") or {}
         self.objects = table.get("objects", []) if isinstance(table, dict) else table
         self.good = tap.check(f"{name}: is recorded and reported",
                               results.status(name) == 0 and self.report.get("samples", 0) > 0 and self.objects,
@@ -139,7 +137,7 @@ def judge_nodes(tap, results, name):
     reported = results.text(f"{name}.out")
     tap.check(f"{name}: the program's pages are where it put them",
               "far 0 256 0 0\nnear 256 0 0 0\nspread 64 64 64 64\n" in reported, reported)
-    judge = Judge(tap, results, name, "tests/guest/programs/nodes.c")
+    judge = Judge(tap, results, name, NODES)
     if not judge.good:
         return
     tap.is_equal(f"{name}: four real nodes", [judge.report["topology"].get(key) for key in ("nodes", "simulated")],
@@ -155,8 +153,21 @@ def judge_nodes(tap, results, name):
     tap.note(f"{name}: {judge.report['samples']} samples")
 
 
+def differences(there, here):
+    return [f"{key}: {there.get(key)}, here {here.get(key)}" for key in {**there, **here} if there.get(key) != here.get(key)]
+
+
+def judge_report(tap, results):
+    """What the guest's own report says is what is said here."""
+    for words in TABLES:
+        there, here = results.json("-".join(["there", *words])), guest_case.reported(results, "nodes", *words)
+        tap.check("nodes: the guest's report%s is the same as here" % "".join(f" {word}" for word in words),
+                  here is not None and there == here, *differences(there or {}, here or {}))
+
+
 def judge_answers(tap, results):
     judge_nodes(tap, results, "nodes")
+    judge_report(tap, results)
     judge_nodes(tap, results, "nodes-timer")
 
     judge = Judge(tap, results, "ratio", "examples/ratio.c")
@@ -187,7 +198,7 @@ def judge_answers(tap, results):
 def judge_pool(tap, results):
     judge = Judge(tap, results, "pool", POOL)
     if judge.good:
-        rows = (results.json("pool.sites") or {}).get("sites", [])
+        rows = (guest_case.reported(results, "pool", "sites") or {}).get("sites", [])
         tap.note(f"pool: {judge.report['samples']} samples")
         for site, share, via, count in (("table", 0.4, "pool_zero", 1), ("header", 0.3, "pool_alloc", POOL_ROUNDS),
                                         ("body", 0.2, "pool_zero", POOL_ROUNDS), ("trailer", 0.1, "pool_zero", POOL_ROUNDS)):
@@ -229,8 +240,8 @@ def judge_stat(tap, results):
 
 
 def judge_stores(tap, results):
-    report = results.json("stores.report") or {}
-    objects = results.json("stores.objects") or {}
+    report = guest_case.reported(results, "stores") or {}
+    objects = guest_case.reported(results, "stores", "objects") or {}
     rows = objects.get("objects", []) if isinstance(objects, dict) else objects
     tap.check("stores only: no reads are kept but of read-modify-writes",
               results.status("stores") == 0 and all(row["writes"] == row["samples"] for row in rows),
@@ -249,8 +260,9 @@ def judge_harmless(tap, results):
 def judge_all(tap, build, folder):
     puts = guest_build.puts(build, "examples", "src/agent", "src/cli", "tests/guest", "tests/trace")
     results = guest_case.boot(tap, folder, script(build), *puts)
+    source = guest_machine.PROJECT / NODES   # names of objects are taken from it
     # One CPU: QEMU gives several their turns in slices of many ticks. The nodes are there without.
-    counted = guest_case.boot(tap, folder, shares_script(build), "--count", "2", "--memory-only", "1,2,3", *puts,
+    counted = guest_case.boot(tap, folder, shares_script(build), "--count", "2", "--memory-only", "1,2,3", *puts, "--put", f"{source}:{source}",
                               name="guest that counts instructions")
     tap.check("doctor runs", results.status("doctor") == 0, *results.notes("doctor"))
     judge_answers(tap, counted)
