@@ -1,4 +1,4 @@
-/* measure.c - time and memory of the flow and of the facts of one trace, on a pretended machine of four nodes.
+/* measure.c - time and memory of the flow and of the facts of one trace, on a simulated machine of four nodes.
  *     measure FILE
  * Prints "samples N objects N flow_s T facts_s T findings_s T flow_bytes N peak_bytes N": CPU seconds; memory resident
  * when the flow is built, and at most. */

@@ -10,7 +10,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-enum { PRETENDED_NODES = 4 };
+enum { SIMULATED_NODES = 4 };
 
 /* Whether the kernel has several nodes, and not only --topology. */
 static inline bool case_real_nodes(void)
@@ -18,13 +18,13 @@ static inline bool case_real_nodes(void)
     return access("/sys/devices/system/node/node1", F_OK) == 0;
 }
 
-/* The node of the calling thread, the `order`th of the process (main is 0). A pretended machine cannot be asked: there
+/* The node of the calling thread, the `order`th of the process (main is 0). A simulated machine cannot be asked: there
  * it is what --topology "numa:4 core:CORES" deals, and what a kernel would say that had pinned the threads so. */
 static inline unsigned case_node(unsigned order, unsigned cores)
 {
     unsigned cpu = 0, node = 0;
     if (!case_real_nodes())
-        return order / cores % PRETENDED_NODES;
+        return order / cores % SIMULATED_NODES;
     example_need(getcpu(&cpu, &node) == 0, "getcpu");
     return node;
 }

@@ -1,5 +1,5 @@
 /* problems.c - one of two problems that look alike from outside, or none. For a machine of two nodes, with 16 CPUs
- * pretended: then worker 8 and those after it are on the other node.
+ * simulated: then worker 8 and those after it are on the other node.
  *
  * none: each worker goes at random through a part of its own, which it touched first.
  * imbalance: the main thread touched all parts first: only the last worker's is far, and the others wait for it.

@@ -1,7 +1,7 @@
 /* sharing.c - a table for one thread, for the threads of one node, or for all.
  *
  * thread: worker 1 alone uses the table.
- * node: workers 1 and 9 do. On 2, 4 or 8 pretended nodes with one CPU each both are on node 1.
+ * node: workers 1 and 9 do. On 2, 4 or 8 simulated nodes with one CPU each both are on node 1.
  * shared: all nine do. */
 #include "team.h"
 

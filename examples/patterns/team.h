@@ -1,7 +1,7 @@
 /* team.h - what the programs of this folder share: a mode, and a team of threads that begin together.
  *
  * Each program takes the name of a mode as its first argument: with one the program has what it is named after, with the
- * other, its twin, it has not. The main thread makes workers 1, 2, 3 and so on, in this order; so on a pretended machine of
+ * other, its twin, it has not. The main thread makes workers 1, 2, 3 and so on, in this order; so on a simulated machine of
  * N nodes with one CPU each, worker I runs on node I modulo N, and the main thread on node 0. On a real machine --pin
  * does the same with CPUs: worker I runs on CPU I modulo their number.
  * Huge pages are off: a page of 2 MiB lies on one node, whoever uses its parts. */

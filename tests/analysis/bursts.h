@@ -7,7 +7,7 @@
 
 enum { BURST = 16, MS = 1000000, HEAP = 0x10000000, CHAIN = 1 };
 
-/* A recording on a pretended machine of four nodes with one CPU each: main is on node 0, thread PID + i on node i. */
+/* A recording on a simulated machine of four nodes with one CPU each: main is on node 0, thread PID + i on node i. */
 static inline struct feeding run_begin(void)
 {
     struct feeding f = feeding_new("numa:4 core:1", ASSIGN_PACKED);

@@ -1,4 +1,4 @@
-/* Time lost to distance, and parts: facts that need all the others first. Pretended: far is twice as slow as near. */
+/* Time lost to distance, and parts: facts that need all the others first. Simulated: far is twice as slow as near. */
 #include "bursts.h"
 
 enum { PAGES = 512, HALF = PAGES / 2 * 4096 };

@@ -135,7 +135,7 @@ static void problems(void **state)
     assert_int_equal(problem_of(bad), PROBLEM_CONTENTION);
 }
 
-static void pretended_machines_are_judged_by_homes(void **state)
+static void simulated_machines_are_judged_by_homes(void **state)
 {
     (void)state;
     struct made made = {0};
@@ -179,7 +179,7 @@ int main(void)
         cmocka_unit_test(medians),
         cmocka_unit_test(best_only_beyond_the_spread),
         cmocka_unit_test(problems),
-        cmocka_unit_test(pretended_machines_are_judged_by_homes),
+        cmocka_unit_test(simulated_machines_are_judged_by_homes),
         cmocka_unit_test(without_samples_nothing_is_judged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

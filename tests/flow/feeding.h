@@ -28,7 +28,7 @@ struct feeding {
     char path[64];
 };
 
-/* `spec`: a pretended machine; NULL: one node. */
+/* `spec`: a simulated machine; NULL: one node. */
 static inline struct feeding feeding_new(const char *spec, enum topology_assign assign)
 {
     struct error err = {0};

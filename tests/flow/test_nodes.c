@@ -1,4 +1,4 @@
-/* Where accesses come from and where they go: real homes over time, and pretended ones. */
+/* Where accesses come from and where they go: real homes over time, and simulated ones. */
 #include "feeding.h"
 
 /* Four real nodes with two CPUs each. */
@@ -117,7 +117,7 @@ static void check_homes(const char *assign_name, const char *homes, const char *
     feeding_free(&f);
 }
 
-static void pretended_homes_follow_the_rules(void **state)
+static void simulated_homes_follow_the_rules(void **state)
 {
     (void)state;
     check_homes("packed", "first-touch", "0011", "0011");
@@ -262,7 +262,7 @@ int main(void)
         cmocka_unit_test(a_huge_page_has_one_home),
         cmocka_unit_test(a_new_map_has_new_homes),
         cmocka_unit_test(one_node_is_local),
-        cmocka_unit_test(pretended_homes_follow_the_rules),
+        cmocka_unit_test(simulated_homes_follow_the_rules),
         cmocka_unit_test(dealing_decides_who_is_near),
         cmocka_unit_test(a_fault_brings_in_more_than_its_page),
         cmocka_unit_test(a_lost_fault_is_nobodys),

@@ -112,7 +112,7 @@ static void accesses_come_in_order_of_time(void **state)
     unlink(path);
 }
 
-static void another_machine_can_be_pretended_afterwards(void **state)
+static void another_machine_can_be_simulated_afterwards(void **state)
 {
     (void)state;
     write_trace(NULL);
@@ -152,7 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accesses_come_in_order_of_time),
-        cmocka_unit_test(another_machine_can_be_pretended_afterwards),
+        cmocka_unit_test(another_machine_can_be_simulated_afterwards),
         cmocka_unit_test(a_topology_that_makes_no_sense_is_an_error),
     };
     return cmocka_run_group_tests_name("trace to flow", tests, NULL, NULL);

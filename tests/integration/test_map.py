@@ -6,14 +6,14 @@ import json
 import nlens
 from nlens import Folder, check, correlation, note, run
 
-PRETEND = ("--topology", "numa:4 core:2")
+SIMULATED = ("--topology", "numa:4 core:2")
 
 
 BURSTS = 1000  # of up to nine threads: phases are found by how often each is seen using what
 
 
 def record(folder, program, *arguments, bursts=BURSTS):
-    ended = nlens.record(folder, [program, *arguments], ["-F", "1000", "--budget", "100", *PRETEND], bursts=bursts)
+    ended = nlens.record(folder, [program, *arguments], ["-F", "1000", "--budget", "100", *SIMULATED], bursts=bursts)
     assert ended.status == 0, ended
     return ended.trace
 

@@ -1,4 +1,4 @@
-/* The whole loop over a pretended machine: events in, intervals out. Time is the test's own. */
+/* The whole loop over a simulated machine: events in, intervals out. Time is the test's own. */
 #include "fixture.h"
 
 #include "base/clock.h"

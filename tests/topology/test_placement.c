@@ -143,7 +143,7 @@ static void one_node_has_no_choice(void **state)
     topology_free(topology);
 }
 
-/* The node that the n-th thread of a pretended machine is on, and the home of a page that it touches. */
+/* The node that the n-th thread of a simulated machine is on, and the home of a page that it touches. */
 static void check_simulated(struct topology *topology, enum placement_kind kind, const int *nodes, const int *homes)
 {
     struct placement placement;
@@ -163,7 +163,7 @@ static void check_simulated(struct topology *topology, enum placement_kind kind,
     free(text);
 }
 
-static void pretended_machines(void **state)
+static void simulated_machines(void **state)
 {
     (void)state;
     struct error err = {0};
@@ -193,7 +193,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_paper_s_machine),         cmocka_unit_test(small_nodes_get_one_cpu_each),
         cmocka_unit_test(what_may_not_be_used_is_not), cmocka_unit_test(one_node_has_no_choice),
-        cmocka_unit_test(pretended_machines),          cmocka_unit_test(names),
+        cmocka_unit_test(simulated_machines),          cmocka_unit_test(names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
