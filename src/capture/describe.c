@@ -135,7 +135,7 @@ struct trace_session *describe_session(const struct capture_options *options, co
     }
     if (options->traffic) {
         bool paired = !hardware && means->perf_tick && options->latency && options->samples <= SAMPLES_SOFT;
-        trace_session_set(session, "traffic", paired ? "pairs" : "none");
+        trace_session_set(session, "traffic", paired ? "pairs" : hardware ? "samples" : "none");
     }
     if (options->calibration)
         trace_session_set(session, "calibration", options->calibration);
@@ -257,6 +257,8 @@ void describe_means(struct recorder_result *result, const struct capture_options
                  *means->faults_reason ? "first touch comes from the samples" : "");
     else if (*means->homes_reason)
         snprintf(result->notes, sizeof result->notes, "home nodes of pages are not known: %s", means->homes_reason);
+    if (*means->counters_reason)
+        add_note(result, "bytes of each node's memory are not counted: %s", means->counters_reason);
     uint64_t others = result->untracked > result->preload_emptied ? result->untracked - result->preload_emptied : 0;
     if (result->preload_emptied)
         add_note(result,

@@ -21,6 +21,7 @@ struct capture_means {
     enum fault_mechanism mechanism; /* that makes pages fault again; NONE when pages' use is not asked for */
     bool write_protect;             /* and uffd-wp beside it */
     char mechanism_reason[1024];    /* why not a better one, or "" */
+    char counters_reason[400];      /* why memory controllers are not counted beside hardware samples, or "" */
     char tick_reason[256], faults_reason[256], homes_reason[256], frames_reason[256];
 };
 

@@ -193,6 +193,8 @@ static struct trace_session *conclude(struct recorder *recorder, uint64_t now)
         struct faults_totals faults = faults_totals(recorder->sources.faults);
         describe_fault_totals(ending, &faults);
     }
+    if (recorder->sources.counting)
+        count_recorded_describe(&recorder->sources.counters, ending);
     if (recorder->pause.wanted) {
         uint64_t until = recorder->pause.stopped ? recorder->pause.stopped : now;
         trace_session_setf(ending, "sampled_from_ns", "%" PRIu64,

@@ -134,6 +134,26 @@ static int open_hardware(struct recorder_sources *sources, struct error *err)
     return 0;
 }
 
+/* With hardware samples, what memory controllers count stands beside them. A tree of sysfs in another place is a whole machine's. */
+static void open_counters(struct recorder_sources *sources)
+{
+    const struct capture_options *options = &sources->options;
+    struct count_recorded *counters = &sources->counters;
+    sources->counting = options->traffic && options->output && sources->means.source >= SOURCE_PEBS &&
+                        sources->means.source <= SOURCE_SPE;
+    if (!sources->counting)
+        return;
+    if (options->sysfs) {
+        snprintf(sources->counters_root, sizeof sources->counters_root, "%.200s/..", options->sysfs);
+        counters->root = sources->counters_root;
+    }
+    if (options->rotate_ns)
+        snprintf(counters->reason, sizeof counters->reason, "they are not kept with --rotate");
+    else
+        sources_open(&sources->list, count_recorded_source(counters), NULL);
+    snprintf(sources->means.counters_reason, sizeof sources->means.counters_reason, "%s", counters->reason);
+}
+
 static int open_perf(struct recorder_sources *sources, struct error *err)
 {
     const struct capture_options *options = &sources->options;
@@ -222,6 +242,7 @@ int recorder_sources_open(struct recorder_sources *sources, pid_t child, struct 
     if (touches && ((code = open_perf(sources, err)) < 0 || (code = open_faults(sources, err)) < 0))
         return code;
     open_askers(sources);
+    open_counters(sources);
     connect_sources(sources);
     return 0;
 }

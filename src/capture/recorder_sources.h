@@ -4,6 +4,7 @@
 #define NUMALENS_CAPTURE_RECORDER_SOURCES_H
 
 #include "capture/agent/agent_source.h"
+#include "capture/count/count_recorded.h"
 #include "capture/faults/faults.h"
 #include "capture/hardware/hw_record.h"
 #include "capture/homes.h"
@@ -28,6 +29,9 @@ struct recorder_sources {
     struct faults *faults;     /* NULL: not wanted */
     struct homes *homes;       /* NULL: nothing to ask, or no answer */
     struct capture_maps *maps; /* NULL: nothing is kept */
+    bool counting;             /* of the memory controllers, with hardware samples and --traffic */
+    struct count_recorded counters;
+    char counters_root[256];
     struct cpu_account others; /* CPU time that is not in what wait4 reports of the target */
 };
 

@@ -164,6 +164,7 @@ void flow_share_free(struct flow *shared); /* before `flow` */
 
 const struct topology *flow_topology(const struct flow *flow);
 const struct trace_session *flow_session(const struct flow *flow);
+const struct trace_session *flow_ending(const struct flow *flow); /* NULL: the file ends early */
 const struct calibration *
 flow_calibration(const struct flow *flow); /* topology/calibration.h; NULL when none is kept */
 struct flow_totals flow_totals(const struct flow *flow);

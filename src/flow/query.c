@@ -32,6 +32,11 @@ const struct trace_session *flow_session(const struct flow *flow)
     return flow->reader ? trace_reader_session(flow->reader) : NULL;
 }
 
+const struct trace_session *flow_ending(const struct flow *flow)
+{
+    return flow->reader ? trace_reader_ending(flow->reader) : NULL;
+}
+
 struct flow_totals flow_totals(const struct flow *flow)
 {
     return flow->totals;

@@ -306,6 +306,92 @@ static void over_time(void **state)
     release(&run);
 }
 
+/* One hundred samples of each thread over 0.2 s; counters ran for a second. */
+static const struct traffic *counted(struct run *run, const char *read, const char *written, const char *moved)
+{
+    struct trace_session *ending = run->feeding.ending = trace_session_new();
+    trace_session_set(ending, "memory_counters", "Intel memory controllers");
+    trace_session_set(ending, "memory_counted_ns", "1000000000");
+    if (read)
+        trace_session_set(ending, "memory_read_bytes", read);
+    if (written)
+        trace_session_set(ending, "memory_written_bytes", written);
+    if (moved)
+        trace_session_set(ending, "memory_moved_bytes", moved);
+    put(run, (struct sampled){.count = PLENTY, .level = LEVEL_RAM, .period = PERIOD});
+    put(run, (struct sampled){.count = PLENTY, .thread = 1, .level = LEVEL_RAM, .period = PERIOD});
+    return finish(run);
+}
+
+static void controllers_count_what_samples_do_not_show(void **state)
+{
+    (void)state;
+    struct run run = begin("pebs");
+    const struct traffic *traffic = counted(&run, "0:7000000000 1:1000", "0:3000000000 1:5000", NULL);
+    assert_string_equal(traffic->counted.devices, "Intel memory controllers");
+    assert_int_equal(traffic->counted.items.count, 2);
+    const struct traffic_memory *first = &traffic->counted.items.items[0], *second = first + 1;
+    assert_int_equal(first->nodes, 1);
+    assert_float_equal(first->read, 7e9, 1);
+    assert_float_equal(first->written, 3e9, 1);
+    assert_float_equal(first->moved, 10e9, 1);
+    assert_float_equal(first->exposed, traffic->node_read[0], 1);
+    /* Counted less than samples stand for: no less than nothing is hidden. */
+    assert_true(traffic->node_read[1] > 1000);
+    assert_float_equal(second->exposed, second->read, 1e-9);
+    release(&run);
+}
+
+static void controllers_of_several_nodes_are_one_row(void **state)
+{
+    (void)state;
+    struct run run = begin("pebs");
+    const struct traffic *traffic = counted(&run, "0-1:7000000000", NULL, NULL);
+    assert_int_equal(traffic->counted.items.count, 1);
+    const struct traffic_memory *row = traffic->counted.items.items;
+    assert_int_equal(row->nodes, 3);
+    assert_float_equal(row->exposed, traffic->node_read[0] + traffic->node_read[1], 1);
+    assert_true(row->written < 0 && row->moved < 0); /* not known */
+    release(&run);
+}
+
+static void what_is_not_distinguished_is_moved(void **state)
+{
+    (void)state;
+    struct run run = begin("pebs");
+    const struct traffic *traffic = counted(&run, NULL, NULL, "0:500 1:700");
+    assert_int_equal(traffic->counted.items.count, 2);
+    assert_float_equal(traffic->counted.items.items[1].moved, 700, 1e-9);
+    assert_true(traffic->counted.items.items[1].read < 0 && traffic->counted.items.items[1].exposed < 0);
+    release(&run);
+}
+
+static void damaged_counts_do_no_harm(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"",
+                                        ":",
+                                        "0",
+                                        "0:",
+                                        "7:5",
+                                        "x:1",
+                                        "0-:3",
+                                        "0:nan",
+                                        "0:-5",
+                                        "1-0:4",
+                                        "0,,1:2",
+                                        "0:1e999",
+                                        "99999999999999999999:1",
+                                        "0-99999999999:1"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct run run = begin("pebs");
+        const struct traffic *traffic = counted(&run, texts[i], NULL, NULL);
+        assert_int_equal(traffic->counted.items.count, 0);
+        assert_null(traffic->counted.devices);
+        release(&run);
+    }
+}
+
 /* The same samples by the soft sampler say nothing of traffic: it has bursts for that. */
 static void soft_samples_are_no_data_sources(void **state)
 {
@@ -334,6 +420,10 @@ int main(void)
         cmocka_unit_test(lines_of_spe_cannot_be_counted),
         cmocka_unit_test(functions_have_theirs),
         cmocka_unit_test(over_time),
+        cmocka_unit_test(controllers_count_what_samples_do_not_show),
+        cmocka_unit_test(controllers_of_several_nodes_are_one_row),
+        cmocka_unit_test(what_is_not_distinguished_is_moved),
+        cmocka_unit_test(damaged_counts_do_no_harm),
         cmocka_unit_test(soft_samples_are_no_data_sources),
     };
     return cmocka_run_group_tests_name("sampled", tests, NULL, NULL);

@@ -54,7 +54,8 @@ static struct found look_through(struct trace_reader *reader)
         if (event.kind != EVENT_SAMPLE)
             continue;
         found.samples++;
-        found.wrong |= event.sample.source != SOURCE_PEBS || !(event.sample.flags & SAMPLE_READ);
+        found.wrong |=
+            event.sample.source != SOURCE_PEBS || !(event.sample.flags & SAMPLE_READ) || event.sample.period != 1;
         if (event.sample.addr - found.block < found.size)
             found.in_block += event.sample.stack != 0; /* after the allocation, and with its place */
     }
@@ -62,6 +63,28 @@ static struct found look_through(struct trace_reader *reader)
     for (size_t i = 0; i < found.page_count; i++)
         found.used += found.pages[i] - found.block < found.size;
     return found;
+}
+
+/* Of node 0, counting the clock of CPU 0. */
+static void make_controller(void)
+{
+    static const char *const files[][2] = {
+        {"bus/event_source/devices/uncore_imc_0/type", "1"},
+        {"bus/event_source/devices/uncore_imc_0/cpumask", "0"},
+        {"bus/event_source/devices/uncore_imc_0/format/event", "config:0-7"},
+        {"bus/event_source/devices/uncore_imc_0/events/cas_count_read", "event=0x00"},
+        {"bus/event_source/devices/uncore_imc_0/events/cas_count_read.scale", "1"},
+        {"bus/event_source/devices/uncore_imc_0/events/cas_count_read.unit", "MiB"},
+        {"bus/event_source/devices/uncore_imc_0/events/cas_count_write", "event=0x00"},
+        {"bus/event_source/devices/uncore_imc_0/events/cas_count_write.scale", "1"},
+        {"bus/event_source/devices/uncore_imc_0/events/cas_count_write.unit", "MiB"},
+        {"devices/system/cpu/cpu0/topology/physical_package_id", "0"},
+        {"devices/system/node/node0/cpulist", "0"}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "../../../../%s", files[i][0]);
+        assert_int_equal(soft_pmu_file(folder, name, files[i][1]), 0);
+    }
 }
 
 static void test_recording(void **state)
@@ -143,6 +166,31 @@ static void test_recording(void **state)
     if (found.in_block + 2 < pages || found.used + 2 < pages)
         fail_msg("%lu samples, %lu pages of %zu", (unsigned long)found.in_block, (unsigned long)found.used, pages);
     options.faults = false;
+
+    /* With --traffic: why memory controllers are not counted; and what they counted, where there is one. */
+    options.traffic = true;
+    for (int there = 0; there < 2; there++) {
+        if (there)
+            make_controller();
+        options.topology = topology = topology_load(&err);
+        assert_int_equal(recorder_run(&options, &result, &err), 0);
+        topology_free(topology);
+        reader = trace_reader_open(output, &err);
+        assert_non_null(reader);
+        const struct trace_session *ending = trace_reader_ending(reader);
+        const char *reason = trace_session_get(ending, "memory_counters_reason");
+        assert_string_equal(trace_session_get(trace_reader_session(reader), "traffic"), "samples");
+        if (reason) { /* also where counters are for the administrator alone */
+            assert_true(!there || strstr(reason, "perf_event"));
+            assert_non_null(strstr(result.notes, "memory are not counted: "));
+        } else {
+            assert_true(there);
+            assert_memory_equal(trace_session_get(ending, "memory_read_bytes"), "0:", 2);
+            assert_true(trace_session_number(ending, "memory_counted_ns", 0) > 0);
+        }
+        trace_reader_close(reader);
+    }
+    options.traffic = false;
 
     soft_pmu_make(folder, 0xee); /* which the kernel does not have */
     options.topology = topology = topology_load(&err);

@@ -25,6 +25,7 @@ struct feeding {
     uint32_t pid, tid;
     struct trace_writer *writer;
     struct trace_reader *reader;
+    struct trace_session *ending; /* of the trace; NULL: an empty one */
     char path[64];
 };
 
@@ -56,9 +57,10 @@ static inline void feeding_record(struct feeding *feeding)
 static inline void feeding_build(struct feeding *feeding)
 {
     struct error err = {0};
-    struct trace_session *ending = trace_session_new();
+    struct trace_session *ending = feeding->ending ? feeding->ending : trace_session_new();
     assert_int_equal(trace_writer_close(feeding->writer, ending, &err), 0);
     trace_session_free(ending);
+    feeding->ending = NULL;
     flow_free(feeding->flow);
     feeding->reader = trace_reader_open(feeding->path, &err);
     assert_non_null(feeding->reader);

@@ -182,9 +182,12 @@ def texts():
         assert answer["total_bytes_s"] is None and answer["objects"] == [] and "--traffic" in answer["silence"], answer
         shown = run([nlens.NUMALENS, "report", "traffic", ended.trace])
         assert shown.status == 0 and b"numalens record --traffic" in shown.out, shown
-        for options, why in (["--tick", "timer"], b"--tick timer"), (["--source", "pebs"], b"--source"), (["--period", "1000"], b"in events"):
+        for options, why in (["--tick", "timer"], b"--tick timer"), (["--source", "faults"], b"--source"), (["--period", "1000"], b"in events"):
             refused = run([nlens.NUMALENS, "record", "--traffic", *options, "--", "true"])
             assert refused.status == 2 and b"--traffic" in refused.err and why in refused.err, refused
+        # With hardware by name it is its samples' data sources; without such hardware it is refused for that alone.
+        named = run([nlens.NUMALENS, "record", "--traffic", "--source", "pebs", "-o", os.path.join(folder, "pebs.data"), "--", "true"])
+        assert named.status == 0 or (named.status == 1 and b"PEBS" in named.err and b"--traffic" not in named.err), named
         ended = record(folder, [KERNELS, "sum", BIG, "2"], ["--traffic"], bursts=BURSTS)
         shown = run([nlens.NUMALENS, "report", "traffic", ended.trace])
         assert shown.status == 0 and shown.err == b"", shown

@@ -345,6 +345,7 @@ void traffic_free(struct traffic *traffic)
     array_free(&traffic->threads);
     array_free(&traffic->cells);
     array_free(&traffic->functions);
+    array_free(&traffic->counted.items);
     free(traffic->node_pairs);
     free(traffic->node_read);
     free(traffic->node_written);

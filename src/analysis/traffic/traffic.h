@@ -76,8 +76,25 @@ struct traffic_samples {
     uint64_t threshold_cycles, threshold_ns; /* faster loads were not sampled; one of them, or none */
 };
 
+/* What memory controllers counted of a node, or of several that no counter distinguishes, whoever caused it; negative: not known. */
+struct traffic_memory {
+    uint64_t nodes;       /* of the flow, a bit for each */
+    double read, written; /* bytes per second */
+    double moved;         /* both, also where they are not distinguished */
+    double exposed;       /* of `read`: what samples show, at least; never more than `read` */
+};
+
+struct traffic_counted {
+    const char *devices; /* NULL: nothing was counted ... */
+    const char *reason;  /* ... and why, or NULL: it was not requested */
+    double seconds;
+    bool missing;                          /* some counters were not there all the time: at least so much */
+    array_of(struct traffic_memory) items; /* in order of the nodes */
+};
+
 struct traffic {
     const struct flow *flow;
+    struct traffic_counted counted;
     enum traffic_source source;
     struct traffic_samples sampled; /* by data sources */
     bool requested, possible;       /* the recorder was asked for it; and could */

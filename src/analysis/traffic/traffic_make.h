@@ -22,6 +22,9 @@ void traffic_judge_all(struct traffic *traffic);
 /* Whether bytes are known, and where they are served from. */
 void traffic_judge(const struct traffic *traffic, struct traffic_bytes *bytes);
 
+/* Fills `counted` from the recording's end; by data sources, once the nodes' bytes are known. */
+void traffic_count(struct traffic *traffic);
+
 /* By data sources: `functions`; the bytes of one access. The latter is false where it does not count, as others were weighed. */
 void traffic_sampled_functions(struct traffic *traffic);
 bool traffic_sampled_bytes(const struct traffic *traffic, const struct flow_access *access,

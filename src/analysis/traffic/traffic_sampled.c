@@ -137,8 +137,10 @@ struct traffic *traffic_make_sampled(const struct flow *flow)
     traffic->sampled.threshold_cycles = trace_session_number(session, "latency_threshold_cycles", 0);
     traffic->sampled.threshold_ns = trace_session_number(session, "latency_threshold_ns", 0);
     traffic->too_few = traffic->sampled.sourced < traffic_rules.samples;
-    if (traffic->too_few || traffic->seconds <= 0)
+    if (traffic->too_few || traffic->seconds <= 0) {
+        traffic_count(traffic);
         return traffic;
+    }
     summing.threads = mem_zalloc((summing.thread_count + 1) * sizeof *summing.threads);
     object_rows_begin(&summing.rows, flow);
     flow_each_access(flow, sum, &summing, &ignored);
@@ -148,6 +150,7 @@ struct traffic *traffic_make_sampled(const struct flow *flow)
             array_push(&traffic->threads, summing.threads[i]);
     }
     traffic_judge_all(traffic);
+    traffic_count(traffic);
     object_rows_end(&summing.rows);
     free(summing.threads);
     return traffic;

@@ -63,7 +63,10 @@ static const struct argp_option option_table[] = {
     {"threads", KEY_THREADS, "N", 0, "sample once the program has N threads; objects are followed from the start", 2},
     {"start-after", KEY_START, "TIME", 0, "sample only after this time of the run, such as 2s or 500ms", 2},
     {"stop-after", KEY_STOP, "TIME", 0, "stop sampling after this time of the run", 2},
-    {"traffic", KEY_TRAFFIC, 0, 0, "also estimate bytes from memory, prefetched ones too (docs/traffic.md)", 2},
+    {"traffic", KEY_TRAFFIC, 0, 0,
+     "also estimate bytes from memory, prefetched ones too; with --source pebs, ibs or spe count those of each node's "
+     "memory (docs/traffic.md)",
+     2},
     {"placement", KEY_PLACEMENT, "HOW", 0,
      "place threads and memory: cluster, distributed, mem0-cpu0, mem0-cpu1, interleave, local (docs/compare.md)", 3},
     {"no-calibration", KEY_NO_CALIBRATION, 0, 0,
@@ -397,14 +400,16 @@ static void check_system(struct arguments *arguments)
     const char *which = options->system ? "-a" : "-p";
     if (options->cpus && !options->system)
         option_complain(sampling, "--cpu", options->cpus, "this is for -a");
-    if (options->traffic && (!options->latency || options->samples > SAMPLES_SOFT))
-        refuse(sampling, "--traffic", options->latency ? "with this --source" : "with --no-latency",
-               "it is estimated from latencies of the soft sampler");
-    if (options->traffic && options->tick == TICK_TIMER)
+    bool by_bursts = options->traffic && options->samples < SAMPLES_PEBS; /* else from hardware samples and counters */
+    if (by_bursts && (!options->latency || options->samples > SAMPLES_SOFT))
+        refuse(
+            sampling, "--traffic", options->latency ? "with this --source" : "with --no-latency",
+            "it is estimated from latencies of the soft sampler, or with --source pebs, ibs or spe from data sources");
+    if (by_bursts && options->tick == TICK_TIMER)
         refuse(sampling, "--traffic", "with --tick timer", "a timer's ticks are too far apart for pairs of bursts");
-    if (options->traffic && options->period)
+    if (by_bursts && options->period)
         refuse(sampling, "--traffic", "with a --period in events",
-               "only hardware counts them, and its samples do not show what it fetches ahead");
+               "only hardware counts them: name it with --source pebs, ibs or spe");
     if (!outside(options)) {
         if (options->traffic && options->samples == SAMPLES_AUTO)
             options->samples = SAMPLES_SOFT; /* likewise */

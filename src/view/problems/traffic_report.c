@@ -6,6 +6,7 @@
 #include "view/number.h"
 #include "view/paragraph.h"
 #include "view/problems/problems.h"
+#include "view/problems/traffic_memory.h"
 #include "view/problems/traffic_words.h"
 #include "view/report/report.h"
 #include "view/table.h"
@@ -137,6 +138,20 @@ static void put_threads(struct json *json, const struct traffic *traffic)
     json_end(json);
 }
 
+/* Counted, or else by samples or bursts. */
+static void put_node(struct json *json, const struct traffic *traffic, uint32_t node)
+{
+    const struct traffic_memory *counted = traffic_memory_of(traffic, node);
+    if (counted && counted->read >= 0 && counted->written >= 0) {
+        json_real(json, "read_bytes_s", counted->read, 0);
+        json_real(json, "write_bytes_s", counted->written, 0);
+    } else {
+        put_part(json, "read_bytes_s", traffic, traffic->node_read[node]);
+        put_unless(json, by_samples(traffic), "write_bytes_s", &traffic->all, traffic->node_written[node]);
+    }
+    json_bool(json, "counted", counted && counted->read >= 0 && counted->written >= 0);
+}
+
 static void put_nodes(struct json *json, const struct traffic *traffic)
 {
     const struct traffic_bytes *all = &traffic->all;
@@ -145,8 +160,7 @@ static void put_nodes(struct json *json, const struct traffic *traffic)
     for (uint32_t i = 0; i < count; i++) {
         json_object(json, NULL);
         json_integer(json, "node", node_os(traffic->flow, (int)i));
-        put_part(json, "read_bytes_s", traffic, traffic->node_read[i]);
-        put_unless(json, by_samples(traffic), "write_bytes_s", all, traffic->node_written[i]);
+        put_node(json, traffic, i);
         json_end(json);
     }
     json_end(json);
@@ -218,6 +232,8 @@ static void put_json(struct json *json, const struct traffic *traffic, const str
     put_bytes(json, "total_bytes_s", all, traffic_total(all));
     put_all_bytes(json, traffic, all);
     put_nodes(json, traffic);
+    if (by_samples(traffic))
+        traffic_memory_json(traffic, json);
     put_objects(json, traffic, options);
     put_threads(json, traffic);
     put_times(json, traffic);
@@ -371,9 +387,11 @@ static void put_text(const struct traffic *traffic, const struct view_options *o
     const char *why = traffic_silence(traffic, options, &words);
     if (why) {
         paragraph(out, 2, options->width, "", "%s", why);
+        traffic_memory_text(traffic, options, out);
         return;
     }
     traffic_opening(traffic, options, out);
+    traffic_memory_text(traffic, options, out);
     problem_heading(options, out, "Objects");
     objects_text(traffic, options, out);
     problem_heading(options, out, "Threads");
