@@ -44,17 +44,28 @@ static uint64_t take_nodes(const struct traffic *traffic, const char **text)
     }
 }
 
-/* Sets the column at `offset` of each row that `text` has; what cannot be read ends it. */
-static void take_column(struct traffic *traffic, const char *text, size_t offset)
+enum column { READ, WRITTEN, MOVED };
+
+static void set(struct traffic_memory *row, enum column column, double value)
 {
-    while (text && *text) {
+    double *const places[] = {&row->read, &row->written, &row->moved};
+    *places[column] = value;
+}
+
+/* Sets it in each row that the text of `key` has; what cannot be read ends it. */
+static void take_column(struct traffic *traffic, const char *key, enum column column)
+{
+    const char *text = trace_session_get(flow_ending(traffic->flow), key);
+    if (!text)
+        return;
+    while (*text) {
         char *end;
         uint64_t nodes = take_nodes(traffic, &text);
         if (*text != ':')
             return;
         double bytes = strtod(text + 1, &end);
         if (nodes && end > text + 1 && isfinite(bytes) && bytes >= 0)
-            *(double *)((char *)row_of(traffic, nodes) + offset) = bytes / traffic->counted.seconds;
+            set(row_of(traffic, nodes), column, bytes / traffic->counted.seconds);
         text = end;
         while (*text == ' ')
             text++;
@@ -79,9 +90,9 @@ void traffic_count(struct traffic *traffic)
     if (counted->seconds <= 0 || flow_topology(traffic->flow)->simulated || flow_windowed(traffic->flow))
         return; /* counters are of the real nodes, and of the whole recording */
     counted->missing = trace_session_number(ending, "memory_counters_missing", 0) > 0;
-    take_column(traffic, trace_session_get(ending, "memory_read_bytes"), offsetof(struct traffic_memory, read));
-    take_column(traffic, trace_session_get(ending, "memory_written_bytes"), offsetof(struct traffic_memory, written));
-    take_column(traffic, trace_session_get(ending, "memory_moved_bytes"), offsetof(struct traffic_memory, moved));
+    take_column(traffic, "memory_read_bytes", READ);
+    take_column(traffic, "memory_written_bytes", WRITTEN);
+    take_column(traffic, "memory_moved_bytes", MOVED);
     if (counted->items.count)
         counted->devices = trace_session_get(ending, "memory_counters");
     array_sort(&counted->items, by_node);
