@@ -362,9 +362,6 @@ static struct trace_session *session_of(struct importing *importing)
     trace_session_set(session, "imported", "perf.data");
     trace_session_set(session, "latency_unit", "cycles");
     trace_session_set(session, "accesses", "all");
-    unsigned long threshold = perf_weights_threshold(importing->file);
-    if (threshold)
-        trace_session_setf(session, "latency_threshold_cycles", "%lu", threshold);
     trace_session_set(session, "topology", text);
     trace_session_set(session, "homes", "unknown");
     trace_session_set(session, "homes_reason", "imported: local or remote as the hardware reported each access");
@@ -383,6 +380,9 @@ static int write_trace(struct importing *importing, const char *path, const char
 {
     struct perf_import *result = importing->result;
     struct trace_session *session = session_of(importing);
+    unsigned long threshold = perf_weights_threshold(importing->file);
+    if (threshold)
+        trace_session_setf(session, "latency_threshold_cycles", "%lu", threshold);
     importing->sink.writer = trace_writer_open(output, session, err);
     trace_session_free(session);
     if (!importing->sink.writer)

@@ -30,9 +30,11 @@ static struct feeding sampled(const char *source, unsigned samples, struct trace
                                 .sample = {.addr = HEAP + i * 64ul,
                                            .cpu = (uint16_t)thread,
                                            .stack = CHAIN,
-                                           .period = PERIOD,
+                                           .period = source[0] == 'i' ? 0 : PERIOD,
                                            .level = thread ? LEVEL_REMOTE_RAM : LEVEL_RAM,
-                                           .source = strcmp(source, "spe") == 0 ? SOURCE_SPE : SOURCE_PEBS,
+                                           .source = source[0] == 's'   ? SOURCE_SPE
+                                                     : source[0] == 'i' ? SOURCE_IBS
+                                                                        : SOURCE_PEBS,
                                            .flags = SAMPLE_READ}});
     }
     feeding_build(&f);
@@ -131,6 +133,15 @@ static void why_there_are_no_counters(void **state)
     HAS(shown(&f, false), "At least 6.40 GB/s", "memory were not counted: virtual machines hide them.");
 }
 
+/* Of cycles, or without registers: no sample has a weight. */
+static void how_to_record_ibs(void **state)
+{
+    (void)state;
+    struct feeding f = sampled("ibs", SAMPLES, NULL);
+    HAS(shown(&f, false), "is not known: IBS says", "ibs_op/cnt_ctl=1/ --raw-samples", "100.0% waited for memory",
+        "unknown 100%");
+}
+
 static void no_bytes_from_spe(void **state)
 {
     (void)state;
@@ -146,6 +157,7 @@ int main(void)
         cmocka_unit_test(beside_counters),
         cmocka_unit_test(counters_without_samples),
         cmocka_unit_test(why_there_are_no_counters),
+        cmocka_unit_test(how_to_record_ibs),
         cmocka_unit_test(no_bytes_from_spe),
     };
     return cmocka_run_group_tests_name("traffic_view", tests, NULL, NULL);

@@ -71,6 +71,7 @@ struct traffic_samples {
     uint64_t remote;                 /* ... of another node */
     uint64_t unweighed;              /* of `loads`: how many events they stand for is not known */
     uint64_t joined;                 /* of `memory`: for a line that an earlier access had asked for */
+    bool by_ibs;                     /* which says what a sample stands for only when it counts operations */
     bool by_spe;   /* SPE does not say which loads wait for the same line, so that lines cannot be counted */
     uint64_t lost; /* samples, or times of them */
     uint64_t threshold_cycles, threshold_ns; /* faster loads were not sampled; one of them, or none */

@@ -59,6 +59,7 @@ static void count(void *context, const struct flow_access *access)
     all->remote += memory && access->remote;
     all->joined += memory && access->flags & SAMPLE_JOINED;
     all->unweighed += load && access->period == 0;
+    all->by_ibs |= access->source == SOURCE_IBS;
     all->by_spe |= access->source == SOURCE_SPE;
 }
 

@@ -98,6 +98,12 @@ static void unknown_bytes(const struct traffic *traffic, const struct view_optio
             out, 2, options->width, "",
             "How many bytes come from memory is not known: SPE does not report which loads wait for the same line, "
             "so that lines cannot be counted.");
+    else if (all->unweighed == all->loads && all->by_ibs)
+        paragraph(
+            out, 2, options->width, "",
+            "How many bytes come from memory is not known: IBS says how many loads a sample stands for when it counts "
+            "operations and its registers are kept. numalens record does both, perf record with -d -e "
+            "ibs_op/cnt_ctl=1/ --raw-samples.");
     else if (all->unweighed == all->loads)
         paragraph(out, 2, options->width, "",
                   "How many bytes come from memory is not known: the recording does not say how many accesses a sample "
