@@ -6,7 +6,7 @@ import re
 import nlens
 from nlens import check
 
-WORK = [os.path.join(nlens.BUILD, "tests", "agent", "target_work"), "8000000", "time"]
+WORK = [os.path.join(nlens.BUILD, "tests", "agent", "target_work"), "3000000", "time"]
 ROUNDS = (5, 24)  # at least, at most
 # The account has three parts. What bursts take is measured while they run. What a tick takes was measured before, in a program
 # with more data than the caches hold: up to twice what it takes here. And what the program's caches lose is in no account.

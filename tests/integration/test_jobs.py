@@ -91,7 +91,7 @@ def _():
                             environment={"PMI_RANK": str(rank), "PMI_SIZE": "2", "PMI_JOBID": "a/b", **nlens.work(longer)})
                 assert ended.status == 0 and not ended.err, ended
                 made, = [name for name in os.listdir(os.path.join(folder, "of-a_b")) if name.startswith("%d." % rank)]
-                bursts, _ = nlens.bursts_of(os.path.join(folder, "of-a_b", made))
+                bursts = nlens.bursts_of(os.path.join(folder, "of-a_b", made))
                 longer *= 2
         reported, shown = job(os.path.join(folder, "of-a_b")), text(os.path.join(folder, "of-a_b"))
     plates = [row for row in reported["findings"] if row["name"] == "simulation->plate" and row["pattern"] == "far-initialised"]
