@@ -12,9 +12,8 @@ import time
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 FETCH = PROJECT / "scripts" / "cross-fetch"
-# What saves the emulator time: QEMU translates code for each address that it has, so programs get the same one each time; and half
-# of a boot is tests of ciphers, certificates and measuring noise, which nothing here uses.
-QUICK = ("nokaslr norandmaps cryptomgr.notests initcall_blacklist=jent_mod_init,load_system_certificate_list,"
+# A third of a boot is tests of ciphers, certificates and measuring noise, which nothing here uses.
+QUICK = ("nokaslr cryptomgr.notests initcall_blacklist=jent_mod_init,load_system_certificate_list,"
          "bpf_tcp_ca_kfunc_init,bpf_dummy_struct_ops_init")
 
 Outcome = collections.namedtuple("Outcome", "status files reason timed_out")

@@ -9,7 +9,7 @@ import guest_machine
 
 ARM = guest_machine.Kind("arm64")
 # Hints come by and by, and protecting pages anew has a budget: both must take some seconds.
-SIZES = {"numa-hint": 448, "uffd-wp": 320}
+SIZES = {"numa-hint": 544, "uffd-wp": 320}
 PAGE = 4096
 SCRIPT = """
 cd /tmp; out=/root/out
