@@ -8,8 +8,6 @@ from guest_image import is_elf
 from guest_machine import PROJECT, X86_64, Unavailable
 
 NOT_NEEDED = re.compile(r".*\.(a|o|d|p|h|ninja|json|log|dat)$|.*/meson-(private|logs|info)/")
-
-
 NATIVE = PROJECT / "build"  # this machine's own
 
 

@@ -13,7 +13,7 @@ ARM = guest_machine.Kind("arm64")
 PAIRS = 40
 OFF = 0.3   # of the bytes
 LINE = 64
-# What the program counts of each array, and which line of the source allocates it.
+# Of each array, whether what is read and what is written of it is judged.
 KERNELS = {"triad": {"a": (1, 1), "b": (1, 0), "c": (1, 0)}, "gather": {"a": (1, 0)}}
 SECONDS = 3
 SCRIPT = """

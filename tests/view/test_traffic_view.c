@@ -41,17 +41,23 @@ static struct feeding sampled(const char *source, unsigned samples, struct trace
     return f;
 }
 
-static char *shown(struct feeding *f, bool json)
+static char *shown_of(struct feeding *f, bool json, const char *damage)
 {
     struct error err = {0};
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    struct view_options options = {.width = 100, .json = json, .filter = {.kind = -1}, .path = "made-up.data"};
+    struct view_options options = {
+        .width = 100, .json = json, .filter = {.kind = -1}, .path = "made-up.data", .damage = damage};
     assert_int_equal(view_traffic(f->flow, &options, out, &err), 0);
     fclose(out);
     feeding_free(f);
     return text;
+}
+
+static char *shown(struct feeding *f, bool json)
+{
+    return shown_of(f, json, NULL);
 }
 
 /* Each in its place behind the last; blanks and line ends count as one blank. */
@@ -87,6 +93,16 @@ static struct trace_session *counted(void)
     trace_session_set(ending, "memory_read_bytes", "0:10000000000 1:1000000000");
     trace_session_set(ending, "memory_written_bytes", "0:5000000000 1:500000000");
     return ending;
+}
+
+/* A file that was cut off has another remedy than a run that was too short. */
+static void no_samples(void **state)
+{
+    (void)state;
+    struct feeding f = sampled("pebs", 0, NULL);
+    HAS(shown(&f, false), "no access was sampled. Record longer");
+    f = sampled("pebs", 0, NULL);
+    HAS(shown_of(&f, false, "cut off"), "no sample is in what there is of the incomplete file");
 }
 
 /* 200 samples of 100,000 lines of 64 bytes in 0.2 s. */
@@ -153,6 +169,7 @@ static void no_bytes_from_spe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_samples),
         cmocka_unit_test(samples_alone),
         cmocka_unit_test(beside_counters),
         cmocka_unit_test(counters_without_samples),

@@ -22,11 +22,6 @@ static struct row row_of(struct rows *names, const struct traffic_object *object
     return row;
 }
 
-static bool by_samples(const struct traffic *traffic)
-{
-    return traffic->source == TRAFFIC_DATA_SOURCES;
-}
-
 static void put_bytes(struct json *json, const char *key, const struct traffic_bytes *bytes, double value)
 {
     if (!bytes->is_rated)
@@ -38,7 +33,7 @@ static void put_bytes(struct json *json, const char *key, const struct traffic_b
 /* Of a node, a pair of them or a slice of time, of which samples show nothing: that is a lower bound of 0, which says nothing. */
 static struct traffic_bytes known_if(const struct traffic *traffic, bool known, double value)
 {
-    return (struct traffic_bytes){.is_rated = known && (!by_samples(traffic) || value > 0)};
+    return (struct traffic_bytes){.is_rated = known && (!traffic_by_samples(traffic) || value > 0)};
 }
 
 static void put_part(struct json *json, const char *key, const struct traffic *traffic, double value)
@@ -67,7 +62,7 @@ static void put_share(struct json *json, const char *key, const struct traffic_b
 
 static void put_all_bytes(struct json *json, const struct traffic *traffic, const struct traffic_bytes *bytes)
 {
-    bool sampled = by_samples(traffic);
+    bool sampled = traffic_by_samples(traffic);
     put_bytes(json, "bytes_s", bytes, traffic_total(bytes));
     put_bytes(json, "read_bytes_s", bytes, bytes->read);
     put_unless(json, sampled, "write_bytes_s", bytes, bytes->written);
@@ -126,7 +121,7 @@ static void put_threads(struct json *json, const struct traffic *traffic)
             json_null(json, "node");
         json_number(json, "bursts", row->bursts);
         json_number(json, "pairs", row->pairs);
-        if (by_samples(traffic)) {
+        if (traffic_by_samples(traffic)) {
             json_number(json, "samples", row->samples);
             json_null(json, "user_s");
         } else {
@@ -147,7 +142,7 @@ static void put_node(struct json *json, const struct traffic *traffic, uint32_t 
         json_real(json, "write_bytes_s", counted->written, 0);
     } else {
         put_part(json, "read_bytes_s", traffic, traffic->node_read[node]);
-        put_unless(json, by_samples(traffic), "write_bytes_s", &traffic->all, traffic->node_written[node]);
+        put_unless(json, traffic_by_samples(traffic), "write_bytes_s", &traffic->all, traffic->node_written[node]);
     }
     json_bool(json, "counted", counted && counted->read >= 0 && counted->written >= 0);
 }
@@ -191,7 +186,7 @@ static void put_times(struct json *json, const struct traffic *traffic)
             json_object(json, NULL);
             json_integer(json, "node", node_os(traffic->flow, (int)i));
             put_bytes(json, "read_bytes_s", &known, time->read[i]);
-            put_unless(json, by_samples(traffic), "write_bytes_s", &known, time->written[i]);
+            put_unless(json, traffic_by_samples(traffic), "write_bytes_s", &known, time->written[i]);
             json_end(json);
         }
         json_end(json);
@@ -219,12 +214,15 @@ static void put_json(struct json *json, const struct traffic *traffic, const str
     const struct traffic_bytes *all = &traffic->all;
     struct traffic_words words;
     json_text(json, "traffic_source", traffic_source_name(traffic));
-    json_text(json, "method", traffic->recorded ? "paired bursts" : by_samples(traffic) ? "data sources" : NULL);
-    json_bool(json, "at_least", by_samples(traffic));
+    json_text(json, "method",
+              traffic->recorded             ? "paired bursts"
+              : traffic_by_samples(traffic) ? "data sources"
+                                            : NULL);
+    json_bool(json, "at_least", traffic_by_samples(traffic));
     json_text(json, "silence", traffic_silence(traffic, options, &words));
     json_number(json, "bursts", traffic->bursts);
     json_number(json, "burst_pairs", traffic->pairs);
-    if (by_samples(traffic))
+    if (traffic_by_samples(traffic))
         put_samples(json, &traffic->sampled);
     else
         json_number(json, "memory_from_ns", traffic->bound);
@@ -232,7 +230,7 @@ static void put_json(struct json *json, const struct traffic *traffic, const str
     put_bytes(json, "total_bytes_s", all, traffic_total(all));
     put_all_bytes(json, traffic, all);
     put_nodes(json, traffic);
-    if (by_samples(traffic))
+    if (traffic_by_samples(traffic))
         traffic_memory_json(traffic, json);
     put_objects(json, traffic, options);
     put_threads(json, traffic);
@@ -257,12 +255,12 @@ static void share_cell(struct table *table, const struct traffic_bytes *bytes, d
 
 static const char *at_least(const struct traffic *traffic)
 {
-    return by_samples(traffic) ? ", at least" : "";
+    return traffic_by_samples(traffic) ? ", at least" : "";
 }
 
 static void columns(struct table *table, const struct traffic *traffic)
 {
-    bool sampled = by_samples(traffic);
+    bool sampled = traffic_by_samples(traffic);
     table_column(table, sampled ? "GB/s at least" : "GB/s", TABLE_RIGHT);
     if (!sampled) {
         table_column(table, "read", TABLE_RIGHT);
@@ -277,12 +275,12 @@ static void columns(struct table *table, const struct traffic *traffic)
 static void cells(struct table *table, const struct traffic *traffic, const struct traffic_bytes *bytes)
 {
     rate_cell(table, bytes, traffic_total(bytes));
-    if (!by_samples(traffic)) {
+    if (!traffic_by_samples(traffic)) {
         rate_cell(table, bytes, bytes->read);
         rate_cell(table, bytes, bytes->written);
     }
     share_cell(table, bytes, bytes->exposed);
-    share_cell(table, bytes, by_samples(traffic) ? bytes->under_way : bytes->hidden);
+    share_cell(table, bytes, traffic_by_samples(traffic) ? bytes->under_way : bytes->hidden);
     share_cell(table, bytes, bytes->cached);
     share_cell(table, bytes, bytes->accesses - bytes->known - bytes->under_way);
 }
@@ -396,13 +394,13 @@ static void put_text(const struct traffic *traffic, const struct view_options *o
     objects_text(traffic, options, out);
     problem_heading(options, out, "Threads");
     threads_text(traffic, options, out);
-    if (by_samples(traffic) && !traffic->all.is_rated)
+    if (traffic_by_samples(traffic) && !traffic->all.is_rated)
         return;
     problem_heading(options, out, "GB/s from threads on a node to memory of a node%s", at_least(traffic));
     node_matrix_print(flow_topology(traffic->flow), pair_cell, traffic, out, options->width, options->color);
     problem_heading(options, out, "GB/s of memory over time%s", at_least(traffic));
     times_text(traffic, options, out);
-    if (traffic->all.is_rated && !by_samples(traffic))
+    if (traffic->all.is_rated && !traffic_by_samples(traffic))
         next_command(options, out);
 }
 

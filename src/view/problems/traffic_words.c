@@ -10,20 +10,19 @@
     "or "                                                                                                              \
     "a smaller -c."
 
-static bool by_samples(const struct traffic *traffic)
-{
-    return traffic->source == TRAFFIC_DATA_SOURCES;
-}
-
 const char *traffic_source_name(const struct traffic *traffic)
 {
     static const char *const names[] = {NULL, "bursts", "data-sources"};
     return names[traffic->source];
 }
 
-static const char *silence_of_samples(const struct traffic *traffic, struct traffic_words *words)
+static const char *silence_of_samples(const struct traffic *traffic, const struct view_options *options,
+                                      struct traffic_words *words)
 {
     const struct traffic_samples *all = &traffic->sampled;
+    if (all->samples == 0)
+        return options->damage ? "Traffic is not known: no sample is in what there is of the incomplete file."
+                               : "Traffic is not known: no access was sampled. " MORE;
     if (all->loads == 0)
         return "Traffic is not known: no load was sampled, and the samples of stores do not show where lines come "
                "from. Record "
@@ -39,8 +38,8 @@ static const char *silence_of_samples(const struct traffic *traffic, struct traf
 const char *traffic_silence(const struct traffic *traffic, const struct view_options *options,
                             struct traffic_words *words)
 {
-    if (by_samples(traffic))
-        return silence_of_samples(traffic, words);
+    if (traffic_by_samples(traffic))
+        return silence_of_samples(traffic, options, words);
     if (!traffic->recorded && traffic->requested && !traffic->possible)
         return "Traffic is not known: it takes the soft sampler with latencies, and a tick from perf ('numalens "
                "doctor' "
@@ -158,7 +157,7 @@ static void samples_opening(const struct traffic *traffic, const struct view_opt
 
 void traffic_opening(const struct traffic *traffic, const struct view_options *options, FILE *out)
 {
-    if (by_samples(traffic))
+    if (traffic_by_samples(traffic))
         samples_opening(traffic, options, out);
     else
         bursts_opening(traffic, options, out);

@@ -9,6 +9,11 @@ struct traffic_words { /* keeps texts with figures */
     char silence[320];
 };
 
+static inline bool traffic_by_samples(const struct traffic *traffic)
+{
+    return traffic->source == TRAFFIC_DATA_SOURCES;
+}
+
 /* "bursts", "data-sources", or NULL. */
 const char *traffic_source_name(const struct traffic *traffic);
 
