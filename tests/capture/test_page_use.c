@@ -75,6 +75,23 @@ static void test_intervals(void **state)
     page_use_free(pages);
 }
 
+/* Nobody looked while intervals went by: what was used in the first was not used in the others. */
+static void test_late_end(void **state)
+{
+    (void)state;
+    struct page_use *pages = start(100, 100, 1 << 20);
+    use(pages, 1010, 1, 0x1000, 0, DIRECTION_WRITE);
+    page_use_report_process(pages, UINT32_MAX, 1850);
+    assert_int_equal(find(1, 0x1000, 1000)->event.page.until, 1100);
+    use(pages, 1860, 1, 0x2000, 0, DIRECTION_WRITE);
+    page_use_report_process(pages, UINT32_MAX, 1870);
+    assert_int_equal(find(1, 0x2000, 1800)->event.page.until, 1870);
+    use(pages, 1880, 1, 0x3000, 0, DIRECTION_WRITE);
+    page_use_report_all(pages, 2400);
+    assert_int_equal(find(1, 0x3000, 1800)->event.page.until, 1900);
+    page_use_free(pages);
+}
+
 static void test_bounds(void **state)
 {
     (void)state;
@@ -122,6 +139,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_intervals),
+        cmocka_unit_test(test_late_end),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_written),
     };

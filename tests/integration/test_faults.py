@@ -106,6 +106,13 @@ def first_touches():
                 assert page not in rows or rows[page]["mechanisms"] == ["first-touch"], rows[page]
 
 
+@check("of a program that has ended before its faults are looked at, threads and directions are known")
+def ended():
+    truth, found = observe("halves", "none", arguments=("--ms=1",))
+    assert not page_truth.wrong(truth, found), page_truth.wrong(truth, found)[:5]
+    assert page_truth.recall_of_threads(truth, found) == 1.0, page_truth.recall_of_threads(truth, found)
+
+
 @check("huge pages are reported as such")
 def huge():
     with open("/sys/kernel/mm/transparent_hugepage/enabled") as stream:

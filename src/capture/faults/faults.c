@@ -117,7 +117,7 @@ static void close_faults(void *context)
     each_armer (faults, armer)
         armer->close(armer->context);
     page_use_free(faults->use);
-    instructions_forget(&faults->instructions);
+    instructions_free(&faults->instructions);
     touched_free(&faults->armed);
     own_memory_free(&faults->own);
     array_free(&faults->watched);
@@ -153,6 +153,7 @@ void faults_process(struct faults *faults, uint32_t pid)
 void faults_fork(struct faults *faults, uint32_t pid, uint32_t parent)
 {
     own_memory_fork(&faults->own, pid, parent);
+    code_files_fork(&faults->instructions.files, pid, parent);
     faults_process(faults, pid);
 }
 
@@ -167,7 +168,7 @@ void faults_exec(struct faults *faults, uint32_t pid, uint64_t time)
 {
     struct watched *watched = find(faults, pid);
     page_use_report_process(faults->use, pid, time);
-    instructions_forget(&faults->instructions);
+    instructions_forget(&faults->instructions, pid);
     touched_forget_process(&faults->armed, pid);
     own_memory_forget(&faults->own, pid);
     each_armer (faults, armer)
@@ -180,6 +181,7 @@ void faults_exit(struct faults *faults, uint32_t pid, uint64_t time)
 {
     struct watched *watched = find(faults, pid);
     page_use_report_process(faults->use, pid, time);
+    instructions_forget(&faults->instructions, pid);
     touched_forget_process(&faults->armed, pid);
     own_memory_forget(&faults->own, pid);
     each_armer (faults, armer)
@@ -190,9 +192,10 @@ void faults_exit(struct faults *faults, uint32_t pid, uint64_t time)
     *watched = faults->watched.items[--faults->watched.count];
 }
 
-void faults_map(struct faults *faults, uint32_t pid, uint64_t addr, uint64_t size, const char *path)
+void faults_map(struct faults *faults, uint32_t pid, const struct code_map *map)
 {
-    own_memory_map(&faults->own, pid, addr, size, path);
+    own_memory_map(&faults->own, pid, map->addr, map->size, map->path);
+    code_files_map(&faults->instructions.files, pid, map);
 }
 
 void faults_fresh(struct faults *faults, uint32_t pid, uint64_t addr, uint64_t size)

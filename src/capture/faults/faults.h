@@ -3,10 +3,11 @@
 #ifndef NUMALENS_CAPTURE_FAULTS_FAULTS_H
 #define NUMALENS_CAPTURE_FAULTS_FAULTS_H
 
-#include "isa/direction.h"
+#include "capture/faults/code_files.h"
 #include "capture/options.h"
 #include "capture/sink.h"
 #include "capture/source.h"
+#include "isa/direction.h"
 #include "wire/region.h"
 
 #include <sys/types.h>
@@ -32,7 +33,7 @@ struct source faults_source(struct faults *faults);
 void faults_fault(struct faults *faults, const struct faults_fault *fault);
 void faults_process(struct faults *faults, uint32_t pid);
 void faults_fork(struct faults *faults, uint32_t pid, uint32_t parent);
-void faults_map(struct faults *faults, uint32_t pid, uint64_t addr, uint64_t size, const char *path);
+void faults_map(struct faults *faults, uint32_t pid, const struct code_map *map);
 void faults_thread(struct faults *faults, uint32_t pid); /* has more than one now */
 void faults_exec(struct faults *faults, uint32_t pid, uint64_t time);
 void faults_exit(struct faults *faults, uint32_t pid, uint64_t time);

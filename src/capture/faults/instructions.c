@@ -4,7 +4,7 @@
 
 enum { MOST = 1 << 16, PID_SHIFT = 42, KERNEL_BIT = 63 }; /* PID_SHIFT: process numbers have 22 bits */
 
-static size_t read_code(uint32_t pid, uint64_t ip, uint8_t *bytes)
+static size_t read_memory(uint32_t pid, uint64_t ip, uint8_t *bytes)
 {
     /* At the end of a page, what follows may not be there. */
     uint64_t to_end = 4096 - ip % 4096;
@@ -32,7 +32,10 @@ enum direction instructions_direction(struct instructions *instructions, uint32_
     uint64_t *kept = map64_find(&instructions->known, key_of(pid, ip));
     if (kept && *kept != DIRECTION_EITHER)
         return (enum direction) * kept;
-    size_t got = read_code(pid, ip, bytes);
+    /* The file first: in memory there may be another program's code by now, or nothing. */
+    size_t got = code_files_read(&instructions->files, pid, ip, bytes, sizeof bytes);
+    if (got == 0)
+        got = read_memory(pid, ip, bytes);
     if (got == 0)
         return DIRECTION_UNKNOWN; /* gone: not remembered, another process may have the number next */
     enum direction direction = direction_here(bytes, got);
@@ -46,7 +49,14 @@ enum direction instructions_direction(struct instructions *instructions, uint32_
     return registers ? direction_pick(bytes, got, registers, addr) : DIRECTION_UNKNOWN;
 }
 
-void instructions_forget(struct instructions *instructions)
+void instructions_forget(struct instructions *instructions, uint32_t pid)
 {
     map64_free(&instructions->known);
+    code_files_forget(&instructions->files, pid);
+}
+
+void instructions_free(struct instructions *instructions)
+{
+    map64_free(&instructions->known);
+    code_files_free(&instructions->files);
 }

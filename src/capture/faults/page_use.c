@@ -238,24 +238,10 @@ static void report_late(struct page_use *use, uint32_t pid)
     }
 }
 
-void page_use_report_process(struct page_use *use, uint32_t pid, uint64_t time)
-{
-    for (size_t i = use->chunks.count; i-- > 0;)
-        if (use->chunks.items[i]->pid == pid)
-            end_chunk(use, i, time);
-    report_late(use, pid);
-}
-
 static void report_chunks(struct page_use *use, uint64_t time)
 {
     while (use->chunks.count)
         end_chunk(use, use->chunks.count - 1, time);
-}
-
-void page_use_report_all(struct page_use *use, uint64_t time)
-{
-    report_chunks(use, time);
-    report_late(use, 0);
 }
 
 uint64_t page_use_interval(const struct page_use *use, uint64_t time)
@@ -271,6 +257,22 @@ void page_use_reach(struct page_use *use, uint64_t time)
     report_late(use, 0);
     report_chunks(use, use->begin + use->options.interval_ns);
     use->begin = begin;
+}
+
+void page_use_report_process(struct page_use *use, uint32_t pid, uint64_t time)
+{
+    page_use_reach(use, time); /* nothing has come since the interval in which it was used */
+    for (size_t i = use->chunks.count; i-- > 0;)
+        if (use->chunks.items[i]->pid == pid)
+            end_chunk(use, i, time);
+    report_late(use, pid);
+}
+
+void page_use_report_all(struct page_use *use, uint64_t time)
+{
+    page_use_reach(use, time);
+    report_chunks(use, time);
+    report_late(use, 0);
 }
 
 static struct chunk *chunk_of(struct page_use *use, const struct page_access *access)

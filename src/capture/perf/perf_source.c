@@ -215,7 +215,8 @@ static void take_map(struct perf_source *source, const struct map_record *map, u
     };
     perf_source_fresh(source, map->pid, map->addr, map->size);
     if (source->faults)
-        faults_map(source->faults, map->pid, map->addr, map->size, map->path);
+        faults_map(source->faults, map->pid,
+                   &(struct code_map){map->addr, map->size, map->offset, map->inode, map->prot & PROT_EXEC, map->path});
     tasks_map(&source->tasks, time, map->pid, &kept);
 }
 
