@@ -262,12 +262,14 @@ static int ended(const char *how)
     return status;
 }
 
-int main(void)
+/* The number of rounds may be given. */
+int main(int argc, char **argv)
 {
+    int rounds = argc > 1 ? atoi(argv[1]) : 20;
     stack_t stack = {.ss_sp = alternate, .ss_size = sizeof(alternate)};
     sigaltstack(&stack, NULL);
     setvbuf(stdout, NULL, _IOLBF, 0);
-    for (int round = 0; round < 20; round++) {
+    for (int round = 0; round < rounds; round++) {
         test_faults();
         test_sent();
         test_place();

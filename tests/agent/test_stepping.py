@@ -42,11 +42,11 @@ def drive(options, command, **more):
     return done, samples, counters
 
 
-def same(name, command, options=(), least_steps=0, **more):
+def same(name, command, options=(), **more):
     plain = subprocess.run(command, capture_output=True, timeout=300, **more)
     done, _, counters = drive([*OFTEN, *options], command, **more)
     good = (plain.returncode, plain.stdout, plain.stderr) == (done.returncode, done.stdout, done.stderr)
-    result(good and counters["steps"] >= least_steps, f"{name} ({counters['steps']} instructions stepped)",
+    result(good, f"{name} ({counters['steps']} instructions stepped)",
            f"status {plain.returncode} and {done.returncode}, {counters}")
     return counters["steps"]
 
@@ -88,7 +88,12 @@ def test_programs():
 
 def test_signals():
     for name, options in ("perf", []), ("timers", ["-f", str(TIMER_ONLY)]):
-        same(f"the program's own signals, ticks by {name}", [SIGNALS], options, least_steps=1)
+        what, steps, rounds, least = f"the program's own signals, ticks by {name}", 0, 20, 1000
+        # Timers tick a few times in its 30 ms, and it keeps signals blocked for much of them.
+        while steps < least and rounds <= 20000:
+            steps += same(f"{what}, {rounds} rounds", [SIGNALS, str(rounds)], options)
+            rounds *= 10
+        result(steps >= least, f"{what}: {steps} instructions in all")
 
 
 def shares(which, options):

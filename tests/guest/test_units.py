@@ -15,9 +15,9 @@ from guest_build import quote
 
 # The rest reads and computes: it is tested on this machine, and most of it under QEMU's user emulation (guest-emulated).
 ROOMS = {"agent", "capture", "count", "library", "migrate", "symbols", "topology"}
-# Of these rooms, on a machine of the guest's own kind: what asks neither nodes nor the processor, and has been run there already.
+# Of these rooms, on a machine of the guest's own kind: what does not ask for nodes, and has been run there already.
 # Reading symbols takes a tool chain that is four times as large as all the rest.
-COMPUTING = {"symbols", "languages", "damaged", "decode_x86_64", "decode_zydis", "drain", "program", "rotation", "stack", "session_memory",
+COMPUTING = {"agent", "symbols", "languages", "damaged", "decode_x86_64", "decode_zydis", "drain", "program", "rotation", "stack", "session_memory",
              "session_hardware", "numap", "paper", "pages"}
 TOOLS = ["--with", "binutils,coreutils,xz-utils"]
 
