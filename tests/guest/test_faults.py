@@ -30,9 +30,8 @@ pages() { # MECHANISM PROGRAM [OPTION...]
     [ $2 = writer_readers ] && ms=2000 # the writer has a part of the time only, and is to come to each page often
     [ $2 = kinds ] && ms=100 # of eleven parts
     shift 2
-    %(numalens)s record --source faults --interval 50ms --budget 100 "$@" -o t.data -- %(examples)s/pages_$program --ms=$ms --pages=128 --idle > $out/$name.truth 2> $out/$name.err
+    %(numalens)s record --source faults --interval 50ms --budget 100 "$@" -o $out/$name.data -- %(examples)s/pages_$program --ms=$ms --pages=128 --idle > $out/$name.truth 2> $out/$name.err
     echo $? >> $out/$name.err
-    %(numalens)s report pages --json t.data > $out/$name.json
 }
 mount -t debugfs none /sys/kernel/debug 2> /dev/null
 echo 0 > /proc/sys/kernel/numa_balancing
@@ -112,6 +111,8 @@ def run_guest(tap, build, folder):
         program = build / f"examples/pages_{name}"
         puts += ["--put", f"{program}:{program}"]
     results = guest_case.boot(tap, folder, SCRIPT % words + "\nexit 0\n", *CLOCK, *puts)
+    for trace in [*results.folder.glob("*.data")]:
+        guest_case.reported(results, trace.stem, "pages")
     return {file.name: file.read_text(errors="replace") for file in results.folder.glob("*")}
 
 
@@ -120,9 +121,9 @@ def judge(tap, files, mechanism, program):
     err = files.get(f"{mechanism}.{program}.err", "")
     truth = page_truth.Truth(files.get(f"{mechanism}.{program}.truth", ""))
     try:
-        report = json.loads(files[f"{mechanism}.{program}.json"])
+        report = json.loads(files[f"{mechanism}.{program}.report.out"])
     except (KeyError, ValueError):
-        tap.check(f"{what}: there is a report", False, err)
+        tap.check(f"{what}: there is a report", False, err, files.get(f"{mechanism}.{program}.report.err"))
         return
     tap.is_equal(f"{what}: ends well", err.splitlines()[-1:], ["0"])
     complaints = page_truth.wrong(truth, report)
