@@ -160,7 +160,7 @@ static double share_there(const struct judge *judge, double share)
     uint32_t nodes = machine->node_count;
     double sum = 0, count = 0;
     for (uint32_t i = 0; i < nodes * nodes; i++) {
-        double samples = i / nodes == i % nodes ? 0 : (double)facts->matrix[i];
+        double samples = i / nodes == i % nodes ? 0 : facts->weights.matrix[i];
         sum += samples * fmax(machine->latency[i] / machine->latency[i / nodes * nodes + i / nodes] - 1, 0);
         count += samples;
     }
@@ -171,8 +171,7 @@ static double share_there(const struct judge *judge, double share)
 static void by_latency(const struct judge *judge, const struct traffic *traffic, const char *why)
 {
     struct findings *findings = judge->findings;
-    const struct flow_totals *totals = &findings->facts->totals;
-    double remote = totals->home_known ? (double)totals->remote / (double)totals->home_known : 0;
+    double remote = facts_remote_ratio(findings->facts);
     double bound = findings->gate_bound, share = share_there(judge, findings->remote_time_share);
     double low = share_there(judge, findings->remote_time_low), high = share_there(judge, findings->remote_time_high);
     findings->run_time = (struct run_time){.factor = 1 / (1 - share), .low = 1 / (1 - low)};

@@ -345,8 +345,8 @@ static void what_is_slow(void **state)
         const struct facts_subject *object = subject_at(facts, HEAP);
         if (timed)
             assert_in_range(facts->slow_ns, 64, 109);
-        assert_int_equal(facts->slow_local_count, timed ? 20 * BURST : 0);
-        assert_int_equal(facts->slow_remote_count, timed ? 20 * BURST : 0);
+        assert_int_equal(facts->slow_local.count, timed ? 20 * BURST : 0);
+        assert_int_equal(facts->slow_remote.count, timed ? 20 * BURST : 0);
         assert_int_equal(object->slow_remote_count, timed ? 20 * BURST : 0);
         assert_int_equal(object->slow_remote_sum, timed ? 20 * BURST * 110 : 0);
         run_free(&f, facts);

@@ -159,17 +159,30 @@ static void add_whole(struct facts *facts, const struct flow_access *access)
     if (access->home < 0)
         return;
     struct facts_node *node = &facts->nodes[access->home];
+    double weight = facts_weight(facts, access), remote = access->remote ? weight : 0;
     node->samples++;
     node->remote += access->remote;
+    node->remote_weight += remote;
     facts->threads[access->thread].homes[access->home]++;
-    if (access->from >= 0)
-        facts->matrix[(size_t)access->from * facts->node_count + (size_t)access->home]++;
+    facts->threads[access->thread].remote_weight += remote;
+    if (access->from >= 0) {
+        size_t pair = (size_t)access->from * facts->node_count + (size_t)access->home;
+        facts->matrix[pair]++;
+        facts->weights.matrix[pair] += weight;
+    }
     if (!slow)
         return;
     node->latency_sum += access->latency;
     node->latency_count++;
-    *(access->remote ? &facts->slow_remote_sum : &facts->slow_local_sum) += access->latency;
-    *(access->remote ? &facts->slow_remote_count : &facts->slow_local_count) += 1;
+    if (access->remote) {
+        facts->slow_remote.sum += weight * access->latency;
+        facts->slow_remote.weight += weight;
+        facts->slow_remote.count++;
+    } else {
+        facts->slow_local.sum += weight * access->latency;
+        facts->slow_local.weight += weight;
+        facts->slow_local.count++;
+    }
 }
 
 static void add_subject(const struct gathering *gathering, struct facts_subject *subject,
@@ -182,6 +195,7 @@ static void add_subject(const struct gathering *gathering, struct facts_subject 
     subject->bursts += new_burst;
     if (!access->remote)
         return;
+    subject->remote_weight += facts_weight(gathering->facts, access);
     uint64_t age = access->time > born ? access->time - born : 0;
     if (age < subject->first_remote)
         subject->first_remote = age;
@@ -207,6 +221,7 @@ static void mark(void *context, const struct flow_access *access)
     if (access->thread == FLOW_NONE)
         return;
     slow_mark(gathering, access);
+    weights_mark(gathering->facts, access);
     if (access->object != FLOW_NONE)
         lines_mark(gathering, access);
 }
@@ -358,6 +373,8 @@ struct facts *facts_make(const struct flow *flow, struct error *err)
     facts->totals = flow_totals(flow);
     facts->nodes = mem_zalloc((facts->node_count + 1ul) * sizeof *facts->nodes);
     facts->matrix = mem_zalloc(((size_t)facts->node_count * facts->node_count + 1) * sizeof *facts->matrix);
+    facts->weights.matrix =
+        mem_zalloc(((size_t)facts->node_count * facts->node_count + 1) * sizeof *facts->weights.matrix);
     facts->threads = mem_zalloc((flow_thread_count(flow) + 1) * sizeof *facts->threads);
     for (size_t i = 0; i < flow_thread_count(flow); i++)
         facts->threads[i].homes = node_counts(facts);
@@ -365,6 +382,7 @@ struct facts *facts_make(const struct flow *flow, struct error *err)
     begin(&gathering, facts);
     int failed = flow_each_access(flow, mark, &gathering, err);
     lines_marked(&gathering);
+    weights_marked(facts);
     facts->slow_ns = slow_bound(&gathering);
     if (failed == 0)
         failed = flow_each_access_in_time(flow, visit, &gathering, err);
@@ -404,6 +422,7 @@ void facts_free(struct facts *facts)
     free(facts->nodes);
     array_free(&facts->lines);
     free(facts->matrix);
+    free(facts->weights.matrix);
     free(facts->node_counts);
     free(facts);
 }

@@ -72,6 +72,7 @@ struct facts_subject {
     uint32_t process;
     uint32_t instances; /* sampled ones */
     struct flow_totals totals;
+    double remote_weight;                        /* of its remote samples: what they stand for (facts_weight) */
     uint64_t bursts;                             /* bursts with a sample of it: as many independent looks */
     uint64_t slow_remote_sum, slow_remote_count; /* latencies of its remote samples that are above slow_ns */
 
@@ -125,6 +126,7 @@ struct facts_subject {
 
 struct facts_node {                      /* of one node's memory */
     uint64_t samples, remote;            /* that lie on it, from elsewhere */
+    double remote_weight;                /* as of a subject */
     uint64_t latency_sum, latency_count; /* of those beyond the caches */
     double remote_time;                  /* as of a subject */
     struct fact_mixing mixing;           /* of the bursts that go to it */
@@ -142,7 +144,21 @@ struct facts_line {
 enum { FACTS_LINES = 2000 };
 
 struct facts_thread {
-    uint64_t *homes; /* samples by home node */
+    uint64_t *homes;      /* samples by home node */
+    double remote_weight; /* as of a subject */
+};
+
+/* What samples stand for. One of hardware stands for as many events as its period, and periods differ: with a fixed frequency from
+ * sample to sample, and from event to event. Shares of accesses and of time are of these; how many observations there are stays a
+ * number of samples. The soft sampler's stand for the same each. */
+struct facts_weights {
+    bool by_period;       /* there are periods; else every sample weighs 1 */
+    double sum, squares;  /* of the periods */
+    uint64_t weighed;     /* samples that have one */
+    double known, remote; /* sums over the samples whose home is known; that are remote */
+    bool directions[2];   /* loads, others: some have a period */
+    double without[2];    /* what a sample without a period weighs, likewise (weights.c) */
+    double *matrix;       /* as facts.matrix, in weights; always there */
 };
 
 struct facts {
@@ -157,8 +173,12 @@ struct facts {
     uint64_t *matrix;                  /* node_count * node_count samples: from, home */
     uint64_t *node_counts;             /* of every subject, where `from` and `home` point to */
     struct flow_totals totals;
+    struct facts_weights weights;
     uint64_t slow_ns; /* latency above which an access is taken to have gone beyond the caches */
-    uint64_t slow_local_sum, slow_local_count, slow_remote_sum, slow_remote_count; /* latencies above it */
+    struct {
+        double sum, weight; /* of latencies above it, weighed */
+        uint64_t count;
+    } slow_local, slow_remote;
     double remote_time; /* as of a subject, of everything: an estimate from above, since nothing overlaps in it */
     double remote_time_variance; /* of the bursts it is the mean of */
     uint64_t bursts;             /* independent ones in the trace; of sources without bursts: samples */
@@ -166,6 +186,22 @@ struct facts {
     bool penalty_measured; /* from latencies; else assumed from the topology's distances */
     bool timed;            /* there are latencies at all; without them remote_time is 0 */
 };
+
+/* What one access stands for. */
+static inline double facts_weight(const struct facts *facts, const struct flow_access *access)
+{
+    if (!facts->weights.by_period)
+        return 1;
+    return access->period ? access->period : facts->weights.without[access->flags & SAMPLE_READ ? 0 : 1];
+}
+
+/* Of the accesses whose home node is known, the share that is remote; of all remote ones, the share of so many samples with such a
+ * weight. */
+double facts_remote_ratio(const struct facts *facts);
+double facts_part_of_remote(const struct facts *facts, uint64_t samples, double weight);
+
+/* So many bursts are worth how many that all weigh the same: a few heavy samples decide, however many light ones there are. */
+double facts_bursts_worth(const struct facts *facts, double bursts);
 
 /* The facts of an object; of a stack, those of all stacks of its process. */
 const struct facts_subject *facts_of_object(const struct facts *facts, uint32_t object);

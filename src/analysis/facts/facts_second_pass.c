@@ -3,7 +3,7 @@
  * Time. Bursts are spread evenly over CPU time, so each burst stands for the same time, however slow its accesses are:
  * what a subject costs is the mean over bursts of its share of the burst's time. A burst's time is the latencies of its
  * timed accesses, as if nothing overlapped, and BETWEEN for each of them. Sources without bursts sample accesses, not
- * time; there it is one sum by the other.
+ * time; there it is one sum by the other, each access as often as what it stands for (facts_weight).
  *
  * Parts. Samples of a subject are put in order of address; neighbours come from the same node by chance as often as the
  * nodes' shares say, and always where each node has its own part. What is above chance is the fact (Cohen's kappa). It
@@ -55,8 +55,9 @@ struct burst {
 struct again {
     struct facts *facts;
     const struct topology *topology;
-    double between, weight, squares;
-    bool bursts; /* the source takes them */
+    double between;
+    double weight, squares, products, weights_squared, count; /* over bursts: of weights and of what each lost */
+    bool bursts;                                              /* the source takes them */
     uint32_t burst_count;
     struct burst *threads;  /* the burst each thread is in */
     double *slow, *remote;  /* by object */
@@ -100,25 +101,29 @@ static void end_burst(struct again *again, struct burst *burst)
         again->slow[wait->object] += wait->slow / whole;
         again->remote[wait->object] += wait->remote / whole;
     }
-    again->squares += lost * lost / weight;
+    again->squares += lost * lost;
+    again->products += lost * weight;
+    again->weights_squared += weight * weight;
+    again->count++;
     burst->timed = burst->waits = 0;
     burst->time = 0;
 }
 
 static void note_time(struct again *again, struct burst *burst, const struct flow_access *access)
 {
-    if (!access->has_latency)
+    double weight = facts_weight(again->facts, access);
+    if (!access->has_latency || weight <= 0)
         return;
     burst->timed++;
-    burst->time += access->latency + again->between;
+    burst->time += weight * (access->latency + again->between);
     if (access->latency <= again->facts->slow_ns)
         return;
-    double extra = access->remote ? extra_of(again, access) : 0;
+    double extra = access->remote ? weight * extra_of(again, access) : 0;
     if (again->topology->simulated)
         burst->time += extra;
     if (burst->waits < BURST)
-        burst->wait[burst->waits++] =
-            (struct wait){.object = access->object, .home = access->home, .slow = access->latency, .remote = extra};
+        burst->wait[burst->waits++] = (struct wait){
+            .object = access->object, .home = access->home, .slow = weight * access->latency, .remote = extra};
 }
 
 static void note_place(struct again *again, const struct flow_access *access, uint32_t burst)
@@ -307,23 +312,23 @@ static void choose_penalty(struct again *again)
 {
     struct facts *facts = again->facts;
     uint32_t nodes = facts->node_count;
-    if (!again->topology->simulated && facts->slow_local_count >= MEASURED && facts->slow_remote_count >= MEASURED) {
-        double local = (double)facts->slow_local_sum / (double)facts->slow_local_count;
-        double far = (double)facts->slow_remote_sum / (double)facts->slow_remote_count;
+    if (!again->topology->simulated && facts->slow_local.count >= MEASURED && facts->slow_remote.count >= MEASURED &&
+        facts->slow_local.weight > 0 && facts->slow_remote.weight > 0) {
+        double local = facts->slow_local.sum / facts->slow_local.weight;
+        double far = facts->slow_remote.sum / facts->slow_remote.weight;
         facts->penalty_measured = true;
         facts->remote_penalty = local > 0 && far > local ? far / local - 1 : 0;
         return;
     }
-    double sum = 0;
-    uint64_t count = 0;
+    double sum = 0, count = 0;
     for (uint32_t from = 0; from < nodes; from++) {
         for (uint32_t home = 0; home < nodes; home++) {
-            uint64_t samples = from == home ? 0 : facts->matrix[(size_t)from * nodes + home];
-            sum += (double)samples * distance_penalty(again->topology, (int)from, (int)home);
+            double samples = from == home ? 0 : facts->weights.matrix[(size_t)from * nodes + home];
+            sum += samples * distance_penalty(again->topology, (int)from, (int)home);
             count += samples;
         }
     }
-    facts->remote_penalty = count ? sum / (double)count : 0;
+    facts->remote_penalty = count > 0 ? sum / count : 0;
 }
 
 /* Sums become shares; objects give theirs to their sites. */
@@ -332,8 +337,11 @@ static void hand_out(struct again *again)
     struct facts *facts = again->facts;
     double weight = again->weight > 0 ? again->weight : 1;
     facts->remote_time /= weight;
-    double variance = again->squares / weight - facts->remote_time * facts->remote_time;
-    facts->remote_time_variance = variance > 0 ? variance : 0;
+    /* A ratio of two sums: what each burst lost beside what it would have lost at that ratio. Where all weigh the same it is the
+     * variance of the shares; a few heavy ones make it larger. */
+    double ratio = facts->remote_time;
+    double off = again->squares - 2 * ratio * again->products + ratio * ratio * again->weights_squared;
+    facts->remote_time_variance = off > 0 ? again->count * off / (weight * weight) : 0;
     for (uint32_t i = 0; i < facts->node_count; i++)
         facts->nodes[i].remote_time /= weight;
     array_each (&facts->sites, struct facts_subject, site)

@@ -189,6 +189,10 @@ void lines_finish(struct gathering *gathering);
 void lines_add_to_site(struct gathering *gathering, uint32_t object, struct facts_subject *site);
 void lines_free(struct gathering *gathering);
 
+/* weights.c: mark every access in a first pass, say when it is over. */
+void weights_mark(struct facts *facts, const struct flow_access *access);
+void weights_marked(struct facts *facts);
+
 /* slow.c: mark every access in a first pass; then the bound is known. */
 void slow_begin(struct gathering *gathering);
 void slow_mark(struct gathering *gathering, const struct flow_access *access);

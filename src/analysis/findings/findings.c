@@ -87,7 +87,7 @@ static void add_finding(struct findings *findings, const struct facts_subject *s
                               .remote_samples = subject->totals.remote,
                               .confidence = verdict->confidence,
                               .bursts = subject->bursts};
-    finding.share_of_remote = part_of(finding.remote_samples, facts->totals.remote);
+    finding.share_of_remote = facts_part_of_remote(facts, subject->totals.remote, subject->remote_weight);
     finding.lost_time_share = verdict->pattern == PATTERN_FALSE_SHARING
                                   ? subject->slow_time * part_of(subject->false_sharing, subject->totals.samples)
                               : verdict->pattern == PATTERN_CROSS_NODE_SHARING
@@ -118,7 +118,7 @@ static void add_undecided(struct findings *findings, const struct facts_subject 
                                               .evidence = "",
                                               .gain = ""},
                                   .bursts = subject->bursts};
-    undecided.finding.share_of_remote = part_of(subject->totals.remote, facts->totals.remote);
+    undecided.finding.share_of_remote = facts_part_of_remote(facts, subject->totals.remote, subject->remote_weight);
     finding_name(findings, &undecided.finding, sources);
     undecided.needed = verdict_needed(verdict, subject->bursts);
     array_push(&findings->undecided, undecided);
@@ -136,7 +136,8 @@ void findings_judge_subject(struct findings *findings, const struct facts_subjec
         add_finding(findings, subject, is_site, &verdict, sources);
     if (findings->items.count == before && judge_shared(findings->facts, subject, &verdict) == JUDGED)
         add_finding(findings, subject, is_site, &verdict, sources);
-    bool worth_more = part_of(subject->totals.remote, findings->facts->totals.remote) >= findings_bounds.undecided;
+    bool worth_more = facts_part_of_remote(findings->facts, subject->totals.remote, subject->remote_weight) >=
+                      findings_bounds.undecided;
     if (findings->items.count == before && placed == JUDGED_UNDECIDED && worth_more)
         add_undecided(findings, subject, is_site, &placement, sources);
 }
@@ -169,7 +170,7 @@ static void judge_nodes(struct findings *findings)
                                   .confidence = verdict.confidence,
                                   .bursts = facts->bursts};
         finding.name = findings_text(findings, "node %d", node_number(facts, (int)node));
-        finding.share_of_remote = part_of(finding.remote_samples, facts->totals.remote);
+        finding.share_of_remote = facts_part_of_remote(facts, finding.remote_samples, facts->nodes[node].remote_weight);
         finding_explain(findings, &finding, &verdict);
         finding_advise(findings, &finding);
         array_push(&findings->items, finding);
@@ -184,8 +185,8 @@ static int by_weight(const void *left, const void *right)
     int lost_a = (int)(100 * a->lost_time_share), lost_b = (int)(100 * b->lost_time_share);
     if (lost_a != lost_b)
         return lost_a > lost_b ? -1 : 1;
-    if (a->remote_samples != b->remote_samples)
-        return a->remote_samples > b->remote_samples ? -1 : 1;
+    if (a->share_of_remote != b->share_of_remote)
+        return a->share_of_remote > b->share_of_remote ? -1 : 1;
     return a->pattern < b->pattern ? -1 : a->pattern > b->pattern;
 }
 

@@ -4,7 +4,8 @@
  * The cost is a mean over bursts. Its interval is the mean's, at 90%, and as wide again as what so many bursts may not have
  * seen: with none of n showing something, 3 of n bursts may still have it (95%), each with all the time that distance can
  * take. So few bursts that all show nothing do not prove that there is nothing. Two runs of one program differ by more than
- * that: by how threads were scheduled, and by what else used the caches. What that makes is added to both sides. */
+ * that: by how threads were scheduled, and by what else used the caches. What that makes is added to both sides. Hardware samples of
+ * different periods are worth fewer that weigh the same: what the others may not have seen widens both sides, too. */
 #include "analysis/findings/findings_internal.h"
 
 #include <math.h>
@@ -41,8 +42,9 @@ void findings_cost_interval(const struct findings *findings, double bursts, doub
     double mean = findings->remote_time_share;
     double part = facts->remote_time > 0 ? mean / facts->remote_time : 1; /* without lines that threads write in turn */
     double side = hypot(SIDE * part * sqrt(facts->remote_time_variance / bursts), RUNS * mean);
-    *high = fmin(mean + side + UNSEEN * most_of_a_burst(facts) / bursts, 1);
-    *low = fmax(mean - side, 0);
+    double unseen = UNSEEN * most_of_a_burst(facts) / facts_bursts_worth(facts, bursts);
+    *high = fmin(mean + side + unseen, 1);
+    *low = fmax(mean - side - (unseen - UNSEEN * most_of_a_burst(facts) / bursts), 0);
 }
 
 static const char *burst_count(struct findings *findings)
@@ -53,7 +55,8 @@ static const char *burst_count(struct findings *findings)
 
 static void judge_untimed(struct findings *findings, double ratio)
 {
-    double bound = findings_bounds.gate_untimed, bursts = (double)findings->facts->bursts;
+    double bound = findings_bounds.gate_untimed,
+           bursts = facts_bursts_worth(findings->facts, (double)findings->facts->bursts);
     double low = wilson_low(ratio, bursts), high = wilson_high(ratio, bursts);
     findings->gate_bound = bound;
     findings->numa_bound = ratio >= bound;
@@ -108,7 +111,7 @@ static const char *slows_not(struct findings *findings, double ratio)
 void findings_judge_gate(struct findings *findings)
 {
     const struct facts *facts = findings->facts;
-    double ratio = part_of(facts->totals.remote, facts->totals.home_known);
+    double ratio = facts_remote_ratio(facts);
     findings->gate_bound = findings_bounds.gate;
     findings->gate_decided = true;
     findings->remote_time_share = placement_time(facts);

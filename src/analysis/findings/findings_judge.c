@@ -355,9 +355,9 @@ static bool may_matter(const struct facts *facts, const struct facts_subject *su
     const struct flow_totals *totals = &subject->totals;
     return facts->node_count > 1 && subject_part_matters(facts, subject, totals->remote) &&
            part_of(totals->remote, totals->home_known) >= findings_bounds.remote &&
-           part_of(totals->remote, facts->totals.remote) >= findings_bounds.of_remote && !is_cached(facts, subject) &&
-           !is_shared_line(facts, subject) && !is_own_stacks(facts, subject) && !is_loaders(facts, subject) &&
-           !is_not_to_place(facts, subject);
+           facts_part_of_remote(facts, totals->remote, subject->remote_weight) >= findings_bounds.of_remote &&
+           !is_cached(facts, subject) && !is_shared_line(facts, subject) && !is_own_stacks(facts, subject) &&
+           !is_loaders(facts, subject) && !is_not_to_place(facts, subject);
 }
 
 enum judged judge_placement(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict)

@@ -43,7 +43,7 @@ static void begin(struct facts_subject *all, const struct facts_subject *first, 
     all->pages = all->pages_moved = all->mixed_pages = all->mixed_remote = 0;
     all->false_sharing = all->true_sharing = all->written_pages = 0;
     all->writers = 0;
-    all->slow_time = all->remote_time = 0;
+    all->slow_time = all->remote_time = all->remote_weight = 0;
     all->proof = PROOF_NONE; /* of one copy it says nothing about the others */
     all->turns = TURNS_NONE;
     all->parted = -1;
@@ -73,6 +73,7 @@ static void add(struct facts_subject *all, const struct facts_subject *one, uint
     all->writers += one->writers;
     all->slow_time += one->slow_time;
     all->remote_time += one->remote_time;
+    all->remote_weight += one->remote_weight;
     all->use = one->use > all->use ? one->use : all->use;
     all->proof = one->proof == PROOF_WRITTEN ? PROOF_WRITTEN : all->proof;
 }

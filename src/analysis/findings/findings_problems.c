@@ -130,7 +130,8 @@ static void add_contention(struct findings *findings, const struct accesses *acc
         finding.name = link ? findings_text(findings, "node %d from node %d", node, from)
                             : findings_text(findings, "memory of node %d", node);
         finding.remote_samples = facts->nodes[latency->node].remote;
-        finding.share_of_remote = part_of(finding.remote_samples, facts->totals.remote);
+        finding.share_of_remote =
+            facts_part_of_remote(facts, finding.remote_samples, facts->nodes[latency->node].remote_weight);
         finding.lost_time_share = facts->nodes[latency->node].remote_time;
         finding.confidence = verdict.confidence;
         finding.bursts = facts->bursts;
@@ -199,6 +200,17 @@ static void claim_unbalanced(const struct balance *balance, struct verdict *verd
         verdict->confidence = 0;
 }
 
+/* Of all remote accesses, what a counted thread makes on average. */
+static double mean_share(const struct facts *facts, const struct balance *balance)
+{
+    double sum = 0;
+    if (!facts->weights.by_period)
+        return balance->spread.mean / (double)(facts->totals.remote ? facts->totals.remote : 1);
+    array_each (&balance->threads, const struct balance_thread, row)
+        sum += row->counted ? facts_part_of_remote(facts, 0, facts->threads[row->thread].remote_weight) : 0;
+    return balance->spread.threads ? sum / balance->spread.threads : 0;
+}
+
 static void add_imbalance(struct findings *findings, const struct accesses *accesses)
 {
     const struct facts *facts = findings->facts;
@@ -221,9 +233,10 @@ static void add_imbalance(struct findings *findings, const struct accesses *acce
         struct finding finding = blank(PATTERN_IMBALANCE);
         finding.name = findings_text(findings, "thread %u", thread->tid);
         finding.remote_samples = remote;
-        finding.share_of_remote = part_of(remote, facts->totals.remote);
-        double lost = facts->remote_time * balance->spread.threads * ((double)remote - balance->spread.mean) /
-                      (double)(facts->totals.remote ? facts->totals.remote : 1);
+        finding.share_of_remote =
+            facts_part_of_remote(facts, remote, facts->threads[balance->spread.critical].remote_weight);
+        double lost =
+            facts->remote_time * balance->spread.threads * (finding.share_of_remote - mean_share(facts, balance));
         finding.lost_time_share = lost < 1 ? lost : 1;
         finding.confidence = verdict.confidence;
         finding.bursts = facts->bursts;

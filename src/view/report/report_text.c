@@ -94,6 +94,11 @@ static void answer_remote(const struct report *report, const struct findings *fi
                   number_percent((uint64_t)(findings->remote_bytes * 1e6 + 0.5), 1000000), nodes,
                   number_percent(totals->remote, totals->home_known), number_count(totals->remote),
                   number_count(totals->home_known));
+    else if (findings && findings->facts->weights.by_period)
+        paragraph(report->out, 2, report->options->width, color,
+                  "%s of the accesses are remote, each sample weighed by its period (%s of %s samples) on %s.",
+                  number_percent((uint64_t)(facts_remote_ratio(findings->facts) * 1e6 + 0.5), 1000000),
+                  number_count(totals->remote), number_count(totals->home_known), nodes);
     else
         paragraph(report->out, 2, report->options->width, color,
                   "%s of the accesses are remote (%s of %s samples) on %s.",
