@@ -259,6 +259,8 @@ void describe_means(struct recorder_result *result, const struct capture_options
         snprintf(result->notes, sizeof result->notes, "home nodes of pages are not known: %s", means->homes_reason);
     if (*means->counters_reason)
         add_note(result, "bytes of each node's memory are not counted: %s", means->counters_reason);
+    if (*means->core_reason)
+        add_note(result, "lines that prefetching brings from memory are not counted: %s", means->core_reason);
     uint64_t others = result->untracked > result->preload_emptied ? result->untracked - result->preload_emptied : 0;
     if (result->preload_emptied)
         add_note(result,

@@ -22,6 +22,7 @@ struct capture_means {
     bool write_protect;             /* and uffd-wp beside it */
     char mechanism_reason[1024];    /* why not a better one, or "" */
     char counters_reason[400];      /* why memory controllers are not counted beside hardware samples, or "" */
+    char core_reason[400];          /* likewise, lines from memory by the target's own CPUs */
     char tick_reason[256], faults_reason[256], homes_reason[256], frames_reason[256];
 };
 

@@ -134,7 +134,7 @@ static int open_hardware(struct recorder_sources *sources, struct error *err)
     return 0;
 }
 
-/* With hardware samples, what memory controllers count stands beside them. A tree of sysfs in another place is a whole machine's. */
+/* With hardware samples, what memory controllers and the target's cores count stands beside them. A tree of sysfs in another place is a whole machine's. */
 static void open_counters(struct recorder_sources *sources)
 {
     const struct capture_options *options = &sources->options;
@@ -147,11 +147,20 @@ static void open_counters(struct recorder_sources *sources)
         snprintf(sources->counters_root, sizeof sources->counters_root, "%.200s/..", options->sysfs);
         counters->root = sources->counters_root;
     }
-    if (options->rotate_ns)
-        snprintf(counters->reason, sizeof counters->reason, "they are not kept with --rotate");
-    else
+    const char *why;
+    counters->task = sources->pid;
+    counters->events = core_events_of(sources->means.source, counters->root ? counters->root : "", &why);
+    if (options->rotate_ns) {
+        counters->events = NULL;
+        why = "they are not kept with --rotate";
+        snprintf(counters->reason, sizeof counters->reason, "%s", why);
+    }
+    if (!counters->events)
+        snprintf(counters->core.reason, sizeof counters->core.reason, "%s", why);
+    if (!options->rotate_ns)
         sources_open(&sources->list, count_recorded_source(counters), NULL);
     snprintf(sources->means.counters_reason, sizeof sources->means.counters_reason, "%s", counters->reason);
+    snprintf(sources->means.core_reason, sizeof sources->means.core_reason, "%s", counters->core.reason);
 }
 
 static int open_perf(struct recorder_sources *sources, struct error *err)

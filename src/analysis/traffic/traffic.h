@@ -93,9 +93,25 @@ struct traffic_counted {
     array_of(struct traffic_memory) items; /* in order of the nodes */
 };
 
+/* What the program's own CPUs brought from memory, by generic events of a core, in bytes per second; negative: not known. Lines of another
+ * processor's caches are in it, too. */
+struct traffic_core {
+    const char *events;   /* which; NULL: nothing was counted ... */
+    const char *reason;   /* ... and why, or NULL: it was not requested */
+    const char *absent;   /* better events that the kernel refused, or NULL */
+    double running;       /* the smallest part of its time that an event was counted: figures are scaled up by it */
+    double seconds;       /* what rates are of */
+    double prefetched;    /* asked for by prefetchers */
+    double demanded;      /* by loads */
+    double missed;        /* by either, and by stores: where they are not distinguished */
+    double hidden;        /* `prefetched`; else of `missed`, at most: what is in no sample */
+    double part_of_reads; /* of what memory controllers read, the program's part, 0 to 1; negative: not known */
+};
+
 struct traffic {
     const struct flow *flow;
     struct traffic_counted counted;
+    struct traffic_core core;
     enum traffic_source source;
     struct traffic_samples sampled; /* by data sources */
     bool requested, possible;       /* the recorder was asked for it; and could */

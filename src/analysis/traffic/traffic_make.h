@@ -22,7 +22,7 @@ void traffic_judge_all(struct traffic *traffic);
 /* Whether bytes are known, and where they are served from. */
 void traffic_judge(const struct traffic *traffic, struct traffic_bytes *bytes);
 
-/* Fills `counted` from the recording's end; by data sources, once the nodes' bytes are known. */
+/* Fills `counted` and `core` from the recording's end; by data sources, once the nodes' bytes are known. */
 void traffic_count(struct traffic *traffic);
 
 /* By data sources: `functions`; the bytes of one access. The latter is false where it does not count, as others were weighed. */

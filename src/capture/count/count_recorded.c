@@ -29,6 +29,8 @@ static int open_counters(void *context, struct error *err)
     } else {
         snprintf(recorded->reason, sizeof recorded->reason, "%.399s", why.text);
     }
+    if (recorded->events)
+        core_lines_open(&recorded->core, recorded->events, recorded->task);
     return 0;
 }
 
@@ -37,6 +39,7 @@ static void finish(void *context)
     struct count_recorded *recorded = context;
     if (recorded->session)
         count_session_read(recorded->session, &recorded->last);
+    core_lines_read(&recorded->core);
 }
 
 static void close_counters(void *context)
@@ -46,6 +49,7 @@ static void close_counters(void *context)
     count_reading_free(&recorded->last);
     count_session_close(recorded->session);
     recorded->session = NULL;
+    core_lines_close(&recorded->core);
 }
 
 struct source count_recorded_source(struct count_recorded *recorded)
@@ -73,7 +77,7 @@ static void put_column(const struct count_recorded *recorded, enum count_what wh
         trace_session_set(ending, key, text);
 }
 
-void count_recorded_describe(const struct count_recorded *recorded, struct trace_session *ending)
+static void describe_memory(const struct count_recorded *recorded, struct trace_session *ending)
 {
     if (!recorded->session || !recorded->last.cells) {
         trace_session_set(ending, "memory_counters_reason", recorded->reason);
@@ -87,4 +91,10 @@ void count_recorded_describe(const struct count_recorded *recorded, struct trace
     put_column(recorded, COUNT_READ, "memory_read_bytes", ending);
     put_column(recorded, COUNT_WRITE, "memory_written_bytes", ending);
     put_column(recorded, COUNT_TOTAL, "memory_moved_bytes", ending);
+}
+
+void count_recorded_describe(const struct count_recorded *recorded, struct trace_session *ending)
+{
+    describe_memory(recorded, ending);
+    core_lines_describe(&recorded->core, ending);
 }

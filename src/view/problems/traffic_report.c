@@ -6,6 +6,7 @@
 #include "view/number.h"
 #include "view/paragraph.h"
 #include "view/problems/problems.h"
+#include "view/problems/traffic_core.h"
 #include "view/problems/traffic_memory.h"
 #include "view/problems/traffic_words.h"
 #include "view/report/report.h"
@@ -213,7 +214,7 @@ static void put_json(struct json *json, const struct traffic *traffic, const str
 {
     const struct traffic_bytes *all = &traffic->all;
     struct traffic_words words;
-    json_text(json, "traffic_source", traffic_source_name(traffic));
+    json_text(json, "traffic_source", traffic_source_name(traffic, &words));
     json_text(json, "method",
               traffic->recorded             ? "paired bursts"
               : traffic_by_samples(traffic) ? "data sources"
@@ -230,8 +231,10 @@ static void put_json(struct json *json, const struct traffic *traffic, const str
     put_bytes(json, "total_bytes_s", all, traffic_total(all));
     put_all_bytes(json, traffic, all);
     put_nodes(json, traffic);
-    if (traffic_by_samples(traffic))
+    if (traffic_by_samples(traffic)) {
+        traffic_core_json(traffic, json);
         traffic_memory_json(traffic, json);
+    }
     put_objects(json, traffic, options);
     put_threads(json, traffic);
     put_times(json, traffic);
@@ -385,10 +388,12 @@ static void put_text(const struct traffic *traffic, const struct view_options *o
     const char *why = traffic_silence(traffic, options, &words);
     if (why) {
         paragraph(out, 2, options->width, "", "%s", why);
+        traffic_core_text(traffic, options, out);
         traffic_memory_text(traffic, options, out);
         return;
     }
     traffic_opening(traffic, options, out);
+    traffic_core_text(traffic, options, out);
     traffic_memory_text(traffic, options, out);
     problem_heading(options, out, "Objects");
     objects_text(traffic, options, out);

@@ -10,10 +10,17 @@
     "or "                                                                                                              \
     "a smaller -c."
 
-const char *traffic_source_name(const struct traffic *traffic)
+const char *traffic_source_name(const struct traffic *traffic, struct traffic_words *words)
 {
     static const char *const names[] = {NULL, "bursts", "data-sources"};
-    return names[traffic->source];
+    if (!traffic_by_samples(traffic))
+        return names[traffic->source];
+    snprintf(words->source, sizeof words->source, "%s%s%s", names[traffic->source],
+             !traffic->core.events           ? ""
+             : traffic->core.prefetched >= 0 ? "+prefetch-events"
+                                             : "+cache-miss-events",
+             traffic->counted.devices ? "+memory-counters" : "");
+    return words->source;
 }
 
 static const char *silence_of_samples(const struct traffic *traffic, const struct view_options *options,

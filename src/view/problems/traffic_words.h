@@ -7,6 +7,7 @@
 
 struct traffic_words { /* keeps texts with figures */
     char silence[320];
+    char source[96];
 };
 
 static inline bool traffic_by_samples(const struct traffic *traffic)
@@ -14,8 +15,9 @@ static inline bool traffic_by_samples(const struct traffic *traffic)
     return traffic->source == TRAFFIC_DATA_SOURCES;
 }
 
-/* "bursts", "data-sources", or NULL. */
-const char *traffic_source_name(const struct traffic *traffic);
+/* "bursts", "data-sources", or NULL. What was counted beside data sources follows: "data-sources+prefetch-events+memory-counters"; where
+ * the core's events do not distinguish prefetches, "cache-miss-events". */
+const char *traffic_source_name(const struct traffic *traffic, struct traffic_words *words);
 
 /* Why there are no figures; NULL when there are. */
 const char *traffic_silence(const struct traffic *traffic, const struct view_options *options,
