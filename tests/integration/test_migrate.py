@@ -36,9 +36,12 @@ def _():
         assert ended.status == 0, ended
         assert ended.out == plain.out, ended
         assert reported["simulated"] and reported["total"]["moved"] > 100, reported["total"]
-        used = [i for i in reported["intervals"] if i["home_known"] >= 20]
-        assert len(used) >= 2 and used[0]["remote_ratio"] > 0.9, used
-        assert min(i["remote_ratio"] for i in used[1:]) < 0.05, used
+        # Nothing has moved in the first interval with a remote sample: what is local there is the maker's, which runs for a
+        # millisecond or two.
+        first = next(n for n, i in enumerate(reported["intervals"]) if i["remote"])
+        before, after = reported["intervals"][first], [i for i in reported["intervals"][first + 1:] if i["home_known"] >= 20]
+        assert before["home_known"] - before["remote"] <= 16, before
+        assert after and min(i["remote_ratio"] for i in after) < 0.05, (before, after)
         assert b"#1 " in ended.err and b"remote" in ended.err, ended
         assert sum(i["moved"] for i in reported["intervals"]) == reported["total"]["moved"]
         assert reported["overhead"] > 0 and reported["monitor_ns"] > 0
