@@ -161,6 +161,10 @@ static void judge_cost(const struct judge *judge, struct check_rule *rule)
         return;
     if (!findings->facts->timed && bursts) {
         rule->outcome = CHECK_UNDECIDED;
+        if (bursts < CLAIM_BURSTS) { /* by chance, so few may hold no access that was timed */
+            too_few(judge, rule, "", bursts, claim_rounded(2 * CLAIM_BURSTS));
+            return;
+        }
         rule->text = "cannot be decided: no latency was recorded, so the cost is not known; --max-remote needs none";
         return;
     }
