@@ -77,6 +77,7 @@ export class Store {
   state: State;
   private readonly listeners: Listener[] = [];
   private writeTimer = 0;
+  private known = location.hash; /* as last read or written */
 
   constructor() {
     this.state = decodeState(location.hash);
@@ -84,6 +85,7 @@ export class Store {
       /* Only the reader's own steps come here (links, Back, the address bar): they win over what was not written yet. */
       clearTimeout(this.writeTimer);
       this.writeTimer = 0;
+      this.known = location.hash;
       this.apply(decodeState(location.hash));
     });
   }
@@ -99,6 +101,7 @@ export class Store {
     if (changed.size === 0) return;
     if (push) {
       history.pushState(null, "", encodeState(this.state));
+      this.known = location.hash;
     } else if (!this.writeTimer) {
       /* Browsers allow only so many writes to the address a second. */
       this.writeTimer = window.setTimeout(() => this.flush(), 150);
@@ -112,8 +115,10 @@ export class Store {
   private flush(): void {
     if (this.writeTimer) clearTimeout(this.writeTimer);
     this.writeTimer = 0;
+    if (location.hash !== this.known) return; /* the reader's own step, whose event is still to come */
     const hash = encodeState(this.state);
     if (hash !== (location.hash || "#")) history.replaceState(null, "", hash);
+    this.known = location.hash;
   }
 
   private apply(next: State): Set<keyof State> {
