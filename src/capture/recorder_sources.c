@@ -134,7 +134,8 @@ static int open_hardware(struct recorder_sources *sources, struct error *err)
     return 0;
 }
 
-/* With hardware samples, what memory controllers and the target's cores count stands beside them. A tree of sysfs in another place is a whole machine's. */
+/* With hardware samples, what memory controllers and the target's cores count stands beside them. A tree of sysfs in
+ * another place is a whole machine's. */
 static void open_counters(struct recorder_sources *sources)
 {
     const struct capture_options *options = &sources->options;

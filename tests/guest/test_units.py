@@ -17,7 +17,7 @@ from guest_build import quote
 ROOMS = {"agent", "capture", "count", "library", "migrate", "symbols", "topology"}
 # Of these rooms, on a machine of the guest's own kind: what does not ask for nodes, and has been run there already.
 # Reading symbols takes a tool chain that is four times as large as all the rest.
-COMPUTING = {"agent", "symbols", "languages", "damaged", "decode_x86_64", "decode_zydis", "drain", "program", "rotation", "stack", "session_memory",
+NATIVELY = {"agent", "symbols", "languages", "damaged", "decode_x86_64", "decode_zydis", "drain", "program", "rotation", "stack", "session_memory",
              "session_hardware", "numap", "paper", "pages"}
 TOOLS = ["--with", "binutils,coreutils,xz-utils"]
 
@@ -51,7 +51,7 @@ def judge(tap, name, output, status):
 def judge_all(tap, build, folder):
     every = guest_build.unit_tests(build)
     alike = platform.machine() == guest_machine.X86_64.machine
-    elsewhere = COMPUTING if alike else set()
+    elsewhere = NATIVELY if alike else set()
     tests = [test[1:] for test in every if test[0] in ROOMS and test[1] not in elsewhere]
     tap.note("not here: those of " + ", ".join(sorted({test[0] for test in every} - ROOMS)))
     tap.note("nor " + ", ".join(sorted(elsewhere) or ["any other"]))

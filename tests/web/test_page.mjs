@@ -226,6 +226,20 @@ check("a deep link shows the same picture again", async () => {
   assert.equal((await ink(other)).sum, here.sum);
   await context.close();
 });
+check("a step of the reader's wins over a change that is not in the address yet", async () => {
+  await go("view=flame");
+  await page.evaluate(() => {
+    const weight = document.querySelector("[data-choice=weight]"), later = window.setTimeout, due = [];
+    weight.value = weight.value === "samples" ? "latency" : "samples";
+    window.setTimeout = (step) => due.push(step);
+    weight.dispatchEvent(new Event("change", { bubbles: true }));
+    window.setTimeout = later;
+    location.hash = "view=map";
+    for (const step of due) step(); /* the time to write it has come before the event */
+  });
+  assert.match(await hash(), /view=map/);
+  await page.waitForSelector("canvas.map");
+});
 check("the keyboard alone is enough", async () => {
   await go("view=overview");
   await page.keyboard.press("2");

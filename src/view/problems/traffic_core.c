@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "view/paragraph.h"
+#include "view/problems/traffic_words.h"
 
 static void prefetched_text(const struct traffic_core *core, const struct view_options *options, FILE *out)
 {
@@ -62,10 +63,7 @@ void traffic_core_text(const struct traffic *traffic, const struct view_options 
 
 static void put_rate(struct json *json, const char *key, const struct traffic_core *core, double value)
 {
-    if (!core->events || value < 0)
-        json_null(json, key);
-    else
-        json_real(json, key, value, 0);
+    traffic_put_rate(json, key, core->events ? value : -1);
 }
 
 void traffic_core_json(const struct traffic *traffic, struct json *json)

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "view/paragraph.h"
 #include "view/problems/problems.h"
+#include "view/problems/traffic_words.h"
 #include "view/table.h"
 
 enum { LABEL = 256, NODES_MOST = 64 };
@@ -78,14 +79,6 @@ void traffic_memory_text(const struct traffic *traffic, const struct view_option
               counted->missing ? " Some counters were not there all the time." : "");
 }
 
-static void put_rate(struct json *json, const char *key, double value)
-{
-    if (value < 0)
-        json_null(json, key);
-    else
-        json_real(json, key, value, 0);
-}
-
 void traffic_memory_json(const struct traffic *traffic, struct json *json)
 {
     const struct traffic_counted *counted = &traffic->counted;
@@ -101,11 +94,11 @@ void traffic_memory_json(const struct traffic *traffic, struct json *json)
             if (row->nodes >> i & 1)
                 json_integer(json, NULL, node_os(traffic->flow, (int)i));
         json_end(json);
-        put_rate(json, "bytes_s", row->moved);
-        put_rate(json, "read_bytes_s", row->read);
-        put_rate(json, "write_bytes_s", row->written);
-        put_rate(json, "exposed_bytes_s", exposed(row));
-        put_rate(json, "hidden_bytes_s", hidden(row));
+        traffic_put_rate(json, "bytes_s", row->moved);
+        traffic_put_rate(json, "read_bytes_s", row->read);
+        traffic_put_rate(json, "write_bytes_s", row->written);
+        traffic_put_rate(json, "exposed_bytes_s", exposed(row));
+        traffic_put_rate(json, "hidden_bytes_s", hidden(row));
         json_end(json);
     }
     json_end(json);

@@ -1,4 +1,5 @@
 /* view/problems/traffic_words.c - what report traffic says before its tables: the sum and how it is known, or why nothing is. */
+#include "base/json.h"
 #include "view/number.h"
 #include "view/paragraph.h"
 #include "view/problems/traffic_words.h"
@@ -9,6 +10,14 @@
     "Record longer, or sample more often: numalens record with a smaller --period, perf mem record with a larger -F "  \
     "or "                                                                                                              \
     "a smaller -c."
+
+void traffic_put_rate(struct json *json, const char *key, double value)
+{
+    if (value < 0)
+        json_null(json, key);
+    else
+        json_real(json, key, value, 0);
+}
 
 const char *traffic_source_name(const struct traffic *traffic, struct traffic_words *words)
 {

@@ -5,6 +5,8 @@
 #include "analysis/traffic/traffic.h"
 #include "view/view.h"
 
+struct json;
+
 struct traffic_words { /* keeps texts with figures */
     char silence[320];
     char source[96];
@@ -18,6 +20,9 @@ static inline bool traffic_by_samples(const struct traffic *traffic)
 /* "bursts", "data-sources", or NULL. What was counted beside data sources follows: "data-sources+prefetch-events+memory-counters"; where
  * the core's events do not distinguish prefetches, "cache-miss-events". */
 const char *traffic_source_name(const struct traffic *traffic, struct traffic_words *words);
+
+/* Bytes per second; negative: not known. */
+void traffic_put_rate(struct json *json, const char *key, double value);
 
 /* Why there are no figures; NULL when there are. */
 const char *traffic_silence(const struct traffic *traffic, const struct view_options *options,
