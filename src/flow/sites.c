@@ -116,7 +116,7 @@ static bool looked_through(struct drawing *drawing, uint32_t step)
     uint32_t line = identity(drawing, step); /* may move the array */
     if (is_custom(drawing, frame->function))
         return false;
-    return drawing->wrapper.items[line] || wrapper_by_module(step_module(drawing, step)->name) ||
+    return drawing->wrapper.items[line] || step_module(drawing, step)->wraps ||
            wrapper_by_name(frame->function, frame->file);
 }
 
@@ -140,6 +140,22 @@ static void advance(struct drawing *drawing, struct chain *chain)
     chain->at = end - 1;
 }
 
+/* A library that wraps is looked through whatever its lines are: its functions' names will do. */
+static void expand_frame(struct drawing *drawing, uint32_t trail)
+{
+    struct flow *flow = drawing->flow;
+    uint32_t number = flow->trails.items[trail].frame;
+    const struct frame *frame = &flow->frames.items[number];
+    if (flow->modules.items[frame->module].wraps) {
+        live_frame_plain_name(flow, number);
+        array_push(&drawing->steps, (struct step){.trail = trail, .name = frame->plain_name});
+        return;
+    }
+    live_frame_names(flow, number);
+    for (uint32_t i = 0; i < frame->name_count; i++)
+        array_push(&drawing->steps, (struct step){.trail = trail, .name = frame->first_name + i});
+}
+
 static void expand_chain(struct drawing *drawing, uint32_t leaf)
 {
     struct flow *flow = drawing->flow;
@@ -149,13 +165,8 @@ static void expand_chain(struct drawing *drawing, uint32_t leaf)
     if (depth == 0 || flow->trails.items[leaf].frame >= flow->frames.count)
         return; /* no chain: the site is the leaf itself */
     struct chain chain = {.leaf = leaf, .first = (uint32_t)drawing->steps.count};
-    while (depth-- > 0) {
-        uint32_t frame = flow->trails.items[path[depth]].frame;
-        live_frame_names(flow, frame);
-        for (uint32_t i = 0; i < flow->frames.items[frame].name_count; i++)
-            array_push(&drawing->steps,
-                       (struct step){.trail = path[depth], .name = flow->frames.items[frame].first_name + i});
-    }
+    while (depth-- > 0)
+        expand_frame(drawing, path[depth]);
     chain.count = (uint32_t)drawing->steps.count - chain.first;
     chain.at = chain.first;
     array_push(&drawing->chains, chain);
@@ -225,7 +236,7 @@ static bool weigh(struct drawing *drawing)
             never.items[callee] = 1;
             continue;
         }
-        if (wrapper_by_module(step_module(drawing, chain->at + 1)->name) || is_custom(drawing, frame->function))
+        if (step_module(drawing, chain->at + 1)->wraps || is_custom(drawing, frame->function))
             never.items[callee] = 1;
         for (uint32_t at = chain->at + 1; at < chain->first + chain->count; at++) {
             if (*frame->function && strcmp(step_frame(drawing, at)->function, frame->function) == 0)
@@ -285,10 +296,22 @@ static const char *via_text(struct drawing *drawing, const struct chain *chain)
     return strtab_intern(drawing->flow->texts, text);
 }
 
+/* The frame that gives a site its name; where a library has allocated for itself, with its line. */
+static const struct symbol_frame *site_frame(const struct drawing *drawing, uint32_t step)
+{
+    struct flow *flow = drawing->flow;
+    if (!step_module(drawing, step)->wraps)
+        return step_frame(drawing, step);
+    uint32_t number = flow->trails.items[drawing->steps.items[step].trail].frame;
+    live_frame_names(flow, number);
+    const struct frame *frame = &flow->frames.items[number];
+    return &flow->names.items[frame->first_name + frame->name_count - 1];
+}
+
 static void name_site(struct drawing *drawing, struct flow_site *site, const struct chain *chain)
 {
     struct flow *flow = drawing->flow;
-    const struct symbol_frame *frame = step_frame(drawing, chain->at);
+    const struct symbol_frame *frame = site_frame(drawing, chain->at);
     const struct module_info *module = step_module(drawing, chain->at);
     char label[1024];
     site->function = frame->function;

@@ -65,10 +65,12 @@ struct frame { /* an address in a module: the same over forks and runs */
     uint64_t addr;
     uint32_t module;                 /* in flow.modules; 0: none */
     uint32_t first_name, name_count; /* logical frames in flow.names; name_count 0: not asked yet */
+    uint32_t plain_name;             /* in flow.names, by the symbol table alone; FLOW_NONE: not asked yet */
 };
 
 struct module_info {
     const char *path, *name;
+    bool wraps;                     /* it allocates on its callers' behalf (wrappers.h) */
     struct symbols_module *symbols; /* NULL for module 0 */
 };
 
@@ -318,6 +320,7 @@ uint32_t live_stack_trail(struct flow *flow, struct process *process, uint32_t s
 uint32_t live_stack_trail_of_block(struct flow *flow, struct process *process, const struct event *event);
 uint32_t live_frame_number(struct flow *flow, const struct process *process, uint64_t pc);
 void live_frame_names(struct flow *flow, uint32_t frame); /* fills first_name and name_count */
+void live_frame_plain_name(struct flow *flow, uint32_t frame);
 
 /* live_record.c: objects being born and dying */
 /* always_inline: gcc drops calls of functions that only prefetch. */

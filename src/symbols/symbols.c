@@ -310,6 +310,14 @@ size_t symbols_frames(struct symbols_module *module, uint64_t addr, struct symbo
     return count;
 }
 
+struct symbol_frame symbols_function(struct symbols_module *module, uint64_t addr)
+{
+    struct symbol_frame frame = {.function = "", .file = ""};
+    open_module(module);
+    name_last_frame(module, addr, 0, &frame);
+    return frame;
+}
+
 static void find_object(struct symbols_module *module, const struct table_entry *entry, struct symbol_object *object)
 {
     *object = (struct symbol_object){

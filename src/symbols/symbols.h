@@ -60,6 +60,10 @@ const char *symbols_module_missing(struct symbols_module *module);
  * all). For a return address pass addr - 1. */
 size_t symbols_frames(struct symbols_module *module, uint64_t addr, struct symbol_frame *frames, size_t max);
 
+/* The function at `addr` as symbol tables alone have it: no debug information is read for it, which takes longer than all the rest
+ * where a distribution packs it. Without a name its function is "". For a return address pass addr - 1. */
+struct symbol_frame symbols_function(struct symbols_module *module, uint64_t addr);
+
 /* The data symbol (local ones, .bss and COMMON too) that covers `addr`; false when none does. */
 bool symbols_object(struct symbols_module *module, uint64_t addr, struct symbol_object *object);
 

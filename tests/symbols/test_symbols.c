@@ -67,6 +67,22 @@ static void without_debug_info_there_is_function_and_offset(void **state)
     symbols_free(symbols);
 }
 
+static void tables_alone_name_the_real_function(void **state)
+{
+    (void)state;
+    struct symbols *symbols = symbols_new();
+    struct symbols_module *module = symbols_module(symbols, KNOWN_DEBUG, NULL, 0);
+    uint64_t probe = fixture_address(KNOWN_DEBUG, "probe_leaf", NULL);
+    struct symbol_frame frame = symbols_function(module, probe);
+    assert_string_equal(frame.function, "outer");
+    assert_string_equal(frame.file, "");
+    assert_int_equal(frame.line, 0);
+    assert_int_equal(frame.offset, probe - fixture_address(KNOWN_DEBUG, "outer", NULL));
+    check_inlines(module, KNOWN_DEBUG); /* which know more all the same */
+    assert_string_equal(symbols_function(module, 1).function, "");
+    symbols_free(symbols);
+}
+
 static void check_object(struct symbols_module *module, const char *known, const char *symbol, const char *name,
                          uint64_t size, const char *mark)
 {
@@ -365,6 +381,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inlined_functions_are_frames),
         cmocka_unit_test(without_debug_info_there_is_function_and_offset),
+        cmocka_unit_test(tables_alone_name_the_real_function),
         cmocka_unit_test(static_objects_have_names_and_places),
         cmocka_unit_test(other_kinds_of_debug_info),
         cmocka_unit_test(sections_are_known),

@@ -14,7 +14,7 @@ struct flow *flow_new(struct symbols *symbols, const struct topology *topology)
     flow->free_record = flow->free_waiting = FLOW_NONE;
     flow->start = flow->pages_due = UINT64_MAX;
     array_push(&flow->modules, (struct module_info){.path = "", .name = ""});
-    array_push(&flow->frames, (struct frame){0});
+    array_push(&flow->frames, (struct frame){.plain_name = FLOW_NONE});
     array_push(&flow->trails, (struct trail){.frame = FLOW_NONE, .site = FLOW_NONE});
     return flow;
 }

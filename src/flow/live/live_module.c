@@ -1,6 +1,7 @@
 /* flow/live/live_module.c - which binary lies where in a process. */
 #include "base/bisect.h"
 #include "flow/state.h"
+#include "flow/wrappers.h"
 
 #include <string.h>
 
@@ -20,6 +21,7 @@ static uint32_t module_number(struct flow *flow, const struct event_module *even
         const char *slash = strrchr(path, '/');
         module->path = strtab_intern(flow->texts, path);
         module->name = strtab_intern(flow->texts, slash ? slash + 1 : path);
+        module->wraps = wrapper_by_module(module->name);
         module->symbols = symbols_module(flow->symbols, module->path, event->build_id, id_size);
     }
     return number;

@@ -43,7 +43,7 @@ uint32_t live_frame_number(struct flow *flow, const struct process *process, uin
     uint64_t key[2] = {place ? pc - place->bias : pc, place ? place->module : 0};
     uint32_t number = strtab_add_bytes(flow->frame_keys, (const char *)key, sizeof key);
     while (flow->frames.count <= number)
-        array_push(&flow->frames, (struct frame){.addr = key[0], .module = (uint32_t)key[1]});
+        array_push(&flow->frames, (struct frame){.addr = key[0], .module = (uint32_t)key[1], .plain_name = FLOW_NONE});
     return number;
 }
 
@@ -124,4 +124,13 @@ void live_frame_names(struct flow *flow, uint32_t index)
     frame->name_count = (uint32_t)count;
     for (size_t i = 0; i < count; i++)
         array_push(&flow->names, frames[i]);
+}
+
+void live_frame_plain_name(struct flow *flow, uint32_t index)
+{
+    struct frame *frame = &flow->frames.items[index];
+    if (frame->plain_name != FLOW_NONE)
+        return;
+    frame->plain_name = (uint32_t)flow->names.count;
+    array_push(&flow->names, symbols_function(flow->modules.items[frame->module].symbols, frame->addr));
 }
