@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 void *malloc(size_t size);
 void *calloc(size_t count, size_t size);
@@ -27,6 +28,7 @@ void __libc_free(void *memory);
 static _Atomic long failing_at, failing_seen, failing_live;
 static _Atomic int failing_paused; /* in what cannot do without */
 static _Atomic bool failing_on;
+static _Atomic unsigned failing_slow_us;
 
 /* Code of libraries that is spared. */
 static struct {
@@ -41,6 +43,8 @@ static bool fails(const void *caller)
             return false;
     long at = failing_paused ? 0 : (long)failing_at, seen = at ? ++failing_seen : 0;
     bool failed = at && (failing_on ? seen >= at : seen == at);
+    if (failed && failing_slow_us) /* so that whoever needs what this thread holds is waiting for it */
+        usleep(failing_slow_us);
     if (failed)
         errno = ENOMEM;
     return failed;

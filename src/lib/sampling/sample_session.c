@@ -132,8 +132,7 @@ static void session_call_end(const struct session_call *call)
 
 static bool session_call_failed(const struct session_call *call)
 {
-    held_give_back(call->held);
-    engine_break();
+    engine_break(call->held);
     return true;
 }
 
@@ -342,7 +341,7 @@ void session_deliver(nlens_session *session)
 {
     if (!session->options.samples && !session->dump)
         return;
-    held_take(&session->delivery);
+    engine_hold(&session->delivery);
     engine_lock();
     taken_array batch = session->batch;
     memset(&session->batch, 0, sizeof session->batch);
@@ -394,7 +393,7 @@ int nlens_session_flush(nlens_session *session, nlens_error *err)
         return fail(err, &why);
     engine_drain();
     session_deliver(session);
-    held_take(&session->delivery);
+    engine_hold(&session->delivery);
     session->writing = true;
     if (session->dump)
         dump_flush(session->dump, &why);
@@ -416,7 +415,7 @@ void nlens_session_get_stats(nlens_session *session, nlens_session_stats *stats)
     engine_unlock();
     stats->overrun = engine_overrun() - session->overrun_before;
     stats->skipped = engine_skipped() - session->skipped_before;
-    held_take(&session->delivery);
+    engine_hold(&session->delivery);
     stats->unwritten = session->dump ? dump_unwritten(session->dump) : 0;
     held_give(&session->delivery);
 }
@@ -437,10 +436,13 @@ static int close_broken(nlens_session *session, struct error *why)
     session->room = NULL;
     session->options.room = session->room_count = 0;
     engine_unlock();
+    held_take(&session->delivery); /* the library's thread may be just about to write */
     if (session->dump && !session->writing) {
         nlens_session_stats stats = session->stats;
         dump_close(session->dump, &stats, NULL);
     }
+    session->dump = NULL;
+    held_give(&session->delivery);
     return why->code;
 }
 
@@ -456,6 +458,8 @@ static int close_whole(nlens_session *session, struct error *why)
     nlens_session_stats stats;
     nlens_session_get_stats(session, &stats);
     engine_remove(session);
+    if (engine_is_broken()) /* and another thread may still be at it */
+        return close_broken(session, why);
     if (session->dump)
         dump_close(session->dump, &stats, why);
     pthread_mutex_destroy(&session->delivery);

@@ -56,6 +56,13 @@ void engine_unlock(void)
     held_give(&engine->lock);
 }
 
+void engine_hold(pthread_mutex_t *lock)
+{
+    held_take(lock);
+    if (engine->broken)
+        mem_exhausted(0);
+}
+
 /* The session of that number in the list, kept from being closed until give_back(); NULL behind the last. */
 static nlens_session *borrow(size_t index)
 {
@@ -123,14 +130,14 @@ static void drain(void)
 
 void engine_drain(void)
 {
-    held_take(&engine->pump_lock);
+    engine_hold(&engine->pump_lock);
     drain();
     held_give(&engine->pump_lock);
 }
 
 size_t engine_report_kept(size_t from, void (*report)(void *context, const struct event *event), void *context)
 {
-    held_take(&engine->pump_lock);
+    engine_hold(&engine->pump_lock);
     size_t count = engine->collect.kept.events.count;
     for (size_t i = from; i < count; i++)
         report(context, &engine->collect.kept.events.items[i]);
@@ -266,7 +273,7 @@ int engine_add_thread(nlens_session *session, uint32_t tid, struct error *err)
 {
     int code = 0;
     if (session->hardware) {
-        held_take(&engine->pump_lock);
+        engine_hold(&engine->pump_lock);
         if (!hardware_has(session->hardware, tid) && (code = sources_watch(&session->sources, tid, err)) < 0)
             sources_unwatch(&session->sources, tid);
         held_give(&engine->pump_lock);
@@ -283,7 +290,7 @@ int engine_add_thread(nlens_session *session, uint32_t tid, struct error *err)
 
 bool engine_remove_thread(nlens_session *session, uint32_t tid)
 {
-    held_take(&engine->pump_lock);
+    engine_hold(&engine->pump_lock);
     drain(); /* what it did so far is the session's */
     sources_unwatch(&session->sources, tid);
     held_give(&engine->pump_lock);
@@ -339,7 +346,7 @@ static void pump_rounds(void)
         quiet = running ? 0 : quiet + 1;
         if (running && soft_keep(&engine->soft))
             arm_again();
-        held_take(&engine->pump_lock);
+        engine_hold(&engine->pump_lock);
         drain();
         bool due = sources_tend(&engine->sources, now);
         if (running)
@@ -358,10 +365,8 @@ static void *pump(void *unused)
     (void)unused;
     struct mem_rescue rescue;
     mem_rescue_push(&rescue);
-    if (mem_rescued(&rescue)) {
-        held_give_back(0);
-        engine_break();
-    }
+    if (mem_rescued(&rescue))
+        engine_break(0);
     pump_rounds();
     for (;;) /* whoever asks which thread this is must not get the next one of that number */
         pause();
@@ -419,7 +424,7 @@ void engine_add(nlens_session *session)
     if (!session->hardware || !session->options.whole_process)
         return;
     /* So that starting it has nothing left to do. */
-    held_take(&engine->pump_lock);
+    engine_hold(&engine->pump_lock);
     watch_threads(session, false);
     held_give(&engine->pump_lock);
 }
@@ -536,12 +541,16 @@ int engine_need(bool soft, struct error *err)
     return code;
 }
 
-void engine_break(void)
+void engine_break(unsigned held)
 {
-    if (!engine || engine->failure)
+    bool made = engine && !engine->failure;
+    if (made) {
+        atomic_store(&engine->broken, true); /* before anyone gets a lock */
+        atomic_store(&engine->soft.region.map->resting, 1);
+    }
+    held_give_back(held);
+    if (!made)
         return;
-    atomic_store(&engine->broken, true);
-    atomic_store(&engine->soft.region.map->resting, 1);
     engine_lock();
     pthread_cond_broadcast(&engine->spared);
     engine_unlock();
