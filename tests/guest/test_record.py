@@ -4,7 +4,9 @@ One recording is reported inside the guest as well, the others here, where all a
 instructions, on one CPU; elsewhere nothing is asked of time."""
 import json
 import math
+import pathlib
 import re
+import subprocess
 import sys
 
 import guest_build
@@ -28,6 +30,7 @@ ANSWERS = [
     ("simulated", "examples/handover", ["--rounds=75"], [*OFTEN, "--topology", "numa:2 core:2", "--assign=round-robin"]),
 ]
 TABLES = [[], ["objects"], ["threads"]]  # of the recording that is reported inside the guest
+LIBRARIES = ["lib/x86_64-linux-gnu/libc.so.6", "lib64/ld-linux-x86-64.so.2"]  # of that program
 # Functions that the user names, as the programs' first comments say.
 NAMED = re.compile(r"(--\w+-fn) (\S+)")
 POOL_ROUNDS = 40
@@ -257,13 +260,26 @@ def judge_harmless(tap, results):
                   "plain:", *results.notes(plain), "recorded:", *results.notes(recorded))
 
 
+def debug_files():
+    """--put arguments for what this machine has of the libraries' debug information: a report made in the guest knows as much then
+    as one made here, when a sample happens to be in a library."""
+    words = []
+    for library in [root / name for root in guest_machine.library_roots() for name in LIBRARIES]:
+        notes = subprocess.run(["readelf", "-n", library], text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+        build_id = re.search(r"Build ID: (\w\w)(\w+)", notes)
+        path = build_id and pathlib.Path(f"/usr/lib/debug/.build-id/{build_id[1]}/{build_id[2]}.debug")
+        if path and path.exists():
+            words += ["--put", f"{path}:{path}"]
+    return words
+
+
 def judge_all(tap, build, folder):
     puts = guest_build.puts(build, "examples", "src/agent", "src/cli", "tests/guest", "tests/trace")
     results = guest_case.boot(tap, folder, script(build), *puts)
     source = guest_machine.PROJECT / NODES   # names of objects are taken from it
     # One CPU: QEMU gives several their turns in slices of many ticks. The nodes are there without.
-    counted = guest_case.boot(tap, folder, shares_script(build), "--count", "2", "--memory-only", "1,2,3", *puts, "--put", f"{source}:{source}",
-                              name="guest that counts instructions")
+    counted = guest_case.boot(tap, folder, shares_script(build), "--count", "2", "--memory-only", "1,2,3", *puts, *debug_files(), "--put",
+                              f"{source}:{source}", name="guest that counts instructions")
     tap.check("doctor runs", results.status("doctor") == 0, *results.notes("doctor"))
     judge_answers(tap, counted)
     judge_pool(tap, counted)
