@@ -319,8 +319,8 @@ uint32_t live_stack_trail(struct flow *flow, struct process *process, uint32_t s
 /* Of a malloc'd block, from the stack's number in the trace. */
 uint32_t live_stack_trail_of_block(struct flow *flow, struct process *process, const struct event *event);
 uint32_t live_frame_number(struct flow *flow, const struct process *process, uint64_t pc);
-void live_frame_names(struct flow *flow, uint32_t frame); /* fills first_name and name_count */
-void live_frame_plain_name(struct flow *flow, uint32_t frame);
+void live_frame_names(struct flow *flow, uint32_t frame);      /* fills first_name and name_count */
+void live_frame_plain_name(struct flow *flow, uint32_t frame); /* fills plain_name */
 
 /* live_record.c: objects being born and dying */
 /* always_inline: gcc drops calls of functions that only prefetch. */

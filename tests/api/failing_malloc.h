@@ -28,7 +28,7 @@ void __libc_free(void *memory);
 static _Atomic long failing_at, failing_seen, failing_live;
 static _Atomic int failing_paused; /* in what cannot do without */
 static _Atomic bool failing_on;
-static _Atomic unsigned failing_slow_us;
+static _Atomic unsigned failing_slow_us; /* how long the one that fails takes */
 
 /* Code of libraries that is spared. */
 static struct {

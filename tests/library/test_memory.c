@@ -131,7 +131,7 @@ static void each_fails(enum how how)
         whole += reached && result == WHOLE;
     }
     print_message("# %u sessions refused, %u ended, %u whole all the same\n", refused, ended, whole);
-    assert_true(refused > 5);
+    assert_true(refused > (how == ONE_SLOWLY ? 5 : 20)); /* by larger steps */
     assert_true(ended > 0 || how == ONE);
     unlink(path);
 }
