@@ -215,8 +215,8 @@ void verdict_predict(struct findings *findings, const struct model *machine)
     findings->machine = findings_text(findings, "%s", machine->name && *machine->name ? machine->name : judge.on);
     if (judge.demand) {
         gain_predict(findings, machine, judge.demand, &judge.gains);
-        by_run_time(&judge, traffic);
         gain_sort(findings);
+        by_run_time(&judge, traffic);
         gains_free(&judge.gains);
     } else {
         const char *why = err.text;

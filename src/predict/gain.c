@@ -211,26 +211,40 @@ static int home_of(const struct tally *tally, uint32_t object, uint32_t nodes)
     return -1;
 }
 
+/* Whether a finding's object has a good part of all remote bytes. */
+static bool counts(const struct tally *tally, uint32_t object)
+{
+    return tally->remote[object] >= 0.1 * tally->all_remote;
+}
+
+/* Where the first object is that counts and is on one node; -1: there is none. */
+static int home_of_first(const struct tally *tally, const struct findings *findings, const struct demand *demand)
+{
+    int home = -1;
+    for (size_t i = 0; i < findings->items.count && home < 0; i++) {
+        uint32_t object = number_of(demand, &findings->items.items[i]);
+        if (object != DEMAND_NONE && counts(tally, object))
+            home = home_of(tally, object, demand->node_count);
+    }
+    return home;
+}
+
 const char *gain_causes(struct findings *findings, const struct demand *demand, int *home)
 {
-    const double counts = 0.1; /* of all remote bytes */
     const char *names[NAMED], *text = "";
     size_t count = 0;
     struct tally tally;
     tally_make(&tally, demand);
-    *home = -1;
-    array_each (&findings->items, const struct finding, finding) {
+    *home = home_of_first(&tally, findings, demand);
+    for (size_t i = 0; i < findings->items.count && *home >= 0 && count < NAMED; i++) {
+        const struct finding *finding = &findings->items.items[i];
         uint32_t object = number_of(demand, finding);
-        if (object == DEMAND_NONE || tally.remote[object] < counts * tally.all_remote || count == NAMED)
+        if (object == DEMAND_NONE || home_of(&tally, object, demand->node_count) != *home)
             continue;
-        int here = home_of(&tally, object, demand->node_count);
-        if (here < 0 || (*home >= 0 && here != *home))
-            continue;
-        *home = here;
-        bool again = false;
-        for (size_t i = 0; i < count; i++)
-            again |= strcmp(names[i], finding->name) == 0;
-        if (!again)
+        bool named = i == 0 || counts(&tally, object);
+        for (size_t j = 0; j < count; j++)
+            named &= strcmp(names[j], finding->name) != 0;
+        if (named)
             names[count++] = finding->name;
     }
     for (size_t i = 0; i < count; i++)

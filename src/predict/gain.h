@@ -23,8 +23,8 @@ void gains_free(struct gains *gains);
 /* Puts what brings most first. */
 void gain_sort(struct findings *findings);
 
-/* ": a, b and c are on node 0": the findings' objects that make most of the remote bytes and are on one node, which is set; "" and
- * -1 when there are none. */
+/* ": a, b and c are on node 0": the findings' objects that make most of the remote bytes and are on one node, which is set, and with
+ * them the first finding's, whatever it makes; "" and -1 when there are none. */
 const char *gain_causes(struct findings *findings, const struct demand *demand, int *home);
 
 #endif

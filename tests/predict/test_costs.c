@@ -7,7 +7,10 @@
 #include "streams.h"
 
 #include "analysis/findings/findings.h"
+#include "analysis/traffic/traffic.h"
 #include "predict/costs.h"
+#include "predict/demand.h"
+#include "predict/gain.h"
 #include "topology/calibration.h"
 
 #include <math.h>
@@ -171,6 +174,46 @@ static void better_as_advised(void **state)
     judged_free(&judged);
 }
 
+/* What is named when the bytes of the first finding's object, and all others, are by these factors more; `others`: of no object
+ * that is known. */
+static const char *causes(struct judged *judged, double first, double second, bool others, int *home)
+{
+    struct error err = {0};
+    struct findings *findings = judged->findings;
+    struct traffic *traffic = traffic_make(judged->feeding.flow);
+    struct demand *demand = demand_make(judged->feeding.flow, traffic, &err);
+    assert_non_null(demand);
+    uint32_t small = demand->number_of[findings->items.items[0].subject->object];
+    array_each (&demand->cells, struct demand_cell, cell) {
+        cell->bytes *= cell->object == small ? first : second;
+        cell->object = others && cell->object != small ? DEMAND_NONE : cell->object;
+    }
+    const char *text = gain_causes(findings, demand, home);
+    demand_free(demand);
+    traffic_free(traffic);
+    return text;
+}
+
+/* What brings most is named with what has most of the remote bytes, however few it has itself; but not alone. */
+static void names_what_brings_most(void **state)
+{
+    (void)state;
+    int home;
+    struct judged judged = judge((struct run){
+        .streams = true, .rounds = ROUNDS, .latency = FAST, .distance = STRIDE, .shared = true, .link = 4});
+    const struct finding *items = judged.findings->items.items;
+    char both[256], first[256];
+    snprintf(both, sizeof both, ": %s and %s are on node 0", items[0].name, items[1].name);
+    snprintf(first, sizeof first, ": %s is on node 0", items[0].name);
+    assert_string_equal(causes(&judged, 1, 1, false, &home), both);
+    assert_string_equal(causes(&judged, 0.05, 1, false, &home), both);
+    assert_int_equal(home, 0);
+    assert_string_equal(causes(&judged, 1, 0.05, false, &home), first);
+    assert_string_equal(causes(&judged, 0.05, 1, true, &home), "");
+    assert_int_equal(home, -1);
+    judged_free(&judged);
+}
+
 static void each_on_its_own(void **state)
 {
     (void)state;
@@ -242,8 +285,13 @@ static void another_machine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(streams_on_one_node), cmocka_unit_test(better_as_advised), cmocka_unit_test(each_on_its_own),
-        cmocka_unit_test(without_traffic),     cmocka_unit_test(latency_alone),     cmocka_unit_test(too_few),
+        cmocka_unit_test(streams_on_one_node),
+        cmocka_unit_test(better_as_advised),
+        cmocka_unit_test(each_on_its_own),
+        cmocka_unit_test(names_what_brings_most),
+        cmocka_unit_test(without_traffic),
+        cmocka_unit_test(latency_alone),
+        cmocka_unit_test(too_few),
         cmocka_unit_test(another_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
