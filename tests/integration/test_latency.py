@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Sharing, latency and balance on programs that have one problem or none; calibration; when samples begin and end."""
 import json
+import os
 import re
 import statistics
+import tempfile
 
 import nlens
 from nlens import check, note
@@ -198,6 +200,18 @@ def calibration():
         alike = sum(usual / 2 < value < 2 * usual for value in values)
         note("%s: %.1f ns, from %.1f to %.1f" % (name, usual, min(values), max(values)))
         assert alike >= 8, (name, values)
+
+
+@check("calibration: measured by the first recording that times loads, not by one that does not")
+def calibration_kept():
+    with tempfile.TemporaryDirectory() as place:
+        kept = os.path.join(place, "numalens", "calibration")
+        for options, measured in ((["--source", "none"], False), (["--no-latency"], False),
+                                  (["--no-calibration"], False), ([], True)):
+            ended = nlens.run([nlens.NUMALENS, "record", "-o", os.path.join(place, "data"), *options, "--", "true"],
+                              environment={"XDG_CACHE_HOME": place})
+            assert ended.status == 0, ended
+            assert os.path.exists(kept) == measured, (options, ended)
 
 
 nlens.main()

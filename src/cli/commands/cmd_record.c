@@ -365,11 +365,13 @@ static void summarise(const struct arguments *arguments, const struct recorder_r
                 (double)result->rotate_most_ns / 1e6);
 }
 
-/* What loads take on this machine, as a text for the trace; NULL when that is not wanted or not known. */
+/* What loads take on this machine, as a text for the trace; NULL when that is not wanted, or not known, or no load is timed. */
 static char *know_latencies(const struct arguments *arguments, const struct topology *topology)
 {
     struct error ignored = {0};
-    if (arguments->no_calibration || !arguments->sampling.capture.latency)
+    const struct capture_options *capture = &arguments->sampling.capture;
+    bool timed = capture->latency && capture->samples != SAMPLES_NONE && capture->samples != SAMPLES_FAULTS;
+    if (arguments->no_calibration || !timed)
         return NULL;
     struct topology *real = topology->simulated ? topology_load(&ignored) : NULL;
     struct calibration *calibration = real || !topology->simulated ? calibrate_cached(real ? real : topology) : NULL;
