@@ -28,6 +28,7 @@ struct sampler_thread {
     uint32_t left;       /* accesses left in the burst */
     uint32_t skip;       /* accesses to let pass before the first one is kept */
     uint32_t steps;      /* instructions stepped in this burst */
+    bool ran_out;        /* they are all that a burst may step */
     uint32_t seen, kept; /* accesses met and kept in this burst */
     uint32_t stopped_at; /* sampling/CPU: the instruction that ended the burst, as wire_stop_count wants it; 0: none */
     uint64_t began;      /* wire_counter() at the burst's start */

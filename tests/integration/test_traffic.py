@@ -112,6 +112,15 @@ def long_turns():
     assert rows["a"]["bytes_s"] is None and rows["a"]["cached"] < 0.2, rows["a"]
 
 
+@check("between allocations there is too little for a whole burst: its accesses are sampled, and never called cached")
+def allocates():
+    # Their bursts have a few samples each, so that these are of some hundred.
+    _, rows, truth = traffic_of("churn", bursts=BURSTS // 8)
+    row, right = rows["a"], truth["a"][0]
+    assert row["cached"] < 0.2 and row["state"] != "cached", row
+    assert row["read_bytes_s"] is None or 0.5 * right < row["read_bytes_s"] < 1.5 * right, (row, right)
+
+
 @check("threads that give their CPU away all the time have pairs of bursts, too")
 def switches():
     answer, _, _ = streams("rests", "abc")

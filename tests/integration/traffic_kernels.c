@@ -101,6 +101,21 @@ KERNEL static double sum(const double *a, size_t n)
     return sum;
 }
 
+/* Between two calls of malloc or free there are fewer accesses than bursts let pass. */
+KERNEL static double churn(const double *a, size_t n)
+{
+    const size_t lines = 16, doubles = LINE / sizeof *a;
+    double all = 0;
+    for (size_t i = 0; i + lines * doubles <= n; i += lines * doubles) {
+        volatile double *own = malloc(sizeof *own);
+        *own = 0;
+        for (size_t k = 0; k < lines; k++)
+            all += a[i + k * doubles];
+        free((void *)(uintptr_t)own);
+    }
+    return all;
+}
+
 KERNEL static double reversed(const double *a, size_t n)
 {
     double sum = 0;
@@ -238,6 +253,9 @@ static void pass(struct work *work)
         count(work, 0, lines, lines), count(work, 1, lines, 0), count(work, 2, lines, 0);
     } else if (strcmp(kernel, "sum") == 0) {
         work->sum += sum(work->a, n);
+        count(work, 0, lines, 0);
+    } else if (strcmp(kernel, "churn") == 0) {
+        work->sum += churn(work->a, n);
         count(work, 0, lines, 0);
     } else if (strcmp(kernel, "reversed") == 0) {
         work->sum += reversed(work->a, n);

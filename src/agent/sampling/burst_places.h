@@ -50,6 +50,8 @@ struct traffic {
     uint64_t spent_ns; /* since then, in ticks that started nothing */
     uint32_t gap_ns;
     uint64_t carried;
+    bool cut;              /* the first burst ended before its samples began */
+    bool brief;            /* it comes in the place of one that did, and lets hardly anything pass */
     uint32_t asked;        /* times that the kernel was asked for a page in this burst */
     uint64_t known[KNOWN]; /* pages that were accessed in this burst, by their number, + 1 */
     uint8_t table[TABLE];  /* number of the place + 1 */

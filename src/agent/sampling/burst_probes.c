@@ -30,7 +30,7 @@ bool traffic_may_load(struct agent_thread *self, uint64_t addr)
     struct traffic *traffic = self->sampler.traffic;
     void *page = (void *)(addr & ~(uint64_t)(PAGE - 1));
     int node = -1;
-    if (!traffic || traffic->state != FIRST)
+    if (!traffic || traffic->state != FIRST || traffic->brief)
         return false;
     if (traffic->known[addr / PAGE % KNOWN] == addr / PAGE + 1)
         return true;

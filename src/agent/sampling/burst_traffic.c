@@ -299,15 +299,18 @@ bool traffic_begin(struct agent_thread *self)
     struct traffic *traffic = self->sampler.traffic;
     if (!traffic)
         return false;
-    if (traffic->state == DUE) {
+    bool again = traffic->state == DUE && traffic->cut;
+    if (traffic->state == DUE && !again) {
         traffic->state = SECOND;
         traffic->left = TRAFFIC_FOLLOW;
         traffic->found = 0;
         return true;
     }
-    if (traffic->state >= WAITING)
+    if (traffic->state >= WAITING && !again && !(traffic->cut && traffic->count == 0))
         send_pair(self, false);
     traffic->state = FIRST;
+    traffic->brief = again;
+    traffic->cut = false;
     traffic->burst++;
     traffic->count = traffic->asked = 0;
     for (unsigned i = 0; i < KNOWN; i++) {
@@ -326,13 +329,27 @@ bool traffic_is_second(const struct agent_thread *self)
     return self->sampler.traffic && self->sampler.traffic->state == SECOND;
 }
 
+bool traffic_is_brief(const struct agent_thread *self)
+{
+    const struct traffic *traffic = self->sampler.traffic;
+    return traffic && traffic->state == FIRST && traffic->brief;
+}
+
+bool traffic_will_repeat(const struct agent_thread *self)
+{
+    const struct traffic *traffic = self->sampler.traffic;
+    return traffic && traffic->state == FIRST && traffic->cut && !traffic->brief;
+}
+
 void traffic_end(struct agent_thread *self, uint64_t (*to_ns)(uint64_t ticks), uint64_t delivery_ns)
 {
     struct traffic *traffic = self->sampler.traffic;
     if (!traffic)
         return;
     if (traffic->state == FIRST) {
-        probe_around(self, traffic, to_ns);
+        traffic->cut = self->sampler.skip > 0 && !self->sampler.ran_out;
+        if (!traffic->cut)
+            probe_around(self, traffic, to_ns);
     } else if (traffic->state == SECOND) {
         uint64_t ours = traffic->spent_ns + delivery_ns, gap = traffic->switched
                                                                    ? traffic->due_ns - traffic->left_ns
@@ -347,8 +364,8 @@ uint64_t traffic_carry(struct agent_thread *self, uint64_t cost_ns)
     struct traffic *traffic = self->sampler.traffic;
     if (!traffic)
         return cost_ns;
-    if (traffic->state == SECOND) {
-        traffic->carried = cost_ns;
+    if (traffic->state == SECOND || traffic_will_repeat(self)) {
+        traffic->carried += cost_ns;
         return 0;
     }
     cost_ns += traffic->carried;
@@ -361,7 +378,7 @@ void traffic_leave(struct agent_thread *self)
     struct traffic *traffic = self->sampler.traffic;
     if (!traffic)
         return;
-    traffic->state = traffic->state == FIRST ? WAITING : ALONE;
+    traffic->state = traffic->state == FIRST && !(traffic->cut && traffic->brief) ? WAITING : ALONE;
     traffic->left_ns = traffic->state == WAITING ? thread_ns() : 0;
     traffic->spent_ns = 0;
     traffic->turns = tick_turns(self);

@@ -7,6 +7,10 @@
  * looks for the same instructions: where they are by then shows how often each was carried out in between. It sends
  * no samples.
  *
+ * A first burst that ends before its samples begin, because the program allocates or calls the kernel, says nothing, least of all
+ * that nothing came from memory. The next tick begins another in its place that lets as much pass as bursts do without
+ * traffic. What its accesses take is not noted: their lines may be on their way since before the tick.
+ *
  * A load ahead is made only where a page lies in this process's page table, so that it is never a first touch and asks no
  * userfaultfd; and not at all once the program has mapped a device. It may not fault: step_probe().
  *
@@ -43,6 +47,10 @@ bool traffic_is_due(struct agent_thread *self);
 
 /* A burst begins; true: it is a second one. */
 bool traffic_begin(struct agent_thread *self);
+
+/* Whether the burst under way is in the place of one that ended too soon; whether another is to come in the place of this. */
+bool traffic_is_brief(const struct agent_thread *self);
+bool traffic_will_repeat(const struct agent_thread *self);
 
 /* Whether a load before a store may be made there: the page has been used in this burst, or the kernel says that it is there. */
 bool traffic_may_load(struct agent_thread *self, uint64_t addr);

@@ -212,7 +212,7 @@ static void send_sample(struct agent_thread *self, const ucontext_t *context, co
         (access->flags & SAMPLE_READ || traffic_may_load(self, access->addr)) && measure_latency(access, &latency);
     bool measured = timed && access->flags & SAMPLE_READ; /* a store's is for its traffic only */
     if (self->sampler.traffic)
-        traffic_note(self, context, access, timed ? (int64_t)latency : TRAFFIC_NOT_TIMED);
+        traffic_note(self, context, access, timed && !traffic_is_brief(self) ? (int64_t)latency : TRAFFIC_NOT_TIMED);
     if (threshold && access->flags & SAMPLE_READ && (!measured || latency < threshold))
         return;
     /* guarded: the stack pointer may have left the stack, in an overflow or in somebody's coroutine */
@@ -275,8 +275,8 @@ static void end_burst(struct agent_thread *self)
     if (sampler->stopped_at)
         wire_stop_count(agent_region, sampler->stopped_at);
     traffic_end(self, pace_to_ns, pace_delivery_ns());
-    if (traffic_is_second(self))
-        ; /* it keeps nothing */
+    if (traffic_is_second(self) || traffic_will_repeat(self))
+        ; /* it keeps nothing, or the next tick's does in its place */
     else if (sampler->steps == 0 && sampler->kept == 0)
         account_loss(self, LOSS_TICK_UNSTEPPED);
     else if (sampler->kept == 0)
@@ -297,11 +297,13 @@ static void run_burst(struct agent_thread *self, ucontext_t *context)
     sampler->stop = false;
     bool second = traffic_begin(self);
     sampler->left = second ? TRAFFIC_FOLLOW : agent_region->config.burst;
-    sampler->skip = second             ? 0
-                    : sampler->traffic ? TRAFFIC_PASS + (uint32_t)(account_random(self) % TRAFFIC_SPREAD)
-                                       : (uint32_t)(account_random(self) % step_spread(self));
+    bool passes = sampler->traffic && !traffic_is_brief(self);
+    sampler->skip = second ? 0
+                           : (passes ? TRAFFIC_PASS : 0) +
+                                 (uint32_t)(account_random(self) % (passes ? TRAFFIC_SPREAD : step_spread(self)));
     sampler->steps = sampler->seen = sampler->kept = sampler->stopped_at = 0;
-    count(&account_of(self)->bursts, !second);
+    sampler->ran_out = false;
+    count(&account_of(self)->bursts, !second && !traffic_is_brief(self));
     if (step_begin(self, context) == STEP_DONE)
         end_burst(self);
     self->inside--;

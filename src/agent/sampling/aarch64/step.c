@@ -67,6 +67,7 @@ enum step_state step_begin(struct agent_thread *self, ucontext_t *context)
         }
         self->sampler.steps++;
     }
+    self->sampler.ran_out = self->sampler.steps >= limit;
     return STEP_DONE;
 }
 

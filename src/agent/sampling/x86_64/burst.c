@@ -122,6 +122,7 @@ void engine_burst(struct engine *engine, struct agent_thread *self, ucontext_t *
             break;
         self->sampler.steps += block->instructions;
     }
+    self->sampler.ran_out = self->sampler.steps >= limit;
     vectors_keep(engine);
     self->sampler.calls_out = NULL;
     show_registers(engine, context);
