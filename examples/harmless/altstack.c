@@ -46,6 +46,7 @@ int main(int argc, char **argv)
         else
             caught++;
     }
+    (void)total;
     stack_t seen;
     example_need(sigaltstack(NULL, &seen) == 0 && seen.ss_sp == alternate, "keeping the alternate stack");
     printf("caught %ld, on the alternate stack %d\n", caught, on_alternate);

@@ -68,6 +68,7 @@ int main(void)
     setitimer(ITIMER_REAL, &often, NULL);
     while (alarms < 50)
         total += compute(numbers, size) & 1;
+    (void)total;
     struct itimerval never = {{0, 0}, {0, 0}};
     setitimer(ITIMER_REAL, &never, NULL);
 

@@ -28,7 +28,7 @@ int main(int argc, char **argv)
     if (example_flag(argc, argv, "text")) {
         total = read_bytes((const volatile char *)read_bytes, 32, rounds * 4);
     } else if (example_flag(argc, argv, "literal")) {
-        const volatile char *text = "a literal has no name: what it lies in is all that can be said of it" + !*literal;
+        const volatile char *text = &"a literal has no name: what it lies in is all that can be said of it"[!*literal];
         total = read_bytes(text, 64, rounds * 2);
     } else if (example_flag(argc, argv, "stubs")) {
         total = read_bytes((const volatile char *)getppid, 8, rounds * 16);

@@ -59,6 +59,7 @@ static long read_all(bool *damaged)
         for (unsigned i = 0; event.kind == EVENT_STACK && i < event.stack.depth; i++)
             sum += event.stack.frames[i];
     }
+    (void)sum;
     uint64_t samples = trace_reader_count(reader, EVENT_SAMPLE);
     for (uint64_t i = 0; i < samples && i < 2000; i++)
         trace_reader_sample(reader, i, &event, &err);

@@ -78,6 +78,7 @@ static void use(volatile long *one, volatile long *other, double seconds)
         for (int round = 0; round < 20; round++)
             for (size_t i = 0; i < WORDS; i++)
                 total += one[i] + other[i];
+    (void)total;
 }
 
 int main(int argc, char **argv)
