@@ -211,7 +211,7 @@ static int home_of(const struct tally *tally, uint32_t object, uint32_t nodes)
     return -1;
 }
 
-/* Whether a finding's object has a good part of all remote bytes. */
+/* Whether a finding's object has a good part of all remote bytes: a tenth. */
 static bool counts(const struct tally *tally, uint32_t object)
 {
     return tally->remote[object] >= 0.1 * tally->all_remote;

@@ -174,19 +174,20 @@ static void better_as_advised(void **state)
     judged_free(&judged);
 }
 
-/* What is named when the bytes of the first finding's object, and all others, are by these factors more; `others`: of no object
- * that is known. */
-static const char *causes(struct judged *judged, double first, double second, bool others, int *home)
+/* What is named when the first finding's object has `first` times its bytes, and the others `rest` times theirs; `nameless`: these
+ * are of no object that is known. */
+static const char *causes(struct judged *judged, double first, double rest, bool nameless, int *home)
 {
     struct error err = {0};
     struct findings *findings = judged->findings;
     struct traffic *traffic = traffic_make(judged->feeding.flow);
     struct demand *demand = demand_make(judged->feeding.flow, traffic, &err);
     assert_non_null(demand);
-    uint32_t small = demand->number_of[findings->items.items[0].subject->object];
+    uint32_t object = demand->number_of[findings->items.items[0].subject->object];
     array_each (&demand->cells, struct demand_cell, cell) {
-        cell->bytes *= cell->object == small ? first : second;
-        cell->object = others && cell->object != small ? DEMAND_NONE : cell->object;
+        bool is_first = cell->object == object;
+        cell->bytes *= is_first ? first : rest;
+        cell->object = nameless && !is_first ? DEMAND_NONE : cell->object;
     }
     const char *text = gain_causes(findings, demand, home);
     demand_free(demand);

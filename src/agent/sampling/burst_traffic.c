@@ -123,7 +123,7 @@ void traffic_note(struct agent_thread *self, const ucontext_t *context, const st
     note_run(place, context, access, self->sampler.steps);
     place->noted = place->runs;
     place->times++;
-    if (ns >= 0 && ns < LATENCY_MOST && place->timed < STREAM_LATENCIES)
+    if (ns >= 0 && ns < LATENCY_MOST && !traffic->brief && place->timed < STREAM_LATENCIES)
         place->latencies[place->timed++] = (uint16_t)ns;
 }
 
@@ -306,7 +306,8 @@ bool traffic_begin(struct agent_thread *self)
         traffic->found = 0;
         return true;
     }
-    if (traffic->state >= WAITING && !again && !(traffic->cut && traffic->count == 0))
+    bool tells = traffic->count > 0 || !traffic->cut; /* none in a whole burst is known to be none */
+    if (traffic->state >= WAITING && !again && tells)
         send_pair(self, false);
     traffic->state = FIRST;
     traffic->brief = again;

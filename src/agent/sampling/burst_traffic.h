@@ -66,8 +66,8 @@ bool traffic_watch(struct agent_thread *self, const ucontext_t *context, const s
 /* An access of a second burst; false: everything has been found. */
 bool traffic_follow(struct agent_thread *self, const ucontext_t *context, const struct step_access *access);
 
-/* The burst is over. `cost_ns` of a second
- * burst is added to the next first one's by traffic_carry(). */
+/* The burst is over. `cost_ns` of a second burst, and of one that another comes in the place of, is added to the next first one's by
+ * traffic_carry(). */
 void traffic_end(struct agent_thread *self, uint64_t (*to_ns)(uint64_t ticks), uint64_t delivery_ns);
 bool traffic_is_second(const struct agent_thread *self);
 uint64_t traffic_carry(struct agent_thread *self, uint64_t cost_ns);

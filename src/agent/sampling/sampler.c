@@ -212,7 +212,7 @@ static void send_sample(struct agent_thread *self, const ucontext_t *context, co
         (access->flags & SAMPLE_READ || traffic_may_load(self, access->addr)) && measure_latency(access, &latency);
     bool measured = timed && access->flags & SAMPLE_READ; /* a store's is for its traffic only */
     if (self->sampler.traffic)
-        traffic_note(self, context, access, timed && !traffic_is_brief(self) ? (int64_t)latency : TRAFFIC_NOT_TIMED);
+        traffic_note(self, context, access, timed ? (int64_t)latency : TRAFFIC_NOT_TIMED);
     if (threshold && access->flags & SAMPLE_READ && (!measured || latency < threshold))
         return;
     /* guarded: the stack pointer may have left the stack, in an overflow or in somebody's coroutine */
@@ -287,6 +287,15 @@ static void end_burst(struct agent_thread *self)
     traffic_leave(self);
 }
 
+/* How many accesses, at random, before the first that is kept. */
+static uint32_t let_pass(struct agent_thread *self)
+{
+    uint64_t random = account_random(self);
+    if (self->sampler.traffic && !traffic_is_brief(self))
+        return TRAFFIC_PASS + (uint32_t)(random % TRAFFIC_SPREAD);
+    return (uint32_t)(random % step_spread(self));
+}
+
 /* Runs where step_apart put it; the context is the one that the thread will go on with. */
 static void run_burst(struct agent_thread *self, ucontext_t *context)
 {
@@ -297,10 +306,7 @@ static void run_burst(struct agent_thread *self, ucontext_t *context)
     sampler->stop = false;
     bool second = traffic_begin(self);
     sampler->left = second ? TRAFFIC_FOLLOW : agent_region->config.burst;
-    bool passes = sampler->traffic && !traffic_is_brief(self);
-    sampler->skip = second ? 0
-                           : (passes ? TRAFFIC_PASS : 0) +
-                                 (uint32_t)(account_random(self) % (passes ? TRAFFIC_SPREAD : step_spread(self)));
+    sampler->skip = second ? 0 : let_pass(self);
     sampler->steps = sampler->seen = sampler->kept = sampler->stopped_at = 0;
     sampler->ran_out = false;
     count(&account_of(self)->bursts, !second && !traffic_is_brief(self));
