@@ -32,10 +32,9 @@
  *
  * Failure: a function that can fail returns NULL or a negative errno and fills the nlens_error, which may be NULL.
  *
- * When memory runs out, the program goes on. nlens_session_new then fails with -ENOMEM and gives back what it took. When it
- * runs out while samples are collected, sampling ends for the whole process: calls return -ENOMEM, nlens_session_read
- * returns what is left and nlens_session_close frees the room for samples; some kilobytes of each session that was open
- * are lost. A file has all samples up to then, but may have no end, which readers say.
+ * When memory runs out, the process ends with one line on stderr and abort(). More room for samples than can be had
+ * (nlens_session_options.room) is refused with -ENOMEM. A file has all samples up to the last flush, but no end, which
+ * readers say.
  *
  * A child made by fork() has no sessions: only nlens_session_close is of use there.
  *

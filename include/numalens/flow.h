@@ -40,11 +40,7 @@
  *
  * Failure: a function that can fail returns NULL or a negative number and fills the nlens_error, which may be NULL.
  *
- * When memory runs out, the program goes on. nlens_open then fails with -ENOMEM and gives back what it took. Later calls
- * end what they return early, as if there were no more: NULL, no rows, totals of 0, -ENOMEM. nlens_out_of_memory distinguishes
- * that from a real end; from then on the trace is good for nothing but nlens_close, which gives everything back. Rows and texts
- * that were returned before stay until then. Blocks that the libraries below (libdw, hwloc, zstd) hold inside themselves at
- * that moment may be lost.
+ * When memory runs out, the process ends with one line on stderr and abort(). How much a trace takes goes with its size.
  *
  * Binary compatibility: libnumalens.so.0 keeps every function and the place of every field. Rows may get new fields at
  * their ends, which is safe because only the library makes them: never copy a row with sizeof, never put it in an array. */
@@ -100,9 +96,6 @@ typedef struct nlens_options {
 } nlens_options;
 
 NLENS_API nlens_trace *nlens_open_with(const char *path, const nlens_options *options, nlens_error *err);
-
-/* Whether memory ran out in a call on this trace. Worth a look when everything was read. */
-NLENS_API bool nlens_out_of_memory(nlens_trace *trace);
 
 /* Frees the trace and all that came from it: rows, texts, groups, iterators. NULL is fine. */
 NLENS_API void nlens_close(nlens_trace *trace);

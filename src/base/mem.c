@@ -7,24 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Not one that is made when first used: that needs memory. */
-static __thread struct mem_rescue *innermost __attribute__((tls_model("initial-exec")));
-
-void mem_rescue_push(struct mem_rescue *rescue)
-{
-    rescue->outer = innermost;
-    innermost = rescue;
-}
-
-void mem_rescue_pop(const struct mem_rescue *rescue)
-{
-    innermost = rescue->outer;
-}
-
 void mem_exhausted(size_t wanted)
 {
-    if (innermost)
-        longjmp(innermost->place, 1);
     fprintf(stderr, "numalens: out of memory (%zu bytes wanted)\n", wanted);
     abort();
 }
@@ -70,11 +54,6 @@ void *mem_zalloc_spread(size_t size)
 void *mem_resize(void *old, size_t size)
 {
     return checked(realloc(old, size), size);
-}
-
-void mem_need(size_t size)
-{
-    free(mem_alloc(size));
 }
 
 char *mem_strdup(const char *text)

@@ -1,14 +1,11 @@
 /* base/mem.h - allocation that does not return NULL.
  *
- * For the tools, never for the agent: when memory runs out the tool prints one line and aborts, which leaves every
- * block of the trace that was written whole. Bounded structures are the caller's business.
- *
- * A library must not end its host: a thread that has pushed a rescue goes on there instead, with a longjmp. Whatever was
- * under way is left as it is (src/lib/zone.h says who gives it back). */
+ * For the tools and the libraries, never for the agent: when memory runs out the process ends with one line on stderr and
+ * abort(), which leaves every block of a trace that was written whole. Bounded structures are the caller's business; what a
+ * caller chose the size of is allocated with malloc(), so that too much can be refused. */
 #ifndef NUMALENS_BASE_MEM_H
 #define NUMALENS_BASE_MEM_H
 
-#include <setjmp.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -25,27 +22,7 @@ char *mem_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 FILE *mem_stream(char **text, size_t *size);
 void mem_stream_end(FILE *stream, char *const *text);
 
-/* Before calls of a library that ends the process, or loses its way, when memory runs out in it: as if it did here unless
- * so much can be had. */
-void mem_need(size_t size);
-
 /* Memory has run out. Does not return. */
 _Noreturn void mem_exhausted(size_t wanted);
-
-/* Where the thread goes on when it does: the innermost that was pushed and not popped.
- *
- *     mem_rescue_push(&rescue);
- *     if (mem_rescued(&rescue))
- *         ... memory ran out below; only volatile locals have their values ...
- *     ...
- *     mem_rescue_pop(&rescue); */
-struct mem_rescue {
-    jmp_buf place;
-    struct mem_rescue *outer;
-};
-
-void mem_rescue_push(struct mem_rescue *rescue);
-void mem_rescue_pop(const struct mem_rescue *rescue);
-#define mem_rescued(rescue) (setjmp((rescue)->place) != 0)
 
 #endif

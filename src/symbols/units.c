@@ -65,10 +65,7 @@ static void index_units(struct debuginfo *info)
     range_list_sort(&info->unit_ranges);
 }
 
-/* What libdw may take for a unit, and does not always notice when it cannot have it. */
-enum { UNIT_NEEDS = 8 << 20 };
-
-/* Else libdw ends the process. */
+/* Else libdw ends the process without a word. */
 static __attribute__((noreturn)) void no_memory(void)
 {
     mem_exhausted(1);
@@ -76,7 +73,6 @@ static __attribute__((noreturn)) void no_memory(void)
 
 struct debuginfo *debuginfo_open(const struct binary *binary, struct symbols *symbols)
 {
-    mem_need(UNIT_NEEDS);
     Dwarf *dwarf = dwarf_begin_elf(binary->elf, DWARF_C_READ, NULL);
     if (!dwarf)
         return NULL;
@@ -174,7 +170,6 @@ struct function *unit_function_at(struct debuginfo *info, uint32_t number, uint6
     struct unit *unit = &info->units.items[number];
     if (!unit->functions_read) {
         unit->functions_read = true;
-        mem_need(UNIT_NEEDS);
         Dwarf_Die top = unit->die;
         walk_functions(&(struct walk){info, number}, &top, "", 0);
         range_list_sort(&unit->function_ranges);

@@ -164,11 +164,8 @@ static struct topology *load(hwloc_topology_t hwloc, const char *spec, bool keep
     return topology;
 }
 
-/* hwloc ends the process with an assertion when memory runs out in it. So there is some when it starts. */
 static hwloc_topology_t start(struct error *err)
 {
-    enum { ENOUGH = 4 << 20 };
-    mem_need(ENOUGH);
     hwloc_topology_t hwloc;
     if (hwloc_topology_init(&hwloc) == 0)
         return hwloc;

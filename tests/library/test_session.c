@@ -485,6 +485,24 @@ static int keep_calibration(char *folder)
     return fclose(file) || setenv("XDG_CACHE_HOME", folder, 1);
 }
 
+/* What no machine has is refused, and sessions that ask for less work. */
+static void too_much_room_is_refused(void **state)
+{
+    (void)state;
+    nlens_error err = {0};
+    nlens_session_options options = {sizeof options, .room = SIZE_MAX / sizeof(nlens_sample) / 2};
+    assert_null(nlens_session_new(&options, &err));
+    assert_int_equal(err.code, -ENOMEM);
+    options.room = SIZE_MAX / 2;
+    assert_null(nlens_session_new(&options, &err));
+    assert_int_equal(err.code, -ENOMEM);
+    assert_non_null(strstr(err.text, "take fewer"));
+    options.room = 100;
+    nlens_session *session = nlens_session_new(&options, &err);
+    assert_non_null(session);
+    assert_int_equal(nlens_session_close(session, &err), 0);
+}
+
 /* A pattern for titles may be given. */
 int main(int argc, char **argv)
 {
@@ -500,6 +518,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(reading_too_late_is_counted),
         cmocka_unit_test(file_is_a_trace),
         cmocka_unit_test(errors_have_cause_and_remedy),
+        cmocka_unit_test(too_much_room_is_refused),
         cmocka_unit_test(hardware_or_one_line),
         cmocka_unit_test(children_have_no_sessions),
     };

@@ -7,16 +7,14 @@
 
 #include "base/array.h"
 #include "base/map64.h"
+#include "base/mem.h"
 #include "base/strtab.h"
 #include "flow/flow.h"
-#include "lib/zone.h"
 #include "numalens/flow.h"
 
 enum { OBJECT_CHUNK = 512 };
 
 struct nlens_trace {
-    struct zone *zone; /* all that is acquired for it */
-    bool failed;       /* memory ran out in a call: nothing but the rows that were there is whole */
     struct trace_reader *reader;
     struct symbols *symbols;
     struct topology *topology; /* that was asked for, or NULL */
@@ -72,9 +70,6 @@ struct nlens_group {
 
     const void **rows[4]; /* what the group's arrays return: objects, sites, threads, functions */
 };
-
-/* First in a public function that may allocate or free. After a failure they all return `otherwise`. */
-#define api_call(trace, otherwise) zone_call((trace)->zone, &(trace)->failed, otherwise)
 
 /* api_text.c: a text of the flow made safe. The same text gives the same pointer. */
 const char *api_text(nlens_trace *trace, const char *raw);

@@ -41,37 +41,31 @@ static nlens_iter *iter_new(nlens_trace *trace, struct flow_iter *flow, nlens_gr
 
 nlens_iter *nlens_accesses(nlens_trace *trace)
 {
-    api_call(trace, NULL);
     return iter_new(trace, flow_accesses(trace->flow), NULL);
 }
 
 nlens_iter *nlens_thread_accesses(const nlens_thread *thread)
 {
-    api_call(thread->trace, NULL);
     return iter_new(thread->trace, flow_thread_accesses(thread->trace->flow, thread->id), NULL);
 }
 
 nlens_iter *nlens_object_accesses(const nlens_object *object)
 {
-    api_call(object->trace, NULL);
     return iter_new(object->trace, flow_object_accesses(object->trace->flow, object->id), NULL);
 }
 
 nlens_iter *nlens_group_accesses(nlens_group *group)
 {
-    api_call(group->trace, NULL);
     return iter_new(group->trace, api_group_flow(group), group);
 }
 
 nlens_iter *nlens_group_object_accesses(nlens_group *group, const nlens_object *object)
 {
-    api_call(group->trace, NULL);
     return iter_new(group->trace, flow_object_accesses(group->trace->flow, object->id), group);
 }
 
 nlens_iter *nlens_group_thread_accesses(nlens_group *group, const nlens_thread *thread)
 {
-    api_call(group->trace, NULL);
     return iter_new(group->trace, flow_thread_accesses(group->trace->flow, thread->id), group);
 }
 
@@ -79,7 +73,6 @@ const nlens_access *nlens_next(nlens_iter *iter)
 {
     if (!iter)
         return NULL;
-    api_call(iter->trace, NULL);
     struct flow_access access;
     while (!iter->over && flow_next(iter->flow, &access)) {
         if (iter->group && !api_group_admits(iter->group, &access))
@@ -94,7 +87,6 @@ void nlens_iter_free(nlens_iter *iter)
 {
     if (!iter)
         return;
-    api_call(iter->trace, );
     *iter->link = iter->next;
     if (iter->next)
         iter->next->link = iter->link;
@@ -125,13 +117,11 @@ static const nlens_frame *chain(nlens_trace *trace, uint32_t process, uint32_t s
 
 const nlens_frame *nlens_access_frames(const nlens_access *access)
 {
-    api_call(access->trace, NULL);
     return chain(access->trace, access->thread->process->id, access->stack);
 }
 
 const nlens_frame *nlens_site_frames(const nlens_site *site)
 {
-    api_call(site->trace, NULL);
     const struct flow_site *row = flow_site(site->trace->flow, site->id);
     return chain(site->trace, row->process, row->stack);
 }
@@ -143,7 +133,6 @@ uint32_t api_function_of(nlens_trace *trace, const struct flow_access *access)
 
 const nlens_function *nlens_access_function(const nlens_access *access)
 {
-    api_call(access->trace, NULL);
     return api_function(access->trace,
                         flow_stack_function(access->trace->flow, access->thread->process->id, access->stack));
 }

@@ -161,7 +161,6 @@ static nlens_finding make_finding(nlens_trace *trace, const struct finding *from
 
 int nlens_diagnose(nlens_trace *trace, nlens_error *err)
 {
-    api_call(trace, zone_no_memory(err));
     struct error cause = {0};
     struct api_findings *all = trace->findings;
     if (!all) {
@@ -198,7 +197,6 @@ void api_findings_free(nlens_trace *trace)
 
 const nlens_facts *nlens_object_facts(const nlens_object *object)
 {
-    api_call(object->trace, NULL);
     nlens_trace *trace = object->trace;
     if (nlens_diagnose(trace, NULL) < 0 || object->id >= trace->findings->facts->objects.count)
         return NULL;
@@ -207,7 +205,6 @@ const nlens_facts *nlens_object_facts(const nlens_object *object)
 
 const nlens_facts *nlens_site_facts(const nlens_site *site)
 {
-    api_call(site->trace, NULL);
     nlens_trace *trace = site->trace;
     if (nlens_diagnose(trace, NULL) < 0 || site->id >= trace->findings->facts->sites.count)
         return NULL;
@@ -216,7 +213,6 @@ const nlens_facts *nlens_site_facts(const nlens_site *site)
 
 const nlens_finding *nlens_next_finding(nlens_trace *trace, const nlens_finding *last)
 {
-    api_call(trace, NULL);
     uint32_t next = last ? last->id + 1 : 0;
     if (nlens_diagnose(trace, NULL) < 0)
         return NULL;
@@ -227,7 +223,6 @@ bool nlens_numa_bound(nlens_trace *trace, const char **why)
 {
     if (why)
         *why = "";
-    api_call(trace, false);
     bool known = nlens_diagnose(trace, NULL) == 0;
     if (why)
         *why = known ? api_text(trace, trace->findings->findings->gate) : "";

@@ -8,7 +8,6 @@
 
 nlens_group *nlens_group_new(nlens_trace *trace)
 {
-    api_call(trace, NULL);
     nlens_group *group = mem_zalloc(sizeof *group);
     *group = (nlens_group){.trace = trace, .next = trace->groups, .link = &trace->groups};
     if (group->next)
@@ -36,7 +35,6 @@ void nlens_group_free(nlens_group *group)
 {
     if (!group)
         return;
-    api_call(group->trace, );
     for (nlens_iter *iter = group->trace->iters; iter; iter = iter->next)
         iter->over = iter->over || iter->group == group;
     forget(group);
@@ -64,7 +62,6 @@ static void add(nlens_group *group, struct condition *condition)
 
 int nlens_group_filter(nlens_group *group, const char *text, nlens_error *err)
 {
-    api_call(group->trace, zone_no_memory(err));
     struct error cause = {0};
     struct condition *condition = condition_parse(group->trace, text, &cause);
     api_error(err, &cause);
@@ -91,7 +88,6 @@ static bool keeps_access(const struct condition *condition, const nlens_access *
 void nlens_group_objects_where(nlens_group *group, int (*keep)(const nlens_object *object, void *context),
                                void *context)
 {
-    api_call(group->trace, );
     struct condition *condition = mem_zalloc(sizeof *condition);
     *condition =
         (struct condition){.level = ASKS_OBJECTS, .object = keeps_object, .keep_object = keep, .context = context};
@@ -101,7 +97,6 @@ void nlens_group_objects_where(nlens_group *group, int (*keep)(const nlens_objec
 void nlens_group_threads_where(nlens_group *group, int (*keep)(const nlens_thread *thread, void *context),
                                void *context)
 {
-    api_call(group->trace, );
     struct condition *condition = mem_zalloc(sizeof *condition);
     *condition =
         (struct condition){.level = ASKS_THREADS, .thread = keeps_thread, .keep_thread = keep, .context = context};
@@ -111,7 +106,6 @@ void nlens_group_threads_where(nlens_group *group, int (*keep)(const nlens_threa
 void nlens_group_accesses_where(nlens_group *group, int (*keep)(const nlens_access *access, void *context),
                                 void *context)
 {
-    api_call(group->trace, );
     struct condition *condition = mem_zalloc(sizeof *condition);
     *condition =
         (struct condition){.level = ASKS_ACCESSES, .access = keeps_access, .keep_access = keep, .context = context};
@@ -120,7 +114,6 @@ void nlens_group_accesses_where(nlens_group *group, int (*keep)(const nlens_acce
 
 void nlens_group_window(nlens_group *group, uint64_t start, uint64_t end)
 {
-    api_call(group->trace, );
     add(group, condition_window(start, end));
 }
 
@@ -278,27 +271,14 @@ static void sum(nlens_group *group)
     flow_each_access(flow, sum_access, group, NULL); /* a damaged block ends it: nlens_damage reports */
 }
 
-/* For a trace in which memory ran out. */
-static const nlens_totals no_totals;
-
-static const void *const *no_rows(size_t *found)
-{
-    static const void *const end = NULL;
-    if (found)
-        *found = 0;
-    return &end;
-}
-
 const nlens_totals *nlens_group_totals(nlens_group *group)
 {
-    api_call(group->trace, &no_totals);
     sum(group);
     return &group->totals;
 }
 
 const nlens_totals *nlens_group_object_totals(nlens_group *group, const nlens_object *object)
 {
-    api_call(group->trace, &no_totals);
     sum(group);
     uint32_t none = object_count(group); /* its totals stay 0: for objects without samples */
     return &group->object_totals[object->id < none ? object->id : none];
@@ -306,21 +286,18 @@ const nlens_totals *nlens_group_object_totals(nlens_group *group, const nlens_ob
 
 const nlens_totals *nlens_group_site_totals(nlens_group *group, const nlens_site *site)
 {
-    api_call(group->trace, &no_totals);
     sum(group);
     return &group->site_totals[site->id];
 }
 
 const nlens_totals *nlens_group_thread_totals(nlens_group *group, const nlens_thread *thread)
 {
-    api_call(group->trace, &no_totals);
     sum(group);
     return &group->thread_totals[thread->id];
 }
 
 const nlens_totals *nlens_group_function_totals(nlens_group *group, const nlens_function *function)
 {
-    api_call(group->trace, &no_totals);
     sum(group);
     return &group->function_totals[function->id];
 }
@@ -399,7 +376,6 @@ static const void **ranked(nlens_group *group, unsigned place, const nlens_total
 
 const nlens_object *const *nlens_group_objects(nlens_group *group, int key, size_t *found)
 {
-    api_call(group->trace, (const nlens_object *const *)no_rows(found));
     sum(group);
     return (const nlens_object *const *)ranked(group, 0, group->object_totals, object_count(group), object_at, key,
                                                found);
@@ -407,7 +383,6 @@ const nlens_object *const *nlens_group_objects(nlens_group *group, int key, size
 
 const nlens_site *const *nlens_group_sites(nlens_group *group, int key, size_t *found)
 {
-    api_call(group->trace, (const nlens_site *const *)no_rows(found));
     sum(group);
     return (const nlens_site *const *)ranked(group, 1, group->site_totals, flow_site_count(group->trace->flow), site_at,
                                              key, found);
@@ -415,7 +390,6 @@ const nlens_site *const *nlens_group_sites(nlens_group *group, int key, size_t *
 
 const nlens_thread *const *nlens_group_threads(nlens_group *group, int key, size_t *found)
 {
-    api_call(group->trace, (const nlens_thread *const *)no_rows(found));
     sum(group);
     return (const nlens_thread *const *)ranked(group, 2, group->thread_totals, thread_count(group), thread_at, key,
                                                found);
@@ -423,7 +397,6 @@ const nlens_thread *const *nlens_group_threads(nlens_group *group, int key, size
 
 const nlens_function *const *nlens_group_functions(nlens_group *group, int key, size_t *found)
 {
-    api_call(group->trace, (const nlens_function *const *)no_rows(found));
     sum(group);
     return (const nlens_function *const *)ranked(group, 3, group->function_totals, api_function_count(group->trace),
                                                  function_at, key, found);

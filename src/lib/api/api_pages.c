@@ -56,7 +56,6 @@ static void make_rows(nlens_trace *trace, const struct page_list *list)
 
 int nlens_find_pages(nlens_trace *trace, nlens_error *err)
 {
-    api_call(trace, zone_no_memory(err));
     struct error cause = {0};
     if (err)
         *err = (nlens_error){0};
@@ -78,13 +77,11 @@ int nlens_find_pages(nlens_trace *trace, nlens_error *err)
 
 bool nlens_pages_from_samples(nlens_trace *trace)
 {
-    api_call(trace, false);
     return nlens_find_pages(trace, NULL) == 0 && trace->pages->from_samples;
 }
 
 const nlens_page *nlens_next_page(nlens_trace *trace, const nlens_page *last)
 {
-    api_call(trace, NULL);
     size_t next = last ? (size_t)last->id + 1 : 0;
     if (!trace->pages && nlens_find_pages(trace, NULL) < 0)
         return NULL;

@@ -249,7 +249,6 @@ const nlens_function *api_function(nlens_trace *trace, uint32_t index)
 
 const nlens_object *nlens_object_by_id(nlens_trace *trace, uint32_t id)
 {
-    api_call(trace, NULL);
     return api_object(trace, id);
 }
 
@@ -265,7 +264,6 @@ const nlens_site *nlens_site_by_id(nlens_trace *trace, uint32_t id)
 
 const nlens_object *nlens_object_at(const nlens_process *process, uint64_t address, uint64_t time)
 {
-    api_call(process->trace, NULL);
     const struct flow_object *object = flow_object_at(process->trace->flow, process->id, address, time);
     return object ? api_object(process->trace, object->id) : NULL;
 }
@@ -300,13 +298,11 @@ const nlens_site *nlens_next_site(nlens_trace *trace, const nlens_site *last)
 
 const nlens_object *nlens_next_object(nlens_trace *trace, const nlens_object *last)
 {
-    api_call(trace, NULL);
     return api_object(trace, last ? last->id + 1 : 0);
 }
 
 const nlens_function *nlens_next_function(nlens_trace *trace, const nlens_function *last)
 {
-    api_call(trace, NULL);
     return api_function(trace, last ? last->id + 1 : 0);
 }
 

@@ -57,7 +57,6 @@ const char *nlens_raw(nlens_trace *trace, const char *text)
 
 static const char *fit(nlens_trace *trace, const char *text, size_t width)
 {
-    api_call(trace, NULL);
     char *cut = text_fit(text, width);
     const char *kept = strtab_intern(trace->texts, cut);
     free(cut);

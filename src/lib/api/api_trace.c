@@ -14,17 +14,10 @@ _Static_assert((int)NLENS_HEAP == (int)OBJECT_HEAP && (int)NLENS_STACK == (int)O
                "kinds of object");
 _Static_assert((int)NLENS_LEVEL_RAM == (int)LEVEL_RAM && (int)NLENS_LEVEL_UNCACHED == (int)LEVEL_UNCACHED, "levels");
 
-/* Where there is no memory to do it well. */
-static void put_plain(nlens_error *to, const struct error *from)
+void api_error(nlens_error *to, const struct error *from)
 {
-    *to = (nlens_error){.code = from->code};
-    snprintf(to->text, sizeof to->text, "%s", from->text);
-    for (char *at = to->text; *at; at++)
-        *at = *at < ' ' || *at > '~' ? '?' : *at;
-}
-
-static void put_safe(nlens_error *to, const struct error *from)
-{
+    if (!to)
+        return;
     char *safe = text_safe(from->text);
     if (strlen(safe) >= sizeof to->text) {
         free(safe);
@@ -35,18 +28,6 @@ static void put_safe(nlens_error *to, const struct error *from)
     free(safe);
 }
 
-void api_error(nlens_error *to, const struct error *from)
-{
-    if (!to)
-        return;
-    struct mem_rescue rescue;
-    mem_rescue_push(&rescue);
-    if (mem_rescued(&rescue))
-        put_plain(to, from);
-    else
-        put_safe(to, from);
-    mem_rescue_pop(&rescue);
-}
 /* Options of a newer client: good as long as it asks for nothing that this library does not know. */
 static int read_options(const nlens_options *given, nlens_options *options, struct error *err)
 {
@@ -98,9 +79,31 @@ static int build(nlens_trace *trace, const char *path, const nlens_options *opti
     return 0;
 }
 
-/* Part by part, with the trace itself. */
-static void free_parts(nlens_trace *trace)
+nlens_trace *nlens_open_with(const char *path, const nlens_options *given, nlens_error *err)
 {
+    if (err)
+        *err = (nlens_error){0};
+    struct error cause = {0};
+    nlens_options options;
+    nlens_trace *trace = mem_zalloc(sizeof *trace);
+    if (read_options(given, &options, &cause) < 0 || build(trace, path, &options, &cause) < 0) {
+        api_error(err, &cause);
+        nlens_close(trace);
+        trace = NULL;
+    }
+    progress_listen(NULL, NULL);
+    return trace;
+}
+
+nlens_trace *nlens_open(const char *path, nlens_error *err)
+{
+    return nlens_open_with(path, NULL, err);
+}
+
+void nlens_close(nlens_trace *trace)
+{
+    if (!trace)
+        return;
     while (trace->iters)
         nlens_iter_free(trace->iters);
     while (trace->groups)
@@ -116,70 +119,6 @@ static void free_parts(nlens_trace *trace)
     trace_reader_close(trace->reader);
     topology_free(trace->topology);
     free(trace);
-}
-
-static nlens_trace *open_in(struct zone *zone, bool *failed, const char *path, const nlens_options *given,
-                            nlens_error *err)
-{
-    zone_call(zone, failed, NULL);
-    struct error cause = {0};
-    nlens_options options;
-    nlens_trace *trace = mem_zalloc(sizeof *trace);
-    trace->zone = zone;
-    if (read_options(given, &options, &cause) < 0 || build(trace, path, &options, &cause) < 0) {
-        api_error(err, &cause);
-        free_parts(trace);
-        return NULL;
-    }
-    return trace;
-}
-
-nlens_trace *nlens_open_with(const char *path, const nlens_options *given, nlens_error *err)
-{
-    bool failed = false;
-    if (err)
-        *err = (nlens_error){0};
-    struct zone *zone = zone_new();
-    nlens_trace *trace = zone ? open_in(zone, &failed, path, given, err) : NULL;
-    progress_listen(NULL, NULL); /* also when memory ran out on the way */
-    if (!zone || failed)
-        zone_no_memory(err);
-    if (failed)
-        zone_release(zone);
-    else if (!trace)
-        zone_forget(zone);
-    return trace;
-}
-
-nlens_trace *nlens_open(const char *path, nlens_error *err)
-{
-    return nlens_open_with(path, NULL, err);
-}
-
-/* A part may allocate to free itself. */
-static void close_parts(nlens_trace *trace, bool *failed)
-{
-    zone_call(trace->zone, failed, );
-    free_parts(trace);
-}
-
-void nlens_close(nlens_trace *trace)
-{
-    if (!trace)
-        return;
-    struct zone *zone = trace->zone;
-    bool failed = trace->failed;
-    if (!failed)
-        close_parts(trace, &failed);
-    if (failed)
-        zone_release(zone);
-    else
-        zone_forget(zone);
-}
-
-bool nlens_out_of_memory(nlens_trace *trace)
-{
-    return trace->failed;
 }
 
 const char *nlens_version(void)
@@ -204,7 +143,6 @@ uint64_t nlens_end(nlens_trace *trace)
 
 const char *nlens_info(nlens_trace *trace, const char *key)
 {
-    api_call(trace, NULL);
     const char *value = trace_session_get(trace_reader_session(trace->reader), key);
     if (!value && trace_reader_ending(trace->reader))
         value = trace_session_get(trace_reader_ending(trace->reader), key);
@@ -213,7 +151,6 @@ const char *nlens_info(nlens_trace *trace, const char *key)
 
 const char *nlens_damage(nlens_trace *trace)
 {
-    api_call(trace, NULL);
     const char *damage = trace_reader_damage(trace->reader);
     return damage ? api_text(trace, damage) : NULL;
 }

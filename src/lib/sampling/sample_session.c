@@ -4,10 +4,8 @@
 #include "lib/api/api.h"
 #include "base/bisect.h"
 #include "base/clock.h"
-#include "lib/sampling/held_locks.h"
 #include "lib/sampling/session_engine.h"
 #include "lib/sampling/soft.h"
-#include "lib/zone.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -104,47 +102,18 @@ static int make(nlens_session *session, const nlens_session_options *options, st
     struct capture_means means = *engine_means();
     if (session->hardware)
         hardware_describe(session->hardware, &means);
+    size_t bytes;
+    if (__builtin_mul_overflow(session->options.room, sizeof *session->room, &bytes) ||
+        (bytes && !(session->room = malloc(bytes))))
+        return error_set(err, -ENOMEM, "there is no memory for nlens_session_options.room, %zu samples: take fewer",
+                         session->options.room);
     if (session->options.output && !(session->dump = dump_open(&session->options, means, err)))
         return err->code;
-    size_t bytes;
-    if (__builtin_mul_overflow(session->options.room, sizeof *session->room, &bytes))
-        return error_set(err, -ENOMEM, "nlens_session_options.room is too large");
-    session->room = bytes ? mem_alloc(bytes) : NULL;
     return 0;
 }
 
-/* A call on sessions: when memory runs out in it, sampling ends. */
-struct session_call {
-    struct mem_rescue rescue;
-    unsigned held;
-};
-
-static void session_call_begin(struct session_call *call)
+static nlens_session *new_session(const nlens_session_options *options, nlens_error *err)
 {
-    call->held = held_count();
-    mem_rescue_push(&call->rescue);
-}
-
-static void session_call_end(const struct session_call *call)
-{
-    mem_rescue_pop(&call->rescue);
-}
-
-static bool session_call_failed(const struct session_call *call)
-{
-    engine_break(call->held);
-    return true;
-}
-
-#define session_call(otherwise)                                                                                        \
-    __attribute__((cleanup(session_call_end))) struct session_call session_call_;                                      \
-    session_call_begin(&session_call_);                                                                                \
-    if (mem_rescued(&session_call_.rescue) && session_call_failed(&session_call_))                                     \
-    return otherwise
-
-static nlens_session *new_in(struct zone *zone, bool *failed, const nlens_session_options *options, nlens_error *err)
-{
-    zone_call(zone, failed, NULL);
     struct error why = {0};
     nlens_session *session = mem_zalloc(sizeof *session);
     pthread_mutexattr_t recursive; /* a callback may flush */
@@ -156,41 +125,28 @@ static nlens_session *new_in(struct zone *zone, bool *failed, const nlens_sessio
         fail(err, &why);
         pthread_mutex_destroy(&session->delivery);
         hardware_free(session->hardware);
+        free(session->room);
         free(session);
         return NULL;
     }
     return session;
 }
 
-static int join_engine(nlens_session *session, nlens_error *err)
-{
-    session_call(zone_no_memory(err));
-    engine_add(session);
-    return 0;
-}
-
 nlens_session *nlens_session_new_sized(const nlens_session_options *options, size_t sample_size, nlens_error *err)
 {
     struct error why = {0};
-    bool failed = false;
     if (sample_size < NLENS_SAMPLE_LEAST || sample_size % _Alignof(nlens_sample) != 0) {
         error_set(&why, -EINVAL, "samples of %zu bytes: %d is the least, and only multiples of %zu", sample_size,
                   NLENS_SAMPLE_LEAST, _Alignof(nlens_sample));
         fail(err, &why);
         return NULL;
     }
-    struct zone *zone = zone_new();
-    nlens_session *session = zone ? new_in(zone, &failed, options, err) : NULL;
-    if (!zone || failed) {
-        zone_release(zone);
-        zone_no_memory(err);
-        return NULL;
-    }
-    zone_forget(zone); /* from here on it is used by several threads */
+    nlens_session *session = new_session(options, err);
     if (!session)
         return NULL;
     session->sample_size = sample_size;
-    return join_engine(session, err) < 0 ? NULL : session;
+    engine_add(session);
+    return session;
 }
 
 /* For languages that cannot use the macro, and for programs that were compiled before there was one. */
@@ -208,14 +164,11 @@ static int check_process(struct error *err)
 {
     if (!engine_is_ours())
         return error_set(err, -ECHILD, "a child made by fork() has no sessions");
-    if (engine_is_broken())
-        return error_set(err, -ENOMEM, "memory ran out while samples were collected: this process samples no more");
     return 0;
 }
 
 int nlens_session_add_thread(nlens_session *session, pid_t number, nlens_error *err)
 {
-    session_call(zone_no_memory(err));
     struct error why = {0};
     pid_t tid = number ? number : (pid_t)syscall(SYS_gettid);
     if (check_process(&why) < 0)
@@ -229,7 +182,6 @@ int nlens_session_add_thread(nlens_session *session, pid_t number, nlens_error *
 
 int nlens_session_remove_thread(nlens_session *session, pid_t number, nlens_error *err)
 {
-    session_call(zone_no_memory(err));
     struct error why = {0};
     pid_t tid = number ? number : (pid_t)syscall(SYS_gettid);
     if (check_process(&why) < 0)
@@ -242,7 +194,6 @@ int nlens_session_remove_thread(nlens_session *session, pid_t number, nlens_erro
 
 int nlens_session_start(nlens_session *session, nlens_error *err)
 {
-    session_call(zone_no_memory(err));
     struct error why = {0};
     int due = 0;
     if (check_process(&why) < 0)
@@ -276,7 +227,6 @@ static void stop(nlens_session *session)
 
 int nlens_session_stop(nlens_session *session, nlens_error *err)
 {
-    session_call(zone_no_memory(err));
     struct error why = {0};
     if (check_process(&why) < 0)
         return fail(err, &why);
@@ -341,16 +291,13 @@ void session_deliver(nlens_session *session)
 {
     if (!session->options.samples && !session->dump)
         return;
-    engine_hold(&session->delivery);
+    pthread_mutex_lock(&session->delivery);
     engine_lock();
     taken_array batch = session->batch;
     memset(&session->batch, 0, sizeof session->batch);
     engine_unlock();
-    if (session->dump && batch.count) {
-        session->writing = true;
+    if (session->dump && batch.count)
         dump_samples(session->dump, batch.items, batch.count);
-        session->writing = false;
-    }
     if (session->options.samples && batch.count) {
         nlens_sample *samples = mem_alloc(batch.count * session->sample_size);
         for (size_t i = 0; i < batch.count; i++)
@@ -359,21 +306,14 @@ void session_deliver(nlens_session *session)
         free(samples);
     }
     array_free(&batch);
-    held_give(&session->delivery);
-}
-
-static void drain(void)
-{
-    session_call();
-    if (!engine_is_broken())
-        engine_drain();
+    pthread_mutex_unlock(&session->delivery);
 }
 
 size_t nlens_session_read(nlens_session *session, nlens_sample *samples, size_t most)
 {
     if (!engine_is_ours())
         return 0;
-    drain();
+    engine_drain();
     engine_lock();
     size_t count = most < session->room_count ? most : session->room_count;
     for (size_t i = 0; i < count; i++)
@@ -387,18 +327,15 @@ size_t nlens_session_read(nlens_session *session, nlens_sample *samples, size_t 
 
 int nlens_session_flush(nlens_session *session, nlens_error *err)
 {
-    session_call(zone_no_memory(err));
     struct error why = {0};
     if (check_process(&why) < 0)
         return fail(err, &why);
     engine_drain();
     session_deliver(session);
-    engine_hold(&session->delivery);
-    session->writing = true;
+    pthread_mutex_lock(&session->delivery);
     if (session->dump)
         dump_flush(session->dump, &why);
-    session->writing = false;
-    held_give(&session->delivery);
+    pthread_mutex_unlock(&session->delivery);
     return why.code ? fail(err, &why) : 0;
 }
 
@@ -407,17 +344,15 @@ void nlens_session_get_stats(nlens_session *session, nlens_session_stats *stats)
     *stats = (nlens_session_stats){0};
     if (!engine_is_ours())
         return;
-    session_call();
     engine_lock();
     *stats = session->stats;
-    if (!engine_is_broken())
-        engine_count_threads(session, &stats->threads, &stats->waiting);
+    engine_count_threads(session, &stats->threads, &stats->waiting);
     engine_unlock();
     stats->overrun = engine_overrun() - session->overrun_before;
     stats->skipped = engine_skipped() - session->skipped_before;
-    engine_hold(&session->delivery);
+    pthread_mutex_lock(&session->delivery);
     stats->unwritten = session->dump ? dump_unwritten(session->dump) : 0;
-    held_give(&session->delivery);
+    pthread_mutex_unlock(&session->delivery);
 }
 
 const char *nlens_session_source(nlens_session *session)
@@ -425,30 +360,11 @@ const char *nlens_session_source(nlens_session *session)
     return session->source;
 }
 
-/* Nothing that may be half-way is touched: the session itself stays, for threads that are still at it. */
-static int close_broken(nlens_session *session, struct error *why)
+int nlens_session_close(nlens_session *session, nlens_error *err)
 {
-    session_call(error_set(why, -ENOMEM, "memory ran out: the end of the file is missing"));
-    check_process(why);
-    engine_remove(session);
-    engine_lock();
-    free(session->room);
-    session->room = NULL;
-    session->options.room = session->room_count = 0;
-    engine_unlock();
-    held_take(&session->delivery); /* the library's thread may be just about to write */
-    if (session->dump && !session->writing) {
-        nlens_session_stats stats = session->stats;
-        dump_close(session->dump, &stats, NULL);
-    }
-    session->dump = NULL;
-    held_give(&session->delivery);
-    return why->code;
-}
-
-static int close_whole(nlens_session *session, struct error *why)
-{
-    session_call(error_set(why, -ENOMEM, "memory ran out while the session was closed"));
+    struct error why = {0};
+    if (!session || !engine_is_ours())
+        return 0;
     engine_lock();
     if (session->running)
         stop(session);
@@ -458,10 +374,8 @@ static int close_whole(nlens_session *session, struct error *why)
     nlens_session_stats stats;
     nlens_session_get_stats(session, &stats);
     engine_remove(session);
-    if (engine_is_broken()) /* and another thread may still be at it */
-        return close_broken(session, why);
     if (session->dump)
-        dump_close(session->dump, &stats, why);
+        dump_close(session->dump, &stats, &why);
     pthread_mutex_destroy(&session->delivery);
     array_free(&session->windows);
     array_free(&session->batch);
@@ -469,17 +383,5 @@ static int close_whole(nlens_session *session, struct error *why)
     hardware_free(session->hardware);
     free(session->room);
     free(session);
-    return why->code;
-}
-
-int nlens_session_close(nlens_session *session, nlens_error *err)
-{
-    struct error why = {0};
-    if (!session || !engine_is_ours())
-        return 0;
-    if (engine_is_broken())
-        close_broken(session, &why);
-    else
-        close_whole(session, &why);
     return why.code ? fail(err, &why) : 0;
 }

@@ -47,7 +47,6 @@ struct nlens_session {
     taken_array batch; /* for callback and file */
     pthread_mutex_t delivery;
     struct dump *dump; /* NULL: no file */
-    bool writing;      /* the dump is being written to: if memory runs out there, it is as it was left */
 
     char source[640];
 

@@ -14,8 +14,6 @@ struct place {
 };
 
 struct nlens_counting {
-    struct zone *zone; /* all that is acquired for it */
-    bool failed;       /* memory ran out in a call: it is good for closing only */
     struct count_session *session;
     struct count_reading before, after;
     bool running;
@@ -35,9 +33,8 @@ static void report_refusals(struct count_session *session, struct error *err)
     error_set(err, -ENODEV, "no counter of memory traffic: %s", *reasons ? reasons : "this machine offers none");
 }
 
-static nlens_counting *new_in(struct zone *zone, bool *failed, nlens_error *err)
+nlens_counting *nlens_counting_new(nlens_error *err)
 {
-    zone_call(zone, failed, NULL);
     struct error why = {0};
     struct count_session *session = count_session_open(&(struct count_request){.source = COUNT_AUTO}, &why);
     const struct count_plan *plan = session ? count_session_plan(session) : NULL;
@@ -49,26 +46,11 @@ static nlens_counting *new_in(struct zone *zone, bool *failed, nlens_error *err)
         return NULL;
     }
     nlens_counting *counting = mem_zalloc(sizeof *counting);
-    counting->zone = zone;
     counting->session = session;
     snprintf(counting->source, sizeof counting->source, "%s: %s", count_source_name(plan->source), plan->devices);
     for (uint32_t row = 0; row < plan->rows.count; row++)
         array_each (&plan->rows.items[row].nodes, int32_t, node)
             array_push(&counting->places, (struct place){*node, row});
-    return counting;
-}
-
-nlens_counting *nlens_counting_new(nlens_error *err)
-{
-    bool failed = false;
-    struct zone *zone = zone_new();
-    nlens_counting *counting = zone ? new_in(zone, &failed, err) : NULL;
-    if (!zone || failed) {
-        zone_release(zone);
-        zone_no_memory(err);
-    } else if (!counting) {
-        zone_forget(zone);
-    }
     return counting;
 }
 
@@ -92,7 +74,6 @@ static int fail(nlens_error *to, int code, const char *text)
 
 int nlens_counting_start(nlens_counting *counting, nlens_error *err)
 {
-    zone_call(counting->zone, &counting->failed, zone_no_memory(err));
     if (counting->running)
         return fail(err, -EALREADY, "counting runs already: nlens_counting_stop comes first");
     counting->running = true;
@@ -102,7 +83,6 @@ int nlens_counting_start(nlens_counting *counting, nlens_error *err)
 
 int nlens_counting_stop(nlens_counting *counting, nlens_error *err)
 {
-    zone_call(counting->zone, &counting->failed, zone_no_memory(err));
     if (!counting->running)
         return fail(err, -EALREADY, "counting does not run: nlens_counting_start comes first");
     counting->running = false;
@@ -119,7 +99,6 @@ static double amount(const nlens_counting *counting, uint32_t row, enum count_wh
 
 int nlens_counting_read(nlens_counting *counting, size_t index, nlens_traffic *traffic, nlens_error *err)
 {
-    zone_call(counting->zone, &counting->failed, zone_no_memory(err));
     *traffic = (nlens_traffic){0};
     if (index >= counting->places.count)
         return fail(err, -EINVAL, "there is no such node: nlens_counting_nodes returns how many there are");
@@ -136,26 +115,13 @@ int nlens_counting_read(nlens_counting *counting, size_t index, nlens_traffic *t
     return 0;
 }
 
-static void free_parts(nlens_counting *counting, bool *failed)
+void nlens_counting_close(nlens_counting *counting)
 {
-    zone_call(counting->zone, failed, );
+    if (!counting)
+        return;
     count_session_close(counting->session);
     count_reading_free(&counting->before);
     count_reading_free(&counting->after);
     array_free(&counting->places);
     free(counting);
-}
-
-void nlens_counting_close(nlens_counting *counting)
-{
-    if (!counting)
-        return;
-    struct zone *zone = counting->zone;
-    bool failed = counting->failed;
-    if (!failed)
-        free_parts(counting, &failed);
-    if (failed)
-        zone_release(zone);
-    else
-        zone_forget(zone);
 }

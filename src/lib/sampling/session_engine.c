@@ -4,9 +4,7 @@
 #include "base/clock.h"
 #include "capture/process/proc.h"
 #include "lib/sampling/collect.h"
-#include "lib/sampling/held_locks.h"
 #include "lib/sampling/soft.h"
-#include "lib/zone.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -40,7 +38,6 @@ struct engine {
     _Atomic bool asleep;       /* until it is woken */
     bool ordinary, patient;    /* its scheduling: the usual one, and what it is now; see be_patient */
     int failure;               /* of the making */
-    _Atomic bool broken;       /* memory ran out half-way: what is guarded above is no longer looked at */
 };
 
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
@@ -48,19 +45,12 @@ static struct engine *engine; /* written once, with `making` held */
 
 void engine_lock(void)
 {
-    held_take(&engine->lock);
+    pthread_mutex_lock(&engine->lock);
 }
 
 void engine_unlock(void)
 {
-    held_give(&engine->lock);
-}
-
-void engine_hold(pthread_mutex_t *lock)
-{
-    held_take(lock);
-    if (engine->broken)
-        mem_exhausted(0);
+    pthread_mutex_unlock(&engine->lock);
 }
 
 /* The session of that number in the list, kept from being closed until give_back(); NULL behind the last. */
@@ -130,18 +120,18 @@ static void drain(void)
 
 void engine_drain(void)
 {
-    engine_hold(&engine->pump_lock);
+    pthread_mutex_lock(&engine->pump_lock);
     drain();
-    held_give(&engine->pump_lock);
+    pthread_mutex_unlock(&engine->pump_lock);
 }
 
 size_t engine_report_kept(size_t from, void (*report)(void *context, const struct event *event), void *context)
 {
-    engine_hold(&engine->pump_lock);
+    pthread_mutex_lock(&engine->pump_lock);
     size_t count = engine->collect.kept.events.count;
     for (size_t i = from; i < count; i++)
         report(context, &engine->collect.kept.events.items[i]);
-    held_give(&engine->pump_lock);
+    pthread_mutex_unlock(&engine->pump_lock);
     return count;
 }
 
@@ -273,10 +263,10 @@ int engine_add_thread(nlens_session *session, uint32_t tid, struct error *err)
 {
     int code = 0;
     if (session->hardware) {
-        engine_hold(&engine->pump_lock);
+        pthread_mutex_lock(&engine->pump_lock);
         if (!hardware_has(session->hardware, tid) && (code = sources_watch(&session->sources, tid, err)) < 0)
             sources_unwatch(&session->sources, tid);
-        held_give(&engine->pump_lock);
+        pthread_mutex_unlock(&engine->pump_lock);
     }
     if (code < 0)
         return code;
@@ -290,10 +280,10 @@ int engine_add_thread(nlens_session *session, uint32_t tid, struct error *err)
 
 bool engine_remove_thread(nlens_session *session, uint32_t tid)
 {
-    engine_hold(&engine->pump_lock);
+    pthread_mutex_lock(&engine->pump_lock);
     drain(); /* what it did so far is the session's */
     sources_unwatch(&session->sources, tid);
-    held_give(&engine->pump_lock);
+    pthread_mutex_unlock(&engine->pump_lock);
     engine_lock();
     bool there = map64_remove(&session->tids, tid);
     engine_unlock();
@@ -333,43 +323,32 @@ static void be_patient(bool patient)
     pthread_setschedparam(pthread_self(), patient ? SCHED_BATCH : SCHED_OTHER, &none);
 }
 
-static void pump_rounds(void)
+static void *pump(void *unused)
 {
+    (void)unused;
     unsigned quiet = 0;
     engine->ordinary = sched_getscheduler(0) == SCHED_OTHER;
     pthread_setname_np(pthread_self(), "numalens");
     atomic_store(&engine->own_tid, (uint32_t)syscall(SYS_gettid));
     sem_post(&engine->begun);
-    while (!engine->broken) {
+    for (;;) {
         bool running = is_running();
         uint64_t now = clock_now_ns();
         quiet = running ? 0 : quiet + 1;
         if (running && soft_keep(&engine->soft))
             arm_again();
-        engine_hold(&engine->pump_lock);
+        pthread_mutex_lock(&engine->pump_lock);
         drain();
         bool due = sources_tend(&engine->sources, now);
         if (running)
             watch_all_threads(due);
-        held_give(&engine->pump_lock);
+        pthread_mutex_unlock(&engine->pump_lock);
         if (due && running)
             soft_refresh(&engine->soft);
         deliver();
         be_patient(!running);
         rest(quiet > QUIET_ROUNDS);
     }
-}
-
-static void *pump(void *unused)
-{
-    (void)unused;
-    struct mem_rescue rescue;
-    mem_rescue_push(&rescue);
-    if (mem_rescued(&rescue))
-        engine_break(0);
-    pump_rounds();
-    for (;;) /* whoever asks which thread this is must not get the next one of that number */
-        pause();
     return NULL;
 }
 
@@ -424,9 +403,9 @@ void engine_add(nlens_session *session)
     if (!session->hardware || !session->options.whole_process)
         return;
     /* So that starting it has nothing left to do. */
-    engine_hold(&engine->pump_lock);
+    pthread_mutex_lock(&engine->pump_lock);
     watch_threads(session, false);
-    held_give(&engine->pump_lock);
+    pthread_mutex_unlock(&engine->pump_lock);
 }
 
 void engine_remove(nlens_session *session)
@@ -437,7 +416,7 @@ void engine_remove(nlens_session *session)
         link = &(*link)->next;
     if (*link)
         *link = session->next;
-    while (session->busy && !engine->broken)
+    while (session->busy)
         pthread_cond_wait(&engine->spared, &engine->lock);
     engine_unlock();
 }
@@ -504,9 +483,9 @@ static int make(struct error *err)
     return code;
 }
 
-static int need(bool soft, struct error *err)
+int engine_need(bool soft, struct error *err)
 {
-    held_take(&making);
+    pthread_mutex_lock(&making);
     int code = 0;
     if (!engine)
         code = make(err);
@@ -517,48 +496,8 @@ static int need(bool soft, struct error *err)
     /* Last: the process's introduction may need more than a ring holds, which the thread empties. */
     if (code == 0 && soft)
         code = soft_join(&engine->soft, err);
-    held_give(&making);
+    pthread_mutex_unlock(&making);
     return code;
-}
-
-int engine_need(bool soft, struct error *err)
-{
-    struct zone *before = zone_enter(NULL); /* the engine stays */
-    unsigned held = held_count();
-    int code;
-    struct mem_rescue rescue;
-    mem_rescue_push(&rescue);
-    if (mem_rescued(&rescue)) {
-        if (engine)
-            engine->failure = -ENOMEM;
-        held_give_back(held);
-        code = error_set(err, -ENOMEM, "there is not enough memory to sample");
-    } else {
-        code = need(soft, err);
-    }
-    mem_rescue_pop(&rescue);
-    zone_enter(before);
-    return code;
-}
-
-void engine_break(unsigned held)
-{
-    bool made = engine && !engine->failure;
-    if (made) {
-        atomic_store(&engine->broken, true); /* before anyone gets a lock */
-        atomic_store(&engine->soft.region.map->resting, 1);
-    }
-    held_give_back(held);
-    if (!made)
-        return;
-    engine_lock();
-    pthread_cond_broadcast(&engine->spared);
-    engine_unlock();
-}
-
-bool engine_is_broken(void)
-{
-    return engine->broken;
 }
 
 bool engine_is_ours(void)

@@ -22,14 +22,6 @@ void engine_unlock(void);
 void engine_add(nlens_session *session);
 void engine_remove(nlens_session *session);
 
-/* Memory ran out half-way: nothing is sampled any more, and sessions are good for reading what they have and for closing. The
- * calling thread gives back all but `held` of its locks, and whoever takes one of them finds that out. */
-void engine_break(unsigned held);
-bool engine_is_broken(void);
-
-/* Takes a lock for what may be half-way behind it once memory has run out; then the call fails as the one that ran out. */
-void engine_hold(pthread_mutex_t *lock);
-
 /* False in a fork's child: then nothing else here may be called. */
 bool engine_is_ours(void);
 
