@@ -225,10 +225,8 @@ static void on_after_allocation(struct consult *it)
 static void on_far_initialised(struct consult *it)
 {
     advise(it, ACTION_FIRST_TOUCH,
-           text(it,
-                "a page's home is the node that touches it first, and its %u threads each use their own part (%.0f%% "
-                "separated)",
-                it->subject->using_threads, 100 * it->subject->parted),
+           text(it, "a page's home is the node that touches it first, and its %u threads each use their own part%s",
+                it->subject->using_threads, separated_text(it->findings, it->subject)),
            code_touch(it));
     advise(it, ACTION_MIGRATE, "when its initialisation cannot change; each thread migrates its part once",
            code_migrate(it));

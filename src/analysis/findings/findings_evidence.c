@@ -80,6 +80,11 @@ static const char *after_allocation(struct findings *findings, const struct find
         remote_part(finding));
 }
 
+const char *separated_text(struct findings *findings, const struct facts_subject *subject)
+{
+    return subject->parted >= 0 ? findings_text(findings, " (%.0f%% separated)", 100 * subject->parted) : "";
+}
+
 static const char *far_initialised(struct findings *findings, const struct finding *finding)
 {
     const struct facts *facts = findings->facts;
@@ -92,15 +97,15 @@ static const char *far_initialised(struct findings *findings, const struct findi
     }
     if (touched && subject->toucher != FLOW_NONE && part_of(own, touched) >= findings_bounds.mostly)
         return findings_text(findings,
-                             "%u threads on %u nodes each use their own part (%.0f%% separated), but %s touched %.0f%% "
+                             "%u threads on %u nodes each use their own part%s, but %s touched %.0f%% "
                              "of its pages first%s. %.0f%% of the accesses are remote.",
-                             subject->using_threads, subject->using_nodes, 100 * subject->parted,
+                             subject->using_threads, subject->using_nodes, separated_text(findings, subject),
                              thread_text(facts, subject->toucher, maker), 100 * part_of(own, touched),
                              on_node(findings, subject->toucher_node), remote_part(finding));
     return findings_text(findings,
-                         "%u threads on %u nodes each use their own part (%.0f%% separated), but the parts have their "
+                         "%u threads on %u nodes each use their own part%s, but the parts have their "
                          "home elsewhere, most on node %d. %.0f%% of the accesses are remote.",
-                         subject->using_threads, subject->using_nodes, 100 * subject->parted,
+                         subject->using_threads, subject->using_nodes, separated_text(findings, subject),
                          node_number(facts, subject->main_home), remote_part(finding));
 }
 

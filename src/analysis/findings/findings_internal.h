@@ -75,6 +75,9 @@ struct by_process subject_by_process(const struct facts *facts, const struct fac
 void finding_explain(struct findings *findings, struct finding *finding, const struct verdict *verdict);
 void finding_advise(struct findings *findings, struct finding *finding);
 
+/* " (93% separated)": how far nodes keep to parts of their own; "" where too few pairs of accesses show it. */
+const char *separated_text(struct findings *findings, const struct facts_subject *subject);
+
 /* findings_problems.c: data that nodes share; its texts and advice; and what is no object's: contention, imbalance. */
 enum judged judge_shared(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict);
 void finding_on_sharing(struct findings *findings, struct finding *finding);
