@@ -21,7 +21,6 @@ int cmd_script(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_view(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
-int cmd_dump(int argc, char **argv);
 int cmd_import(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 

@@ -429,3 +429,13 @@ int moca_export(struct trace_reader *reader, bool csv, size_t most, FILE *out, s
     array_free(&exporting.chunks);
     return failed;
 }
+
+int moca_export_lines(struct trace_reader *reader, FILE *out, struct moca_export *result, struct error *err)
+{
+    return moca_export(reader, false, 0, out, result, err);
+}
+
+int moca_export_csv(struct trace_reader *reader, FILE *out, struct moca_export *result, struct error *err)
+{
+    return moca_export(reader, true, 0, out, result, err);
+}

@@ -22,4 +22,8 @@ struct moca_export {
 int moca_export(struct trace_reader *reader, bool csv, size_t most, FILE *out, struct moca_export *result,
                 struct error *err);
 
+/* With what is usually held at once. */
+int moca_export_lines(struct trace_reader *reader, FILE *out, struct moca_export *result, struct error *err);
+int moca_export_csv(struct trace_reader *reader, FILE *out, struct moca_export *result, struct error *err);
+
 #endif

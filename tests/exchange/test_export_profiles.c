@@ -52,7 +52,7 @@ static void every_format(void **state)
         size_t size = 0;
         assert_ptr_equal(export_format_named(format->name), format);
         if (!format->write) {
-            assert_non_null(format->missing);
+            assert_true((format->missing != NULL) != (format->write_pages != NULL));
             continue;
         }
         free(made_export(format->write, (struct export_options){0}, &size));

@@ -1,4 +1,4 @@
-/* test_export_text.c - folded stacks, CSV and dump of a trace whose samples are known: every name comes out as one name, and
+/* test_export_text.c - folded stacks, CSV and text of a trace whose samples are known: every name comes out as one name, and
  * what is not known is never a number. */
 #include "exchange/export/fields.h"
 #include "made_trace.h"
@@ -81,11 +81,11 @@ static void csv_for_terminals(void **state)
     free(text);
 }
 
-static void dump(void **state)
+static void text_with_tabs(void **state)
 {
     (void)state;
     struct export_options options = {.fields = "tid,comm,cpu,home,remote,latency,op,offset,name,first,phys_addr,stack"};
-    char *text = made_export(export_dump, options, NULL);
+    char *text = made_export(export_text, options, NULL);
     assert_string_equal(text,
                         "# tid\tcomm\tcpu\thome\tremote\tlatency\top\toffset\tname\tfirst\tphys_addr\tstack\n"
                         "100\tmain\t0\t0\t0\t100\tread\t0x10\tl;i\\x09b,\"x.so+0x3ff\t1\t-\t" CHAIN "\n"
@@ -97,7 +97,7 @@ static void dump(void **state)
     free(text);
     options.without_head = true;
     options.fields = "time";
-    text = made_export(export_dump, options, NULL);
+    text = made_export(export_text, options, NULL);
     assert_int_equal(strlen(text), MADE_SAMPLES * strlen("0.000001000\n"));
     free(text);
 }
@@ -125,7 +125,7 @@ int main(void)
         cmocka_unit_test(folded_stacks),
         cmocka_unit_test(csv),
         cmocka_unit_test(csv_for_terminals),
-        cmocka_unit_test(dump),
+        cmocka_unit_test(text_with_tabs),
         cmocka_unit_test(fields_that_do_not_exist_are_refused),
     };
     return cmocka_run_group_tests_name("export_text", tests, NULL, NULL);

@@ -102,29 +102,26 @@ def csv_rows():
     assert [row["latency"] for row in chosen] == [row["latency"] for row in table]
 
 
-@check("dump prints what CSV has, with - for what is not known")
-def dump():
+@check("text has what CSV has, with - for what is not known")
+def text():
     trace, reported = recording()
-    ended = run([nlens.NUMALENS, "dump", trace])
-    assert ended.status == 0 and not ended.err, ended
-    head, *lines = ended.out.decode().splitlines()
+    head, *lines = export("text").decode().splitlines()
     table = rows(export("csv"))
     assert head == "# " + "\t".join(table[0])
     assert [[cell or "-" for cell in row.values()] for row in table] == [line.split("\t") for line in lines]
     every = [field.strip(" ,") for field in
              ("comm pid tid time cpu node home remote op addr phys_addr size latency level source first object kind name site "
               "offset ip sym dso srcline stack").split()]
-    ended = run([nlens.NUMALENS, "dump", "--no-header", "-F", ",".join(every), "-i", trace])
-    assert ended.status == 0, ended
-    lines = [dict(zip(every, line.split("\t"))) for line in ended.out.decode().splitlines()]
+    shown = export("text", "--no-header", "-F", ",".join(every)).decode()
+    lines = [dict(zip(every, line.split("\t"))) for line in shown.splitlines()]
+    assert export("csv", "--no-header").decode().splitlines() == export("csv").decode().splitlines()[1:]
     assert len(lines) == reported["samples"] and all(len(line) == len(every) for line in lines)
     assert {line["source"] for line in lines} == {"soft"} and {line["phys_addr"] for line in lines} == {"-"}
     for line in lines:
         assert line["stack"] == "-" or line["sym"] in ("-", line["stack"].split(";")[-1]), line
     with Folder() as folder:
         path = os.path.join(folder, "lines")
-        ended = run([nlens.NUMALENS, "dump", "-o", path, trace])
-        assert ended.status == 0 and os.listdir(folder) == ["lines"], ended
+        assert b"samples into" in export("text", "-o", path) and os.listdir(folder) == ["lines"]
 
 
 @check("speedscope's JSON is what its schema asks for, with the report's totals")
@@ -388,15 +385,18 @@ def sqlite():
 @check("what does not exist is refused with what does")
 def refused():
     trace = recording()[0]
-    for command, words in ((["dump", "-F", "time,when", trace], ["'when'", "comm, pid, tid", "stack"]),
-                           (["dump", "-F", "", trace], ["the fields are"]),
+    for command, words in ((["export", "-f", "text", "-F", "time,when", trace], ["'when'", "comm, pid, tid", "stack"]),
+                           (["export", "-f", "text", "-F", "", trace], ["the fields are"]),
                            (["export", "-f", "csv", "-F", "when", trace], ["'when'", "the fields are"]),
                            (["export", trace], ["--format is missing", "folded", "moca"]),
                            (["export", "-f", "xls", trace], ["'xls'", "folded", "csv", "moca"]),
                            (["export", "-f", "folded", "--value", "cost", trace], ["'cost'", "samples, remote, latency"]),
                            (["export", "-f", "csv", "--value", "remote", trace], ["--value"]),
                            (["export", "-f", "folded", "-F", "time", trace], ["--fields"]),
-                           (["dump", trace, trace], ["one trace"])):
+                           (["export", "-f", "folded", "--no-header", trace], ["--no-header", "text and csv"]),
+                           (["dump", trace], ["no command 'dump'", "numalens export --format text"]),
+                           (["script"], ["a script is missing", "numalens export --format text"]),
+                           (["export", "-f", "text", trace, trace], ["one trace"])):
         ended = run([nlens.NUMALENS, *command])
         assert ended.status == 2 and not ended.out, "%s: %s" % (command, ended)
         for word in words:
@@ -413,7 +413,7 @@ def failures():
         with open(path, "w") as stream:
             stream.write("old")
         for command in (["export", "-f", "csv", "-o", path, os.path.join(folder, "none")],
-                        ["dump", "-o", path, os.path.join(folder, "none")]):
+                        ["export", "-f", "text", "-o", path, os.path.join(folder, "none")]):
             ended = run([nlens.NUMALENS, *command])
             assert ended.status == 1 and b"none" in ended.err, ended
         # A limit on the size of files fails as a full disk does.
@@ -424,7 +424,7 @@ def failures():
             assert stream.read() == "old"
         ended = run([nlens.NUMALENS, "export", "-f", "csv", "-o", os.path.join(folder, "no", "out"), trace])
         assert ended.status == 1 and b"cannot write" in ended.err, ended
-        for command in (["export", "-f", "csv"], ["dump"]):
+        for command in (["export", "-f", "csv"], ["export", "-f", "text"]):
             ended = run([nlens.NUMALENS, *command, "-o", trace, trace])
             assert ended.status == 1 and b"is the recording itself" in ended.err, ended
         nlens.report(trace)
@@ -497,7 +497,7 @@ def simulated():
     reported, table = totals_everywhere(trace, "--topology", "numa:2 core:1", "--homes", "bind:1")
     assert {row["home"] for row in table if row["home"]} == {"1"}
     assert reported["remote"] == sum(row["node"] == "0" for row in table if row["home"])
-    for command in (["export", "-f", "csv"], ["dump"]):
+    for command in (["export", "-f", "csv"], ["export", "-f", "text"]):
         ended = run([nlens.NUMALENS, *command, "--homes", "bind:1", trace])
         assert ended.status == 2 and b"add --topology" in ended.err, ended
         ended = run([nlens.NUMALENS, *command, "--topology", "nonsense", trace])
@@ -512,7 +512,7 @@ def damaged():
             data = whole.read()
             cut.write(data[:len(data) - 20])
         totals_everywhere(path)
-        for command in (["export", "-f", "csv"], ["dump"]):
+        for command in (["export", "-f", "csv"], ["export", "-f", "text"]):
             ended = run([nlens.NUMALENS, *command, path])
             assert ended.status == 0 and b"cut.data: " in ended.err, ended
         for size in (0, 4, 100):

@@ -269,11 +269,11 @@ def in_exports(trace, folder):
     rows = list(csv.DictReader(io.StringIO(exported(trace, "csv").decode(), newline="")))
     assert len(rows) == whole["samples"]
     assert {row["sym"] for row in rows if row["sym"]} >= {readable(text) for text in TEXTS if readable(text) in functions}
-    ended = nlens.run([nlens.NUMALENS, "dump", trace])
-    assert ended.status == 0 and len(ended.out.splitlines()) == whole["samples"] + 1, "dump: %s" % ended
+    ended = nlens.run([nlens.NUMALENS, "export", "--format", "text", trace])
+    assert ended.status == 0 and len(ended.out.splitlines()) == whole["samples"] + 1, "text: %s" % ended
     assert {line.count(b"\t") for line in ended.out.splitlines()} == {17}
     cells = {cell for line in ended.out.splitlines() for cell in line.split(b"\t")}
-    harmless(b"\n".join(cells), "dump", 100000)
+    harmless(b"\n".join(cells), "text", 100000)
 
     scope = export_readers.speedscope(exported(trace, "speedscope"))
     assert {frame["name"] for frame in scope["shared"]["frames"]} >= functions

@@ -409,7 +409,7 @@ def no_direction():
         lines = ended.out.decode().splitlines()[2:]
         column = lines[0].split().index("writes")
         assert lines[1].split()[column] == "-", ended
-        ended = run([nlens.NUMALENS, "dump", "-F", "cpu,op,latency", "--no-header", trace])
+        ended = run([nlens.NUMALENS, "export", "--format", "text", "-F", "cpu,op,latency", "--no-header", trace])
         assert ended.out and b"65535" not in ended.out and set(line.split(b"\t")[1] for line in ended.out.splitlines()) == {b"-"}, ended
 
 

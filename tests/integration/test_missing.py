@@ -83,7 +83,7 @@ def elsewhere():
         assert "missing_binaries" not in report(trace, "--symfs", tree, environment=home)
         ended = run([nlens.NUMALENS, "export", "--symfs", tree, "--format", "folded", trace], environment=home)
         assert ended.status == 0 and b";run;" in ended.out, ended
-        ended = run([nlens.NUMALENS, "dump", "--symfs", tree, "-F", "sym", "--no-header", trace], environment=home)
+        ended = run([nlens.NUMALENS, "export", "--format", "text", "--symfs", tree, "-F", "sym", "--no-header", trace], environment=home)
         assert ended.status == 0 and ended.out.split().count(b"run") == before["run"], ended
         ended = run([nlens.NUMALENS, "compare", "--symfs", tree, "--json", trace, trace], environment=home)
         assert ended.status == 0 and "run" in {row["name"] for row in json.loads(ended.out)["functions"]["rows"]}, ended
@@ -103,7 +103,7 @@ def elsewhere():
 @check("--symfs with what is no directory: wrong usage, with the reason")
 def no_directory():
     for path, why in (("/nowhere", b"No such file"), ("/dev/null", b"is not a directory")):
-        for command in ("report", "import", "view", "dump", "check", "compare", "predict", "script"):
+        for command in ("report", "import", "view", "export", "check", "compare", "predict", "script"):
             ended = run([nlens.NUMALENS, command, "--symfs", path])
             assert ended.status == 2 and b"--symfs" in ended.err and why in ended.err, ended
 

@@ -28,8 +28,7 @@ def need():
 
 def export(trace, format):
     """None of its output is kept."""
-    command = ["dump"] if format == "dump" else ["export", "--format", format]
-    ended = run([SANITIZED, *command, "-o", "/dev/null", trace], environment=OPTIONS)
+    ended = run([SANITIZED, "export", "--format", format, "-o", "/dev/null", trace], environment=OPTIONS)
     assert b"Sanitizer" not in ended.err and b"runtime error" not in ended.err, ended
     return ended
 
@@ -38,7 +37,7 @@ def export(trace, format):
 def formats():
     """Those that this build has."""
     listed = run([SANITIZED, "export", "--format", "list"], environment=OPTIONS).out.decode().splitlines()
-    return ["dump", *(line.split()[0] for line in listed if "not in this build" not in line and "moca" not in line)]
+    return [line.split()[0] for line in listed if "not in this build" not in line and "moca" not in line]
 
 
 @check("every table of real traces")

@@ -127,9 +127,9 @@ def perf():
                 (["report", "--sort", "symbol"], "numalens report functions"), (["report", "--sort", "sym,dso"], "numalens report functions"),
                 (["report", "--sort", "comm"], "numalens report processes"), (["report", "--sort", "mem"], "numalens report latency"),
                 (["report", "--sort", "zzzz"], "the keys are samples"),
-                (["report", "-F", "overhead"], "numalens dump -F"), (["report", "-o", "x"], "numalens report > FILE"),
+                (["report", "-F", "overhead"], "numalens export --format text -F"), (["report", "-o", "x"], "numalens report > FILE"),
                 (["report", "--percent-limit", "5"], "min-share=5%"), (["report", "--comms", "x"], "--filter"),
-                (["script", "-F", "comm"], "numalens dump -F"), (["record", "--delay=5", "--", "true"], "--start-after TIME"),
+                (["script", "-F", "comm"], "numalens export --format text -F"), (["record", "--delay=5", "--", "true"], "--start-after TIME"),
                 (["record", "--switch-output", "--", "true"], "--rotate TIME"), (["record", "-d", "--", "true"], "drop it"),
                 (["diff", "a", "b"], "numalens compare"), (["mem", "record", "true"], "numalens record"), (["c2c"], "numalens record"),
                 (["annotate"], "numalens report functions"), (["top"], "--rotate"), (["help", "diff"], "numalens compare")):
@@ -215,7 +215,7 @@ def progress():
         assert status == 1 and screen(seen).startswith("numalens report: cannot open none.data"), seen
         seen, status = on_terminal(["import", "numalens.data"], folder=folder)
         assert status == 1 and b"numalens import: opening" in seen and screen(seen).count("\n") == 1, seen
-        for command in ("dump", "export --format folded", "export --format csv"):
+        for command in ("export --format text", "export --format folded", "export --format csv"):
             plain, (seen, status) = run([nlens.NUMALENS, *command.split()], folder=folder), on_terminal(command.split(), folder=folder)
             assert plain.status == status == 0 and b"numalens %s: opening, " % command.split()[0].encode() in seen, seen
             assert screen(seen).split("\n") == [line.rstrip() for line in plain.out.decode().split("\n")], seen

@@ -9,7 +9,7 @@
 
 #include "base/progress.h"
 #include "exchange/export/export.h"
-#include "exchange/moca_export.h"
+#include "exchange/export/fields.h"
 #include "trace/file.h"
 #include "view/number.h"
 
@@ -20,29 +20,33 @@
 #include <string.h>
 
 static const char description[] =
-    "Writes a recording in the format of another tool.\v"
+    "Prints a recording's samples, or writes it in the format of another tool.\v"
     "FILE is numalens.data unless named; without -o, and with -o -, it goes to standard output. docs/export.md has "
-    "each "
-    "format's contents.\n"
-    "moca and moca-csv write pages (of 'numalens record --source faults'), the others samples.\n\n"
-    "EXAMPLES\n"
-    "  numalens export --format folded --value remote | flamegraph.pl > remote.svg\n"
-    "  numalens export --format folded --value latency -o latency.folded\n"
-    "  numalens export --format pprof -o run.pb\n"
-    "  numalens export --format csv -F time,tid,addr,latency -o samples.csv\n"
-    "  numalens export --format moca -o run.moca\n";
+    "each format's contents.\n"
+    "text prints one line a sample, in order of time, those of one process after the other; '-' stands for what is not "
+    "known. moca and moca-csv write pages (of 'numalens record --source faults'), the others samples.\n\n"
+    "Fields:";
 
-enum { OPTION_VALUE = 1, OPTION_SYMFS };
+static const char examples[] = "\nEXAMPLES\n"
+                               "  numalens export --format text | head\n"
+                               "  numalens export --format text -F name,remote --no-header | sort | uniq -c\n"
+                               "  numalens export --format folded --value remote | flamegraph.pl > remote.svg\n"
+                               "  numalens export --format folded --value latency -o latency.folded\n"
+                               "  numalens export --format pprof -o run.pb\n"
+                               "  numalens export --format csv -F time,tid,addr,latency -o samples.csv\n"
+                               "  numalens export --format moca -o run.moca\n";
+
+enum { OPTION_VALUE = 1, OPTION_SYMFS, OPTION_NO_HEADER };
 
 static const struct argp_option option_table[] = {
-    {"format", 'f', "NAME", 0,
-     "folded, csv, speedscope, callgrind, pprof, firefox, perfetto, sqlite, moca or moca-csv; list: what each is", 0},
+    {"format", 'f', "NAME", 0, NULL, 0}, /* its text is made of the formats there are */
     {"value", OPTION_VALUE, "WHAT", 0,
      "Folded, firefox: samples (default), remote, latency, timed or home_known; folded: bytes, of a recording with "
      "--traffic",
      0},
     {"input", 'i', "FILE", 0, "The recording, instead of naming it last", 0},
-    {"fields", 'F', "NAME,NAME,...", 0, "Csv: these columns; 'numalens dump --help' lists them", 0},
+    {"fields", 'F', "NAME,NAME,...", 0, "Text, csv: these fields, in this order", 0},
+    {"no-header", OPTION_NO_HEADER, NULL, 0, "Text, csv: without the first line, which names the fields", 0},
     {"symfs", OPTION_SYMFS, "DIR", 0, SYMFS_HELP, 0},
     {0},
 };
@@ -51,16 +55,17 @@ struct arguments {
     struct output_options output;
     struct topology_options topology;
     const char *path, *symfs;
-    const struct export_format *format; /* NULL: MOCA's */
-    bool has_format, csv, list, has_value;
+    const struct export_format *format;
+    bool list, has_value;
     struct export_options options;
 };
 
-static char *format_list(void)
+/* "folded, csv or moca": the formats there are, with `last` before the last one. */
+static char *format_list(const char *last)
 {
-    char *list = mem_strdup("moca, moca-csv");
+    char *list = mem_strdup("");
     for (const struct export_format *format = export_formats; format->name; format++) {
-        char *longer = mem_format("%s, %s", list, format->name);
+        char *longer = mem_format("%s%s%s", list, !*list ? "" : format[1].name ? ", " : last, format->name);
         free(list);
         list = longer;
     }
@@ -69,12 +74,10 @@ static char *format_list(void)
 
 static void parse_format(struct arguments *arguments, const char *name, struct argp_state *state)
 {
-    arguments->has_format = true;
     arguments->list = strcmp(name, "list") == 0;
-    arguments->csv = strcmp(name, "moca-csv") == 0;
     arguments->format = export_format_named(name);
-    if (!arguments->format && !arguments->list && !arguments->csv && strcmp(name, "moca") != 0) {
-        char *list = format_list();
+    if (!arguments->format && !arguments->list) {
+        char *list = format_list(", ");
         argp_error(state, "--format: '%s' is none of %s", name, list);
         free(list);
     }
@@ -83,18 +86,21 @@ static void parse_format(struct arguments *arguments, const char *name, struct a
 static void check(struct arguments *arguments, struct argp_state *state)
 {
     const struct export_format *format = arguments->format;
-    if (!arguments->has_format) {
-        char *list = format_list();
+    if (arguments->list)
+        return;
+    if (!format) {
+        char *list = format_list(", ");
         argp_error(state, "--format is missing: %s", list);
         free(list);
+        return;
     }
-    if (arguments->has_value && !(format && format->one_value))
+    if (arguments->has_value && !format->one_value)
         argp_error(state, "--value is for --format folded and firefox: the other formats have all values");
-    if (arguments->options.value == TALLY_BYTES && strcmp(format->name, "folded") != 0)
+    if (arguments->options.value == TALLY_BYTES && !format->has_bytes)
         argp_error(state, "--value bytes is for --format folded: single samples have none");
-    if (arguments->options.fields && !(format && format->has_fields))
-        argp_error(state, "--fields is for --format csv");
-    if (!format && (arguments->topology.spec || arguments->topology.assign || arguments->topology.homes))
+    if ((arguments->options.fields || arguments->options.without_head) && !format->has_fields)
+        argp_error(state, "--fields and --no-header are for --format text and csv");
+    if (format->write_pages && (arguments->topology.spec || arguments->topology.assign || arguments->topology.homes))
         argp_error(state, "--topology, --assign and --homes are not for MOCA's formats, which have no nodes");
 }
 
@@ -107,6 +113,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         break;
     case 'F':
         arguments->options.fields = value;
+        break;
+    case OPTION_NO_HEADER:
+        arguments->options.without_head = true;
         break;
     case OPTION_VALUE:
         arguments->options.value = tally_value_named(value);
@@ -142,18 +151,18 @@ static FILE *open_output(const char *path, struct error *err)
     return fd < 0 ? NULL : fdopen(fd, "w");
 }
 
-static int moca_to(struct trace_reader *reader, const struct arguments *arguments, struct moca_export *result,
-                   struct error *err)
+static int pages_to(struct trace_reader *reader, const struct arguments *arguments, struct moca_export *result,
+                    struct error *err)
 {
     if (trace_reader_count(reader, EVENT_PAGE) == 0 && !trace_session_get(trace_reader_session(reader), "imported"))
         return error_set(err, -ENODATA, "%s has no pages in it; 'numalens record --source faults' records them",
                          arguments->path);
     if (!arguments->output.path)
-        return moca_export(reader, arguments->csv, 0, stdout, result, err);
+        return arguments->format->write_pages(reader, stdout, result, err);
     FILE *out = open_output(arguments->output.path, err);
     if (!out)
         return -1;
-    int failed = moca_export(reader, arguments->csv, 0, out, result, err);
+    int failed = arguments->format->write_pages(reader, out, result, err);
     if (fclose(out) != 0 && failed == 0)
         failed = error_set(err, -errno, "cannot write: %s", strerror(errno));
     if (failed < 0) {
@@ -163,11 +172,11 @@ static int moca_to(struct trace_reader *reader, const struct arguments *argument
     return failed;
 }
 
-static int export_moca(const struct arguments *arguments, struct error *err)
+static int export_pages(const struct arguments *arguments, struct error *err)
 {
     struct moca_export result;
     struct trace_reader *reader = trace_reader_open(arguments->path, err);
-    int failed = reader ? moca_to(reader, arguments, &result, err) : -1;
+    int failed = reader ? pages_to(reader, arguments, &result, err) : -1;
     if (reader && trace_reader_damage(reader))
         fprintf(stderr, "numalens export: %s: %s\n", arguments->path, trace_reader_damage(reader));
     trace_reader_close(reader);
@@ -185,7 +194,7 @@ static int export_samples(const struct arguments *arguments, const struct topolo
 {
     struct recording recording;
     const struct export_format *format = arguments->format;
-    if (!format->write)
+    if (format->missing)
         return error_set(err, -ENOTSUP, "--format %s: %s", format->name, format->missing);
     int failed = export_output_check(arguments->output.path, format->binary ? format->name : NULL, err);
     if (failed == 0)
@@ -206,25 +215,48 @@ static int export_samples(const struct arguments *arguments, const struct topolo
 static int list_formats(void)
 {
     for (const struct export_format *format = export_formats; format->name; format++)
-        printf("%-12s%s%s%s\n", format->name, format->line,
-               format->write ? "" : "; not in this build: ", format->write ? "" : format->missing);
-    puts("moca        pages as MOCA has them, lines T, C, A\n"
-         "moca-csv    pages as MOCA has them, its single table");
+        printf("%-12s%s%s%s\n", format->name, format->line, format->missing ? "; not in this build: " : "",
+               format->missing ? format->missing : "");
     return EXIT_OK;
+}
+
+/* --help ends with every field and what it is. */
+static char *whole_description(void)
+{
+    char *text = mem_strdup(description);
+    const struct field *field;
+    for (unsigned i = 0; (field = field_at(i)); i++) {
+        char *longer = mem_format("%s%s %s (%s)", text, i ? "," : "", field_name(field), field_help(field));
+        free(text);
+        text = longer;
+    }
+    char *whole = mem_format("%s.\n%s", text, examples);
+    free(text);
+    return whole;
+}
+
+static error_t parse(int argc, char **argv, struct arguments *arguments)
+{
+    struct argp_option options[sizeof option_table / sizeof *option_table];
+    memcpy(options, option_table, sizeof options);
+    char *doc = whole_description(), *list = format_list(" or "), *formats = mem_format("%s; list: what each is", list);
+    options[0].doc = formats;
+    const struct argp_child children[] = {{&output_argp, 0, NULL, 0}, {&topology_argp, 0, NULL, 0}, {0}};
+    const struct argp parser = {
+        .options = options, .parser = parse_option, .args_doc = "[FILE]", .doc = doc, .children = children};
+    error_t wrong = argp_parse(&parser, argc, argv, 0, NULL, arguments);
+    free(formats);
+    free(list);
+    free(doc);
+    return wrong;
 }
 
 int cmd_export(int argc, char **argv)
 {
     struct arguments arguments = {0};
-    const struct argp_child children[] = {{&output_argp, 0, NULL, 0}, {&topology_argp, 0, NULL, 0}, {0}};
-    const struct argp parser = {.options = option_table,
-                                .parser = parse_option,
-                                .args_doc = "[FILE]",
-                                .doc = description,
-                                .children = children};
     struct topology *topology = NULL;
     struct error err = {0};
-    if (argp_parse(&parser, argc, argv, 0, NULL, &arguments))
+    if (parse(argc, argv, &arguments))
         return EXIT_USAGE;
     if (arguments.list)
         return list_formats();
@@ -239,7 +271,8 @@ int cmd_export(int argc, char **argv)
         return EXIT_USAGE;
     }
     progress_line_begin("export", arguments.output.quiet, false);
-    int failed = arguments.format ? export_samples(&arguments, topology, &err) : export_moca(&arguments, &err);
+    int failed =
+        arguments.format->write_pages ? export_pages(&arguments, &err) : export_samples(&arguments, topology, &err);
     topology_free(topology);
     return failed < 0 ? command_failed("export", &err) : EXIT_OK;
 }

@@ -240,8 +240,9 @@ int cmd_script(int argc, char **argv)
     argp_parse(&argp, own, argv, 0, NULL, &options);
     if (!options.list && !options.show && !options.script) {
         error_set(&err, -EINVAL,
-                  "a script is missing: numalens script switches, or numalens script mine.c; "
-                  "--list names the ready ones");
+                  "a script is missing: numalens script switches, or numalens script mine.c; --list names the ready "
+                  "ones. One "
+                  "line a sample, as perf script prints them: numalens export --format text");
         command_failed("script", &err);
         return EXIT_USAGE;
     }

@@ -117,6 +117,7 @@ const char *perf_command(const char *command)
         {" buildid-cache ", "perf's: what it keeps in ~/.debug is searched"},
         {" inject archive ", "numalens import perf.data"},
         {" numa ", "numalens report"},
+        {" dump ", "numalens export --format text: it prints one line a sample"},
         {0},
     };
     return look_up(commands, command);
@@ -136,21 +137,22 @@ const char *perf_option(const char *command, const char *option)
         {0},
     };
     static const struct instead report[] = {
-        {" -F --fields ", "numalens dump -F prints fields of samples; numalens report --json has those of rows"},
+        {" -F --fields ",
+         "numalens export --format text -F prints fields of samples; numalens report --json has those of rows"},
         {" -o --output ", "it prints to standard output: numalens report > FILE"},
         {" --percent-limit ", "use --filter min-share=5%"},
         {" -c --comms -d --dsos -S --symbols --tid --pid ", "use --filter: numalens help report has what it takes"},
         {" -k --vmlinux --kallsyms ", "samples in the kernel are one row of numalens report functions"},
         {" --header --header-only -I --show-info ", "use -v"},
-        {" -D --dump-raw-trace ", "use numalens dump"},
+        {" -D --dump-raw-trace ", "use numalens export --format text"},
         {" --mem-mode ", "it is what numalens report prints: drop it"},
         {0},
     };
     static const struct instead script[] = {
-        {" -F --fields ", "use numalens dump -F: it prints one line a sample"},
+        {" -F --fields ", "use numalens export --format text -F: it prints one line a sample"},
         {" -s --script -g --gen-script ",
          "name it: numalens script mine.c, in C; --show NAME prints one to start from"},
-        {" -D --dump-raw-trace ", "use numalens dump"},
+        {" -D --dump-raw-trace ", "use numalens export --format text"},
         {0},
     };
     const struct instead *table = strcmp(command, "numalens record") == 0   ? record

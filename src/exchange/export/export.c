@@ -4,10 +4,15 @@
 #include <string.h>
 
 const struct export_format export_formats[] = {
+    {.name = "text",
+     .line = "one line a sample with tabs between the fields, as perf script prints them",
+     .write = export_text,
+     .has_fields = true},
     {.name = "folded",
      .line = "folded stacks, for flamegraph.pl and speedscope",
      .write = export_folded,
-     .one_value = true},
+     .one_value = true,
+     .has_bytes = true},
     {.name = "csv",
      .line = "one line a sample, for spreadsheets and data frames",
      .write = export_csv,
@@ -38,6 +43,8 @@ const struct export_format export_formats[] = {
      .missing = "numalens was built without SQLite; install libsqlite3-dev and build again",
 #endif
      .binary = true},
+    {.name = "moca", .line = "pages as MOCA has them, lines T, C, A", .write_pages = moca_export_lines},
+    {.name = "moca-csv", .line = "pages as MOCA has them, its single table", .write_pages = moca_export_csv},
     {0},
 };
 

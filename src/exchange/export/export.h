@@ -6,6 +6,7 @@
 #define NUMALENS_EXCHANGE_EXPORT_EXPORT_H
 
 #include "exchange/export/tally.h"
+#include "exchange/moca_export.h"
 #include "flow/flow.h"
 
 #include <stdio.h>
@@ -13,18 +14,24 @@
 struct export_options {
     enum tally_value value; /* of formats that have room for one: TALLY_SAMPLES unless asked for */
     const char *fields;     /* of formats with one line a sample: "time,tid,addr"; NULL for the usual ones */
-    bool without_head;      /* of dump: no line with the names of the fields */
+    bool without_head;      /* of the same: no line with the names of the fields */
     bool for_terminal;      /* of CSV, which else has names as they are: safe ones (base/text.h) */
 };
 
 typedef int export_write(const struct flow *flow, const struct export_options *options, FILE *out, struct error *err);
 
+/* Of pages, which need no flow. */
+typedef int export_write_pages(struct trace_reader *reader, FILE *out, struct moca_export *result, struct error *err);
+
 struct export_format {
     const char *name, *line; /* line: what it is and what opens it */
-    export_write *write;     /* NULL: not built in, `missing` says why */
+    export_write *write;     /* of samples; NULL: of pages, or not built in, and `missing` says why */
+    export_write_pages *write_pages;
     const char *missing;
-    bool binary; /* not for terminals */
-    bool one_value, has_fields;
+    bool binary;     /* not for terminals */
+    bool one_value;  /* --value */
+    bool has_bytes;  /* one of the values is bytes */
+    bool has_fields; /* --fields, --no-header */
 };
 
 /* All of them, with one of name NULL behind the last. */
@@ -33,7 +40,7 @@ extern const struct export_format export_formats[];
 /* NULL when there is none of that name. */
 const struct export_format *export_format_named(const char *name);
 
-export_write export_folded, export_csv, export_dump, export_speedscope, export_callgrind, export_pprof, export_sqlite,
+export_write export_text, export_folded, export_csv, export_speedscope, export_callgrind, export_pprof, export_sqlite,
     export_firefox, export_perfetto;
 
 #endif

@@ -1,4 +1,4 @@
-/* exchange/export/fields.h - what can be said of one sample, field by field: for dump and CSV. */
+/* exchange/export/fields.h - what can be said of one sample, field by field: for text and CSV. */
 #ifndef NUMALENS_EXCHANGE_EXPORT_FIELDS_H
 #define NUMALENS_EXCHANGE_EXPORT_FIELDS_H
 

@@ -1,4 +1,4 @@
-/* exchange/export/sample_lines.c - one line a sample: CSV, and what `numalens dump` prints. */
+/* exchange/export/sample_lines.c - one line a sample: CSV, and text with tabs. */
 #include "base/text.h"
 #include "exchange/export/export.h"
 #include "exchange/export/fields.h"
@@ -65,10 +65,10 @@ int export_csv(const struct flow *flow, const struct export_options *options, FI
     struct lines lines = {.separator = ',', .end = "\r\n", .writer = {.unknown = "", .put_name = emit_csv}};
     if (options->for_terminal)
         lines.writer.put_name = put_safe_cell;
-    return put_lines(&lines, flow, options, "", out, err);
+    return put_lines(&lines, flow, options, options->without_head ? NULL : "", out, err);
 }
 
-int export_dump(const struct flow *flow, const struct export_options *options, FILE *out, struct error *err)
+int export_text(const struct flow *flow, const struct export_options *options, FILE *out, struct error *err)
 {
     struct lines lines = {.separator = '\t', .end = "\n", .writer = {.unknown = "-", .put_name = emit_line}};
     return put_lines(&lines, flow, options, options->without_head ? NULL : "# ", out, err);
