@@ -178,12 +178,12 @@ void describe_result(struct recorder_result *result, const struct sink *sink, co
     result->bytes = sink->writer ? trace_writer_bytes(sink->writer) : 0;
 }
 
-uint64_t describe_tracking_ns(const struct agent_totals *totals, const struct wire_config *config)
+uint64_t describe_tracking_ns(const struct agent_totals *totals, uint32_t ticks_per_us)
 {
     double time =
         totals->hook_timed ? (double)totals->hook_time / (double)totals->hook_timed * (double)totals->hook_calls : 0;
-    bool counter = config->flags & WIRE_COUNTER_IS_CPU && config->ticks_per_us;
-    return (uint64_t)((time + (double)totals->hook_rare_time) * (counter ? 1000.0 / config->ticks_per_us : 1));
+    double ns = (time + (double)totals->hook_rare_time) * (ticks_per_us ? 1000.0 / ticks_per_us : 1);
+    return ns < (double)INT64_MAX ? (uint64_t)ns : INT64_MAX; /* the target writes its counters */
 }
 
 struct trace_session *describe_ending(const struct recorder_result *result, const struct sink *sink,

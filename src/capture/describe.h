@@ -23,7 +23,7 @@ void describe_result(struct recorder_result *result, const struct sink *sink, co
                      const struct rusage *usage);
 
 /* What the hooks took in all, from those of their calls that were timed. */
-uint64_t describe_tracking_ns(const struct agent_totals *totals, const struct wire_config *config);
+uint64_t describe_tracking_ns(const struct agent_totals *totals, uint32_t ticks_per_us);
 
 /* Fills result->source and result->notes. */
 void describe_means(struct recorder_result *result, const struct capture_options *options,

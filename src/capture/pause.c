@@ -1,17 +1,17 @@
 #include "capture/pause.h"
 
 #include "base/map64.h"
-#include "wire/region.h"
+#include "capture/agent/region_make.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
 
-static void rest(struct wire_region *region, bool resting)
+static void rest(const struct capture_region *region, bool resting)
 {
-    atomic_store_explicit(&region->resting, resting, memory_order_relaxed);
+    atomic_store_explicit(&region->map->resting, resting, memory_order_relaxed);
 }
 
-void pause_start(struct pause *pause, const struct capture_options *options, struct wire_region *region)
+void pause_start(struct pause *pause, const struct capture_options *options, const struct capture_region *region)
 {
     pause->wanted = options->start_threads || options->start_ns || options->stop_ns;
     pause->begun = !options->start_threads && !options->start_ns;
@@ -29,12 +29,12 @@ static uint32_t threads_of(uint32_t pid)
 }
 
 /* Of the programs that it started, too: each thread that the agent knows has a ring. */
-static uint32_t most_threads(struct wire_region *region, uint32_t pid)
+static uint32_t most_threads(const struct capture_region *region, uint32_t pid)
 {
     struct map64 counts = {0};
     uint64_t most = threads_of(pid);
     for (uint32_t i = 0; i < region->ring_count; i++) {
-        const struct wire_ring *ring = wire_ring_at(region, i);
+        const struct wire_ring *ring = capture_region_ring(region, i);
         if (atomic_load_explicit(&ring->state, memory_order_acquire) != WIRE_RING_CLAIMED)
             continue;
         uint64_t *count = map64_insert(&counts, ring->pid, NULL);
@@ -45,8 +45,8 @@ static uint32_t most_threads(struct wire_region *region, uint32_t pid)
     return (uint32_t)most;
 }
 
-bool pause_round(struct pause *pause, const struct capture_options *options, struct wire_region *region, uint32_t pid,
-                 uint64_t started, uint64_t now)
+bool pause_round(struct pause *pause, const struct capture_options *options, const struct capture_region *region,
+                 uint32_t pid, uint64_t started, uint64_t now)
 {
     if (!pause->wanted)
         return true;

@@ -6,7 +6,7 @@
 
 #include "capture/options.h"
 
-struct wire_region;
+struct capture_region;
 
 struct pause {
     bool wanted, begun, ended;
@@ -14,10 +14,10 @@ struct pause {
 };
 
 /* Before the target starts: rests when there is something to wait for. */
-void pause_start(struct pause *pause, const struct capture_options *options, struct wire_region *region);
+void pause_start(struct pause *pause, const struct capture_options *options, const struct capture_region *region);
 
 /* Every round: `pid` is the program's process, `started` the run's first moment. Returns whether samples are wanted. */
-bool pause_round(struct pause *pause, const struct capture_options *options, struct wire_region *region, uint32_t pid,
-                 uint64_t started, uint64_t now);
+bool pause_round(struct pause *pause, const struct capture_options *options, const struct capture_region *region,
+                 uint32_t pid, uint64_t started, uint64_t now);
 
 #endif

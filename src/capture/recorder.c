@@ -82,11 +82,10 @@ static int start(struct recorder *recorder, struct error *err)
                                       err)) < 0 ||
         (code = open_trace(recorder, err)) < 0)
         goto cleanup;
-    pause_start(&recorder->pause, options, recorder->region.map);
+    pause_start(&recorder->pause, options, &recorder->region);
     int buffers[BUFFERS_WATCHED];
     unsigned count =
         recorder->sources.perf ? perf_source_descriptors(recorder->sources.perf, buffers, BUFFERS_WATCHED) : 0;
-    capture_region_hold(&recorder->region);
     heartbeat_start(&recorder->heartbeat, recorder->region.map, buffers, count);
     handover_start(&recorder->handover, &recorder->region);
     signals_ready(recorder->sources.agents, &mask);
@@ -152,7 +151,7 @@ static void call_observer(struct recorder *recorder, uint64_t now)
 static void look_at_pause(struct recorder *recorder, uint64_t now)
 {
     bool before = recorder->pause.begun && !recorder->pause.ended;
-    bool wanted = pause_round(&recorder->pause, recorder->options, recorder->region.map, (uint32_t)recorder->launch.pid,
+    bool wanted = pause_round(&recorder->pause, recorder->options, &recorder->region, (uint32_t)recorder->launch.pid,
                               recorder->started, now);
     if ((!wanted || !before) && recorder->pause.wanted)
         sources_want(&recorder->sources.list, wanted);
@@ -185,7 +184,7 @@ static struct trace_session *conclude(struct recorder *recorder, uint64_t now)
     result->duration_ns = now - recorder->started;
     describe_result(result, &recorder->sink, totals, &recorder->usage);
     result->target_cpu_ns += cpu_account_total(&recorder->sources.others);
-    result->tracking_ns = describe_tracking_ns(totals, &recorder->region.map->config);
+    result->tracking_ns = describe_tracking_ns(totals, recorder->region.ticks_per_us);
     result->processes = recorder->sources.processes.started;
     struct trace_session *ending = describe_ending(result, &recorder->sink, totals);
     describe_stops(ending, recorder->region.map);

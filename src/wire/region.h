@@ -119,8 +119,9 @@ struct wire_region {
     _Atomic uint32_t assigned;          /* threads and processes that have got their turn */
     _Atomic uint32_t explained;         /* programs whose agent gave up at their start, and counted the cause */
     _Atomic uint64_t stops[WIRE_STOPS]; /* bytes of the instruction << 32 | how often: wire_stop_count */
-    /* A robust mutex that the recorder holds: the kernel sets FUTEX_OWNER_DIED in its first word when it is killed. */
-    alignas(64) _Atomic uint32_t held[16];
+    /* A robust futex of the recorder's: the kernel sets FUTEX_OWNER_DIED here when the recorder is killed. Its list is in the
+     * recorder's own memory (capture/agent/heartbeat.c): no pointer of anyone's is in this region. */
+    _Atomic uint32_t recorder_tid;
     alignas(64) struct wire_counters shared; /* losses that no ring can hold (atomic adds) */
 };
 

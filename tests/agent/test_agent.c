@@ -394,7 +394,7 @@ static void a_killed_recorder_is_not_waited_for(void **state)
     struct test_region t;
     test_region_make(&t, 2, WIRE_PAGE, TRACK);
     t.deaf = true;
-    atomic_store(&t.region->held[0], FUTEX_OWNER_DIED);
+    atomic_store(&t.region->recorder_tid, FUTEX_OWNER_DIED);
     assert_int_equal(run_in(&t, TARGET, "flood", NULL), 0);
     assert_true(test_region_lost(&t, LOSS_RING_FULL) <= 4); /* nothing is tried any more, by none of its threads */
     test_region_free(&t);

@@ -74,7 +74,7 @@ static uint64_t heartbeat(void)
 static bool recorder_stopped(void)
 {
     return !atomic_load_explicit(&agent_region->recording, memory_order_relaxed) ||
-           atomic_load_explicit(&agent_region->held[0], memory_order_relaxed) & FUTEX_OWNER_DIED;
+           atomic_load_explicit(&agent_region->recorder_tid, memory_order_relaxed) & FUTEX_OWNER_DIED;
 }
 
 /* Whether nobody is to wait for the recorder: it was silent, and still is. */

@@ -1,7 +1,6 @@
 /* capture/agent/agent_records.c - the recorder's hot path: what two threads of the target write, this one must read.
  *
- * The bytes are the target's to change at any time: a record's size is read once and every field goes only where any
- * value is good. */
+ * The bytes are the target's to change at any time: a record is copied once, and what is checked is the copy. */
 #include "capture/agent/agent_records.h"
 
 #include "base/mem.h"
@@ -62,7 +61,7 @@ static void take_stack(struct agent_source *source, struct ring_state *state, ui
     state->stacks[state->stack_count++] = number;
 }
 
-/* A text that begins in a record; it ends at a NUL or at the record's end. Copied: the target may change it. */
+/* A text that begins in a record; it ends at a NUL or at the record's end. */
 static const char *take_text(char *copy, size_t room, const char *text, size_t size)
 {
     size_t length = strnlen(text, size);
@@ -317,7 +316,7 @@ static bool take(struct agent_source *source, struct ring_state *state, struct w
         [WIRE_BARRIER] = sizeof(struct wire_barrier) / 8,
         [WIRE_STREAM] = sizeof(struct wire_stream) / 8,
     };
-    if (head.words < least_words[head.type])
+    if (head.words < least_words[head.type] || (!state->process && head.type != WIRE_PROCESS))
         return false;
     switch (head.type) {
     case WIRE_ALLOC:
@@ -386,6 +385,13 @@ static inline bool look_at(const struct agent_source *source, const struct ring_
     return copy->type > WIRE_PAD && copy->type < WIRE_TYPES && *size && *size <= filled && *size <= to_end;
 }
 
+uint8_t agent_first_type(const struct agent_source *source, const struct ring_state *state)
+{
+    struct wire_head copy;
+    memcpy(&copy, state->data + ((uint32_t)state->tail & (source->ring_bytes - 1)), sizeof copy);
+    return copy.type;
+}
+
 uint64_t agent_first_time(const struct agent_source *source, const struct ring_state *state, uint64_t head,
                           uint64_t otherwise)
 {
@@ -411,10 +417,12 @@ bool agent_take_records(struct agent_source *source, struct ring_state *state, u
     bool good = head - tail <= bytes && (head & 7) == 0;
     while (good && tail != head) {
         struct wire_head copy;
-        uint64_t size = 0;
+        uint64_t size = 0, record[WIRE_MAX_WORDS];
         good = look_at(source, state, tail, head, &copy, &size);
-        if (good && copy.type != WIRE_PAD)
-            good = take(source, state, copy, (const struct wire_head *)(state->data + (tail & (bytes - 1))));
+        if (good && copy.type != WIRE_PAD) {
+            memcpy(record, state->data + (tail & (bytes - 1)), size);
+            good = take(source, state, copy, (const struct wire_head *)(const void *)record);
+        }
         tail += size;
         if (tail - released >= RELEASE_BYTES) {
             wire_ring_release(state->ring, tail);

@@ -9,7 +9,7 @@
 struct ring_state {
     struct wire_ring *ring;
     const uint8_t *data;
-    uint64_t tail;
+    uint64_t tail;                   /* the recorder's own: what stands in the ring is for the producer */
     struct capture_process *process; /* NULL until its owner is known */
     uint32_t pid, tid, image;
     bool owned;       /* claimed by someone we have seen */
@@ -38,6 +38,7 @@ struct agent_source {
     uint64_t scanned;                /* when rings were last looked through for new owners */
     bool idle;                       /* there was little to drain: time enough to look through all rings */
     uint32_t ring_count, ring_bytes; /* own copies: the region's header is the target's to change */
+    unsigned nested;                 /* calls of agent_drain_process under way */
     size_t stack_entries, stack_entries_most;
     uint64_t shared_reported[LOSS_CAUSES];
 };
@@ -45,6 +46,9 @@ struct agent_source {
 /* Takes what is in the rings of a process's images before `image`. A program that introduces itself knows the chains
  * of its parent, or takes the place of another: what came before must have been taken first. */
 void agent_drain_process(struct agent_source *source, uint32_t pid, uint32_t image);
+
+/* What the ring's oldest record says it is; it may say something else the next time. */
+uint8_t agent_first_type(const struct agent_source *source, const struct ring_state *state);
 
 /* The time of the ring's oldest record that has one, or `otherwise`. */
 uint64_t agent_first_time(const struct agent_source *source, const struct ring_state *state, uint64_t head,

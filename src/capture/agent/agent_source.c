@@ -18,6 +18,7 @@
 enum {
     PATIENCE = 8,           /* rounds to wait for a process to introduce itself */
     SCAN_NS = 2000000,      /* between looks for rings that got an owner, while there is much to do */
+    NESTED_MOST = 16,       /* parents of parents that are drained before their children: each level takes stack */
     KEEP_RINGS = 64,        /* memory of rings above is given back when they are free */
     KEEP_PROCESSES = 10000, /* known ones, with those that ended */
     ENOUGH_BYTES = 64 << 10,
@@ -35,15 +36,15 @@ struct agent_source *agent_source_new(const struct capture_region *region, struc
     source->sink = sink;
     source->clock = clock;
     source->listener = listener ? listener : &nobody;
-    source->ring_count = region->map->ring_count;
-    source->ring_bytes = region->map->ring_bytes;
+    source->ring_count = region->ring_count;
+    source->ring_bytes = region->ring_bytes;
     source->stack_entries_most = memory / sizeof(uint32_t);
     source->idle = true;
     source->rings = mem_zalloc(source->ring_count * sizeof *source->rings);
     source->active = mem_zalloc(source->ring_count * sizeof *source->active);
     for (uint32_t i = 0; i < source->ring_count; i++) {
-        source->rings[i].ring = wire_ring_at(region->map, i);
-        source->rings[i].data = wire_ring_data(region->map, i);
+        source->rings[i].ring = capture_region_ring(region, i);
+        source->rings[i].data = capture_region_ring_data(region, i);
     }
     return source;
 }
@@ -90,7 +91,6 @@ static void adopt(struct agent_source *source, struct ring_state *state)
     if (state->ring->local_tid)
         find_number(state, state->ring->local_tid);
     state->image = atomic_load(&state->ring->image);
-    state->tail = atomic_load(&state->ring->tail);
     state->last_time = clock_now_ns();
     source->active[source->active_count++] = state;
     source->totals.rings++;
@@ -127,10 +127,8 @@ static bool find_process(struct agent_source *source, struct ring_state *state, 
         process->rings++;
         return true;
     }
-    const struct wire_head *first =
-        (const struct wire_head *)(state->data + ((uint32_t)state->tail & (source->ring_bytes - 1)));
-    if (((const volatile struct wire_head *)first)->type == WIRE_PROCESS)
-        return true;
+    if (agent_first_type(source, state) == WIRE_PROCESS)
+        return true; /* and if it is another by then, agent_take_records refuses it */
     if (state->patience++ < PATIENCE)
         return false;
     introduce(source, state, head);
@@ -164,9 +162,13 @@ static size_t drain_ring(struct agent_source *source, struct ring_state *state)
 
 void agent_drain_process(struct agent_source *source, uint32_t pid, uint32_t image)
 {
+    if (source->nested == NESTED_MOST)
+        return;
+    source->nested++;
     for (uint32_t i = 0; i < source->active_count; i++)
         if (source->active[i]->pid == pid && source->active[i]->image < image)
             drain_ring(source, source->active[i]);
+    source->nested--;
 }
 
 static void pass_counter(uint64_t *total, uint64_t *reported, const _Atomic uint64_t *counter)
@@ -219,7 +221,13 @@ static void free_ring(struct agent_source *source, struct ring_state *state, uin
             source->active[i] = source->active[--source->active_count];
     if (index >= KEEP_RINGS)
         capture_region_drop_ring(source->region, index);
-    *state = (struct ring_state){.ring = ring, .data = state->data};
+    uint64_t tail = state->tail;
+    if (state->refused) { /* its head may be any number */
+        tail = 0;
+        atomic_store(&ring->head, tail);
+        wire_ring_release(ring, tail);
+    }
+    *state = (struct ring_state){.ring = ring, .data = state->data, .tail = tail};
     memset((void *)&ring->counters, 0, sizeof ring->counters);
     ring->pid = ring->tid = 0;
     atomic_store(&ring->waiting, 0);
@@ -238,8 +246,7 @@ static void find_owners(struct agent_source *source)
         if (state->owned || now == WIRE_RING_FREE)
             continue;
         /* Whose it is can be read once something was written: a thread claims first and signs then. */
-        if (now == WIRE_RING_CLOSED || atomic_load_explicit(&state->ring->head, memory_order_acquire) !=
-                                           atomic_load_explicit(&state->ring->tail, memory_order_relaxed))
+        if (now == WIRE_RING_CLOSED || atomic_load_explicit(&state->ring->head, memory_order_acquire) != state->tail)
             adopt(source, state);
     }
 }

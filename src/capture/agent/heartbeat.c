@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { BEAT_MS = 50 };
@@ -24,9 +25,30 @@ static bool look(struct heartbeat *heartbeat)
     return filling;
 }
 
+/* Registers region->recorder_tid with the kernel, in place of this thread's list of libc's robust mutexes, of which it has none. The
+ * list is in private memory: only the word that the kernel marks is shared, at a distance from the node. */
+static void mark_when_killed(struct heartbeat *heartbeat)
+{
+    struct robust_list_head *head = &heartbeat->robust;
+    head->list.next = &heartbeat->node;
+    heartbeat->node.next = &head->list;
+    head->futex_offset = (char *)&heartbeat->region->recorder_tid - (char *)&heartbeat->node;
+    head->list_op_pending = NULL;
+    if (syscall(SYS_set_robust_list, head, sizeof *head) == 0)
+        atomic_store(&heartbeat->region->recorder_tid, (uint32_t)syscall(SYS_gettid));
+}
+
+/* The end of this thread alone is no news. */
+static void forget_mark(struct heartbeat *heartbeat)
+{
+    heartbeat->robust.list.next = &heartbeat->robust.list;
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
 static void *beat(void *argument)
 {
     struct heartbeat *heartbeat = argument;
+    mark_when_killed(heartbeat);
     do {
         atomic_store_explicit(&heartbeat->region->heartbeat_ns, clock_now_ns(), memory_order_relaxed);
         int found = poll(heartbeat->watched, heartbeat->count, BEAT_MS);
@@ -35,6 +57,7 @@ static void *beat(void *argument)
         else if (found < 0)
             usleep(BEAT_MS * 1000);
     } while (!heartbeat->watched[0].revents);
+    forget_mark(heartbeat);
     return NULL;
 }
 

@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/futex.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -104,15 +103,20 @@ int capture_region_make(struct capture_region *region, const struct capture_opti
     struct wire_region *header = map;
     if (getrandom(&header->nonce, sizeof header->nonce, 0) != sizeof header->nonce)
         goto fail;
+    region->ring_count = rings;
+    region->ring_bytes = RING_BYTES;
+    region->rings_offset = rings_offset;
+    region->data_offset = rings_offset + headers;
     header->magic = WIRE_MAGIC;
     header->version = WIRE_VERSION;
     header->header_bytes = sizeof *header;
     header->region_bytes = region->bytes;
-    header->ring_count = rings;
-    header->ring_bytes = RING_BYTES;
-    header->rings_offset = rings_offset;
-    header->data_offset = rings_offset + headers;
+    header->ring_count = region->ring_count;
+    header->ring_bytes = region->ring_bytes;
+    header->rings_offset = region->rings_offset;
+    header->data_offset = region->data_offset;
     configure(&header->config, options, perf_tick);
+    region->ticks_per_us = header->config.flags & WIRE_COUNTER_IS_CPU ? header->config.ticks_per_us : 0;
     header->config.custom_count = options->custom_count;
     if (custom)
         memcpy(wire_custom_at(header, 0), options->custom, custom);
@@ -134,29 +138,10 @@ void capture_region_hardware(struct capture_region *region)
     region->map->config.flags &= ~(uint32_t)(WIRE_SAMPLE_LOADS | WIRE_SAMPLE_STORES);
 }
 
-static pthread_mutex_t *hold_of(struct wire_region *map)
-{
-    _Static_assert(sizeof(pthread_mutex_t) <= sizeof map->held, "room for a mutex");
-    return (pthread_mutex_t *)(void *)map->held;
-}
-
-void capture_region_hold(struct capture_region *region)
-{
-    pthread_mutexattr_t attributes;
-    pthread_mutexattr_init(&attributes);
-    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-    region->held =
-        pthread_mutex_init(hold_of(region->map), &attributes) == 0 && pthread_mutex_lock(hold_of(region->map)) == 0;
-    pthread_mutexattr_destroy(&attributes);
-}
-
 void capture_region_free(struct capture_region *region)
 {
     if (region->map) {
         atomic_store(&region->map->recording, 0);
-        if (region->held)
-            pthread_mutex_unlock(hold_of(region->map)); /* or this thread's list of such would lead nowhere */
         munmap(region->map, region->bytes);
     }
     if (region->fd >= 0)
@@ -172,8 +157,18 @@ void capture_region_wake(struct wire_region *map)
     errno = saved;
 }
 
+struct wire_ring *capture_region_ring(const struct capture_region *region, uint32_t index)
+{
+    return (struct wire_ring *)(void *)((char *)region->map + region->rings_offset) + index;
+}
+
+uint8_t *capture_region_ring_data(const struct capture_region *region, uint32_t index)
+{
+    return (uint8_t *)region->map + region->data_offset + (size_t)index * region->ring_bytes;
+}
+
 void capture_region_drop_ring(const struct capture_region *region, uint32_t index)
 {
-    off_t offset = (off_t)(wire_ring_data(region->map, index) - (uint8_t *)region->map);
-    fallocate(region->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, region->map->ring_bytes);
+    off_t offset = (off_t)(region->data_offset + (size_t)index * region->ring_bytes);
+    fallocate(region->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, region->ring_bytes);
 }

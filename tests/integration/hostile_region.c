@@ -1,0 +1,148 @@
+/* A target that turns against its recorder: finds the shared region as the agent does (NUMALENS_REGION names it), or where the
+ * agent has mapped it, and writes into it. What writes everywhere has no agent, so that only the recorder can suffer.
+ *
+ *   hostile_region PASSES        random words everywhere, and rings that look as if someone had claimed them
+ *   hostile_region list          pointers of its own where a mutex would have its links, if recorder_tid were one
+ *   hostile_region nest          one ring for each of many made-up processes, each the parent of the next */
+#include "wire/ring.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LIST_OFFSET = 24 }; /* of the links in a pthread_mutex_t */
+
+static uint64_t state = 88172645463325252u;
+
+static uint64_t random_word(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+
+static struct wire_region *map_region(const char *name, size_t *bytes)
+{
+    int pid, fd;
+    char path[64];
+    if (!name || sscanf(name, "%d:%d:", &pid, &fd) != 2)
+        return NULL;
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
+    int file = open(path, O_RDWR);
+    *bytes = file < 0 ? 0 : (size_t)lseek(file, 0, SEEK_END);
+    void *map = file < 0 ? MAP_FAILED : mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    return map == MAP_FAILED ? NULL : map;
+}
+
+/* The agent's own mapping, in this very process. */
+static struct wire_region *mapped_region(void)
+{
+    char line[4096];
+    unsigned long start = 0, offset = 1;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps))
+        if (strstr(line, "memfd:numalens") && sscanf(line, "%lx-%*x rw-s %lx", &start, &offset) == 2 && offset == 0)
+            break;
+    if (maps)
+        fclose(maps);
+    return offset == 0 ? (struct wire_region *)start : NULL;
+}
+
+/* A ring of somebody: the next bytes of it look like records. */
+static void claim(struct wire_ring *ring, uint8_t *data, uint32_t bytes)
+{
+    uint64_t head = random_word() % 3 ? random_word() % bytes & ~(uint64_t)7 : random_word();
+    for (uint32_t at = 0; at + 8 <= 4096; at += 8 * (1 + (uint32_t)(random_word() % 8))) {
+        struct wire_head record = {.type = (uint8_t)(random_word() % (WIRE_TYPES + 1)),
+                                   .words = (uint8_t)random_word()};
+        record.value = (uint32_t)random_word();
+        memcpy(data + at, &record, sizeof record);
+    }
+    ring->pid = random_word() % 2 ? (uint32_t)getpid() : (uint32_t)random_word();
+    ring->tid = (uint32_t)random_word();
+    ring->local_tid = random_word() % 4 ? 0 : (uint32_t)random_word();
+    atomic_store(&ring->image, (uint32_t)random_word() % 8);
+    atomic_store(&ring->tail, random_word());
+    atomic_store(&ring->head, head);
+    atomic_store(&ring->state, (uint32_t)(random_word() % 4));
+}
+
+static void scribble(struct wire_region *region, size_t bytes, unsigned long passes)
+{
+    uint32_t rings = region->ring_count, ring_bytes = region->ring_bytes;
+    struct wire_ring *ring = wire_ring_at(region, 0);
+    uint8_t *data = wire_ring_data(region, 0);
+    for (unsigned long pass = 0; pass < passes; pass++) {
+        for (unsigned i = 0; i < 2000; i++) {
+            uint32_t index = (uint32_t)(random_word() % rings);
+            claim(&ring[index], data + (size_t)index * ring_bytes, ring_bytes);
+        }
+        for (unsigned i = 0; i < 2000; i++)
+            ((uint64_t *)region)[random_word() % (sizeof *region / 8)] = random_word();
+        for (unsigned i = 0; i < 2000; i++)
+            ((uint64_t *)region)[random_word() % (bytes / 8)] = random_word();
+        usleep(1000); /* the recorder looks */
+    }
+}
+
+static void list(struct wire_region *region)
+{
+    static const uint64_t pointers[2] = {0x4141414141414140u, 0x4141414141414140u};
+    memcpy((char *)&region->recorder_tid + LIST_OFFSET, pointers, sizeof pointers);
+}
+
+static void nest(struct wire_region *region)
+{
+    for (uint32_t i = 0; i < region->ring_count; i++) {
+        struct wire_ring *ring = wire_ring_at(region, i);
+        struct wire_process *record = (struct wire_process *)wire_ring_data(region, i);
+        uint32_t words = sizeof *record / 8 + 2;
+        *record =
+            (struct wire_process){.head = {.type = WIRE_PROCESS, .words = (uint8_t)words}, .time = 1, .forked = 1};
+        record->head.value = 1000000 + i - 1; /* its parent, whose ring is read after this one */
+        ring->pid = ring->tid = 1000000 + i;
+        atomic_store(&ring->image, i + 1);
+        atomic_store(&ring->head, words * 8);
+    }
+    for (uint32_t i = 0; i < region->ring_count; i++)
+        atomic_store(&wire_ring_at(region, i)->state, WIRE_RING_CLAIMED);
+    usleep(300000); /* some rounds of the recorder's */
+}
+
+int main(int argc, char **argv)
+{
+    size_t bytes = 0;
+    const char *name = getenv("NUMALENS_REGION");
+    if (argc == 2 && name && strcmp(argv[1], "list") != 0) {
+        /* Once more without the agent, and with the region's name under another. */
+        setenv("REGION", name, 1);
+        unsetenv("NUMALENS_REGION");
+        unsetenv("LD_PRELOAD");
+        pid_t child = fork();
+        if (child == 0) {
+            execl("/proc/self/exe", argv[0], argv[1], (char *)NULL);
+            _exit(9);
+        }
+        int status;
+        waitpid(child, &status, 0);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 8;
+    }
+    struct wire_region *region = argc != 2 ? NULL : name ? mapped_region() : map_region(getenv("REGION"), &bytes);
+    if (!region) {
+        fprintf(stderr, "hostile_region: no region\n");
+        return 7;
+    }
+    if (!strcmp(argv[1], "list"))
+        list(region);
+    else if (!strcmp(argv[1], "nest"))
+        nest(region);
+    else
+        scribble(region, bytes, strtoul(argv[1], NULL, 10));
+    puts("done");
+    return 0;
+}

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""A target can write whatever it likes into the memory that it shares with the recorder: the recorder ends as ever, with the
+program's exit status and a file that can be read."""
+import os
+import shutil
+import tempfile
+
+import nlens
+from nlens import NUMALENS, check, run
+
+PROGRAM = os.path.join(nlens.BUILD, "tests", "integration", "hostile_region")
+PASSES = 200
+
+
+def attack(way, *options, through=()):
+    with tempfile.TemporaryDirectory() as folder:
+        ended = nlens.record(folder, [*through, PROGRAM, str(way)], options)
+        # Below 0: a signal ended the recorder. The program that writes has no agent that it could harm.
+        assert ended.status == 0 and ended.out == b"done\n", ended
+        for name in sorted(os.listdir(folder)):
+            reported = run([NUMALENS, "report", os.path.join(folder, name)])
+            assert reported.status == 0, reported
+
+
+@check("pointers of the target's around the recorder's robust futex")
+def _():
+    attack("list")
+
+
+@check("a process for each ring, each the parent of the next, with 900 MiB of rings")
+def _():
+    attack("nest", "--memory", "1400")
+
+
+for source in ("soft", "none"):
+    @check("any bytes in the header, rings that look claimed, heads and tails of any value: --source " + source)
+    def _(source=source):
+        attack(PASSES, "--source", source)
+
+
+@check("the same while files rotate")
+def _():
+    attack(PASSES, "--rotate", "1s")
+
+
+@check("another user's target and root's recorder")
+def _():
+    if os.geteuid() != 0:
+        raise nlens.Skip("only root records for another user")
+    attack("list", through=(nlens.tool("setpriv"), "--reuid=65534", "--clear-groups"))
+
+
+nlens.main()
