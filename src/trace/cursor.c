@@ -40,7 +40,7 @@ static bool get_text(struct run_cursor *cursor, unsigned column, const char **te
     return true;
 }
 
-static inline bool get_alloc(struct run_cursor *cursor, struct event_alloc *alloc)
+static bool get_alloc(struct run_cursor *cursor, struct event_alloc *alloc)
 {
     uint64_t stack, size, addr, shape;
     if (!get_difference(cursor, 1, 1, &stack) || !get(cursor, 2, &size) || !get(cursor, 3, &addr) ||
@@ -55,17 +55,6 @@ static inline bool get_alloc(struct run_cursor *cursor, struct event_alloc *allo
     alloc->stack = (uint32_t)stack;
     alloc->fn = (uint8_t)shape;
     alloc->cpu = (uint16_t)(shape >> 8);
-    return true;
-}
-
-static inline bool get_free(struct run_cursor *cursor, struct event_free *release)
-{
-    uint64_t addr, shape;
-    if (!get_difference(cursor, 1, 0, &addr) || !get_repeat(cursor, 2, 0, &shape))
-        return false;
-    release->addr = rotate_left(addr, 4);
-    release->fn = (uint8_t)shape;
-    release->cpu = (uint16_t)(shape >> 8);
     return true;
 }
 
@@ -275,10 +264,6 @@ bool run_cursor_event(struct run_cursor *cursor, struct event *event)
     event->tid = cursor->tid;
     event->kind = cursor->kind;
     switch (cursor->kind) {
-    case EVENT_ALLOC:
-        return get_alloc(cursor, &event->alloc);
-    case EVENT_FREE:
-        return get_free(cursor, &event->free);
     case EVENT_SAMPLE:
         return get_sample(cursor, &event->sample);
     case EVENT_POOL:

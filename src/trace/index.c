@@ -107,7 +107,7 @@ static void add_block(struct scan *scan, uint64_t at, const struct trace_block_h
         index->first_time = header->first_time;
     if (header->last_time > index->last_time)
         index->last_time = header->last_time;
-    uint64_t *count = &index->counts[header->kind == TRACE_HEAP ? EVENT_ALLOC : header->kind];
+    uint64_t *count = &index->counts[header->kind];
     array_push(&index->blocks, (struct index_block){at + sizeof *header, *count, *header});
     *count += header->count;
 }
@@ -200,10 +200,9 @@ int trace_index_build(struct trace_index *index, int fd, const char *name, struc
     if (!trace_read_at(fd, 0, &header, sizeof header) ||
         memcmp(header.magic, TRACE_FILE_MAGIC, sizeof header.magic) != 0)
         return error_set(err, -EINVAL, "%s is not a numalens recording", name);
-    if (header.version < 1 || header.version > TRACE_VERSION ||
-        header.block_header_bytes != sizeof(struct trace_block_header))
+    if (header.version != TRACE_VERSION || header.block_header_bytes != sizeof(struct trace_block_header))
         return error_set(err, -EINVAL,
-                         "%s has format %" PRIu32 ", this numalens reads formats up to %d: read it with the "
+                         "%s has format %" PRIu32 ", this numalens reads format %d: read it with the "
                          "version that wrote it",
                          name, header.version, TRACE_VERSION);
     scan_blocks(&scan);

@@ -52,12 +52,6 @@ struct trace_reader {
     bool shared;           /* file, index and order belong to another reader */
 };
 
-/* Where events of a block come among others of the same time. */
-static inline uint16_t rank(uint16_t kind)
-{
-    return kind == TRACE_HEAP ? EVENT_ALLOC : kind;
-}
-
 static int compare_blocks(const void *left, const void *right, void *context)
 {
     const struct index_block *blocks = context;
@@ -65,8 +59,8 @@ static int compare_blocks(const void *left, const void *right, void *context)
     uint64_t first_a = blocks[a].header.first_time, first_b = blocks[b].header.first_time;
     if (first_a != first_b)
         return first_a < first_b ? -1 : 1;
-    if (rank(blocks[a].header.kind) != rank(blocks[b].header.kind))
-        return rank(blocks[a].header.kind) < rank(blocks[b].header.kind) ? -1 : 1;
+    if (blocks[a].header.kind != blocks[b].header.kind)
+        return blocks[a].header.kind < blocks[b].header.kind ? -1 : 1;
     return a < b ? -1 : 1;
 }
 
@@ -261,7 +255,7 @@ static int open_block(struct trace_reader *reader, const struct index_block *fro
             source_done(reader, source);
             break;
         }
-        uint64_t tie = (uint64_t)rank(header->kind) << 56 | reader->serial++;
+        uint64_t tie = (uint64_t)header->kind << 56 | reader->serial++;
         array_push(&reader->heap, (struct heap_entry){source->cursor.time, tie, source});
         sift_up(reader->heap.items, reader->heap.count - 1);
     }
@@ -284,7 +278,7 @@ static int open_due_blocks(struct trace_reader *reader, struct error *err)
             break;
         /* At the same time a smaller kind comes first; an equal one waits until it is needed. */
         if (reader->heap.count && block->header.first_time == reader->heap.items[0].time &&
-            rank(block->header.kind) >= reader->heap.items[0].tie >> 56)
+            block->header.kind >= reader->heap.items[0].tie >> 56)
             break;
         reader->next_block++;
         reader->due = UINT64_MAX;

@@ -17,15 +17,28 @@ enum {
 unsigned run_columns(unsigned kind)
 {
     static const uint8_t columns[EVENT_KINDS] = {
-        [EVENT_PROCESS_START] = 3, [EVENT_PROCESS_EXIT] = 2, [EVENT_THREAD_START] = 5,  [EVENT_THREAD_NAME] = 5,
-        [EVENT_THREAD_EXIT] = 5,   [EVENT_MODULE_LOAD] = 5,  [EVENT_MODULE_UNLOAD] = 5, [EVENT_MAP] = 7,
-        [EVENT_UNMAP] = 7,         [EVENT_STACK] = 4,        [EVENT_ALLOC] = 5,         [EVENT_FREE] = 3,
-        [EVENT_SAMPLE] = 7,        [EVENT_TOUCH] = 4,        [EVENT_HOME] = 4,          [EVENT_LOSS] = 3,
-        [EVENT_POOL] = 4,          [EVENT_POOL_ALLOC] = 6,   [EVENT_PAGE] = 8,          [EVENT_FRAME] = 3,
-        [EVENT_BARRIER] = 2,       [EVENT_STREAM] = 9,
+        [EVENT_PROCESS_START] = 3,
+        [EVENT_PROCESS_EXIT] = 2,
+        [EVENT_THREAD_START] = 5,
+        [EVENT_THREAD_NAME] = 5,
+        [EVENT_THREAD_EXIT] = 5,
+        [EVENT_MODULE_LOAD] = 5,
+        [EVENT_MODULE_UNLOAD] = 5,
+        [EVENT_MAP] = 7,
+        [EVENT_UNMAP] = 7,
+        [EVENT_STACK] = 4,
+        [TRACE_HEAP] = HEAP_COLUMNS,
+        [EVENT_SAMPLE] = 7,
+        [EVENT_TOUCH] = 4,
+        [EVENT_HOME] = 4,
+        [EVENT_LOSS] = 3,
+        [EVENT_POOL] = 4,
+        [EVENT_POOL_ALLOC] = 6,
+        [EVENT_PAGE] = 8,
+        [EVENT_FRAME] = 3,
+        [EVENT_BARRIER] = 2,
+        [EVENT_STREAM] = 9,
     };
-    if (kind == TRACE_HEAP)
-        return HEAP_COLUMNS;
     return kind < EVENT_KINDS ? columns[kind] : 0;
 }
 
@@ -136,7 +149,6 @@ static void put_page(struct trace_run *run, const struct event_page *page)
     run->room = 0;
 }
 
-/* The load behind is above what readers of older versions look at. */
 static uint64_t stream_shape(const struct event_stream *stream)
 {
     uint64_t shape = (uint64_t)stream->size << 8 | stream->flags;
@@ -269,7 +281,7 @@ void run_finish(struct trace_run *run)
         [EVENT_SAMPLE] = {4}, [EVENT_TOUCH] = {3},      [EVENT_HOME] = {2, 3},
         [EVENT_POOL] = {3},   [EVENT_POOL_ALLOC] = {4}, [EVENT_PAGE] = {2},
     };
-    for (unsigned i = 0; i < RUN_REPEATS && run->kind < EVENT_KINDS; i++) {
+    for (unsigned i = 0; i < RUN_REPEATS; i++) {
         unsigned column = repeat_column[run->kind][i];
         if (column == 0 || run->state.repeats[i].times == 0)
             continue;

@@ -81,7 +81,7 @@ struct trace_run {
     struct heap_coder *heap; /* TRACE_HEAP only */
 };
 
-/* How many columns runs of this kind have (enum event_kind or TRACE_HEAP); 0 for no event. */
+/* How many columns runs of this kind have ; 0 for no event, and for EVENT_FREE. */
 unsigned run_columns(unsigned kind);
 
 /* Makes a run ready for its first event; columns keep the memory they have. */

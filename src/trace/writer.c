@@ -22,12 +22,6 @@ enum {
     PACK_LEVEL = 1,
 };
 
-/* The kind of the block that events of a kind are in. */
-static inline uint8_t block_kind(uint8_t kind)
-{
-    return kind == EVENT_ALLOC || kind == EVENT_FREE ? TRACE_HEAP : kind;
-}
-
 /* Whether the run can hold an event of this time: not before its last one, and not ages after. */
 static inline bool run_takes(const struct trace_run *run, uint64_t time)
 {
@@ -211,7 +205,7 @@ static int make_room(struct trace_writer *writer, struct trace_run **run, struct
 /* The run that an event belongs to, when `run` (of its thread and kind, or NULL) is not it or is full. */
 static int find_run(struct trace_writer *writer, struct trace_run **run, const struct event *event, struct error *err)
 {
-    if (run_columns(event->kind) == 0)
+    if (run_columns(trace_block_kind(event->kind)) == 0)
         return error_set(err, -EINVAL, "there is no event of kind %u", event->kind);
     int code = writer->failed ? refuse(writer, err) : 0;
     if (code == 0 && *run && (*run)->room == 0)
@@ -220,14 +214,14 @@ static int find_run(struct trace_writer *writer, struct trace_run **run, const s
         return code;
     if (*run && run_takes(*run, event->time))
         return 0;
-    *run = run_new(writer, pending_for(writer, event->pid, block_kind(event->kind)), event);
+    *run = run_new(writer, pending_for(writer, event->pid, trace_block_kind(event->kind)), event);
     run_make_room(*run);
     return 0;
 }
 
 int trace_writer_append(struct trace_writer *writer, const struct event *event, struct error *err)
 {
-    struct pending *pending = pending_for(writer, event->pid, block_kind(event->kind));
+    struct pending *pending = pending_for(writer, event->pid, trace_block_kind(event->kind));
     uint64_t *known = map64_find(&pending->run_of_tid, event->tid);
     struct trace_run *run = known ? (struct trace_run *)(uintptr_t)*known : NULL;
     if (!run || run->room == 0 || !run_takes(run, event->time) || writer->failed) {
@@ -260,8 +254,7 @@ static __attribute__((noinline)) int append_lane_anew(struct trace_writer *write
 int trace_writer_append_lane(struct trace_writer *writer, struct trace_lane *lane, const struct event *event,
                              struct error *err)
 {
-    /* Allocations and releases are in one run. */
-    struct trace_run **held = &lane->runs[event->kind == EVENT_FREE ? EVENT_ALLOC : event->kind], *run = *held;
+    struct trace_run **held = &lane->runs[trace_block_kind(event->kind)], *run = *held;
     if (__builtin_expect(!run || run->room == 0 || !run_takes(run, event->time) || writer->failed, 0))
         return append_lane_anew(writer, held, event, err);
     run_append_fast(run, event);

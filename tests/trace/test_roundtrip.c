@@ -5,7 +5,6 @@
 #include "trace/writer.h"
 #include "event_line.h"
 #include "churn.h"
-#include "old_format.h"
 #include "wild.h"
 
 #include <setjmp.h>
@@ -72,7 +71,7 @@ static void every_field_comes_back_in_order(void **state)
 {
     (void)state;
     struct error err;
-    struct wild wild = {.random = 42, .periods = true};
+    struct wild wild = {.random = 42};
     static struct kept written[EVENTS], read[EVENTS];
     char line[LINE_BYTES];
     struct trace_writer *writer = open_writer();
@@ -156,46 +155,25 @@ static void lives_of_blocks_come_back_in_order(void **state)
     }
 }
 
-static void format_1_is_read(void **state)
+static void another_format_is_refused(void **state)
 {
     (void)state;
     struct error err = {0};
-    struct wild wild = {.random = 2024, .losses = 21};
-    static struct kept written[OLD_EVENTS], read[OLD_EVENTS];
-    char line[LINE_BYTES];
-    const char *folder = getenv("TEST_DATA");
-    snprintf(line, sizeof line, "%s/format1.data", folder ? folder : "tests/trace/data");
-    struct trace_reader *reader = trace_reader_open(line, &err);
-    assert_non_null(reader);
-    assert_null(trace_reader_damage(reader));
-    for (int i = 0; i < OLD_EVENTS; i++) {
-        struct event event = old_event(&wild, i);
-        event_line(&event, line, sizeof line);
-        written[i] = (struct kept){event.time, event.kind, strdup(line)};
-        assert_int_equal(trace_reader_next(reader, &event, &err), 1);
-    }
-    trace_reader_rewind(reader);
-    for (int i = 0; i < OLD_EVENTS; i++) {
-        struct event event;
-        assert_int_equal(trace_reader_next(reader, &event, &err), 1);
-        event_line(&event, line, sizeof line);
-        read[i] = (struct kept){event.time, event.kind, strdup(line)};
-    }
-    qsort(written, OLD_EVENTS, sizeof *written, by_time_and_kind);
-    qsort(read, OLD_EVENTS, sizeof *read, by_time_and_kind);
-    for (int i = 0; i < OLD_EVENTS; i++) {
-        assert_string_equal(read[i].line, written[i].line);
-        free(read[i].line);
-        free(written[i].line);
-    }
-    trace_reader_close(reader);
+    close_writer(open_writer());
+    FILE *file = fopen(scratch_path, "r+");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 8, SEEK_SET), 0);
+    assert_int_equal(fputc(2, file), 2); /* the lowest byte of the version */
+    assert_int_equal(fclose(file), 0);
+    assert_null(trace_reader_open(scratch_path, &err));
+    assert_non_null(strstr(err.text, "has format 2, this numalens reads format 3"));
 }
 
 static void samples_are_found_by_ordinal(void **state)
 {
     (void)state;
     struct error err;
-    struct wild wild = {.random = 7, .periods = true};
+    struct wild wild = {.random = 7};
     struct trace_writer *writer = open_writer();
     for (int i = 0; i < EVENTS; i++) {
         struct event event = wild_event(&wild, EVENT_SAMPLE);
@@ -282,12 +260,9 @@ static void lanes_survive_flushes_and_steps_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_field_comes_back_in_order),
-        cmocka_unit_test(lives_of_blocks_come_back_in_order),
-        cmocka_unit_test(format_1_is_read),
-        cmocka_unit_test(samples_are_found_by_ordinal),
-        cmocka_unit_test(kinds_can_be_left_out),
-        cmocka_unit_test(lanes_survive_flushes_and_steps_back),
+        cmocka_unit_test(every_field_comes_back_in_order), cmocka_unit_test(lives_of_blocks_come_back_in_order),
+        cmocka_unit_test(another_format_is_refused),       cmocka_unit_test(samples_are_found_by_ordinal),
+        cmocka_unit_test(kinds_can_be_left_out),           cmocka_unit_test(lanes_survive_flushes_and_steps_back),
     };
     return cmocka_run_group_tests_name("roundtrip", tests, scratch_make, scratch_remove);
 }

@@ -9,8 +9,6 @@
 
 struct wild {
     uint64_t random;
-    unsigned losses; /* causes of losses there are; 0: all of today's */
-    bool periods;    /* of samples: older formats had none */
     uint64_t frames[64];
     char text[40], other[40];
 };
@@ -96,8 +94,7 @@ static inline struct event wild_event(struct wild *wild, unsigned kind)
         event.sample.size = (uint16_t)wild_value(wild);
         event.sample.source = (uint8_t)wild_value(wild);
         event.sample.level = (uint8_t)wild_value(wild);
-        if (wild->periods)
-            event.sample.period = (uint32_t)wild_value(wild) & SAMPLE_PERIOD_MOST;
+        event.sample.period = (uint32_t)wild_value(wild) & SAMPLE_PERIOD_MOST;
         break;
     case EVENT_TOUCH:
         event.touch =
@@ -146,8 +143,7 @@ static inline struct event wild_event(struct wild *wild, unsigned kind)
             event.stream.latencies[i] = (uint16_t)wild_value(wild);
         break;
     case EVENT_LOSS:
-        event.loss = (struct event_loss){(uint8_t)(wild_value(wild) % (wild->losses ? wild->losses : LOSS_CAUSES)),
-                                         wild_value(wild)};
+        event.loss = (struct event_loss){(uint8_t)(wild_value(wild) % LOSS_CAUSES), wild_value(wild)};
         break;
     }
     return event;
