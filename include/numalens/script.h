@@ -15,7 +15,7 @@
  * conditions (KEY=VALUE: see nlens_group_filter) and calls script() with the other arguments: argv[0] is the script's
  * name. The group holds all accesses when no condition was given. What script() returns is the exit status.
  *
- * From the environment: NUMALENS_TOPOLOGY, NUMALENS_DEAL, NUMALENS_HOMES, NUMALENS_SYMFS as in nlens_options. While a trace is
+ * From the environment: NUMALENS_TOPOLOGY, NUMALENS_ASSIGN, NUMALENS_HOMES, NUMALENS_SYMFS as in nlens_options. While a trace is
  * read for more than two seconds, one line on the terminal shows how far it is; it is erased before script() is called. */
 #ifndef NUMALENS_SCRIPT_H
 #define NUMALENS_SCRIPT_H
@@ -133,8 +133,8 @@ int main(int argc, char **argv)
     nlens_error err;
     struct script_line line;
     nlens_options options = {
-        sizeof options, getenv("NUMALENS_TOPOLOGY"), getenv("NUMALENS_DEAL"), getenv("NUMALENS_HOMES"),
-        NULL,           getenv("NUMALENS_SYMFS"),    script_line_draw,        &line};
+        sizeof options, getenv("NUMALENS_TOPOLOGY"), getenv("NUMALENS_ASSIGN"), getenv("NUMALENS_HOMES"),
+        NULL,           getenv("NUMALENS_SYMFS"),    script_line_draw,          &line};
     script_line_begin(&line, argv[0]);
     nlens_trace *trace = nlens_open_with(argc > 1 ? argv[1] : "numalens.data", &options, &err);
     script_line_end(&line);

@@ -35,9 +35,8 @@ void json_real(struct json *json, const char *key, double number, int decimals);
 void json_bool(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);
 
-/* The version of every JSON report (docs/json.md). Names that changed with it are written under their old name too,
- * until the next one. */
-enum { JSON_VERSION = 2 };
+/* The version of every JSON report (docs/json.md). */
+enum { JSON_VERSION = 3 };
 
 /* Ends what is open, writes the last newline, frees. Negative with `err` when the stream failed. */
 int json_finish(struct json *json, struct error *err);

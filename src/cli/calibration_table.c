@@ -61,7 +61,6 @@ int calibration_write_json(const struct calibration *calibration, const struct t
     json_object(json, NULL);
     json_number(json, "version", JSON_VERSION);
     json_bool(json, "distinguishes", calibration_shows(calibration));
-    json_bool(json, "tells", calibration_shows(calibration)); /* version 1 */
     json_number(json, "memory_from_ns", calibration_beyond_caches(calibration));
     json_array(json, "caches");
     for (uint32_t i = 0; i < calibration->cache_count; i++) {

@@ -42,7 +42,6 @@ static const struct argp_option option_table[] = {
      SAMPLING_LAST_GROUP},
     {"assign", KEY_ASSIGN, "HOW", 0, "assign threads to its CPUs: round-robin (default), packed, node:N",
      SAMPLING_LAST_GROUP},
-    {"deal", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, SAMPLING_LAST_GROUP}, /* its name in version 1 */
     {"homes", KEY_HOMES, "HOW", 0, "home nodes of its pages: first-touch, bind:N, interleave", SAMPLING_LAST_GROUP},
     {0},
 };

@@ -214,7 +214,6 @@ static void json_figures(struct json *json, const struct loop_interval *figures)
     else
         json_null(json, "remote_ratio");
     json_number(json, "requests", figures->requests);
-    json_number(json, "wishes", figures->requests); /* version 1 */
     json_number(json, "moved", figures->moved.pages);
     json_number(json, "moved_bytes", figures->moved.bytes);
     json_object(json, "failed");
@@ -222,16 +221,12 @@ static void json_figures(struct json *json, const struct loop_interval *figures)
         if (figures->moved.failed[i])
             json_number(json, move_failure_name(i), figures->moved.failed[i]);
     json_end(json);
-    static const char *const skipped[] = {"skipped", "left"}; /* the second: version 1 */
-    for (unsigned name = 0; name < 2; name++) {
-        json_object(json, skipped[name]);
-        for (unsigned i = 0; i < PLAN_SKIPS; i++)
-            if (figures->skipped[i])
-                json_number(json, plan_skip_name(i), figures->skipped[i]);
-        json_end(json);
-    }
+    json_object(json, "skipped");
+    for (unsigned i = 0; i < PLAN_SKIPS; i++)
+        if (figures->skipped[i])
+            json_number(json, plan_skip_name(i), figures->skipped[i]);
+    json_end(json);
     json_number(json, "invalid_requests", sum_of(figures->nonsense, PLAN_NONSENSES));
-    json_number(json, "nonsense", sum_of(figures->nonsense, PLAN_NONSENSES)); /* version 1 */
     json_number(json, "sampling_ns", figures->sampling_ns);
     json_number(json, "cpu_ns", figures->cpu_ns);
     json_number(json, "locate_ns", figures->locate_ns);
@@ -246,7 +241,6 @@ void print_interval_json(struct json *json, const struct loop_interval *interval
     json_real(json, "start_s", (double)(interval->began - origin_ns) / 1e9, 6);
     json_real(json, "end_s", (double)(interval->ended - origin_ns) / 1e9, 6);
     json_bool(json, "paused", interval->rested);
-    json_bool(json, "rested", interval->rested); /* version 1 */
     json_figures(json, interval);
     json_end(json);
 }
@@ -278,7 +272,6 @@ void print_summary_json(struct json *json, const struct loop_summary *summary, u
     json_real(json, "duration_s", (double)(total->ended - total->began) / 1e9, 6);
     json_number(json, "intervals_count", summary->intervals);
     json_number(json, "intervals_paused", summary->rested);
-    json_number(json, "intervals_rested", summary->rested); /* version 1 */
     json_number(json, "intervals_late", summary->late);
     json_share(json, "first", &summary->first);
     json_share(json, "last", &summary->last);
@@ -290,14 +283,11 @@ void print_summary_json(struct json *json, const struct loop_summary *summary, u
     json_number(json, "monitor_ns", summary->monitor_ns);
     json_number(json, "contended_pages", summary->contended);
     static const char *const verdicts[GOVERNOR_VERDICTS] = {"none", "nothing_to_gain", "in_vain", "cost"};
-    static const char *const pauses[] = {"pauses", "rests"}; /* the second: version 1 */
-    for (unsigned name = 0; name < 2; name++) {
-        json_object(json, pauses[name]);
-        for (unsigned i = 1; i < GOVERNOR_VERDICTS; i++)
-            if (summary->rests[i])
-                json_number(json, verdicts[i], summary->rests[i]);
-        json_end(json);
-    }
+    json_object(json, "pauses");
+    for (unsigned i = 1; i < GOVERNOR_VERDICTS; i++)
+        if (summary->rests[i])
+            json_number(json, verdicts[i], summary->rests[i]);
+    json_end(json);
     json_object(json, "policy_says");
     for (size_t i = 0; i < summary->word_count; i++)
         json_number(json, summary->words[i].text, summary->words[i].count);

@@ -102,7 +102,7 @@ class Judge:
         self.tap, self.results, self.name = tap, results, name
         reported = results.reported(name)
         self.good = tap.check(f"{name}: runs and prints what it did", reported is not None, *results.notes(name))
-        self.reported = reported or {"total": {"moved": 0, "failed": {}, "left": {}, "huge_pages": 0}, "intervals": []}
+        self.reported = reported or {"total": {"moved": 0, "failed": {}, "skipped": {}, "huge_pages": 0}, "intervals": []}
         self.intervals = [i for i in self.reported["intervals"] if i["home_known"] >= 8]
         self.same(f"{name}.plain")
 
@@ -165,7 +165,7 @@ def judge_sharing(tap, results):
 def judge_staying(tap, results):
     bound = Judge(tap, results, "bound")
     bound.lies("pages that the program bound stay", 0, 1.0)
-    bound.check("and are counted so", bound.total("left", "bound") > 0, bound.reported["total"])
+    bound.check("and are counted so", bound.total("skipped", "bound") > 0, bound.reported["total"])
     twins = Judge(tap, results, "twins")
     twins.lies("pages of two processes stay", 0, 1.0)
     twins.check("and are counted so", twins.total("failed", "shared") > 0, twins.reported["total"])
@@ -175,7 +175,7 @@ def judge_staying(tap, results):
                huge.reported["total"])
     full = Judge(tap, results, "full")
     full.check("a node without room is reported, and left alone",
-               full.total("failed", "no_memory") + full.total("left", "full") > 0, full.reported["total"])
+               full.total("failed", "no_memory") + full.total("skipped", "full") > 0, full.reported["total"])
 
 
 def judge_faults(tap, results):

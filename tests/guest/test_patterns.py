@@ -43,7 +43,7 @@ def judge_pattern(tap, results, program, mode):
     report = guest_case.reported(results, name, "patterns") or {}
     if not tap.check(f"{program} {mode}: is recorded on real nodes",
                      results.text(f"{name}.status").strip() == "0" and "patterns" in report
-                     and not report["topology"]["pretended"] and report["topology"]["nodes"] == 4,
+                     and not report["topology"]["simulated"] and report["topology"]["nodes"] == 4,
                      *results.notes(name, f"{name}.report")):
         return
     rows = [row for row in report["patterns"] if row["pattern"] != "contention"]

@@ -44,7 +44,7 @@ def fault_of(mode, patterns, balance):
     wanted = MODES[mode][0]
     rows = [row for row in patterns.get("patterns", []) if row["pattern"] in PROBLEMS]
     far = max((row["tid"] for row in balance.get("threads", [])), default=None)
-    if patterns.get("topology", {}).get("nodes") != 2 or patterns["topology"]["pretended"]:
+    if patterns.get("topology", {}).get("nodes") != 2 or patterns["topology"]["simulated"]:
         return "not recorded on two real nodes"
     if patterns["samples"] < ENOUGH:
         return f"judged by {patterns['samples']} samples"

@@ -146,17 +146,6 @@ def pipe():
             assert b"\x1b" not in stream and b"\r" not in stream, stream
 
 
-@check("options of version 1 are understood under their old names")
-def old_names():
-    with Folder() as folder:
-        ended = record(folder, [example("handover"), "--rounds=300"], ["--topology", "numa:2 core:1", "--deal", "round-robin"])
-        assert ended.status == 0 and report(ended.trace)["topology"]["assign"] == "round-robin", ended
-        for option in ("--assign", "--deal"):
-            found = report(ended.trace, "--topology", "numa:2 core:2", option, "packed")
-            assert found["topology"]["assign"] == "packed", found["topology"]
-        assert report(ended.trace, "objects", "--sort", "born") == report(ended.trace, "objects", "--sort", "allocated")
-
-
 @check("report --json has every field that is promised")
 def promised_fields():
     with Folder() as folder:
@@ -165,10 +154,10 @@ def promised_fields():
         for key in ("version command exit_status duration_s source period topology samples attributed remote_ratio dropped "
                     "threads objects").split():
             assert key in result, key
-        for key in "nodes cpus simulated pretended assign deal homes".split():  # and the names of version 1
+        for key in "nodes cpus simulated assign homes".split():
             assert key in result["topology"], key
-        assert result["version"] == 2 and result["topology"]["simulated"] is result["topology"]["pretended"] is True
-        for key in ("id kind name site file line size count pid alloc_tid start_s end_s born_s died_s samples share reads writes remote "
+        assert result["version"] == 3 and result["topology"]["simulated"] is True
+        for key in ("id kind name site file line size count pid alloc_tid start_s end_s samples share reads writes remote "
                     "remote_share latency_mean latency_p95 threads homes").split():
             assert key in result["objects"][0], key
         for key in "tid name samples remote".split():

@@ -190,7 +190,7 @@ def one_node():
         assert ended.status == 2 and b"there are cluster" in ended.err, ended
         ended = nlens.record(folder, program, ["--topology", "numa:2 core:4", "--placement", "mem0-cpu1", "-q"])
         assert ended.status == 0, ended
-        assert nlens.report(ended.trace)["topology"]["deal"] == "node:1"
+        assert nlens.report(ended.trace)["topology"]["assign"] == "node:1"
 
 
 def register(name, what, gone):
@@ -283,7 +283,7 @@ def bad_input():
                       ["--repeat", "0", "--", "true"], ["--placements", "nowhere", "--", "true"],
                       ["--placements", "local,local", "--", "true"], ["--grain", "bit", "--", "true"],
                       ["--thresholds", "3,2", "--", "true"], ["--limit", "2", "--", "true"], ["--table", "x", good, good],
-                      ["--filter", "pid=3", good, good], ["--assign", "packed", good, good], ["--deal", "packed", good, good],
+                      ["--filter", "pid=3", good, good], ["--assign", "packed", good, good],
                       ["--topology", "nonsense", good, good], ["--", "-o", "x", "--", "true"],
                       ["--", "--topology", "numa:2", "--", "true"]):
             ended = compare(*words, status=2)

@@ -42,9 +42,9 @@ def pool():
     assert [rows[name]["count"] for name in rows] == [1, 100, 100, 100]
     assert "fn_missing" not in result["dropped"] and "fn_refused" not in result["dropped"], result["dropped"]
     # A header and the trailer of the same round lie at one address, one after the other; so each has its own life.
-    lives = sorted((row["born_s"], row["died_s"], row["line"]) for row in result["objects"]
+    lives = sorted((row["start_s"], row["end_s"], row["line"]) for row in result["objects"]
                    if row["line"] in (rows["header"]["line"], rows["trailer"]["line"]))
-    assert len(lives) > 50 and all(died is not None for _, died, _ in lives)
+    assert len(lives) > 50 and all(freed is not None for _, freed, _ in lives)
     assert all(first[1] <= second[0] for first, second in zip(lives, lives[1:])), "two lives at once"
 
 

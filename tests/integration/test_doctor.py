@@ -35,7 +35,7 @@ def status(found, name):
 @check("as JSON: every check with its status, why not, and the topology")
 def as_json():
     found = doctor()
-    assert found["version"] == 2 and found["works"]
+    assert found["version"] == 3 and found["works"]
     assert set(found["by_id"]) == IDS, set(found["by_id"]) ^ IDS
     for row in found["checks"]:
         assert row["status"] in ("works", "limited", "missing", "fact"), row

@@ -186,7 +186,7 @@ def calibrate():
 def calibration():
     # How much alike in quiet is a matter of bench/latency: others' work in a shared cache lasts for seconds.
     runs = [calibrate() for _ in range(10)]
-    if not all(run["tells"] for run in runs):
+    if not all(run["distinguishes"] for run in runs):
         raise nlens.Skip("caches and memory cannot be distinguished on this machine")
     levels = [[cache["level"] for cache in run["caches"]] for run in runs]
     shared = min(levels, key=len)

@@ -9,7 +9,7 @@ import time
 import nlens
 from nlens import check
 
-TWO = ["--topology", "numa:2 core:2", "--deal", "round-robin", "--interval", "100ms"]
+TWO = ["--topology", "numa:2 core:2", "--assign", "round-robin", "--interval", "100ms"]
 LASTS = 1.0  # seconds of CPU time: ten intervals, more where the machine is busy
 
 
@@ -83,7 +83,7 @@ def _():
     with nlens.Folder() as folder:
         ended, reported = migrate(folder, [*TWO, "--policy", library + ":1"], handover())
         assert ended.status == 0, ended
-        assert reported["total"]["wishes"] > 0 and reported["policy_says"], reported
+        assert reported["total"]["requests"] > 0 and reported["policy_says"], reported
         assert b"was not written" in ended.err, ended
 
 
@@ -92,7 +92,7 @@ def _():
     library = os.path.join(nlens.BUILD, "tests", "migrate", "policy_nonsense.so")
     with nlens.Folder() as folder:
         ended, reported = migrate(folder, [*TWO, "--policy", library], handover())
-        assert ended.status == 0 and reported["total"]["nonsense"] > 0 and reported["total"]["moved"] == 0, ended
+        assert ended.status == 0 and reported["total"]["invalid_requests"] > 0 and reported["total"]["moved"] == 0, ended
         assert b"invalid requests" in ended.err and b"nodes that do not exist" in ended.err, ended
 
 

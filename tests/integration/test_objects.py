@@ -156,8 +156,8 @@ def files():
             assert len(each) == (2 if name == "again" else 1), describe(objects)
             assert all(row["offset"] == offsets[name] and row["size"] == 1 << 20 for row in each)
             if name == "again":
-                first, second = sorted(each, key=lambda row: row["born_s"])
-                assert first["died_s"] <= second["born_s"], (first["died_s"], second["born_s"])
+                first, second = sorted(each, key=lambda row: row["start_s"])
+                assert first["end_s"] <= second["start_s"], (first["end_s"], second["start_s"])
             if name == "back":
                 text = run([nlens.NUMALENS, "report", "object", str(each[0]["id"]), ended.trace]).out.decode()
                 assert "bytes 0x300000 to 0x400000 of the file" in text, text

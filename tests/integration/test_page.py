@@ -145,7 +145,7 @@ def place_and_time():
     trace, data = recording()
     seconds = data.tables["maps"][0]["slice_s"] * data.tables["maps"][0]["slices"]
     assert abs(seconds - (data.tables["maps"][0]["end_s"] - data.tables["maps"][0]["start_s"])) < 1e-3
-    assert seconds >= max(t["died_s"] or 0 for t in data.tables["threads"]) - 0.1
+    assert seconds >= max(t["end_s"] or 0 for t in data.tables["threads"]) - 0.1
 
 
 @check("two recordings share a page, A before B")

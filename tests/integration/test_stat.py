@@ -68,7 +68,7 @@ def real_nodes():
 def as_json():
     reported = stat_json("-I", "20", "-d", "0.2", "-s", "numastat")
     assert reported["ended"].status == 0 and reported["ended"].out == reported["ended"].err == b"", reported["ended"]
-    assert reported["version"] == 2 and reported["source"] == "numastat" and reported["unit"] == "allocations"
+    assert reported["version"] == 3 and reported["source"] == "numastat" and reported["unit"] == "allocations"
     assert reported["counted_at"] == "allocation" and reported["command"] is None and reported["exit_status"] is None
     assert [row["nodes"] for row in reported["total"]["nodes"]] == [[node] for node in real_nodes()]
     assert reported["intervals"], reported

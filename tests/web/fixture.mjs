@@ -60,14 +60,14 @@ class Program {
 
   thread(name, node) {
     const index = this.threads.length;
-    this.threads.push({ tid: 4000 + index, pid: 4000, process: 0, name, node, born_s: index ? this.duration * 0.2 : 0, died_s: null });
+    this.threads.push({ tid: 4000 + index, pid: 4000, process: 0, name, node, start_s: index ? this.duration * 0.2 : 0, end_s: null });
     return index;
   }
 
   object(fields) {
     const last = this.objects[this.objects.length - 1];
     const addr = fields.addr ?? (last ? last.addr + Math.ceil(last.size / PAGE) * PAGE + (fields.gap ?? 0) * PAGE : 0x7f1200000000);
-    this.objects.push({ kind: "heap", site: this.objects.length, process: 0, alloc_thread: 0, alloc_fn: "malloc", born_s: 0, died_s: null, module: "/usr/bin/example", stack: -1, ...fields, addr });
+    this.objects.push({ kind: "heap", site: this.objects.length, process: 0, alloc_thread: 0, alloc_fn: "malloc", start_s: 0, end_s: null, module: "/usr/bin/example", stack: -1, ...fields, addr });
     return this.objects.length - 1;
   }
 
@@ -277,7 +277,7 @@ export function matmul(run = {}, spread = false, search = { exact: true }) {
   const stack = program.stack([frames[3], frames[0]]);
   const size = pages * PAGE;
   const a = program.object({ name: "A", size, file: "/src/matmul.c", line: 12, stack }), b = program.object({ name: "B", size, file: "/src/matmul.c", line: 12, stack }), c = program.object({ name: "result", size, file: "/src/matmul.c", line: 12, stack });
-  const pids = program.object({ name: "pids", size: PAGE, gap: 4000, file: "/src/matmul.c", line: 48, stack, died_s: program.duration * 0.9 });
+  const pids = program.object({ name: "pids", size: PAGE, gap: 4000, file: "/src/matmul.c", line: 48, stack, end_s: program.duration * 0.9 });
   const filled = Math.floor(slices * 0.2);
   const home = (page) => (spread ? 1 + (page % 2) : 0);
   for (let s = 0; s < filled; s++) {
@@ -309,11 +309,11 @@ export function saturated(run = {}) {
   const next = random(3);
   program.thread("saturated", 0);
   for (let i = 0; i < 8; i++) program.thread("worker", Math.floor(i / 2));
-  for (let i = 0; i < 12; i++) program.object({ name: `chunk[${i}]`, size: 24 * PAGE, gap: i % 3 === 0 ? 300 : 0, file: "/src/saturated.c", line: 30 + i, born_s: 0.05 * i, died_s: i % 4 === 1 ? 1.2 + 0.05 * i : null });
+  for (let i = 0; i < 12; i++) program.object({ name: `chunk[${i}]`, size: 24 * PAGE, gap: i % 3 === 0 ? 300 : 0, file: "/src/saturated.c", line: 30 + i, start_s: 0.05 * i, end_s: i % 4 === 1 ? 1.2 + 0.05 * i : null });
   for (let s = 0; s < program.slices; s++) {
     for (let t = 1; t <= 8; t++) for (let n = 0; n < 12; n++) {
       const object = Math.floor(next() * 12), meta = program.objects[object], time = (s / program.slices) * program.duration;
-      if (time < meta.born_s || (meta.died_s !== null && time > meta.died_s)) continue;
+      if (time < meta.start_s || (meta.end_s !== null && time > meta.end_s)) continue;
       program.access(t, object, Math.floor(next() * 24), s, { reads: 1 + Math.floor(next() * 4), writes: next() < 0.3 ? 1 : 0, latency: 140 });
     }
   }
@@ -353,14 +353,14 @@ export function large(cells = 400000, padding = 0) {
   const objects = 2000, perObject = leaves / objects;
   const some = Array.from(order, () => 1 + Math.floor(next() * 20));
   const totals = { samples: 10_000_000, reads: 8_000_000, writes: 2_000_000, remote: 4_000_000, home_known: 10_000_000, latency_sum: 1.2e9, latency_count: 1e7 };
-  const rows = Array.from({ length: objects }, (_, id) => ({ id, kind: id % 5 ? "heap" : "static", name: `object_${id}`, label: `object_${id}`, site: id % 300, process: 0, alloc_thread: 0, addr: 0x7f0000000000 + id * perObject * PAGE, size: perObject * PAGE, born_s: (id / objects) * 20, died_s: null, file: `/src/file${id % 40}.c`, line: id, module: "/bin/large", stack: -1, leaf_first: Math.floor(id * perObject), leaf_count: 3, homes: [1, 2, 3, 4], ...share(totals, (objects - id) / (objects * objects)) }));
+  const rows = Array.from({ length: objects }, (_, id) => ({ id, kind: id % 5 ? "heap" : "static", name: `object_${id}`, label: `object_${id}`, site: id % 300, process: 0, alloc_thread: 0, addr: 0x7f0000000000 + id * perObject * PAGE, size: perObject * PAGE, start_s: (id / objects) * 20, end_s: null, file: `/src/file${id % 40}.c`, line: id, module: "/bin/large", stack: -1, leaf_first: Math.floor(id * perObject), leaf_count: 3, homes: [1, 2, 3, 4], ...share(totals, (objects - id) / (objects * objects)) }));
   const tree = treeOf([leaves]);
   const parts = partitionsOf(tree, 20);
   const column = (type, f) => [type, Array.from(order, f)];
   return container({
     version: 1, generator: "numalens fixture", run: { command: "./large", source: "soft", latency_unit: "ns", duration_s: 60, exit_status: 0, simulated: false, label: "", live: false, damage: null, losses: [], unattributed: [] },
     totals, nodes: [0, 1, 2, 3].map((id) => ({ id, os_index: id, cpus: "0", memory: 0 })), distances: [], matrix: [[5, 1, 1, 1], [1, 5, 1, 1], [1, 1, 5, 1], [1, 1, 1, 5]].map((row) => row.map((v) => v * 1e5)), latency: null, gate: null, findings: [],
-    threads: Array.from({ length: threads }, (_, i) => ({ tid: 100 + i, pid: 100, process: 0, name: "worker", node: i % 4, born_s: 0, died_s: null, ...share(totals, 1 / threads) })), objects: rows, objects_left_out: 17, sites: [], functions: [], stacks: [], frames: [], phases: [],
+    threads: Array.from({ length: threads }, (_, i) => ({ tid: 100 + i, pid: 100, process: 0, name: "worker", node: i % 4, start_s: 0, end_s: null, ...share(totals, 1 / threads) })), objects: rows, objects_left_out: 17, sites: [], functions: [], stacks: [], frames: [], phases: [],
     maps: [{ space: "virtual", start_s: 0, end_s: 60, slices, page_bytes: PAGE, outside: 0, prefix: "v", aggregations: [{ view: "cartography", partitions: parts.partitions, prefix: "v.c" }] }],
   }, {
     "v.leaf.addr": ["f64", Array.from({ length: leaves }, (_, i) => 0x7f0000000000 + i * PAGE)], "v.leaf.bytes": ["f64", Array(leaves).fill(PAGE)], "v.leaf.process": ["u32", Array(leaves).fill(0)], "v.leaf.object": ["u32", Array.from({ length: leaves }, (_, i) => Math.floor(i / perObject))],

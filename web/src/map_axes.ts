@@ -185,12 +185,12 @@ export function drawLives(context: CanvasRenderingContext2D, frame: Frame, layou
     const top = yOf(frame, layout.top[segment.first]!), height = yOf(frame, layout.bottom[segment.last]!) - top;
     const object = run.object(segment.object);
     if (!object || height < 4) continue;
-    const born = object.born_s > run.duration * 0.002 ? xOf(frame, object.born_s) : -1e6;
-    const died = object.died_s !== null && object.died_s < run.duration * 0.998 ? xOf(frame, object.died_s) : 1e6;
+    const allocated = object.start_s > run.duration * 0.002 ? xOf(frame, object.start_s) : -1e6;
+    const freed = object.end_s !== null && object.end_s < run.duration * 0.998 ? xOf(frame, object.end_s) : 1e6;
     context.fillStyle = colours.unknown;
     context.globalAlpha = 0.16;
-    if (born > frame.left) context.fillRect(frame.left, top, Math.min(born, right) - frame.left, height);
-    if (died < right) context.fillRect(Math.max(died, frame.left), top, right - Math.max(died, frame.left), height);
+    if (allocated > frame.left) context.fillRect(frame.left, top, Math.min(allocated, right) - frame.left, height);
+    if (freed < right) context.fillRect(Math.max(freed, frame.left), top, right - Math.max(freed, frame.left), height);
     context.globalAlpha = 1;
     context.fillStyle = colours.line;
     context.fillRect(frame.left, Math.round(top), frame.width, 1);
@@ -202,12 +202,12 @@ export function drawLives(context: CanvasRenderingContext2D, frame: Frame, layou
       context.lineTo(x, top + 8);
       context.fill();
     };
-    mark(born, 1);
-    mark(died, -1);
+    mark(allocated, 1);
+    mark(freed, -1);
     if (segment.object === chosen) {
       context.strokeStyle = colours.accent;
       context.lineWidth = 2;
-      context.strokeRect(Math.max(frame.left + 1, born), top + 1, Math.min(right - 1, died) - Math.max(frame.left + 1, born), Math.max(2, height - 2));
+      context.strokeRect(Math.max(frame.left + 1, allocated), top + 1, Math.min(right - 1, freed) - Math.max(frame.left + 1, allocated), Math.max(2, height - 2));
       context.lineWidth = 1;
     }
   }

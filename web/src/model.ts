@@ -27,18 +27,18 @@ export interface Finding {
 }
 
 export interface Thread extends Totals {
-  tid: number; pid: number; process: number; name: string; node: number; born_s: number; died_s: number | null;
+  tid: number; pid: number; process: number; name: string; node: number; start_s: number; end_s: number | null;
 }
 
 export interface MemObject extends Totals {
   id: number; kind: string; name: string; label?: string; site: number; process: number; alloc_thread: number; alloc_fn?: string | null;
-  addr: number; size: number; born_s: number; died_s: number | null; file?: string | null; line?: number | null; module?: string | null;
+  addr: number; size: number; start_s: number; end_s: number | null; file?: string | null; line?: number | null; module?: string | null;
   stack: number; leaf_first: number; leaf_count: number; homes?: number[];
 }
 
 export interface Site extends Totals {
   id: number; label: string; function?: string | null; file?: string | null; line?: number | null; kind: string; count: number;
-  bytes: number; peak_bytes: number; born_s: number; died_s: number | null; stack: number;
+  bytes: number; peak_bytes: number; start_s: number; end_s: number | null; stack: number;
 }
 
 export interface Func extends Totals { id: number; function: string; file?: string | null; line?: number | null; module?: string | null }

@@ -36,7 +36,7 @@ export class ObjectPage extends OwnPage {
 
   private sentence(run: Run, object: MemObject): HTMLElement {
     const maker = run.threads[object.alloc_thread];
-    const life = object.kind === "static" ? "exists for the whole run" : `exists from ${seconds(object.born_s, run.duration)} ${object.died_s === null ? "to the end" : `to ${seconds(object.died_s, run.duration)}`}`;
+    const life = object.kind === "static" ? "exists for the whole run" : `exists from ${seconds(object.start_s, run.duration)} ${object.end_s === null ? "to the end" : `to ${seconds(object.end_s, run.duration)}`}`;
     const extra = object as unknown as { use?: string; sharing?: string; shape?: string };
     const nature = [extra.use, extra.sharing === "thread" ? "private to one thread" : extra.sharing === "node" ? "shared within a node" : extra.sharing ? "shared between nodes" : "", extra.shape && extra.shape !== "unknown" ? `${extra.shape} accesses` : ""].filter(Boolean).join(", ");
     return h("p", { class: "own-sentence" }, `${bytes(object.size)} that ${life}${maker && object.kind !== "static" ? `, allocated by ${maker.name} ${maker.tid}` : ""}. `,
@@ -77,7 +77,7 @@ function homeStrips(run: Run, index: number): Strip[] {
 function factsOf(run: Run, object: MemObject): [string, string][] {
   const unit = run.head.latency_unit ?? "ns";
   return [
-    ["address", address(object.addr)], ["size", bytes(object.size)], ["allocated", seconds(object.born_s, run.duration)], ["freed", object.died_s === null ? "never" : seconds(object.died_s, run.duration)],
+    ["address", address(object.addr)], ["size", bytes(object.size)], ["allocated", seconds(object.start_s, run.duration)], ["freed", object.end_s === null ? "never" : seconds(object.end_s, run.duration)],
     ["reads", count(object.reads)], ["writes", count(object.writes)], ["remote", `${count(object.remote)} (${percent(object.remote / Math.max(1, run.totals.remote))} of all)`], ["mean latency", latency(meanLatency(object), unit)],
     ...(object.alloc_fn ? [["allocated by", object.alloc_fn] as [string, string]] : []), ...(object.module ? [["module", place(object.module)] as [string, string]] : [])];
 }

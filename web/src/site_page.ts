@@ -18,8 +18,8 @@ export class SitePage extends OwnPage {
       h("div", { class: "own-grid" },
         h("div", { class: "own-main" }, h("article", { class: "card" }, h("h3", null, "Its objects"), h("div", { class: "scroll-x" }, h("table", { class: "list" },
           tableHead("Object", ">Size", ">Allocated", ">Freed", ">Accesses", ">Remote %"),
-          h("tbody", null, objects.slice(0, SHOWN).map(({ object, i }) => h("tr", null, h("td", null, this.link(objectTitle(object), { view: "object", item: i }, null)), h("td", { class: "num" }, bytes(object.size)), h("td", { class: "num" }, seconds(object.born_s, run.duration)),
-            h("td", { class: "num" }, object.died_s === null ? "–" : seconds(object.died_s, run.duration)), h("td", { class: "num" }, count(object.samples)), h("td", { class: "num" }, percent(remoteShare(object)))))))),
+          h("tbody", null, objects.slice(0, SHOWN).map(({ object, i }) => h("tr", null, h("td", null, this.link(objectTitle(object), { view: "object", item: i }, null)), h("td", { class: "num" }, bytes(object.size)), h("td", { class: "num" }, seconds(object.start_s, run.duration)),
+            h("td", { class: "num" }, object.end_s === null ? "–" : seconds(object.end_s, run.duration)), h("td", { class: "num" }, count(object.samples)), h("td", { class: "num" }, percent(remoteShare(object)))))))),
           h("p", { class: "hint" }, objects.length > SHOWN ? `The ${SHOWN} most accessed of ${objects.length}.` : objects.length < site.count ? "Only objects that were accessed are here." : ""))),
         h("div", { class: "own-side" }, h("article", { class: "card" }, h("h3", null, "Where it is"), site.stack >= 0 ? stackList(run, site.stack) : h("p", { class: "hint" }, "No call chain was recorded for it."))))];
   }

@@ -27,8 +27,8 @@ function common<T extends Totals>(run: Run, rows: T[]): Column<T>[] {
 
 function columnsOf(name: TableName, run: Run): Column<any>[] {
   const life: Column<any>[] = [
-    { key: "born", title: "Allocated", minor: true, value: (r) => r.born_s, text: (r) => seconds(r.born_s, run.duration) },
-    { key: "died", title: "Freed", minor: true, value: (r) => r.died_s ?? Infinity, text: (r) => (r.died_s === null ? "–" : seconds(r.died_s, run.duration)) },
+    { key: "allocated", title: "Allocated", minor: true, value: (r) => r.start_s, text: (r) => seconds(r.start_s, run.duration) },
+    { key: "freed", title: "Freed", minor: true, value: (r) => r.end_s ?? Infinity, text: (r) => (r.end_s === null ? "–" : seconds(r.end_s, run.duration)) },
   ];
   switch (name) {
     case "objects": return [

@@ -13,7 +13,7 @@ export class ThreadPage extends OwnPage {
     const byObject = stripsOf(run, "thread", index, "object");
     const byNode = stripsOf(run, "thread", index, "home").sort((a, b) => a.id - b.id);
     const unit = run.head.latency_unit ?? "ns";
-    const facts: [string, string][] = [["thread", String(thread.tid)], ["process", String(thread.pid)], ["node", thread.node < 0 ? "–" : String(thread.node)], ["started", seconds(thread.born_s, run.duration)], ["ended", thread.died_s === null ? "with the run" : seconds(thread.died_s, run.duration)],
+    const facts: [string, string][] = [["thread", String(thread.tid)], ["process", String(thread.pid)], ["node", thread.node < 0 ? "–" : String(thread.node)], ["started", seconds(thread.start_s, run.duration)], ["ended", thread.end_s === null ? "with the run" : seconds(thread.end_s, run.duration)],
       ["reads", count(thread.reads)], ["writes", count(thread.writes)], ["remote", `${count(thread.remote)} (${percent(thread.remote / Math.max(1, run.totals.remote))} of all)`], ["mean latency", latency(meanLatency(thread), unit)]];
     const made = run.objects.map((object, i) => ({ object, i })).filter(({ object }) => object.alloc_thread === index && object.kind !== "static" && object.kind !== "stack").slice(0, 12);
     return [

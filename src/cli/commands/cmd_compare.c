@@ -73,7 +73,6 @@ static const struct argp_option option_table[] = {
     {"topology", KEY_TOPOLOGY, "SPEC", 0, "simulate this topology: \"numa:4 core:2\"", 3},
     {"assign", KEY_ASSIGN, "HOW", 0,
      "recordings: assign threads to simulated CPUs: round-robin (default), packed, node:NODE", 3},
-    {"deal", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 3}, /* its name in version 1 */
     {"homes", KEY_HOMES, "HOW", 0, "recordings: home nodes of simulated pages: first-touch, interleave or bind:NODE",
      3},
     {"quiet", 'q', 0, 0, "do not print which run is going on", 3},
@@ -272,7 +271,7 @@ static int split_program(int argc, char **argv, struct compare_runs_options *run
 
 static int check_record_options(const struct compare_runs_options *runs, struct error *err)
 {
-    static const char *const ours[] = {"--topology", "--placement", "--assign", "--deal", "--homes", "--output", "-o"};
+    static const char *const ours[] = {"--topology", "--placement", "--assign", "--homes", "--output", "-o"};
     for (unsigned i = 0; i < runs->record_option_count; i++) {
         const char *word = runs->record_options[i];
         for (unsigned k = 0; k < sizeof ours / sizeof *ours; k++)

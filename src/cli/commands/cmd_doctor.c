@@ -138,7 +138,6 @@ static void write_topology(struct json *json, const struct topology *topology)
 {
     json_object(json, "topology");
     json_bool(json, "simulated", topology->simulated);
-    json_bool(json, "pretended", topology->simulated); /* version 1 */
     json_number(json, "cpus", topology->cpu_count);
     json_array(json, "nodes");
     for (uint32_t node = 0; node < topology->node_count; node++) {

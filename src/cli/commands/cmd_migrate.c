@@ -223,7 +223,6 @@ static int write_json(struct migrate_command *command, const struct loop_summary
     json_number(json, "version", JSON_VERSION);
     json_bool(json, "dry_run", command->loop.dry_run);
     json_bool(json, "simulated", command->loop.topology->simulated);
-    json_bool(json, "pretended", command->loop.topology->simulated); /* version 1 */
     json_integer(json, "exit_status", exit_status);
     print_summary_json(json, summary, cpu_ns);
     json_array(json, "intervals");

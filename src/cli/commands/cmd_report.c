@@ -109,7 +109,6 @@ static const struct argp_option option_table[] = {
     {"topology", OPTION_TOPOLOGY, "SPEC", 0, "Simulate this topology on the recording: \"numa:4 core:2\"", 0},
     {"assign", OPTION_ASSIGN, "HOW", 0, "Assign threads to simulated CPUs: round-robin (default), packed, node:NODE",
      0},
-    {"deal", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0}, /* its name in version 1 */
     {"homes", OPTION_HOMES, "HOW", 0, "Home nodes of simulated pages: first-touch, interleave or bind:NODE", 0},
     {"symfs", OPTION_SYMFS, "DIR", 0, SYMFS_HELP, 0},
     {"verbose", 'v', NULL, 0, "The report: also threads, functions, processes, traffic between nodes, every loss", 0},
@@ -262,8 +261,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         arguments->input = value;
         break;
     case 's':
-        arguments->view.sort = strcmp(value, "born") == 0 ? "allocated" /* its name in version 1 */
-                                                          : perf_sort_key(value);
+        arguments->view.sort = perf_sort_key(value);
         break;
     case 'f':
         if (view_filter_parse(&arguments->view.filter, value, &err) < 0)

@@ -207,7 +207,7 @@ static int run(const struct options *options, char **arguments, struct error *er
         array_push(&command, mem_strdup(*arguments));
     array_push(&command, NULL);
     export_option("NUMALENS_TOPOLOGY", options->topology.spec);
-    export_option("NUMALENS_DEAL", options->topology.assign);
+    export_option("NUMALENS_ASSIGN", options->topology.assign);
     export_option("NUMALENS_HOMES", options->topology.homes);
     export_option("NUMALENS_SYMFS", options->symfs);
     extern char **environ;

@@ -59,7 +59,6 @@ static void put_run(const struct parts *parts, struct json *json)
     else
         json_null(json, "exit_status");
     json_bool(json, "simulated", topology->simulated);
-    json_bool(json, "pretended", topology->simulated); /* version 1 */
     json_text(json, "topology", topology->simulated ? topology->spec : NULL);
     json_text(json, "homes", topology->simulated ? whole_homes(topology) : session_value(flow, "homes"));
     json_text(json, "label", parts->run->label);

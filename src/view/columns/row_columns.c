@@ -69,10 +69,8 @@ const struct column totals_columns[] = {
 };
 
 const struct column life_columns[] = {
-    {"start_s", OF_ROW(TIME, born)},
-    {"end_s", OF_ROW(TIME, died)},
-    {"born_s", PAGE("born_s", 12), SITE("born_s", 13), OF_ROW(TIME, born)}, /* JSON: version 1 */
-    {"died_s", PAGE("died_s", 13), SITE("died_s", 14), OF_ROW(TIME, died)},
+    {"start_s", PAGE("start_s", 12), SITE("start_s", 13), OF_ROW(TIME, born)},
+    {"end_s", PAGE("end_s", 13), SITE("end_s", 14), OF_ROW(TIME, died)},
     {0},
 };
 

@@ -18,7 +18,6 @@ static void put_side(struct json *json, const char *key, const struct profile *p
     json_text(json, "placement", *profile->placement ? profile->placement : NULL);
     json_number(json, "nodes", profile->nodes);
     json_bool(json, "simulated", profile->simulated);
-    json_bool(json, "pretended", profile->simulated); /* version 1 */
     json_text(json, "latency_unit", profile->unit);
     json_number(json, "samples", profile->totals.samples);
     json_number(json, "bursts", profile->bursts);

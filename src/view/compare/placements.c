@@ -225,7 +225,6 @@ static int placements_json(const struct placements_run *run, FILE *out, struct e
     json_number(json, "version", JSON_VERSION);
     json_text(json, "command", run->command);
     json_bool(json, "simulated", run->simulated);
-    json_bool(json, "pretended", run->simulated); /* version 1 */
     json_number(json, "repeat", run->repeat);
     json_text(json, "latency_unit", run->unit);
     json_text(json, "grain", sharing_grain_name(run->figures->grain));

@@ -239,13 +239,10 @@ void object_facts_json(struct json *json, const struct flow *flow, const struct 
     json_real(json, "overlap", subject->overlap, DECIMALS);
     json_number(json, "switches", subject->switches);
     json_real(json, "switch_s", (double)subject->switch_ns * 1e-9, 9);
-    static const char *const separated[] = {"separated", "parted"}; /* the second: version 1 */
-    for (unsigned i = 0; i < 2; i++) {
-        if (subject->parted < 0)
-            json_null(json, separated[i]);
-        else
-            json_real(json, separated[i], subject->parted, DECIMALS);
-    }
+    if (subject->parted < 0)
+        json_null(json, "separated");
+    else
+        json_real(json, "separated", subject->parted, DECIMALS);
     json_number(json, "true_sharing", subject->true_sharing);
     if (subject->worst_line)
         json_number(json, "worst_line", subject->worst_line);

@@ -28,11 +28,9 @@ static void put_topology(struct json *json, const struct topology *topology)
     json_number(json, "nodes", topology->node_count);
     json_number(json, "cpus", topology->cpu_count);
     json_bool(json, "simulated", topology->simulated);
-    json_bool(json, "pretended", topology->simulated); /* version 1 */
     if (topology->simulated) {
         json_text(json, "spec", topology->spec);
         json_text(json, "assign", whole_assign(topology));
-        json_text(json, "deal", whole_assign(topology)); /* version 1 */
         json_text(json, "homes", whole_homes(topology));
     }
     json_end(json);
