@@ -2,6 +2,7 @@
 #include "topology/topology_internal.h"
 
 #include "base/mem.h"
+#include "topology/hwloc_file.h"
 
 #include <errno.h>
 #include <hwloc.h>
@@ -143,25 +144,30 @@ static struct topology *convert(struct detection *found, const char *spec, bool 
     return topology;
 }
 
-/* Takes `hwloc`, configured but not loaded. */
-static struct topology *load(hwloc_topology_t hwloc, const char *spec, bool keep_memory, struct error *err)
+/* Takes `hwloc`, which is loaded. */
+static struct topology *take(hwloc_topology_t hwloc, const char *spec, bool keep_memory, struct error *err)
 {
     struct detection found = {.hwloc = hwloc};
-    struct topology *topology = NULL;
-    /* Caches are of no use here. CPUs and nodes outside this process's cpuset are: pages lie there. */
-    hwloc_topology_set_cache_types_filter(hwloc, HWLOC_TYPE_FILTER_KEEP_NONE);
-    hwloc_topology_set_flags(hwloc, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-    if (hwloc_topology_load(hwloc) == 0) {
-        topology = convert(&found, spec, keep_memory, err);
-        /* HWLOC_XMLFILE, HWLOC_FSROOT and the like make hwloc describe another machine than this. */
-        if (topology)
-            topology->simulated = !hwloc_topology_is_thissystem(hwloc);
-    } else {
-        error_set(err, -EINVAL, "hwloc cannot load the topology%s%.100s: %s", *spec ? " " : "", spec, strerror(errno));
-    }
+    struct topology *topology = convert(&found, spec, keep_memory, err);
+    /* HWLOC_XMLFILE, HWLOC_FSROOT and the like make hwloc describe another machine than this. */
+    if (topology)
+        topology->simulated = !hwloc_topology_is_thissystem(hwloc);
     free(found.nodes);
     hwloc_topology_destroy(hwloc);
     return topology;
+}
+
+/* Takes `hwloc`, configured but not loaded. */
+static struct topology *load(hwloc_topology_t hwloc, const char *spec, bool keep_memory, struct error *err)
+{
+    /* Caches are of no use here. CPUs and nodes outside this process's cpuset are: pages lie there. */
+    hwloc_topology_set_cache_types_filter(hwloc, HWLOC_TYPE_FILTER_KEEP_NONE);
+    hwloc_topology_set_flags(hwloc, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+    if (hwloc_topology_load(hwloc) == 0)
+        return take(hwloc, spec, keep_memory, err);
+    error_set(err, -EINVAL, "hwloc cannot load the topology%s%.100s: %s", *spec ? " " : "", spec, strerror(errno));
+    hwloc_topology_destroy(hwloc);
+    return NULL;
 }
 
 static hwloc_topology_t start(struct error *err)
@@ -218,29 +224,44 @@ static bool is_xml(const char *spec)
     return length > 4 && strcmp(spec + length - 4, ".xml") == 0;
 }
 
-struct topology *topology_simulate(const char *spec, enum topology_assign assign, struct error *err)
+static struct topology *load_synthetic(const char *spec, struct error *err)
 {
-    if (!is_xml(spec) && synthetic_size(spec) > TOPOLOGY_MAX_CPUS) {
+    if (synthetic_size(spec) > TOPOLOGY_MAX_CPUS) {
         error_set(err, -E2BIG, "the topology '%.100s' has more than %d CPUs", spec, TOPOLOGY_MAX_CPUS);
         return NULL;
     }
     hwloc_topology_t hwloc = start(err);
+    /* hwloc gives synthetic nodes 1 GiB each unless asked otherwise: not a fact worth keeping. */
+    if (hwloc && set_synthetic(hwloc, spec) == 0)
+        return load(hwloc, spec, strstr(spec, "memory=") != NULL, err);
     if (!hwloc)
         return NULL;
-    if (is_xml(spec) ? hwloc_topology_set_xml(hwloc, spec) != 0 : set_synthetic(hwloc, spec) != 0) {
-        if (is_xml(spec))
-            error_set(err, -EINVAL, "cannot read the topology in %.200s: %s; write one with 'lstopo FILE.xml'", spec,
-                      strerror(errno));
-        else
-            error_set(err, -EINVAL,
-                      "'%.100s' does not describe a topology; write it like \"numa:4 core:2\" or \"package:2 numa:2 "
-                      "core:4\" (hwloc's synthetic syntax), or name an XML file that lstopo wrote",
-                      spec);
-        hwloc_topology_destroy(hwloc);
+    error_set(err, -EINVAL,
+              "'%.100s' does not describe a topology; write it like \"numa:4 core:2\" or \"package:2 numa:2 "
+              "core:4\" (hwloc's synthetic syntax), or name an XML file that lstopo wrote",
+              spec);
+    hwloc_topology_destroy(hwloc);
+    return NULL;
+}
+
+static struct topology *load_file(const char *path, struct error *err)
+{
+    FILE *in = fopen(path, "re");
+    if (!in) {
+        error_set(err, -EINVAL, "cannot read the topology in %.200s: %s; write one with 'lstopo FILE.xml'", path,
+                  strerror(errno));
         return NULL;
     }
-    /* hwloc gives synthetic nodes 1 GiB each unless asked otherwise: not a fact worth keeping. */
-    struct topology *topology = load(hwloc, spec, is_xml(spec) || strstr(spec, "memory="), err);
+    char *text = hwloc_file_read(in, path, err);
+    fclose(in);
+    hwloc_topology_t hwloc = text ? hwloc_file_load(text, path, HWLOC_TYPE_FILTER_KEEP_NONE, err) : NULL;
+    free(text);
+    return hwloc ? take(hwloc, path, true, err) : NULL;
+}
+
+struct topology *topology_simulate(const char *spec, enum topology_assign assign, struct error *err)
+{
+    struct topology *topology = is_xml(spec) ? load_file(spec, err) : load_synthetic(spec, err);
     if (!topology)
         return NULL;
     topology->simulated = true;

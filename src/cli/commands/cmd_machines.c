@@ -4,9 +4,10 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "machine/model.h"
-#include "machine/hwloc_xml.h"
+#include "machine/from_hwloc.h"
 #include "machine/measure.h"
 #include "machine/mlc.h"
+#include "topology/hwloc_file.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -166,8 +167,8 @@ static int list(const struct machines_arguments *arguments, struct error *err)
 }
 
 /* XML is hwloc's; anything else should be what mlc printed. */
-static struct model *import_text(const struct machines_arguments *arguments, char *text, size_t length,
-                                 const char *path, struct error *err)
+static struct model *import_text(const struct machines_arguments *arguments, char *text, const char *path,
+                                 struct error *err)
 {
     if (text[strspn(text, " \t\r\n")] == '<') {
         if (!arguments->cpus)
@@ -175,7 +176,7 @@ static struct model *import_text(const struct machines_arguments *arguments, cha
         error_set(err, -EINVAL, "--cpus goes with what mlc printed: hwloc's XML has the number of cores");
         return NULL;
     }
-    FILE *in = fmemopen(text, length, "r");
+    FILE *in = fmemopen(text, strlen(text), "r");
     if (!in) {
         error_set(err, -errno, "cannot read %.300s: %s", path, strerror(errno));
         return NULL;
@@ -193,14 +194,13 @@ static struct model *import(const struct machines_arguments *arguments, struct e
         error_set(err, -errno, "cannot open %.300s: %s", arguments->import, strerror(errno));
         return NULL;
     }
-    char *text = NULL;
-    size_t size = 0;
-    ssize_t length = getdelim(&text, &size, '\0', in);
+    const char *path = standard ? "standard input" : arguments->import;
+    char *text = hwloc_file_read(in, path, err);
     struct model *machine = NULL;
-    if (length <= 0)
-        error_set(err, -EINVAL, "%.300s: there is nothing in it", standard ? "standard input" : arguments->import);
-    else
-        machine = import_text(arguments, text, (size_t)length, standard ? "standard input" : arguments->import, err);
+    if (text && !*text)
+        error_set(err, -EINVAL, "%.300s: there is nothing in it", path);
+    else if (text)
+        machine = import_text(arguments, text, path, err);
     free(text);
     if (!standard)
         fclose(in);
