@@ -1,4 +1,5 @@
 /* Runs programs under the agent and compares what they say they did with what was recorded. */
+#include "../skip.h"
 #include "region.h"
 
 #include "base/map64.h"
@@ -511,7 +512,7 @@ static void another_allocator_is_seen(void **state)
         test_region_free(&t);
     }
     if (!*libraries[0])
-        skip();
+        skip_test("jemalloc was not found when this was configured");
 }
 
 /* The same with ticks and bursts in between. */

@@ -1,5 +1,7 @@
 /* The burst engine of x86-64 on the processor itself: what running elsewhere could get wrong. As in test_step_x86_64.c a
  * stretch begins with ud2, whose handler starts the burst behind it, and ends with pushf, which ends the burst. */
+#include "../skip.h"
+
 #include "agent/sampling/step.h"
 #include "isa/x86_64/engine.h"
 #include "isa/x86_64/frame.h"
@@ -132,10 +134,8 @@ static void test_rip_relative_vectors(void **state)
 {
     (void)state;
     prepare();
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2")) {
-        skip();
-        return;
-    }
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2"))
+        skip_test("the processor has no AVX2 or BMI2");
     uint64_t rsi = 0xf0, rdi = 0x1234;
     for (unsigned i = 0; i < 8; i++)
         cells[i] = i + 1;
@@ -233,7 +233,7 @@ static void test_x87_address(void **state)
 {
     frame_learn();
     if (frame_is_emulated())
-        skip(); /* there the processor itself has another address */
+        skip_test("emulated: the processor itself has another address there");
     (void)state;
     prepare();
     struct {
@@ -263,10 +263,8 @@ static void test_restartable_sequence(void **state)
 {
     (void)state;
     prepare();
-    if (!&__rseq_size || !__rseq_size) {
-        skip();
-        return;
-    }
+    if (!&__rseq_size || !__rseq_size)
+        skip_test("the C library registers no restartable sequences");
     uint64_t *area = (uint64_t *)((char *)__builtin_thread_pointer() + __rseq_offset);
     __asm__ volatile("ud2\n"
                      "mov (%[cell]), %%rax\n"

@@ -1,5 +1,6 @@
 /* Random instructions of every group, once on the processor and once by the stepper, from the same random registers and
  * memory: all must be equal afterwards. What the processor refuses, the stepper must refuse. */
+#include "../skip.h"
 #include "native_aarch64.h"
 
 #include "agent/sampling/step.h"
@@ -349,7 +350,7 @@ static void test_sequences(void **unused)
     struct cpu cpu;
     uint64_t thread;
     if (!&__rseq_size || !__rseq_size)
-        skip();
+        skip_test("the C library registers no restartable sequences");
     __asm__("mrs %0, tpidr_el0" : "=r"(thread));
     assert_true(cpu_view(&cpu, &agent_self, &context));
     cpu.x[0] = thread + (uint64_t)__rseq_offset + 8;

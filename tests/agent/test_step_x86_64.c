@@ -1,6 +1,8 @@
 /* Stepping, on the processor itself and in both ways: short stretches of assembler with known accesses. A stretch begins
  * with ud2, whose handler starts the burst behind it, and ends with pushf, which no burst may touch: what it pushes
  * shows whether the trap flag is gone. */
+#include "../skip.h"
+
 #include "agent/sampling/step.h"
 #include "agent/unwind/unwind.h"
 
@@ -215,10 +217,8 @@ static void test_thread_local(void **state)
 static void test_gather(void **state)
 {
     prepare(state);
-    if (!__builtin_cpu_supports("avx2")) {
-        skip();
-        return;
-    }
+    if (!__builtin_cpu_supports("avx2"))
+        skip_test("the processor has no AVX2");
     static const uint32_t table[64] = {[3] = 33, [63] = 630, [9] = 99, [31] = 310, [0] = 1};
     static const int32_t indices[8] = {3, 63, 0, 9, 31, 3, 0, 63};
     static const int32_t mask[8] = {-1, -1, 0, -1, -1, 0, 0, -1};

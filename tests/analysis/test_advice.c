@@ -1,5 +1,7 @@
 /* The code that findings print is code: in C, C++ and Fortran a compiler takes it as it stands. For other languages it is
  * sentences. */
+#include "../skip.h"
+
 #include "analysis/findings/findings_advice.h"
 #include "base/strtab.h"
 
@@ -71,7 +73,7 @@ static void of_c(void **state)
 {
     (void)state;
     if (!has("cc"))
-        skip();
+        skip_test("cc is not installed");
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         struct consult it = consult(LANGUAGE_C, "work->buffer", false, i % 2);
         assert_true(compiles("cc -std=gnu17 -Wall -Werror", ".c", C_BEFORE, codes[i](&it), "}\n"));
@@ -82,7 +84,7 @@ static void of_c_static(void **state)
 {
     (void)state;
     if (!has("cc"))
-        skip();
+        skip_test("cc is not installed");
     const char *(*const fit[])(struct consult *) = {code_near, code_migrate, code_touch, code_duplicate,
                                                     code_interleave};
     for (size_t i = 0; i < sizeof fit / sizeof *fit; i++) {
@@ -96,7 +98,7 @@ static void of_cxx(void **state)
 {
     (void)state;
     if (!has("c++"))
-        skip();
+        skip_test("c++ is not installed");
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         struct consult it = consult(LANGUAGE_CXX, "work->buffer", false, i % 2);
         assert_true(compiles("c++ -std=gnu++17 -Wall -Werror", ".cc", C_BEFORE, codes[i](&it), "}\n"));
@@ -108,7 +110,7 @@ static void of_cxx_container(void **state)
 {
     (void)state;
     if (!has("c++"))
-        skip();
+        skip_test("c++ is not installed");
     const char *(*const fit[])(struct consult *) = {code_near, code_migrate, code_touch, code_duplicate,
                                                     code_interleave};
     for (size_t i = 0; i < sizeof fit / sizeof *fit; i++) {
@@ -126,7 +128,7 @@ static void of_fortran(void **state)
 {
     (void)state;
     if (!has("gfortran"))
-        skip();
+        skip_test("gfortran is not installed");
     const char *(*const fit[])(struct consult *) = {code_near, code_touch};
     for (size_t i = 0; i < sizeof fit / sizeof *fit; i++) {
         struct consult it = consult(LANGUAGE_FORTRAN, "field", false, false);

@@ -1,3 +1,5 @@
+#include "../skip.h"
+
 #include "base/json.h"
 
 #include <math.h>
@@ -57,7 +59,7 @@ static void a_full_disk_is_reported(void **state)
     (void)state;
     FILE *full = fopen("/dev/full", "w");
     if (!full)
-        skip();
+        skip_test("there is no /dev/full");
     struct json *json = json_new(full);
     struct error err = {0};
     json_object(json, NULL);

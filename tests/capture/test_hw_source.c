@@ -1,5 +1,7 @@
 /* test_hw_source.c - the whole way of a hardware sample through a real kernel, with an event that every machine has: page
  * faults, in the layout of PEBS. */
+#include "../skip.h"
+
 #include "base/clock.h"
 #include "capture/hardware/hw_source.h"
 
@@ -112,10 +114,8 @@ static struct hw_source *open_faults(struct hw_target target)
     struct error err = {0};
     target.memory = MEMORY;
     struct hw_source *source = hw_source_open(&choice, &target, &err);
-    if (!source && (err.code == -EACCES || err.code == -EPERM || err.code == -ENOSYS)) {
-        print_message("perf_event_open is refused here: %s\n", err.text);
-        skip();
-    }
+    if (!source && (err.code == -EACCES || err.code == -EPERM || err.code == -ENOSYS))
+        skip_test("perf_event_open is refused here: %s", err.text);
     if (!source)
         fail_msg("%s", err.text);
     return source;
@@ -332,7 +332,7 @@ static void test_lowered(void **state)
     choice.events[0].attr.sample_type |= PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_PHYS_ADDR;
     struct hw_source *source = hw_source_open(&choice, &(struct hw_target){.memory = MEMORY}, &err);
     if (!source && (err.code == -EACCES || err.code == -EPERM))
-        skip();
+        skip_test("perf_event_open is refused here: %s", err.text);
     if (!source)
         fail_msg("%s", err.text);
     assert_false(hw_source_totals(source).physical);
@@ -359,7 +359,7 @@ static void test_try(void **state)
     struct error err = {0};
     int code = hw_source_try(&choice, &err);
     if (code == -EACCES || code == -EPERM || code == -ENOSYS)
-        skip();
+        skip_test("perf_event_open is refused here: %s", err.text);
     assert_int_equal(code, 0);
     choice.events[0].attr.type = 0xfffffff;
     assert_true(hw_source_try(&choice, NULL) == hw_source_try(&choice, &err) && err.code < 0);
@@ -379,7 +379,7 @@ static void test_system_wide(void **state)
     struct hw_source *source = hw_source_open(&choice, &(struct hw_target){.pid = -1, .memory = MEMORY}, &err);
     if (!source) {
         assert_string_not_equal(err.text, "");
-        skip();
+        skip_test("no event for the whole machine here: %s", err.text);
     }
     struct seen seen = watch(PAGES);
     hw_source_enable(source, true);

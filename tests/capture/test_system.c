@@ -1,5 +1,6 @@
 /* test_system.c - recordings of the whole machine and of a process that runs already, through a real kernel: an event on each CPU whose memory accesses are
  * page faults. */
+#include "../skip.h"
 #include "soft_pmu.h"
 
 #include "capture/system_recorder.h"
@@ -67,8 +68,7 @@ static void record(struct capture_options options, struct recorder_result *resul
     topology_free(topology);
     if (code == -EACCES || code == -EPERM || code == -ENOSYS) {
         assert_non_null(strstr(err.text, "perf_event"));
-        print_message("%s\n", err.text);
-        skip();
+        skip_test("%s", err.text);
     }
     if (code < 0)
         fail_msg("%s", err.text);

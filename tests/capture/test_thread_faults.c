@@ -1,4 +1,6 @@
 /* test_thread_faults.c - page faults of this very process, by the kernel: each page of a new mapping faults when it is touched first. */
+#include "../skip.h"
+
 #include "capture/faults/thread_faults.h"
 
 #include <setjmp.h>
@@ -47,10 +49,8 @@ static void each_new_page_is_a_sample(void **state)
     struct error err = {0};
     struct thread_faults *faults = thread_faults_new(seen.pid, 0.02, &sink);
     int code = sources_open(&sources, thread_faults_source(faults), &err);
-    if (code > 0) {
-        print_message("%s\n", sources.refusals[FROM_FAULTS].text);
-        skip();
-    }
+    if (code > 0)
+        skip_test("%s", sources.refusals[FROM_FAULTS].text);
     assert_int_equal(code, 0);
     assert_true(*thread_faults_means(faults)->sees);
     assert_int_equal(sources_watch(&sources, UINT32_MAX >> 1, &err), 0); /* nobody: gone already */

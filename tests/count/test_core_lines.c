@@ -1,5 +1,6 @@
 /* test_core_lines.c - lines that the target's own CPUs bring from memory. Page faults stand in for them: every kernel counts those, of one
  * task and all it starts, as it counts the events of a core. */
+#include "../skip.h"
 #include "tree.h"
 
 #include "capture/count/core_lines.h"
@@ -87,8 +88,7 @@ static void skip_without_perf(void)
         close(fd);
         return;
     }
-    print_message("no perf events here: %s\n", strerror(errno));
-    skip();
+    skip_test("no perf events here: %s", strerror(errno));
 }
 
 static void threads_and_children_count(void **state)

@@ -1,4 +1,5 @@
 /* test_session.c - from counters to figures: differences, shared hardware, restarts, counters that go away. */
+#include "../skip.h"
 #include "tree.h"
 
 #include "base/clock.h"
@@ -224,7 +225,7 @@ static void a_real_counter(void **state)
     struct count_reader reader;
     int code = count_reader_open(&reader, &counter);
     if (code == -EACCES || code == -EPERM || code == -ENOSYS)
-        skip(); /* only the administrator may count for the whole machine */
+        skip_test("only the administrator may count for the whole machine");
     assert_int_equal(code, 0);
     double last = 0;
     for (uint64_t until = clock_now_ns() + 5000000; clock_now_ns() < until;) {

@@ -34,13 +34,10 @@ def script(tests):
 
 
 def judge(tap, name, output, status):
-    # cmocka writes "ok 1 - title" and "not ok 2 # SKIP title"
-    results = re.findall(r"^(not )?ok \d+ (- |# SKIP )(.*)$", output, re.M)
+    results = re.findall(r"^(not )?ok \d+ - (.*)$", output, re.M)
     shown = False
-    for bad, kind, title in results:
-        if "SKIP" in kind:
-            tap.check(f"{name}: {title} # SKIP", True)
-        elif not tap.check(f"{name}: {title}", not bad) and not shown:
+    for bad, title in results:
+        if not tap.check(f"{name}: {title}", not bad) and not shown:
             tap.note(output)
             shown = True
     planned = re.search(r"^1\.\.(\d+)", output, re.M)

@@ -1,5 +1,6 @@
 /* Sessions of numalens/capture.h on "hardware", through a real kernel: the PMU is the software one, its memory event the
  * page fault. Linked statically, for the one function that says where PMUs are described. */
+#include "../skip.h"
 #include "../capture/soft_pmu.h"
 
 #include "lib/sampling/session_hardware.h"
@@ -82,7 +83,7 @@ static nlens_session *make(nlens_session_options options)
     options.period = 1;
     nlens_session *session = nlens_session_new(&options, &err);
     if (!session && refused(err.code))
-        skip();
+        skip_test("perf_event_open is refused here: %s", err.text);
     if (!session)
         fail_msg("%s", err.text);
     return session;
@@ -93,9 +94,8 @@ static void add_self(nlens_session *session)
     nlens_error err;
     int code = nlens_session_add_thread(session, 0, &err);
     if (refused(code)) {
-        print_message("%s\n", err.text);
         nlens_session_close(session, NULL);
-        skip();
+        skip_test("perf_event_open is refused here: %s", err.text);
     }
     if (code < 0)
         fail_msg("%s", err.text);
@@ -370,7 +370,7 @@ static void auto_takes_it_and_says_so(void **state)
     (void)state;
     nlens_session *session = make((nlens_session_options){.wanted = NLENS_READS});
     if (strstr(nlens_session_source(session), "soft"))
-        skip();
+        skip_test("there are no hardware events of loads here");
     assert_non_null(strstr(nlens_session_source(session), "cpu/mem-loads/"));
     nlens_session_close(session, NULL);
 }

@@ -1,3 +1,5 @@
+#include "../skip.h"
+
 #include "machine/measure.h"
 #include "machine/model.h"
 #include "topology/topology.h"
@@ -154,10 +156,8 @@ static void a_measured_model(void **state)
     (void)state;
     struct error err = {0};
     struct model *model = model_measure(&err);
-    if (!model) {
-        print_message("%s\n", err.text);
-        skip();
-    }
+    if (!model)
+        skip_test("%s", err.text);
     for (uint32_t cell = 0; cell < model->node_count * model->node_count; cell++)
         assert_true(model->latency[cell] > 0 && model->read[cell] > 0);
     char *text = NULL;

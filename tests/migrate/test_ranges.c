@@ -1,4 +1,5 @@
 /* Mappings as the kernel tells them, and huge pages put together. */
+#include "../skip.h"
 #include "fixture.h"
 
 #include "migrate/ranges.h"
@@ -76,7 +77,7 @@ static void test_huge_pages_are_found(void **state)
     ranges_read(&ranges, (uint32_t)getpid());
     uint64_t size = ranges.huge_bytes;
     if (size == 0)
-        skip();
+        skip_test("the kernel has no huge pages");
     char *memory = mmap(NULL, 3 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(memory, MAP_FAILED);
     char *huge = (char *)(((uintptr_t)memory + size - 1) & ~(size - 1));

@@ -1,3 +1,4 @@
+#include "../skip.h"
 #include "fixture.h"
 #include "symbols/symbols.h"
 
@@ -307,7 +308,7 @@ static void compressed_symbols_in_a_stripped_program(void **state)
 {
     (void)state;
     if (system("command -v xz >/dev/null") != 0)
-        skip();
+        skip_test("xz is not installed");
     char *copy, *directory = fixture_directory(KNOWN_PLAIN, &copy);
     fixture_run("cp '%s' '%s.mini' && strip --strip-debug '%s.mini' && xz '%s.mini' && strip -s '%s' && "
                 "objcopy --add-section .gnu_debugdata='%s.mini.xz' '%s'",
@@ -367,7 +368,7 @@ static void the_kernels_own_library(void **state)
     struct symbols *symbols = symbols_new();
     struct symbols_module *module = symbols_module(symbols, "[vdso]", NULL, 0);
     if (symbols_module_trouble(module))
-        skip();
+        skip_test("the kernel's own code cannot be read: %s", symbols_module_trouble(module));
     struct symbol_section section;
     bool has_code = false;
     for (uint64_t addr = 0; addr < 0x4000 && !has_code; addr += 16)

@@ -1,3 +1,5 @@
+#include "../skip.h"
+
 #include "topology/home.h"
 
 #include <errno.h>
@@ -33,7 +35,7 @@ static void touched_pages_have_a_home(void **state)
     struct error err = {0};
     int result = home_query(0, pages, PAGES, nodes, &err);
     if (result == -ENOSYS || result == -EPERM)
-        skip();
+        skip_test("the kernel refuses it: %s", err.text);
     assert_int_equal(result, 0);
     for (size_t i = 0; i < PAGES; i++) {
         if (i % 2)
@@ -69,7 +71,7 @@ static void bound_pages_are_where_they_were_put(void **state)
         munmap(page, size);
     }
     if (found == 0)
-        skip();
+        skip_test("the kernel binds no page to a node here");
 }
 
 static void nothing_asked_is_nothing_done(void **state)
@@ -90,7 +92,7 @@ static void a_dead_process_is_said_to_be_gone(void **state)
     struct error err = {0};
     int result = home_query(child, &page, 1, &node, &err);
     if (result == -ENOSYS)
-        skip();
+        skip_test("the kernel refuses it: %s", err.text);
     assert_int_equal(result, -ESRCH);
     assert_int_equal(err.code, -ESRCH);
     assert_non_null(strstr(err.text, "has ended"));

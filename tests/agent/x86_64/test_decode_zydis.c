@@ -4,6 +4,8 @@
  *
  * What Zydis says of hidden operands is left aside: it has the stack's address before a push and a call, not where they
  * write; that part is held by test_decode_x86_64.c. */
+#include "../../skip.h"
+
 #include "isa/x86_64/decode.h"
 #include "isa/x86_64/outline.h"
 #include "wire/event.h"
@@ -187,7 +189,7 @@ static void check(const char *path)
 {
     struct tally tally = {0};
     if (!path || !walk_file(path, &tally))
-        skip();
+        skip_test("%s cannot be read", path ? path : "the file");
     print_message("# %s: %lu instructions, %.4f%% compared, %.4f%% carried out in bursts, %lu differ\n", path,
                   tally.instructions, 100.0 * (double)tally.compared / (double)tally.instructions,
                   100.0 * (double)tally.carried_out / (double)tally.instructions, tally.different);
