@@ -1,14 +1,20 @@
 # A thin layer over Meson: the commands a newcomer types. Each installs what is missing first.
 BUILD ?= build
 
-.PHONY: all deps deps-all demo test quick bench soak lint format install uninstall dist deb check-packages clean
+.PHONY: all configured deps deps-all demo test quick bench soak lint format install uninstall dist deb check-packages check-fresh clean
 
-all: $(BUILD)/build.ninja
+.NOTPARALLEL:
+
+all: configured
 	@ninja -C $(BUILD)
 
+# Again when packages came or went since: every target may be the first, in any order.
+configured:
+	@[ -f $(BUILD)/build.ninja ] || scripts/install-deps
+	@scripts/configure $(BUILD) $(if $(PREFIX),--prefix=$(PREFIX))
+
 $(BUILD)/build.ninja:
-	@$(MAKE) --no-print-directory deps
-	meson setup $(BUILD) $(if $(PREFIX),--prefix=$(PREFIX))
+	@$(MAKE) --no-print-directory configured
 
 deps:
 	@scripts/install-deps
@@ -17,7 +23,7 @@ deps-all:
 	@scripts/install-deps --all
 
 # Records a program with a NUMA mistake in it and says what is wrong.
-demo: deps $(BUILD)/build.ninja
+demo: deps configured
 	@ninja -C $(BUILD) src/cli/numalens src/agent/libnumalens-agent.so examples/demo
 	@scripts/demo $(BUILD)
 
@@ -37,15 +43,16 @@ soak: deps-all all
 	@NUMALENS_BUILD=$(abspath $(BUILD)) tests/soak/matrix.py --write docs/reliability.md
 	@NUMALENS_BUILD=$(abspath $(BUILD)) tests/soak/kills.py
 
-lint:
+lint: deps-all all
 	@scripts/lint $(BUILD)
 
 format:
 	@scripts/format
 
 # ldconfig, so that programs find libnumalens at once; without the right to, the installation is good all the same.
-# PREFIX stays that of the build folder.
-install: all
+# PREFIX stays that of the build folder. Never configured again: root may have another PATH, without node.
+install: $(BUILD)/build.ninja
+	@ninja -C $(BUILD)
 	@$(if $(PREFIX),meson configure $(BUILD) -Dprefix=$(PREFIX))
 	@meson install -C $(BUILD)
 	@cp $(BUILD)/meson-logs/install-log.txt $(BUILD)/installed.txt
@@ -57,7 +64,7 @@ uninstall:
 	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
 
 # The source tarball, with the page built: build/meson-dist. Of what is committed.
-dist: $(BUILD)/build.ninja
+dist: configured
 	@meson dist -C $(BUILD) --no-tests
 
 # Debian packages: build/deb. docs/install.md.
@@ -68,6 +75,10 @@ deb:
 # The packages in an empty Debian. As root.
 check-packages: deb
 	@scripts/check-packages $(BUILD)
+
+# The README's commands in an empty Debian, in its order; WHOLE=1: make test as well. As root.
+check-fresh:
+	@scripts/check-fresh $(if $(WHOLE),--test)
 
 clean:
 	rm -rf build build-asan

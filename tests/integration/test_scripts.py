@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""What the scripts behind make promise: packages that arrive after a build folder was configured are found, and nothing is asked."""
+import os
+import re
+
+import nlens
+from nlens import Folder, check, run, tool
+
+CONFIGURE = os.path.join(nlens.SOURCE, "scripts", "configure")
+PROJECT = """project('tiny', 'c')
+cc = meson.get_compiler('c')
+message('found:', cc.find_library('later', required: false).found(), cc.has_header('later.h'), dependency('later', required: false).found(),
+        find_program('later', required: false).found(), 'werror', get_option('werror'), 'prefix', get_option('prefix'))
+"""
+
+
+class Machine:
+    """A project to configure on a machine whose packages are what `packages` says, with their files in lib/."""
+
+    def __init__(self, folder):
+        self.folder, self.lib = folder, os.path.join(folder, "lib")
+        os.mkdir(self.lib)
+        self.write("meson.build", PROJECT)
+        self.write("lib/dpkg-query", "#!/bin/sh\ncat '%s/packages'\n" % folder, 0o755)
+        self.packages("installed gcc amd64 1")
+        self.environment = {"LIBRARY_PATH": self.lib, "CPATH": self.lib, "PKG_CONFIG_PATH": self.lib,
+                            "PATH": self.lib + ":" + os.environ["PATH"]}
+
+    def write(self, name, text, mode=0o644):
+        with open(os.path.join(self.folder, name), "w") as stream:
+            stream.write(text)
+        os.chmod(os.path.join(self.folder, name), mode)
+
+    def packages(self, *lines):
+        self.write("packages", "".join(line + "\n" for line in lines))
+
+    def later(self):
+        """The files of a package."""
+        self.write("later.c", "int later;\n")
+        assert run([tool("cc"), "-shared", "-o", os.path.join(self.lib, "liblater.so"), "later.c"], folder=self.folder).status == 0
+        self.write("lib/later.h", "")
+        self.write("lib/later.pc", "Name: later\nDescription: later\nVersion: 1\n")
+        self.write("lib/later", "#!/bin/sh\n", 0o755)
+
+    def configure(self, *options):
+        """What Meson found; None when it did not search."""
+        tool("meson")
+        ended = run([CONFIGURE, "build", *options], folder=self.folder, environment=self.environment)
+        assert ended.status == 0, ended
+        found = re.search(r"Message: found: (.*)", ended.out.decode())
+        return found and found[1].split()
+
+
+@check("a package that arrives later is found: library, header, pkg-config, program; without a change nothing is searched")
+def arrives():
+    with Folder() as folder:
+        machine = Machine(folder)
+        assert machine.configure()[:4] == ["false"] * 4
+        assert machine.configure() is None
+        machine.packages("installed gcc amd64 1", "not-installed later amd64 ")
+        assert machine.configure() is None
+        machine.later()
+        machine.packages("installed gcc amd64 1", "installed later amd64 1")
+        assert machine.configure()[:4] == ["true"] * 4
+        assert machine.configure() is None
+        machine.packages("installed gcc amd64 1", "installed later amd64 2")
+        assert machine.configure()[:4] == ["true"] * 4
+
+
+@check("options of earlier calls stay, in any order of make's targets")
+def options_stay():
+    with Folder() as folder:
+        machine = Machine(folder)
+        assert machine.configure()[4:] == ["werror", "false", "prefix", "/usr/local"]
+        assert machine.configure("-Dwerror=true")[4:] == ["werror", "true", "prefix", "/usr/local"]
+        assert machine.configure() is None and machine.configure("-Dwerror=true") is None
+        assert machine.configure("--prefix=/opt")[4:] == ["werror", "true", "prefix", "/opt"]
+        machine.packages("installed gcc amd64 2")
+        assert machine.configure()[4:] == ["werror", "true", "prefix", "/opt"]
+
+
+@check("a folder configured by hand keeps its options")
+def by_hand():
+    with Folder() as folder:
+        machine = Machine(folder)
+        assert run([tool("meson"), "setup", "-Dwerror=true", "build"], folder=folder, environment=machine.environment).status == 0
+        assert machine.configure()[4:6] == ["werror", "true"]
+        assert machine.configure() is None
+
+
+@check("installing names what it is about to install, in one line, before it does, and asks nothing")
+def names_packages():
+    with Folder() as folder:
+        log = os.path.join(folder, "log")
+        for name, body in {"dpkg-query": "", "dpkg": "echo amd64", "id": "echo 0",
+                           "apt-get": 'echo "$(head -c1 | wc -c) $DEBIAN_FRONTEND $*" >>%s' % log}.items():
+            with open(os.path.join(folder, name), "w") as stream:
+                stream.write("#!/bin/sh\n%s\n" % body)
+            os.chmod(stream.name, 0o755)
+        path = {"PATH": folder + ":" + os.environ["PATH"]}
+        ended = run([os.path.join(nlens.SOURCE, "scripts", "install-deps")], b"answer", environment=path)
+        said = ended.err.decode().splitlines()
+        assert ended.status == 0 and len(said) == 1, ended
+        about, _, names = said[0].partition(": about to install ")
+        assert about == "install-deps" and re.match(r"\d+ Debian packages: .*\bmeson\b", names), said
+        with open(log) as stream:
+            calls = stream.read().splitlines()
+        assert len(calls) == 1 and calls[0].startswith("0 noninteractive ") and " install -y " in calls[0], calls
+        assert calls[0].split()[-len(names.split()) + 3:] == names.split()[3:], (calls, names)
+
+        # Neither root nor sudo without a password: the command for root is printed, and nothing waits.
+        for name, body in {"id": "echo 1000", "sudo": '[ "$1" = -n ] && exit 1; cat'}.items():
+            with open(os.path.join(folder, name), "w") as stream:
+                stream.write("#!/bin/sh\n%s\n" % body)
+            os.chmod(stream.name, 0o755)
+        ended = run([os.path.join(nlens.SOURCE, "scripts", "install-deps")], b"answer", environment=path)
+        assert ended.status == 1 and b"\n  apt-get install " in ended.err, ended
+
+
+@check("a skipped unit test is one to Meson as well, with its reason")
+def unit_skips():
+    with Folder() as folder:
+        with open(os.path.join(folder, "skips.c"), "w") as stream:
+            stream.write('#include "%s/tests/skip.h"\n' % nlens.SOURCE +
+                         'static void skips(void **state) { (void)state; skip_test("for %d reasons", 2); }\n'
+                         'static void passes(void **state) { (void)state; print_message("# a note\\n"); }\n'
+                         "int main(void) {\n"
+                         "const struct CMUnitTest tests[] = {cmocka_unit_test(passes), cmocka_unit_test(skips), cmocka_unit_test(passes)};\n"
+                         "return cmocka_run_group_tests(tests, NULL, NULL); }\n")
+        built = run([tool("cc"), "-D_GNU_SOURCE", "-Wall", "-Werror", "-o", "skips", "skips.c", "-lcmocka"], folder=folder)
+        assert built.status == 0, built
+        ended = run([os.path.join(folder, "skips")], environment={"CMOCKA_MESSAGE_OUTPUT": "TAP"})
+        lines = ended.out.decode().splitlines()
+        assert ended.status == 0, ended
+        assert [line for line in lines if line.startswith(("ok", "not"))] == ["ok 1 - passes", "ok 2 - skips # SKIP for 2 reasons", "ok 3 - passes"], lines
+        assert lines.count("# a note") == 2, lines
+        ended = run([os.path.join(folder, "skips")])
+        assert b"SKIPPED" in ended.err + ended.out and b"for 2 reasons" in ended.out + ended.err, ended
+
+
+nlens.main()
