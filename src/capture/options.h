@@ -41,7 +41,7 @@ struct capture_options {
     enum capture_samples samples;
     enum capture_tick tick;
     bool
-        faults; /* pages' use from page faults, beside the samples or (SAMPLES_FAULTS) instead of them: docs/faults.md */
+        faults; /* pages' use from page faults, beside the samples or (SAMPLES_FAULTS) instead of them: docs/pages.md */
     enum fault_mechanism mechanism; /* that makes pages fault again */
     bool write_protect;             /* uffd-wp beside numa-hint; set where auto finds that both work */
     uint64_t interval_ns;           /* how often */

@@ -1,4 +1,4 @@
-/* doctor/check_mechanisms.c - what makes pages fault again (docs/faults.md), each tried on memory of our own. */
+/* doctor/check_mechanisms.c - what makes pages fault again (docs/pages.md), each tried on memory of our own. */
 #include "doctor/trial.h"
 
 #include "capture/faults/mechanism.h"

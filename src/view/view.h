@@ -79,7 +79,7 @@ unsigned view_problems_named(const char *names);
 int view_pages(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
 const char *view_page_sort_keys(void);
 
-/* Memory over time, drawn with letters, and the phases of the run (docs/map.md). */
+/* Memory over time, drawn with letters, and the phases of the run (docs/pages.md). */
 int view_map(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err);
 
 /* Bytes from memory by object, thread and node (docs/traffic.md). */

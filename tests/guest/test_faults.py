@@ -135,7 +135,7 @@ def judge(tap, files, mechanism, program):
     tap.note(f"{what}: {again:.1%} of pages in two intervals or more, {threads:.1%} of threads and directions")
     if mechanism == "numa-hint":
         tap.check(f"{what}: 95% of pages used for long are there in two intervals or more", again >= 0.95, again)
-        # Of a writer and readers at the same time, the one whose thread armed a page comes to it first (docs/faults.md).
+        # Of a writer and readers at the same time, the one whose thread armed a page comes to it first (docs/pages.md).
         if program == "sweep":
             reads = page_truth.recall(truth, report, "reads")
             tap.check(f"{what}: and 95% of pages that are read", reads >= 0.95, reads)

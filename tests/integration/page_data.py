@@ -1,4 +1,4 @@
-"""page_data - reads what `report --html` and `view` carry, as the page does (docs/page-format.md)."""
+"""page_data - reads what `report --html` and `view` carry, as the page does (docs/view.md)."""
 import base64
 import json
 import re

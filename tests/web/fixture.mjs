@@ -1,4 +1,4 @@
-/* Recordings made up for the page's tests, in the container of docs/page-format.md: a matrix multiplication, a program that saturates
+/* Recordings made up for the page's tests, in the container of docs/view.md: a matrix multiplication, a program that saturates
  * one node, one with hostile names, and one as large as a page may get. Nothing here is measured. */
 import { deflateSync } from "node:zlib";
 

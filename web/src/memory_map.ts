@@ -3,7 +3,7 @@ import type { Container } from "./container";
 
 export interface PartitionHead { p: number; gain: number; loss: number; first_block: number; blocks: number; left_out?: boolean }
 
-/* What an aggregation was searched among, where not among everything: docs/map.md. */
+/* What an aggregation was searched among, where not among everything: docs/pages.md. */
 export interface SearchHead { exact?: boolean; group?: number; least_leaves?: number; bound?: number }
 
 export interface AggregationHead extends SearchHead { view: "cartography" | "gantt"; partitions: PartitionHead[]; prefix: string }

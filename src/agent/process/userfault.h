@@ -1,4 +1,4 @@
-/* agent/process/userfault.h - passes the recorder a userfaultfd over this process's memory (docs/faults.md): made here, because only a
+/* agent/process/userfault.h - passes the recorder a userfaultfd over this process's memory (docs/pages.md): made here, because only a
  * process itself can make it; copied by the recorder; closed here. Nothing is left in the program. */
 #ifndef NUMALENS_AGENT_PROCESS_USERFAULT_H
 #define NUMALENS_AGENT_PROCESS_USERFAULT_H

@@ -8,7 +8,7 @@
  *     best(h, i, j) = max { the block itself; sum over children c of best(c, i, j); max over k of best(h, i, k) + best(h, k+1, j) }
  *
  * and of equally good ones the one with the higher gain. At p = 0 that is the full detail (equal neighbours are one block,
- * for that loses nothing), at p = 1 one block. Blocks without any value are left out. docs/map.md says how it is computed,
+ * for that loses nothing), at p = 1 one block. Blocks without any value are left out. docs/pages.md says how it is computed,
  * and what is done where the exact optimum would take too long. */
 #ifndef NUMALENS_ANALYSIS_MEMORY_MAP_AGGREGATE_H
 #define NUMALENS_ANALYSIS_MEMORY_MAP_AGGREGATE_H

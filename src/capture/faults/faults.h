@@ -1,5 +1,5 @@
 /* capture/faults/faults.h - which pages each thread used in each interval, from page faults: those that happen by
- * themselves, and those that a mechanism provokes (docs/faults.md). Appends EVENT_PAGE. Used by one thread. */
+ * themselves, and those that a mechanism provokes (docs/pages.md). Appends EVENT_PAGE. Used by one thread. */
 #ifndef NUMALENS_CAPTURE_FAULTS_FAULTS_H
 #define NUMALENS_CAPTURE_FAULTS_FAULTS_H
 
@@ -50,7 +50,7 @@ struct faults_totals {
     uint64_t pages;     /* reported, each for one thread and interval */
     uint64_t skipped;   /* rounds that armed less than all there was, to stay inside the budget */
     uint64_t unguarded; /* processes that the mechanism could not watch */
-    uint64_t lone;      /* processes with never more than one thread: see numa-hint in docs/faults.md */
+    uint64_t lone;      /* processes with never more than one thread: see numa-hint in docs/pages.md */
     uint64_t fault_ns;  /* what one costs, as measured at the start */
 };
 struct faults_totals faults_totals(const struct faults *faults);

@@ -74,7 +74,7 @@ static const struct argp_option option_table[] = {
      "them",
      3},
     {"frames", KEY_FRAMES, "N", 0, "call chains of at most N frames (32)", 3},
-    {0, 0, 0, 0, "Pages that are used, from page faults (docs/faults.md):", 4},
+    {0, 0, 0, 0, "Pages that are used, from page faults (docs/pages.md):", 4},
     {"faults", KEY_FAULTS, 0, 0, "record them beside the samples; --source faults records nothing else", 4},
     {"interval", KEY_INTERVAL, "TIME", 0, "pages fault again after this time (50ms)", 4},
     {"mechanism", KEY_MECHANISM, "WHICH", 0, "how pages are made to fault: auto, numa-hint, soft-dirty, uffd-wp, none",

@@ -80,7 +80,7 @@ enum {
 
 static const struct argp_option option_table[] = {
     {"json", OPTION_JSON, NULL, 0, "For programs; docs/json.md names the fields", 0},
-    {"html", OPTION_HTML, "PAGE", 0, "Write everything into one HTML page instead; docs/html.md shows what is in it",
+    {"html", OPTION_HTML, "PAGE", 0, "Write everything into one HTML page instead; docs/view.md shows what is in it",
      0},
     {"against", OPTION_AGAINST, "FILE", 0, "With --html: another recording, side by side in the same page", 0},
     {"input", 'i', "FILE", 0, "The recording, instead of naming it last", 0},

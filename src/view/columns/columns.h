@@ -1,7 +1,7 @@
 /* view/columns/columns.h - what rows show, written once: each column with its names in JSON, page and text and its value.
  *
  * JSON has the columns in the order of the description. Text and page have orders of their own, by `at`; one without a place
- * comes last, in text before the name. docs/json.md and docs/page-format.md have what each means. A name or heading that is NULL is not shown there. Private to src/view and src/page. */
+ * comes last, in text before the name. docs/json.md and docs/view.md have what each means. A name or heading that is NULL is not shown there. Private to src/view and src/page. */
 #ifndef NUMALENS_VIEW_COLUMNS_COLUMNS_H
 #define NUMALENS_VIEW_COLUMNS_COLUMNS_H
 
