@@ -45,7 +45,7 @@ struct topology_description { /* one node as another machine's recording reports
 };
 
 /* Each returns a topology that the caller frees, or NULL with `err` filled. A `spec` that ends in ".xml" is a file.
- * Distances nobody reported are made up from the hierarchy: see docs/topology.md. */
+ * Distances nobody reported are made up from the hierarchy: see docs/machines.md. */
 struct topology *topology_described(const struct topology_description *nodes, uint32_t count, struct error *err);
 struct topology *topology_load(struct error *err);
 struct topology *topology_simulate(const char *spec, enum topology_assign assign, struct error *err);

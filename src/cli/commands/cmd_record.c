@@ -70,7 +70,7 @@ static const struct argp_option option_table[] = {
     {"placement", KEY_PLACEMENT, "HOW", 0,
      "place threads and memory: cluster, distributed, mem0-cpu0, mem0-cpu1, interleave, local (docs/compare.md)", 3},
     {"no-calibration", KEY_NO_CALIBRATION, 0, 0,
-     "do not record load latencies of the idle machine (docs/calibration.md); the first recording since boot measures "
+     "do not record load latencies of the idle machine (docs/machines.md); the first recording since boot measures "
      "them",
      3},
     {"frames", KEY_FRAMES, "N", 0, "call chains of at most N frames (32)", 3},

@@ -67,7 +67,7 @@ const char *traffic_silence(const struct traffic *traffic, const struct view_opt
         return "Traffic was not recorded: 'numalens record --traffic' does.";
     if (!traffic->bound)
         return "Traffic is not known: the recording has no calibration that distinguishes caches from memory "
-               "(docs/calibration.md).";
+               "(docs/machines.md).";
     if (traffic->too_few)
         return "Traffic is not known: there are too few pairs of bursts. Record a longer run.";
     return NULL;
