@@ -1,5 +1,5 @@
 /* quiet_writers.c - a policy for `numalens migrate`: a page goes to the node that writes it most; pages that nobody writes
- * stay where they are. docs/policies.md walks through it.
+ * stay where they are. docs/migrate.md walks through it.
  *
  *     cc -shared -fPIC -I/usr/local/include -o quiet_writers.so quiet_writers.c
  *     numalens migrate --policy ./quiet_writers.so:3 -- ./app

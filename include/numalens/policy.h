@@ -5,7 +5,7 @@
  *     numalens migrate --policy ./mine.so -- ./app
  *
  * A policy is one struct that a shared library hands out through the function nlens_policy(). The built-in policies use
- * this interface and no other. docs/policies.md walks through an example.
+ * this interface and no other. docs/migrate.md walks through an example.
  *
  * Once an interval `decide` gets a view of what was sampled, and calls nlens_move for each page that should be
  * elsewhere. It need not think of anything else: pages that are there already, that the program bound to a node, that

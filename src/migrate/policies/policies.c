@@ -27,7 +27,7 @@ static int load(struct policy *policy, const char *path, struct error *err)
     const struct nlens_policy *(*entry)(void);
     *(void **)&entry = dlsym(policy->library, "nlens_policy");
     if (!entry)
-        return error_set(err, -EINVAL, "%s is no policy: it has no function nlens_policy (see docs/policies.md)", path);
+        return error_set(err, -EINVAL, "%s is no policy: it has no function nlens_policy (see docs/migrate.md)", path);
     policy->type = entry();
     if (!policy->type)
         return error_set(err, -EINVAL, "%s: nlens_policy returned nothing", path);
