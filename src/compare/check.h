@@ -1,4 +1,4 @@
-/* compare/check.h - rules that a recording must keep, for jobs that pass or fail (docs/check.md).
+/* compare/check.h - rules that a recording must keep, for jobs that pass or fail (docs/compare.md).
  *
  * A rule holds, fails, or cannot be decided: two recordings of one program must not pass and fail by turns. So a share is
  * compared with its limit by its interval, with the burst as unit (analysis/facts/claim.h), and a finding is new only when

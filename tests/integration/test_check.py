@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""check: the example of docs/ci.md, a commit that makes `plate` remote; rules that cannot be decided; JUnit and SARIF as their
+"""check: the example of docs/compare.md, a commit that makes `plate` remote; rules that cannot be decided; JUnit and SARIF as their
 readers want them."""
 import functools
 import json

@@ -55,7 +55,7 @@ static void put_driver(struct json *json)
     }
     for (unsigned i = 0; i < sizeof limits / sizeof *limits; i++)
         put_rule(json, check_kind_name(limits[i]), check_kind_text(limits[i]),
-                 "A limit that was given to 'numalens check'; docs/check.md explains how it is judged.", "error");
+                 "A limit that was given to 'numalens check'; docs/compare.md explains how it is judged.", "error");
     json_end(json);
     json_end(json);
     json_end(json);

@@ -1,5 +1,5 @@
 /* view/check/check_view.h - what became of the rules that a recording must keep: for people, for programs, for CI servers (JUnit) and
- * for code review (SARIF). docs/check.md */
+ * for code review (SARIF). docs/compare.md */
 #ifndef NUMALENS_VIEW_CHECK_CHECK_VIEW_H
 #define NUMALENS_VIEW_CHECK_CHECK_VIEW_H
 
