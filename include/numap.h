@@ -1,5 +1,5 @@
 /* numap.h - numalens behind the interface of numap, the library for memory profiling by Selva, Morel and Marquet, as its
- * clients know it. A program written for numap builds and runs unchanged; see docs/numap.md.
+ * clients know it. A program written for numap builds and runs unchanged; see docs/library.md.
  *
  * The soft sampler of libnumalens fills the pages that clients walk, so that they work in any virtual machine and
  * without privileges. New programs use numalens/capture.h. */

@@ -185,7 +185,7 @@ static int make(const void *key, const struct measure_request *request, struct p
 int measure_open(const void *key, const struct measure_request *request, struct perf_event_mmap_page **pages)
 {
     if (request->sample_type & ~(uint64_t)PAGES_SAMPLE_TYPES) {
-        measure_set_reason("sample_type asks for fields that samples do not have here: docs/numap.md lists them");
+        measure_set_reason("sample_type asks for fields that samples do not have here: docs/library.md lists them");
         return -EINVAL;
     }
     if (request->refresh) {
