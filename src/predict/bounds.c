@@ -1,6 +1,6 @@
 /* See bounds.h.
  *
- * Unknown bytes are none, or as many as a core can fetch, or that from other nodes and none near the threads (docs/model.md). If even
+ * Unknown bytes are none, or as many as a core can fetch, or that from other nodes and none near the threads (docs/predict.md). If even
  * so neither pages near their threads nor pages in turns save what matters, it need not be known how many there are. That
  * placement matters is not concluded: what is unknown may take longer than what is known. */
 #include "predict/bounds.h"

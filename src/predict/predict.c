@@ -1,4 +1,4 @@
-/* See predict.h, and docs/model.md for what is assumed.
+/* See predict.h, and docs/predict.md for what is assumed.
  *
  * Phase by phase: what its cells ask of each node under the placement is summed up by thread (gather), once; then, under each
  * assumption, threads run side by side until the last one is done (phase_run), and latencies rise with the use of memory, which is repeated a few times

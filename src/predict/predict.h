@@ -1,4 +1,4 @@
-/* predict/predict.h - run time of a program on a machine that is a model, under a placement of its memory (docs/model.md). */
+/* predict/predict.h - run time of a program on a machine that is a model, under a placement of its memory (docs/predict.md). */
 #ifndef NUMALENS_PREDICT_PREDICT_H
 #define NUMALENS_PREDICT_PREDICT_H
 

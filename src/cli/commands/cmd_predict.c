@@ -290,7 +290,7 @@ static void print(const struct answer *answer, size_t placements)
     table_print(table, stdout, 2, look.width, look.color);
     putchar('\n');
     paragraph(stdout, 0, look.width, "",
-              "User time of the program's threads, by a model: docs/model.md has what it assumes.");
+              "User time of the program's threads, by a model: docs/predict.md has what it assumes.");
 }
 
 static void write_row(struct json *json, const struct answer *answer, const struct row *row)
