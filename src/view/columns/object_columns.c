@@ -1,4 +1,4 @@
-/* view/columns/object_columns.c - the columns of objects and allocation sites, and of their facts (docs/facts.md). */
+/* view/columns/object_columns.c - the columns of objects and allocation sites, and of their facts (docs/patterns.md). */
 #include "view/columns/columns.h"
 #include "view/report/object_facts.h"
 

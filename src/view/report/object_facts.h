@@ -1,4 +1,4 @@
-/* view/report/object_facts.h - the facts of an object or site (docs/facts.md), for people and for programs; private to src/view. */
+/* view/report/object_facts.h - the facts of an object or site (docs/patterns.md), for people and for programs; private to src/view. */
 #ifndef NUMALENS_VIEW_REPORT_OBJECT_FACTS_H
 #define NUMALENS_VIEW_REPORT_OBJECT_FACTS_H
 
