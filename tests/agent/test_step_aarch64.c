@@ -4,7 +4,7 @@
 #include "native_aarch64.h"
 
 #include "agent/sampling/step.h"
-#include "isa/aarch64/cpu.h"
+#include "agent/sampling/aarch64/note_access.h"
 
 #include "isa/aarch64/slots.c" /* to empty the table between groups: no program has that many words */
 
@@ -122,7 +122,7 @@ static bool compare(uint32_t word, bool addresses, bool *accepted)
 
     machine_to_context(&before, &context);
     struct cpu cpu;
-    assert_true(cpu_view(&cpu, &agent_self, &context));
+    assert_true(cpu_view(&cpu, step_note_access, &agent_self, &context));
     set_fpcr(before.fpcr);
     enum outcome outcome = cpu_execute(&cpu, word);
     set_fpcr(0);
@@ -312,14 +312,14 @@ static void test_scalable(void **unused)
         sve->vl = VL;
         memset(record + SVE_SIG_ZREGS_OFFSET, 0xee, 32 * VL);
         struct cpu cpu;
-        assert_true(cpu_view(&cpu, &agent_self, &context));
+        assert_true(cpu_view(&cpu, step_note_access, &agent_self, &context));
         assert_int_equal(cpu_execute(&cpu, cases[i].word), OUTCOME_NEXT);
         for (int z = 0; z < 32; z++)
             for (int byte = 16; byte < VL; byte++)
                 assert_int_equal(record[SVE_SIG_ZREG_OFFSET(VQ, z) + byte],
                                  z == cases[i].written || z == cases[i].also ? 0 : 0xee);
         sve->flags = SVE_SIG_FLAG_SM;
-        assert_false(cpu_view(&cpu, &agent_self, &context));
+        assert_false(cpu_view(&cpu, step_note_access, &agent_self, &context));
     }
     memcpy(arena, pristine, ARENA_BYTES);
 }
@@ -352,7 +352,7 @@ static void test_sequences(void **unused)
     if (!&__rseq_size || !__rseq_size)
         skip_test("the C library registers no restartable sequences");
     __asm__("mrs %0, tpidr_el0" : "=r"(thread));
-    assert_true(cpu_view(&cpu, &agent_self, &context));
+    assert_true(cpu_view(&cpu, step_note_access, &agent_self, &context));
     cpu.x[0] = thread + (uint64_t)__rseq_offset + 8;
     cpu.x[1] = 77;
     assert_int_equal(cpu_execute(&cpu, 0xf9000001), OUTCOME_UNKNOWN); /* str x1, [x0] */

@@ -3,7 +3,7 @@
 
 #include "isa/aarch64/access.h"
 #include "agent/sampling/step.h"
-#include "isa/aarch64/cpu.h"
+#include "agent/sampling/aarch64/note_access.h"
 #include "isa/aarch64/slots.h"
 
 #include <setjmp.h>
@@ -59,7 +59,7 @@ static void step_call(void *function, struct call *call)
     static ucontext_t context;
     machine_to_context(&machine, &context);
     struct cpu cpu;
-    assert_true(cpu_view(&cpu, &agent_self, &context));
+    assert_true(cpu_view(&cpu, step_note_access, &agent_self, &context));
     while (*cpu.pc != the_end) {
         uint64_t pc = *cpu.pc, word;
         assert_int_equal(access_load4(pc, &word), 0);

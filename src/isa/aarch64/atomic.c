@@ -13,7 +13,7 @@ static enum outcome check_base(const struct cpu *cpu, unsigned rn)
 static enum outcome load_acquire(struct cpu *cpu, uint64_t addr, unsigned log2, unsigned rt, unsigned sign)
 {
     static access_load *const loads[4] = {access_acquire1, access_acquire2, access_acquire4, access_acquire8};
-    enum outcome outcome = cpu_access(cpu, addr, 1u << log2, SAMPLE_READ);
+    enum outcome outcome = cpu->access(cpu, addr, 1u << log2, SAMPLE_READ);
     if (outcome != OUTCOME_NEXT)
         return outcome;
     uint64_t value;
@@ -29,7 +29,7 @@ static enum outcome load_acquire(struct cpu *cpu, uint64_t addr, unsigned log2, 
 static enum outcome store_release(struct cpu *cpu, uint64_t addr, unsigned log2, unsigned rt)
 {
     static access_store *const stores[4] = {access_release1, access_release2, access_release4, access_release8};
-    enum outcome outcome = cpu_access(cpu, addr, 1u << log2, SAMPLE_WRITE);
+    enum outcome outcome = cpu->access(cpu, addr, 1u << log2, SAMPLE_WRITE);
     if (outcome != OUTCOME_NEXT)
         return outcome;
     uint64_t value = read_zero(cpu, rt);
@@ -39,7 +39,7 @@ static enum outcome store_release(struct cpu *cpu, uint64_t addr, unsigned log2,
 static enum outcome atomic_in_slot(struct cpu *cpu, uint32_t word, struct slot_state *state, uint64_t addr,
                                    unsigned size)
 {
-    enum outcome outcome = cpu_access(cpu, addr, size, SAMPLE_READ | SAMPLE_WRITE | SAMPLE_LOCKED);
+    enum outcome outcome = cpu->access(cpu, addr, size, SAMPLE_READ | SAMPLE_WRITE | SAMPLE_LOCKED);
     return outcome == OUTCOME_NEXT ? slot_execute(word, state) : outcome;
 }
 
@@ -158,7 +158,7 @@ enum outcome memory_structure(struct cpu *cpu, uint32_t word)
         check_base(cpu, rn) != OUTCOME_NEXT)
         return OUTCOME_UNKNOWN;
     uint64_t addr = read_sp(cpu, rn);
-    enum outcome outcome = cpu_access(cpu, addr, bytes, load ? SAMPLE_READ : SAMPLE_WRITE);
+    enum outcome outcome = cpu->access(cpu, addr, bytes, load ? SAMPLE_READ : SAMPLE_WRITE);
     if (outcome != OUTCOME_NEXT)
         return outcome;
     struct slot_state state = {.x = {addr}, .fpsr = cpu->vectors->fpsr, .vectors = cpu->vectors->vregs};

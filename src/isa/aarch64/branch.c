@@ -86,7 +86,7 @@ static enum outcome zero_block(struct cpu *cpu, uint32_t word)
         return OUTCOME_UNKNOWN;
     unsigned size = 4u << (dczid & 15);
     uint64_t addr = read_zero(cpu, bits(word, 0, 5));
-    enum outcome outcome = cpu_access(cpu, addr & ~(uint64_t)(size - 1), size, SAMPLE_WRITE);
+    enum outcome outcome = cpu->access(cpu, addr & ~(uint64_t)(size - 1), size, SAMPLE_WRITE);
     if (outcome != OUTCOME_NEXT)
         return outcome;
     return access_zero_block(addr) == 0 ? OUTCOME_NEXT : OUTCOME_FAULT;

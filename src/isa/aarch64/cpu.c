@@ -7,10 +7,11 @@
 
 unsigned long cpu_features;
 
-bool cpu_view(struct cpu *cpu, void *user, ucontext_t *context)
+bool cpu_view(struct cpu *cpu, cpu_accessor *access, void *user, ucontext_t *context)
 {
     struct sigcontext *frame = (struct sigcontext *)&context->uc_mcontext;
-    *cpu = (struct cpu){.user = user,
+    *cpu = (struct cpu){.access = access,
+                        .user = user,
                         .context = context,
                         .x = (uint64_t *)frame->regs,
                         .sp = (uint64_t *)&frame->sp,

@@ -21,8 +21,14 @@ enum outcome {
     OUTCOME_ENOUGH,  /* the burst is over */
 };
 
+struct cpu;
+
+/* An access is about to happen: OUTCOME_NEXT, or another outcome when it is not to. */
+typedef enum outcome cpu_accessor(struct cpu *cpu, uint64_t addr, unsigned size, unsigned flags);
+
 struct cpu {
-    void *user; /* whose burst it is: for cpu_access() */
+    cpu_accessor *access; /* of who runs the instructions; never NULL */
+    void *user;           /* its own */
     ucontext_t *context;
     uint64_t *x; /* x0 to x30 */
     uint64_t *sp, *pc, *pstate;
@@ -40,8 +46,8 @@ enum { PSTATE_BTYPE = 3u << 10 };
 /* AT_HWCAP, set by step_start: what is done here by other instructions must be one that this processor has. */
 extern unsigned long cpu_features;
 
-/* The view of a frame; false when the frame holds state that this code must not step over. */
-bool cpu_view(struct cpu *cpu, void *user, ucontext_t *context);
+/* The view of a frame, with whom to ask before accesses; false when the frame holds state that this code must not step over. */
+bool cpu_view(struct cpu *cpu, cpu_accessor *access, void *user, ucontext_t *context);
 
 /* Carries out the instruction `word`, which lies at *cpu->pc; pc is changed only with OUTCOME_JUMPED. */
 enum outcome cpu_execute(struct cpu *cpu, uint32_t word);
@@ -55,10 +61,6 @@ enum outcome memory_ordered(struct cpu *cpu, uint32_t word);   /* acquire, relea
 enum outcome memory_atomic(struct cpu *cpu, uint32_t word);    /* read-modify-write */
 enum outcome memory_structure(struct cpu *cpu, uint32_t word); /* LD1 to LD4, ST1 to ST4 and kin */
 enum outcome vector_process(struct cpu *cpu, uint32_t word);
-
-/* An access is about to happen: OUTCOME_NEXT, or OUTCOME_ENOUGH when it is not to. Defined by who runs instructions: in the
- * agent, agent/sampling/aarch64/step.c. */
-enum outcome cpu_access(struct cpu *cpu, uint64_t addr, unsigned size, unsigned flags);
 
 /* Whether branch condition `condition` (0 to 15) holds. */
 bool cpu_condition(const struct cpu *cpu, unsigned condition);

@@ -80,7 +80,7 @@ static enum outcome transfer(struct cpu *cpu, const struct transfer *t)
         return OUTCOME_UNKNOWN; /* the architecture leaves the result open */
     if (t->count == 2 && t->load && t->rt == t->rt2)
         return OUTCOME_UNKNOWN;
-    enum outcome outcome = cpu_access(cpu, t->addr, t->count << t->log2, t->load ? SAMPLE_READ : SAMPLE_WRITE);
+    enum outcome outcome = cpu->access(cpu, t->addr, t->count << t->log2, t->load ? SAMPLE_READ : SAMPLE_WRITE);
     if (outcome != OUTCOME_NEXT)
         return outcome;
     outcome = t->count == 2 ? transfer_two(cpu, t) : transfer_one(cpu, t);

@@ -3,7 +3,7 @@
  * Runs in the tick's handler on the agent's own stack (entry.c): what the program pushes must not hit us. */
 #include "agent/sampling/step.h"
 #include "isa/probe.h"
-#include "isa/aarch64/cpu.h"
+#include "agent/sampling/aarch64/note_access.h"
 #include "agent/sampling/aarch64/entry.h"
 #include "isa/aarch64/slots.h"
 #include "agent/unwind/unwind.h"
@@ -36,7 +36,7 @@ static bool begins_sequence(const struct step_access *access)
     return access->addr + access->size > area && access->addr < area + RSEQ_BYTES;
 }
 
-enum outcome cpu_access(struct cpu *cpu, uint64_t addr, unsigned size, unsigned flags)
+enum outcome step_note_access(struct cpu *cpu, uint64_t addr, unsigned size, unsigned flags)
 {
     struct step_access access = {
         .addr = addr & 0x00ffffffffffffff, /* the top byte is a tag */
@@ -51,7 +51,7 @@ enum outcome cpu_access(struct cpu *cpu, uint64_t addr, unsigned size, unsigned 
 enum step_state step_begin(struct agent_thread *self, ucontext_t *context)
 {
     struct cpu cpu;
-    if (!cpu_view(&cpu, self, context))
+    if (!cpu_view(&cpu, step_note_access, self, context))
         return STEP_DONE;
     uint64_t limit = (uint64_t)STEPS_PER_ACCESS * (self->sampler.left + 1);
     while (self->sampler.steps < limit) {
