@@ -216,4 +216,14 @@ def no_network():
         assert files_in(copy) == before, set(files_in(copy)) ^ set(before)
 
 
+@check("for a processor that numalens does not know, configuring ends with its name and those that it knows")
+def unknown_processor():
+    with nlens.Folder() as folder:
+        settings = os.path.join(folder, "cross.ini")
+        with open(settings, "w") as stream:
+            stream.write("[binaries]\nc = 'cc'\n[host_machine]\nsystem = 'linux'\ncpu_family = 'riscv64'\ncpu = 'riscv64'\nendian = 'little'\n")
+        ended = run([tool("meson"), "setup", "--cross-file", settings, os.path.join(folder, "made"), nlens.SOURCE])
+        assert ended.status == 1 and b"processor riscv64; it knows x86_64 and aarch64" in ended.out, ended
+
+
 nlens.main()

@@ -63,9 +63,11 @@ static int open_ring(struct perf_ring *ring, struct perf_event_attr *attr, pid_t
 /* The stack pointer, and those that distinguish the reading from the writing half of x86-64's string instructions. */
 #if defined(__x86_64__)
 enum { SI = 4, DI = 5, SP = 7, REGISTERS = 1 << SI | 1 << DI | 1 << SP, REGISTER_COUNT = 3 }; /* of asm/perf_regs.h */
-#else
+#elif defined(__aarch64__)
 #define REGISTERS (1u << 31) /* SP */
 enum { REGISTER_COUNT = 1 };
+#else
+#error "perf_source: this architecture is not supported"
 #endif
 
 static void ask_for_registers(struct perf_event_attr *attr)
