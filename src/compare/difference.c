@@ -286,7 +286,7 @@ static bool same_subject(const struct difference *difference, const struct profi
 static double shared_part(const struct profile_entry *entry, enum pattern pattern)
 {
     return entry && entry->samples
-               ? (double)entry->shared[pattern == PATTERN_CROSS_NODE_SHARING] / (double)entry->samples
+               ? (double)entry->shared[pattern_lines(pattern) == LINES_TRUE] / (double)entry->samples
                : 0;
 }
 
@@ -304,7 +304,7 @@ static void judge_absence(const struct difference *difference, struct difference
         snprintf(fate->why, sizeof fate->why, "the %s run has too few samples", which);
         return;
     }
-    bool lines = has->pattern == PATTERN_FALSE_SHARING || has->pattern == PATTERN_CROSS_NODE_SHARING;
+    bool lines = pattern_lines(has->pattern) != LINES_NONE;
     const struct profile_entry *a = row ? row->sides[0] : NULL, *b = row ? row->sides[1] : NULL;
     const struct profile_entry *x = side == 0 ? a : b, *y = side == 0 ? b : a;
     if (row && (!y || bursts_with(y) < difference_bounds.bursts) && row->real[DIFFERENCE_SHARE]) {

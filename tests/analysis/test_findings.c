@@ -1,5 +1,5 @@
 /* Patterns from made-up facts: each with a near twin that must give none, or another. */
-#include "analysis/findings/findings_internal.h"
+#include "analysis/findings/findings_advice.h"
 
 #include "../flow/feeding.h"
 
@@ -666,11 +666,54 @@ static void as_sure_as_the_weakest(void **state)
     made_free(made);
 }
 
+static bool sure(struct judging *judging, const struct finding *about, struct verdict *verdict)
+{
+    (void)judging;
+    (void)about;
+    verdict_claim(verdict, (struct claim){.share = 0.9, .null = 0.1, .bursts = 500});
+    return true;
+}
+
+static const char *where(struct consult *it)
+{
+    return findings_text(it->findings, "%s: %lu", it->finding->name, (unsigned long)it->finding->remote_samples);
+}
+
+static void bind(struct consult *it)
+{
+    advise_to(it, ACTION_PIN_TOGETHER, code_pin_thread(it, 0), "%u nodes", it->nodes);
+}
+
+/* A pattern may be about anything: a process and the run as a whole are judged as objects are. */
+static void on_processes_and_the_run(void **state)
+{
+    (void)state;
+    const struct pattern_row process = {"p",           "of a process",   &on_process,
+                                        .judge = sure, .explain = where, .advise = bind},
+                             run = {"r", "of the run", &on_run, .judge = sure, .explain = where, .advise = bind};
+    const struct pattern_row *const rows[] = {&process, &run};
+    struct made *made = make();
+    struct findings *findings = findings_make_with(&made->facts, rows, 2);
+    assert_int_equal(findings->items.count, 2);
+    array_each (&findings->items, const struct finding, finding) {
+        const struct pattern_row *row = rows[finding->pattern];
+        assert_true(says(finding->evidence, row == &run ? "the run: 6000" : "process "));
+        assert_true(says(finding->gain, "At most 20.0% of run time"));
+        assert_null(finding->subject);
+        assert_int_equal(finding->node, -1);
+        assert_int_equal(finding->process, row == &run ? FLOW_NONE : 0);
+        assert_string_equal(finding->advice.items[0].why, "4 nodes");
+        assert_true(finding->confidence > CLAIM_LIKELY && finding->bursts == made->facts.bursts);
+    }
+    findings_free(findings);
+    made_free(made);
+}
+
 static void all_have_names(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < PATTERNS; i++)
-        assert_true(*pattern_name(i) && *pattern_text(i));
+        assert_true(*pattern_name(i) && *pattern_text(i) && *pattern_on(i));
     for (unsigned i = 0; i < ACTIONS; i++)
         assert_true(*action_name(i) && *action_text(i));
     assert_string_equal(pattern_name(PATTERNS), "");
@@ -700,6 +743,7 @@ int main(void)
         cmocka_unit_test(runs_do_not_contradict),
         cmocka_unit_test(no_pattern_is_what_remains),
         cmocka_unit_test(as_sure_as_the_weakest),
+        cmocka_unit_test(on_processes_and_the_run),
         cmocka_unit_test(all_have_names),
     };
     return cmocka_run_group_tests_name("findings", tests, NULL, NULL);

@@ -9,18 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const pattern_names[PATTERNS][2] = {
-    [PATTERN_REMOTE_AFTER_ALLOCATION] = {"remote-after-allocation", "allocated on one node, used from another"},
-    [PATTERN_ALTERNATE_REMOTE] = {"alternate-remote", "threads of different nodes use it in turn"},
-    [PATTERN_CONCURRENT_REMOTE] = {"concurrent-remote", "threads of several nodes use it at the same time"},
-    [PATTERN_SATURATED_NODE] = {"saturated-node", "most accesses of all nodes go to one node's memory"},
-    [PATTERN_FAR_INITIALISED] = {"far-initialised",
-                                 "each thread uses its own part, but another thread touched the pages first"},
-    [PATTERN_MIXED_PAGES] = {"mixed-pages", "private data of threads on different nodes shares pages"},
-    [PATTERN_FALSE_SHARING] = {"false-sharing", "threads write different bytes of the same cache lines"},
-    [PATTERN_CROSS_NODE_SHARING] = {"cross-node-sharing", "threads of several nodes use and write the same bytes"},
-    [PATTERN_CONTENTION] = {"contention", "more accesses arrive there than it can serve"},
-    [PATTERN_IMBALANCE] = {"imbalance", "a few threads make most of the remote accesses"},
+#define PATTERN(NAME, name) extern const struct pattern_row pattern_##name;
+PATTERN_LIST(PATTERN)
+#undef PATTERN
+
+const struct pattern_row *const pattern_rows[PATTERNS] = {
+#define PATTERN(NAME, name) [PATTERN_##NAME] = &pattern_##name,
+    PATTERN_LIST(PATTERN)
+#undef PATTERN
 };
 
 static const char *const action_names[ACTIONS][2] = {
@@ -39,12 +35,22 @@ static const char *const action_names[ACTIONS][2] = {
 
 const char *pattern_name(enum pattern pattern)
 {
-    return pattern < PATTERNS ? pattern_names[pattern][0] : "";
+    return pattern < PATTERNS ? pattern_rows[pattern]->name : "";
 }
 
 const char *pattern_text(enum pattern pattern)
 {
-    return pattern < PATTERNS ? pattern_names[pattern][1] : "";
+    return pattern < PATTERNS ? pattern_rows[pattern]->text : "";
+}
+
+const char *pattern_on(enum pattern pattern)
+{
+    return pattern < PATTERNS ? pattern_rows[pattern]->place->name : "";
+}
+
+enum pattern_lines pattern_lines(enum pattern pattern)
+{
+    return pattern < PATTERNS ? pattern_rows[pattern]->lines : LINES_NONE;
 }
 
 const char *action_name(enum action action)
@@ -57,17 +63,22 @@ const char *action_text(enum action action)
     return action < ACTIONS ? action_names[action][1] : "";
 }
 
-const char *findings_text(struct findings *findings, const char *format, ...)
+const char *findings_vtext(struct findings *findings, const char *format, va_list args)
 {
     char *text = NULL;
-    va_list args;
-    va_start(args, format);
-    int length = vasprintf(&text, format, args);
-    va_end(args);
-    if (length < 0)
+    if (vasprintf(&text, format, args) < 0)
         return "";
     const char *kept = strtab_intern(findings->texts, text);
     free(text);
+    return kept;
+}
+
+const char *findings_text(struct findings *findings, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const char *kept = findings_vtext(findings, format, args);
+    va_end(args);
     return kept;
 }
 
@@ -76,105 +87,72 @@ double placement_loss(const struct facts_subject *subject)
     return subject->remote_time * (1 - subject_bounced(subject));
 }
 
-static void add_finding(struct findings *findings, const struct facts_subject *subject, bool is_site,
-                        const struct verdict *verdict, struct sources *sources)
+static void add_finding(struct judging *judging, const struct finding *about, const struct verdict *verdict)
 {
-    const struct facts *facts = findings->facts;
-    struct finding finding = {.pattern = verdict->pattern,
-                              .subject = subject,
-                              .is_site = is_site,
-                              .node = -1,
-                              .remote_samples = subject->totals.remote,
-                              .confidence = verdict->confidence,
-                              .bursts = subject->bursts};
-    finding.share_of_remote = facts_part_of_remote(facts, subject->totals.remote, subject->remote_weight);
-    finding.lost_time_share = verdict->pattern == PATTERN_FALSE_SHARING
-                                  ? subject->slow_time * part_of(subject->false_sharing, subject->totals.samples)
-                              : verdict->pattern == PATTERN_CROSS_NODE_SHARING
-                                  ? subject->slow_time * part_of(subject->true_sharing, subject->totals.samples)
-                                  : placement_loss(subject);
-    finding_name(findings, &finding, sources);
-    if (verdict->pattern == PATTERN_CROSS_NODE_SHARING) {
-        finding_on_sharing(findings, &finding);
-    } else {
-        finding_explain(findings, &finding, verdict);
-        finding_advise(findings, &finding);
-    }
-    array_push(&findings->items, finding);
+    const struct pattern_row *row = judging->rows[verdict->pattern];
+    struct finding finding = *about;
+    finding.pattern = verdict->pattern;
+    finding.confidence = verdict->confidence;
+    row->place->fill(judging, &finding);
+    finding_write(judging, row, &finding);
+    array_push(&judging->findings->items, finding);
 }
 
 /* The claim that lacks most has `of` bursts of the subject's: as many more as it needs, all of them must be. */
-static void add_undecided(struct findings *findings, const struct facts_subject *subject, bool is_site,
-                          const struct verdict *verdict, struct sources *sources)
+static void add_undecided(struct judging *judging, const struct finding *about, const struct verdict *verdict)
 {
-    const struct facts *facts = findings->facts;
-    struct undecided undecided = {.finding = {.pattern = verdict->pattern,
-                                              .subject = subject,
-                                              .is_site = is_site,
-                                              .node = -1,
-                                              .remote_samples = subject->totals.remote,
-                                              .confidence = verdict->confidence,
-                                              .bursts = subject->bursts,
-                                              .evidence = "",
-                                              .gain = ""},
-                                  .bursts = subject->bursts};
-    undecided.finding.share_of_remote = facts_part_of_remote(facts, subject->totals.remote, subject->remote_weight);
-    finding_name(findings, &undecided.finding, sources);
-    undecided.needed = verdict_needed(verdict, subject->bursts);
-    array_push(&findings->undecided, undecided);
+    struct undecided undecided = {.finding = *about};
+    undecided.finding.pattern = verdict->pattern;
+    undecided.finding.confidence = verdict->confidence;
+    judging->rows[verdict->pattern]->place->fill(judging, &undecided.finding);
+    if (undecided.finding.share_of_remote < findings_bounds.undecided)
+        return;
+    undecided.finding.lost_time_share = 0;
+    undecided.finding.evidence = undecided.finding.gain = "";
+    undecided.bursts = undecided.finding.bursts;
+    undecided.needed = verdict_needed(verdict, undecided.bursts);
+    array_push(&judging->findings->undecided, undecided);
 }
 
-void findings_judge_subject(struct findings *findings, const struct facts_subject *subject, bool is_site,
-                            struct sources *sources)
+/* Of two that are equally sure the one that needs fewer bursts to be sure, and then the one that rests on fewer claims. */
+static bool is_surer(const struct verdict *one, const struct verdict *other)
 {
-    struct verdict verdict, placement;
-    size_t before = findings->items.count;
-    enum judged placed = judge_placement(findings->facts, subject, &placement);
-    if (placed == JUDGED)
-        add_finding(findings, subject, is_site, &placement, sources);
-    if (judge_false_sharing(findings->facts, subject, &verdict) == JUDGED)
-        add_finding(findings, subject, is_site, &verdict, sources);
-    if (findings->items.count == before && judge_shared(findings->facts, subject, &verdict) == JUDGED)
-        add_finding(findings, subject, is_site, &verdict, sources);
-    bool worth_more = facts_part_of_remote(findings->facts, subject->totals.remote, subject->remote_weight) >=
-                      findings_bounds.undecided;
-    if (findings->items.count == before && placed == JUDGED_UNDECIDED && worth_more)
-        add_undecided(findings, subject, is_site, &placement, sources);
+    if (one->confidence != other->confidence)
+        return one->confidence > other->confidence;
+    return one->needed != other->needed ? one->needed < other->needed : one->claims < other->claims;
 }
 
-/* A site speaks for its objects, unless one of them is what is remote. */
-static void judge_site(struct findings *findings, const struct facts_subject *site, struct sources *sources)
+static bool holds(struct judging *judging, unsigned pattern, const struct finding *about, struct verdict *verdict)
 {
-    const struct facts *facts = findings->facts;
-    const struct facts_subject *hottest =
-        site->object < facts->objects.count ? &facts->objects.items[site->object] : site;
-    if (site->instances > 1 && part_of(hottest->totals.remote, site->totals.remote) < findings_bounds.one_of_many)
-        findings_judge_subject(findings, site, true, sources);
-    else
-        findings_judge_subject(findings, hottest, false, sources);
+    verdict_begin(verdict, (enum pattern)pattern);
+    return judging->rows[pattern]->judge(judging, about, verdict);
 }
 
-static void judge_nodes(struct findings *findings)
+void judge_about(struct judging *judging, const struct finding_place *place, const struct finding *about)
 {
-    const struct facts *facts = findings->facts;
-    struct verdict verdict;
-    for (uint32_t node = 0; node < facts->node_count; node++) {
-        if (!judge_node(facts, node, &verdict))
+    size_t before = judging->findings->items.count;
+    struct verdict verdict, surest;
+    bool any = false;
+    for (unsigned i = 0; i < judging->row_count; i++) {
+        const struct pattern_row *row = judging->rows[i];
+        if (row->place != place || row->rule != PATTERN_SUREST || !holds(judging, i, about, &verdict))
             continue;
-        struct finding finding = {.pattern = PATTERN_SATURATED_NODE,
-                                  .node = (int)node,
-                                  .function = "",
-                                  .file = "",
-                                  .remote_samples = facts->nodes[node].remote,
-                                  .lost_time_share = facts->nodes[node].remote_time,
-                                  .confidence = verdict.confidence,
-                                  .bursts = facts->bursts};
-        finding.name = findings_text(findings, "node %d", node_number(facts, (int)node));
-        finding.share_of_remote = facts_part_of_remote(facts, finding.remote_samples, facts->nodes[node].remote_weight);
-        finding_explain(findings, &finding, &verdict);
-        finding_advise(findings, &finding);
-        array_push(&findings->items, finding);
+        if (!any || is_surer(&verdict, &surest))
+            surest = verdict;
+        any = true;
     }
+    if (any && surest.confidence >= CLAIM_HINT)
+        add_finding(judging, about, &surest);
+    for (unsigned i = 0; i < judging->row_count; i++) {
+        const struct pattern_row *row = judging->rows[i];
+        if (row->place != place || row->rule == PATTERN_SUREST ||
+            (row->rule == PATTERN_ALONE && judging->findings->items.count > before))
+            continue;
+        if (holds(judging, i, about, &verdict) && verdict.confidence >= CLAIM_HINT)
+            add_finding(judging, about, &verdict);
+    }
+    if (any && judging->findings->items.count == before)
+        add_undecided(judging, about, &surest);
 }
 
 /* By whole percents of run time, those begun not counted: what costs less, or differs by less, does so by chance. Then by how much
@@ -199,17 +177,17 @@ static int by_remote(const void *left, const void *right)
 
 static bool lies_on(const struct finding *finding, int node)
 {
-    return finding->subject && finding->subject->main_home == node && finding->pattern != PATTERN_FALSE_SHARING &&
-           finding->pattern != PATTERN_CROSS_NODE_SHARING;
+    return finding->subject && finding->subject->main_home == node && pattern_lines(finding->pattern) == LINES_NONE;
 }
 
 /* A node whose traffic is mostly that of objects with findings of their own stands behind these: there the change is to be
  * made. */
-static void put_nodes_behind(struct findings *findings)
+static void put_nodes_behind(struct judging *judging)
 {
+    struct findings *findings = judging->findings;
     struct finding *items = findings->items.items;
     for (size_t i = findings->items.count; i-- > 0;) {
-        if (items[i].pattern != PATTERN_SATURATED_NODE)
+        if (!judging->rows[items[i].pattern]->behind_objects)
             continue;
         struct finding node = items[i];
         uint64_t covered = 0;
@@ -236,30 +214,30 @@ static void count_bytes(struct findings *findings)
     findings->remote_bytes = findings->traffic ? traffic_remote_share(findings->traffic) : -1;
 }
 
-struct findings *findings_make(const struct facts *facts)
+struct findings *findings_make_with(const struct facts *facts, const struct pattern_row *const *rows, unsigned count)
 {
+    static const struct finding_place *const places[] = {&on_subject, &on_node, &on_thread, &on_process, &on_run};
     struct findings *findings = mem_zalloc(sizeof *findings);
-    struct sources *sources = sources_new();
+    struct judging judging = {
+        .findings = findings, .facts = facts, .rows = rows, .row_count = count, .sources = sources_new()};
     findings->facts = facts;
     findings->texts = strtab_new();
     count_bytes(findings);
-    array_each (&facts->sites, const struct facts_subject, site)
-        if (site->totals.samples)
-            judge_site(findings, site, sources);
-    array_each (&facts->objects, const struct facts_subject, object)
-        if (object->site == FLOW_NONE && object->totals.samples && !subject_thread_local(facts, object))
-            findings_judge_subject(findings, object, false, sources);
-    findings_judge_locals(findings, sources);
-    array_sort(&findings->items, by_weight); /* a node names its hottest */
-    judge_nodes(findings);
-    findings_add_problems(findings);
-    array_sort(&findings->items, by_weight);
-    put_nodes_behind(findings);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        places[i]->each(&judging);
+        array_sort(&findings->items, by_weight); /* what is judged next may name the worst so far */
+    }
+    put_nodes_behind(&judging);
     array_sort(&findings->undecided, by_remote);
     findings_judge_gate(findings);
     findings_decide(findings);
-    sources_free(sources);
+    judging_end(&judging);
     return findings;
+}
+
+struct findings *findings_make(const struct facts *facts)
+{
+    return findings_make_with(facts, pattern_rows, PATTERNS);
 }
 
 void findings_free(struct findings *findings)

@@ -6,22 +6,20 @@
 #define NUMALENS_ANALYSIS_FINDINGS_FINDINGS_H
 
 #include "analysis/facts/facts.h"
+#include "analysis/pattern_list.h"
 
 struct strtab;
 
+/* PATTERN_FALSE_SHARING and so on: one for each file in patterns/, in the order of the list in src/analysis/meson.build. */
 enum pattern {
-    PATTERN_REMOTE_AFTER_ALLOCATION, /* allocated (and touched) by one thread, used by one on another node */
-    PATTERN_ALTERNATE_REMOTE,        /* threads of several nodes take turns */
-    PATTERN_CONCURRENT_REMOTE,       /* threads of several nodes at the same time */
-    PATTERN_SATURATED_NODE,          /* most of the traffic goes to one node's memory, from several nodes */
-    PATTERN_FAR_INITIALISED,         /* parts private to threads of other nodes, all touched first by one thread */
-    PATTERN_MIXED_PAGES,             /* small private objects of many threads share pages */
-    PATTERN_FALSE_SHARING,
-    PATTERN_CROSS_NODE_SHARING, /* threads of several nodes use and write the same bytes */
-    PATTERN_CONTENTION,         /* a node's memory, or a way to it, has to serve more than it can */
-    PATTERN_IMBALANCE,          /* few threads bear most remote accesses */
-    PATTERNS
+#define PATTERN(NAME, name) PATTERN_##NAME,
+    PATTERN_LIST(PATTERN)
+#undef PATTERN
+        PATTERNS
 };
+
+/* How the cache lines are shared that a pattern is about, if it is about lines: those are slow whatever their home node. */
+enum pattern_lines { LINES_NONE, LINES_FALSE, LINES_TRUE };
 
 enum action {
     ACTION_ALLOCATE_NEAR, /* let the using thread allocate, or numa_alloc_onnode */
@@ -87,10 +85,11 @@ struct advice {
 
 struct finding {
     enum pattern pattern;
-    const struct facts_subject
-        *subject;     /* NULL for a finding on a node or a thread; several copies: in findings.locals */
-    bool is_site;     /* the subject is a site with more than one instance */
-    int node;         /* PATTERN_SATURATED_NODE, PATTERN_CONTENTION; else -1 */
+    const struct facts_subject *subject; /* NULL for a finding on anything else; several copies: in findings.locals */
+    bool is_site;                        /* the subject is a site with more than one instance */
+    int node;                            /* of a finding on a node; else -1 */
+    uint32_t thread;                     /* of a finding on a thread; else FLOW_NONE */
+    uint32_t process;                    /* of a finding on a process; else FLOW_NONE */
     const char *name; /* left-hand side of the allocating line (`s->basis`), else symbol, else function */
     bool named;       /* the name is one of the source's, which code can use */
     bool by_new;      /* C++ allocates it */
@@ -159,7 +158,9 @@ const char *findings_text(struct findings *findings, const char *format, ...) __
 
 const char *pattern_name(enum pattern pattern); /* "remote-after-allocation", ... as in JSON */
 const char *pattern_text(enum pattern pattern); /* a phrase for people */
-const char *action_name(enum action action);    /* "allocate-near", ... */
-const char *action_text(enum action action);    /* a phrase for people */
+const char *pattern_on(enum pattern pattern);   /* what it is found on: "object", "node", "thread", "process", "run" */
+enum pattern_lines pattern_lines(enum pattern pattern);
+const char *action_name(enum action action); /* "allocate-near", ... */
+const char *action_text(enum action action); /* a phrase for people */
 
 #endif

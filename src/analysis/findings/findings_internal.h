@@ -5,6 +5,12 @@
 #include "analysis/facts/claim.h"
 #include "analysis/findings/findings.h"
 
+#include <stdarg.h>
+
+struct accesses;
+struct balance;
+struct consult;
+struct latency;
 struct sources;
 
 /* What is said of a subject, as sure as the weakest of the claims it rests on. */
@@ -13,6 +19,7 @@ struct verdict {
     double confidence;
     uint64_t needed; /* most bursts that one of its unsure claims needs; 0: all are sure */
     double of;       /* fewest bursts that one of these has now */
+    unsigned claims; /* that it rests on */
 };
 
 /* A verdict with no claims yet; one more claim that it rests on. */
@@ -22,25 +29,64 @@ void verdict_claim(struct verdict *verdict, struct claim claim);
 /* Bursts of a subject that has so many now with which all its claims would be sure; round, and more than there are. */
 uint64_t verdict_needed(const struct verdict *verdict, uint64_t bursts);
 
-enum judged {
-    JUDGED_NOTHING,   /* no pattern, or too little of it to matter */
-    JUDGED_UNDECIDED, /* it matters, but no pattern is sure enough: the verdict is the likeliest one */
-    JUDGED
+/* What is judged, and what patterns may ask for beyond the facts: made when first asked for. */
+struct judging {
+    struct findings *findings;
+    const struct facts *facts;
+    const struct pattern_row *const *rows; /* PATTERNS of them, but for tests */
+    unsigned row_count;
+    struct sources *sources;
+    struct accesses *accesses;
+    struct latency *latency;
+    struct balance *balance;
 };
 
-/* findings_judge.c. The main pattern of a subject. */
-enum judged judge_placement(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict);
-enum judged judge_false_sharing(const struct facts *facts, const struct facts_subject *subject,
-                                struct verdict *verdict);
-bool judge_node(const struct facts *facts, uint32_t node, struct verdict *verdict);
+/* What the accesses alone show (src/analysis/problems); NULL when they cannot be read. */
+const struct latency *judging_latency(struct judging *judging);
+const struct balance *judging_balance(struct judging *judging);
+void judging_end(struct judging *judging);
 
-/* findings.c. What is to be said of a subject: findings, or that it is undecided. */
-void findings_judge_subject(struct findings *findings, const struct facts_subject *subject, bool is_site,
-                            struct sources *sources);
+/* What patterns are looked for on. */
+struct finding_place {
+    const char *name;                                               /* as in JSON */
+    void (*each)(struct judging *judging);                          /* judges each: judge_about */
+    void (*fill)(struct judging *judging, struct finding *finding); /* name, samples and time of what it is about */
+};
+extern const struct finding_place on_subject, on_node, on_thread, on_process, on_run;
 
-/* findings_locals.c. Whether it is a thread-local variable; the findings on all of these. */
+/* How findings of several patterns on one thing go together. */
+enum pattern_rule {
+    PATTERN_BESIDE, /* it is said whatever else is found */
+    PATTERN_SUREST, /* of those with this rule the surest is said; when none is sure enough, the thing is undecided */
+    PATTERN_ALONE,  /* only where none of the first kind, and none that is earlier in the list, is found */
+};
+
+/* One pattern: all that is known of it. What prints, packs or compares findings asks for it here. */
+struct pattern_row {
+    const char *name; /* in JSON, as a rule of SARIF, as a heading */
+    const char *text; /* a phrase for people */
+    const struct finding_place *place;
+    enum pattern_rule rule;
+    enum pattern_lines lines;
+    bool behind_objects; /* of a node: it is shown behind findings on objects that make most of its traffic */
+    /* Whether it may be there; then with the claims that it rests on. */
+    bool (*judge)(struct judging *judging, const struct finding *about, struct verdict *verdict);
+    const char *(*explain)(struct consult *it); /* the evidence; sets lost_time_share and gain where they are its own */
+    void (*advise)(struct consult *it),
+        (*on_stack)(struct consult *it); /* on_stack: instead, of a stack; may be NULL */
+};
+extern const struct pattern_row *const pattern_rows[PATTERNS];
+
+/* findings.c. Adds what is found on it, or that it is undecided; all findings of these patterns. */
+void judge_about(struct judging *judging, const struct finding_place *place, const struct finding *about);
+struct findings *findings_make_with(const struct facts *facts, const struct pattern_row *const *rows, unsigned count);
+
+/* findings_locals.c. Whether it is a thread-local variable; judges all of these. */
 bool subject_thread_local(const struct facts *facts, const struct facts_subject *subject);
-void findings_judge_locals(struct findings *findings, struct sources *sources);
+void judge_locals(struct judging *judging);
+
+/* findings_place.c. */
+void judge_subject(struct judging *judging, const struct facts_subject *subject, bool is_site);
 
 /* Each instance is used by one thread (all but a few are). */
 bool subject_private(const struct facts_subject *subject);
@@ -50,9 +96,6 @@ double subject_bounced(const struct facts_subject *subject);
 
 /* Part of its accesses that write, once it is initialised. What initialises is taken for writes. */
 double subject_writes(const struct facts_subject *subject);
-
-/* Nodes (as many as `from` and `home` have) that make at least a bound's part of the traffic to a node. */
-uint32_t nodes_taking_part(const struct facts *facts, uint32_t home);
 
 /* Whether so many of its samples, in so many bursts, are enough of all to say anything. */
 bool subject_matters(const struct facts *facts, const struct facts_subject *subject, uint64_t samples);
@@ -71,20 +114,28 @@ struct by_process {
 };
 struct by_process subject_by_process(const struct facts *facts, const struct facts_subject *subject);
 
-/* findings_evidence.c, findings_advice.c: fill the finding's texts. */
-void finding_explain(struct findings *findings, struct finding *finding, const struct verdict *verdict);
-void finding_advise(struct findings *findings, struct finding *finding);
+/* findings_advice.c: evidence, gain and advice of a finding whose place is known. */
+void finding_write(struct judging *judging, const struct pattern_row *row, struct finding *finding);
 
-/* " (93% separated)": how far nodes keep to parts of their own; "" where too few pairs of accesses show it. */
-const char *separated_text(struct findings *findings, const struct facts_subject *subject);
+/* findings_judge.c: claims that several patterns rest on, with their null hypotheses. */
+void claim_remote(struct verdict *verdict, const struct facts_subject *subject);
+void claim_one_user(struct verdict *verdict, const struct facts_subject *subject);
+void claim_shared(struct verdict *verdict, const struct facts_subject *subject);
+void claim_mixed(struct verdict *verdict, const struct facts_subject *subject);
+void claim_same_time(struct verdict *verdict, const struct fact_mixing *mixing);
+void claim_pages_mixed(struct verdict *verdict, const struct facts_subject *subject, bool mixed);
 
-/* findings_problems.c: data that nodes share; its texts and advice; and what is no object's: contention, imbalance. */
-enum judged judge_shared(const struct facts *facts, const struct facts_subject *subject, struct verdict *verdict);
-void finding_on_sharing(struct findings *findings, struct finding *finding);
-void findings_add_problems(struct findings *findings);
+/* Of its use, without what initialises it, the part by the thread or from the node that uses it most. */
+double use_of_one(const struct facts_subject *subject, bool node);
 
-/* findings_name.c: name, function, file and line of what the finding is about. */
-void finding_name(struct findings *findings, struct finding *finding, struct sources *sources);
+/* Share of pairs of neighbours of one node, halfway between chance and always. */
+double parts_halfway(const struct fact_parts *parts);
+
+/* Whether its home node could matter at all. */
+bool placement_may_matter(const struct facts *facts, const struct facts_subject *subject);
+
+/* Small and hardly ever slow: caches answer, so it costs nothing that its page is far. */
+bool subject_cached(const struct facts *facts, const struct facts_subject *subject);
 
 /* Time that placement could win. Lines that threads write in turn are slow wherever their page lies. */
 double placement_loss(const struct facts_subject *subject);
@@ -95,6 +146,10 @@ bool subject_loaded(const struct facts *facts, const struct facts_subject *subje
 /* findings_gate.c: whether NUMA slows the program, and the command that would decide what is undecided. */
 void findings_judge_gate(struct findings *findings);
 void findings_decide(struct findings *findings);
+
+/* As findings_text. */
+const char *findings_vtext(struct findings *findings, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
 
 static inline double part_of(uint64_t part, uint64_t whole)
 {

@@ -108,8 +108,9 @@ static void take_names(struct facts_subject *all, const struct facts_subject *ho
     all->main_user = hottest->main_user;
 }
 
-void findings_judge_locals(struct findings *findings, struct sources *sources)
+void judge_locals(struct judging *judging)
 {
+    struct findings *findings = judging->findings;
     const struct facts *facts = findings->facts;
     struct map64 variables = {0};
     array_each (&facts->objects, const struct facts_subject, object) {
@@ -133,9 +134,9 @@ void findings_judge_locals(struct findings *findings, struct sources *sources)
         const struct facts_subject *hottest = &facts->objects.items[all->object];
         finish(all, facts->node_count);
         bool of_all = part_of(hottest->totals.remote, all->totals.remote) < findings_bounds.one_of_many;
-        findings_judge_subject(findings, all->instances > 1 && of_all ? all : hottest, false, sources);
+        judge_subject(judging, all->instances > 1 && of_all ? all : hottest, false);
     }
     array_each (&facts->objects, const struct facts_subject, object)
         if (object->totals.samples && subject_thread_local(facts, object) && !is_own(facts, object))
-            findings_judge_subject(findings, object, false, sources);
+            judge_subject(judging, object, false);
 }

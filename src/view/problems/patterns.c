@@ -62,7 +62,7 @@ void pattern_put_subject(struct json *json, const struct findings *findings, con
         json_number(json, "line", finding->line);
     else
         json_null(json, "line");
-    json_text(json, "kind", object ? view_object_kind(object) : finding->node >= 0 ? "node" : "thread");
+    json_text(json, "kind", object ? view_object_kind(object) : pattern_on(finding->pattern));
     if (object && !finding->is_site)
         json_number(json, "object", object->id);
     else

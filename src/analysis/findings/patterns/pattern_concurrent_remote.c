@@ -1,0 +1,79 @@
+/* analysis/findings/patterns/pattern_concurrent_remote.c - threads of several nodes use it at the same time. */
+#include "analysis/findings/findings_advice.h"
+
+/* Where the pages lie evenly on the nodes, writers of all nodes can have no better place for them. But the threads may,
+ * where each piece belongs to one of several processes. */
+static bool is_spread(const struct facts *facts, const struct facts_subject *subject)
+{
+    uint64_t most = 0, all = 0;
+    for (uint32_t i = 0; i < facts->node_count; i++) {
+        all += subject->home[i];
+        most = subject->home[i] > most ? subject->home[i] : most;
+    }
+    return part_of(most, all) <= 1.0 / facts->node_count + 0.15;
+}
+
+static bool judge(struct judging *judging, const struct finding *about, struct verdict *verdict)
+{
+    const struct facts_subject *subject = about->subject;
+    if (!placement_may_matter(judging->facts, subject) || subject_private(subject) || subject->sharing != SHARING_ALL ||
+        (subject->use == USE_WRITTEN && is_spread(judging->facts, subject) &&
+         !subject_by_process(judging->facts, subject).pinnable))
+        return false;
+    claim_shared(verdict, subject);
+    claim_mixed(verdict, subject);
+    claim_same_time(verdict, &subject->mixing);
+    claim_remote(verdict, subject);
+    return true;
+}
+
+static const char *explain(struct consult *it)
+{
+    const struct facts_subject *subject = it->subject;
+    if (subject->use == USE_WRITTEN && !it->is_stack)
+        it->finding->gain = gain_known(
+            it, text(it,
+                     "Distance costs at most %.1f%% of run time (%s; no stall overlaps with work). Interleaved, %.0f%% "
+                     "of the accesses stay remote: the gain is less queueing at one node's memory, which is not in "
+                     "this number.",
+                     100 * it->finding->lost_time_share, gain_assumed(it), spread_part(it)));
+    return text(
+        it,
+        "%u threads on %u nodes use it at the same time (%.0f%% interleaved); %s. %.0f%% of the accesses are remote.",
+        subject->using_threads, subject->using_nodes, 100 * subject->overlap, written_how(it), remote_part(it));
+}
+
+static void advise(struct consult *it)
+{
+    struct by_process by = subject_by_process(it->facts, it->subject);
+    if (by.pinnable)
+        advise_pin_processes(it, by);
+    if (is_proved(it))
+        advise_duplicate(it);
+    if (by.pinnable)
+        advise_against_interleaving(it);
+    else if (is_proved(it))
+        advise_to(it, ACTION_INTERLEAVE, code_interleave(it),
+                  "where copies are too large; as many accesses stay remote, but no node serves them all");
+    else
+        advise_to(it, ACTION_INTERLEAVE, code_interleave(it),
+                  "%u nodes use it at the same time%s; it can be local to one only, so spread the load",
+                  it->subject->using_nodes, may_duplicate(it) ? "" : " and write it");
+    if (!is_proved(it))
+        advise_against_duplicate(it);
+    if (!by.pinnable)
+        advise_pin_or_not(it);
+    advise_against(it, ACTION_MIGRATE, "not migration: %u nodes use it at the same time (%.0f%% interleaved)",
+                   it->subject->using_nodes, 100 * it->subject->overlap);
+}
+
+const struct pattern_row pattern_concurrent_remote = {
+    .name = "concurrent-remote",
+    .text = "threads of several nodes use it at the same time",
+    .place = &on_subject,
+    .rule = PATTERN_SUREST,
+    .judge = judge,
+    .explain = explain,
+    .advise = advise,
+    .on_stack = advise_own_copy,
+};

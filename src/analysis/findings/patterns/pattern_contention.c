@@ -1,0 +1,69 @@
+/* analysis/findings/patterns/pattern_contention.c - a node's memory, or a way to it, has to serve more than it can (LaProf's second problem, SPEC L14). */
+#include "analysis/findings/findings_advice.h"
+#include "analysis/problems/latency.h"
+
+/* Accesses beyond the caches on the contended ways are of so many bursts, about. */
+static double bursts_on_contended(const struct facts *facts, const struct latency *latency)
+{
+    uint64_t memory = 0;
+    array_each (&latency->pairs, const struct latency_pair, pair)
+        memory += pair->contended ? pair->memory : 0;
+    return (double)facts->bursts * part_of(memory, facts->totals.samples);
+}
+
+static bool judge(struct judging *judging, const struct finding *about, struct verdict *verdict)
+{
+    const struct facts *facts = judging->facts;
+    if (!facts->timed || flow_topology(facts->flow)->simulated)
+        return false; /* how long loads take is this machine's: nothing of it is a simulated node's */
+    const struct latency *latency = judging_latency(judging);
+    if (!latency || latency->node != about->node ||
+        (latency->contention != CONTENTION_MEMORY && latency->contention != CONTENTION_LINK))
+        return false;
+    /* H0: the bound's part of the accesses beyond the caches is in the tail, or less. */
+    verdict_claim(verdict, (struct claim){.share = latency->tail_share,
+                                          .null = latency_bounds.tail_share,
+                                          .bursts = bursts_on_contended(facts, latency)});
+    return true;
+}
+
+static const char *explain(struct consult *it)
+{
+    const struct latency *latency = judging_latency(it->judging);
+    int node = node_number(it->facts, latency->node);
+    it->finding->name = latency->contention == CONTENTION_LINK
+                            ? text(it, "node %d from node %d", node, node_number(it->facts, latency->link_from))
+                            : text(it, "memory of node %d", node);
+    it->finding->gain = "The time the latency tail takes beyond the usual latency; it falls as fewer accesses meet.";
+    return text(it, "%s", latency->why);
+}
+
+static void advise(struct consult *it)
+{
+    const struct latency *latency = judging_latency(it->judging);
+    bool link = latency->contention == CONTENTION_LINK;
+    int node = node_number(it->facts, latency->node), from = node_number(it->facts, latency->link_from);
+    if (link)
+        advise_to(it, ACTION_PIN_TOGETHER, text(it, "numactl --cpunodebind=%d --membind=%d %s", node, node, it->app),
+                  "the data's home is node %d and its threads run on node %d: on one node, no access needs the link",
+                  node, from);
+    advise_to(it, ACTION_INTERLEAVE,
+              it->finding->share_of_remote >= 0.5
+                  ? text(it, "numactl --interleave=all %s", it->app)
+                  : "Spread the large objects of this node, one by one:\nthe findings on them say how.",
+              "%s",
+              link ? "when the threads must stay: other links and memories then take a part"
+                   : "one memory serves too much: over all nodes, each serves a part");
+    if (!link)
+        advise_to(it, ACTION_SPREAD, text(it, "OMP_PROC_BIND=spread OMP_PLACES=cores %s", it->app),
+                  "threads that use memory most on different nodes, each with its data");
+}
+
+const struct pattern_row pattern_contention = {
+    .name = "contention",
+    .text = "more accesses arrive there than it can serve",
+    .place = &on_node,
+    .judge = judge,
+    .explain = explain,
+    .advise = advise,
+};
