@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""What the scripts behind make promise: packages that arrive after a build folder was configured are found, and nothing is asked."""
+"""What the scripts behind make promise: packages that arrive after a build folder was configured are found, nothing is asked, and nothing
+is skipped that tests/skips.py does not allow."""
+import importlib.machinery
+import importlib.util
 import os
 import re
 
@@ -136,6 +139,35 @@ def unit_skips():
         assert lines.count("# a note") == 2, lines
         ended = run([os.path.join(folder, "skips")])
         assert b"SKIPPED" in ended.err + ended.out and b"for 2 reasons" in ended.out + ended.err, ended
+
+
+def test_script():
+    loader = importlib.machinery.SourceFileLoader("suite", os.path.join(nlens.SOURCE, "scripts", "test"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("suite", loader))
+    loader.exec_module(module)
+    return module
+
+
+@check("a skip that is not in the list fails the tests, by its name; one that is, only where its condition holds")
+def skips_are_listed():
+    suite = test_script()
+    here, elsewhere = (lambda: True), (lambda: False)
+    here.__doc__, elsewhere.__doc__ = "here", "on the moon"
+    suite.skips.ALLOWED[:] = [("room: good", "no rocket*", here), ("room: bad", "no rocket*", elsewhere), ("whole", "*", here)]
+    tally = suite.Tally()
+    tally.add_tap("room", "1..4\nok 1 - good # SKIP no rocket at all\nok 2 - bad # SKIP no rocket\nok 3 - other # SKIP no rocket\nok 4 - good\n", True)
+    tally.add_tap("whole", "1..0 # SKIP because\n", True)
+    tally.add_meson("", {"name": "part", "duration": 0, "result": "SKIP", "stdout": "no rocket\n"})
+    assert tally.passed == 1 and tally.skipped == [("room: good", "no rocket at all"), ("whole", "because")], tally.skipped
+    assert [name for name, _ in tally.failed] == ["room: bad", "room: other", "part"], tally.failed
+    assert "on the moon" in tally.failed[0][1][0] and "tests/skips.py" in tally.failed[1][1][0], tally.failed
+
+
+@check("each row of the list has a condition that can be asked here, and says what it is")
+def conditions():
+    skips = test_script().skips
+    for titles, reasons, where in skips.ALLOWED:
+        assert where.__doc__ and where() in (True, False), (titles, reasons)
 
 
 nlens.main()
