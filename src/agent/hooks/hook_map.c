@@ -215,10 +215,7 @@ AGENT_EXPORT void *sbrk(intptr_t change)
 static size_t segment_size(int id)
 {
     struct shmid_ds segment;
-    int saved = errno;
-    size_t size = shmctl(id, IPC_STAT, &segment) == 0 ? segment.shm_segsz : 0;
-    errno = saved;
-    return size;
+    return sys_call(SYS_shmctl, id, IPC_STAT, &segment) == 0 ? segment.shm_segsz : 0;
 }
 
 AGENT_EXPORT void *shmat(int id, const void *addr, int flags)

@@ -87,9 +87,7 @@ static void ask(int fd, char *path)
 void file_name_find(int fd, bool wanted, struct file_name *name)
 {
     struct stat file;
-    int saved = errno;
-    bool known = fstat(fd, &file) == 0;
-    errno = saved;
+    bool known = sys_call(SYS_fstat, fd, &file) == 0;
     name->device = !known || (S_ISCHR(file.st_mode) && file.st_rdev != DEVICE_ZERO);
     name->path[0] = '\0';
     if (!wanted)

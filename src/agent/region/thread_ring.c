@@ -10,6 +10,7 @@
 
 #include <sched.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 
 enum {
@@ -101,7 +102,7 @@ static _Atomic(uint8_t *) all_rings; /* once ring_map_all() was called */
 
 static uint64_t page_bytes(void)
 {
-    return (uint64_t)sysconf(_SC_PAGESIZE);
+    return getauxval(AT_PAGESZ);
 }
 
 /* The page in which the first ring begins. */

@@ -58,9 +58,10 @@ int armed_call(uint32_t tid, int signal)
     memset(&info, 0, sizeof(info));
     info.si_signo = signal;
     info.si_code = SI_QUEUE;
-    info.si_pid = getpid();
+    pid_t pid = (pid_t)sys_call_asked(SYS_getpid);
+    info.si_pid = pid;
     info.si_value.sival_ptr = (void *)&call_mark;
-    return (int)sys_call(SYS_rt_tgsigqueueinfo, getpid(), tid, signal, &info);
+    return (int)sys_call(SYS_rt_tgsigqueueinfo, pid, tid, signal, &info);
 }
 
 bool armed_is_call(const siginfo_t *info)

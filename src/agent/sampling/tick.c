@@ -4,6 +4,7 @@
 
 #include <linux/perf_event.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/utsname.h>
 
 enum {
@@ -26,13 +27,13 @@ struct perf_siginfo {
 
 static size_t page_bytes(void)
 {
-    return (size_t)sysconf(_SC_PAGESIZE);
+    return getauxval(AT_PAGESZ);
 }
 
 static bool kernel_defers_blocked(void)
 {
     struct utsname name;
-    if (uname(&name) != 0)
+    if (sys_call(SYS_uname, &name) != 0)
         return false;
     unsigned version[2] = {0};
     const char *at = name.release;

@@ -7,7 +7,6 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -50,13 +49,20 @@ const struct unwind_module *unwind_module_at(const struct unwind_modules *module
 
 bool unwind_module_can_ask(void)
 {
-    return _dl_find_object != NULL;
+    static _Atomic int answer; /* 0: not asked yet. Whichever thread asks first writes it; all get the same */
+    struct dl_find_object found;
+    int known = atomic_load_explicit(&answer, memory_order_relaxed);
+    if (!known) {
+        known = _dl_find_object && _dl_find_object((void *)unwind_module_can_ask, &found) == 0 ? 1 : -1;
+        atomic_store_explicit(&answer, known, memory_order_relaxed);
+    }
+    return known > 0;
 }
 
 bool unwind_module_is_loaded(const struct unwind_module *module)
 {
     struct dl_find_object found;
-    if (!_dl_find_object || !module->index || module->is_vdso)
+    if (!module->index || module->is_vdso || !unwind_module_can_ask())
         return true;
     return _dl_find_object((void *)module->start, &found) == 0 && found.dlfo_eh_frame == module->index;
 }
@@ -196,7 +202,7 @@ static bool all_in(const struct unwind_modules *some, const struct unwind_module
  * for ever, should it have interrupted the first. */
 static bool builder_enter(void)
 {
-    uint32_t self = (uint32_t)getpid();
+    uint32_t self = (uint32_t)sys_call_asked(SYS_getpid);
     for (int tries = 0; tries < 10000; tries++) {
         uint32_t other = 0;
         if (atomic_compare_exchange_strong(&builder, &other, self))
@@ -205,7 +211,7 @@ static bool builder_enter(void)
             atomic_store(&readers, 0);
             return true;
         }
-        sched_yield();
+        sys_call(SYS_sched_yield);
     }
     return false;
 }
