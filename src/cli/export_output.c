@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static bool is_stdout(const char *path)
@@ -31,16 +30,10 @@ static int fill(FILE *out, const void *context, struct error *err)
     return job->write(job->flow, job->options, out, err);
 }
 
-static bool is_same_file(const char *left, const char *right)
-{
-    struct stat a, b;
-    return stat(left, &a) == 0 && stat(right, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
 int export_output(const struct export_job *job, const char *path, struct error *err)
 {
     if (!is_stdout(path)) {
-        if (is_same_file(path, job->source))
+        if (input_has(job->source, path))
             return error_set(err, -EINVAL, "%s is the recording itself; name another file with -o", path);
         return replace_file(path, fill, job, err);
     }

@@ -2,13 +2,14 @@
 #ifndef NUMALENS_CLI_EXPORT_OUTPUT_H
 #define NUMALENS_CLI_EXPORT_OUTPUT_H
 
+#include "cli/input/input_files.h"
 #include "exchange/export/export.h"
 
 struct export_job {
     export_write *write;
     const struct flow *flow;
     const struct export_options *options;
-    const char *source; /* the recording: never written to */
+    const struct input *source; /* the recording: never written to */
 };
 
 /* Whether it goes to a terminal; `path` NULL or "-": standard output. */

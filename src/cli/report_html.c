@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/recording.h"
+#include "cli/input/recording.h"
 #include "page/page.h"
 
 #include <limits.h>
@@ -27,21 +27,21 @@ static void print_written(const char *path)
 
 int report_html(const struct report_html *html, struct error *err)
 {
-    const char *paths[RUNS] = {html->path, html->against};
+    struct input *inputs[RUNS] = {html->input, html->against};
     unsigned count = html->against ? 2 : 1;
     struct recording recordings[RUNS] = {{0}};
     struct view_options views[RUNS] = {{0}};
     struct page_run runs[RUNS] = {{0}};
     int failed = page_is_missing(err);
     for (unsigned i = 0; failed == 0 && i < count; i++) {
-        failed = recording_open_window(&recordings[i], "report", paths[i], &html->flow, html->window, err);
-        views[i] = (struct view_options){.path = i ? paths[i] : html->name,
+        failed = recording_open(&recordings[i], "report", inputs[i], &html->flow, html->window, err);
+        views[i] = (struct view_options){.path = inputs[i]->name,
                                          .ending = recordings[i].ending,
                                          .damage = recordings[i].damage,
                                          .machine = html->machine};
         runs[i] = (struct page_run){.flow = recordings[i].flow,
                                     .view = &views[i],
-                                    .label = count == 1 ? html->name
+                                    .label = count == 1 ? inputs[i]->name
                                              : i        ? "B"
                                                         : "A"};
     }

@@ -3,14 +3,14 @@
 #define NUMALENS_CLI_REPORT_HTML_H
 
 #include "base/error.h"
-#include "cli/rotated/time_window.h"
+#include "cli/input/input_files.h"
+#include "cli/input/time_window.h"
 #include "flow/flow.h"
 
 struct report_html {
     const char *out;
-    const char *path;    /* of the recording */
-    const char *name;    /* and what it is called */
-    const char *against; /* another one to compare with, or NULL */
+    struct input *input;   /* the recording */
+    struct input *against; /* another one to compare with, or NULL */
     struct flow_options flow;
     const struct time_window *window; /* or NULL */
     const struct model *machine;      /* or NULL */

@@ -227,12 +227,12 @@ int trace_merge(const char *const *paths, size_t count, const char *output, stru
     return code;
 }
 
-bool trace_is_part(const char *path)
+char *trace_run_of(const char *path)
 {
     struct part part;
-    bool is = open_part(&part, path, NULL) == 0;
+    char *run = open_part(&part, path, NULL) == 0 ? mem_strdup(part.run) : NULL;
     trace_index_free(&part.index);
     if (part.fd >= 0)
         close(part.fd);
-    return is;
+    return run;
 }

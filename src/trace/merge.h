@@ -21,7 +21,8 @@ struct trace_merged {
 int trace_merge(const char *const *paths, size_t count, const char *output, struct trace_merged *merged,
                 struct error *err);
 
-/* Whether the file is one of several of a run. False also when it cannot be read. */
-bool trace_is_part(const char *path);
+/* The run that the file is one of several of, for comparing with another's; the caller frees it. NULL when it is a recording of its own
+ * or cannot be read. */
+char *trace_run_of(const char *path);
 
 #endif

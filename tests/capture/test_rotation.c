@@ -503,7 +503,12 @@ static void files_of_other_runs_are_refused(void **state)
     assert_non_null(strstr(err.text, "both have file 1 of the run"));
     assert_int_equal(trace_merge((const char *const[]){first, plain}, 2, merged, NULL, &err), -EINVAL);
     assert_non_null(strstr(err.text, "plain.data is a recording of its own"));
-    assert_true(trace_is_part(first) && !trace_is_part(plain) && !trace_is_part("/nowhere"));
+    char *one = trace_run_of(first), *same = trace_run_of(copy);
+    assert_string_equal(one, same);
+    assert_null(trace_run_of(plain));
+    assert_null(trace_run_of("/nowhere"));
+    free(one);
+    free(same);
 
     struct rotation again;
     struct sink sink = {.carried = run.sink.carried};

@@ -232,14 +232,14 @@ def usage():
     with nlens.Folder() as folder:
         none = os.path.join(folder, "none")
         for words in ([], [after], ["--max-remote", "20", after], ["--max-remote", "0%", after], ["--max-remote", "100%", after],
-                      ["--max-remote", "x%", after], ["--max-cost", "nan%", after], ["--no-findings", after, before],
+                      ["--max-remote", "x%", after], ["--max-cost", "nan%", after],
                       ["--no-findings", "--junit", "-", "--sarif", "-", after], ["--no-findings", "--json", "--sarif", "-", after],
                       ["--no-findings", "--assign", "packed", after], ["--no-findings", "--topology", "nonsense", after],
                       ["--no-findings", "--source-root", none, after], ["--no-findings", "--color", "red", after],
                       ["--nonsense"]):
             ended = judge(*words, status=2)
             assert ended.out == b"" and ended.err.startswith(b"numalens check: "), ended
-        for words in ([none], [folder], ["--no-new-findings", none, after], ["--junit", os.path.join(none, "x"), after],
+        for words in ([none], [folder], [after, before], ["--no-new-findings", none, after], ["--junit", os.path.join(none, "x"), after],
                       ["--sarif", folder, after], ["--sarif", "/dev/full", after]):
             ended = judge("--no-findings", *words, status=1)
             assert ended.err.count(b"\n") == 1 and ended.err.startswith(b"numalens check: "), (words, ended)

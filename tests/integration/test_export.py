@@ -395,8 +395,7 @@ def refused():
                            (["export", "-f", "folded", "-F", "time", trace], ["--fields"]),
                            (["export", "-f", "folded", "--no-header", trace], ["--no-header", "text and csv"]),
                            (["dump", trace], ["no command 'dump'", "numalens export --format text"]),
-                           (["script"], ["a script is missing", "numalens export --format text"]),
-                           (["export", "-f", "text", trace, trace], ["one trace"])):
+                           (["script"], ["a script is missing", "numalens export --format text"])):
         ended = run([nlens.NUMALENS, *command])
         assert ended.status == 2 and not ended.out, "%s: %s" % (command, ended)
         for word in words:

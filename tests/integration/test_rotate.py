@@ -9,8 +9,10 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 
 import nlens
+import page_data
 from nlens import NUMALENS, PATIENCE, Folder, check, note, run
 
 PROGRAM = os.path.join(nlens.BUILD, "tests", "integration", "rotating")
@@ -349,6 +351,96 @@ def _():
         finally:
             target.kill()
             target.wait()
+
+
+# What reads a recording, with %s for its files; every one prints something that depends on all of them.
+READERS = ("report objects --json %s", "report object 1 --json %s", "report --json -i %s", "report map --json %s", "export -f text %s",
+           "export -f csv -i %s", "check --max-remote 99%% --json %s", "predict --json %s", "script top-objects %s",
+           "compare --json plain.data %s", "compare --json %s plain.data", "check --json --no-new-findings %s plain.data")
+
+
+def read_all(command, files, folder):
+    """What a command prints of the recording, with its name taken out."""
+    option = re.search(r"(\S+) %s", command)[1]
+    if len(files) > 1 and option in ("-i", "--no-new-findings"):  # of one word: given again
+        words = command.replace("%s", (" %s " % option).join(files)).replace("%%", "%").split()
+    else:
+        words = (command % " ".join(files)).split()
+    ended = run([NUMALENS, *words], folder=folder)
+    assert ended.status in (0, 1) and ended.out and not ended.err, (words, ended)
+    return re.sub(rb"whole\.data|parts/it\.\*\.data", b"NAME", ended.out)
+
+
+@check("every command that reads a recording takes its files, or their folder")
+def _():
+    with Folder() as folder:
+        parts = os.path.join(folder, "parts")
+        os.mkdir(parts)
+        demo = [nlens.example("demo"), "--steps=25"]
+        for options in (["--rotate", "200ms", "-o", "parts/it.data"], ["-o", "plain.data"]):
+            ended = run([NUMALENS, "record", "-q", "--traffic", "-F", "3000", "--budget", "50", "--machine", "generic-2", *options, "--",
+                         *demo], folder=folder)
+            assert ended.status == 0, ended
+        files = [os.path.join("parts", name) for name in sorted(os.listdir(parts))]
+        assert len(files) > 1, files
+        assert run([NUMALENS, "merge", "-q", "-o", "whole.data", "parts"], folder=folder).status == 0
+        for command in READERS:
+            whole = read_all(command, ["whole.data"], folder)
+            for named in (["parts"], ["parts/"], files, files[::-1]):
+                assert read_all(command, named, folder) == whole, (command, named)
+        # A page, and what view serves of the whole trace.
+        page = os.path.join(folder, "page.html")
+        against = [word for file in files for word in ("--against", file)]
+        for named in (["parts", "--against", "whole.data"], ["whole.data", *against]):
+            ended = page_data.write(named[0], page, *named[1:], folder=folder)
+            assert ended.status == 0, ended
+            with open(page, "rb") as stream:
+                first, second = page_data.elements(stream.read())
+            assert first.tables["totals"] == second.tables["totals"] and first.columns == second.columns, named
+        for named in (["parts"], files):
+            viewer = subprocess.Popen([NUMALENS, "view", "--no-open", *named], stdout=subprocess.PIPE, cwd=folder, env=nlens.ENVIRONMENT)
+            address = viewer.stdout.readline().decode().strip()
+            with urllib.request.urlopen(address + "window?run=0") as answer:
+                window = page_data.Data(answer.read())
+            viewer.terminate()
+            viewer.communicate(timeout=PATIENCE)
+            assert window.tables["maps"][0]["shown"] == first.tables["totals"]["samples"], named
+        # What is in the way: nothing is written over a file of the recording, and no merged file is left.
+        ended = run([NUMALENS, "export", "-f", "csv", "-o", files[1], "parts"], folder=folder)
+        assert ended.status == 1 and b"is the recording itself" in ended.err, ended
+        temporary = os.path.join(folder, "temporary")
+        os.mkdir(temporary)
+        ended = run([NUMALENS, "script", "top-objects", "parts"], folder=folder, environment={"TMPDIR": temporary})
+        assert ended.status == 0 and os.listdir(temporary) == [], (ended, os.listdir(temporary))
+
+
+@check("what is no recording in one piece is refused with what is wrong")
+def _():
+    with Folder() as folder:
+        os.mkdir(os.path.join(folder, "empty"))
+        os.mkdir(os.path.join(folder, "job"))
+        for options in (["-o", "one.data"], ["-o", "two.data"], ["--rotate", "60s", "-o", "it.data"]):
+            assert run([NUMALENS, "record", "-q", *options, "--", "true"], folder=folder).status == 0
+        rank = {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1"}
+        ended = run([NUMALENS, "record", "-q", "-o", "job/rank-%r.data", "--", "true"], folder=folder, environment=rank)
+        assert ended.status == 0, ended
+        for command in ("report objects", "report --html page.html", "export -f text", "export -f moca", "check --no-findings",
+                        "predict", "view --no-open", "script top-objects", "compare one.data", "check --no-findings --no-new-findings",
+                        "report --html page.html one.data --against"):
+            for named, why in (("empty", b"empty"), ("job", b"job"), ("-", b"name a file"), ("it.000001.data none.data", b"none.data"),
+                               ("one.data two.data", b"one.data is a recording of its own")):
+                if " " in named and command.split()[-1] in ("one.data", "--no-new-findings", "--against"):
+                    continue
+                ended = run([NUMALENS, *command.split(), *named.split()], folder=folder)
+                assert ended.status in (1, 2) and why in ended.err and ended.err.count(b"\n") == 1 and not ended.out, (command, named, ended)
+        for command in ("export -f text job", "merge -o m.data job"):
+            ended = run([NUMALENS, *command.split()], folder=folder)
+            assert ended.status == 1 and b"a job's ranks: name one of its files" in ended.err, ended
+        ended = run([NUMALENS, "compare", "one.data", "two.data", "it.000001.data"], folder=folder)
+        assert ended.status == 2 and b"'it.000001.data' is of a third recording" in ended.err, ended
+        ended = run([NUMALENS, "script", "top-objects", "one.data", "10"], folder=folder)
+        assert ended.status == 1 and b"arguments of the script come after '--'" in ended.err, ended
+        assert sorted(os.listdir(folder)) == ["empty", "it.000001.data", "job", "one.data", "two.data"], os.listdir(folder)
 
 
 @check("what is wrong is refused with one line and status 2")

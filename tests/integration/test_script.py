@@ -322,9 +322,8 @@ def variables():
 def mistakes():
     with Folder() as folder:
         assert run([NUMALENS, "script"]).status == 2
-        assert run([NUMALENS, "script", "a.c", "b", "c"]).status == 2
         for words, status, says in ((["./missing.c"], 1, b"missing.c"), ([folder + "/"], 1, b"no file"),
-                                    (["remote", "/nonexistent.data"], 1, b"/nonexistent.data")):
+                                    (["remote", "/nonexistent.data"], 1, b"/nonexistent.data"), (["remote", "b", "c"], 1, b"come after '--'")):
             ended = run([NUMALENS, "script", *words], folder=folder)
             assert ended.status == status and says in ended.err and ended.err.count(b"\n") == 1, ended
         wrong = own(folder, "int main(void) { return undeclared_thing; }\n", "wrong.c")

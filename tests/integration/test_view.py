@@ -211,7 +211,7 @@ def not_served():
         assert ended.status == 1 and b"cannot listen" in ended.err, ended
     ended = nlens.run([nlens.NUMALENS, "view", "--no-open", "/nowhere/at/all"])
     assert ended.status == 1 and b"cannot open" in ended.err, ended
-    for arguments in (["--port", "x"], ["--port", "70000"], ["a", "b"]):
+    for arguments in (["--port", "x"], ["--port", "70000"], ["-"]):
         assert nlens.run([nlens.NUMALENS, "view", *arguments]).status == 2, arguments
 
 

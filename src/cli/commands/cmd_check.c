@@ -2,7 +2,7 @@
 #include "cli/command.h"
 
 #include "cli/progress_line.h"
-#include "cli/recording.h"
+#include "cli/input/recording.h"
 #include "cli/symfs.h"
 #include "cli/terminal.h"
 #include "cli/topology_options.h"
@@ -15,19 +15,19 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char description[] = "Checks whether a recording keeps rules, for jobs that pass or fail.\vA rule holds, "
-                                  "fails, or cannot be decided: then the "
-                                  "recording has too few bursts, and the command that records enough is printed. FILE "
-                                  "is numalens.data unless named.\n\n"
-                                  "EXAMPLES\n"
-                                  "  numalens check --max-remote 20% --max-cost 5%\n"
-                                  "  numalens check --no-findings app.data\n"
-                                  "  numalens check --no-new-findings main.data branch.data\n"
-                                  "  numalens check --max-remote 20% --junit numa.xml --sarif numa.sarif app.data\n"
-                                  "  numalens check --max-remote 20% --topology \"numa:4 core:2\" app.data\n\n"
-                                  "The exit status is 0 when all rules hold; 1 when one fails or cannot be decided, or "
-                                  "the recording cannot be read; 2 for "
-                                  "wrong usage.\n";
+static const char description[] =
+    "Checks whether a recording keeps rules, for jobs that pass or fail.\vA rule holds, "
+    "fails, or cannot be decided: then the "
+    "recording has too few bursts, and the command that records enough is printed. " INPUT_HELP "\n\n"
+    "EXAMPLES\n"
+    "  numalens check --max-remote 20% --max-cost 5%\n"
+    "  numalens check --no-findings app.data\n"
+    "  numalens check --no-new-findings main.data branch.data\n"
+    "  numalens check --max-remote 20% --junit numa.xml --sarif numa.sarif app.data\n"
+    "  numalens check --max-remote 20% --topology \"numa:4 core:2\" app.data\n\n"
+    "The exit status is 0 when all rules hold; 1 when one fails or cannot be decided, or "
+    "the recording cannot be read; 2 for "
+    "wrong usage.\n";
 
 enum {
     KEY_MAX_REMOTE = 256,
@@ -48,7 +48,9 @@ static const struct argp_option option_table[] = {
     {"max-cost", KEY_MAX_COST, "SHARE", 0, "Remote memory costs at most this part of run time: 5%", 1},
     {"no-findings", KEY_NO_FINDINGS, 0, 0, "No NUMA problem is found", 1},
     {"no-new-findings", KEY_NO_NEW_FINDINGS, "BASE", 0,
-     "No NUMA problem is found that the recording BASE has not; what did not change significantly is not new", 1},
+     "No NUMA problem is found that the recording BASE has not; what did not change significantly is not new; given "
+     "again for several files of one recording",
+     1},
     {0, 0, 0, 0, "Output:", 2},
     {"json", KEY_JSON, 0, 0, "For programs; docs/json.md names the fields", 2},
     {"junit", KEY_JUNIT, "FILE", 0, "Also write a JUnit report: one test case per rule; - for standard output", 2},
@@ -63,7 +65,8 @@ static const struct argp_option option_table[] = {
 };
 
 struct arguments {
-    const char *path, *before, *junit, *sarif, *root, *symfs;
+    struct input input, before;
+    const char *junit, *sarif, *root, *symfs;
     const char *color;
     struct topology_options topology;
     bool quiet, has_width;
@@ -139,16 +142,12 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         break;
     case KEY_NO_NEW_FINDINGS:
         request->wanted[CHECK_NO_NEW_FINDINGS] = true;
-        arguments->before = value;
+        input_parse(&arguments->before, state, value);
         break;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &arguments->topology;
         state->child_inputs[1] = &arguments->symfs;
-        break;
-    case ARGP_KEY_ARG:
-        if (arguments->path)
-            argp_error(state, "too many arguments at '%s'; one recording is checked", value);
-        arguments->path = value;
+        state->child_inputs[2] = &arguments->input;
         break;
     default:
         return parse_output(key, value, state);
@@ -172,8 +171,6 @@ static int understand(struct arguments *arguments, struct error *err)
             "a rule is missing: --max-remote 20%%, --max-cost 5%%, --no-findings or --no-new-findings BASE");
     if (arguments->view.json + is_stdout(arguments->junit) + is_stdout(arguments->sarif) > 1)
         return error_set(err, -EINVAL, "only one of --json, --junit - and --sarif - can be on standard output");
-    if (!arguments->path)
-        arguments->path = "numalens.data";
     return 0;
 }
 
@@ -234,14 +231,14 @@ static int write_all(const struct arguments *arguments, const struct check_shown
 }
 
 /* The other recording, as the flow is not needed any more afterwards. */
-static struct profile *read_before(const char *path, const struct flow_options *options, struct error *err)
+static struct profile *read_before(struct input *input, const struct flow_options *options, struct error *err)
 {
     struct recording recording;
-    if (recording_open(&recording, "check", path, options, err) < 0)
+    if (input_find(input, err) < 0 || recording_open(&recording, "check", input, options, NULL, err) < 0)
         return NULL;
-    struct profile *profile = profile_make(recording.flow, path, recording.ending, err);
+    struct profile *profile = profile_make(recording.flow, input->name, recording.ending, err);
     if (!profile)
-        error_prefix(err, "%s", path);
+        error_prefix(err, "%s", input->name);
     recording_close(&recording);
     return profile;
 }
@@ -255,14 +252,15 @@ static int judge(struct arguments *arguments, const struct flow_options *options
     struct check *check = NULL;
     struct error err = {0};
     int status = EXIT_FAILED;
-    if (arguments->before && !(before = read_before(arguments->before, options, &err)))
+    if (arguments->before.files.count && !(before = read_before(&arguments->before, options, &err)))
         goto cleanup;
-    if (recording_open(&recording, "check", arguments->path, options, &err) < 0)
+    if (input_find(&arguments->input, &err) < 0 ||
+        recording_open(&recording, "check", &arguments->input, options, NULL, &err) < 0)
         goto cleanup;
     arguments->view.damage = recording.damage;
     if (!(facts = facts_make(recording.flow, &err)) || !(findings = findings_make(facts)) ||
-        !(profile = profile_make_judged(recording.flow, findings, arguments->path, recording.ending, &err))) {
-        error_prefix(&err, "%s", arguments->path);
+        !(profile = profile_make_judged(recording.flow, findings, arguments->input.name, recording.ending, &err))) {
+        error_prefix(&err, "%s", arguments->input.name);
         goto cleanup;
     }
     arguments->request.before = before;
@@ -270,8 +268,8 @@ static int judge(struct arguments *arguments, const struct flow_options *options
     status = check->outcome == CHECK_HOLDS ? EXIT_OK : EXIT_FAILED;
     struct check_shown shown = {.check = check,
                                 .findings = findings,
-                                .path = arguments->path,
-                                .before = arguments->before,
+                                .path = arguments->input.name,
+                                .before = arguments->before.name,
                                 .root = root,
                                 .status = status};
     write_all(arguments, &shown, &err);
@@ -291,8 +289,9 @@ cleanup:
 int cmd_check(int argc, char **argv)
 {
     struct arguments arguments = {.view = {.filter = {.kind = -1}}};
-    const struct argp_child children[] = {{&topology_argp, 0, "Both recordings:", 3}, {&symfs_argp, 0, NULL, 3}, {0}};
-    struct argp argp = {option_table, parse_option, "[FILE]", description, children, NULL, NULL};
+    const struct argp_child children[] = {
+        {&topology_argp, 0, "Both recordings:", 3}, {&symfs_argp, 0, NULL, 3}, {&input_argp, 0, NULL, 3}, {0}};
+    struct argp argp = {option_table, parse_option, "[FILE...]", description, children, NULL, NULL};
     struct topology *topology = NULL;
     struct error err = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
@@ -308,5 +307,7 @@ int cmd_check(int argc, char **argv)
     int status = judge(&arguments, &(struct flow_options){.topology = topology, .symfs = arguments.symfs}, root);
     free(root);
     topology_free(topology);
+    input_free(&arguments.input);
+    input_free(&arguments.before);
     return status;
 }

@@ -4,7 +4,7 @@
 #include "capture/recorder_signals.h"
 #include "cli/commands/compare/compare_runs.h"
 #include "cli/progress_line.h"
-#include "cli/recording.h"
+#include "cli/input/recording.h"
 #include "cli/symfs.h"
 #include "cli/terminal.h"
 #include "cli/thresholds.h"
@@ -17,9 +17,12 @@
 
 static const char description[] =
     "Prints what changed significantly between two recordings; or runs a program under several placements of its "
-    "threads and memory, records each run, and names the best one and the reason.\vEXAMPLES\n"
+    "threads and memory, records each run, and names the best one and the reason.\vBEFORE and AFTER are a file or a "
+    "folder of files of one recording with --rotate each, or such files one after the other.\n\n"
+    "EXAMPLES\n"
     "  numalens compare before.data after.data\n"
     "  numalens compare --filter kind=heap --limit 5 before.data after.data\n"
+    "  numalens compare monday/ tuesday/\n"
     "  numalens compare -- ./app args\n"
     "  numalens compare --placements cluster,distributed --repeat 5 --plain --same-output -- ./app\n"
     "  numalens compare --topology \"numa:2 core:8\" -- ./app         simulate two nodes\n"
@@ -82,8 +85,7 @@ static const struct argp_option option_table[] = {
 };
 
 struct arguments {
-    const char *files[2];
-    unsigned file_count;
+    struct input words, sides[2];
     const char *topology, *assign, *homes, *color, *symfs;
     bool has_limit, has_width, for_runs, for_traces;
     struct view_options view;
@@ -239,9 +241,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         arguments->has_width = true;
         break;
     case ARGP_KEY_ARG:
-        if (arguments->file_count == 2)
-            argp_error(state, "too many arguments at '%s'; a program comes after --", value);
-        arguments->files[arguments->file_count++] = value;
+        input_parse(&arguments->words, state, value);
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -284,15 +284,15 @@ static int check_record_options(const struct compare_runs_options *runs, struct 
     return 0;
 }
 
-static int check(const struct arguments *arguments, struct error *err)
+static int check(struct arguments *arguments, struct error *err)
 {
     const struct compare_runs_options *runs = &arguments->runs;
     if (runs->command) {
         if (!*runs->command)
             return error_set(err, -EINVAL, "a program to run is missing behind --: numalens compare -- ./app");
-        if (arguments->file_count)
+        if (arguments->words.files.count)
             return error_set(err, -EINVAL, "'%s': recordings and a program cannot be compared with each other",
-                             arguments->files[0]);
+                             arguments->words.files.items[0]);
         if (arguments->for_traces)
             return error_set(err, -EINVAL,
                              "--table, --all, --filter, --limit, --assign and --homes are for two recordings");
@@ -300,26 +300,22 @@ static int check(const struct arguments *arguments, struct error *err)
     }
     if (arguments->for_runs)
         return error_set(err, -EINVAL, "a program to run is missing: numalens compare [options] -- ./app");
-    if (arguments->file_count < 2)
-        return error_set(err, -EINVAL,
-                         "two recordings are wanted: numalens compare before.data after.data; or a program: numalens "
-                         "compare -- ./app");
     if ((arguments->assign || arguments->homes) && !arguments->topology)
         return error_set(err, -EINVAL, "--assign and --homes are for a simulated topology: add --topology");
-    return 0;
+    return input_split(&arguments->words, arguments->sides, err);
 }
 
-static struct profile *read_profile(const char *path, const struct flow_options *flow, const char **damaged,
+static struct profile *read_profile(struct input *input, const struct flow_options *flow, const char **damaged,
                                     struct error *err)
 {
     struct recording recording;
-    if (recording_open(&recording, "compare", path, flow, err) < 0)
+    if (input_find(input, err) < 0 || recording_open(&recording, "compare", input, flow, NULL, err) < 0)
         return NULL;
-    struct profile *profile = profile_make(recording.flow, path, recording.ending, err);
+    struct profile *profile = profile_make(recording.flow, input->name, recording.ending, err);
     if (!profile)
-        error_prefix(err, "%s", path);
+        error_prefix(err, "%s", input->name);
     if (recording.damage)
-        *damaged = path;
+        *damaged = input->name;
     recording_close(&recording);
     return profile;
 }
@@ -346,8 +342,8 @@ static int compare_traces(struct arguments *arguments)
         options.tables = arguments->view.json ? (1u << PROFILE_TABLES) - 1
                                               : 1u << PROFILE_OBJECTS | 1u << PROFILE_FUNCTIONS | 1u << PROFILE_THREADS;
     const struct flow_options flow = {.topology = topology, .symfs = arguments->symfs};
-    if (!(before = read_profile(arguments->files[0], &flow, &options.damaged, &err)) ||
-        !(after = read_profile(arguments->files[1], &flow, &options.damaged, &err))) {
+    if (!(before = read_profile(&arguments->sides[0], &flow, &options.damaged, &err)) ||
+        !(after = read_profile(&arguments->sides[1], &flow, &options.damaged, &err))) {
         status = command_failed("compare", &err);
         goto cleanup;
     }
@@ -459,7 +455,7 @@ int cmd_compare(int argc, char **argv)
         .view = {.filter = {.kind = -1}},
         .runs = {.repeat = DEFAULT_REPEAT,
                  .figures = {.thresholds = {100, 300, 1000}, .threshold_count = 3, .grain = GRAIN_LINE}}};
-    struct argp argp = {option_table, parse_option, "BEFORE AFTER\n-- [RECORD OPTIONS --] PROGRAM [ARGUMENT...]",
+    struct argp argp = {option_table, parse_option, "BEFORE... AFTER...\n-- [RECORD OPTIONS --] PROGRAM [ARGUMENT...]",
                         description,  NULL,         NULL,
                         NULL};
     struct error err = {0};
@@ -470,7 +466,11 @@ int cmd_compare(int argc, char **argv)
         return EXIT_USAGE;
     }
     terminal_look(&arguments.view, arguments.color, arguments.has_width);
-    if (!arguments.runs.command)
-        progress_line_begin("compare", arguments.runs.quiet, arguments.view.json);
-    return arguments.runs.command ? compare_placements(&arguments) : compare_traces(&arguments);
+    if (arguments.runs.command)
+        return compare_placements(&arguments);
+    progress_line_begin("compare", arguments.runs.quiet, arguments.view.json);
+    int status = compare_traces(&arguments);
+    input_free(&arguments.sides[0]);
+    input_free(&arguments.sides[1]);
+    return status;
 }

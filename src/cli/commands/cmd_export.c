@@ -1,9 +1,9 @@
 /* cli/commands/cmd_export.c - numalens export: a recording in the formats of other tools. */
 #include "cli/command.h"
 #include "cli/export_output.h"
+#include "cli/input/recording.h"
 #include "cli/output_options.h"
 #include "cli/progress_line.h"
-#include "cli/recording.h"
 #include "cli/symfs.h"
 #include "cli/topology_options.h"
 
@@ -20,9 +20,8 @@
 #include <string.h>
 
 static const char description[] =
-    "Prints a recording's samples, or writes it in the format of another tool.\v"
-    "FILE is numalens.data unless named; without -o, and with -o -, it goes to standard output. docs/export.md has "
-    "each format's contents.\n"
+    "Prints a recording's samples, or writes it in the format of another tool.\v" INPUT_HELP
+    " Without -o, and with -o -, it goes to standard output. docs/export.md has each format's contents.\n"
     "text prints one line a sample, in order of time, those of one process after the other; '-' stands for what is not "
     "known. moca and moca-csv write pages (of 'numalens record --source faults'), the others samples.\n\n"
     "Fields:";
@@ -44,7 +43,6 @@ static const struct argp_option option_table[] = {
      "Folded, firefox: samples (default), remote, latency, timed or home_known; folded: bytes, of a recording with "
      "--traffic",
      0},
-    {"input", 'i', "FILE", 0, "The recording, instead of naming it last", 0},
     {"fields", 'F', "NAME,NAME,...", 0, "Text, csv: these fields, in this order", 0},
     {"no-header", OPTION_NO_HEADER, NULL, 0, "Text, csv: without the first line, which names the fields", 0},
     {"symfs", OPTION_SYMFS, "DIR", 0, SYMFS_HELP, 0},
@@ -54,7 +52,8 @@ static const struct argp_option option_table[] = {
 struct arguments {
     struct output_options output;
     struct topology_options topology;
-    const char *path, *symfs;
+    struct input input;
+    const char *symfs;
     const struct export_format *format;
     bool list, has_value;
     struct export_options options;
@@ -129,12 +128,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &arguments->output;
         state->child_inputs[1] = &arguments->topology;
-        break;
-    case 'i':
-    case ARGP_KEY_ARG:
-        if (arguments->path)
-            argp_error(state, "one trace at a time: '%s' is a second one", value);
-        arguments->path = value;
+        state->child_inputs[2] = &arguments->input;
         break;
     case ARGP_KEY_END:
         check(arguments, state);
@@ -156,7 +150,7 @@ static int pages_to(struct trace_reader *reader, const struct arguments *argumen
 {
     if (trace_reader_count(reader, EVENT_PAGE) == 0 && !trace_session_get(trace_reader_session(reader), "imported"))
         return error_set(err, -ENODATA, "%s has no pages in it; 'numalens record --source faults' records them",
-                         arguments->path);
+                         arguments->input.name);
     if (!arguments->output.path)
         return arguments->format->write_pages(reader, stdout, result, err);
     FILE *out = open_output(arguments->output.path, err);
@@ -172,13 +166,14 @@ static int pages_to(struct trace_reader *reader, const struct arguments *argumen
     return failed;
 }
 
-static int export_pages(const struct arguments *arguments, struct error *err)
+static int export_pages(struct arguments *arguments, struct error *err)
 {
     struct moca_export result;
-    struct trace_reader *reader = trace_reader_open(arguments->path, err);
+    struct trace_reader *reader =
+        input_merge(&arguments->input, err) < 0 ? NULL : trace_reader_open(arguments->input.path, err);
     int failed = reader ? pages_to(reader, arguments, &result, err) : -1;
     if (reader && trace_reader_damage(reader))
-        fprintf(stderr, "numalens export: %s: %s\n", arguments->path, trace_reader_damage(reader));
+        fprintf(stderr, "numalens export: %s: %s\n", arguments->input.name, trace_reader_damage(reader));
     trace_reader_close(reader);
     if (failed < 0 || arguments->output.quiet || !arguments->output.path)
         return failed;
@@ -190,7 +185,7 @@ static int export_pages(const struct arguments *arguments, struct error *err)
     return 0;
 }
 
-static int export_samples(const struct arguments *arguments, const struct topology *topology, struct error *err)
+static int export_samples(struct arguments *arguments, const struct topology *topology, struct error *err)
 {
     struct recording recording;
     const struct export_format *format = arguments->format;
@@ -198,13 +193,13 @@ static int export_samples(const struct arguments *arguments, const struct topolo
         return error_set(err, -ENOTSUP, "--format %s: %s", format->name, format->missing);
     int failed = export_output_check(arguments->output.path, format->binary ? format->name : NULL, err);
     if (failed == 0)
-        failed = recording_open(&recording, "export", arguments->path,
-                                &(struct flow_options){.topology = topology, .symfs = arguments->symfs}, err);
+        failed = recording_open(&recording, "export", &arguments->input,
+                                &(struct flow_options){.topology = topology, .symfs = arguments->symfs}, NULL, err);
     if (failed < 0)
         return failed;
     uint64_t samples = flow_totals(recording.flow).samples;
     progress_begin("writing", 0);
-    failed = export_output(&(struct export_job){format->write, recording.flow, &arguments->options, arguments->path},
+    failed = export_output(&(struct export_job){format->write, recording.flow, &arguments->options, &arguments->input},
                            arguments->output.path, err);
     recording_close(&recording);
     if (failed == 0 && arguments->output.path && !arguments->output.quiet)
@@ -241,9 +236,10 @@ static error_t parse(int argc, char **argv, struct arguments *arguments)
     memcpy(options, option_table, sizeof options);
     char *doc = whole_description(), *list = format_list(" or "), *formats = mem_format("%s; list: what each is", list);
     options[0].doc = formats;
-    const struct argp_child children[] = {{&output_argp, 0, NULL, 0}, {&topology_argp, 0, NULL, 0}, {0}};
+    const struct argp_child children[] = {
+        {&output_argp, 0, NULL, 0}, {&topology_argp, 0, NULL, 0}, {&input_argp, 0, NULL, 0}, {0}};
     const struct argp parser = {
-        .options = options, .parser = parse_option, .args_doc = "[FILE]", .doc = doc, .children = children};
+        .options = options, .parser = parse_option, .args_doc = "[FILE...]", .doc = doc, .children = children};
     error_t wrong = argp_parse(&parser, argc, argv, 0, NULL, arguments);
     free(formats);
     free(list);
@@ -263,16 +259,17 @@ int cmd_export(int argc, char **argv)
     if (arguments.output.path && strcmp(arguments.output.path, "-") == 0)
         arguments.output.path = NULL;
     arguments.options.for_terminal = export_output_is_terminal(arguments.output.path);
-    if (!arguments.path)
-        arguments.path = "numalens.data";
     if ((arguments.options.fields && export_fields_are_wrong(arguments.options.fields, &err)) ||
         topology_options_make(&arguments.topology, &topology, &err) < 0) {
         command_failed("export", &err);
         return EXIT_USAGE;
     }
     progress_line_begin("export", arguments.output.quiet, false);
-    int failed =
-        arguments.format->write_pages ? export_pages(&arguments, &err) : export_samples(&arguments, topology, &err);
+    int failed = input_find(&arguments.input, &err);
+    if (failed == 0)
+        failed =
+            arguments.format->write_pages ? export_pages(&arguments, &err) : export_samples(&arguments, topology, &err);
+    input_free(&arguments.input);
     topology_free(topology);
     return failed < 0 ? command_failed("export", &err) : EXIT_OK;
 }

@@ -2,7 +2,7 @@
 #include "cli/command.h"
 
 #include "cli/progress_line.h"
-#include "cli/rotated/rotated_files.h"
+#include "cli/input/input_files.h"
 #include "trace/merge.h"
 
 #include <argp.h>
@@ -13,14 +13,13 @@
 #include <sys/stat.h>
 
 static const char description[] =
-    "Makes one recording of the files of one 'numalens record --rotate', for commands that take one file.\vFILE... are "
-    "in "
-    "any order; a folder stands for the files in it. Each sample and each object is in the result once, as if it had "
+    "Makes one recording of the files of one 'numalens record --rotate', to hand one file over.\vFILE... are in any "
+    "order; a folder stands for the files in it. Each sample and each object is in the result once, as if it had "
     "been "
     "recorded into one file. The files must follow one another: those of different runs, and such that one between "
     "them is "
     "missing, are refused. When the first ones are missing (--keep), the result begins later, and reports say so. "
-    "'numalens report FILE...' needs no merge.\n\n"
+    "No command needs a merge: each takes FILE... or the folder.\n\n"
     "EXAMPLES\n"
     "  numalens merge -o hour.data numalens.*.data\n"
     "  numalens merge -o hour.data /var/log/service/\n\n"
@@ -35,7 +34,7 @@ static const struct argp_option option_table[] = {
 struct arguments {
     const char *output;
     bool quiet;
-    struct rotated_files files;
+    struct input files;
 };
 
 static error_t parse(int key, char *value, struct argp_state *state)
@@ -49,7 +48,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         arguments->quiet = true;
         break;
     case ARGP_KEY_ARG:
-        rotated_add(&arguments->files, value);
+        input_parse(&arguments->files, state, value);
         break;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "the files to merge are missing: numalens merge -o hour.data numalens.*.data");
@@ -64,15 +63,12 @@ static int merge(struct arguments *arguments, struct error *err)
 {
     struct trace_merged merged;
     struct stat found;
-    struct rotated_files *files = &arguments->files;
-    int code = 0;
+    struct input *files = &arguments->files;
     progress_line_begin("merge", arguments->quiet, false);
-    if (!rotated_look_inside(files))
-        code = error_set(err, -EINVAL, "%s: there are no files of a recording with --rotate in this folder",
-                         files->paths.items[0]);
+    int code = input_find(files, err);
     if (code == 0)
         code =
-            trace_merge((const char *const *)files->paths.items, files->paths.count, arguments->output, &merged, err);
+            trace_merge((const char *const *)files->files.items, files->files.count, arguments->output, &merged, err);
     if (code < 0 || arguments->quiet)
         return code;
     double bytes = stat(arguments->output, &found) == 0 ? (double)found.st_size : 0;
@@ -99,6 +95,6 @@ int cmd_merge(int argc, char **argv)
     } else if (merge(&arguments, &err) < 0) {
         status = command_failed("merge", &err);
     }
-    rotated_free(&arguments.files);
+    input_free(&arguments.files);
     return status;
 }

@@ -3,7 +3,7 @@
 #include "cli/commands/predict_object.h"
 #include "cli/machine_option.h"
 #include "cli/progress_line.h"
-#include "cli/recording.h"
+#include "cli/input/recording.h"
 #include "cli/symfs.h"
 #include "cli/terminal.h"
 
@@ -47,7 +47,8 @@ struct machine_rows {
 };
 
 struct predict_arguments {
-    const char *path, *machines, *placements, *symfs;
+    struct input input;
+    const char *machines, *placements, *symfs;
     bool as_json;
     array_of(struct asked) asked;
 };
@@ -88,7 +89,7 @@ static int choose_machine(const struct predict_arguments *arguments, const struc
                           struct error *err)
 {
     struct machine_choice choice;
-    int failed = machine_choose(&choice, &(struct machine_options){0}, arguments->path, err);
+    int failed = machine_choose(&choice, &(struct machine_options){0}, arguments->input.path, err);
     if (failed)
         return failed;
     if (choice.model) {
@@ -103,7 +104,7 @@ static int choose_machine(const struct predict_arguments *arguments, const struc
             error_set(err, -ENOENT,
                       "%s carries no model of a machine, and %s; name one with --machine ('numalens machines' lists "
                       "them)",
-                      arguments->path,
+                      arguments->input.name,
                       nodes == 1 ? "with one memory node there is nothing to place"
                                  : "there is no generic one with as many nodes");
     demand_free(demand);
@@ -357,6 +358,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &arguments->symfs;
+        state->child_inputs[1] = &arguments->input;
         return 0;
     case 'j':
         arguments->as_json = true;
@@ -367,25 +369,21 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case 'p':
         arguments->placements = text;
         return 0;
-    case 'i':
-    case ARGP_KEY_ARG:
-        if (arguments->path)
-            argp_error(state, "predicts from one recording");
-        arguments->path = text;
-        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
-static int answer_all(const struct predict_arguments *arguments, struct answer *answer, struct error *err)
+static int answer_all(struct predict_arguments *arguments, struct answer *answer, struct error *err)
 {
     struct recording recording;
     int failed = find_machines(arguments, answer, err);
     if (failed)
         return failed;
-    failed =
-        recording_open(&recording, "predict", arguments->path, &(struct flow_options){.symfs = arguments->symfs}, err);
+    failed = input_find(&arguments->input, err);
+    if (failed == 0)
+        failed = recording_open(&recording, "predict", &arguments->input,
+                                &(struct flow_options){.symfs = arguments->symfs}, NULL, err);
     if (failed)
         return failed;
     if (!arguments->machines)
@@ -416,18 +414,17 @@ int cmd_predict(int argc, char **argv)
          "of as-is, interleave, first-touch-by-users, replicate, replicate:OBJECT, cluster, with commas between them "
          "(all)",
          0},
-        {"input", 'i', "FILE", 0, "the recording, instead of naming it last", 0},
         {"json", 'j', 0, 0, "for programs to read", 0},
         {0},
     };
-    static const struct argp_child children[] = {{&symfs_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {{&symfs_argp, 0, NULL, 0}, {&input_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         .options = options,
         .parser = parse,
         .children = children,
-        .args_doc = "[FILE]",
-        .doc = "Predicts a program's run time on machines that are models, under several placements of its memory.\v"
-               "FILE is a recording that was made with 'numalens record --traffic' (numalens.data). Each time has an "
+        .args_doc = "[FILE...]",
+        .doc = "Predicts a program's run time on machines that are models, under several placements of its "
+               "memory.\v" INPUT_HELP " It is to be recorded with 'numalens record --traffic'. Each time has an "
                "interval: "
                "from sampling, and from what is not known.\n"
                "\nEXAMPLES\n  numalens record --traffic -- ./app\n  numalens predict --machine xeon-8360y,generic-4\n"
@@ -437,7 +434,6 @@ int cmd_predict(int argc, char **argv)
     struct answer answer = {0};
     struct error err = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-    arguments.path = arguments.path ? arguments.path : "numalens.data";
     int failed = parse_placements(&arguments, &err);
     progress_line_begin("predict", false, arguments.as_json);
     int status = failed ? EXIT_USAGE : EXIT_OK;
@@ -452,5 +448,6 @@ int cmd_predict(int argc, char **argv)
     array_each (&arguments.asked, const struct asked, asked)
         free(asked->name);
     array_free(&arguments.asked);
+    input_free(&arguments.input);
     return status;
 }

@@ -7,9 +7,9 @@
 #include "cli/usage/perf_habits.h"
 #include "cli/machine_option.h"
 #include "cli/progress_line.h"
-#include "cli/recording.h"
+#include "cli/input/recording.h"
 #include "cli/report_html.h"
-#include "cli/rotated/rotated_files.h"
+#include "cli/input/input_files.h"
 #include "cli/symfs.h"
 #include "cli/report_job.h"
 #include "cli/terminal.h"
@@ -82,7 +82,8 @@ static const struct argp_option option_table[] = {
     {"json", OPTION_JSON, NULL, 0, "For programs; docs/json.md names the fields", 0},
     {"html", OPTION_HTML, "PAGE", 0, "Write everything into one HTML page instead; docs/view.md shows what is in it",
      0},
-    {"against", OPTION_AGAINST, "FILE", 0, "With --html: another recording, side by side in the same page", 0},
+    {"against", OPTION_AGAINST, "FILE", 0,
+     "With --html: another recording, side by side in the same page; given again for several files of one", 0},
     {"input", 'i', "FILE", 0, "The recording, instead of naming it last", 0},
     {"sort", 's', "KEY", 0, "samples, remote, remote-share, reads, writes, latency, size, count, allocated or name", 0},
     {"filter", 'f', "WHAT", 0,
@@ -139,7 +140,8 @@ static view_problem *problem_named(const char *name)
 }
 
 struct arguments {
-    struct rotated_files files; /* the words; once they are understood, those that name files */
+    struct input words; /* a table, files */
+    struct input input, against;
     struct time_window window;
     struct machine_options machine;
     const char *color, *symfs;
@@ -147,11 +149,9 @@ struct arguments {
     struct view_options view;
     uint32_t thresholds[LATENCY_THRESHOLDS];
 
-    const char *html, *against, *input;
+    const char *html;
 
     /* what the words mean */
-    const char *path;
-    char *name, *merged;   /* what it is called; a file of all of them, for a recording in several */
     enum view_table table; /* VIEW_TABLES: the whole report */
     bool one_object;
     view_problem *problem; /* one of the reports that are no table, or NULL */
@@ -255,10 +255,10 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         arguments->html = value;
         break;
     case OPTION_AGAINST:
-        arguments->against = value;
+        input_parse(&arguments->against, state, value);
         break;
     case 'i':
-        arguments->input = value;
+        input_parse(&arguments->input, state, value);
         break;
     case 's':
         arguments->view.sort = perf_sort_key(value);
@@ -312,7 +312,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         arguments->has_width = true;
         break;
     case ARGP_KEY_ARG:
-        rotated_add(&arguments->files, value);
+        input_parse(&arguments->words, state, value);
         break;
     default:
         return parse_map_option(key, value, state, arguments) || parse_perf_option(key, state) ? 0 : ARGP_ERR_UNKNOWN;
@@ -333,12 +333,12 @@ static bool for_one_trace(const struct arguments *arguments)
 /* What the first words say beside files; how many they are, or negative. */
 static int understand_table(struct arguments *arguments, struct error *err)
 {
-    size_t count = arguments->files.paths.count;
-    const char *first = count ? arguments->files.paths.items[0] : NULL;
+    size_t count = arguments->words.files.count;
+    const char *first = count ? arguments->words.files.items[0] : NULL;
     arguments->table = VIEW_TABLES;
     if (first && strcmp(first, "object") == 0) {
         char *end = NULL;
-        const char *id = count > 1 ? arguments->files.paths.items[1] : NULL;
+        const char *id = count > 1 ? arguments->words.files.items[1] : NULL;
         unsigned long number = id ? strtoul(id, &end, 10) : 0;
         if (!id || end == id || *end || number >= FLOW_NONE)
             return error_set(err, -EINVAL, "'object' wants an id; 'numalens report objects' lists them");
@@ -357,27 +357,23 @@ static int understand_table(struct arguments *arguments, struct error *err)
     return 1;
 }
 
-/* Leaves the words behind the first `count`: files. */
+/* The words behind the first `count` are files. */
 static int find_files(struct arguments *arguments, size_t count, struct error *err)
 {
-    struct rotated_files *files = &arguments->files;
-    bool table = count > 0;
-    rotated_drop(files, count);
+    char *const *files = arguments->words.files.items + count;
+    size_t left = arguments->words.files.count - count;
     /* A word that is no file and comes before others was meant as a table. */
-    if ((arguments->input && files->paths.count) ||
-        (files->paths.count > 1 && !table && access(files->paths.items[0], F_OK) != 0))
+    if (left && (arguments->input.files.count || (left > 1 && count == 0 && access(files[0], F_OK) != 0)))
         return error_set(
             err, -EINVAL,
             "'%s' is no table; there are patterns, sharing, latency, balance, pages, map, traffic, objects, sites, "
             "threads, functions, "
             "processes, and object ID",
-            files->paths.items[0]);
-    if (files->paths.count == 0)
-        rotated_add(files, arguments->input ? arguments->input : "numalens.data");
-    rotated_look_inside(files); /* another folder is a job */
-    arguments->path = files->paths.items[0];
-    arguments->name = rotated_name(files);
-    return 0;
+            files[0]);
+    for (size_t i = 0; i < left; i++)
+        input_add(&arguments->input, files[i]);
+    int code = input_find(&arguments->input, err);
+    return code == -EISDIR && arguments->input.files.count == 1 ? 0 : code; /* the folder of a job */
 }
 
 /* [TABLE | object ID] [FILE...]. A file that is named like a table can be given as ./objects. */
@@ -386,9 +382,7 @@ static int understand(struct arguments *arguments, struct error *err)
     int words = understand_table(arguments, err);
     if (words < 0 || find_files(arguments, (size_t)words, err) < 0)
         return -1;
-    if (strcmp(arguments->path, "-") == 0)
-        return error_set(err, -EINVAL, "a recording has an index and is no stream: name a file instead of -");
-    if (arguments->against && !arguments->html)
+    if (arguments->against.files.count && !arguments->html)
         return error_set(err, -EINVAL, "--against is for --html");
     if (arguments->html &&
         (arguments->problem || arguments->accesses || arguments->one_object || arguments->table != VIEW_TABLES ||
@@ -418,12 +412,12 @@ static int understand(struct arguments *arguments, struct error *err)
     if (arguments->view.sort && !view_sort_key(sorted, arguments->view.sort))
         return error_set(err, -EINVAL, "cannot sort by '%s'; the keys are %s", arguments->view.sort,
                          view_sort_keys(sorted));
-    if (report_is_job(arguments->path) && for_one_trace(arguments))
+    if (report_is_job(arguments->input.path) && for_one_trace(arguments))
         return error_set(
             err, -EINVAL,
             "%s is a folder: of a job there is one report, as text or --json; name a rank's file for tables, "
             "--html, --machine, --sort, --filter and --since",
-            arguments->path);
+            arguments->input.path);
     if ((arguments->machine.assign || arguments->machine.homes) && !arguments->machine.topology &&
         !arguments->machine.machine)
         return error_set(err, -EINVAL,
@@ -459,19 +453,18 @@ static int show(const struct arguments *arguments, const struct flow *flow, stru
 static int report(struct arguments *arguments, const struct topology *topology, struct error *err)
 {
     struct flow_options options = {.topology = topology, .pid = arguments->view.filter.pid, .symfs = arguments->symfs};
-    if (arguments->files.paths.count > 1) {
-        if (rotated_merge(&arguments->files, &arguments->merged, err) < 0)
-            return -1;
-        arguments->path = arguments->merged;
-    }
+    bool has_other = arguments->against.files.count > 0;
+    if (has_other && input_find(&arguments->against, err) < 0)
+        return -1;
     if (arguments->html)
-        return report_html(&(struct report_html){arguments->html, arguments->path, arguments->name, arguments->against,
-                                                 options, &arguments->window, arguments->view.machine},
+        return report_html(&(struct report_html){arguments->html, &arguments->input,
+                                                 has_other ? &arguments->against : NULL, options, &arguments->window,
+                                                 arguments->view.machine},
                            err);
-    if (report_is_job(arguments->path))
-        return report_job(arguments->path, &options, &arguments->view, err);
+    if (report_is_job(arguments->input.path))
+        return report_job(arguments->input.path, &options, &arguments->view, err);
     struct recording recording;
-    int failed = recording_open_window(&recording, "report", arguments->path, &options, &arguments->window, err);
+    int failed = recording_open(&recording, "report", &arguments->input, &options, &arguments->window, err);
     if (failed)
         return failed;
     arguments->view.ending = recording.ending;
@@ -483,9 +476,9 @@ static int report(struct arguments *arguments, const struct topology *topology, 
 
 static void free_arguments(struct arguments *arguments)
 {
-    rotated_unmerge(arguments->merged);
-    rotated_free(&arguments->files);
-    free(arguments->name);
+    input_free(&arguments->words);
+    input_free(&arguments->input);
+    input_free(&arguments->against);
 }
 
 int cmd_report(int argc, char **argv)
@@ -500,7 +493,7 @@ int cmd_report(int argc, char **argv)
         command_failed("report", &err);
         return EXIT_USAGE;
     }
-    int chosen = machine_choose(&machine, &arguments.machine, arguments.path, &err);
+    int chosen = machine_choose(&machine, &arguments.machine, arguments.input.path, &err);
     if (chosen < 0) {
         free_arguments(&arguments);
         command_failed("report", &err);
@@ -511,11 +504,11 @@ int cmd_report(int argc, char **argv)
     arguments.view.ascii |= arguments.ascii;
     if (arguments.ascii)
         text_ascii_only();
-    bool has_rows = arguments.table != VIEW_TABLES || arguments.accesses || report_is_job(arguments.path) ||
+    bool has_rows = arguments.table != VIEW_TABLES || arguments.accesses || report_is_job(arguments.input.path) ||
                     (arguments.problem && arguments.problem != view_patterns);
     if (!arguments.has_limit && !arguments.view.json && has_rows)
         arguments.view.limit = DEFAULT_LIMIT;
-    arguments.view.path = arguments.name;
+    arguments.view.path = arguments.input.name;
     progress_line_begin("report", false, arguments.view.json);
     int failed = report(&arguments, machine.topology, &err);
     machine_choice_free(&machine);

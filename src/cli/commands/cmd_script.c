@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/progress.h"
+#include "cli/input/input_files.h"
 #include "cli/progress_line.h"
 #include "cli/script_build.h"
 #include "cli/symfs.h"
@@ -11,6 +12,7 @@
 #include <argp.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,9 +20,9 @@
 #include <unistd.h>
 
 static const char description[] =
-    "Compiles SCRIPT, a C program over numalens/flow.h, and runs it on TRACE (numalens.data unless named).\v"
+    "Compiles SCRIPT, a C program over numalens/flow.h, and runs it on a recording.\v"
     "SCRIPT is a file (mine.c, ./mine.cc) or the name of a ready one. Arguments after '--' go to the script; those of "
-    "the form KEY=VALUE restrict which accesses it sees (kind=heap, thread='worker*', time=0.5..2).\n\n"
+    "the form KEY=VALUE restrict which accesses it sees (kind=heap, thread='worker*', time=0.5..2).\n" INPUT_HELP "\n\n"
     "EXAMPLES\n"
     "  numalens script --list\n"
     "  numalens script switches\n"
@@ -34,14 +36,14 @@ enum { OPTION_LIST = 1, OPTION_SHOW, OPTION_FLAGS };
 static const struct argp_option option_table[] = {
     {"list", OPTION_LIST, NULL, 0, "The ready scripts, a line each", 0},
     {"show", OPTION_SHOW, "NAME", 0, "The source of a ready script, to start from", 0},
-    {"input", 'i', "TRACE", 0, "The recording, instead of naming it behind the script", 0},
     {"flags", OPTION_FLAGS, "TEXT", 0, "More flags for the compiler: \"-g -lfoo\"", 0},
     {0},
 };
 
 struct options {
     bool list;
-    const char *show, *script, *trace, *flags, *symfs;
+    const char *show, *script, *flags, *symfs;
+    struct input input;
     struct topology_options topology;
 };
 
@@ -58,19 +60,15 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case OPTION_FLAGS:
         options->flags = value;
         break;
-    case 'i':
-        if (options->trace)
-            argp_error(state, "one trace at a time: '%s' is a second one", value);
-        options->trace = value;
-        break;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->topology;
         state->child_inputs[1] = &options->symfs;
+        state->child_inputs[2] = &options->input;
         break;
     case ARGP_KEY_ARG:
-        if (options->script && options->trace)
-            argp_error(state, "too many arguments at '%s'; those of the script come after '--'", value);
-        *(options->script ? &options->trace : &options->script) = value;
+        if (options->script)
+            return ARGP_ERR_UNKNOWN; /* files, for the child */
+        options->script = value;
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -138,7 +136,7 @@ static int list(struct error *err)
         free(folder);
         return code;
     }
-    puts("Ready scripts. Run one:  numalens script NAME [TRACE] [-- ARGUMENTS]\n"
+    puts("Ready scripts. Run one:  numalens script NAME [FILE...] [-- ARGUMENTS]\n"
          "Its source, to start from:  numalens script --show NAME\n");
     for (int i = 0; i < count; i++) {
         list_one(folder, files[i]->d_name);
@@ -186,13 +184,31 @@ static void export_option(const char *name, const char *value)
         setenv(name, value, 1);
 }
 
+/* The file that the script opens. */
+static int find_trace(struct input *input, struct error *err)
+{
+    int code = input_find(input, err);
+    array_each (&input->files, char *, file)
+        if (code == 0 && input->files.count > 1 && access(*file, F_OK) < 0)
+            return error_set(err, -errno, "cannot open %s: %s; arguments of the script come after '--'", *file,
+                             strerror(errno));
+    if (code == 0 && (code = input_merge(input, err)) == 0 && *input->merged_path)
+        fcntl(input->merged, F_SETFD, 0); /* it is the script's then */
+    return code;
+}
+
 /* Does not return when all goes well: this process becomes the script. */
-static int run(const struct options *options, char **arguments, struct error *err)
+static int run(struct options *options, char **arguments, struct error *err)
 {
     char *source = script_path(options->script, err);
     if (!source)
         return -ENOENT;
     progress_line_begin("script", false, false);
+    int found = find_trace(&options->input, err);
+    if (found < 0) {
+        free(source);
+        return found;
+    }
     progress_begin("compiling", 0);
     int program = script_build(source, options->flags, err);
     progress_line_end();
@@ -202,7 +218,7 @@ static int run(const struct options *options, char **arguments, struct error *er
     }
     array_of(char *) command = {0};
     array_push(&command, title_of(source));
-    array_push(&command, mem_strdup(options->trace ? options->trace : "numalens.data"));
+    array_push(&command, mem_strdup(options->input.path));
     for (; *arguments; arguments++)
         array_push(&command, mem_strdup(*arguments));
     array_push(&command, NULL);
@@ -225,10 +241,11 @@ static int run(const struct options *options, char **arguments, struct error *er
 int cmd_script(int argc, char **argv)
 {
     struct options options = {0};
-    const struct argp_child children[] = {{&topology_argp, 0, NULL, 0}, {&symfs_argp, 0, NULL, 0}, {0}};
+    const struct argp_child children[] = {
+        {&topology_argp, 0, NULL, 0}, {&symfs_argp, 0, NULL, 0}, {&input_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {.options = option_table,
                               .parser = parse_option,
-                              .args_doc = "SCRIPT [TRACE] [-- ARGUMENT...]\n--list\n--show NAME",
+                              .args_doc = "SCRIPT [FILE...] [-- ARGUMENT...]\n--list\n--show NAME",
                               .doc = description,
                               .children = children};
     struct error err = {0};
@@ -247,5 +264,6 @@ int cmd_script(int argc, char **argv)
         return EXIT_USAGE;
     }
     int failed = options.list ? list(&err) : options.show ? show(options.show, &err) : run(&options, arguments, &err);
+    input_free(&options.input);
     return failed < 0 ? command_failed("script", &err) : EXIT_OK;
 }

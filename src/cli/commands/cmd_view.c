@@ -4,7 +4,7 @@
 #include "cli/browser.h"
 #include "cli/machine_option.h"
 #include "cli/progress_line.h"
-#include "cli/recording.h"
+#include "cli/input/recording.h"
 #include "cli/symfs.h"
 #include "serve/site.h"
 
@@ -16,7 +16,7 @@
 
 static const char description[] =
     "Shows a recording in a browser: the page of 'numalens report --html', and where one zooms in further than it has "
-    "data, more of it out of the trace.\vFILE is numalens.data unless named. Served on this machine only, under an "
+    "data, more of it out of the trace.\v" INPUT_HELP " Served on this machine only, under an "
     "address that cannot be guessed, until Ctrl-C.\n\n"
     "EXAMPLES\n"
     "  numalens view\n"
@@ -26,7 +26,6 @@ static const char description[] =
 enum { OPTION_NO_OPEN = 1, OPTION_TOPOLOGY, OPTION_SYMFS };
 
 static const struct argp_option option_table[] = {
-    {"input", 'i', "FILE", 0, "The recording, instead of naming it last", 0},
     {"port", 'p', "N", 0, "Listen on this port; 0, the default: any that is free", 0},
     {"no-open", OPTION_NO_OPEN, NULL, 0, "Open no browser", 0},
     {"topology", OPTION_TOPOLOGY, "SPEC", 0, "Simulate this topology on the recording: \"numa:4 core:2\"", 0},
@@ -35,7 +34,8 @@ static const struct argp_option option_table[] = {
 };
 
 struct arguments {
-    const char *path, *topology, *symfs;
+    struct input input;
+    const char *topology, *symfs;
     uint16_t port;
     bool no_open;
 };
@@ -62,11 +62,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case OPTION_SYMFS:
         arguments->symfs = symfs_parse(state, value);
         break;
-    case 'i':
-    case ARGP_KEY_ARG:
-        if (arguments->path)
-            argp_error(state, "one recording at a time: '%s' is a second one", value);
-        arguments->path = value;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &arguments->input;
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -107,11 +104,11 @@ static int serve(const struct arguments *arguments, const struct recording *reco
     return failed;
 }
 
-static int view(const struct arguments *arguments, const struct machine_choice *machine, struct error *err)
+static int view(struct arguments *arguments, const struct machine_choice *machine, struct error *err)
 {
     struct recording recording;
     struct flow_options options = {.topology = machine->topology, .symfs = arguments->symfs};
-    if (page_is_missing(err) < 0 || recording_open(&recording, "view", arguments->path, &options, err) < 0)
+    if (page_is_missing(err) < 0 || recording_open(&recording, "view", &arguments->input, &options, NULL, err) < 0)
         return -1;
     int failed = serve(arguments, &recording, machine->model, err);
     recording_close(&recording);
@@ -121,18 +118,24 @@ static int view(const struct arguments *arguments, const struct machine_choice *
 int cmd_view(int argc, char **argv)
 {
     struct arguments arguments = {0};
-    struct argp argp = {option_table, parse_option, "[FILE]", description, NULL, NULL, NULL};
+    const struct argp_child children[] = {{&input_argp, 0, NULL, 0}, {0}};
+    struct argp argp = {option_table, parse_option, "[FILE...]", description, children, NULL, NULL};
     struct machine_choice machine;
     struct error err = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-    if (!arguments.path)
-        arguments.path = "numalens.data";
-    if (machine_choose(&machine, &(struct machine_options){.topology = arguments.topology}, arguments.path, &err) < 0) {
+    int status = EXIT_OK;
+    if (input_find(&arguments.input, &err) < 0) {
+        status = command_failed("view", &err);
+    } else if (machine_choose(&machine, &(struct machine_options){.topology = arguments.topology}, arguments.input.path,
+                              &err) < 0) {
         command_failed("view", &err);
-        return EXIT_USAGE;
+        status = EXIT_USAGE;
+    } else {
+        progress_line_begin("view", false, false);
+        if (view(&arguments, &machine, &err))
+            status = command_failed("view", &err);
+        machine_choice_free(&machine);
     }
-    progress_line_begin("view", false, false);
-    int failed = view(&arguments, &machine, &err);
-    machine_choice_free(&machine);
-    return failed ? command_failed("view", &err) : EXIT_OK;
+    input_free(&arguments.input);
+    return status;
 }

@@ -3,7 +3,7 @@
 #include "cli/command.h"
 #include "cli/commands/compare/compare_child.h"
 #include "cli/commands/compare/compare_output.h"
-#include "cli/recording.h"
+#include "cli/input/recording.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -42,13 +42,21 @@ static int judge_end(int status, const char *what, bool recorded, int *exit_stat
 static int take_figures(struct work *work, const char *path, struct figures *figures, struct error *err)
 {
     struct recording recording;
-    if (recording_open(&recording, "compare", path, &(struct flow_options){0}, err) < 0)
-        return -1;
-    int failed = figures_take(figures, recording.flow, &work->options->figures, err);
+    struct input input = {0};
+    input_add(&input, path);
+    int failed = input_find(&input, err);
+    if (failed == 0)
+        failed = recording_open(&recording, "compare", &input, &(struct flow_options){0}, NULL, err);
+    if (failed < 0) {
+        input_free(&input);
+        return failed;
+    }
+    failed = figures_take(figures, recording.flow, &work->options->figures, err);
     snprintf(work->runs->unit, sizeof work->runs->unit, "%s", accesses_unit(recording.flow));
     if (recording.ending)
         figures->recorded_s = (double)trace_session_number(recording.ending, "duration_ns", 0) * 1e-9;
     recording_close(&recording);
+    input_free(&input);
     return failed;
 }
 

@@ -1,21 +1,15 @@
-#include "cli/recording.h"
+#include "cli/input/recording.h"
 
 #include <stdio.h>
 
-int recording_open(struct recording *recording, const char *command, const char *path,
-                   const struct flow_options *options, struct error *err)
+int recording_open(struct recording *recording, const char *command, struct input *input,
+                   const struct flow_options *options, const struct time_window *window, struct error *err)
 {
-    return recording_open_window(recording, command, path, options, NULL, err);
-}
-
-int recording_open_window(struct recording *recording, const char *command, const char *path,
-                          const struct flow_options *options, const struct time_window *window, struct error *err)
-{
-    *recording = (struct recording){.path = path, .reader = trace_reader_open(path, err)};
-    if (!recording->reader)
+    *recording = (struct recording){.path = input->name};
+    if (input_merge(input, err) < 0 || !(recording->reader = trace_reader_open(input->path, err)))
         return -1;
     if (window && time_window_apply(window, recording->reader, err) < 0) {
-        error_prefix(err, "%s", path);
+        error_prefix(err, "%s", input->name);
         recording_close(recording);
         return -1;
     }
@@ -23,13 +17,13 @@ int recording_open_window(struct recording *recording, const char *command, cons
     recording->symbols = symbols_new();
     recording->flow = flow_build(recording->reader, recording->symbols, options, err);
     if (!recording->flow) {
-        error_prefix(err, "%s", path);
+        error_prefix(err, "%s", input->name);
         recording_close(recording);
         return -1;
     }
     recording->damage = trace_reader_damage(recording->reader);
     if (recording->damage)
-        fprintf(stderr, "numalens %s: %s: %s\n", command, path, recording->damage);
+        fprintf(stderr, "numalens %s: %s: %s\n", command, input->name, recording->damage);
     return 0;
 }
 

@@ -1,4 +1,4 @@
-#include "cli/rotated/time_window.h"
+#include "cli/input/time_window.h"
 
 #include <argp.h>
 #include <errno.h>

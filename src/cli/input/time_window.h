@@ -1,10 +1,10 @@
-/* cli/rotated/time_window.h - --since and --until: from when to when samples count.
+/* cli/input/time_window.h - --since and --until: from when to when samples count.
  *
  * A time is one after the start of the recording (90s, 5m), one before its end (-90s), a time of day (15:30 or 15:30:20: the latest
  * one before the recording's end), or a date (2026-11-16, 2026-11-16T15:30, with Z or an offset; else in the zone of the
  * recorded machine). */
-#ifndef NUMALENS_CLI_ROTATED_TIME_WINDOW_H
-#define NUMALENS_CLI_ROTATED_TIME_WINDOW_H
+#ifndef NUMALENS_CLI_INPUT_TIME_WINDOW_H
+#define NUMALENS_CLI_INPUT_TIME_WINDOW_H
 
 #include "trace/reader.h"
 
