@@ -123,6 +123,8 @@ static int maps(void)
     say_unmap(b, 64 * page);
     MUST(munmap(b, 64 * page) == 0);
     MUST(munmap((void *)1, page) == -1 && errno == EINVAL);
+    MUST(munmap((void *)-4096ul, 4000) == -1 && errno == EINVAL);
+    MUST(munmap(a, 0) == -1 && errno == EINVAL);
     return 0;
 }
 

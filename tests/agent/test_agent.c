@@ -223,6 +223,10 @@ static void every_map_is_seen(void **state)
         of_target += t.records[i].head->type == WIRE_MAP && t.records[i].map->map_kind == MAP_KIND_FILE &&
                      strstr(t.records[i].map->path, "/target") != NULL;
     assert_int_equal(of_target, 3);
+    for (size_t i = 0; i < t.count; i++) /* what the kernel refused did not happen */
+        assert_false(
+            t.records[i].head->type == WIRE_UNMAP &&
+            (t.records[i].unmap->addr == 1 || t.records[i].unmap->addr == -4096ul || t.records[i].unmap->size == 0));
     test_region_free(&t);
 }
 

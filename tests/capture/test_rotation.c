@@ -593,6 +593,21 @@ static void objects_of_pools_end_with_them_and_with_their_block(void **state)
     carried_free(carried);
 }
 
+static void memory_up_to_the_last_address_can_be_unmapped(void **state)
+{
+    (void)state;
+    struct carried *carried = carried_new(false);
+    struct event touch = {.time = 1, .pid = PARENT, .tid = PARENT, .kind = EVENT_TOUCH};
+    for (uint64_t page = 0; page < 8; page++) {
+        touch.touch.addr = page * PAGE;
+        carried_see(carried, &touch);
+    }
+    struct event unmap = {.time = 2, .pid = PARENT, .tid = PARENT, .kind = EVENT_UNMAP};
+    unmap.map = (struct event_map){.addr = -4096ul, .size = 4000, .path = ""};
+    carried_see(carried, &unmap); /* once went on from page 0, for ever */
+    carried_free(carried);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -600,6 +615,7 @@ int main(void)
         cmocka_unit_test(old_files_are_removed_and_only_those_of_the_run),
         cmocka_unit_test(a_folder_that_is_gone_for_a_while_costs_its_files_only),
         cmocka_unit_test(files_of_other_runs_are_refused),
+        cmocka_unit_test(memory_up_to_the_last_address_can_be_unmapped),
         cmocka_unit_test(objects_of_pools_end_with_them_and_with_their_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,10 @@
 
 #include <stdarg.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/shm.h>
+
+#define USER_SPACE_END ((uint64_t)1 << 56) /* with five levels of page tables, the most there are */
 
 /* A file or shared memory was mapped: then mremap has to ask what it moves. Any thread sets it. */
 static bool has_files;
@@ -106,9 +109,18 @@ AGENT_EXPORT void *mmap64(void *addr, size_t size, int prot, int flags, int fd, 
     return map(addr, size, prot, flags, fd, offset, &regs);
 }
 
+/* What the kernel refuses before it looks. It must be known beforehand: once the memory is unmapped, another thread may map and
+ * report it before this one can. */
+static bool may_unmap(const void *addr, size_t size)
+{
+    uint64_t start = (uint64_t)addr, end;
+    return start % getauxval(AT_PAGESZ) == 0 && size != 0 && !__builtin_add_overflow(start, size, &end) &&
+           end <= USER_SPACE_END;
+}
+
 AGENT_EXPORT int munmap(void *addr, size_t size)
 {
-    if (attach_heap())
+    if (attach_heap() && may_unmap(addr, size))
         report_unmap(addr, size);
     return real.munmap(addr, size);
 }

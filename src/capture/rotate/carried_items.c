@@ -76,8 +76,9 @@ void carried_items_forget_pages(struct carried_items *items, uint64_t start, uin
         }
         return;
     }
-    for (uint64_t page = start; page < end; page += PAGE_BYTES) {
-        struct carried_item *item = carried_items_find(items, page);
+    /* By distance: the last page of all ends at 2^64. */
+    for (uint64_t done = 0; done < end - start; done += PAGE_BYTES) {
+        struct carried_item *item = carried_items_find(items, start + done);
         if (item && item->time <= time)
             carried_items_end(items, item, time, false);
     }
