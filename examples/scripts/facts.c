@@ -18,7 +18,7 @@ static int script(nlens_trace *trace, nlens_group *group, int argc, char **argv)
         if (!f)
             continue;
         printf("%s\n", nlens_fit(trace, sites[i]->label, 70));
-        printf("    %s, %s, %s, %s\n", f->use, f->sharing, f->turns, f->shape);
+        printf("    %s, %s, %s, %s\n", f->use, f->sharing, f->concurrency, f->shape);
         printf("    %u threads of %u nodes use it, %u write; most: %s\n", f->using_threads, f->using_nodes, f->writers,
                name_of(f->main_user));
         printf("    allocated by %s, first touched by %s; home node %d\n", name_of(f->alloc_thread),

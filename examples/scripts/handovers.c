@@ -35,7 +35,7 @@ static int script(nlens_trace *trace, nlens_group *group, int argc, char **argv)
         }
         if (!user || 10 * uses[o->alloc_thread->id] >= all)
             continue;
-        printf("%10lu %7.1f%% %10s  %s: %s -> %s\n", all, script_percent(remote, all), script_time(first - o->born),
+        printf("%10lu %7.1f%% %10s  %s: %s -> %s\n", all, script_percent(remote, all), script_time(first - o->start),
                nlens_fit(trace, o->label, 50), o->alloc_thread->name, user->name);
         listed++;
     }

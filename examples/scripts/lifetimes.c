@@ -23,11 +23,11 @@ static int script(nlens_trace *trace, nlens_group *group, int argc, char **argv)
         const nlens_object *o = objects[i];
         if (!o->site)
             continue;
-        if (o->died == NLENS_FOREVER) {
+        if (o->end == NLENS_FOREVER) {
             alive++;
             continue;
         }
-        uint64_t life = o->died - o->born, bound = 1000;
+        uint64_t life = o->end - o->start, bound = 1000;
         unsigned step = 0;
         for (; step < STEPS && life >= bound; step++)
             bound *= 4;

@@ -20,7 +20,7 @@ static int script(nlens_trace *trace, nlens_group *group, int argc, char **argv)
            script_time(nlens_end(trace) - nlens_start(trace)));
     printf("%6.1f%% belong to an object\n", script_percent(attributed, all->samples));
     printf("%6.1f%% are on a page whose home node is known%s\n", script_percent(all->home_known, all->samples),
-           nlens_pretended(trace) ? " (the nodes are simulated)" : "");
+           nlens_simulated(trace) ? " (the nodes are simulated)" : "");
     printf("%6.1f%% have a latency\n", script_percent(all->latency_count, all->samples));
     printf("%6.1f%% have a call chain\n", script_percent(chains, all->samples));
     nlens_foreach_reason (trace, r)

@@ -55,14 +55,14 @@ typedef struct nlens_facts {
     uint32_t using_nodes;
     const uint64_t *from, *home; /* accesses that came from each node, that went to each: nlens_node_count of them */
 
-    const char *use;        /* "read-only" after its initialisation, "read-mostly", "written" */
-    const char *sharing;    /* "thread": private to one, "node": to those of one node, "shared" */
-    const char *turns;      /* threads use it at "disjoint" times or "concurrent"ly; "none": too few to say */
-    const char *shape;      /* of accesses in a row: "sequential", "strided", "random", "unknown" */
-    uint32_t writers;       /* threads that write after the initialisation */
-    uint64_t init_end;      /* when the initialisation was over */
-    uint64_t init_samples;  /* accesses before that */
-    uint32_t private_count; /* of a site: instances that are private to a thread */
+    const char *use;         /* "read-only" after its initialisation, "read-mostly", "written" */
+    const char *sharing;     /* "thread": private to one, "node": to those of one node, "shared" */
+    const char *concurrency; /* threads use it at "disjoint" times or "concurrent"ly; "none": too few to say */
+    const char *shape;       /* of accesses in a row: "sequential", "strided", "random", "unknown" */
+    uint32_t writers;        /* threads that write after the initialisation */
+    uint64_t init_end;       /* when the initialisation was over */
+    uint64_t init_samples;   /* accesses before that */
+    uint32_t private_count;  /* of a site: instances that are private to a thread */
 
     const nlens_thread *alloc_thread, *toucher, *main_user; /* allocated it; first touched most pages; uses it most;
                                                                each may be NULL */
@@ -81,7 +81,7 @@ typedef struct nlens_facts {
                                              bytes, the same bytes */
     uint64_t worst_line;                  /* the falsely shared line with the most accesses, 0: none */
 
-    double parted;             /* 1: nodes keep to different parts of it, 0: as at random, -1: not examined */
+    double separated;          /* 1: nodes keep to different parts of it, 0: as at random, -1: not examined */
     double slow_time;          /* part of all CPU time that its accesses beyond the caches wait, estimated */
     double remote_time;        /* the part of that which is there because they are remote */
     int64_t stride;            /* bytes, the most frequent; 0 when not known */

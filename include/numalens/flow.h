@@ -86,7 +86,7 @@ NLENS_API nlens_trace *nlens_open(const char *path, nlens_error *err);
 typedef struct nlens_options {
     size_t size;                 /* sizeof(nlens_options): says which fields there are */
     const char *topology;        /* simulate this topology ("numa:4 core:2", or a file from lstopo); or NULL */
-    const char *deal;            /* assign threads to its CPUs: "round-robin" (NULL), "packed", "node:1" */
+    const char *assign;          /* assign threads to its CPUs: "round-robin" (NULL), "packed", "node:1" */
     const char *homes;           /* home nodes of its pages: "first-touch", "interleave", "bind:2"; or NULL */
     const char *debug_directory; /* of separate debug files, before /usr/lib/debug; or NULL */
     const char *symfs;           /* search the recorded binaries below this directory first; or NULL */
@@ -153,7 +153,7 @@ typedef struct nlens_node {
 } nlens_node;
 
 NLENS_API uint32_t nlens_node_count(nlens_trace *trace);
-NLENS_API bool nlens_pretended(nlens_trace *trace); /* the machine is not the one it ran on */
+NLENS_API bool nlens_simulated(nlens_trace *trace); /* the nodes are those of a simulated topology */
 
 /* As firmware has it: 10 is local, 20 twice as far. 0 when there are no such nodes. */
 NLENS_API unsigned nlens_distance(nlens_trace *trace, int from, int to);
@@ -163,13 +163,13 @@ NLENS_API int nlens_node_of_cpu(nlens_trace *trace, uint32_t cpu);
 
 /* ---- Processes and threads --------------------------------------------------------------------------------------- */
 
-#define NLENS_FOREVER UINT64_MAX /* `died` of what was never seen to end */
+#define NLENS_FOREVER UINT64_MAX /* `end` of what was never seen to end */
 
 typedef struct nlens_process {
     nlens_trace *trace;
     uint32_t id, pid;
     const char *exe, *command;
-    uint64_t born, died;
+    uint64_t start, end;
     int32_t exit_status; /* as wait() gives it; -1 when not known */
     uint32_t parent;     /* its pid, 0 when not known */
     bool replaced;       /* exec ended it: the process went on as another one of these, with the same pid */
@@ -182,7 +182,7 @@ typedef struct nlens_thread {
     uint32_t ordinal; /* in order of creation, from 0, over the whole recording */
     const nlens_process *process;
     const char *name;
-    uint64_t born, died;
+    uint64_t start, end;
     nlens_totals totals;
 } nlens_thread;
 
@@ -205,7 +205,7 @@ typedef struct nlens_site {
     const char *allocator;      /* "malloc", "operator new", ... */
     uint64_t count, live_peak;  /* instances: ever, at once */
     uint64_t bytes, bytes_peak; /* bytes: ever, at once */
-    uint64_t born, died;        /* of the first; of the last */
+    uint64_t start, end;        /* of the first; of the last */
     nlens_totals totals;
     const char *variable; /* that it is assigned to in the source: "s->basis"; "" when not known */
 } nlens_site;
@@ -228,7 +228,7 @@ typedef struct nlens_object {
     const char *allocator;            /* "malloc", "mmap", ...; "" for what nobody allocated */
     int alloc_cpu;                    /* -1 when not known */
     uint64_t address, size;
-    uint64_t born, died; /* from its allocation to its end, [a, b) */
+    uint64_t start, end; /* from its allocation to its end, [a, b) */
     uint64_t offset;     /* NLENS_FILE: where in the file it begins */
     nlens_totals totals;
     const char *variable; /* the site's; static: its symbol; "" when not known */

@@ -118,7 +118,7 @@ struct trace_session *describe_session(const struct capture_options *options, co
     trace_session_set(session, "first_touch", means->faults ? "faults" : "samples");
     trace_session_set(session, "first_touch_reason", means->faults_reason);
     trace_session_set(session, "homes",
-                      options->topology->simulated ? "pretended"
+                      options->topology->simulated ? "simulated"
                       : means->homes_refused       ? "unknown"
                                                    : "kernel");
     trace_session_set(session, "homes_reason", means->homes_reason);
@@ -362,8 +362,8 @@ void describe_fault_totals(struct trace_session *ending, const struct faults_tot
         const char *key;
         uint64_t value;
     } figures[] = {
-        {"faults", totals->faults},       {"faults_own", totals->own},      {"pages_told", totals->pages},
-        {"pages_armed", totals->armed},   {"pages_unseen", totals->unseen}, {"rounds_skipped", totals->skipped},
+        {"faults", totals->faults},       {"faults_own", totals->own},      {"pages_reported", totals->pages},
+        {"pages_armed", totals->armed},   {"pages_unseen", totals->unseen}, {"intervals_skipped", totals->skipped},
         {"unguarded", totals->unguarded}, {"one_thread", totals->lone},     {"fault_cost_ns", totals->fault_ns},
     };
     for (unsigned i = 0; i < sizeof figures / sizeof *figures; i++)

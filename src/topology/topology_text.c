@@ -1,6 +1,6 @@
 /* topology/topology_text.c - a topology as one line of text and back.
  *
- *     v1 pretended deal=packed home=bind:1 nodes=0:1024,1:0 cpus=0*2,1*2,- distances=10,20*2,10 spec=numa:2 core:2
+ *     v1 simulated assign=packed home=bind:1 nodes=0:1024,1:0 cpus=0*2,1*2,- distances=10,20*2,10 spec=numa:2 core:2
  *
  * Lists are run-length coded: "20*2" is "20,20". CPUs are given by their node's place in `nodes`, "-" for none. The spec
  * comes last and goes to the end of the line. Reading trusts nothing. */
@@ -41,7 +41,7 @@ char *topology_to_text(const struct topology *topology)
     size_t size = 0;
     FILE *out = mem_stream(&text, &size);
     char assign[TOPOLOGY_ASSIGN_TEXT];
-    fprintf(out, "v1 %s deal=%s home=", topology->simulated ? "pretended" : "real",
+    fprintf(out, "v1 %s assign=%s home=", topology->simulated ? "simulated" : "real",
             topology_assign_text(topology, assign));
     if (topology->home == HOME_BIND)
         fprintf(out, "bind:%d", topology->nodes[topology->home_node].os_index);
@@ -159,10 +159,10 @@ static bool eat_head(struct text *text, struct head *head)
 {
     if (!eat(text, "v1 "))
         return false;
-    head->simulated = eat(text, "pretended ");
+    head->simulated = eat(text, "simulated ");
     if (!head->simulated && !eat(text, "real "))
         return false;
-    if (!eat(text, "deal=") || !eat_word(text, head->assign) || !eat(text, " home=") || !eat_word(text, head->home))
+    if (!eat(text, "assign=") || !eat_word(text, head->assign) || !eat(text, " home=") || !eat_word(text, head->home))
         return false;
     return eat(text, " nodes=") && eat_nodes(text, head->nodes, &head->node_count) && eat(text, "cpus=");
 }

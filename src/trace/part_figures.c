@@ -6,9 +6,26 @@
 
 /* Of describe_ending and describe_fault_totals (capture/describe.h), but "unwritten", which is each file's own already. */
 static const char *const figures[] = {
-    "duration_ns", "samples",      "ticks",          "bursts",          "steps",      "accesses",      "handler_ns",
-    "tracking_ns", "cpu_ns",       "corrupt_rings",  "recorder_cpu_ns", "faults",     "faults_own",    "pages_told",
-    "pages_armed", "pages_unseen", "rounds_skipped", "unguarded",       "one_thread", "fault_cost_ns",
+    "duration_ns",
+    "samples",
+    "ticks",
+    "bursts",
+    "steps",
+    "accesses",
+    "handler_ns",
+    "tracking_ns",
+    "cpu_ns",
+    "corrupt_rings",
+    "recorder_cpu_ns",
+    "faults",
+    "faults_own",
+    "pages_reported",
+    "pages_armed",
+    "pages_unseen",
+    "intervals_skipped",
+    "unguarded",
+    "one_thread",
+    "fault_cost_ns",
 };
 
 static bool adds_up(const char *key)

@@ -2,7 +2,7 @@
  *
  * Keys in use (docs/format.md): command, start_time (RFC 3339), host, kernel, cpu_model, source, tick, period_ns,
  * burst, accesses (loads|stores|all), latency_threshold_ns, latency_unit (ns|cycles), budget_ppm, topology
- * (topology_to_text), first_touch (faults|samples), homes (kernel|pretended|unknown), calibration
+ * (topology_to_text), first_touch (faults|samples), homes (kernel|simulated|unknown), calibration
  * (calibration_to_text), sampled (when samples began and ended), version; of a job's processes rank, ranks, job, launcher. Unknown keys are kept. */
 #ifndef NUMALENS_TRACE_SESSION_H
 #define NUMALENS_TRACE_SESSION_H

@@ -130,7 +130,7 @@ static void wrong_conditions_are_explained(void **state)
 static int born_late(const nlens_object *object, void *context)
 {
     ++*(unsigned *)context;
-    return object->born > 1000;
+    return object->start > 1000;
 }
 
 static int is_named(const nlens_thread *thread, void *context)

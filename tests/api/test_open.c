@@ -79,7 +79,7 @@ static void options_are_checked(void **state)
     nlens_error err;
     assert_null(open_with((nlens_options){.size = 0}, &err));
     assert_int_equal(err.code, -EINVAL);
-    assert_null(open_with((nlens_options){sizeof(nlens_options), .deal = "packed"}, &err));
+    assert_null(open_with((nlens_options){sizeof(nlens_options), .assign = "packed"}, &err));
     assert_non_null(strstr(err.text, "topology"));
     assert_null(open_with((nlens_options){sizeof(nlens_options), .topology = "no machine"}, &err));
     assert_null(open_with((nlens_options){sizeof(nlens_options), .topology = "numa:2 core:1", .homes = "away"}, &err));
@@ -108,7 +108,7 @@ static void the_whole_is_reported(void **state)
 {
     (void)state;
     nlens_trace *trace = made_up_open("numa:3 core:1");
-    assert_true(nlens_pretended(trace));
+    assert_true(nlens_simulated(trace));
     assert_int_equal(nlens_start(trace), 1);
     assert_true(nlens_end(trace) >= 1100);
     const nlens_totals *totals = nlens_trace_totals(trace);

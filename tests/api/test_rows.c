@@ -13,7 +13,7 @@ static void processes_and_threads(void **state)
     assert_string_equal(nlens_raw(trace, process->exe), "/bin/it" ESCAPE);
     assert_string_equal(process->command, "it -x");
     assert_string_equal(nlens_raw(trace, process->command), "it -x");
-    assert_int_equal(process->died, NLENS_FOREVER);
+    assert_int_equal(process->end, NLENS_FOREVER);
     assert_int_equal(process->totals.samples, ALL);
 
     static const char *const names[] = {"main", "worker 1", "worker \\x1b[31m"};
@@ -51,8 +51,8 @@ static void objects_and_sites(void **state)
         assert_string_equal(o->allocator, "malloc");
         assert_non_null(o->site);
         assert_string_equal(o->label, o->site->label);
-        assert_int_equal(o->born, count == 0 ? 20 : count == 1 ? 21 : 1010);
-        assert_int_equal(o->died, count == 0 ? 1000 : NLENS_FOREVER);
+        assert_int_equal(o->start, count == 0 ? 20 : count == 1 ? 21 : 1010);
+        assert_int_equal(o->end, count == 0 ? 1000 : NLENS_FOREVER);
         assert_ptr_equal(nlens_object_by_id(trace, count), o);
         count++;
     }

@@ -203,8 +203,8 @@ def register(name, what, gone):
         # Where as much is remote after as before. Threads that have the same work do not have the same time for it: a few points
         # may come of that, and then they are what is said.
         if what is None:
-            assert all(row["real"] for row in answer["whole"]["homes"]), answer["whole"]
-            assert answer["whole"]["remote"]["real"] or "they go to other nodes" in answer["what"], answer["what"]
+            assert all(row["significant"] for row in answer["whole"]["homes"]), answer["whole"]
+            assert answer["whole"]["remote"]["significant"] or "they go to other nodes" in answer["what"], answer["what"]
         else:
             assert what in answer["what"], answer["what"]
         fates = {(row["pattern"], row["fate"]) for row in answer["findings"]}
@@ -234,11 +234,11 @@ def noise():
                     for name in ("a.data", "b.data")]
             answer = difference(*pair)
             real = [(table, row) for table in ("objects", "sites", "functions", "threads")
-                    for row in answer[table]["rows"] if row["real"]]
+                    for row in answer[table]["rows"] if row["significant"]]
             whole = answer["whole"]
             assert not real, "try %d: %s" % (attempt + 1, real)
-            assert not whole["remote"]["real"] and not whole["latency"]["real"], whole
-            assert not any(row["real"] for row in whole["homes"]), whole
+            assert not whole["remote"]["significant"] and not whole["latency"]["significant"], whole
+            assert not any(row["significant"] for row in whole["homes"]), whole
             fates = {(row["pattern"], row["fate"]) for row in answer["findings"]}
             assert ("far-initialised", "remains") in fates, answer["findings"]
             assert not {fate for _, fate in fates} & {"new", "gone"}, answer["findings"]
@@ -254,7 +254,7 @@ def rows():
     assert answer["functions"]["rows"] == []
     row = answer["objects"]["rows"][0]
     assert row["before"]["remote_share"] > 0.5 and row["after"]["remote_share"] < 0.05, row
-    assert row["remote"]["real"] and not row["share"]["real"], row
+    assert row["remote"]["significant"] and not row["share"]["significant"], row
     everything = compare("--all", "--limit", "0", *pair).out.decode()
     assert everything.count("worker ") == 8, everything
     # The same on a machine that is simulated afterwards, and a file with itself.

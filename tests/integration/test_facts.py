@@ -134,7 +134,7 @@ def turns():
     apart = {}
     for _, recording, nodes in each("alternate_remote", "bad"):
         facts = recording.facts("array", nodes)
-        same("turns", facts["turns"], "disjoint")
+        same("concurrency", facts["concurrency"], "disjoint")
         # 16 turns of 80 ms; the one who fills the array may count as one more
         assert facts["switches"] in (15, 16), facts["switches"]
         assert facts["switch_s"] > 0.07, facts["switch_s"]
@@ -142,7 +142,7 @@ def turns():
         note("in turns: %d changes of thread, %.3f s apart" % (facts["switches"], facts["switch_s"]))
     for _, recording, nodes in each("concurrent_remote", "bad"):
         facts = recording.facts("table", nodes)
-        same("turns", facts["turns"], "concurrent")
+        same("concurrency", facts["concurrency"], "concurrent")
         note("concurrent: %d changes of thread, %.6f s apart" % (facts["switches"], facts["switch_s"]))
         assert facts["switches"] > 50, facts["switches"]
         assert facts["overlap"] > apart[nodes], (facts["overlap"], apart[nodes])

@@ -66,7 +66,7 @@ def tables():
 def findings():
     trace, data = recording()
     reported = nlens.report(trace, "patterns")
-    assert data.tables["gate"]["text"] == reported["gate"]["text"]
+    assert data.tables["verdict"]["text"] == reported["verdict"]["text"]
     assert [(f["pattern"], f["name"], f["remote_samples"]) for f in data.tables["findings"]] == \
         [(f["pattern"], f["name"], f["remote"]) for f in reported["patterns"]]
     assert reported["patterns"], "the demo has findings"

@@ -438,7 +438,7 @@ static void check_names(const struct column *columns, const char *json, const ch
 static void columns_are_documented(void **state)
 {
     (void)state;
-    char *json = doc_open("json.md"), *page = doc_open("page-format.md");
+    char *json = doc_open("json.md"), *page = doc_open("view.md");
     for (enum view_table table = 0; table <= VIEW_GROUPS; table++) {
         for (const struct column *const *columns = columns_of(table); *columns; columns++)
             check_names(*columns, json, page);

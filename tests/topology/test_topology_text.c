@@ -61,7 +61,7 @@ static void the_text_is_as_documented(void **state)
     struct error err = {0};
     struct topology *topology = topology_simulate("numa:2 core:2", ASSIGN_PACKED, &err);
     char *text = topology_to_text(topology);
-    assert_string_equal(text, "v1 pretended deal=packed home=first-touch nodes=0:0,1:0 cpus=0*2,1*2 "
+    assert_string_equal(text, "v1 simulated assign=packed home=first-touch nodes=0:0,1:0 cpus=0*2,1*2 "
                               "distances=10,20*2,10 spec=numa:2 core:2");
     free(text);
     topology_free(topology);
@@ -73,25 +73,25 @@ static void wrong_texts_are_refused(void **state)
     static const char *const bad[] = {
         "",
         "v1",
-        "v2 real deal=packed home=first-touch nodes=0:0 cpus=0 distances=10 spec=",
-        "v1 unreal deal=packed home=first-touch nodes=0:0 cpus=0 distances=10 spec=",
-        "v1 real deal=scatter home=first-touch nodes=0:0 cpus=0 distances=10 spec=",
-        "v1 real deal=packed home=nowhere nodes=0:0 cpus=0 distances=10 spec=",
-        "v1 real deal=packed home=bind:1 nodes=0:0 cpus=0 distances=10 spec=",
-        "v1 real deal=packed home=first-touch nodes= cpus=0 distances=10 spec=",
-        "v1 real deal=packed home=first-touch nodes=0:0,0:0 cpus=0 distances=10*4 spec=",
-        "v1 real deal=packed home=first-touch nodes=-1:0 cpus=0 distances=10 spec=",
-        "v1 real deal=packed home=first-touch nodes=0:99999999999999999999 cpus=0 distances=10 spec=",
-        "v1 real deal=packed home=first-touch nodes=0:0 cpus=1 distances=10 spec=",
-        "v1 real deal=packed home=first-touch nodes=0:0 cpus=0*65537 distances=10 spec=",
-        "v1 real deal=packed home=first-touch nodes=0:0 cpus=0*0 distances=10 spec=",
-        "v1 real deal=packed home=first-touch nodes=0:0 cpus=0*65536,0 distances=10 spec=",
-        "v1 real deal=packed home=first-touch nodes=0:0 cpus= distances=10 spec=",
-        "v1 real deal=packed home=first-touch nodes=0:0 cpus=0 distances=10,20 spec=",
-        "v1 real deal=packed home=first-touch nodes=0:0 cpus=0 distances=- spec=",
-        "v1 real deal=packed home=first-touch nodes=0:0,1:0 cpus=0 distances=10,20*2 spec=",
-        "v1 real deal=packed home=first-touch nodes=0:0 cpus=0 distances=65536 spec=",
-        "v1 real deal=packed home=first-touch nodes=0:0 cpus=0 distances=10",
+        "v2 real assign=packed home=first-touch nodes=0:0 cpus=0 distances=10 spec=",
+        "v1 unreal assign=packed home=first-touch nodes=0:0 cpus=0 distances=10 spec=",
+        "v1 real assign=scatter home=first-touch nodes=0:0 cpus=0 distances=10 spec=",
+        "v1 real assign=packed home=nowhere nodes=0:0 cpus=0 distances=10 spec=",
+        "v1 real assign=packed home=bind:1 nodes=0:0 cpus=0 distances=10 spec=",
+        "v1 real assign=packed home=first-touch nodes= cpus=0 distances=10 spec=",
+        "v1 real assign=packed home=first-touch nodes=0:0,0:0 cpus=0 distances=10*4 spec=",
+        "v1 real assign=packed home=first-touch nodes=-1:0 cpus=0 distances=10 spec=",
+        "v1 real assign=packed home=first-touch nodes=0:99999999999999999999 cpus=0 distances=10 spec=",
+        "v1 real assign=packed home=first-touch nodes=0:0 cpus=1 distances=10 spec=",
+        "v1 real assign=packed home=first-touch nodes=0:0 cpus=0*65537 distances=10 spec=",
+        "v1 real assign=packed home=first-touch nodes=0:0 cpus=0*0 distances=10 spec=",
+        "v1 real assign=packed home=first-touch nodes=0:0 cpus=0*65536,0 distances=10 spec=",
+        "v1 real assign=packed home=first-touch nodes=0:0 cpus= distances=10 spec=",
+        "v1 real assign=packed home=first-touch nodes=0:0 cpus=0 distances=10,20 spec=",
+        "v1 real assign=packed home=first-touch nodes=0:0 cpus=0 distances=- spec=",
+        "v1 real assign=packed home=first-touch nodes=0:0,1:0 cpus=0 distances=10,20*2 spec=",
+        "v1 real assign=packed home=first-touch nodes=0:0 cpus=0 distances=65536 spec=",
+        "v1 real assign=packed home=first-touch nodes=0:0 cpus=0 distances=10",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct error err = {0};
@@ -105,7 +105,7 @@ static void wrong_texts_are_refused(void **state)
 static void garbage_is_met_with_an_error(void **state)
 {
     (void)state;
-    static const char good[] = "v1 pretended deal=round-robin home=bind:7 nodes=3:1024,7:0 cpus=0*2,-,1*2,0 "
+    static const char good[] = "v1 simulated assign=round-robin home=bind:7 nodes=3:1024,7:0 cpus=0*2,-,1*2,0 "
                                "distances=10,20*2,10 spec=numa:2 core:2";
     size_t length = strlen(good), taken = 0;
     for (size_t cut = 0; cut < length; cut++) {

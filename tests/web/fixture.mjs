@@ -123,7 +123,7 @@ class Program {
       totals: all, nodes: Array.from({ length: this.nodes }, (_, id) => ({ id, os_index: id, cpus: `${id * 2}-${id * 2 + 1}`, memory: 2 ** 33 })),
       distances: Array.from({ length: this.nodes }, (_, i) => Array.from({ length: this.nodes }, (_, j) => (i === j ? 10 : 21))), matrix,
       latency: { unit: "ns", bounds, local, remote, unknown: [], unloaded: null, p50: 130, p95: 220, p99: 260 },
-      gate: { numa_bound: all.remote > all.samples / 4, text: "Remote memory costs an estimated 31% of the time, above the 10% from which a change pays." },
+      verdict: { numa_bound: all.remote > all.samples / 4, text: "Remote memory costs an estimated 31% of the time, above the 10% from which a change pays." },
       findings: this.findings, processes: [], threads, objects, objects_left_out: 0, sites, functions, stacks: this.stacks, frames: this.frames, phases: this.phases,
       series_slices: 100, chain_slices: 100, maps: [{ space: "virtual", start_s: 0, end_s: this.duration, slices: this.slices, page_bytes: PAGE, outside: 0, prefix: "v", aggregations: this.aggregations },
         { space: "physical", start_s: 0, end_s: this.duration, slices: this.slices, page_bytes: PAGE, outside: 7, prefix: "v", aggregations: [] }],
@@ -359,7 +359,7 @@ export function large(cells = 400000, padding = 0) {
   const column = (type, f) => [type, Array.from(order, f)];
   return container({
     version: 1, generator: "numalens fixture", run: { command: "./large", source: "soft", latency_unit: "ns", duration_s: 60, exit_status: 0, simulated: false, label: "", live: false, damage: null, losses: [], unattributed: [] },
-    totals, nodes: [0, 1, 2, 3].map((id) => ({ id, os_index: id, cpus: "0", memory: 0 })), distances: [], matrix: [[5, 1, 1, 1], [1, 5, 1, 1], [1, 1, 5, 1], [1, 1, 1, 5]].map((row) => row.map((v) => v * 1e5)), latency: null, gate: null, findings: [],
+    totals, nodes: [0, 1, 2, 3].map((id) => ({ id, os_index: id, cpus: "0", memory: 0 })), distances: [], matrix: [[5, 1, 1, 1], [1, 5, 1, 1], [1, 1, 5, 1], [1, 1, 1, 5]].map((row) => row.map((v) => v * 1e5)), latency: null, verdict: null, findings: [],
     threads: Array.from({ length: threads }, (_, i) => ({ tid: 100 + i, pid: 100, process: 0, name: "worker", node: i % 4, start_s: 0, end_s: null, ...share(totals, 1 / threads) })), objects: rows, objects_left_out: 17, sites: [], functions: [], stacks: [], frames: [], phases: [],
     maps: [{ space: "virtual", start_s: 0, end_s: 60, slices, page_bytes: PAGE, outside: 0, prefix: "v", aggregations: [{ view: "cartography", partitions: parts.partitions, prefix: "v.c" }] }],
   }, {

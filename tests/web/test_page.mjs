@@ -15,7 +15,7 @@ const box = async (selector) => (await page.locator(selector).first()).boundingB
 check("opens on the overview with its numbers", async () => {
   assert.equal(await page.locator(".ring-text").textContent(), "98%");
   assert.equal(await page.locator(".matrix tbody tr").count(), 4);
-  assert.match(await page.locator(".gate").textContent(), /31% of the time/);
+  assert.match(await page.locator(".verdict").textContent(), /31% of the time/);
   assert.deepEqual(await page.$$eval(".finding strong", (all) => all.map((e) => e.textContent)), ["B", "A"]);
   await shot("overview-light");
 });

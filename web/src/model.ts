@@ -86,7 +86,7 @@ export class Run {
   /* Bytes per second are lower bounds: of hardware samples. */
   readonly bytesAtLeast: boolean;
   readonly latency: LatencyHead | null;
-  readonly gate: { numa_bound: boolean; decided?: boolean; text: string } | null;
+  readonly verdict: { numa_bound: boolean; decided?: boolean; text: string } | null;
   readonly findings: Finding[];
   readonly processes: (Totals & { pid: number; exe?: string; command?: string })[];
   readonly threads: Thread[];
@@ -115,7 +115,7 @@ export class Run {
     this.matrixBytes = Array.isArray(head["matrix_bytes_s"]) ? head["matrix_bytes_s"] : null;
     this.bytesAtLeast = head["bytes_at_least"] === true;
     this.latency = head["latency"]?.bounds?.length ? head["latency"] : null;
-    this.gate = head["gate"] ?? null;
+    this.verdict = head["verdict"] ?? null;
     this.findings = list("findings");
     this.processes = list("processes");
     this.threads = list("threads");

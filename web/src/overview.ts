@@ -19,7 +19,7 @@ export class Overview implements View {
     this.shown = key;
     clear(this.element,
       h("h2", { class: "sr" }, "Overview"),
-      run.gate ? h("p", { class: `gate ${run.gate.decided === false ? "open" : run.gate.numa_bound ? "bad" : "good"}` }, h("span", { class: "gate-mark", "aria-hidden": true }, run.gate.decided === false ? "?" : run.gate.numa_bound ? "▲" : "✓"), run.gate.text) : null,
+      run.verdict ? h("p", { class: `verdict ${run.verdict.decided === false ? "open" : run.verdict.numa_bound ? "bad" : "good"}` }, h("span", { class: "verdict-mark", "aria-hidden": true }, run.verdict.decided === false ? "?" : run.verdict.numa_bound ? "▲" : "✓"), run.verdict.text) : null,
       h("div", { class: "cards" }, this.remoteCard(run), this.nodesCard(run), this.latencyCard(run)),
       h("div", { class: "findings-head" }, h("h3", null, run.findings.length ? plural(run.findings.length, "finding") : "Findings"), run.findings.length ? h("p", { class: "hint" }, "Worst first.") : null),
       run.findings.length

@@ -48,10 +48,10 @@ static int read_options(const nlens_options *given, nlens_options *options, stru
 static int simulate(nlens_trace *trace, const nlens_options *options, struct error *err)
 {
     if (!options->topology)
-        return options->deal || options->homes
+        return options->assign || options->homes
                    ? error_set(err, -EINVAL, "assign and homes are for a simulated topology: a topology is missing")
                    : 0;
-    trace->topology = topology_simulate_text(options->topology, options->deal, options->homes, err);
+    trace->topology = topology_simulate_text(options->topology, options->assign, options->homes, err);
     return trace->topology ? 0 : -EINVAL;
 }
 
@@ -155,7 +155,7 @@ const char *nlens_damage(nlens_trace *trace)
     return damage ? api_text(trace, damage) : NULL;
 }
 
-bool nlens_pretended(nlens_trace *trace)
+bool nlens_simulated(nlens_trace *trace)
 {
     return flow_topology(trace->flow)->simulated;
 }

@@ -73,7 +73,7 @@ struct memory_map;
 void things_put(const struct parts *parts, const struct series *series, const struct memory_map *map,
                 struct json *json);
 
-/* verdicts.c: "gate", "findings" */
+/* verdicts.c: "verdict", "findings" */
 void verdicts_put(const struct parts *parts, struct json *json);
 
 /* lines.c: l.* */

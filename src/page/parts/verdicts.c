@@ -85,12 +85,12 @@ static void put_finding(const struct parts *parts, const struct finding *finding
 void verdicts_put(const struct parts *parts, struct json *json)
 {
     const struct findings *findings = parts->findings;
-    json_object(json, "gate");
+    json_object(json, "verdict");
     json_bool(json, "numa_bound", findings->numa_bound);
     json_bool(json, "decided", findings->gate_decided && (findings->numa_bound || findings->matters == MATTERS_NOT));
     json_text(json, "text", findings->gate);
     json_real(json, "remote_time_share", findings->remote_time_share, 6);
-    json_real(json, "bound", findings->gate_bound, 6);
+    json_real(json, "remote_time_bound", findings->gate_bound, 6);
     json_end(json);
     json_array(json, "findings");
     array_each (&findings->items, const struct finding, finding)

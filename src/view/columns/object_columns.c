@@ -156,7 +156,7 @@ const struct column facts_columns[] = {
     {"using_nodes", OF_FACTS(COUNT, using_nodes)},
     {"instances", OF_FACTS(COUNT, instances)},
     {"private_instances", OF_FACTS(COUNT, private_instances)},
-    {"turns", PAGE("turns", 23), SITE("turns", 23), .get = get_turns},
+    {"concurrency", PAGE("concurrency", 23), SITE("concurrency", 23), .get = get_turns},
     {"pages", OF_FACTS(COUNT, pages)},
     {"pages_moved", OF_FACTS(COUNT, pages_moved)},
     {"mixed_pages", OF_FACTS(COUNT, mixed_pages)},

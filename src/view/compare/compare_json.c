@@ -72,7 +72,7 @@ static void put_test(struct json *json, const char *key, const struct difference
 {
     json_object(json, key);
     json_real(json, "chance", row->chances[kind], 9);
-    json_bool(json, "real", row->real[kind]);
+    json_bool(json, "significant", row->real[kind]);
     json_end(json);
 }
 
@@ -83,7 +83,7 @@ static void put_row(struct json *json, const struct difference *difference, cons
     json_text(json, "name", entry->name);
     json_text(json, "kind", entry->kind < OBJECT_KINDS ? view_kind_name(entry->kind) : NULL);
     json_text(json, "module", *entry->module ? entry->module : NULL);
-    json_bool(json, "real", difference_is_real(row));
+    json_bool(json, "significant", difference_is_real(row));
     json_bool(json, "judged", row->judged);
     put_test(json, "share", row, DIFFERENCE_SHARE);
     put_test(json, "remote", row, DIFFERENCE_REMOTE);
@@ -170,12 +170,12 @@ int difference_json(const struct difference *difference, const struct compare_op
         json_integer(json, "node", difference->sides[0]->node_numbers[node]);
         put_ratio(json, "before", &difference->sides[0]->homes[node], 6);
         put_ratio(json, "after", &difference->sides[1]->homes[node], 6);
-        json_bool(json, "real", difference->home_real[node]);
+        json_bool(json, "significant", difference->home_real[node]);
         json_end(json);
     }
     json_end(json);
-    json_bool(json, "local_latency_real", difference->latency_real[0]);
-    json_bool(json, "remote_latency_real", difference->latency_real[1]);
+    json_bool(json, "local_latency_significant", difference->latency_real[0]);
+    json_bool(json, "remote_latency_significant", difference->latency_real[1]);
     json_end(json);
     put_findings(json, difference);
     for (unsigned table = 0; table < PROFILE_TABLES; table++)

@@ -126,15 +126,6 @@ static int patterns_json(const struct findings *findings, const struct view_opti
     size_t matching = 0;
     json_object(json, NULL);
     report_json_head(json, findings->facts->flow, options);
-    json_object(json, "gate");
-    json_bool(json, "numa_bound", findings->numa_bound);
-    json_bool(json, "decided", findings->gate_decided);
-    json_real(json, "remote_time_share", findings->remote_time_share, 6);
-    json_real(json, "low", findings->remote_time_low, 6);
-    json_real(json, "high", findings->remote_time_high, 6);
-    json_real(json, "bound", findings->gate_bound, 6);
-    json_text(json, "text", findings->gate);
-    json_end(json);
     verdict_put(json, findings);
     json_array(json, "patterns");
     array_each (&findings->items, const struct finding, finding) {

@@ -21,6 +21,23 @@ static void put_run_time(struct json *json, const char *factor, const struct run
     put_factor(json, "high", known ? run_time->high : 0);
 }
 
+/* What the judgement by latency alone rests on; all null without findings. */
+static void put_remote_time(struct json *json, const struct findings *findings)
+{
+    static const char *const names[] = {"numa_bound",      "decided",          "remote_time_share",
+                                        "remote_time_low", "remote_time_high", "remote_time_bound"};
+    for (size_t i = 0; !findings && i < sizeof names / sizeof *names; i++)
+        json_null(json, names[i]);
+    if (!findings)
+        return;
+    json_bool(json, names[0], findings->numa_bound);
+    json_bool(json, names[1], findings->gate_decided);
+    json_real(json, names[2], findings->remote_time_share, 6);
+    json_real(json, names[3], findings->remote_time_low, 6);
+    json_real(json, names[4], findings->remote_time_high, 6);
+    json_real(json, names[5], findings->gate_bound, 6);
+}
+
 static void put_verdict(struct json *json, enum matters matters, const struct run_time *run_time,
                         const struct findings *findings, const char *text)
 {
@@ -37,6 +54,7 @@ static void put_verdict(struct json *json, enum matters matters, const struct ru
         json_null(json, "remote_bytes_share");
     json_text(json, "machine", findings ? findings->machine : NULL);
     json_text(json, "text", text);
+    put_remote_time(json, findings);
     json_end(json);
 }
 

@@ -19,7 +19,7 @@ static void put(FILE *out, unsigned width, const char *title, const char *format
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    paragraph_labelled(out, title, 2, 14, width, "%s", text);
+    paragraph_labelled(out, title, 2, 15, width, "%s", text);
 }
 
 static const char *plural(uint64_t count)
@@ -83,9 +83,9 @@ static void put_turns(const struct facts_subject *subject, unsigned width, FILE 
         snprintf(changes, sizeof changes, "; %s change%s of thread, %s apart", number_count(subject->switches),
                  plural(subject->switches), number_seconds((double)subject->switch_ns * 1e-9));
     if (subject->turns == TURNS_CONCURRENT)
-        put(out, width, "turns", "threads use it at the same time%s", changes);
+        put(out, width, "concurrency", "threads use it at the same time%s", changes);
     else if (subject->turns == TURNS_DISJOINT)
-        put(out, width, "turns", "threads take turns%s", changes);
+        put(out, width, "concurrency", "threads take turns%s", changes);
 }
 
 static void put_places(const struct flow *flow, const struct facts_subject *subject, unsigned width, FILE *out)

@@ -20,7 +20,7 @@ struct life { /* accesses in slices of the object's life as it was sampled */
 static void put_line(FILE *out, const char *title, const char *text)
 {
     char *safe = text_safe_fit(text, LONGEST_NAME);
-    fprintf(out, "  %-10s  %s\n", title, safe);
+    fprintf(out, "  %-11s  %s\n", title, safe);
     free(safe);
 }
 
