@@ -344,9 +344,9 @@ static void measure_lead(struct traffic_work *work, struct burst_item *item, dou
     struct traffic_key *key = &work->keys.items[item->key];
     const struct traffic_pool *pool = &work->pools.items[key->pool];
     struct traffic_evidence *own = &key->own;
+    if (pool->follows)
+        return;
     key->leads++;
-    if (share > key->share)
-        key->share = share; /* what another one of these has seen of the same lines */
     if (item->lines < 0 && item->walked > 0 && pool->walks)
         item->lines = item->walked * pool->used;
     if (item->lines < 0 || share < 0)
@@ -359,20 +359,29 @@ static void measure_lead(struct traffic_work *work, struct burst_item *item, dou
     own->lines[2] += item->stores && !item->reads ? lines : 0;
 }
 
+/* Those that use the same lines as `items[lead]`: what one of them has seen of these counts for it, and for those that follow. */
+static double share_seen(struct traffic_work *work, const struct burst_item *items, uint32_t count, uint32_t lead)
+{
+    double share = -1;
+    for (uint32_t i = 0; i < count; i++)
+        if (items[i].lead == lead)
+            share = fmax(share, work->keys.items[items[i].key].share);
+    for (uint32_t i = 0; i < count; i++) {
+        struct traffic_key *key = &work->keys.items[items[i].key];
+        if (items[i].lead == lead && (i == lead || work->pools.items[key->pool].follows))
+            key->share = share;
+    }
+    return share;
+}
+
 static void measure(struct traffic_work *work)
 {
     for (uint32_t burst = 0; burst + 1 < work->first.count; burst++) {
         struct burst_item *items = work->items.items + work->first.items[burst];
         uint32_t count = work->first.items[burst + 1] - work->first.items[burst];
-        for (uint32_t lead = 0; lead < count; lead++) {
-            double share = -1;
-            if (items[lead].lead != lead)
-                continue;
-            for (uint32_t i = lead; i < count; i++)
-                if (items[i].lead == lead && work->keys.items[items[i].key].share > share)
-                    share = work->keys.items[items[i].key].share;
-            measure_lead(work, &items[lead], share);
-        }
+        for (uint32_t lead = 0; lead < count; lead++)
+            if (items[lead].lead == lead)
+                measure_lead(work, &items[lead], share_seen(work, items, count, lead));
     }
     array_each (&work->keys, const struct traffic_key, key) {
         struct traffic_evidence *all = &work->pools.items[key->pool].all;
@@ -456,6 +465,7 @@ void traffic_keys(struct traffic_work *work)
     make_pools(work);
     find_shares(work);
     settle_small(work);
+    traffic_find_fronts(work);
     measure(work);
     array_each (&work->keys, struct traffic_key, key)
         rate_key(work, key);

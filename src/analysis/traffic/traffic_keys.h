@@ -48,6 +48,7 @@ struct traffic_pool {
     struct traffic_evidence all;
     bool walks;          /* what it comes by in rows is known too ... */
     double used;         /* ... and which share of it it uses */
+    bool follows;        /* another instruction brings its lines in, a row or more before it */
     bool judged, uneven; /* its speeds, once they were asked for */
 };
 
@@ -65,6 +66,9 @@ struct traffic_work {
 /* From items and first: the keys, with the share that memory serves and their rates. */
 void traffic_keys(struct traffic_work *work);
 void traffic_work_free(struct traffic_work *work);
+
+/* In each burst, hands the lead over to the instruction that brings lines in, and fills `follows` of pools; for traffic_keys(). */
+void traffic_find_fronts(struct traffic_work *work);
 
 /* Fills `most` of all keys; for traffic_keys(). */
 void traffic_find_most(struct traffic_work *work);
