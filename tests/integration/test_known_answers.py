@@ -214,12 +214,12 @@ def recorded_demo():
 def demo():
     result = recorded_demo()
     rows = {name: row_at(result["sites"], "demo.c", site_line("demo.c", name)) for name in
-            ("plate", "next_plate", "conductivity", "material", "edge")}
+            ("plate", "next_plate", "conductivity", "changes")}
     for name, row in rows.items():
         note("%s: share %.3f, remote %.3f" % (name, row["share"], row["remote_share"]))
-    for name in ("plate", "next_plate", "conductivity", "material"):
+    for name in ("plate", "next_plate", "conductivity"):
         assert abs(rows[name]["remote_share"] - 0.75) < 0.1, name
-    assert rows["edge"]["remote_share"] < 0.05 and rows["edge"]["count"] == 8
+    assert rows["changes"]["remote_share"] < 0.05 and rows["changes"]["count"] == 8
     assert len([t for t in result["threads"] if t["name"].startswith("worker ")]) == 8
 
 
