@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "trace/heap_ways.h"
-#include "trace/run_append.h"
+#include "trace/run_code.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,7 @@
 /* trace/heap_cursor.c - the reading end of runs of allocations and releases. Whatever the bytes are, it ends in an
  * event or in false. */
 #include "trace/heap_model.h"
-#include "trace/run.h"
-#include "trace/varint.h"
-
-static inline bool get(struct run_cursor *cursor, unsigned column, uint64_t *value)
-{
-    return varint_get(&cursor->at[column], cursor->end[column], value);
-}
+#include "trace/run_code.h"
 
 /* A number in two columns: its lowest byte, and the rest. */
 static inline bool get_split(struct run_cursor *cursor, unsigned column, uint64_t *value)
@@ -21,7 +15,8 @@ static inline bool get_split(struct run_cursor *cursor, unsigned column, uint64_
 
 static inline bool get_shape(struct run_cursor *cursor, struct heap_model *model, unsigned which, unsigned op)
 {
-    return !(op & HEAP_SHAPE_CHANGED) || get(cursor, HEAP_COLUMN_SHAPE, &model->shape[which]);
+    return !(op & HEAP_SHAPE_CHANGED) ||
+           (get(cursor, HEAP_COLUMN_SHAPE, &model->shape[which]) && model->shape[which] >> 24 == 0);
 }
 
 static inline bool get_far(struct run_cursor *cursor, struct heap_model *model, unsigned which, uint64_t *addr)

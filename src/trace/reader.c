@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/mem.h"
+#include "trace/event_rows.h"
 #include "trace/heap_model.h"
 #include "trace/index.h"
 #include "trace/pack.h"
@@ -143,7 +144,7 @@ void trace_reader_close(struct trace_reader *reader)
         return;
     trace_reader_rewind(reader);
     array_each (&reader->spare, struct source *, source) {
-        free((*source)->cursor.frames);
+        free((*source)->cursor.words);
         if ((*source)->cursor.heap)
             free((*source)->cursor.heap->slots);
         free((*source)->cursor.heap);
@@ -217,8 +218,8 @@ static struct source *source_new(struct trace_reader *reader, uint8_t kind)
         source = reader->spare.items[--reader->spare.count];
     else
         source = mem_zalloc(sizeof *source);
-    if ((kind == EVENT_STACK || kind == EVENT_PAGE) && !source->cursor.frames)
-        source->cursor.frames = mem_alloc(TRACE_MAX_FRAMES * sizeof *source->cursor.frames);
+    if (!source->cursor.words && event_keeps_words(kind))
+        source->cursor.words = mem_alloc(TRACE_MAX_FRAMES * sizeof *source->cursor.words);
     if (kind == TRACE_HEAP) {
         if (!source->cursor.heap)
             source->cursor.heap = heap_model_new();
@@ -349,10 +350,7 @@ static int next_event(struct trace_reader *reader, struct event *event, struct e
 /* Whether an event is one of those that a window leaves out. */
 static bool outside(const struct trace_reader *reader, const struct event *event)
 {
-    static const uint64_t kinds = UINT64_C(1) << EVENT_SAMPLE | UINT64_C(1) << EVENT_PAGE |
-                                  UINT64_C(1) << EVENT_BARRIER | UINT64_C(1) << EVENT_STREAM |
-                                  UINT64_C(1) << EVENT_LOSS;
-    return reader->windowed && kinds >> event->kind & 1 &&
+    return reader->windowed && event_rows[event->kind].carry == CARRY_NONE &&
            (event->time < reader->since || event->time >= reader->until);
 }
 

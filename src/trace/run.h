@@ -15,7 +15,10 @@ struct pending;
 struct heap_coder;
 struct heap_model;
 
-enum { RUN_GUESSES = 64, RUN_REPEATS = 2 };
+enum {
+    RUN_GUESSES = 64,
+    RUN_ROOM = 20, /* bytes that an event may take in any column, but for texts, bytes, frames and masks */
+};
 
 /* Columns of TRACE_HEAP. Sizes and slots are in two: the lowest byte, which has no order, and the rest. */
 enum heap_column {
@@ -46,10 +49,10 @@ struct run_repeat {
 /* The state that coding and decoding keep alike. */
 struct run_state {
     uint64_t time;
-    uint64_t last[4];
-    struct run_repeat repeats[RUN_REPEATS];
+    uint64_t last[TRACE_MAX_COLUMNS]; /* by column; [0], since the time has none: the run's last address */
+    struct run_repeat repeats[TRACE_MAX_COLUMNS];
     struct run_guess guesses[RUN_GUESSES];
-    uint16_t depth; /* of what is in `frames` */
+    uint16_t word_count; /* of what is in `words` */
 };
 
 /* The guess for an event's call chain. A chain seen for the first time is expected near the run's last address. */
@@ -77,7 +80,7 @@ struct trace_run {
     struct trace_run *next;    /* in its block, or in the free list */
     struct run_column columns[TRACE_MAX_COLUMNS];
     struct run_state state;
-    uint64_t *frames;        /* EVENT_STACK: the last chain; EVENT_PAGE: the last mask of CPUs; else NULL */
+    uint64_t *words;         /* the last event's frames or mask; NULL of kinds that have neither */
     struct heap_coder *heap; /* TRACE_HEAP only */
 };
 
@@ -88,9 +91,12 @@ unsigned run_columns(unsigned kind);
 void run_begin(struct trace_run *run, uint8_t kind, uint32_t tid, uint64_t first_time);
 
 /* Sees to it that run->room is not 0. Then run_append_fast (trace/run_append.h) may append an event that does not lie
- * before the run's last; it leaves the rarer kinds to run_append_other. */
+ * before the run's last. */
 void run_make_room(struct trace_run *run);
-void run_append_other(struct trace_run *run, const struct event *event);
+
+/* Room in one column for what may be longer than RUN_ROOM; run->room is 0 then. */
+void run_reserve(struct trace_run *run, unsigned column, size_t bytes);
+void run_put_bytes(struct trace_run *run, unsigned column, const void *bytes, size_t size);
 
 /* Puts down what is still held back; then the columns' bytes are the run. */
 void run_finish(struct trace_run *run);
@@ -107,7 +113,7 @@ struct run_cursor {
     uint64_t time; /* of the current event */
     const uint8_t *at[TRACE_MAX_COLUMNS], *end[TRACE_MAX_COLUMNS];
     struct run_state state;
-    uint64_t *frames;        /* TRACE_MAX_FRAMES of them; EVENT_STACK and EVENT_PAGE only */
+    uint64_t *words;         /* TRACE_MAX_FRAMES of them, for kinds that event_keeps_words */
     struct heap_model *heap; /* TRACE_HEAP only; made ready by whoever begins the run */
 };
 
@@ -125,12 +131,12 @@ bool heap_cursor_step(struct run_cursor *cursor);
 
 static inline uint64_t rotate_right(uint64_t value, unsigned by)
 {
-    return value >> by | value << (64 - by);
+    return value >> by | value << (-by & 63);
 }
 
 static inline uint64_t rotate_left(uint64_t value, unsigned by)
 {
-    return value << by | value >> (64 - by);
+    return value << by | value >> (-by & 63);
 }
 
 #endif

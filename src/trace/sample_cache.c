@@ -80,12 +80,12 @@ static inline void keep(void *context, struct event *event)
 }
 
 /* Hands out the events of a block in order of their ordinals. */
-static inline bool decode_runs(const struct index_block *from, const struct block_run *runs, uint64_t *frames,
+static inline bool decode_runs(const struct index_block *from, const struct block_run *runs, uint64_t *words,
                                void (*take)(void *context, struct event *event), void *context)
 {
     for (uint32_t i = 0; i < from->header.runs; i++) {
         struct run_cursor cursor;
-        cursor.frames = frames;
+        cursor.words = words;
         for (unsigned column = 0; column < TRACE_MAX_COLUMNS; column++) {
             cursor.at[column] = runs[i].at[column];
             cursor.end[column] = runs[i].end[column];
@@ -134,7 +134,7 @@ static bool load(struct sample_cache *cache, struct slot *slot, uint32_t number)
     bool good = unpack(cache, from, &unpacked);
     slot->block = UINT32_MAX;
     if (good) {
-        uint64_t *frames = cache->kind == EVENT_PAGE ? mem_alloc(TRACE_MAX_FRAMES * sizeof *frames) : NULL;
+        uint64_t *words = cache->kind == EVENT_PAGE ? mem_alloc(TRACE_MAX_FRAMES * sizeof *words) : NULL;
         size_t wanted = (size_t)from->header.count * cache->accesses;
         if (wanted > slot->room) {
             free(slot->samples);
@@ -142,8 +142,8 @@ static bool load(struct sample_cache *cache, struct slot *slot, uint32_t number)
             slot->room = wanted;
         }
         struct kept_sample *to = slot->samples;
-        good = decode_runs(from, unpacked.runs, frames, keep, &to);
-        free(frames);
+        good = decode_runs(from, unpacked.runs, words, keep, &to);
+        free(words);
     }
     if (good)
         slot->block = number;

@@ -19,7 +19,7 @@ static inline uint8_t *varint_put(uint8_t *at, uint64_t value)
 }
 
 /* False when the bytes end first or the number does not fit. */
-static inline bool varint_get(const uint8_t **at, const uint8_t *end, uint64_t *value)
+static inline __attribute__((always_inline)) bool varint_get(const uint8_t **at, const uint8_t *end, uint64_t *value)
 {
     const uint8_t *from = *at;
     if (__builtin_expect(from < end && *from < 0x80, 1)) {
