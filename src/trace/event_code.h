@@ -209,7 +209,7 @@ static ALWAYS_INLINE bool get_elements(struct run_cursor *cursor, struct event *
     void *place = (char *)event + field->offset;
     uint64_t count;
     bool good;
-    if (field->code == CODE_FRAMES || field->code == CODE_MASK) {
+    if (event_field_has_words(field)) {
         good = field->code == CODE_FRAMES ? get_frames(cursor, field->column, &count)
                                           : get_mask(cursor, field->column, &count);
         *(const uint64_t **)place = cursor->words;

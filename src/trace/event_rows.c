@@ -117,7 +117,7 @@ bool event_keeps_words(unsigned kind)
 {
     const struct event_row *row = event_row(kind);
     for (unsigned i = 0; row && i < row->field_count; i++)
-        if (row->fields[i].code == CODE_FRAMES || row->fields[i].code == CODE_MASK)
+        if (event_field_has_words(&row->fields[i]))
             return true;
     return false;
 }

@@ -1,7 +1,7 @@
 /* trace/event_rows.h - every kind of event as one row: its name, what later files repeat of it, its columns and its fields.
  *
- * What handles events of any kind goes by the rows: coding and decoding with range checks (trace/event_code.h), windows of time
- * (trace/reader.c). A new event is a struct in wire/event.h and a row in event_rows.c. */
+ * What handles events of any kind goes by the rows: coding and decoding with range checks (trace/event_code.h), copies
+ * (trace/event_copy.h), text (trace/event_text.h), windows of time (trace/reader.c), rotation (capture/rotate). A new event is a struct in wire/event.h and a row in event_rows.c. */
 #ifndef NUMALENS_TRACE_EVENT_ROWS_H
 #define NUMALENS_TRACE_EVENT_ROWS_H
 
@@ -68,6 +68,12 @@ static inline const struct event_row *event_row(unsigned kind)
 /* Whether its coding needs the words (frames, or a mask) of the event before. */
 bool event_keeps_words(unsigned kind);
 
+/* Whether the member is a pointer to 64-bit words. */
+static inline bool event_field_has_words(const struct event_field *field)
+{
+    return field->code == CODE_FRAMES || field->code == CODE_MASK;
+}
+
 static inline const void *event_field_place(const struct event *event, const struct event_field *field)
 {
     return (const char *)event + field->offset;
@@ -122,15 +128,14 @@ static inline bool event_field_set(struct event *event, const struct event_field
 static inline unsigned event_field_count(const struct event *event, const struct event_field *field)
 {
     const char *from = (const char *)event + field->other;
-    unsigned count = field->code == CODE_FRAMES || field->code == CODE_MASK ? *(const uint16_t *)(const void *)from
-                                                                            : *(const uint8_t *)from;
+    unsigned count = event_field_has_words(field) ? *(const uint16_t *)(const void *)from : *(const uint8_t *)from;
     return count < field->most ? count : field->most;
 }
 
 static inline void event_field_set_count(struct event *event, const struct event_field *field, unsigned count)
 {
     char *to = (char *)event + field->other;
-    if (field->code == CODE_FRAMES || field->code == CODE_MASK)
+    if (event_field_has_words(field))
         *(uint16_t *)(void *)to = (uint16_t)count;
     else
         *(uint8_t *)to = (uint8_t)count;

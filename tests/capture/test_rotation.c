@@ -4,7 +4,7 @@
 #include "capture/rotate/rotation.h"
 #include "trace/merge.h"
 #include "trace/reader.h"
-#include "../trace/event_line.h"
+#include "trace/event_text.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -29,7 +29,6 @@ enum {
     PAGE = 4096,
     HEAP = 0x10000,
     MAPS = 0x7f0000,
-    LINE = 400,
 };
 
 /* What is where: by address the time at which it came, or 0. */
@@ -264,12 +263,12 @@ static char *lines_of(const char *path)
 {
     struct trace_reader *reader = open_trace(path);
     struct event event;
-    char *text = NULL, line[LINE];
+    char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
     while (trace_reader_next(reader, &event, NULL) == 1) {
-        event_line(&event, line, sizeof line);
-        fprintf(out, "%s\n", line);
+        event_print(out, &event);
+        fputc('\n', out);
     }
     fclose(out);
     trace_reader_close(reader);

@@ -25,7 +25,7 @@ def objects_by_function(trace, names):
     """How many objects each named function gave, from the trace itself."""
     dump = os.path.join(BUILD, "tests", "trace", "trace_dump")
     text = subprocess.run([dump, trace], stdout=subprocess.PIPE, check=True).stdout.decode(errors="replace")
-    counts = collections.Counter(int(line.split()[-2]) - 64 for line in text.splitlines() if line.startswith("18 "))
+    counts = collections.Counter(int(number) - 64 for number in re.findall(r"^pool_alloc .* fn=(\d+) ", text, re.M))
     return {names[number]: count for number, count in counts.items()}
 
 

@@ -1,7 +1,7 @@
 /* trace_dump FILE - the trace as text, for tests: keys, then every event, then "damage: ..." when there is some. Exits
  * with 1 and one line on stderr when the file cannot be read. With --count: events by kind only. */
 #include "trace/reader.h"
-#include "event_line.h"
+#include "trace/event_text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,13 +29,12 @@ int main(int argc, char **argv)
     uint64_t counts[EVENT_KINDS] = {0};
     struct event event;
     int more;
-    static char line[32768];
     while ((more = trace_reader_next(reader, &event, &err)) == 1) {
         counts[event.kind]++;
         if (count_only)
             continue;
-        event_line(&event, line, sizeof line);
-        puts(line);
+        event_print(stdout, &event);
+        putchar('\n');
     }
     for (unsigned kind = 1; kind < EVENT_KINDS; kind++)
         printf("count %u=%llu\n", kind, (unsigned long long)counts[kind]);

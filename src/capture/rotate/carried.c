@@ -1,7 +1,8 @@
 #include "capture/rotate/carried.h"
 
-#include "capture/event_copy.h"
 #include "capture/rotate/carried_image.h"
+#include "trace/event_copy.h"
+#include "trace/event_rows.h"
 
 enum { EXITED_MOST = 1 << 16 };
 
@@ -133,16 +134,8 @@ static void see(struct carried *carried, const struct event *event)
 
 void carried_see(struct carried *carried, const struct event *event)
 {
-    switch (event->kind) {
-    case EVENT_SAMPLE: /* these stay in the file that they came into */
-    case EVENT_LOSS:
-    case EVENT_PAGE:
-    case EVENT_BARRIER:
-    case EVENT_STREAM:
+    if (event_rows[event->kind].carry == CARRY_NONE)
         return;
-    default:
-        break;
-    }
     if (!carried->taker) {
         see(carried, event);
         return;

@@ -1,6 +1,7 @@
 #include "capture/rotate/carried_image.h"
 
-#include "capture/event_copy.h"
+#include "trace/event_copy.h"
+#include "trace/event_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -315,9 +316,6 @@ void carried_image_see(struct carried_image *image, const struct event *event)
     case EVENT_FRAME:
         see_page(image, event);
         break;
-    case EVENT_STACK:
-        array_push(&image->stacks, event_copy(event));
-        break;
     case EVENT_MAP:
     case EVENT_UNMAP:
         see_map(image, event);
@@ -331,7 +329,9 @@ void carried_image_see(struct carried_image *image, const struct event *event)
     case EVENT_THREAD_EXIT:
         see_thread(image, event);
         break;
-    default: /* samples and the like stay in the file that they came into */
+    default:
+        if (event_rows[event->kind].carry == CARRY_ALL)
+            array_push(&image->repeated, event_copy(event));
         break;
     }
 }
@@ -355,13 +355,13 @@ void carried_image_free(struct carried_image *image)
                                            &image->touches, &image->homes, &image->frames};
     for (unsigned i = 0; i < sizeof items / sizeof *items; i++)
         carried_items_free(items[i]);
-    array_each (&image->stacks, struct event, stack)
-        event_copy_free(stack);
+    array_each (&image->repeated, struct event, event)
+        event_copy_free(event);
     array_each (&image->layout, struct event, event)
         event_copy_free(event);
     array_each (&image->threads, struct carried_thread, thread)
         free_thread(thread);
-    array_free(&image->stacks);
+    array_free(&image->repeated);
     array_free(&image->layout);
     array_free(&image->threads);
     array_free(&image->pools);

@@ -35,7 +35,8 @@ struct carried_image {
     struct map64 left; /* addresses of blocks that ended and that a child may have still */
     size_t frees_most; /* when `frees` is looked through next */
     struct carried_items blocks, frees, pooled, touches, homes, frames;
-    array_of(struct event) stacks, layout; /* layout: modules and maps, and ends of those that are partly there */
+    array_of(struct event) repeated; /* call chains, and whatever else is CARRY_ALL */
+    array_of(struct event) layout;   /* modules and maps, and ends of those that are partly there */
     array_of(struct carried_thread) threads;
     struct map64 thread_of; /* tid, to the index of the latest */
     array_of(struct carried_pool) pools;

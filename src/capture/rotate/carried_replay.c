@@ -1,7 +1,7 @@
 /* capture/rotate/carried_replay.c - an image as events again, for the start of the next file. */
 #include "capture/rotate/carried_image.h"
 
-#include "capture/event_copy.h"
+#include "trace/event_copy.h"
 
 #include <stdlib.h>
 
@@ -151,8 +151,8 @@ void carried_image_replay(struct carried_image *image, bool all_threads,
 {
     struct replay replay = {.image = image, .put = put_event, .context = context, .last_named = UINT32_MAX};
     put(&replay, &image->start);
-    array_each (&image->stacks, struct event, stack)
-        put(&replay, stack);
+    array_each (&image->repeated, struct event, event)
+        put(&replay, event);
     array_each (&image->layout, struct event, event) {
         name_thread(&replay, event->tid);
         put(&replay, event);

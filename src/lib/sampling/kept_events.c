@@ -1,6 +1,6 @@
 #include "lib/sampling/kept_events.h"
 
-#include "capture/event_copy.h"
+#include "trace/event_copy.h"
 
 void kept_add(struct kept *kept, const struct event *event)
 {

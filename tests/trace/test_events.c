@@ -1,0 +1,138 @@
+/* The table of events: what follows from a row for every kind alike. */
+#include "base/mem.h"
+#include "trace/event_copy.h"
+#include "trace/event_text.h"
+#include "trace/run.h"
+#include "trace/varint.h"
+#include "wild.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+static char *text_of(const struct event *event)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    event_print(out, event);
+    fclose(out);
+    return text;
+}
+
+/* Of one value: a repeated one has its times beside it, a difference is a bit longer. */
+static unsigned most_bytes(const struct event_field *field, unsigned bits)
+{
+    unsigned numbers = field->code == CODE_LIST ? field->most : 1;
+    switch (field->code) {
+    case CODE_ADDRESS:
+    case CODE_GUESSED_ADDRESS:
+    case CODE_RELATIVE:
+        return VARINT_MAX;
+    case CODE_LIST:
+        return 1 + numbers * 3;
+    case CODE_REPEATED:
+        return (bits + 6) / 7 + 5;
+    default:
+        return bits >= 64 ? VARINT_MAX : (bits + 1 + 6) / 7;
+    }
+}
+
+static void rows_fit_their_columns(void **state)
+{
+    (void)state;
+    assert_null(event_row(0));
+    assert_null(event_row(EVENT_KINDS));
+    for (unsigned kind = 1; kind < EVENT_KINDS; kind++) {
+        const struct event_row *row = event_row(kind);
+        unsigned bytes[TRACE_MAX_COLUMNS + 1] = {VARINT_MAX};
+        assert_non_null(row);
+        assert_true(row->columns <= TRACE_MAX_COLUMNS);
+        assert_true(row->columns == 0 || row->decode);
+        for (unsigned i = 0; row->encode && i < row->field_count; i++) {
+            const struct event_field *field = &row->fields[i];
+            unsigned bits = field->bits;
+            assert_in_range(field->column, 1, row->columns - 1u);
+            while (i + 1 < row->field_count && row->fields[i + 1].code == CODE_PART)
+                bits += row->fields[++i].bits;
+            assert_true(bits <= 64);
+            if (field->code <= CODE_REPEATED || field->code == CODE_LIST || field->code == CODE_RELATIVE)
+                bytes[field->column] += most_bytes(field, bits);
+            assert_true(field->code != CODE_FRAMES || field->column + 1 < row->columns);
+            assert_true(bytes[field->column] <= RUN_ROOM);
+        }
+    }
+}
+
+/* Numbers as large as they can be: a field that is narrower refuses them, so that nothing is cut. */
+static void numbers_beyond_a_field_are_refused(void **state)
+{
+    (void)state;
+    enum { NUMBERS = 40 };
+    uint8_t bytes[NUMBERS * VARINT_MAX], *at = bytes;
+    for (unsigned i = 0; i < NUMBERS; i++)
+        at = varint_put(at, UINT64_MAX - 1);
+    for (unsigned kind = 1; kind < EVENT_KINDS; kind++) {
+        const struct event_row *row = event_row(kind);
+        bool narrow = false;
+        for (unsigned i = 0; i < row->field_count; i++)
+            narrow = narrow || row->fields[i].bits < 64;
+        if (!row->encode || !narrow)
+            continue;
+        struct run_cursor cursor = {.kind = (uint8_t)kind, .words = mem_zalloc(TRACE_MAX_FRAMES * sizeof(uint64_t))};
+        struct event event;
+        for (unsigned column = 0; column < row->columns; column++) {
+            cursor.at[column] = bytes;
+            cursor.end[column] = at;
+        }
+        assert_false(run_cursor_event(&cursor, &event));
+        free(cursor.words);
+    }
+}
+
+static void copies_are_equal_and_apart(void **state)
+{
+    (void)state;
+    struct wild wild = {.random = 11};
+    for (unsigned i = 0; i < 5000; i++) {
+        struct event event = wild_event(&wild, 1 + i % (EVENT_KINDS - 1));
+        struct event copy = event_copy(&event);
+        char *before = text_of(&event), *after;
+        wild_event(&wild, EVENT_PROCESS_START); /* overwrites the texts */
+        memset(wild.words, 0, sizeof wild.words);
+        after = text_of(&copy);
+        assert_string_equal(before, after);
+        event_copy_free(&copy);
+        free(before);
+        free(after);
+    }
+}
+
+static void text_has_every_field(void **state)
+{
+    (void)state;
+    uint64_t frames[] = {0x10, 0x20};
+    struct event event = {.time = 5, .pid = 6, .tid = 7, .kind = EVENT_STACK};
+    event.stack = (struct event_stack){.id = 9, .depth = 2, .cut = 1, .frames = frames};
+    char *text = text_of(&event);
+    assert_string_equal(text, "stack time=5 pid=6 tid=7 id=9 cut=1 frames=0x10,0x20");
+    free(text);
+    event = (struct event){.kind = EVENT_HOME, .home = {0x7000, 4096, -2}};
+    text = text_of(&event);
+    assert_string_equal(text, "home time=0 pid=0 tid=0 page=0x7000 size=4096 node=-2");
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_fit_their_columns),
+        cmocka_unit_test(numbers_beyond_a_field_are_refused),
+        cmocka_unit_test(copies_are_equal_and_apart),
+        cmocka_unit_test(text_has_every_field),
+    };
+    return cmocka_run_group_tests_name("events", tests, NULL, NULL);
+}
