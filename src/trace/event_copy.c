@@ -40,3 +40,20 @@ void event_copy_free(struct event *event)
             free(*(void **)place);
     }
 }
+
+bool event_from_ring(struct event *event, unsigned kind, const void *bytes, size_t size)
+{
+    const struct event_row *row = event_row(kind);
+    if (!row || row->ring_bytes == 0 || size < row->ring_bytes)
+        return false;
+    *event = (struct event){.kind = (uint8_t)kind};
+    memcpy((char *)event + offsetof(struct event, process), bytes, row->ring_bytes);
+    for (unsigned i = 0; i < row->field_count; i++) {
+        const struct event_field *field = &row->fields[i];
+        if (field->code > CODE_TEXT)
+            event_field_set_count(event, field, event_field_count(event, field));
+        else if (!event_field_set(event, field, event_field_get(event, field)))
+            return false;
+    }
+    return true;
+}

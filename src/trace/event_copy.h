@@ -12,4 +12,8 @@ struct event event_copy(const struct event *event);
 /* Frees what event_copy made; the event is of no use afterwards. */
 void event_copy_free(struct event *event);
 
+/* The event whose struct the agent wrote into `size` bytes of a ring, with counts and flags in range; its time is the caller's. False
+ * when the agent writes no such kind, or when it cannot be one. */
+bool event_from_ring(struct event *event, unsigned kind, const void *bytes, size_t size);
+
 #endif

@@ -110,7 +110,7 @@ const struct event_row event_rows[EVENT_KINDS] = {
     [EVENT_PAGE] = {"page", CARRY_NONE, 8, BY_FIELDS(page_fields)},
     [EVENT_FRAME] = {"frame", CARRY_LIVE, 3, BY_FIELDS(frame_fields)},
     [EVENT_BARRIER] = {"barrier", CARRY_NONE, 2, BY_FIELDS(barrier_fields)},
-    [EVENT_STREAM] = {"stream", CARRY_NONE, 9, BY_FIELDS(stream_fields)},
+    [EVENT_STREAM] = {"stream", CARRY_NONE, 9, BY_FIELDS(stream_fields), .ring_bytes = sizeof(struct event_stream)},
 };
 
 bool event_keeps_words(unsigned kind)

@@ -52,6 +52,7 @@ struct event_row {
     enum event_carry carry;
     uint8_t columns; /* of its blocks, with the time; 0: it has no blocks of its own */
     uint8_t field_count;
+    uint16_t ring_bytes; /* of its struct, when the agent may write it as WIRE_EVENT; else 0 */
     const struct event_field *fields;
     void (*encode)(struct trace_run *run, const struct event *event);
     bool (*decode)(struct run_cursor *cursor, struct event *event); /* false when the bytes are no such event */

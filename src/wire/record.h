@@ -34,7 +34,7 @@ enum wire_type {
     WIRE_POOL,
     WIRE_POOL_ALLOC,
     WIRE_BARRIER,
-    WIRE_STREAM,
+    WIRE_EVENT,
     WIRE_TYPES
 };
 
@@ -139,18 +139,10 @@ struct wire_barrier { /* value: 0 */
     uint64_t since; /* when it came */
 };
 
-struct wire_stream { /* value: number of the burst, per thread; struct event_stream has the rest */
+struct wire_event { /* value: enum event_kind */
     struct wire_head head;
-    uint64_t time, pc, addr;
-    int64_t stride;
-    uint64_t ahead;
-    int64_t turns;
-    uint64_t user_ns;
-    uint32_t gap_ns, ahead_ns;
-    uint16_t size, times, runs;
-    uint8_t flags, timed;
-    uint16_t latencies[6]; /* STREAM_LATENCIES */
-    uint16_t behind, behind_ns;
+    uint64_t time;
+    uint64_t body[]; /* the event's struct, of a kind whose row has ring_bytes (trace/event_rows.h) */
 };
 
 #endif

@@ -111,6 +111,26 @@ static void copies_are_equal_and_apart(void **state)
     }
 }
 
+/* A struct from a ring is the target's: counts are bounded, and kinds with pointers are not taken. */
+static void rings_are_not_trusted(void **state)
+{
+    (void)state;
+    struct event event;
+    uint8_t bytes[sizeof(struct event)];
+    memset(bytes, 0xff, sizeof bytes);
+    for (unsigned kind = 0; kind < EVENT_KINDS + 2; kind++) {
+        const struct event_row *row = event_row(kind);
+        bool may = row && row->ring_bytes;
+        for (unsigned i = 0; may && i < row->field_count; i++)
+            assert_true(row->fields[i].code != CODE_TEXT && !event_field_has_words(&row->fields[i]));
+        assert_false(event_from_ring(&event, kind, bytes, may ? row->ring_bytes - 1u : sizeof bytes));
+    }
+    assert_true(event_from_ring(&event, EVENT_STREAM, bytes, sizeof(struct event_stream)));
+    assert_int_equal(event.kind, EVENT_STREAM);
+    assert_int_equal(event.stream.timed, STREAM_LATENCIES);
+    assert_int_equal(event.stream.stride, -1);
+}
+
 static void text_has_every_field(void **state)
 {
     (void)state;
@@ -129,9 +149,8 @@ static void text_has_every_field(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_fit_their_columns),
-        cmocka_unit_test(numbers_beyond_a_field_are_refused),
-        cmocka_unit_test(copies_are_equal_and_apart),
+        cmocka_unit_test(rows_fit_their_columns),     cmocka_unit_test(numbers_beyond_a_field_are_refused),
+        cmocka_unit_test(copies_are_equal_and_apart), cmocka_unit_test(rings_are_not_trusted),
         cmocka_unit_test(text_has_every_field),
     };
     return cmocka_run_group_tests_name("events", tests, NULL, NULL);

@@ -204,19 +204,25 @@ bool traffic_follow(struct agent_thread *self, const ucontext_t *context, const 
     return traffic->found < traffic->count && --traffic->left > 0;
 }
 
+_Static_assert(sizeof(struct event_stream) % 8 == 0, "records are whole words");
+
 static void send_place(struct agent_thread *self, const struct traffic *traffic, const struct place *place,
                        uint64_t user_ns, bool paired)
 {
-    const uint32_t words = sizeof(struct wire_stream) / 8;
-    struct wire_stream *stream = agent_reserve(self, words, LOSS_SAMPLE_FULL, false);
-    if (!stream)
+    const uint32_t words = (sizeof(struct wire_event) + sizeof(struct event_stream)) / 8;
+    struct wire_event *record = agent_reserve(self, words, LOSS_SAMPLE_FULL, false);
+    if (!record)
         return;
-    *stream = (struct wire_stream){
-        .head = {.type = WIRE_STREAM, .words = (uint8_t)words, .cpu = agent_cpu(), .value = traffic->burst},
-        .time = agent_time(),
+    record->head =
+        (struct wire_head){.type = WIRE_EVENT, .words = (uint8_t)words, .cpu = agent_cpu(), .value = EVENT_STREAM};
+    record->time = agent_time();
+    struct event_stream *stream = (struct event_stream *)record->body;
+    *stream = (struct event_stream){
+        .burst = traffic->burst,
         .turns = -1,
         .user_ns = user_ns,
         .ahead_ns = STREAM_NO_LATENCY,
+        .behind_ns = STREAM_NO_LATENCY,
         .gap_ns = paired ? traffic->gap_ns : 0,
         .flags = paired && traffic->gap_ns ? STREAM_PAIRED : 0,
     };
@@ -227,7 +233,7 @@ static void send_place(struct agent_thread *self, const struct traffic *traffic,
         stream->ahead = place->ahead;
         stream->ahead_ns = place->ahead ? place->ahead_ns : STREAM_NO_LATENCY;
         stream->behind = place->behind;
-        stream->behind_ns = place->behind_ns;
+        stream->behind_ns = place->behind ? place->behind_ns : STREAM_NO_LATENCY;
         stream->turns = paired ? place->turns : -1;
         stream->size = place->size;
         stream->times = place->times;

@@ -4,6 +4,7 @@
 #include "capture/agent/agent_records.h"
 
 #include "base/mem.h"
+#include "trace/event_copy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -250,32 +251,16 @@ static void take_barrier(struct agent_source *source, struct ring_state *state, 
     put(source, state, &event);
 }
 
-static void take_stream(struct agent_source *source, struct ring_state *state, uint32_t burst,
-                        const struct wire_stream *stream)
+/* Of any kind that the agent writes as it is. */
+static bool take_event(struct agent_source *source, struct ring_state *state, uint32_t kind,
+                       const struct wire_event *record, unsigned words)
 {
-    struct event event = {.kind = EVENT_STREAM, .time = time_of(source, stream->time)};
-    uint8_t timed = stream->timed;
-    event.stream = (struct event_stream){
-        .pc = stream->pc,
-        .addr = stream->addr,
-        .stride = stream->stride,
-        .ahead = stream->ahead,
-        .turns = stream->turns,
-        .user_ns = stream->user_ns,
-        .burst = burst,
-        .gap_ns = stream->gap_ns,
-        .ahead_ns = stream->ahead_ns,
-        .behind_ns = stream->behind ? stream->behind_ns : STREAM_NO_LATENCY,
-        .behind = stream->behind,
-        .size = stream->size,
-        .times = stream->times,
-        .runs = stream->runs,
-        .flags = stream->flags,
-        .timed = timed < STREAM_LATENCIES ? timed : STREAM_LATENCIES,
-    };
-    for (unsigned i = 0; i < event.stream.timed; i++)
-        event.stream.latencies[i] = stream->latencies[i];
+    struct event event;
+    if (!event_from_ring(&event, kind, record->body, words * 8u - sizeof *record))
+        return false;
+    event.time = time_of(source, record->time);
     put(source, state, &event);
+    return true;
 }
 
 /* How a child ended. When it ended is reported by others too; a child that is not recorded is of no interest. */
@@ -314,7 +299,7 @@ static bool take(struct agent_source *source, struct ring_state *state, struct w
         [WIRE_POOL] = sizeof(struct wire_pool) / 8,
         [WIRE_POOL_ALLOC] = sizeof(struct wire_pool_alloc) / 8,
         [WIRE_BARRIER] = sizeof(struct wire_barrier) / 8,
-        [WIRE_STREAM] = sizeof(struct wire_stream) / 8,
+        [WIRE_EVENT] = sizeof(struct wire_event) / 8,
     };
     if (head.words < least_words[head.type] || (!state->process && head.type != WIRE_PROCESS))
         return false;
@@ -334,9 +319,8 @@ static bool take(struct agent_source *source, struct ring_state *state, struct w
     case WIRE_BARRIER:
         take_barrier(source, state, (const struct wire_barrier *)record);
         break;
-    case WIRE_STREAM:
-        take_stream(source, state, head.value, (const struct wire_stream *)record);
-        break;
+    case WIRE_EVENT:
+        return take_event(source, state, head.value, (const struct wire_event *)record, head.words);
     case WIRE_STACK:
         take_stack(source, state, head.value, (const struct wire_stack *)record, head.words);
         break;
