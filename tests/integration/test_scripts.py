@@ -170,4 +170,53 @@ def conditions():
         assert where.__doc__ and where() in (True, False), (titles, reasons)
 
 
+@check("clang-tidy looks at what changed since it was clean: a file, its header, the command, the settings; and at what was not clean")
+def tidy():
+    with Folder() as folder:
+        def write(name, text, mode=0o644):
+            path = os.path.join(folder, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w") as stream:
+                stream.write(text)
+            os.chmod(path, mode)
+
+        def look(status=0):
+            """The files that were looked at."""
+            for command in (["ninja", "-C", "build"], ["scripts/tidy", "build"]):
+                ended = run(command, folder=folder, environment={"PATH": folder + "/bin:" + os.environ["PATH"]})
+            assert ended.status == status, ended
+            log = os.path.join(folder, "log")
+            with open(log, "a+") as stream:
+                stream.seek(0)
+                looked = sorted(stream.read().split())
+            os.unlink(log)
+            return looked
+
+        with open(os.path.join(nlens.SOURCE, "scripts", "tidy")) as stream:
+            write("scripts/tidy", stream.read(), 0o755)
+        write("bin/clang-tidy", '#!/bin/sh\n[ "$1" = --version ] && echo 1 && exit\nfor file; do :; done\n'
+                                'echo "$file" >>%s/log; ! grep -H BAD "$file"\n' % folder, 0o755)
+        write(".clang-tidy", "Checks: one\n")
+        write("meson.build", "project('tiny', 'c')\nstatic_library('tiny', 'src/one.c', 'src/two.c', 'other.c')\n")
+        write("src/one.c", '#include "one.h"\nint one = ONE;\n')
+        write("src/one.h", "#define ONE 1\n")
+        write("src/two.c", "int two = 2;\n")
+        write("other.c", "int other = 3;\n")
+        assert run([tool("meson"), "setup", "build"], folder=folder).status == 0
+        both = ["src/one.c", "src/two.c"]
+        assert look() == both and look() == []
+        write("src/two.c", "int two = 3;\n")
+        assert look() == ["src/two.c"] and look() == []
+        write("src/one.h", "#define ONE 11\n")
+        assert look() == ["src/one.c"] and look() == []
+        write("src/two.c", "int two = 4; /* BAD */\n")
+        assert look(1) == ["src/two.c"] and look(1) == ["src/two.c"]
+        write("src/two.c", "int two = 4;\n")
+        assert look() == ["src/two.c"] and look() == []
+        write(".clang-tidy", "Checks: two\n")
+        assert look() == both and look() == []
+        assert run([tool("meson"), "configure", "build", "-Dc_args=-DX"], folder=folder).status == 0
+        assert look() == both and look() == []
+
+
 nlens.main()
