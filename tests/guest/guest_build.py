@@ -9,11 +9,12 @@ from guest_machine import PROJECT, X86_64, Unavailable
 
 NOT_NEEDED = re.compile(r".*\.(a|o|d|p|h|ninja|json|log|dat)$|.*/meson-(private|logs|info)/")
 NATIVE = PROJECT / "build"  # this machine's own
+PROGRAMS = ("src/cli", "src/agent", "examples")  # what `run --build` puts into a guest
 
 
-def build(kind=X86_64):
-    """The build folder, brought up to date on a machine that must cross-build."""
-    done = subprocess.run([PROJECT / "scripts" / "cross", kind.arch], text=True, stdout=subprocess.PIPE,
+def build(kind=X86_64, folders=()):
+    """The build folder, brought up to date on a machine that must cross-build; of it, these folders or everything."""
+    done = subprocess.run([PROJECT / "scripts" / "cross", kind.arch, *(f"{folder}/" for folder in folders)], text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE)
     if done.returncode == 77:
         raise Unavailable(done.stderr.strip().splitlines()[-1])

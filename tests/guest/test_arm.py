@@ -4,6 +4,7 @@ pages that migrate moves. One boot."""
 import re
 import sys
 
+import guest_build
 import guest_case
 import guest_machine
 
@@ -125,4 +126,4 @@ def judge_all(tap, build, folder):
 
 
 if __name__ == "__main__":
-    sys.exit(guest_case.main(judge_all, ARM))
+    sys.exit(guest_case.main(judge_all, ARM, guest_build.PROGRAMS))

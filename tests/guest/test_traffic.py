@@ -6,6 +6,7 @@ less, so that everything counts as memory; what is judged is how fast streams an
 loads ahead of streams are made. The guest's clocks count instructions."""
 import sys
 
+import guest_build
 import guest_case
 import guest_machine
 
@@ -67,4 +68,4 @@ def judge(tap, build, folder):
 
 
 if __name__ == "__main__":
-    sys.exit(guest_case.main(judge, ARM))
+    sys.exit(guest_case.main(judge, ARM, [*guest_build.PROGRAMS, "tests/integration"]))
