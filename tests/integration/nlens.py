@@ -88,6 +88,11 @@ def tool(name):
     return path
 
 
+def committed(name):
+    """A small recording that is kept in the tree (scripts/docs-recordings makes it), for what only reads: before and after a repair."""
+    return os.path.join(SOURCE, "docs", "recordings", name + ".data")
+
+
 def site_line(source, name):
     """The number of the line of examples/SOURCE that carries the comment "site: NAME"."""
     with open(os.path.join(SOURCE, "examples", source)) as stream:

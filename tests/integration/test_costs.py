@@ -10,8 +10,8 @@ from nlens import Folder, Skip, check, example, note, record, report, run
 BURSTS = 400
 THREADS = 24
 # Samples begin once all threads are there: how long main fills the arrays is no matter.
-STREAM = ["--threads=%d" % THREADS, "--mib=256", "--times=30"]
-OPTIONS = ["--traffic", "--threads", str(THREADS + 1)]
+STREAM = ["--threads=%d" % THREADS, "--mib=256", "--times=20"]
+OPTIONS = ["--traffic", "--threads", str(THREADS + 1), "-F", "400", "--budget", "10"]
 MACHINE = "generic-4"
 # What the threads want of what one node has: by far enough for twice the time, and the four nodes have too little as well.
 WANTED = 6
@@ -128,8 +128,8 @@ def own_nodes():
 @check("without traffic nothing that is remote is called harmless: the first line counts latency and says so")
 def without():
     with Folder() as folder:
-        ended = record(folder, [example("stream"), "--threads=4", "--mib=128", "--times=30"],
-                       ["--threads", "5", "--topology", "numa:4 core:2"], bursts=200)
+        ended = record(folder, [example("stream"), "--threads=4", "--mib=128", "--times=15"],
+                       ["--threads", "5", "--topology", "numa:4 core:2", "-F", "400", "--budget", "10"], bursts=200)
         assert ended.status == 0, ended
         plain, there = report(ended.trace)["verdict"], report(ended.trace, "--machine", MACHINE)["verdict"]
         text = shown(ended.trace)

@@ -307,7 +307,8 @@ def traffic_recording():
     kernels = os.path.join(nlens.BUILD, "tests", "integration", "traffic_kernels")
     if not os.path.exists(kernels):
         raise Skip("the kernels were not built here")
-    ended = nlens.record(HOME, [kernels, "triad", "256", "2", "2"], ["--traffic"], name="traffic.data", bursts=50)
+    ended = nlens.record(HOME, [kernels, "triad", "256", "0.3", "2"], ["--traffic", "-F", "400", "--budget", "10"],
+                         name="traffic.data", bursts=50)
     assert ended.status == 0, ended
     return ended.trace
 

@@ -29,7 +29,7 @@ def _():
     if not os.path.exists(KERNELS):
         raise Skip("the kernels were not built here")
     with Folder() as folder:
-        ended = record(folder, [KERNELS, "triad", "256", "2", "2"], ["--traffic", "--machine", "generic-2"], bursts=BURSTS)
+        ended = record(folder, [KERNELS, "triad", "256", "0.6", "2"], ["--traffic", "-F", "400", "--budget", "10", "--machine", "generic-2"], bursts=BURSTS)
         assert ended.status == 0, ended
         if report(ended.trace)["session"].get("traffic") != "pairs":
             raise Skip("there is no tick by perf here")

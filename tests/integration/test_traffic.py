@@ -13,6 +13,8 @@ from nlens import Folder, Skip, check, note, record, report, run
 KERNELS = os.path.join(nlens.BUILD, "tests", "integration", "traffic_kernels")
 SOURCE = "traffic_kernels.c"
 BURSTS = 200
+# So often that so much CPU time has half as many bursts again.
+SECONDS, OFTEN = "0.8", ["-F", "400", "--budget", "10"]
 LINE = 64
 OFF = 0.35  # of the bytes
 BIG = "256"  # MiB of each array: more than any cache holds
@@ -28,7 +30,7 @@ def traffic_of(kernel, mib=BIG, threads="1", options=(), bursts=BURSTS):
     if not os.path.exists(KERNELS):
         raise Skip("the kernels were not built here")
     with Folder() as folder:
-        ended = record(folder, [KERNELS, kernel, mib, "2", threads], ["--traffic", *options], bursts=bursts)
+        ended = record(folder, [KERNELS, kernel, mib, SECONDS, threads], ["--traffic", *OFTEN, *options], bursts=bursts)
         assert ended.status == 0, ended
         answer = report(ended.trace, "traffic")
         session = report(ended.trace)["session"]
@@ -177,7 +179,7 @@ def two_nodes():
 @check("a load ahead is never the first touch of a page")
 def first_touches():
     with Folder() as folder:
-        ended = record(folder, [KERNELS, "edge", "1", "2"], ["--traffic", "-F", "2000", "--budget", "30"], bursts=BURSTS)
+        ended = record(folder, [KERNELS, "edge", "1", "0.5"], ["--traffic", "-F", "2000", "--budget", "30"], bursts=BURSTS)
         assert ended.status == 0, ended
         assert ended.out.startswith(b"beyond 0\n"), ended
 
@@ -185,7 +187,7 @@ def first_touches():
 @check("the text has the same, and a recording without it says how to get it")
 def texts():
     with Folder() as folder:
-        ended = record(folder, [KERNELS, "sum", BIG, "1"], bursts=20)
+        ended = record(folder, [KERNELS, "sum", BIG, "0.3"], bursts=20)
         assert ended.status == 0, ended
         answer = report(ended.trace, "traffic")
         assert answer["total_bytes_s"] is None and answer["objects"] == [] and "--traffic" in answer["silence"], answer
@@ -197,7 +199,7 @@ def texts():
         # With hardware by name it is its samples' data sources; without such hardware it is refused for that alone.
         named = run([nlens.NUMALENS, "record", "--traffic", "--source", "pebs", "-o", os.path.join(folder, "pebs.data"), "--", "true"])
         assert named.status == 0 or (named.status == 1 and b"PEBS" in named.err and b"--traffic" not in named.err), named
-        ended = record(folder, [KERNELS, "sum", BIG, "2"], ["--traffic"], bursts=BURSTS)
+        ended = record(folder, [KERNELS, "sum", BIG, SECONDS], ["--traffic", *OFTEN], bursts=BURSTS)
         shown = run([nlens.NUMALENS, "report", "traffic", ended.trace])
         assert shown.status == 0 and shown.err == b"", shown
         if report(ended.trace, "traffic")["silence"] is None:
