@@ -33,7 +33,7 @@ typedef struct nlens_page {
     uint32_t id; /* from 0 on: by process, then address */
     const nlens_process *process;
     const nlens_object *object; /* that most of it belongs to; NULL when not known */
-    uint64_t page, size;        /* size: 4096, or a huge page's */
+    uint64_t page, size;        /* size: of the kernel's page, or of a huge one */
     uint64_t physical;          /* the frame's address where it was last; 0 when not known */
     int node;                   /* its home, or -1 */
     int physical_node;          /* the frame's, or -1 */

@@ -1,10 +1,12 @@
 #include "agent/arena.h"
 
+#include "base/units.h"
+
 #include <errno.h>
 #include <stdatomic.h>
 
 /* Taken from by any thread, before and while real.c resolves. */
-char arena_bytes[ARENA_BYTES] __attribute__((aligned(4096)));
+char arena_bytes[ARENA_BYTES] __attribute__((aligned(PAGE_UNIT)));
 static _Atomic size_t used;
 
 void *arena_alloc(size_t size, size_t align)

@@ -3,6 +3,7 @@
 #include "agent/arena.h"
 #include "agent/process/modules.h"
 #include "base/sys.h"
+#include "base/units.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -11,8 +12,6 @@
 #include <string.h>
 
 /* A page is 4 KB at least; valloc from the arena happens to nobody. */
-enum { ARENA_PAGE = 4096 };
-
 /* The threads that resolve, by thread pointer: one as a rule, since the first hook of all does it. */
 enum { RESOLVERS = 16 };
 static _Atomic uint64_t resolvers[RESOLVERS];
@@ -84,12 +83,12 @@ static void *first_memalign(size_t align, size_t size)
 
 static void *first_valloc(size_t size)
 {
-    return real_resolve() ? real.valloc(size) : arena_alloc(size, ARENA_PAGE);
+    return real_resolve() ? real.valloc(size) : arena_alloc(size, PAGE_UNIT);
 }
 
 static void *first_pvalloc(size_t size)
 {
-    return real_resolve() ? real.pvalloc(size) : arena_alloc(size, ARENA_PAGE);
+    return real_resolve() ? real.pvalloc(size) : arena_alloc(size, PAGE_UNIT);
 }
 
 static size_t first_usable_size(void *block)

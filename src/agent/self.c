@@ -2,6 +2,7 @@
 #include "agent/self.h"
 
 #include "base/sys.h"
+#include "base/units.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -11,8 +12,7 @@ enum {
     KEYS_INSIDE = 32,    /* PTHREAD_KEY_2NDLEVEL_SIZE of every glibc: keys whose values are in the descriptor */
     SLOT_WITHIN = 1536,  /* of the descriptor's start; x86-64 has the first key's at 0x318, aarch64 earlier */
     BLOCK_BYTES = 65536, /* state, then the stacks */
-    OWNER_PAGE = 4096,
-    CHUNK_FIRST = 8, /* blocks in the first mapping; each further one has twice as many */
+    CHUNK_FIRST = 8,     /* blocks in the first mapping; each further one has twice as many */
     CHUNKS = 20,
     ENDED = 64,
 };
@@ -43,7 +43,7 @@ static uint32_t chunk_count(unsigned number)
 
 static size_t owners_bytes(unsigned number)
 {
-    return (chunk_count(number) * sizeof(uint64_t) + OWNER_PAGE - 1) & ~(size_t)(OWNER_PAGE - 1);
+    return (chunk_count(number) * sizeof(uint64_t) + PAGE_UNIT - 1) & ~(size_t)(PAGE_UNIT - 1);
 }
 
 static struct agent_thread *block_at(struct chunk *chunk, unsigned number, uint32_t index)

@@ -1,4 +1,5 @@
 #include "base/mem.h"
+#include "base/units.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -32,7 +33,6 @@ void *mem_zalloc(size_t size)
 
 void *mem_alloc_spread(size_t size)
 {
-    enum { HUGE_PAGE = 2 << 20 };
     if (size < HUGE_PAGE)
         return mem_alloc(size);
     size_t whole = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "calibrate/chase.h"
 #include "wire/region.h"
 
@@ -22,7 +23,6 @@ enum {
     MEMORY_LINES = 2048,
     RING_LINES = 512, /* of a ring that is pushed from cache to cache */
     RING_STRIDE = 17, /* lines from one to the next: odd, so that they use all sets */
-    LINE = 64,
 };
 
 struct times { /* of a field, of all passes */
@@ -143,10 +143,10 @@ static void next_cache_round(struct work *work, const struct chase *chase, struc
 static void measure_cache(struct work *work, uint32_t cache, unsigned pass)
 {
     const struct calibration_cache *caches = work->calibration->caches;
-    size_t lines = cache ? RING_LINES : caches[0].size / 2 / LINE;
+    size_t lines = cache ? RING_LINES : caches[0].size / 2 / CACHE_LINE;
     struct chase chase;
     if (lines < CHASE_STRETCH || (cache && 3 * caches[cache - 1].size > CHASE_SWEEP) ||
-        !chase_make(&chase, lines * LINE * (cache ? RING_STRIDE : 1), lines, -1))
+        !chase_make(&chase, lines * CACHE_LINE * (cache ? RING_STRIDE : 1), lines, -1))
         return;
     measure_rounds(work, &chase, &work->caches[cache], pass, cache ? next_cache_round : first_cache_round);
     chase_free(&chase);

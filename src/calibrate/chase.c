@@ -3,6 +3,7 @@
 #include "isa/probe.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/units.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { LINE = 64, HUGE_PAGE = 2 << 20, PROBES = 41, MPOL_BIND_ = 2, NODES_MOST = 1024 };
+enum { PROBES = 41, MPOL_BIND_ = 2, NODES_MOST = 1024 };
 
 static uint64_t dice(uint64_t *state)
 {
@@ -57,7 +58,7 @@ bool chase_make(struct chase *chase, size_t span, size_t count, int node)
     }
     memset(chase->memory, 0, span);
     chase->lines = mem_alloc(count * sizeof *chase->lines);
-    size_t stride = span / count / LINE * LINE;
+    size_t stride = span / count / CACHE_LINE * CACHE_LINE;
     for (size_t i = 0; i < count; i++)
         chase->lines[i] = chase->memory + i * stride;
     for (size_t i = count; i-- > 1;) {
@@ -111,7 +112,7 @@ void chase_sweep(size_t bytes)
     if (!other)
         return;
     memset(other, 1, size);
-    for (size_t i = 0; i < size; i += LINE)
+    for (size_t i = 0; i < size; i += CACHE_LINE)
         (void)*(volatile char *)(other + i);
     munmap(other, (size + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1));
 }

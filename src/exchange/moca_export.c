@@ -4,6 +4,7 @@
 #include "base/bisect.h"
 #include "base/map64.h"
 #include "base/strtab.h"
+#include "base/units.h"
 #include "exchange/moca_notes.h"
 #include "topology/topology.h"
 
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { USUAL_PAGE = 4096, ADDRESS_DIGITS = 16, ENTRIES_MOST = 1 << 20 };
+enum { ADDRESS_DIGITS = 16, ENTRIES_MOST = 1 << 20 };
 
 struct entry {
     uint64_t start, end, page, physical;
@@ -380,7 +381,7 @@ static void choose_style(struct exporting *exporting, const struct trace_session
     const char *imported = session ? trace_session_get(session, "imported") : NULL;
     bool same = imported && strcmp(imported, exporting->csv ? "moca-csv" : "moca") == 0;
     if (!exporting->imported)
-        *style = (struct moca_style){.address_digits = ADDRESS_DIGITS, .page_size = USUAL_PAGE, .order = MOCA_BY_TIME};
+        *style = (struct moca_style){.address_digits = ADDRESS_DIGITS, .page_size = PAGE_UNIT, .order = MOCA_BY_TIME};
     if (!same) {
         style->address_prefix = !exporting->csv;
         style->order = MOCA_BY_TIME;

@@ -3,6 +3,7 @@
 #include "base/map64.h"
 #include "base/mem.h"
 #include "base/progress.h"
+#include "base/units.h"
 #include "exchange/moca_notes.h"
 #include "exchange/moca_reader.h"
 #include "trace/file.h"
@@ -15,7 +16,6 @@
 #include <string.h>
 
 enum {
-    USUAL_PAGE = 4096,
     ADDRESS_DIGITS = 16,     /* as the kernel prints pointers */
     MADE_UP_FIRST = 1 << 22, /* the kernel's own numbers of processes end here */
 };
@@ -227,7 +227,7 @@ static int put(struct importing *importing, const struct moca_item *item, const 
     uint64_t size = importing->notes.style.page_size;
     struct event event = {.time = item->start, .pid = task->event_pid, .tid = task->event_tid, .kind = EVENT_PAGE};
     event.page = (struct event_page){.page = item->virtual,
-                                     .size = size ? size : USUAL_PAGE,
+                                     .size = size ? size : PAGE_UNIT,
                                      .physical = item->physical,
                                      .until = item->end,
                                      .reads = item->reads,

@@ -1,5 +1,7 @@
 #include "exchange/perf_clock.h"
 
+#include "base/units.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,7 +9,6 @@
 #include <time.h>
 
 enum {
-    PAGE = 4096,
     MALLOC_HEAD = 16,          /* bytes before a block */
     MALLOC_MAPPED = 128 << 10, /* blocks of at least this have a mapping of their own */
     ROUGH_NS = 1000000,        /* clocks that drift this far apart in a run are still taken for one */
@@ -63,7 +64,7 @@ static void note_event(mark_array *marks, const struct event *event)
         note(marks, MARK_MAP, event->pid, event->map.addr, event->time, false);
         break;
     case EVENT_ALLOC: /* glibc gives a large block a mapping of its own, with two words in front of the block */
-        if (event->alloc.size >= MALLOC_MAPPED && event->alloc.addr % PAGE == MALLOC_HEAD)
+        if (event->alloc.size >= MALLOC_MAPPED && event->alloc.addr % PAGE_UNIT == MALLOC_HEAD)
             note(marks, MARK_MAP, event->pid, event->alloc.addr - MALLOC_HEAD, event->time, false);
         break;
     default:

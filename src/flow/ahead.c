@@ -2,6 +2,7 @@
  * its record. So events of blocks wait in a short queue. When one enters, it is asked where blocks near its address were
  * found last; a few events later for that leaf; then that is taken, or the right one sought; then its record is asked
  * for; when the event leaves, all is there. */
+#include "base/units.h"
 #include "flow/state.h"
 
 enum {
@@ -52,7 +53,7 @@ static inline void seek(struct waiting_event *waiting)
 static inline void ask_for_record(struct ahead *ahead, struct waiting_event *waiting)
 {
     const struct event *event = &waiting->event;
-    uint64_t page = address_of(event) >> PAGES_SHIFT;
+    uint64_t page = address_of(event) >> PAGE_UNIT_SHIFT;
     uint32_t record;
     bool asked = event->kind == EVENT_SAMPLE && page == ahead->asked_page; /* mostly for the same record */
     ahead->asked_page = page;

@@ -1,4 +1,5 @@
 /* flow/page_rows.c - pages with everything that is known of them, read again from the trace. */
+#include "base/units.h"
 #include "flow/state.h"
 
 #include <errno.h>
@@ -110,9 +111,9 @@ uint64_t flow_page_frame(const struct flow *flow, uint32_t process, uint64_t pag
 {
     const uint64_t *frame = NULL;
     if (process < flow->processes.count)
-        frame = map64_find(&flow->processes.items[process]->frames, page >> PAGES_SHIFT);
-    *node = frame ? (int)(*frame & ((1u << PAGES_SHIFT) - 1)) - 1 : -1;
-    return frame ? *frame >> PAGES_SHIFT << PAGES_SHIFT : 0;
+        frame = map64_find(&flow->processes.items[process]->frames, page >> PAGE_UNIT_SHIFT);
+    *node = frame ? (int)(*frame & ((1u << PAGE_UNIT_SHIFT) - 1)) - 1 : -1;
+    return frame ? *frame >> PAGE_UNIT_SHIFT << PAGE_UNIT_SHIFT : 0;
 }
 
 uint64_t flow_page_count(const struct flow *flow)

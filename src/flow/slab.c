@@ -1,11 +1,10 @@
 #include "flow/slab.h"
 
 #include "base/mem.h"
+#include "base/units.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
-
-enum { HUGE_PAGE = 2 << 20, LINE = 64 };
 
 struct slab_block {
     struct slab_block *next;
@@ -19,13 +18,13 @@ static void block_add(struct slab *slab)
     madvise(block, HUGE_PAGE, MADV_HUGEPAGE); /* only a hint */
     block->next = slab->blocks;
     slab->blocks = block;
-    slab->used = LINE;
+    slab->used = CACHE_LINE;
 }
 
 void *slab_get(struct slab *slab, size_t size)
 {
-    size = (size + LINE - 1) / LINE * LINE;
-    if (size > HUGE_PAGE - LINE)
+    size = (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    if (size > HUGE_PAGE - CACHE_LINE)
         abort();
     if (!slab->blocks || slab->used + size > HUGE_PAGE)
         block_add(slab);

@@ -2,6 +2,7 @@
 #include "machine/stream.h"
 
 #include "base/mem.h"
+#include "base/units.h"
 
 #include <errno.h>
 #include <linux/mempolicy.h>
@@ -16,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PIECE = 1 << 20, NODE_WORDS = 16, LINE = 64, LOADS = 256 };
+enum { PIECE = 1 << 20, NODE_WORDS = 16, LOADS = 256 };
 
 struct shared {
     const struct stream *stream;
@@ -90,10 +91,11 @@ static void make_ring(char *memory, uint64_t lines)
 {
     uint64_t state = 88172645463325252ull;
     for (uint64_t i = 0; i < lines; i++)
-        *(uint64_t *)(memory + i * LINE) = i * LINE;
+        *(uint64_t *)(memory + i * CACHE_LINE) = i * CACHE_LINE;
     for (uint64_t i = lines - 1; i > 0; i--) {
         state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-        uint64_t *a = (uint64_t *)(memory + i * LINE), *b = (uint64_t *)(memory + state % i * LINE), swap = *a;
+        uint64_t *a = (uint64_t *)(memory + i * CACHE_LINE), *b = (uint64_t *)(memory + state % i * CACHE_LINE),
+                 swap = *a;
         *a = *b;
         *b = swap;
     }
@@ -106,7 +108,7 @@ static void *chase_memory(void *argument)
     uint64_t at = 0, bytes = shared->stream->chase_bytes;
     char *memory = begin(reader, bytes);
     if (memory)
-        make_ring(memory, bytes / LINE);
+        make_ring(memory, bytes / CACHE_LINE);
     pthread_barrier_wait(&shared->start);
     double begin_s = now(CLOCK_THREAD_CPUTIME_ID);
     while (memory && !atomic_load_explicit(&shared->stop, memory_order_relaxed)) {

@@ -1,6 +1,8 @@
 /* See cluster.h. What two threads share is, of each part of an object, the smaller of what each uses of it. */
 #include "predict/cluster.h"
 
+#include "base/units.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,10 +32,9 @@ static int by_part(const void *left, const void *right)
 /* One use for each thread and part, with what a line of memory counts for a load that waits. */
 static void gather(struct clustering *it, const struct demand *demand)
 {
-    enum { LINE = 64 };
     size_t kept = 0;
     array_each (&demand->cells, const struct demand_cell, cell) {
-        double weight = cell->bytes > 0 ? cell->bytes : cell->loads * LINE;
+        double weight = cell->bytes > 0 ? cell->bytes : cell->loads * CACHE_LINE;
         if (cell->part != DEMAND_NONE && weight > 0)
             array_push(&it->uses, (struct use){cell->part, cell->thread, weight});
     }

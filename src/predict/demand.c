@@ -6,13 +6,14 @@
 
 #include "analysis/traffic/traffic.h"
 #include "base/strtab.h"
+#include "base/units.h"
 #include "flow/flow.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
-enum { SLICES = 64, BURSTS_IN_SLICE = 8, PARTS = 64, BURSTS_IN_PART = 8, PAGE = 4096 };
+enum { SLICES = 64, BURSTS_IN_SLICE = 8, PARTS = 64, BURSTS_IN_PART = 8 };
 
 static const double off_by = 0.05; /* what traffic's estimate is off by where it is known, beside sampling */
 
@@ -228,7 +229,7 @@ static void number_objects(struct maker *maker)
     for (uint32_t object = 0; object + 1 < objects; object++) {
         if (!met[object])
             continue;
-        uint64_t pages = flow_object_copy(maker->flow, object).size / PAGE, parts = met[object] / BURSTS_IN_PART;
+        uint64_t pages = flow_object_copy(maker->flow, object).size / PAGE_UNIT, parts = met[object] / BURSTS_IN_PART;
         parts = parts > PARTS ? PARTS : parts;
         parts = parts > pages ? pages : parts;
         maker->parts[object] = parts ? (uint32_t)parts : 1;

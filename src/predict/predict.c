@@ -3,6 +3,7 @@
  * Phase by phase: what its cells ask of each node under the placement is summed up by thread (gather), once; then, under each
  * assumption, threads run side by side until the last one is done (phase_run), and latencies rise with the use of memory, which is repeated a few times
  * because use depends on how fast the threads are. */
+#include "base/units.h"
 #include "predict/phase.h"
 
 #include "machine/model.h"
@@ -17,10 +18,9 @@
 static double core_rate(const struct model *machine, uint32_t node, enum assumption assumption)
 {
     static const double lines[ASSUMPTIONS] = {[ASSUME_LIKELY] = 16, [ASSUME_BEST] = 32, [ASSUME_WORST] = 10};
-    enum { LINE = 64 };
     if (machine->core > 0)
         return machine->core * 1e9;
-    return lines[assumption] * LINE / machine->latency[node * machine->node_count + node] * 1e9;
+    return lines[assumption] * CACHE_LINE / machine->latency[node * machine->node_count + node] * 1e9;
 }
 
 static void phase_new(struct phase *phase, const struct model *machine, const struct demand *demand)
@@ -106,7 +106,7 @@ static void gather(struct sums *sums, const struct demand *demand, const struct 
  * many times as long as an access that a cache answers, and those come one in a nanosecond. */
 static double most_time(double most_s, double cpu_s, double core)
 {
-    const double line = 64, longer = fmax(line / core / DEMAND_ACCESS_S, 1);
+    const double line = CACHE_LINE, longer = fmax(line / core / DEMAND_ACCESS_S, 1);
     double share = cpu_s > 0 ? fmin(most_s / cpu_s, 1) : 1;
     return longer / (longer * share + 1 - share);
 }

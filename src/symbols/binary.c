@@ -1,6 +1,7 @@
 #include "symbols/binary.h"
 
 #include "base/mem.h"
+#include "base/units.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -121,8 +122,6 @@ bool binary_has_dwarf(const struct binary *binary)
            (binary_section(binary, ".zdebug_info", &header) && header.sh_type != SHT_NOBITS);
 }
 
-enum { SEGMENT_PAGE = 4096 };
-
 bool binary_address_of_offset(const struct binary *binary, uint64_t offset, uint64_t *addr)
 {
     size_t count = 0;
@@ -131,7 +130,7 @@ bool binary_address_of_offset(const struct binary *binary, uint64_t offset, uint
     for (size_t i = 0; i < count; i++) {
         if (!gelf_getphdr(binary->elf, (int)i, &segment) || segment.p_type != PT_LOAD)
             continue;
-        uint64_t before = segment.p_offset % SEGMENT_PAGE; /* a mapping begins at a whole page */
+        uint64_t before = segment.p_offset % PAGE_UNIT; /* a mapping begins at a whole page */
         if (offset + before < segment.p_offset || offset >= segment.p_offset + segment.p_filesz)
             continue;
         *addr = offset - segment.p_offset + segment.p_vaddr;
@@ -150,8 +149,8 @@ bool binary_extent(const struct binary *binary, uint64_t *low, uint64_t *high)
     for (size_t i = 0; i < count; i++) {
         if (!gelf_getphdr(binary->elf, (int)i, &segment) || segment.p_type != PT_LOAD)
             continue;
-        uint64_t start = segment.p_vaddr / SEGMENT_PAGE * SEGMENT_PAGE;
-        uint64_t end = (segment.p_vaddr + segment.p_memsz + SEGMENT_PAGE - 1) / SEGMENT_PAGE * SEGMENT_PAGE;
+        uint64_t start = segment.p_vaddr / PAGE_UNIT * PAGE_UNIT;
+        uint64_t end = (segment.p_vaddr + segment.p_memsz + PAGE_UNIT - 1) / PAGE_UNIT * PAGE_UNIT;
         *low = start < *low ? start : *low;
         *high = end > *high ? end : *high;
     }

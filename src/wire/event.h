@@ -217,13 +217,13 @@ struct event_touch {
 };
 
 struct event_home {
-    uint64_t page, size; /* size: 4096, or a huge page's */
+    uint64_t page, size; /* size: of the kernel's page, or of a huge one */
     int32_t node;        /* negative: -errno from the kernel */
 };
 
 /* Used from the event's time to `until`. Counts are of what was seen: a page may have been used more often. */
 struct event_page {
-    uint64_t page, size;    /* its address; 4096, or a huge page's size */
+    uint64_t page, size;    /* its address; size of the kernel's page, or of a huge one */
     uint64_t physical;      /* address of its frame, 0 when not known */
     uint64_t until;         /* end of the interval; the event's time is its start */
     uint64_t ip;            /* of one of the accesses, 0 when not known */

@@ -1,6 +1,7 @@
 #include "agent/process/file_name.h"
 
 #include "base/sys.h"
+#include "base/units.h"
 
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -21,7 +22,7 @@ struct identity {
 /* Any thread writes, one at a time: `version` is odd while it does. Who finds it odd, or changed when he has read, has
  * found nothing; a handler that interrupts a writer too. */
 struct kept {
-    alignas(64) _Atomic uint32_t version; /* with a short name, all is in two cache lines */
+    alignas(CACHE_LINE) _Atomic uint32_t version; /* with a short name, all is in two cache lines */
     uint32_t length;
     struct identity identity;
     char path[FILE_NAME_BYTES];

@@ -10,6 +10,7 @@
 #include "agent/self.h"
 #include "agent/unwind/stack.h"
 #include "base/sys.h"
+#include "base/units.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -80,7 +81,7 @@ static bool is_stack(const struct descriptor_stack *stack)
 {
     uint64_t sp = (uint64_t)__builtin_frame_address(0), descriptor = (uint64_t)pthread_self();
     return stack->low && stack->low % 16 == 0 && stack->size >= STACK_LEAST && sp - stack->low < stack->size &&
-           descriptor - stack->low < stack->size && stack->guard < stack->size && stack->guard % 4096 == 0 &&
+           descriptor - stack->low < stack->size && stack->guard < stack->size && stack->guard % PAGE_UNIT == 0 &&
            stack->low + stack->guard <= sp && stack->reported_guard <= stack->guard;
 }
 

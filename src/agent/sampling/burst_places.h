@@ -3,12 +3,12 @@
 #ifndef NUMALENS_AGENT_SAMPLING_BURST_PLACES_H
 #define NUMALENS_AGENT_SAMPLING_BURST_PLACES_H
 
+#include "base/units.h"
 #include "agent/sampling/burst_traffic.h"
 
 enum {
     PLACES = 40, /* instructions noted of a burst */
     TABLE = 64,
-    PAGE = 4096,
     STREAM_RUNS = 3, /* executions that show a stream, or a loop */
     LATENCY_MOST = 20000,
     KNOWN = 16,

@@ -3,10 +3,10 @@
 #include "agent/sampling/burst_places.h"
 #include "agent/sampling/sampler.h"
 #include "base/sys.h"
+#include "base/units.h"
 
 enum {
     PROBES = 6,
-    LINE = STREAM_LINE,
     AHEAD_LINES = 128, /* at least so far ahead, and so many steps: prefetchers do not get there */
     AHEAD_SPREAD = 384,
     BEHIND_LINES = 64, /* beyond the row that it is in, and still in a cache */
@@ -14,6 +14,8 @@ enum {
     STEPS_SPREAD = 64,
     ASKED_MOST = 12,
 };
+
+_Static_assert((int)STREAM_LINE == (int)CACHE_LINE, "the trace's line is the processor's"); /* wire includes nothing */
 
 /* Beyond every program's memory: of five levels of page tables on x86-64; Arm has 2^48 or 2^52, and uses the upper half of it. */
 #define ADDRESS_END ((int64_t)1 << 56)
@@ -28,11 +30,11 @@ static bool ask_pages(void **pages, uint64_t count, int *nodes)
 bool traffic_may_load(struct agent_thread *self, uint64_t addr)
 {
     struct traffic *traffic = self->sampler.traffic;
-    void *page = (void *)(addr & ~(uint64_t)(PAGE - 1));
+    void *page = (void *)(addr & ~(uint64_t)(PAGE_UNIT - 1));
     int node = -1;
     if (!traffic || traffic->state != FIRST || traffic->brief)
         return false;
-    if (traffic->known[addr / PAGE % KNOWN] == addr / PAGE + 1)
+    if (traffic->known[addr / PAGE_UNIT % KNOWN] == addr / PAGE_UNIT + 1)
         return true;
     return traffic->asked++ < ASKED_MOST && ask_pages(&page, 1, &node) && node >= 0;
 }
@@ -49,7 +51,7 @@ static uint64_t next_random(struct agent_thread *self)
 /* Of what is no stream, and may be one that was seen too shortly, loads are timed at some distance on either side. */
 static int64_t step_of(const struct place *place)
 {
-    return is_stream(place) ? place->stride : LINE;
+    return is_stream(place) ? place->stride : CACHE_LINE;
 }
 
 static int64_t length_of(int64_t step)
@@ -59,11 +61,11 @@ static int64_t length_of(int64_t step)
 
 static uint64_t ahead_of(struct agent_thread *self, const struct place *place)
 {
-    int64_t far = (int64_t)(AHEAD_LINES + next_random(self) % AHEAD_SPREAD) * LINE, step = step_of(place);
+    int64_t far = (int64_t)(AHEAD_LINES + next_random(self) % AHEAD_SPREAD) * CACHE_LINE, step = step_of(place);
     int64_t size = length_of(step);
     int64_t steps = (far + size - 1) / size, least = AHEAD_LINES + (int64_t)(next_random(self) % STEPS_SPREAD);
     uint64_t to = place->addr + (uint64_t)((steps > least ? steps : least) * step);
-    return to > PAGE && to < (uint64_t)ADDRESS_END ? to : 0;
+    return to > PAGE_UNIT && to < (uint64_t)ADDRESS_END ? to : 0;
 }
 
 /* Strides back to where it would have come by a while ago: 0 when that is nowhere. */
@@ -71,14 +73,14 @@ static uint16_t behind_of(struct agent_thread *self, const struct place *place)
 {
     int64_t step = step_of(place), size = length_of(step);
     int64_t far = (int64_t)(BEHIND_LINES + next_random(self) % BEHIND_SPREAD);
-    int64_t steps = size < LINE ? far * LINE / size : far;
+    int64_t steps = size < CACHE_LINE ? far * CACHE_LINE / size : far;
     uint64_t to = place->addr - (uint64_t)(steps * step);
-    return to > PAGE && to < (uint64_t)ADDRESS_END && steps <= UINT16_MAX ? (uint16_t)steps : 0;
+    return to > PAGE_UNIT && to < (uint64_t)ADDRESS_END && steps <= UINT16_MAX ? (uint16_t)steps : 0;
 }
 
 static void *page_of(uint64_t addr)
 {
-    return (void *)(addr & ~(uint64_t)(PAGE - 1));
+    return (void *)(addr & ~(uint64_t)(PAGE_UNIT - 1));
 }
 
 /* Nanoseconds of a load, or STREAM_NO_LATENCY. */

@@ -116,7 +116,7 @@ void traffic_note(struct agent_thread *self, const ucontext_t *context, const st
     struct traffic *traffic = self->sampler.traffic;
     if (traffic->state != FIRST)
         return;
-    traffic->known[access->addr / PAGE % KNOWN] = access->addr / PAGE + 1;
+    traffic->known[access->addr / PAGE_UNIT % KNOWN] = access->addr / PAGE_UNIT + 1;
     struct place *place = place_of(traffic, pc_of(context), direction_of(access), true);
     if (!place)
         return;

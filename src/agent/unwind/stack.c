@@ -7,6 +7,7 @@
 #include "agent/unwind/stack.h"
 #include "agent/unwind/stack_chains.h"
 #include "base/sys.h"
+#include "base/units.h"
 #include "agent/unwind/unwind_modules.h"
 #include "agent/unwind/unwind_walk.h"
 
@@ -29,13 +30,13 @@ struct start { /* where a walk begins; a frame pointer or link register only cou
 
 /* Both are laid out by cache lines: what is looked at first lies in one. */
 struct place {
-    alignas(64) struct start start;
+    alignas(CACHE_LINE) struct start start;
     uint32_t count;
     uint32_t offsets[PLACE_WORDS]; /* from sp, of words in which walks from here differ */
 };
 
 struct memo {
-    alignas(64) struct start start;
+    alignas(CACHE_LINE) struct start start;
     uint32_t tag;    /* lower bits of its hash */
     uint32_t number; /* 0: nothing here */
     uint64_t fp, lr;

@@ -11,6 +11,7 @@
 #include "analysis/facts/facts_second_pass.h"
 
 #include "base/map64.h"
+#include "base/units.h"
 
 #include <string.h>
 
@@ -18,10 +19,9 @@ enum {
     BETWEEN_NS = 1,     /* an access that hits the first cache, and the work up to the next one */
     BETWEEN_CYCLES = 3, /* likewise, for latencies in cycles */
     MEASURED = 100,     /* slow accesses of either kind that make a penalty measured */
-    PAGE = 4096,
-    PLACES = 1 << 15, /* kept of one subject; of more, a fair choice */
-    PAIRS = 24,       /* below this many neighbours nothing is said */
-    BURST = 64,       /* slow accesses remembered of one burst; the rest counts for time only */
+    PLACES = 1 << 15,   /* kept of one subject; of more, a fair choice */
+    PAIRS = 24,         /* below this many neighbours nothing is said */
+    BURST = 64,         /* slow accesses remembered of one burst; the rest counts for time only */
 };
 
 struct place {
@@ -132,10 +132,10 @@ static void note_place(struct again *again, const struct flow_access *access, ui
         access->time < again->facts->objects.items[access->object].init_end)
         return;
     struct candidate *candidate = &again->candidates.items[again->candidate_of[access->object]];
-    if (candidate->last_burst == burst && candidate->last_page == access->addr / PAGE)
+    if (candidate->last_burst == burst && candidate->last_page == access->addr / PAGE_UNIT)
         return;
     candidate->last_burst = burst;
-    candidate->last_page = access->addr / PAGE;
+    candidate->last_page = access->addr / PAGE_UNIT;
     struct place place = {.addr = access->addr, .object = access->object, .burst = burst, .node = access->from};
     candidate->seen++;
     if (candidate->places.count < PLACES) {
@@ -172,7 +172,7 @@ static int by_place(const void *left, const void *right)
     const struct place *a = left, *b = right;
     if (a->object != b->object)
         return a->object < b->object ? -1 : 1;
-    if (a->addr / PAGE != b->addr / PAGE)
+    if (a->addr / PAGE_UNIT != b->addr / PAGE_UNIT)
         return a->addr < b->addr ? -1 : 1;
     uint64_t mark_a = map64_hash(a->burst), mark_b = map64_hash(b->burst);
     return mark_a < mark_b ? -1 : mark_a > mark_b;
@@ -207,8 +207,8 @@ static void count_neighbours(const struct facts *facts, const struct candidate *
         }
         if (last->burst == place->burst)
             continue;
-        uint64_t page = place->addr / PAGE, last_page = last->addr / PAGE;
-        bool reached[REACHES] = {true, (page - last_page) * PAGE <= near, page == last_page};
+        uint64_t page = place->addr / PAGE_UNIT, last_page = last->addr / PAGE_UNIT;
+        bool reached[REACHES] = {true, (page - last_page) * PAGE_UNIT <= near, page == last_page};
         for (unsigned reach = 0; reach < REACHES; reach++) {
             found->pairs[reach] += reached[reach];
             found->agree[reach] += reached[reach] && last->node == place->node;
@@ -241,7 +241,7 @@ static uint64_t comparisons_of(const struct candidate *candidate, bool in_page)
     for (size_t i = 1; i < candidate->places.count; i++) {
         const struct place *place = &candidate->places.items[i], *last = place - 1;
         if (last->object != place->object || last->burst == place->burst ||
-            (in_page && last->addr / PAGE != place->addr / PAGE))
+            (in_page && last->addr / PAGE_UNIT != place->addr / PAGE_UNIT))
             continue;
         uint64_t one = group_of(&groups, last->burst), other = group_of(&groups, place->burst);
         count += one != other;

@@ -2,10 +2,11 @@
 
 #include "base/map64.h"
 #include "base/mem.h"
+#include "base/units.h"
 
 #include <string.h>
 
-enum { PAGE_SHIFT = 12, PAGE_BITS = 44 };
+enum { PAGE_BITS = 44 };
 
 #define NO_USER UINT32_MAX
 
@@ -29,7 +30,7 @@ struct gathering {
 
 static struct open_row *row_for(struct gathering *gathering, uint32_t process, uint64_t page)
 {
-    uint64_t number = page >> PAGE_SHIFT & ((UINT64_C(1) << PAGE_BITS) - 1);
+    uint64_t number = page >> PAGE_UNIT_SHIFT & ((UINT64_C(1) << PAGE_BITS) - 1);
     bool is_new;
     uint64_t *place = map64_insert(&gathering->row_of, (uint64_t)(process + 1) << PAGE_BITS | number, &is_new);
     if (is_new) {
@@ -121,10 +122,10 @@ static void add_access(void *context, const struct flow_access *access)
     if (!thread)
         return;
     uint64_t start = flow_start(gathering->flow), since = access->time > start ? access->time - start : 0;
-    struct open_row *open = row_for(gathering, thread->process, access->addr >> PAGE_SHIFT << PAGE_SHIFT);
+    struct open_row *open = row_for(gathering, thread->process, access->addr >> PAGE_UNIT_SHIFT << PAGE_UNIT_SHIFT);
     struct page_row *row = &open->row;
-    row->size = UINT64_C(1) << PAGE_SHIFT;
-    uint64_t physical = access->physical >> PAGE_SHIFT << PAGE_SHIFT;
+    row->size = UINT64_C(1) << PAGE_UNIT_SHIFT;
+    uint64_t physical = access->physical >> PAGE_UNIT_SHIFT << PAGE_UNIT_SHIFT;
     int node = access->home;
     if (physical == 0)
         physical = flow_page_frame(gathering->flow, row->process, row->page, &node);

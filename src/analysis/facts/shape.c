@@ -4,9 +4,10 @@
  * it begins with the instruction) differ by a stride. Strides that make up a tenth or more of the pairs are regular: within a
  * cache line they say sequential, beyond it strided; the others say random. A loop that was unrolled has large strides, but its
  * other instructions fill the gap: that is sequential too. */
+#include "base/units.h"
 #include "analysis/facts/facts_work.h"
 
-enum { LINE = 64, LEAST_PAIRS = 16, LEAST_BURSTS = 4, REGULAR_PART = 10 };
+enum { LEAST_PAIRS = 16, LEAST_BURSTS = 4, REGULAR_PART = 10 };
 
 /* The most frequent strides in bounded memory (Misra and Gries): what is more frequent than one in STRIDES + 1 stays. */
 static void note_stride(struct strides *strides, int64_t stride, uint32_t burst)
@@ -55,7 +56,8 @@ bool shape_stride(struct burst *burst, uint32_t object, const struct flow_access
             continue;
         *stride = (int64_t)(access->addr - before->addr);
         found = *stride != 0; /* the same place again says nothing */
-        if (found && (*stride > LINE || *stride < -LINE) && is_filled(burst, object, before->addr, access->addr))
+        if (found && (*stride > CACHE_LINE || *stride < -CACHE_LINE) &&
+            is_filled(burst, object, before->addr, access->addr))
             *stride = *stride > 0 ? access->size : -(int64_t)access->size;
         break;
     }
@@ -82,7 +84,7 @@ void shape_finish(struct facts_subject *subject, const struct detail *detail)
         int64_t stride = strides->strides[i];
         if ((uint64_t)count * REGULAR_PART < strides->pairs)
             continue;
-        bool is_near = stride <= LINE && stride >= -LINE;
+        bool is_near = stride <= CACHE_LINE && stride >= -CACHE_LINE;
         *(is_near ? &near : &far) += count;
         if (count > *(is_near ? &most_near : &most_far)) {
             *(is_near ? &most_near : &most_far) = count;

@@ -4,12 +4,12 @@
  * Most lines are used by one thread, and most samples of a large array lie on lines with one or two of them. So a first
  * pass only marks places of a table of fixed size, chosen by hash, and the second one keeps details of lines whose place saw
  * two threads, a write, and enough samples to judge. Two lines in one place cost memory, not truth. */
+#include "base/units.h"
 #include "analysis/facts/facts_work.h"
 
 #include <math.h>
 
 enum {
-    LINE_SHIFT = 6,
     LEAST_SAMPLES = 8, /* on a line */
     LEAST_BURSTS = 3,  /* of a thread on it; fewer are strays */
     SHARE_OF_STRAYS = 50,
@@ -60,7 +60,7 @@ struct lines {
 static uint64_t line_key(const struct gathering *gathering, const struct flow_access *access)
 {
     uint64_t process = flow_thread(gathering->flow, access->thread)->process;
-    return pair_key(process, access->addr >> LINE_SHIFT);
+    return pair_key(process, access->addr >> CACHE_LINE_SHIFT);
 }
 
 void lines_begin(struct gathering *gathering)
@@ -140,13 +140,13 @@ void lines_add(struct gathering *gathering, const struct flow_access *access, ui
     uint64_t *place = map64_insert(&lines->line_of, key, &is_new);
     if (is_new) {
         *place = lines->items.count;
-        array_push(
-            &lines->items,
-            (struct line){.addr = access->addr >> LINE_SHIFT << LINE_SHIFT, .first = FLOW_NONE, .thread = FLOW_NONE});
+        array_push(&lines->items, (struct line){.addr = access->addr >> CACHE_LINE_SHIFT << CACHE_LINE_SHIFT,
+                                                .first = FLOW_NONE,
+                                                .thread = FLOW_NONE});
     }
     struct line *line = &lines->items.items[*place];
     struct line_user *user = user_at(lines, line, access, object);
-    unsigned offset = access->addr & ((1 << LINE_SHIFT) - 1), size = access->size ? access->size : 1;
+    unsigned offset = access->addr & ((1 << CACHE_LINE_SHIFT) - 1), size = access->size ? access->size : 1;
     uint64_t bytes = (size >= 64 ? UINT64_MAX : (1ul << size) - 1) << offset;
     user->samples++;
     user->read_samples += (access->flags & SAMPLE_READ) != 0;

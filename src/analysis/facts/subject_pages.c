@@ -3,14 +3,15 @@
  *
  * Pages are brought in by page faults, which flows know exactly. Where faults were not recorded, the first sampled access
  * to a page stands for its first touch. */
+#include "base/units.h"
 #include "analysis/facts/facts_work.h"
 
-enum { PAGE_SHIFT = 12, BLOCK_SHIFT = PAGE_SHIFT + 6 };
+enum { BLOCK_SHIFT = PAGE_UNIT_SHIFT + 6 };
 
 /* Whether the page is new to the subject. */
 static bool page_add(struct map64 *set, uint32_t subject, uint64_t addr)
 {
-    uint64_t bit = 1ul << (addr >> PAGE_SHIFT & 63);
+    uint64_t bit = 1ul << (addr >> PAGE_UNIT_SHIFT & 63);
     uint64_t *pages = map64_insert(set, pair_key(subject, addr >> BLOCK_SHIFT), NULL);
     bool is_new = !(*pages & bit);
     *pages |= bit;
@@ -20,8 +21,8 @@ static bool page_add(struct map64 *set, uint32_t subject, uint64_t addr)
 void pages_begin(struct work *work, const struct flow_object *object)
 {
     uint64_t last = object->size ? object->addr + object->size - 1 : object->addr;
-    work->first_page = object->addr >> PAGE_SHIFT;
-    work->last_page = (last < object->addr ? UINT64_MAX : last) >> PAGE_SHIFT;
+    work->first_page = object->addr >> PAGE_UNIT_SHIFT;
+    work->last_page = (last < object->addr ? UINT64_MAX : last) >> PAGE_UNIT_SHIFT;
     work->small = object->kind != OBJECT_STACK && work->last_page - work->first_page < 2;
     work->heap = object->kind == OBJECT_HEAP;
 }
@@ -29,7 +30,7 @@ void pages_begin(struct work *work, const struct flow_object *object)
 void pages_add(struct gathering *gathering, uint32_t index, struct user_work *user, const struct flow_access *access)
 {
     struct work *work = &gathering->objects[index];
-    uint64_t page = access->addr >> PAGE_SHIFT;
+    uint64_t page = access->addr >> PAGE_UNIT_SHIFT;
     unsigned edge = page == work->first_page ? 1 : page == work->last_page ? 2 : 0;
     if (edge)
         work->edge_remote[edge - 1] += access->remote;

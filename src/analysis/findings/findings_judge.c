@@ -3,6 +3,7 @@
  * No pattern is what remains when the others do not hold: each rests on claims of its own (claim.h), whose null hypotheses
  * stand beside them, and is as sure as the weakest of these. The pattern that is surest is the subject's, if it is sure
  * enough to be said; else the subject is undecided, with the number of bursts that would decide it. */
+#include "base/units.h"
 #include "analysis/findings/findings_internal.h"
 
 #include <math.h>
@@ -62,15 +63,13 @@ enum object_kind subject_kind(const struct facts *facts, const struct facts_subj
     return object ? (enum object_kind)object->kind : OBJECT_KINDS;
 }
 
-enum { PAGE = 4096 };
-
 uint64_t subject_bytes(const struct facts *facts, const struct facts_subject *subject, bool is_site)
 {
     const struct flow_object *object = flow_object(facts->flow, subject->object);
     const struct flow_site *site = subject->site != FLOW_NONE ? flow_site(facts->flow, subject->site) : NULL;
     if (is_site && site)
         return site->peak_bytes;
-    uint64_t size = object ? object->size : 0, touched = subject->pages * PAGE;
+    uint64_t size = object ? object->size : 0, touched = subject->pages * PAGE_UNIT;
     return touched && touched < size ? touched : size;
 }
 
@@ -82,7 +81,7 @@ bool subject_cached(const struct facts *facts, const struct facts_subject *subje
     if (!facts->timed || subject->slow_time >= findings_bounds.cached_time)
         return false;
     uint64_t bytes = subject_kind(facts, subject) == OBJECT_STACK && subject->instances
-                         ? subject->pages * PAGE / subject->instances
+                         ? subject->pages * PAGE_UNIT / subject->instances
                          : subject_bytes(facts, subject, subject->instances > 1);
     return (double)bytes <= findings_bounds.cached_bytes;
 }

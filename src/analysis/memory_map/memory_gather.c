@@ -8,7 +8,7 @@
 
 enum {
     ADDR_BITS = 57,
-    PAGE_BITS = ADDR_BITS - MEMORY_PAGE_SHIFT,
+    PAGE_BITS = ADDR_BITS - PAGE_UNIT_SHIFT,
     THREAD_BITS = 24,
     SLICE_BITS = 12, /* 4096 slices; the rest is the page's index */
     RECENT = 8192,   /* places, a power of two */
@@ -67,13 +67,13 @@ uint32_t memory_votes_winner(const struct memory_votes *votes)
 /* Addresses are canonical: the bits above ADDR_BITS are all as the highest one, and need not be kept. */
 static uint64_t page_key(const struct memory_gathering *gathering, uint32_t process, uint64_t addr)
 {
-    uint64_t page = (addr & ((1ul << ADDR_BITS) - 1)) >> MEMORY_PAGE_SHIFT >> gathering->shift;
+    uint64_t page = (addr & ((1ul << ADDR_BITS) - 1)) >> PAGE_UNIT_SHIFT >> gathering->shift;
     return (gathering->map->physical ? 0 : (uint64_t)process << PAGE_BITS) | page;
 }
 
 uint64_t memory_page_addr(const struct memory_gathering *gathering, uint64_t key)
 {
-    uint64_t addr = (key & ((1ul << PAGE_BITS) - 1)) << gathering->shift << MEMORY_PAGE_SHIFT;
+    uint64_t addr = (key & ((1ul << PAGE_BITS) - 1)) << gathering->shift << PAGE_UNIT_SHIFT;
     return addr >> (ADDR_BITS - 1) && !gathering->map->physical ? addr | UINT64_MAX << ADDR_BITS : addr;
 }
 

@@ -76,7 +76,7 @@ struct memory_map *memory_map_build(const struct flow *flow, const struct memory
     uint64_t end = whole ? flow_end(flow) + 1 : options->end;
     struct memory_gathering gathering = {.options = options, .map = map, .end = end};
     map->flow = flow;
-    map->page_bytes = 1ul << MEMORY_PAGE_SHIFT;
+    map->page_bytes = 1ul << PAGE_UNIT_SHIFT;
     map->physical = options->physical;
     map->slices = options->slices ? options->slices : SLICES_DEFAULT;
     map->slices = map->slices > MEMORY_MOST_SLICES ? MEMORY_MOST_SLICES : map->slices;

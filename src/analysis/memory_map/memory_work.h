@@ -7,8 +7,9 @@
 
 #include "analysis/memory_map/memory_map.h"
 #include "base/map64.h"
+#include "base/units.h"
 
-enum { MEMORY_PAGE_SHIFT = 12, MEMORY_VOTES = 4, MEMORY_MOST_SLICES = 4096 };
+enum { MEMORY_VOTES = 4, MEMORY_MOST_SLICES = 4096 };
 
 /* The heaviest objects of a page, found in one pass with a few counters (Misra and Gries): an object with more than one
  * in MEMORY_VOTES + 1 of the accesses is surely among them. */

@@ -2,10 +2,11 @@
 #include "analysis/problems/sharing.h"
 
 #include "base/map64.h"
+#include "base/units.h"
 
 #include <string.h>
 
-enum { LINE_SHIFT = 6, PAGE_SHIFT = 12, DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
+enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
 
 const char *sharing_grain_name(enum sharing_grain grain)
 {
@@ -202,10 +203,10 @@ static struct look *stretch_end(struct look *from, struct look *to, unsigned shi
 static void count_looks(struct sharing *sharing, struct look *from, struct look *to)
 {
     for (struct look *page = from; page < to;) {
-        struct look *page_end = stretch_end(page, to, PAGE_SHIFT);
+        struct look *page_end = stretch_end(page, to, PAGE_UNIT_SHIFT);
         count_stretch(sharing, page, page_end, GRAIN_PAGE);
         for (struct look *line = page; line < page_end;) {
-            struct look *line_end = stretch_end(line, page_end, LINE_SHIFT);
+            struct look *line_end = stretch_end(line, page_end, CACHE_LINE_SHIFT);
             count_stretch(sharing, line, line_end, GRAIN_LINE);
             for (struct look *at = line; at < line_end;) {
                 struct look *end = stretch_end(at, line_end, 0);

@@ -8,6 +8,7 @@
  *    key's object and thread, and to pairs of nodes as often as it was seen between them. */
 #include "analysis/traffic/traffic.h"
 
+#include "base/units.h"
 #include "analysis/traffic/traffic_keys.h"
 #include "analysis/traffic/traffic_make.h"
 #include "topology/calibration.h"
@@ -193,7 +194,7 @@ static void split_key(struct traffic_work *work, const struct traffic_key *key, 
                    (struct traffic_cell){.row = work->items.items[work->order.items[i]].row,
                                          .read = rates[0] / bursts,
                                          .written = rates[1] / bursts,
-                                         .exposed = waits * (rates[0] - rates[2]) / TRAFFIC_LINE / bursts,
+                                         .exposed = waits * (rates[0] - rates[2]) / CACHE_LINE / bursts,
                                          .exposed_ns = key->own.slow ? (double)key->slow_ns / key->own.slow : 0,
                                          .accesses = weight * (double)key->accesses / bursts,
                                          .rated = key->rated,
@@ -214,7 +215,7 @@ static void sum_up(struct traffic_work *work)
             thread++;
         double rates[3] = {0}, weight = thread->user_s / (double)thread->bursts;
         for (unsigned i = 0; i < 3 && key->rated; i++)
-            rates[i] = key->rates[i] * TRAFFIC_LINE * 1e9 * key->leads * weight / traffic->seconds;
+            rates[i] = key->rates[i] * CACHE_LINE * 1e9 * key->leads * weight / traffic->seconds;
         add_key(&traffic->all, key, rates, weight);
         add_key(&thread->bytes, key, rates, weight);
         if (key->object != FLOW_NONE)

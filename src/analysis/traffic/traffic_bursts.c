@@ -5,6 +5,8 @@
  * counted once. Of a stride longer than a line, each different line of it counts. */
 #include "analysis/traffic/traffic_bursts.h"
 
+#include "base/units.h"
+
 #include <stdlib.h>
 
 enum { NEIGHBOURS = 128, DIFFERENT_MOST = 64 };
@@ -43,10 +45,10 @@ static double lines_a_turn(const struct burst_item *items, uint32_t count, uint3
 {
     uint64_t length = length_of(items[lead].row->event.stride), seen[DIFFERENT_MOST];
     uint32_t different = 0;
-    if (length < TRAFFIC_LINE)
-        return (double)length / TRAFFIC_LINE;
+    if (length < CACHE_LINE)
+        return (double)length / CACHE_LINE;
     for (uint32_t i = lead; i < count; i++) {
-        uint64_t line = items[i].row->event.addr % length / TRAFFIC_LINE;
+        uint64_t line = items[i].row->event.addr % length / CACHE_LINE;
         uint32_t at = 0;
         if (items[i].lead != lead)
             continue;
@@ -55,7 +57,7 @@ static double lines_a_turn(const struct burst_item *items, uint32_t count, uint3
         if (at == different && different < DIFFERENT_MOST)
             seen[different++] = line;
     }
-    double most = (double)length / TRAFFIC_LINE;
+    double most = (double)length / CACHE_LINE;
     return different > most ? most : different;
 }
 

@@ -2,9 +2,8 @@
 #ifndef NUMALENS_ANALYSIS_TRAFFIC_TRAFFIC_BURSTS_H
 #define NUMALENS_ANALYSIS_TRAFFIC_TRAFFIC_BURSTS_H
 
+#include "base/units.h"
 #include "flow/flow.h"
-
-enum { TRAFFIC_LINE = 64 };
 
 struct burst_item {
     const struct flow_stream *row;

@@ -5,6 +5,7 @@
  * so many lines, and loads behind it show which share of them it uses. */
 #include "analysis/traffic/traffic_keys.h"
 
+#include "base/units.h"
 #include "topology/calibration.h"
 
 #include <math.h>
@@ -109,7 +110,7 @@ static void count_way(struct traffic_evidence *own, const struct event_stream *s
     }
     own->moved++;
     own->moved_ns += stream->gap_ns;
-    own->moved_lines += (double)stream->turns * fmin(length / TRAFFIC_LINE, 1);
+    own->moved_lines += (double)stream->turns * fmin(length / CACHE_LINE, 1);
 }
 
 static void count_item(struct traffic_key *key, const struct burst_item *item, uint32_t bound)
@@ -283,7 +284,7 @@ static double cache_lines(const struct traffic_work *work)
     double lines = 0;
     for (uint32_t i = 0; calibration && i < calibration->cache_count; i++)
         if (calibration->caches[i].level <= 2)
-            lines = (double)calibration->caches[i].size / TRAFFIC_LINE / 2;
+            lines = (double)calibration->caches[i].size / CACHE_LINE / 2;
     return lines;
 }
 
@@ -296,7 +297,7 @@ static double most_misses(const struct traffic_work *work, const struct span *sp
     double bytes = (double)flow_object_copy(flow, span->object).size, lines = cache_lines(work);
     if (flow_object_kind(flow, span->object) == OBJECT_STACK)
         bytes = span->bursts >= STACK_BURSTS ? (double)(span->to - span->from) + STACK_MORE : INFINITY;
-    return lines > 0 ? (bytes / TRAFFIC_LINE + 1) / lines * (double)accesses / (double)span->accesses : 1;
+    return lines > 0 ? (bytes / CACHE_LINE + 1) / lines * (double)accesses / (double)span->accesses : 1;
 }
 
 static void settle_small(struct traffic_work *work)

@@ -4,6 +4,7 @@
  * Of an object, loads are timed ahead of the streams through it and behind them. Which of these lines a loop comes by is not always
  * known, so that they do not show what it is served from. But what a loop uses next is on one of the two sides, or no worse
  * cached than what is there: of the two shares that are slow, the larger one is the most that comes from memory. */
+#include "base/units.h"
 #include "analysis/traffic/traffic_keys.h"
 
 #include <math.h>
@@ -75,7 +76,7 @@ static double most_of_own(const struct traffic_work *work, const struct traffic_
 double traffic_most(const struct traffic_work *work, const struct traffic_key *key, uint32_t item)
 {
     double length = fabs((double)work->items.items[item].row->event.stride);
-    double lines = length > 0 && length < TRAFFIC_LINE ? length / TRAFFIC_LINE : 1;
+    double lines = length > 0 && length < CACHE_LINE ? length / CACHE_LINE : 1;
     return lines * fmin(key->most, most_of_own(work, key));
 }
 

@@ -4,6 +4,7 @@
  * the whole count, and so bytes are a lower bound. Lines that a prefetcher brought are answered by a cache when their load comes,
  * or are under way: nothing in a sample distinguishes them from others. What is written back no sample shows. Stores are not in shares:
  * most processors do not report who answered them, and a period of stores is of all, one of loads often of slow ones alone. */
+#include "base/units.h"
 #include "analysis/traffic/traffic_make.h"
 
 #include "analysis/traffic/traffic_bursts.h"
@@ -70,7 +71,7 @@ bool traffic_sampled_bytes(const struct traffic *traffic, const struct flow_acce
     if (!is_hardware(access) || !(access->flags & SAMPLE_READ) || events <= 0)
         return false;
     bool memory = from_memory(access), line = memory && !(access->flags & SAMPLE_JOINED);
-    double read = line && weighed ? events * TRAFFIC_LINE / traffic->seconds : 0;
+    double read = line && weighed ? events * CACHE_LINE / traffic->seconds : 0;
     *bytes = (struct traffic_bytes){.read = read,
                                     .accesses = events,
                                     .known = memory || from_cache(access) ? events : 0,

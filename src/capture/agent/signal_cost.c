@@ -1,6 +1,7 @@
 #include "capture/agent/signal_cost.h"
 
 #include "base/clock.h"
+#include "base/units.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -27,7 +28,6 @@ enum {
     STACK_BYTES = 1 << 18,
     DATA_BYTES = 1 << 21,  /* more than the cache next to a processor holds, */
     CHUNK_BYTES = 1 << 14, /* looked at piece by piece */
-    LINE_BYTES = 64,
 };
 
 /* The child, which shares memory with us, writes its results here before it ends. */
@@ -64,7 +64,7 @@ static uint64_t middle(uint64_t *taken, size_t count)
  * takes twice as long as one after the other would. */
 static void work(struct measured *measured, size_t bytes)
 {
-    for (size_t end = measured->at + bytes; measured->at < end; measured->at += LINE_BYTES)
+    for (size_t end = measured->at + bytes; measured->at < end; measured->at += CACHE_LINE)
         (void)measured->data[measured->at];
     measured->at %= DATA_BYTES;
 }

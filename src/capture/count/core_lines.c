@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/units.h"
 #include "capture/kernel_probe.h"
 
 #include <errno.h>
@@ -9,8 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { LINE = 64 };
 
 #define LAST_CACHE(op)                                                                                                 \
     (PERF_COUNT_HW_CACHE_LL | PERF_COUNT_HW_CACHE_OP_##op << 8 | PERF_COUNT_HW_CACHE_RESULT_MISS << 16)
@@ -56,7 +55,7 @@ static void add_name(char *names, size_t size, const char *name)
 static int open_one(struct core_lines *lines, const struct core_event *event, pid_t task)
 {
     struct count_counter *counter = &lines->counters[lines->count];
-    *counter = (struct count_counter){.scale = LINE, .cpu = -1, .task = (int32_t)task};
+    *counter = (struct count_counter){.scale = CACHE_LINE, .cpu = -1, .task = (int32_t)task};
     counter->attr =
         (struct perf_event_attr){.size = sizeof counter->attr,
                                  .type = event->type,

@@ -1,8 +1,9 @@
 /* capture/count/uncore_families.c - what is counted where. Sources: the kernel's drivers (names, formats and scales in sysfs), its
  * tools/perf/pmu-events (AMD, Intel CHA), Documentation/admin-guide/perf (Alibaba), Huawei's libkperf (32 bytes a flux). */
+#include "base/units.h"
 #include "capture/count/uncore.h"
 
-enum { LINE = 64, DF_CHANNELS = 8, DF2_CHANNELS = 12 };
+enum { LINE = CACHE_LINE, DF_CHANNELS = 8, DF2_CHANNELS = 12 };
 
 /* Requests that reach the home agents of a socket, from its own cores and devices and from other sockets'. */
 #define INTEL_LOCALITY                                                                                                 \

@@ -218,7 +218,7 @@ static void collect(void *context, uint32_t pid, const struct pagemap_range *ran
     if (faults->pending.count < PENDING_MOST)
         array_push(&faults->pending, (struct pending){pid, *range});
     else
-        sink_loss(faults->sink, clock_now_ns(), pid, 0, LOSS_MEMORY, (range->end - range->start) / 4096);
+        sink_loss(faults->sink, clock_now_ns(), pid, 0, LOSS_MEMORY, (range->end - range->start) / pagemap_page());
 }
 
 /* A page that arming found, was armed before, and is marked written, was written since. When no fault has reported so,
@@ -238,7 +238,7 @@ static void settle(struct faults *faults)
                                        .mechanism = faults->armers[faults->armer_count - 1].mechanism};
         bool marked = pending->range.categories & (PAGEMAP_WRITTEN | PAGEMAP_SOFT_DIRTY) &&
                       !(pending->range.categories & PAGEMAP_ZERO);
-        for (uint64_t page = pending->range.start; page < pending->range.end; page += 4096) {
+        for (uint64_t page = pending->range.start; page < pending->range.end; page += pagemap_page()) {
             if (touched_add(&faults->armed, pending->pid, page) || !marked || !watched ||
                 own_memory_has(&faults->own, pending->pid, page))
                 continue;
@@ -286,7 +286,7 @@ void faults_fault(struct faults *faults, const struct faults_fault *fault)
         instructions_direction(&faults->instructions, fault->pid, fault->ip, fault->registers, fault->addr);
     /* A page that was protected is not any more: nothing to report at the next look unless it is written again. */
     if (access.direction == DIRECTION_WRITE && faults->armer_count)
-        touched_forget(&faults->armed, fault->pid, fault->addr & ~(uint64_t)4095, 4096);
+        touched_forget(&faults->armed, fault->pid, fault->addr & ~(pagemap_page() - 1), pagemap_page());
     if (is_own(faults, fault)) {
         faults->totals.own++;
         return;

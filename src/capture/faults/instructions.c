@@ -1,5 +1,7 @@
 #include "capture/faults/instructions.h"
 
+#include "base/units.h"
+
 #include <sys/uio.h>
 
 enum { MOST = 1 << 16, PID_SHIFT = 42, KERNEL_BIT = 63 }; /* PID_SHIFT: process numbers have 22 bits */
@@ -7,7 +9,7 @@ enum { MOST = 1 << 16, PID_SHIFT = 42, KERNEL_BIT = 63 }; /* PID_SHIFT: process 
 static size_t read_memory(uint32_t pid, uint64_t ip, uint8_t *bytes)
 {
     /* At the end of a page, what follows may not be there. */
-    uint64_t to_end = 4096 - ip % 4096;
+    uint64_t to_end = PAGE_UNIT - ip % PAGE_UNIT;
     struct iovec here = {bytes, DIRECTION_BYTES};
     struct iovec there[2] = {{(void *)(uintptr_t)ip, to_end < DIRECTION_BYTES ? to_end : DIRECTION_BYTES}, {0}};
     there[1] = (struct iovec){(void *)(uintptr_t)(ip + to_end), DIRECTION_BYTES - there[0].iov_len};

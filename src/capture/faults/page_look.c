@@ -8,27 +8,26 @@
 #include <unistd.h>
 
 enum {
-    PAGE_BYTES = 4096,
     AT_ONCE = 512,
     GAP = 32, /* entries nobody asked for that cost less than another call */
 };
 
 static void read_entries(int fd, struct page_seen *pages, size_t count)
 {
-    uint64_t entries[AT_ONCE];
+    uint64_t entries[AT_ONCE], size = pagemap_page();
     for (size_t i = 0; i < count;) {
         uint64_t first = pages[i].page;
         size_t end = i;
         do
             end++;
-        while (end < count && pages[end].page - first < AT_ONCE * PAGE_BYTES &&
-               pages[end].page - pages[end - 1].page <= GAP * PAGE_BYTES);
-        size_t got = pagemap_read(fd, first, entries, (pages[end - 1].page - first) / PAGE_BYTES + 1);
+        while (end < count && pages[end].page - first < AT_ONCE * size &&
+               pages[end].page - pages[end - 1].page <= GAP * size);
+        size_t got = pagemap_read(fd, first, entries, (pages[end - 1].page - first) / size + 1);
         for (; i < end; i++) {
-            size_t at = (pages[i].page - first) / PAGE_BYTES;
+            size_t at = (pages[i].page - first) / size;
             uint64_t entry = at < got ? entries[at] : 0;
             pages[i].there = pagemap_entry_categories(entry) & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED);
-            pages[i].physical = pagemap_entry_frame(entry) * PAGE_BYTES;
+            pages[i].physical = pagemap_entry_frame(entry) * size;
         }
     }
 }

@@ -5,12 +5,13 @@
 #include "base/mem.h"
 #include "capture/faults/huge.h"
 #include "capture/faults/page_look.h"
+#include "capture/faults/pagemap.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { PAGE_BYTES = 4096, LATE_MOST = 1024 };
+enum { LATE_MOST = 1024 };
 
 struct used {
     uint64_t page, size, physical, ip;
@@ -34,7 +35,7 @@ struct page_use {
     struct page_use_options options;
     unsigned words;
     uint64_t begin; /* of the current interval */
-    uint64_t huge_bytes;
+    uint64_t page_bytes, huge_bytes;
     size_t pages_most, pages;
     array_of(struct chunk *) chunks; /* oldest first */
     struct map64 by_thread;          /* to struct chunk * */
@@ -51,6 +52,7 @@ struct page_use *page_use_new(struct sink *sink, const struct page_use_options *
     use->options = *options;
     use->words = (options->cpus + 63) / 64;
     use->begin = options->begin;
+    use->page_bytes = pagemap_page();
     use->huge_bytes = huge_page_bytes();
     /* A page, its CPUs, and a slot of a map that is half full and may be growing. */
     use->pages_most = options->memory / (sizeof(struct used) + use->words * 8 + 64);
@@ -296,7 +298,7 @@ static struct chunk *chunk_of(struct page_use *use, const struct page_access *ac
 
 static struct used *page_of(struct page_use *use, struct chunk *chunk, const struct page_access *access)
 {
-    uint64_t size = access->size ? access->size : PAGE_BYTES, page = access->addr & ~(size - 1);
+    uint64_t size = access->size ? access->size : use->page_bytes, page = access->addr & ~(size - 1);
     bool is_new;
     size_t next = chunk->pages.count;
     uint64_t *place = map64_insert(&chunk->index, page, &is_new);

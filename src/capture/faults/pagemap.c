@@ -25,16 +25,20 @@ int pagemap_scan(int fd, struct pagemap_request *request, struct pagemap_range *
     return count < 0 ? -errno : count;
 }
 
+uint64_t pagemap_page(void)
+{
+    return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 uint64_t pagemap_end(void)
 {
     char here; /* stacks lie at the top: as many bits as addresses have */
-    return ((uint64_t)1 << (64 - __builtin_clzll((uintptr_t)&here))) - 4096;
+    return ((uint64_t)1 << (64 - __builtin_clzll((uintptr_t)&here))) - pagemap_page();
 }
 
 size_t pagemap_read(int fd, uint64_t addr, uint64_t *entries, size_t count)
 {
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    ssize_t got = pread(fd, entries, count * sizeof *entries, (off_t)(addr / page * sizeof *entries));
+    ssize_t got = pread(fd, entries, count * sizeof *entries, (off_t)(addr / pagemap_page() * sizeof *entries));
     return got > 0 ? (size_t)got / sizeof *entries : 0;
 }
 

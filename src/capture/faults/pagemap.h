@@ -40,6 +40,9 @@ int pagemap_scan(int fd, struct pagemap_request *request, struct pagemap_range *
 /* The end of what a scan may ask for: programs' addresses here, less the last page. */
 uint64_t pagemap_end(void);
 
+/* Bytes of one entry: the kernel's page. */
+uint64_t pagemap_page(void);
+
 /* The entries of `count` pages from `addr` on; returns how many could be read. */
 size_t pagemap_read(int fd, uint64_t addr, uint64_t *entries, size_t count);
 

@@ -53,7 +53,7 @@ bool soft_dirty_clear(uint32_t pid)
 /* Both report present pages with and without the mark: the caller must know which ones are armed now. */
 static uint64_t walk(struct soft_dirty *dirty, int fd, uint32_t pid, armer_found *found, void *finder)
 {
-    uint64_t marked = 0, end = pagemap_end();
+    uint64_t marked = 0, end = pagemap_end(), page = pagemap_page();
     for (uint64_t at = 0; at < end;) {
         struct pagemap_request request = {.start = at,
                                           .end = end,
@@ -66,7 +66,7 @@ static uint64_t walk(struct soft_dirty *dirty, int fd, uint32_t pid, armer_found
         }
         for (int i = 0; i < count; i++) {
             struct pagemap_range *range = &dirty->found[i];
-            marked += range->categories & PAGEMAP_SOFT_DIRTY ? (range->end - range->start) / 4096 : 0;
+            marked += range->categories & PAGEMAP_SOFT_DIRTY ? (range->end - range->start) / page : 0;
             found(finder, pid, range);
         }
         at = request.walk_end;
@@ -77,20 +77,20 @@ static uint64_t walk(struct soft_dirty *dirty, int fd, uint32_t pid, armer_found
 static uint64_t read_mapping(struct soft_dirty *dirty, int fd, uint32_t pid, uint64_t start, uint64_t end,
                              armer_found *found, void *finder)
 {
-    uint64_t marked = 0;
+    uint64_t marked = 0, page = pagemap_page();
     for (uint64_t at = start; at < end;) {
-        size_t wanted = (end - at) / 4096 < ENTRIES ? (size_t)((end - at) / 4096) : ENTRIES;
+        size_t wanted = (end - at) / page < ENTRIES ? (size_t)((end - at) / page) : ENTRIES;
         size_t got = pagemap_read(fd, at, dirty->entries, wanted);
         for (size_t i = 0; i < got; i++) {
             uint64_t categories = pagemap_entry_categories(dirty->entries[i]);
             if (!(categories & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED)))
                 continue;
             marked += (categories & PAGEMAP_SOFT_DIRTY) != 0;
-            found(finder, pid, &(struct pagemap_range){at + i * 4096, at + (i + 1) * 4096, categories});
+            found(finder, pid, &(struct pagemap_range){at + i * page, at + (i + 1) * page, categories});
         }
         if (got == 0)
             break;
-        at += got * 4096;
+        at += got * page;
     }
     return marked;
 }

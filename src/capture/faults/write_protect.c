@@ -205,7 +205,7 @@ static uint64_t arm(void *context, uint32_t pid, uint64_t most, armer_found *fou
         if (count < 0)
             break; /* gone */
         for (int i = 0; i < count; i++) {
-            armed += (protect->found[i].end - protect->found[i].start) / 4096;
+            armed += (protect->found[i].end - protect->found[i].start) / pagemap_page();
             found(finder, pid, &protect->found[i]);
         }
         if (last > guarded->cursor && request.walk_end <= guarded->cursor)

@@ -1,12 +1,12 @@
 #include "capture/perf/touched_pages.h"
 
 #include "base/mem.h"
+#include "base/units.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    PAGE_SHIFT = 12,
     REGION_SHIFT = 21,
     PID_SHIFT = 36,                     /* addresses have at most 57 bits, process numbers 22 */
     BYTES_PER_REGION = 64 + 2 * 16 * 2, /* a bitmap, and slots of a map that is half full and may be growing */
@@ -44,7 +44,7 @@ bool touched_add(struct touched *set, uint32_t pid, uint64_t addr)
         }
         memset(set->bitmaps[next], 0, sizeof set->bitmaps[next]);
     }
-    unsigned page = addr >> PAGE_SHIFT & 511;
+    unsigned page = addr >> PAGE_UNIT_SHIFT & 511;
     uint64_t *word = &set->bitmaps[*number][page / 64], bit = (uint64_t)1 << page % 64;
     bool first = !(*word & bit);
     *word |= bit;
@@ -53,7 +53,7 @@ bool touched_add(struct touched *set, uint32_t pid, uint64_t addr)
 
 static void forget_pages(struct touched *set, uint64_t number, uint64_t region, uint64_t first, uint64_t last)
 {
-    uint64_t start = region << (REGION_SHIFT - PAGE_SHIFT), end = start + 511;
+    uint64_t start = region << (REGION_SHIFT - PAGE_UNIT_SHIFT), end = start + 511;
     first = first < start ? start : first;
     last = last > end ? end : last;
     for (uint64_t page = first; page <= last; page++)
@@ -64,7 +64,7 @@ void touched_forget(struct touched *set, uint32_t pid, uint64_t addr, uint64_t s
 {
     if (size == 0 || set->regions.count == 0 || addr + size < addr)
         return;
-    uint64_t first = addr >> PAGE_SHIFT, last = (addr + size - 1) >> PAGE_SHIFT;
+    uint64_t first = addr >> PAGE_UNIT_SHIFT, last = (addr + size - 1) >> PAGE_UNIT_SHIFT;
     uint64_t low = addr >> REGION_SHIFT, high = (addr + size - 1) >> REGION_SHIFT;
     if (high - low < set->regions.capacity) {
         for (uint64_t region = low; region <= high; region++) {

@@ -1,12 +1,13 @@
 #include "capture/rotate/carried_image.h"
 
+#include "base/units.h"
 #include "trace/event_copy.h"
 #include "trace/event_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE_BYTES = 4096, EARLY_MOST = 1 << 16, EARLY_NS = 1000000000 };
+enum { EARLY_MOST = 1 << 16, EARLY_NS = 1000000000 };
 
 /* Whether a forked child has what came at `time`. */
 static bool inherited(const struct carried_image *image, uint64_t time)
@@ -271,7 +272,7 @@ static void see_page(struct carried_image *image, const struct event *event)
     struct carried_items *items = &image->homes;
     if (event->kind == EVENT_TOUCH) {
         items = &image->touches;
-        item.addr = event->touch.addr & ~(uint64_t)(PAGE_BYTES - 1);
+        item.addr = event->touch.addr & ~(uint64_t)(PAGE_UNIT - 1);
         item.size = event->touch.addr;
         item.more = event->touch.ip;
         item.cpu = event->touch.cpu;

@@ -1,6 +1,8 @@
 #include "capture/rotate/carried_items.h"
 
-enum { HOLES_LEAST = 1 << 13, PAGE_BYTES = 4096 };
+#include "base/units.h"
+
+enum { HOLES_LEAST = 1 << 13 };
 
 static struct carried_item *find(const struct carried_items *items, uint64_t addr)
 {
@@ -67,8 +69,8 @@ void carried_items_end(struct carried_items *items, struct carried_item *item, u
 
 void carried_items_forget_pages(struct carried_items *items, uint64_t start, uint64_t end, uint64_t time)
 {
-    start &= ~(uint64_t)(PAGE_BYTES - 1);
-    if ((end - start) / PAGE_BYTES > items->list.count) {
+    start &= ~(uint64_t)(PAGE_UNIT - 1);
+    if ((end - start) / PAGE_UNIT > items->list.count) {
         for (size_t i = 0; i < items->list.count; i++) {
             struct carried_item *item = &items->list.items[i];
             if (!(item->marks & CARRIED_GONE) && item->addr >= start && item->addr < end && item->time <= time)
@@ -77,7 +79,7 @@ void carried_items_forget_pages(struct carried_items *items, uint64_t start, uin
         return;
     }
     /* By distance: the last page of all ends at 2^64. */
-    for (uint64_t done = 0; done < end - start; done += PAGE_BYTES) {
+    for (uint64_t done = 0; done < end - start; done += PAGE_UNIT) {
         struct carried_item *item = carried_items_find(items, start + done);
         if (item && item->time <= time)
             carried_items_end(items, item, time, false);

@@ -7,6 +7,7 @@
  *
  * Where a trace has samples too, pages make no accesses: how often something is used is the samples' to say, and the
  * two are not counted in the same unit. */
+#include "base/units.h"
 #include "flow/state.h"
 
 #include "trace/page_access.h"
@@ -38,7 +39,7 @@ static uint32_t record_of(struct flow *flow, struct process *process, const stru
 
 static uint64_t grave_key(const struct process *process, uint64_t page)
 {
-    return (uint64_t)process->index << 44 | page >> PAGES_SHIFT; /* addresses of programs have at most 56 bits */
+    return (uint64_t)process->index << 44 | page >> PAGE_UNIT_SHIFT; /* addresses of programs have at most 56 bits */
 }
 
 static void dig(struct flow *flow, const struct process *process, const struct event_page *page)
@@ -72,7 +73,7 @@ static void bury(struct flow *flow, struct grave *grave, uint32_t index)
 
 void live_pages_bury(struct flow *flow, const struct process *process, uint32_t index)
 {
-    enum { SMALL = 1 << PAGES_SHIFT, LARGE = 2 << 20 };
+    enum { SMALL = PAGE_UNIT, LARGE = HUGE_PAGE };
     const struct record *record = pool_at(&flow->records, index);
     uint64_t start = record->addr & ~(uint64_t)(SMALL - 1), end = record->addr + record->size;
     if ((end - start) / SMALL >= flow->graves.count) {
@@ -116,9 +117,9 @@ void live_page_add(struct flow *flow, struct process *process, const struct even
 void live_page_frame(struct flow *flow, struct process *process, const struct event_frame *frame)
 {
     int home = flow->topology->node_count == 1 ? 0 : pages_home(&process->pages, frame->page);
-    _Static_assert(TOPOLOGY_MAX_NODES < 1 << PAGES_SHIFT, "a node's number fits below a frame's address");
-    *map64_insert(&process->frames, frame->page >> PAGES_SHIFT, NULL) =
-        frame->physical >> PAGES_SHIFT << PAGES_SHIFT | (uint64_t)(home + 1);
+    _Static_assert(TOPOLOGY_MAX_NODES < 1 << PAGE_UNIT_SHIFT, "a node's number fits below a frame's address");
+    *map64_insert(&process->frames, frame->page >> PAGE_UNIT_SHIFT, NULL) =
+        frame->physical >> PAGE_UNIT_SHIFT << PAGE_UNIT_SHIFT | (uint64_t)(home + 1);
 }
 
 static void put(struct flow *flow, const struct waiting_page *waiting)

@@ -5,6 +5,7 @@
  * page, until something is said of it: `numalens migrate` moves simulated pages too. A machine with one node needs
  * neither. Where the kernel is silent, the hardware's word counts: it says whether its own node's memory answered,
  * though not always which other one did. */
+#include "base/units.h"
 #include "flow/state.h"
 
 static void totals_home(struct flow_totals *totals, bool remote)
@@ -76,7 +77,7 @@ static int home_around(struct flow *flow, const struct process *process, uint64_
         return latest.node;
     const struct record *record = object != FLOW_NONE ? pool_at(&flow->records, object) : NULL;
     bool same =
-        !record || (latest.page + (1ul << PAGES_SHIFT) > record->addr && latest.page < record->addr + record->size);
+        !record || (latest.page + (1ul << PAGE_UNIT_SHIFT) > record->addr && latest.page < record->addr + record->size);
     return same && !latest.one_by_one ? latest.node : -1;
 }
 
@@ -88,7 +89,7 @@ static int home_of(struct flow *flow, struct process *process, uint64_t addr, ui
     int home = pages_home(&process->pages, addr);
     if (home >= 0 || !topology->simulated)
         return home;
-    uint64_t page = addr >> PAGES_SHIFT << PAGES_SHIFT;
+    uint64_t page = addr >> PAGE_UNIT_SHIFT << PAGE_UNIT_SHIFT;
     if (topology->home != HOME_FIRST_TOUCH)
         return topology_home_of_page(topology, page, from);
     if (flow->has_touches)
@@ -116,7 +117,7 @@ static void wait_for_home(struct flow *flow, struct process *process, uint64_t a
         flow->free_waiting = pool_at(&flow->waiting, index)->next;
     else
         index = pool_add(&flow->waiting, &flow->slab);
-    uint64_t *first = map64_insert(&process->waiting, addr >> PAGES_SHIFT, NULL);
+    uint64_t *first = map64_insert(&process->waiting, addr >> PAGE_UNIT_SHIFT, NULL);
     struct waiting *place = pool_at(&flow->waiting, index);
     *place = *entry;
     place->next = *first ? (uint32_t)*first - 1 : FLOW_NONE;
@@ -261,7 +262,7 @@ void live_sample_touch(struct flow *flow, struct process *process, const struct 
     if (!flow->topology->simulated || flow->topology->home != HOME_FIRST_TOUCH || flow->topology->node_count == 1)
         return;
     int node = flow->thread_nodes.items[thread];
-    uint64_t page = event->touch.addr >> PAGES_SHIFT << PAGES_SHIFT;
+    uint64_t page = event->touch.addr >> PAGE_UNIT_SHIFT << PAGE_UNIT_SHIFT;
     if (node >= 0)
         pages_touch(&process->pages, page, topology_home_of_page(flow->topology, page, node));
 }
@@ -289,16 +290,16 @@ void live_sample_home(struct flow *flow, struct process *process, const struct e
     int node = topology_node_index(topology, event->home.node);
     if (node < 0)
         return;
-    uint64_t size = event->home.size && event->home.size <= LARGEST_PAGE ? event->home.size : 4096;
+    uint64_t size = event->home.size && event->home.size <= LARGEST_PAGE ? event->home.size : PAGE_UNIT;
     uint64_t page = event->home.page / size * size;
-    for (uint64_t at = page; at < page + size; at += 1ul << PAGES_SHIFT) {
+    for (uint64_t at = page; at < page + size; at += 1ul << PAGE_UNIT_SHIFT) {
         if (pages_moves(&process->pages, at, node))
             live_touched_moved(flow, process, at);
     }
     pages_set(&process->pages, page, size, node);
     if (process->waiting.count == 0)
         return;
-    for (uint64_t at = page >> PAGES_SHIFT; at < (page + size) >> PAGES_SHIFT; at++) {
+    for (uint64_t at = page >> PAGE_UNIT_SHIFT; at < (page + size) >> PAGE_UNIT_SHIFT; at++) {
         uint64_t *first = map64_find(&process->waiting, at);
         if (!first)
             continue;

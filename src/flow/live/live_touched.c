@@ -3,6 +3,7 @@
  * Page faults may be millions, most of them on objects without samples. A fault only notes the page; an object's pages
  * are looked through once, when it dies or the trace ends, and only if it was sampled. */
 #include "base/bisect.h"
+#include "base/units.h"
 #include "flow/state.h"
 
 #include <stdlib.h>
@@ -61,13 +62,12 @@ void live_touched_sum(struct flow *flow, const struct process *process, uint32_t
 
 void live_touched_moved(struct flow *flow, struct process *process, uint64_t page)
 {
-    enum { PAGE = 4096 };
     uint64_t key, at = page;
     uint32_t value;
     bool found = false;
     if (addrtree_floor(&process->heap, page, &key, &value))
         at = key;
-    for (; addrtree_ceiling(&process->heap, at, &key, &value) && key < page + PAGE; at = key + 1) {
+    for (; addrtree_ceiling(&process->heap, at, &key, &value) && key < page + PAGE_UNIT; at = key + 1) {
         const struct record *record = pool_at(&flow->records, value);
         if (record->addr + record->size <= page)
             continue;

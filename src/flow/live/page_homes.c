@@ -1,6 +1,7 @@
 #include "flow/live/page_homes.h"
 
 #include "base/mem.h"
+#include "base/units.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,7 @@ static struct block *block_make(struct pages *pages, uint64_t addr)
 
 static unsigned page_of(uint64_t addr)
 {
-    return (unsigned)(addr >> PAGES_SHIFT) & (PAGES_PER_BLOCK - 1);
+    return (unsigned)(addr >> PAGE_UNIT_SHIFT) & (PAGES_PER_BLOCK - 1);
 }
 
 static bool comes_one_by_one(const struct pages *pages, uint64_t addr)
@@ -60,7 +61,7 @@ struct pages_latest pages_latest(const struct pages *pages, uint64_t addr)
         if (block && block->latest)
             return (struct pages_latest){.node = block->latest - 1,
                                          .page = (addr >> PAGES_BLOCK_SHIFT << PAGES_BLOCK_SHIFT) +
-                                                 ((uint64_t)block->latest_page << PAGES_SHIFT),
+                                                 ((uint64_t)block->latest_page << PAGE_UNIT_SHIFT),
                                          .one_by_one = comes_one_by_one(pages, addr)};
     }
     return (struct pages_latest){.node = -1};
@@ -80,9 +81,9 @@ bool pages_moves(struct pages *pages, uint64_t addr, int node)
 
 void pages_set(struct pages *pages, uint64_t addr, uint64_t size, int node)
 {
-    uint64_t first = addr >> PAGES_SHIFT, last = (addr + (size ? size - 1 : 0)) >> PAGES_SHIFT;
+    uint64_t first = addr >> PAGE_UNIT_SHIFT, last = (addr + (size ? size - 1 : 0)) >> PAGE_UNIT_SHIFT;
     for (uint64_t page = first; page <= last;) {
-        struct block *block = block_make(pages, page << PAGES_SHIFT);
+        struct block *block = block_make(pages, page << PAGE_UNIT_SHIFT);
         do
             block->nodes[page & (PAGES_PER_BLOCK - 1)] =
                 (uint16_t)((block->nodes[page & (PAGES_PER_BLOCK - 1)] & MOVED) | (node + 1));
@@ -108,7 +109,7 @@ static void forget_in_block(struct block *block, uint64_t base, uint64_t addr, u
         memset(block, 0, sizeof *block);
         return;
     }
-    for (uint64_t page = addr > base ? addr : base; page < end && page < block_end; page += 1ul << PAGES_SHIFT)
+    for (uint64_t page = addr > base ? addr : base; page < end && page < block_end; page += 1ul << PAGE_UNIT_SHIFT)
         block->nodes[page_of(page)] = 0;
 }
 

@@ -8,11 +8,12 @@
 #define NUMALENS_FLOW_LIVE_PAGE_HOMES_H
 
 #include "base/map64.h"
+#include "base/units.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PAGES_SHIFT = 12, PAGES_BLOCK_SHIFT = 21, PAGES_PER_BLOCK = 512 };
+enum { PAGES_BLOCK_SHIFT = 21, PAGES_PER_BLOCK = 512 };
 
 struct pages { /* zeroed = empty and ready */
     struct map64 blocks;

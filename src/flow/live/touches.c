@@ -1,12 +1,13 @@
 #include "flow/live/touches.h"
 
 #include "base/mem.h"
+#include "base/units.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE_SHIFT = 12, BLOCK_PAGES = 64, BLOCK_SHIFT = 18, REGION_SHIFT = 21 };
+enum { BLOCK_PAGES = 64, BLOCK_SHIFT = 18, REGION_SHIFT = 21 };
 
 struct block {
     uint32_t thread[BLOCK_PAGES]; /* plus one: 0 is not known */
@@ -21,7 +22,7 @@ static struct block *block_find(const struct touches *touches, uint64_t number)
 
 static unsigned page_in_block(uint64_t addr)
 {
-    return (unsigned)(addr >> PAGE_SHIFT) & (BLOCK_PAGES - 1);
+    return (unsigned)(addr >> PAGE_UNIT_SHIFT) & (BLOCK_PAGES - 1);
 }
 
 void touches_add(struct touches *touches, uint64_t addr, uint32_t thread, uint32_t tick)

@@ -17,6 +17,7 @@
 #ifndef NUMALENS_ISA_X86_64_ENGINE_H
 #define NUMALENS_ISA_X86_64_ENGINE_H
 
+#include "base/units.h"
 #include "isa/x86_64/decode.h"
 #include "isa/x86_64/outline.h"
 #include "wire/event.h"
@@ -32,7 +33,7 @@ enum {
     BLOCK_LONGEST =
         39, /* what one instruction may become: its register saved (7), set (10), itself (15), restored (7) */
     ENGINE_ENTRY = 640, /* bytes of code before the blocks: the ways in and out */
-    ENGINE_CODE = (ENGINE_BLOCKS * BLOCK_CODE + ENGINE_ENTRY + 4095) & ~4095,
+    ENGINE_CODE = (ENGINE_BLOCKS * BLOCK_CODE + ENGINE_ENTRY + PAGE_UNIT - 1) & ~(PAGE_UNIT - 1),
     ENGINE_STACK = 64 << 10,
     ENGINES_KEPT = 16, /* of ended threads, for the next ones */
 };

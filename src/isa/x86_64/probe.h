@@ -2,13 +2,13 @@
 #ifndef NUMALENS_ISA_X86_64_PROBE_H
 #define NUMALENS_ISA_X86_64_PROBE_H
 
+#include "base/units.h"
 #include "isa/x86_64/guard.h"
 
 static inline bool probe_ticks(uint64_t addr, uint32_t *ticks)
 {
-    enum { PROBE_PAGE = 4096 };
     /* Far from the line in question, lest a prefetch of neighbours brings it. */
-    uint64_t near = (addr & ~(uint64_t)(PROBE_PAGE - 1)) | ((addr + PROBE_PAGE / 2) & (PROBE_PAGE - 1));
+    uint64_t near = (addr & ~(uint64_t)(PAGE_UNIT - 1)) | ((addr + PAGE_UNIT / 2) & (PAGE_UNIT - 1));
     int64_t measured = guard_time((const void *)near, (const void *)addr);
     if (measured < 0)
         return false;

@@ -8,11 +8,12 @@
  * made for a mapping of its own. */
 #include "isa/x86_64/engine.h"
 #include "base/sys.h"
+#include "base/units.h"
 
 #include <stdatomic.h>
 
 enum {
-    STATE_BYTES = (sizeof(struct engine) + 4095) & ~4095ul,
+    STATE_BYTES = (sizeof(struct engine) + PAGE_UNIT - 1) & ~(PAGE_UNIT - 1ul),
     ALL_BYTES = 2 * ENGINE_CODE + STATE_BYTES + ENGINE_STACK
 };
 

@@ -1,11 +1,10 @@
 /* lib/numap/numap_counting.c - numap.h: memory traffic of each node. The first of the descriptors that nobody needs here holds the
  * counting. */
+#include "base/units.h"
 #include "numap.h"
 #include "lib/numap/numap_measure.h"
 
 #include <string.h>
-
-enum { LINE_BYTES = 64 };
 
 int numap_counting_init_measure(struct numap_counting_measure *measure)
 {
@@ -57,8 +56,8 @@ int numap_counting_stop(struct numap_counting_measure *measure)
             return ERROR_READ;
         }
         measure->is_valid[i] = traffic.reads_known || traffic.writes_known;
-        measure->reads_count[i] = (long long)(traffic.reads / LINE_BYTES);
-        measure->writes_count[i] = (long long)(traffic.writes / LINE_BYTES);
+        measure->reads_count[i] = (long long)(traffic.reads / CACHE_LINE);
+        measure->writes_count[i] = (long long)(traffic.writes / CACHE_LINE);
     }
     return 0;
 }

@@ -1,4 +1,5 @@
 /* lib/numap/paper.c - numalens/paper.h. */
+#include "base/units.h"
 #include "lib/numap/numap_measure.h"
 
 #include "numalens/paper.h"
@@ -7,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { LINE_BYTES = 64 };
 
 /* Where a count_session keeps what is behind it. */
 enum { FD_COUNTING, FD_WRITES, FDS };
@@ -234,5 +233,5 @@ long get_count(struct count_session *s)
         if (is_asked_for(s, traffic.node))
             bytes += s->fds[FD_WRITES] ? traffic.writes : traffic.reads;
     }
-    return counting ? (long)(bytes / LINE_BYTES) : ERROR_NUMAP_NOT_NUMA;
+    return counting ? (long)(bytes / CACHE_LINE) : ERROR_NUMAP_NOT_NUMA;
 }

@@ -4,6 +4,7 @@
 #include "analysis/facts/page_list.h"
 
 #include "base/json.h"
+#include "base/units.h"
 #include "view/number.h"
 #include "view/paragraph.h"
 #include "view/problems/problems.h"
@@ -328,7 +329,7 @@ static void put_lines(const struct shown *shown, FILE *out)
     table_column(table, "threads", TABLE_LEFT);
     array_each (&shown->lines, const struct line, line) {
         const struct page_row *first = row_at(shown, line->first), *last = row_at(shown, line->last);
-        table_cell(table, "%s%s", number_count(line->pages), first->size > 4096 ? " huge" : "");
+        table_cell(table, "%s%s", number_count(line->pages), first->size >= HUGE_PAGE ? " huge" : "");
         if (physical)
             table_cell(table, "%llx", (unsigned long long)first->physical);
         table_cell(table, "%llx", (unsigned long long)first->page);

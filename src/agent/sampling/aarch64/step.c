@@ -1,6 +1,7 @@
 /* agent/sampling/aarch64/step.c - the burst: instruction after instruction carried out on the frame's registers.
  *
  * Runs in the tick's handler on the agent's own stack (entry.c): what the program pushes must not hit us. */
+#include "base/units.h"
 #include "agent/sampling/step.h"
 #include "isa/probe.h"
 #include "agent/sampling/aarch64/note_access.h"
@@ -134,10 +135,9 @@ bool step_back_to_trap(ucontext_t *context)
 
 bool step_is_at_call(const ucontext_t *context)
 {
-    enum { SMALLEST_PAGE = 4096 };
     const uint32_t svc = 0xd4000001, *at = (const uint32_t *)context->uc_mcontext.pc;
-    bool page_begins = context->uc_mcontext.pc % SMALLEST_PAGE == 0; /* what is before it need not be there */
-    return *at == svc || (!page_begins && at[-1] == svc);            /* about to be made again, or just made */
+    bool page_begins = context->uc_mcontext.pc % PAGE_UNIT == 0; /* what is before it need not be there */
+    return *at == svc || (!page_begins && at[-1] == svc);        /* about to be made again, or just made */
 }
 
 void step_unwind_regs(const ucontext_t *context, struct unwind_regs *regs)
