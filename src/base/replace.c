@@ -45,7 +45,8 @@ static int write_into(const char *path, replace_fill *fill, const void *context,
     return why > 0 ? explain(path, why, err) : why;
 }
 
-int replace_file(const char *path, replace_fill *fill, const void *context, struct error *err)
+int replace_file(const char *path, enum replace_readers readers, replace_fill *fill, const void *context,
+                 struct error *err)
 {
     struct stat old;
     char *target = link_follow(path, err);
@@ -63,7 +64,9 @@ int replace_file(const char *path, replace_fill *fill, const void *context, stru
     /* The file that a symbolic link leads to is meant, not the link. */
     target = target ? target : mem_strdup(path);
     char *fresh = mem_format("%s.%d.new", target, (int)getpid());
-    int file = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int file = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, (mode_t)readers);
+    if (file >= 0 && exists)
+        fchmod(file, old.st_mode & 0777);
     int why = file < 0 ? errno : fill_and_close(file, true, fill, context, err);
     if (why == 0 && rename(fresh, target) != 0)
         why = errno;
@@ -72,4 +75,23 @@ int replace_file(const char *path, replace_fill *fill, const void *context, stru
     free(fresh);
     free(target);
     return why > 0 ? explain(path, why, err) : why;
+}
+
+FILE *replace_stream(const char *path, struct error *err)
+{
+    struct stat old;
+    char *target = link_follow(path, err);
+    if (!target)
+        return NULL;
+    /* A device or pipe may be reached by a link that leads nowhere by itself (/dev/stdout). */
+    bool special = stat(path, &old) == 0 && !S_ISREG(old.st_mode);
+    int file = open(special ? path : target,
+                    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | (special ? 0 : O_NOFOLLOW), REPLACE_BY_UMASK);
+    FILE *out = file < 0 ? NULL : fdopen(file, "w");
+    if (!out)
+        explain(path, errno, err);
+    if (!out && file >= 0)
+        close(file);
+    free(target);
+    return out;
 }

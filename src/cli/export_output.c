@@ -35,7 +35,7 @@ int export_output(const struct export_job *job, const char *path, struct error *
     if (!is_stdout(path)) {
         if (input_has(job->source, path))
             return error_set(err, -EINVAL, "%s is the recording itself; name another file with -o", path);
-        return replace_file(path, fill, job, err);
+        return replace_file(path, REPLACE_FOR_OWNER, fill, job, err);
     }
     int failed = fill(stdout, job, err);
     if (failed == 0 && (fflush(stdout) != 0 || ferror(stdout)))

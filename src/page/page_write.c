@@ -71,7 +71,7 @@ int page_write(const char *path, const struct page_run *runs, unsigned count, st
     for (unsigned i = 0; failed == 0 && i < count; i++)
         failed = page_packed(&runs[i], room / count, &filled.runs[i], err);
     if (failed == 0)
-        failed = replace_file(path, fill, &filled, err);
+        failed = replace_file(path, REPLACE_FOR_OWNER, fill, &filled, err);
     for (unsigned i = 0; i < MOST_RUNS; i++)
         free(filled.runs[i].data);
     return failed;

@@ -28,7 +28,9 @@ def modes():
         assert ended.status == 0, ended
         owners_only(ended.trace)
         lines, again = os.path.join(folder, "run.moca"), os.path.join(folder, "again.data")
-        for command, output in ((["export", "--format", "moca", "-o", lines, ended.trace], lines),
+        page = os.path.join(folder, "page.html")
+        for command, output in ((["report", "--html", page, ended.trace], page),
+                                (["export", "--format", "moca", "-o", lines, ended.trace], lines),
                                 (["import", "--format", "moca", "-o", again, lines], again)):
             done = run([nlens.NUMALENS, *command], prepare=open_umask)
             assert done.status == 0, done
@@ -37,6 +39,34 @@ def modes():
         done = run([nlens.NUMALENS, "migrate", "-q", "--topology", "numa:2 core:1", "-o", moved, "--", "true"], prepare=open_umask)
         assert done.status == 0, done
         owners_only(moved)
+
+
+@check("a link that another user laid in a folder for all is not followed, and what it leads to stays as it was")
+def links():
+    if os.geteuid() != 0:
+        raise nlens.Skip("only root can make a link that is another's")
+    with Folder() as folder:
+        ended = record(folder, [example("matmul")], PAGES)
+        assert ended.status == 0, ended
+        shared_folder, target = os.path.join(folder, "tmp"), os.path.join(folder, "precious")
+        link = os.path.join(shared_folder, "out")
+        os.mkdir(shared_folder)
+        os.chmod(shared_folder, 0o1777)
+        with open(target, "w") as stream:
+            stream.write("precious")
+        os.symlink(target, link)
+        os.lchown(link, 65534, 65534)
+        numa = ["--topology", "numa:2 core:1"]
+        for command in (["check", "--max-remote", "99%", "--junit", link, ended.trace],
+                        ["check", "--max-remote", "99%", "--sarif", link, ended.trace],
+                        ["report", "--html", link, ended.trace],
+                        ["export", "--format", "csv", "-o", link, ended.trace],
+                        ["stat", "-o", link, "--", "true"],
+                        ["migrate", "-q", *numa, "--json=" + link, "--", "true"]):
+            done = run([nlens.NUMALENS, *command])
+            assert done.status == 1 and b"symbolic link of user 65534" in done.err, "%s: %s" % (command, done)
+            with open(target) as stream:
+                assert stream.read() == "precious", command
 
 
 def started(folder):

@@ -1,6 +1,7 @@
 /* cli/commands/cmd_check.c - numalens check: whether a recording keeps the rules that a job demands. */
 #include "cli/command.h"
 
+#include "base/replace.h"
 #include "cli/progress_line.h"
 #include "cli/input/recording.h"
 #include "cli/symfs.h"
@@ -200,21 +201,24 @@ static char *source_root(const char *wanted, struct error *err)
 
 typedef int write_report(const struct check_shown *shown, FILE *out, struct error *err);
 
+struct report_file {
+    write_report *report;
+    const struct check_shown *shown;
+};
+
+static int fill(FILE *out, const void *context, struct error *err)
+{
+    const struct report_file *file = context;
+    return file->report(file->shown, out, err);
+}
+
 static int write_to(const char *path, write_report *report, const struct check_shown *shown, struct error *err)
 {
     if (!path)
         return 0;
     if (is_stdout(path))
         return report(shown, stdout, err);
-    FILE *out = fopen(path, "we");
-    if (!out)
-        return error_set(err, -errno, "cannot write %s: %s", path, strerror(errno));
-    int failed = report(shown, out, err);
-    if (fclose(out) != 0 && failed == 0)
-        failed = error_set(err, -EIO, "%s", strerror(errno));
-    if (failed)
-        error_prefix(err, "%s", path);
-    return failed;
+    return replace_file(path, REPLACE_BY_UMASK, fill, &(struct report_file){report, shown}, err);
 }
 
 static int write_all(const struct arguments *arguments, const struct check_shown *shown, struct error *err)

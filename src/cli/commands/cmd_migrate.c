@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include "base/array.h"
+#include "base/replace.h"
 #include "capture/recorder_signals.h"
 #include "cli/sampling_options.h"
 #include "migrate/migrate_attach.h"
@@ -212,29 +213,38 @@ static void note_machine(const struct migrate_command *command)
           stderr);
 }
 
-static int write_json(struct migrate_command *command, const struct loop_summary *summary, uint64_t cpu_ns,
-                      int exit_status, struct error *err)
+struct json_result {
+    struct migrate_command *command;
+    const struct loop_summary *summary;
+    uint64_t cpu_ns;
+    int exit_status;
+};
+
+static int fill_json(FILE *out, const void *context, struct error *err)
 {
-    FILE *out = command->json_path ? fopen(command->json_path, "we") : stdout;
-    if (!out)
-        return error_set(err, -errno, "cannot write %s: %s", command->json_path, strerror(errno));
+    const struct json_result *result = context;
+    const struct migrate_command *command = result->command;
+    const struct loop_summary *summary = result->summary;
     struct json *json = json_new(out);
     json_object(json, NULL);
     json_number(json, "version", JSON_VERSION);
     json_bool(json, "dry_run", command->loop.dry_run);
     json_bool(json, "simulated", command->loop.topology->simulated);
-    json_integer(json, "exit_status", exit_status);
-    print_summary_json(json, summary, cpu_ns);
+    json_integer(json, "exit_status", result->exit_status);
+    print_summary_json(json, summary, result->cpu_ns);
     json_array(json, "intervals");
     array_each (&command->intervals, struct loop_interval, interval)
         print_interval_json(json, interval, summary->total.began);
     json_end(json);
     json_number(json, "intervals_dropped", command->intervals_dropped);
     json_end(json);
-    int code = json_finish(json, err);
-    if (command->json_path && fclose(out) != 0 && code == 0)
-        code = error_set(err, -errno, "cannot write %s: %s", command->json_path, strerror(errno));
-    return code;
+    return json_finish(json, err);
+}
+
+static int write_json(const struct json_result *result, struct error *err)
+{
+    const char *path = result->command->json_path;
+    return path ? replace_file(path, REPLACE_BY_UMASK, fill_json, result, err) : fill_json(stdout, result, err);
 }
 
 static void print_result(struct migrate_command *command, const struct loop_summary *summary, uint64_t cpu_ns,
@@ -246,7 +256,7 @@ static void print_result(struct migrate_command *command, const struct loop_summ
             fputs("numalens migrate: simulated nodes: no page was really moved\n", stderr);
         print_summary(stderr, "numalens migrate", summary, command->loop.dry_run, cpu_ns);
     }
-    if (command->json && write_json(command, summary, cpu_ns, *exit_status, &err) < 0) {
+    if (command->json && write_json(&(struct json_result){command, summary, cpu_ns, *exit_status}, &err) < 0) {
         command_failed("migrate", &err);
         if (*exit_status == 0)
             *exit_status = EXIT_FAILED;

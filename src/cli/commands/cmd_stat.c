@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "cli/usage/command_options.h"
 
+#include "base/replace.h"
 #include "capture/recorder_signals.h"
 #include "cli/sampling_options.h"
 #include "cli/stat_text.h"
@@ -124,9 +125,8 @@ int cmd_stat(int argc, char **argv)
     struct count_session *session = count_session_open(&command.request, &err);
     if (!session)
         return command_failed("stat", &err);
-    FILE *file = output ? fopen(output, "we") : NULL;
+    FILE *file = output ? replace_stream(output, &err) : NULL;
     if (output && !file) {
-        error_set(&err, -errno, "cannot write %s: %s", output, strerror(errno));
         count_session_close(session);
         return command_failed("stat", &err);
     }
