@@ -93,6 +93,18 @@ typedef struct nlens_facts {
 NLENS_API const nlens_facts *nlens_object_facts(const nlens_object *object);
 NLENS_API const nlens_facts *nlens_site_facts(const nlens_site *site);
 
+/* One fact by its name in JSON: those that are fields above, and those that are not. */
+typedef struct nlens_fact {
+    const char *name;    /* "using_threads", "first_remote_s" */
+    const char *meaning; /* in a phrase */
+    const char *word;    /* of a fact that is a word; else NULL, and it is a number: */
+    double number;       /* a count, a part of 1, seconds, bytes, a thread's tid, a node's number */
+    bool known;          /* else it is not known: 0 */
+} nlens_fact;
+
+/* Fills `fact` with the one at this index; false behind the last. */
+NLENS_API bool nlens_fact_at(const nlens_facts *facts, unsigned index, nlens_fact *fact);
+
 /* ---- Findings ---------------------------------------------------------------------------------------------------- */
 
 typedef struct nlens_advice {

@@ -1,5 +1,6 @@
 /* Who uses, writes, initialises and owns an object. */
 #include "analysis/findings/findings.h"
+#include "analysis/facts/fact_list.h"
 #include "bursts.h"
 
 enum { SIZE = 64 * 4096 };
@@ -71,6 +72,44 @@ static void used_by_its_maker(void **state)
     assert_int_equal(object->init_samples, 5 * BURST); /* up to the first read */
     assert_int_equal(object->alloc_thread_samples, 20 * BURST);
     assert_int_equal(object->first_remote, UINT64_MAX);
+    run_free(&f, facts);
+}
+
+static struct fact_value value_of(const char *name, const struct facts_subject *subject, const struct flow *flow)
+{
+    for (const struct fact *fact = fact_table; fact < fact_table + FACTS; fact++)
+        if (strcmp(fact->name, name) == 0)
+            return fact_value(fact, subject, flow);
+    fail_msg("there is no fact %s", name);
+    return (struct fact_value){0};
+}
+
+/* Facts as all that shows them gets them: words, numbers as the kernel has them, seconds; and what is not known. */
+static void by_name(void **state)
+{
+    (void)state;
+    struct feeding f;
+    struct facts *facts = filled_and_used(&f, 5, 0, 0, 0);
+    struct facts_subject object = *subject_at(facts, HEAP);
+    assert_string_equal(value_of("use", &object, facts->flow).word, "read-only");
+    assert_int_equal(value_of("init_samples", &object, facts->flow).number, 5 * BURST);
+    assert_int_equal(value_of("main_user_tid", &object, facts->flow).number, flow_thread(facts->flow, 0)->tid);
+    assert_int_equal(value_of("main_user_node", &object, facts->flow).number, 0);
+    assert_false(value_of("first_remote_s", &object, facts->flow).known);
+    assert_false(value_of("worst_line", &object, facts->flow).known);
+    object.first_remote = 1500000000;
+    object.stride = -64;
+    object.parted = -1;
+    object.toucher = FLOW_NONE;
+    object.toucher_node = -1;
+    struct fact_value late = value_of("first_remote_s", &object, facts->flow);
+    assert_true(late.known && late.decimals == 6 && late.real > 1.4999 && late.real < 1.5001);
+    assert_int_equal(value_of("stride", &object, facts->flow).number, -64);
+    assert_false(value_of("separated", &object, facts->flow).known);
+    assert_false(value_of("toucher_tid", &object, facts->flow).known);
+    assert_false(value_of("toucher_node", &object, facts->flow).known);
+    for (unsigned i = 0; i < FACTS; i++)
+        assert_true(*fact_table[i].name && *fact_table[i].meaning);
     run_free(&f, facts);
 }
 
@@ -400,14 +439,23 @@ static void whose_stack(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(handed_over_and_read), cmocka_unit_test(used_by_its_maker),
-        cmocka_unit_test(shares_of_writes),     cmocka_unit_test(filled_together),
-        cmocka_unit_test(written_all_along),    cmocka_unit_test(written_by_one),
-        cmocka_unit_test(strays_do_not_share),  cmocka_unit_test(single_bursts),
-        cmocka_unit_test(one_node_or_all),      cmocka_unit_test(a_hundred_equal_users),
-        cmocka_unit_test(a_single_sample),      cmocka_unit_test(nothing_at_all),
-        cmocka_unit_test(homes_unknown),        cmocka_unit_test(stacks_are_one_subject),
-        cmocka_unit_test(private_instances),    cmocka_unit_test(what_is_slow),
+        cmocka_unit_test(handed_over_and_read),
+        cmocka_unit_test(used_by_its_maker),
+        cmocka_unit_test(by_name),
+        cmocka_unit_test(shares_of_writes),
+        cmocka_unit_test(filled_together),
+        cmocka_unit_test(written_all_along),
+        cmocka_unit_test(written_by_one),
+        cmocka_unit_test(strays_do_not_share),
+        cmocka_unit_test(single_bursts),
+        cmocka_unit_test(one_node_or_all),
+        cmocka_unit_test(a_hundred_equal_users),
+        cmocka_unit_test(a_single_sample),
+        cmocka_unit_test(nothing_at_all),
+        cmocka_unit_test(homes_unknown),
+        cmocka_unit_test(stacks_are_one_subject),
+        cmocka_unit_test(private_instances),
+        cmocka_unit_test(what_is_slow),
         cmocka_unit_test(whose_stack),
     };
     return cmocka_run_group_tests_name("users", tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <numalens/pages.h>
 
 #include <iostream>
+#include <string>
 
 static int keeps_writes(const nlens_access *access, void *)
 {
@@ -29,6 +30,11 @@ int main(int argc, char **argv)
         const nlens_facts *facts = nlens_object_facts(o);
         if (facts)
             std::cout << o->label << " is " << facts->use << "\n";
+        nlens_fact fact;
+        for (unsigned i = 0; facts && nlens_fact_at(facts, i, &fact); i++) {
+            if (fact.name == std::string("writers") && (!fact.known || fact.number != facts->writers))
+                return 1;
+        }
     }
     nlens_foreach_finding (trace, f) {
         nlens_foreach_advice (f->advice, v)

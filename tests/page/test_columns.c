@@ -444,6 +444,9 @@ static void columns_are_documented(void **state)
             check_names(*columns, json, page);
     }
     check_names(facts_columns, json, page);
+    for (const struct fact *fact = fact_table; fact < fact_table + FACTS; fact++)
+        if (fact->shown & (FACT_TABLES | FACT_OBJECT))
+            check_documented(json, fact->name);
     free(json);
     free(page);
 }

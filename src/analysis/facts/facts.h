@@ -210,9 +210,4 @@ const struct facts_subject *facts_of_object(const struct facts *facts, uint32_t 
 struct facts *facts_make(const struct flow *flow, struct error *err);
 void facts_free(struct facts *facts);
 
-const char *fact_use_name(enum fact_use use);             /* "read-only", "read-mostly", "written" */
-const char *fact_sharing_name(enum fact_sharing sharing); /* "thread", "node", "shared" */
-const char *fact_turns_name(enum fact_turns turns);       /* "none", "disjoint", "concurrent" */
-const char *fact_shape_name(enum fact_shape shape);       /* "unknown", "sequential", "strided", "random" */
-
 #endif

@@ -1,6 +1,7 @@
 /* lib/api/api_findings.c - facts and findings as rows. Facts are made for those subjects that are asked for. */
 #include "lib/api/api.h"
 
+#include "analysis/facts/fact_list.h"
 #include "analysis/findings/findings.h"
 #include "numalens/findings.h"
 
@@ -58,9 +59,17 @@ static const nlens_phase *make_phases(nlens_trace *trace, const struct facts_sub
     return count ? phases : NULL;
 }
 
+/* A row as programs see it, and what it was made from. */
+struct api_facts {
+    nlens_facts row;
+    const struct facts_subject *subject;
+};
+
 static nlens_facts *make_facts(nlens_trace *trace, const struct facts_subject *from)
 {
-    nlens_facts *to = list_new(trace->findings, 1, sizeof *to);
+    struct api_facts *made = list_new(trace->findings, 1, sizeof *made);
+    nlens_facts *to = &made->row;
+    made->subject = from;
     *to = (nlens_facts){.trace = trace,
                         .object = api_object(trace, from->object),
                         .site = from->site == FLOW_NONE ? NULL : &trace->sites[from->site],
@@ -70,10 +79,10 @@ static nlens_facts *make_facts(nlens_trace *trace, const struct facts_subject *f
                         .using_nodes = from->using_nodes,
                         .from = from->from,
                         .home = from->home,
-                        .use = fact_use_name(from->use),
-                        .sharing = fact_sharing_name(from->sharing),
-                        .concurrency = fact_turns_name(from->turns),
-                        .shape = fact_shape_name(from->shape),
+                        .use = fact_word(FACT_USE, from->use),
+                        .sharing = fact_word(FACT_SHARING, from->sharing),
+                        .concurrency = fact_word(FACT_TURNS, from->turns),
+                        .shape = fact_word(FACT_SHAPE, from->shape),
                         .writers = from->writers,
                         .init_end = from->init_end,
                         .init_samples = from->init_samples,
@@ -209,6 +218,20 @@ const nlens_facts *nlens_site_facts(const nlens_site *site)
     if (nlens_diagnose(trace, NULL) < 0 || site->id >= trace->findings->facts->sites.count)
         return NULL;
     return facts_of(trace, trace->findings->sites, &trace->findings->facts->sites.items[site->id], site->id);
+}
+
+bool nlens_fact_at(const nlens_facts *facts, unsigned index, nlens_fact *fact)
+{
+    const struct api_facts *made = (const struct api_facts *)facts;
+    if (index >= FACTS)
+        return false;
+    struct fact_value value = fact_value(&fact_table[index], made->subject, facts->trace->flow);
+    *fact = (nlens_fact){.name = fact_table[index].name,
+                         .meaning = fact_table[index].meaning,
+                         .word = value.word,
+                         .number = value.decimals ? value.real : (double)value.number,
+                         .known = value.known};
+    return true;
 }
 
 const nlens_finding *nlens_next_finding(nlens_trace *trace, const nlens_finding *last)

@@ -21,7 +21,7 @@ const struct column *const *columns_of(enum view_table table)
 
 bool column_is_end(const struct column *column)
 {
-    return !column->json && !column->page.name && !column->site_page.name && !column->text.heading;
+    return !column->json && !column->page.name && !column->site_page.name && !column->text.heading && !column->fact;
 }
 
 /* Behind every column that has a place; and the name, last of all. */
@@ -92,8 +92,6 @@ static const void *base_of(const struct column *column, const struct rows *rows,
 {
     const struct flow *flow = rows->flow;
     switch ((enum column_base)column->base) {
-    case BASE_FACTS:
-        return row_subject(rows, row);
     case BASE_OBJECT:
         return row->object != FLOW_NONE ? flow_object(flow, row->object) : NULL;
     case BASE_SITE:
@@ -114,14 +112,29 @@ static bool is_text(unsigned type)
     return type == VALUE_TEXT || type == VALUE_TEXT_OR_NULL || type == VALUE_TEXT_OR_ABSENT;
 }
 
+static struct value fact_column(unsigned index, const struct rows *rows, const struct row *row)
+{
+    const struct facts_subject *subject = row_subject(rows, row);
+    if (!subject)
+        return (struct value){.type = VALUE_ABSENT};
+    struct fact_value fact = fact_value(&fact_table[index], subject, rows->flow);
+    enum value_type type = fact.word       ? VALUE_TEXT
+                           : !fact.known   ? VALUE_UNKNOWN
+                           : fact.decimals ? VALUE_SECONDS
+                                           : VALUE_INTEGER;
+    return (struct value){.type = type, .number = (uint64_t)fact.number, .real = fact.real, .text = fact.word};
+}
+
 struct value column_value(const struct column *column, const struct rows *rows, const struct row *row)
 {
+    if (column->fact)
+        return fact_column(column->fact - 1, rows, row);
     if (column->get)
         return column->get(rows, row);
     const char *base = base_of(column, rows, row);
     struct value value = {.type = column->type};
     if (!base)
-        return (struct value){.type = column->base == BASE_FACTS ? VALUE_ABSENT : VALUE_UNKNOWN};
+        return (struct value){.type = VALUE_UNKNOWN};
     if (is_text(value.type))
         memcpy(&value.text, base + column->offset, sizeof value.text);
     else

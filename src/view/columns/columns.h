@@ -5,6 +5,7 @@
 #ifndef NUMALENS_VIEW_COLUMNS_COLUMNS_H
 #define NUMALENS_VIEW_COLUMNS_COLUMNS_H
 
+#include "analysis/facts/fact_list.h"
 #include "base/json.h"
 #include "view/report/rows.h"
 #include "view/table.h"
@@ -42,7 +43,7 @@ struct value {
 };
 
 /* What a column's member is a member of. */
-enum column_base { BASE_ROW, BASE_FACTS, BASE_OBJECT, BASE_SITE, BASE_THREAD, BASE_PROCESS, BASE_GROUP };
+enum column_base { BASE_ROW, BASE_OBJECT, BASE_SITE, BASE_THREAD, BASE_PROCESS, BASE_GROUP };
 
 enum column_flags {
     COLUMN_NODES = 1, /* in text only where there are several nodes */
@@ -60,6 +61,7 @@ struct column {
         uint8_t at, align; /* align: enum table_align */
     } text;
     uint8_t tables, flags; /* tables: a bit for each in whose text it is; 0: in all */
+    uint8_t fact;          /* not 0: it is the fact before that of enum fact_index */
     uint8_t type, base, width;
     uint16_t offset, of, all; /* of: what it is a part of, a member beside it; all: likewise, of struct rows */
     /* Where they are not NULL: instead of a member; instead of the value in text; and in JSON. */
@@ -82,7 +84,6 @@ struct column {
     .type = VALUE_##kind, .base = from, .width = sizeof(((structure *)NULL)->member),                                  \
     .offset = offsetof(structure, member)
 #define OF_ROW(kind, member)       MEMBER(kind, BASE_ROW, struct row, member)
-#define OF_FACTS(kind, member)     MEMBER(kind, BASE_FACTS, struct facts_subject, member)
 #define OF_OBJECT(kind, member)    MEMBER(kind, BASE_OBJECT, struct flow_object, member)
 #define OF_SITE(kind, member)      MEMBER(kind, BASE_SITE, struct flow_site, member)
 #define OF_THREAD(kind, member)    MEMBER(kind, BASE_THREAD, struct flow_thread, member)

@@ -25,17 +25,6 @@ static struct value get_p95(const struct rows *rows, const struct row *row)
     return (struct value){.type = row->has_p95 ? VALUE_LATENCY : VALUE_UNKNOWN, .number = row->p95};
 }
 
-#define FACT(name)                                                                                                     \
-    static struct value get_##name(const struct rows *rows, const struct row *row)                                     \
-    {                                                                                                                  \
-        const struct facts_subject *subject = row_subject(rows, row);                                                  \
-        return word(subject ? fact_##name##_name(subject->name) : NULL);                                               \
-    }
-FACT(use)
-FACT(sharing)
-FACT(turns)
-FACT(shape)
-
 static void name_cell(struct table *table, const struct rows *rows, const struct row *row)
 {
     table_object(table, rows->flow, row);
@@ -106,9 +95,7 @@ static void put_facts(struct json *json, const struct rows *rows, const struct r
     if (!subject)
         return;
     json_object(json, "facts");
-    columns_put(json, facts_columns, rows, row);
-    if (rows->one_object)
-        object_facts_json(json, rows->flow, subject);
+    object_facts_json(json, rows->flow, subject, rows->one_object);
     json_end(json);
 }
 
@@ -149,19 +136,10 @@ const struct column object_more_columns[] = {
 };
 
 const struct column facts_columns[] = {
-    {"use", PAGE("use", 21), SITE("use", 21), .get = get_use},
-    {"writers", OF_FACTS(COUNT, writers)},
-    {"sharing", PAGE("sharing", 22), SITE("sharing", 22), .get = get_sharing},
-    {"using_threads", OF_FACTS(COUNT, using_threads)},
-    {"using_nodes", OF_FACTS(COUNT, using_nodes)},
-    {"instances", OF_FACTS(COUNT, instances)},
-    {"private_instances", OF_FACTS(COUNT, private_instances)},
-    {"concurrency", PAGE("concurrency", 23), SITE("concurrency", 23), .get = get_turns},
-    {"pages", OF_FACTS(COUNT, pages)},
-    {"pages_moved", OF_FACTS(COUNT, pages_moved)},
-    {"mixed_pages", OF_FACTS(COUNT, mixed_pages)},
-    {"false_sharing", PAGE("false_sharing", 25), SITE("false_sharing", 25), OF_FACTS(COUNT, false_sharing)},
-    {"shape", PAGE("shape", 24), SITE("shape", 24), .get = get_shape},
-    {"stride", OF_FACTS(INTEGER, stride)},
-    {0},
+#define FACT(member, kind, name, shown, place, meaning)                                                                \
+    {FACT_##shown & FACT_TABLES ? name : NULL, PAGE((place) ? name : NULL, place), SITE((place) ? name : NULL, place), \
+     .fact = FACT_OF_##member + 1},
+    FACT_LIST(FACT)
+#undef FACT
+        {0},
 };

@@ -1,5 +1,6 @@
 #include "view/report/object_facts.h"
 
+#include "analysis/facts/fact_list.h"
 #include "base/text.h"
 #include "view/number.h"
 #include "view/paragraph.h"
@@ -128,7 +129,7 @@ static void put_shape(const struct facts_subject *subject, unsigned width, FILE 
     if (subject->shape == SHAPE_RANDOM)
         put(out, width, "order", "random (%s of the steps)", share);
     else if (subject->shape != SHAPE_UNKNOWN)
-        put(out, width, "order", "%s, mostly %ld bytes on (%s of the steps)", fact_shape_name(subject->shape),
+        put(out, width, "order", "%s, mostly %ld bytes on (%s of the steps)", fact_word(FACT_SHAPE, subject->shape),
             (long)subject->stride, share);
 }
 
@@ -149,6 +150,19 @@ static void put_phases(const struct flow *flow, const struct facts_subject *subj
         put(out, width, "hot", "%s after the start", text);
 }
 
+/* Those that no sentence above has. */
+static void put_others(const struct flow *flow, const struct facts_subject *subject, unsigned width, FILE *out)
+{
+    for (const struct fact *fact = fact_table; fact < fact_table + FACTS; fact++) {
+        struct fact_value value = fact_value(fact, subject, flow);
+        if (!(fact->shown & FACT_LINE) || !value.known || (!value.word && value.number == 0 && value.real <= 0))
+            continue;
+        char number[32];
+        snprintf(number, sizeof number, "%.*f", value.decimals, value.decimals ? value.real : (double)value.number);
+        put(out, width, "also", "%s: %s", fact->meaning, value.word ? value.word : number);
+    }
+}
+
 void object_facts_text(const struct facts *facts, const struct facts_subject *subject, unsigned width, FILE *out)
 {
     fputs("\nFacts\n", out);
@@ -159,6 +173,7 @@ void object_facts_text(const struct facts *facts, const struct facts_subject *su
     put_lines(subject, width, out);
     put_shape(subject, width, out);
     put_phases(facts->flow, subject, width, out);
+    put_others(facts->flow, subject, width, out);
 }
 
 static void json_node(struct json *json, const struct flow *flow, const char *key, int node)
@@ -219,37 +234,27 @@ static void json_phases(struct json *json, const struct flow *flow, const struct
     json_end(json);
 }
 
-void object_facts_json(struct json *json, const struct flow *flow, const struct facts_subject *subject)
+static void json_fact(struct json *json, const char *name, const struct fact_value *value)
 {
-    enum { DECIMALS = 4 };
-    json_time(json, flow, "init_end_s", subject->init_end);
-    json_number(json, "init_samples", subject->init_samples);
-    json_thread(json, flow, "alloc_tid", subject->alloc_thread);
-    json_node(json, flow, "alloc_node", subject->alloc_node);
-    json_number(json, "alloc_thread_samples", subject->alloc_thread_samples);
-    json_thread(json, flow, "toucher_tid", subject->toucher);
-    json_node(json, flow, "toucher_node", subject->toucher_node);
-    json_thread(json, flow, "main_user_tid", subject->main_user);
-    json_node(json, flow, "main_user_node", subject->main_user_node);
-    json_node(json, flow, "main_home", subject->main_home);
-    if (subject->first_remote == UINT64_MAX)
-        json_null(json, "first_remote_s");
+    if (!value->known)
+        json_null(json, name);
+    else if (value->word)
+        json_text(json, name, value->word);
+    else if (value->decimals)
+        json_real(json, name, value->real, value->decimals);
     else
-        json_real(json, "first_remote_s", (double)subject->first_remote * 1e-9, 6);
-    json_real(json, "overlap", subject->overlap, DECIMALS);
-    json_number(json, "switches", subject->switches);
-    json_real(json, "switch_s", (double)subject->switch_ns * 1e-9, 9);
-    if (subject->parted < 0)
-        json_null(json, "separated");
-    else
-        json_real(json, "separated", subject->parted, DECIMALS);
-    json_number(json, "true_sharing", subject->true_sharing);
-    if (subject->worst_line)
-        json_number(json, "worst_line", subject->worst_line);
-    else
-        json_null(json, "worst_line");
-    json_number(json, "mixed_remote", subject->mixed_remote);
-    json_real(json, "shape_share", subject->shape_share, DECIMALS);
+        json_integer(json, name, value->number);
+}
+
+void object_facts_json(struct json *json, const struct flow *flow, const struct facts_subject *subject, bool all)
+{
+    for (const struct fact *fact = fact_table; fact < fact_table + FACTS; fact++) {
+        struct fact_value value = fact_value(fact, subject, flow);
+        if (fact->shown & (all ? FACT_TABLES | FACT_OBJECT : FACT_TABLES))
+            json_fact(json, fact->name, &value);
+    }
+    if (!all)
+        return;
     json_users(json, flow, subject);
     json_phases(json, flow, subject);
 }

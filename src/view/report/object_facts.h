@@ -9,7 +9,7 @@
 
 void object_facts_text(const struct facts *facts, const struct facts_subject *subject, unsigned width, FILE *out);
 
-/* What one object has beyond facts_columns, into the open object. */
-void object_facts_json(struct json *json, const struct flow *flow, const struct facts_subject *subject);
+/* Into the open object; all of them, or those that tables have. */
+void object_facts_json(struct json *json, const struct flow *flow, const struct facts_subject *subject, bool all);
 
 #endif
