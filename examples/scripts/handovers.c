@@ -1,6 +1,6 @@
 /* handovers.c - objects that one thread allocates and another one uses
  *
- * usage: numalens script handovers [TRACE] -- [CONDITION...] [N]      (20)
+ * usage: numalens script handovers [FILE...] -- [CONDITION...] [N]      (20)
  *
  * Listed when less than a tenth of the accesses are the allocating thread's own. "after" is the time from the
  * allocation to the first access by another thread. */

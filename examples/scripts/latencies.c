@@ -1,6 +1,6 @@
 /* latencies.c - how the latencies of the slowest objects are spread, local and remote apart
  *
- * usage: numalens script latencies [TRACE] -- [CONDITION...] [N]      N objects that cost most time (5)
+ * usage: numalens script latencies [FILE...] -- [CONDITION...] [N]      N objects that cost most time (5)
  *
  * For each step of latency: how many local (l) and remote (R) accesses, a letter for every 2% of the object's. */
 #include <numalens/script.h>

@@ -1,6 +1,6 @@
 /* lifetimes.c - how long objects live, and which types are short-lived
  *
- * usage: numalens script lifetimes [TRACE] -- [CONDITION...] [N]      N types (10)
+ * usage: numalens script lifetimes [FILE...] -- [CONDITION...] [N]      N types (10)
  *
  * Of the allocated objects that were sampled; whoever lived to the end has no lifetime. A short-lived object is not
  * worth moving: allocate it on the right node, or keep it in a pool of that node. */

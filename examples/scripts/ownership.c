@@ -1,6 +1,6 @@
 /* ownership.c - who reads and who writes which object: objects down, threads across
  *
- * usage: numalens script ownership [TRACE] -- [CONDITION...] [OBJECTS [THREADS]]      (15 and 8)
+ * usage: numalens script ownership [FILE...] -- [CONDITION...] [OBJECTS [THREADS]]      (15 and 8)
  *
  * A cell is the thread's part of the object's accesses in percent, with w when it writes the object, a when it allocated
  * it. Threads are those with the most accesses; "rest" is what all others did. */

@@ -1,6 +1,6 @@
 /* pattern.c - who uses an object or a type when: a line of time for each thread
  *
- * usage: numalens script pattern [TRACE] -- CONDITION... [COLUMNS]
+ * usage: numalens script pattern [FILE...] -- CONDITION... [COLUMNS]
  *     numalens script pattern -- object=12          one object
  *     numalens script pattern -- site='make_grid*'  one type
  *

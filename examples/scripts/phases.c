@@ -1,6 +1,6 @@
 /* phases.c - the remote share, slice by slice, and where it changes
  *
- * usage: numalens script phases [TRACE] -- [CONDITION...] [SLICES [POINTS]]      (20 and 20)
+ * usage: numalens script phases [FILE...] -- [CONDITION...] [SLICES [POINTS]]      (20 and 20)
  *
  * A new phase begins where the remote share differs by more than POINTS percentage points from that of the phase so
  * far. Slices without accesses belong to the phase before. */

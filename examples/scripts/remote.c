@@ -1,6 +1,6 @@
 /* remote.c - number and share of remote accesses: in all, by thread, from node to node
  *
- * usage: numalens script remote [TRACE] -- [CONDITION...]
+ * usage: numalens script remote [FILE...] -- [CONDITION...]
  *
  * The share is of the accesses whose page's node is known. */
 #include <numalens/script.h>

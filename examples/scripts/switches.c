@@ -3,7 +3,7 @@
  * The program of Figure 3 of the MemProf paper, with its two mistakes corrected: the time before the first access is not
  * counted as if a thread had changed then, and the counter has one name.
  *
- * usage: numalens script switches [TRACE] -- [CONDITION...] [N]      the N objects with the most accesses (10)
+ * usage: numalens script switches [FILE...] -- [CONDITION...] [N]      the N objects with the most accesses (10)
  *
  * A large time says that one thread uses the object for long before another does: the object could follow. */
 #include <numalens/script.h>

@@ -1,6 +1,6 @@
 /* traffic.c - how many accesses go from each node to each node, over time
  *
- * usage: numalens script traffic [TRACE] -- [CONDITION...] [SLICES]      (10)
+ * usage: numalens script traffic [FILE...] -- [CONDITION...] [SLICES]      (10)
  *
  * A line is a stretch of time. "0>1" is the part of its accesses in percent that came from node 0 and went to node 1;
  * pairs without an access are not printed. */

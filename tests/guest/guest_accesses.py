@@ -14,7 +14,7 @@ SURE = 5  # standard deviations: one check in 1.7 million fails by chance
 
 
 def read(trace):
-    """From what the program `accesses` (examples/scripts/csv.c) prints of a trace. Nodes that are not known are None."""
+    """From what the program `accesses` prints of a trace. Nodes that are not known are None."""
     text = subprocess.run([guest_build.NATIVE / "tests/guest/accesses", trace], text=True, stdout=subprocess.PIPE).stdout
 
     def node(field):

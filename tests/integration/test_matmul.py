@@ -62,11 +62,11 @@ def uses(trace):
 
 def reads(trace):
     """(tid, time, page) of every sampled read."""
-    ended = run([nlens.NUMALENS, "script", "csv", trace])
+    ended = run([nlens.NUMALENS, "export", "--format", "csv", "-F", "op,tid,time,addr", trace])
     assert ended.status == 0, ended
     for row in csv.DictReader(io.StringIO(ended.out.decode())):
-        if row["read"] == "1":
-            yield int(row["tid"]), int(row["time"]), int(row["address"], 16) // PAGE * PAGE
+        if row["op"] in ("read", "update"):
+            yield int(row["tid"]), int(row["time"].replace(".", "")), int(row["addr"], 16) // PAGE * PAGE
 
 
 @check("page faults: three threads, the master first, then two workers that sweep the result")

@@ -9,6 +9,8 @@ import subprocess
 import nlens
 from nlens import Folder, check, example, record, report, run, tool
 
+ACCESSES = os.path.join(nlens.SOURCE, "tests", "guest", "programs", "accesses.c")
+
 
 def text_of(trace, *options, environment=None):
     ended = run([nlens.NUMALENS, "report", *options, "--width", "0", trace], environment=environment)
@@ -87,7 +89,7 @@ def elsewhere():
         assert ended.status == 0 and ended.out.split().count(b"run") == before["run"], ended
         ended = run([nlens.NUMALENS, "compare", "--symfs", tree, "--json", trace, trace], environment=home)
         assert ended.status == 0 and "run" in {row["name"] for row in json.loads(ended.out)["functions"]["rows"]}, ended
-        ended = run([nlens.NUMALENS, "script", "--symfs", tree, "top-functions", trace], environment=home)
+        ended = run([nlens.NUMALENS, "script", "--symfs", tree, ACCESSES, trace], environment=home)
         assert ended.status == 0 and re.search(rb"\brun\b", ended.out), ended
         ended = run([nlens.NUMALENS, "predict", "--symfs", tree, "--machine", "generic-4", trace], environment=home)
         assert ended.status == 1 and b"--traffic" in ended.err, ended # its recording has none; the option is known

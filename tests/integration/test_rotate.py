@@ -355,7 +355,7 @@ def _():
 
 # What reads a recording, with %s for its files; every one prints something that depends on all of them.
 READERS = ("report objects --json %s", "report object 1 --json %s", "report --json -i %s", "report map --json %s", "export -f text %s",
-           "export -f csv -i %s", "check --max-remote 99%% --json %s", "predict --json %s", "script top-objects %s",
+           "export -f csv -i %s", "check --max-remote 99%% --json %s", "predict --json %s", "script remote %s",
            "compare --json plain.data %s", "compare --json %s plain.data", "check --json --no-new-findings %s plain.data")
 
 
@@ -410,7 +410,7 @@ def _():
         assert ended.status == 1 and b"is the recording itself" in ended.err, ended
         temporary = os.path.join(folder, "temporary")
         os.mkdir(temporary)
-        ended = run([NUMALENS, "script", "top-objects", "parts"], folder=folder, environment={"TMPDIR": temporary})
+        ended = run([NUMALENS, "script", "remote", "parts"], folder=folder, environment={"TMPDIR": temporary})
         assert ended.status == 0 and os.listdir(temporary) == [], (ended, os.listdir(temporary))
 
 
@@ -425,7 +425,7 @@ def _():
         ended = run([NUMALENS, "record", "-q", "-o", "job/rank-%r.data", "--", "true"], folder=folder, environment=rank)
         assert ended.status == 0, ended
         for command in ("report objects", "report --html page.html", "export -f text", "export -f moca", "check --no-findings",
-                        "predict", "view --no-open", "script top-objects", "compare one.data", "check --no-findings --no-new-findings",
+                        "predict", "view --no-open", "script remote", "compare one.data", "check --no-findings --no-new-findings",
                         "report --html page.html one.data --against"):
             for named, why in (("empty", b"empty"), ("job", b"job"), ("-", b"name a file"), ("it.000001.data none.data", b"none.data"),
                                ("one.data two.data", b"one.data is a recording of its own")):
@@ -438,7 +438,7 @@ def _():
             assert ended.status == 1 and b"a job's ranks: name one of its files" in ended.err, ended
         ended = run([NUMALENS, "compare", "one.data", "two.data", "it.000001.data"], folder=folder)
         assert ended.status == 2 and b"'it.000001.data' is of a third recording" in ended.err, ended
-        ended = run([NUMALENS, "script", "top-objects", "one.data", "10"], folder=folder)
+        ended = run([NUMALENS, "script", "remote", "one.data", "10"], folder=folder)
         assert ended.status == 1 and b"arguments of the script come after '--'" in ended.err, ended
         assert sorted(os.listdir(folder)) == ["empty", "it.000001.data", "job", "one.data", "two.data"], os.listdir(folder)
 

@@ -224,11 +224,11 @@ def progress():
         assert status == 0 and b"numalens merge: opening" in seen and screen(seen).startswith("numalens merge: files 1 to 1 of"), seen
         assert on_terminal(["merge", "-q", "-o", "all.data", "it.000001.data"], folder=folder)[0] == b""
         # The script's own line, while it reads, after that of the command, while the compiler runs.
-        plain = run([nlens.NUMALENS, "script", "top-objects"], folder=folder)
-        seen, status = on_terminal(["script", "top-objects"], folder=folder)
-        assert plain.status == status == 0 and b"numalens script: opening" in seen and b"\rtop-objects: reading" in seen, seen
+        plain = run([nlens.NUMALENS, "script", "switches"], folder=folder)
+        seen, status = on_terminal(["script", "switches"], folder=folder)
+        assert plain.status == status == 0 and b"numalens script: opening" in seen and b"\rswitches: reading" in seen, seen
         assert screen(seen).split("\n") == [line.rstrip() for line in plain.out.decode().split("\n")], seen
-        assert on_terminal(["script", "top-objects"], delay=10 ** 9, folder=folder)[0] == plain.out.replace(b"\n", b"\r\n")
+        assert on_terminal(["script", "switches"], delay=10 ** 9, folder=folder)[0] == plain.out.replace(b"\n", b"\r\n")
         with open(os.path.join(folder, "wrong.c"), "w") as stream:
             stream.write("#error not yet\n")
         seen, status = on_terminal(["script", "wrong.c"], folder=folder)

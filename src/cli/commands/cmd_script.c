@@ -26,7 +26,7 @@ static const char description[] =
     "EXAMPLES\n"
     "  numalens script --list\n"
     "  numalens script switches\n"
-    "  numalens script top-objects other.data -- kind=heap access=remote\n"
+    "  numalens script remote other.data -- kind=heap time=0.5..2\n"
     "  numalens script --show switches > mine.c\n"
     "  numalens script mine.c other.data -- 10\n\n"
     "The exit status is the script's; 1 when it cannot be compiled or run, 2 for wrong usage.";

@@ -1,6 +1,6 @@
-/* csv.c - every access as a line of comma-separated values
+/* accesses.c - every access as a line of comma-separated values: the tests' own reader, over the public API
  *
- * usage: numalens script csv [TRACE] -- [CONDITION...]  > accesses.csv
+ * usage: accesses TRACE [CONDITION...]
  *
  * Times are nanoseconds since the start of the recording; nodes are the numbers from 0, empty when not known. */
 #include <numalens/script.h>
