@@ -11,6 +11,13 @@ static int by_samples(const void *left, const void *right)
     return strcmp(a->path, b->path);
 }
 
+/* Of the agent's own frames nobody needs a name: they are between a thread's start and its function. */
+static bool is_agent(const char *path)
+{
+    const char *base = strrchr(path, '/');
+    return base && strcmp(base, "/libnumalens-agent.so") == 0;
+}
+
 static void make(struct flow *flow)
 {
     uint64_t *samples = mem_zalloc((flow->modules.count + 1) * sizeof *samples);
@@ -27,8 +34,9 @@ static void make(struct flow *flow)
     for (size_t i = 1; i < flow->modules.count; i++) {
         const struct module_info *module = &flow->modules.items[i];
         /* [vdso] and other names of the kernel's are no files. */
-        const char *why =
-            used[i] && module->symbols && *module->path == '/' ? symbols_module_missing(module->symbols) : NULL;
+        const char *why = used[i] && module->symbols && *module->path == '/' && !is_agent(module->path)
+                              ? symbols_module_missing(module->symbols)
+                              : NULL;
         if (why)
             array_push(&flow->missing, (struct flow_missing){module->path, why, samples[i]});
     }
