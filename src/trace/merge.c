@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct part {
+struct merged_part {
     const char *path;
     int fd;
     struct trace_index index;
@@ -30,9 +30,9 @@ struct output {
     size_t capacity;
 };
 
-static int open_part(struct part *part, const char *path, struct error *err)
+static int open_part(struct merged_part *part, const char *path, struct error *err)
 {
-    *part = (struct part){.path = path, .fd = open(path, O_RDONLY | O_CLOEXEC)};
+    *part = (struct merged_part){.path = path, .fd = open(path, O_RDONLY | O_CLOEXEC)};
     if (part->fd < 0)
         return error_set(err, -errno, "cannot open %s: %s", path, strerror(errno));
     int code = trace_index_build(&part->index, part->fd, path, err);
@@ -52,12 +52,12 @@ static int open_part(struct part *part, const char *path, struct error *err)
 
 static int by_number(const void *left, const void *right)
 {
-    const struct part *a = left, *b = right;
+    const struct merged_part *a = left, *b = right;
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
 /* Whether `part` follows `before`, with which it is in order. */
-static int check_next(const struct part *before, const struct part *part, struct error *err)
+static int check_next(const struct merged_part *before, const struct merged_part *part, struct error *err)
 {
     uint64_t due = before->number + before->count;
     if (part->number < due)
@@ -82,7 +82,7 @@ static int check_next(const struct part *before, const struct part *part, struct
     return 0;
 }
 
-static int check_parts(const struct part *parts, size_t count, struct error *err)
+static int check_parts(const struct merged_part *parts, size_t count, struct error *err)
 {
     for (size_t i = 1; i < count; i++)
         if (strcmp(parts[i].run, parts[0].run) != 0)
@@ -113,7 +113,7 @@ static int put_session(struct output *output, uint16_t kind, const struct trace_
     return put(output, block, size, err);
 }
 
-static int copy_blocks(struct output *output, const struct part *part, size_t from, size_t to, struct error *err)
+static int copy_blocks(struct output *output, const struct merged_part *part, size_t from, size_t to, struct error *err)
 {
     for (size_t i = from; i < to; i++) {
         const struct index_block *block = &part->index.blocks.items[i];
@@ -141,9 +141,9 @@ static struct trace_session *session_copy(const struct trace_session *session)
     return copy;
 }
 
-static int put_parts(struct output *output, const struct part *parts, size_t count, struct error *err)
+static int put_parts(struct output *output, const struct merged_part *parts, size_t count, struct error *err)
 {
-    const struct part *last = &parts[count - 1];
+    const struct merged_part *last = &parts[count - 1];
     struct trace_file_header header = {.version = TRACE_VERSION,
                                        .block_header_bytes = sizeof(struct trace_block_header)};
     memcpy(header.magic, TRACE_FILE_MAGIC, sizeof header.magic);
@@ -173,7 +173,7 @@ static int put_parts(struct output *output, const struct part *parts, size_t cou
 }
 
 /* Of the blocks that will be copied, about. */
-static uint64_t bytes_of(const struct part *parts, size_t count)
+static uint64_t bytes_of(const struct merged_part *parts, size_t count)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < count; i++)
@@ -182,7 +182,7 @@ static uint64_t bytes_of(const struct part *parts, size_t count)
     return bytes;
 }
 
-static int write_merged(const struct part *parts, size_t count, const char *path, struct error *err)
+static int write_merged(const struct merged_part *parts, size_t count, const char *path, struct error *err)
 {
     struct output output = {.fd = trace_file_create(path, err)};
     if (output.fd < 0)
@@ -202,7 +202,7 @@ static int write_merged(const struct part *parts, size_t count, const char *path
 int trace_merge(const char *const *paths, size_t count, const char *output, struct trace_merged *merged,
                 struct error *err)
 {
-    struct part *parts = mem_zalloc((count + 1) * sizeof *parts);
+    struct merged_part *parts = mem_zalloc((count + 1) * sizeof *parts);
     int code = count ? 0 : error_set(err, -EINVAL, "there is no file to merge");
     size_t opened = 0;
     while (code == 0 && opened < count)
@@ -214,7 +214,7 @@ int trace_merge(const char *const *paths, size_t count, const char *output, stru
     if (code == 0)
         code = write_merged(parts, count, output, err);
     if (code == 0 && merged) {
-        const struct part *last = &parts[count - 1];
+        const struct merged_part *last = &parts[count - 1];
         *merged = (struct trace_merged){parts[0].number, last->number + last->count - 1,
                                         last->index.ending && !trace_session_get(last->index.ending, "next_part")};
     }
@@ -229,7 +229,7 @@ int trace_merge(const char *const *paths, size_t count, const char *output, stru
 
 char *trace_run_of(const char *path)
 {
-    struct part part;
+    struct merged_part part;
     char *run = open_part(&part, path, NULL) == 0 ? mem_strdup(part.run) : NULL;
     trace_index_free(&part.index);
     if (part.fd >= 0)

@@ -22,7 +22,7 @@ struct open_block {
     uint32_t live; /* runs not read to their end */
 };
 
-struct source {
+struct open_run {
     struct run_cursor cursor;
     struct open_block *block;
     uint64_t ordinal; /* EVENT_SAMPLE: of the current event */
@@ -31,7 +31,7 @@ struct source {
 /* Sources lie in a heap by what comes first: time, then kind, then place in the file. */
 struct heap_entry {
     uint64_t time, tie;
-    struct source *source;
+    struct open_run *source;
 };
 
 struct trace_reader {
@@ -45,8 +45,8 @@ struct trace_reader {
     uint64_t kinds;
     uint64_t serial;
     array_of(struct heap_entry) heap;
-    array_of(struct source *) spare;
-    struct source *finished; /* gave its last event; texts in it are good until the next call */
+    array_of(struct open_run *) spare;
+    struct open_run *finished; /* gave its last event; texts in it are good until the next call */
     struct sample_cache *samples, *pages;
     bool windowed;
     uint64_t since, until; /* of a window */
@@ -107,7 +107,7 @@ struct trace_reader *trace_reader_share(const struct trace_reader *reader)
     return shared;
 }
 
-static void source_done(struct trace_reader *reader, struct source *source)
+static void source_done(struct trace_reader *reader, struct open_run *source)
 {
     struct open_block *block = source->block;
     if (--block->live == 0) {
@@ -143,7 +143,7 @@ void trace_reader_close(struct trace_reader *reader)
     if (!reader)
         return;
     trace_reader_rewind(reader);
-    array_each (&reader->spare, struct source *, source) {
+    array_each (&reader->spare, struct open_run *, source) {
         free((*source)->cursor.words);
         if ((*source)->cursor.heap)
             free((*source)->cursor.heap->slots);
@@ -211,9 +211,9 @@ static int damaged(const struct trace_reader *reader, const struct index_block *
                      (unsigned long long)(from->payload - sizeof from->header));
 }
 
-static struct source *source_new(struct trace_reader *reader, uint8_t kind)
+static struct open_run *source_new(struct trace_reader *reader, uint8_t kind)
 {
-    struct source *source;
+    struct open_run *source;
     if (reader->spare.count)
         source = reader->spare.items[--reader->spare.count];
     else
@@ -243,7 +243,7 @@ static int open_block(struct trace_reader *reader, const struct index_block *fro
     block->live = 1; /* held until all runs are in */
     for (uint32_t i = 0; good && i < header->runs; i++) {
         const struct block_run *run = &block->runs[i];
-        struct source *source = source_new(reader, (uint8_t)header->kind);
+        struct open_run *source = source_new(reader, (uint8_t)header->kind);
         memcpy(source->cursor.at, run->at, sizeof run->at);
         memcpy(source->cursor.end, run->end, sizeof run->end);
         source->block = block;
@@ -322,7 +322,7 @@ static int next_event(struct trace_reader *reader, struct event *event, struct e
             return 0;
         top = reader->heap.items;
     }
-    struct source *source = top->source;
+    struct open_run *source = top->source;
     struct run_cursor *cursor = &source->cursor;
     bool is_heap = cursor->kind == TRACE_HEAP; /* most are */
     bool good = is_heap ? heap_cursor_event(cursor, event) : run_cursor_event(cursor, event);

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-struct pending;
+struct pending_block;
 struct heap_coder;
 struct heap_model;
 
@@ -75,9 +75,9 @@ struct trace_run {
     size_t bytes_counted;
     uint32_t room; /* events that surely still fit into every column */
     uint64_t first_time;
-    struct trace_run **holder; /* whoever keeps a pointer to it; reported when the run is over */
-    struct pending *pending;   /* the block it will be in */
-    struct trace_run *next;    /* in its block, or in the free list */
+    struct trace_run **holder;     /* whoever keeps a pointer to it; reported when the run is over */
+    struct pending_block *pending; /* the block it will be in */
+    struct trace_run *next;        /* in its block, or in the free list */
     struct run_column columns[TRACE_MAX_COLUMNS];
     struct run_state state;
     uint64_t *words;         /* the last event's frames or mask; NULL of kinds that have neither */

@@ -16,7 +16,7 @@ struct kept_sample {
     struct event_sample sample;
 };
 
-struct slot {
+struct cached_block {
     uint32_t block; /* number in the cache's list; UINT32_MAX: none */
     uint64_t used;
     struct kept_sample *samples;
@@ -29,8 +29,8 @@ struct sample_cache {
     unsigned accesses; /* of one event */
     const struct trace_index *index;
     array_of(uint32_t) blocks; /* index numbers of the blocks of its kind, by first ordinal */
-    struct slot slots[SLOTS];
-    struct slot *last;
+    struct cached_block slots[SLOTS];
+    struct cached_block *last;
     uint64_t clock;
 };
 
@@ -127,7 +127,7 @@ static void unpacked_free(struct unpacked *unpacked)
     free(unpacked->runs);
 }
 
-static bool load(struct sample_cache *cache, struct slot *slot, uint32_t number)
+static bool load(struct sample_cache *cache, struct cached_block *slot, uint32_t number)
 {
     const struct index_block *from = block_at(cache, number);
     struct unpacked unpacked;
@@ -177,9 +177,9 @@ uint64_t sample_cache_block(const struct sample_cache *cache, uint64_t ordinal, 
     return block->first_ordinal + block->header.count;
 }
 
-static struct slot *slot_of(struct sample_cache *cache, uint32_t number)
+static struct cached_block *slot_of(struct sample_cache *cache, uint32_t number)
 {
-    struct slot *oldest = &cache->slots[0];
+    struct cached_block *oldest = &cache->slots[0];
     for (unsigned i = 0; i < SLOTS; i++) {
         if (cache->slots[i].block == number)
             return &cache->slots[i];

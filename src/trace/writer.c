@@ -29,7 +29,7 @@ static inline bool run_takes(const struct trace_run *run, uint64_t time)
 }
 
 /* A block in the making: one kind of one process. */
-struct pending {
+struct pending_block {
     uint32_t pid;
     uint8_t kind;
     uint32_t count, run_count;
@@ -44,10 +44,10 @@ struct trace_writer {
     struct error failure;
     uint64_t bytes, unwritten;
     struct packer *packer;
-    array_of(struct pending *) pending;
+    array_of(struct pending_block *) pending;
     struct map64 pending_of; /* pid << 8 | kind, to an index */
     struct trace_run *free_runs;
-    struct pending *current;
+    struct pending_block *current;
 };
 
 static int fail(struct trace_writer *writer, int code, struct error *err)
@@ -103,7 +103,7 @@ struct trace_writer *trace_writer_open(const char *path, const struct trace_sess
     return NULL;
 }
 
-static void recycle(struct trace_writer *writer, struct pending *pending)
+static void recycle(struct trace_writer *writer, struct pending_block *pending)
 {
     for (struct trace_run *run = pending->runs, *next; run; run = next) {
         next = run->next;
@@ -119,7 +119,7 @@ static void recycle(struct trace_writer *writer, struct pending *pending)
 }
 
 /* Brings the block's count up to date. It is looked at only when a run needs room, not for every event. */
-static bool pending_full(struct pending *pending, struct trace_run *run)
+static bool pending_full(struct pending_block *pending, struct trace_run *run)
 {
     uint32_t most = pending->kind == EVENT_SAMPLE ? BLOCK_SAMPLES
                     : pending->kind == TRACE_HEAP ? BLOCK_HEAP
@@ -132,7 +132,7 @@ static bool pending_full(struct pending *pending, struct trace_run *run)
            pending->bytes >= (pending->kind == TRACE_HEAP ? 2 : 1) * (size_t)BLOCK_BYTES;
 }
 
-static int write_pending(struct trace_writer *writer, struct pending *pending, struct error *err)
+static int write_pending(struct trace_writer *writer, struct pending_block *pending, struct error *err)
 {
     if (!pending->runs)
         return 0;
@@ -150,14 +150,14 @@ static int write_pending(struct trace_writer *writer, struct pending *pending, s
     return code;
 }
 
-static struct pending *pending_for(struct trace_writer *writer, uint32_t pid, uint8_t kind)
+static struct pending_block *pending_for(struct trace_writer *writer, uint32_t pid, uint8_t kind)
 {
     if (writer->current && writer->current->pid == pid && writer->current->kind == kind)
         return writer->current;
     bool is_new;
     uint64_t *index = map64_insert(&writer->pending_of, (uint64_t)pid << 8 | kind, &is_new);
     if (is_new) {
-        struct pending *pending = mem_zalloc(sizeof *pending);
+        struct pending_block *pending = mem_zalloc(sizeof *pending);
         pending->pid = pid;
         pending->kind = kind;
         *index = writer->pending.count;
@@ -166,7 +166,7 @@ static struct pending *pending_for(struct trace_writer *writer, uint32_t pid, ui
     return writer->current = writer->pending.items[*index];
 }
 
-static struct trace_run *run_new(struct trace_writer *writer, struct pending *pending, const struct event *event)
+static struct trace_run *run_new(struct trace_writer *writer, struct pending_block *pending, const struct event *event)
 {
     struct trace_run *run = writer->free_runs;
     if (run)
@@ -193,7 +193,7 @@ static int refuse(struct trace_writer *writer, struct error *err)
 /* Appends to a run that may need room; when its block is full by then, that is written first and `*run` is NULL. */
 static int make_room(struct trace_writer *writer, struct trace_run **run, struct error *err)
 {
-    struct pending *pending = (*run)->pending;
+    struct pending_block *pending = (*run)->pending;
     if (pending_full(pending, *run)) {
         *run = NULL;
         return write_pending(writer, pending, err);
@@ -221,7 +221,7 @@ static int find_run(struct trace_writer *writer, struct trace_run **run, const s
 
 int trace_writer_append(struct trace_writer *writer, const struct event *event, struct error *err)
 {
-    struct pending *pending = pending_for(writer, event->pid, trace_block_kind(event->kind));
+    struct pending_block *pending = pending_for(writer, event->pid, trace_block_kind(event->kind));
     uint64_t *known = map64_find(&pending->run_of_tid, event->tid);
     struct trace_run *run = known ? (struct trace_run *)(uintptr_t)*known : NULL;
     if (!run || run->room == 0 || !run_takes(run, event->time) || writer->failed) {
@@ -273,7 +273,7 @@ void trace_lane_drop(struct trace_lane *lane)
 int trace_writer_flush(struct trace_writer *writer, struct error *err)
 {
     int code = 0;
-    array_each (&writer->pending, struct pending *, pending) {
+    array_each (&writer->pending, struct pending_block *, pending) {
         int result = write_pending(writer, *pending, code ? NULL : err);
         if (code == 0)
             code = result;
@@ -335,7 +335,7 @@ uint64_t trace_writer_unwritten(const struct trace_writer *writer)
 size_t trace_writer_pending(const struct trace_writer *writer)
 {
     size_t total = packer_memory(writer->packer);
-    array_each (&writer->pending, struct pending *, pending) {
+    array_each (&writer->pending, struct pending_block *, pending) {
         total += sizeof **pending + (*pending)->run_of_tid.capacity * 16;
         for (const struct trace_run *run = (*pending)->runs; run; run = run->next)
             total += run_memory(run);
