@@ -1,8 +1,10 @@
 #include "trace/event_text.h"
 
+#include "base/text.h"
 #include "trace/event_rows.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 static void print_elements(FILE *out, const struct event *event, const struct event_field *field)
 {
@@ -24,7 +26,9 @@ static void print_field(FILE *out, const struct event *event, const struct event
     fprintf(out, " %s=", dot ? dot + 1 : field->name);
     if (field->code == CODE_TEXT) {
         const char *text = *(const char *const *)event_field_place(event, field);
-        fputs(text ? text : "", out);
+        char *safe = text_safe(text ? text : "");
+        fputs(safe, out);
+        free(safe);
     } else if (field->code > CODE_TEXT) {
         print_elements(out, event, field);
     } else if (field->code == CODE_ADDRESS || field->code == CODE_GUESSED_ADDRESS || field->code == CODE_RELATIVE) {

@@ -124,6 +124,22 @@ def text():
         assert b"samples into" in export("text", "-o", path) and os.listdir(folder) == ["lines"]
 
 
+@check("events are all there, a line each, in order of time")
+def events():
+    trace, reported = recording()
+    lines = export("events").decode().splitlines()
+    kinds = [line.split(" ", 1)[0] for line in lines]
+    times = [int(re.search(r" time=(\d+) ", line).group(1)) for line in lines]
+    assert times == sorted(times) and kinds.count("sample") == reported["samples"], (len(lines), reported["samples"])
+    assert {"process", "thread", "module", "map", "stack", "alloc"} <= set(kinds), set(kinds)
+    assert re.search(r"^process .* exe=\S*/handover command=", "\n".join(lines), re.M), lines[:3]
+    with Folder() as folder:
+        ended = run([nlens.NUMALENS, "export", "--format", "events", "-o", "events.txt", trace], folder=folder)
+        assert ended.status == 0 and b" events into events.txt" in ended.out, ended
+        with open(os.path.join(folder, "events.txt")) as stream:
+            assert stream.read().splitlines() == lines
+
+
 @check("speedscope's JSON is what its schema asks for, with the report's totals")
 def speedscope():
     reported = recording()[1]

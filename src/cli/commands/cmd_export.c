@@ -99,8 +99,8 @@ static void check(struct arguments *arguments, struct argp_state *state)
         argp_error(state, "--value bytes is for --format folded: single samples have none");
     if ((arguments->options.fields || arguments->options.without_head) && !format->has_fields)
         argp_error(state, "--fields and --no-header are for --format text and csv");
-    if (format->write_pages && (arguments->topology.spec || arguments->topology.assign || arguments->topology.homes))
-        argp_error(state, "--topology, --assign and --homes are not for MOCA's formats, which have no nodes");
+    if (!format->write && (arguments->topology.spec || arguments->topology.assign || arguments->topology.homes))
+        argp_error(state, "--topology, --assign and --homes are not for --format %s, which has no nodes", format->name);
 }
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
@@ -145,18 +145,26 @@ static FILE *open_output(const char *path, struct error *err)
     return fd < 0 ? NULL : fdopen(fd, "w");
 }
 
-static int pages_to(struct trace_reader *reader, const struct arguments *arguments, struct moca_export *result,
+static int write_from(struct trace_reader *reader, const struct export_format *format, FILE *out,
+                      struct moca_export *result, struct error *err)
+{
+    return format->write_events ? format->write_events(reader, out, &result->accesses, err)
+                                : format->write_pages(reader, out, result, err);
+}
+
+static int trace_to(struct trace_reader *reader, const struct arguments *arguments, struct moca_export *result,
                     struct error *err)
 {
-    if (trace_reader_count(reader, EVENT_PAGE) == 0 && !trace_session_get(trace_reader_session(reader), "imported"))
+    if (arguments->format->write_pages && trace_reader_count(reader, EVENT_PAGE) == 0 &&
+        !trace_session_get(trace_reader_session(reader), "imported"))
         return error_set(err, -ENODATA, "%s has no pages in it; 'numalens record --source faults' records them",
                          arguments->input.name);
     if (!arguments->output.path)
-        return arguments->format->write_pages(reader, stdout, result, err);
+        return write_from(reader, arguments->format, stdout, result, err);
     FILE *out = open_output(arguments->output.path, err);
     if (!out)
         return -1;
-    int failed = arguments->format->write_pages(reader, out, result, err);
+    int failed = write_from(reader, arguments->format, out, result, err);
     if (fclose(out) != 0 && failed == 0)
         failed = error_set(err, -errno, "cannot write: %s", strerror(errno));
     if (failed < 0) {
@@ -166,17 +174,21 @@ static int pages_to(struct trace_reader *reader, const struct arguments *argumen
     return failed;
 }
 
-static int export_pages(struct arguments *arguments, struct error *err)
+static int export_trace(struct arguments *arguments, struct error *err)
 {
     struct moca_export result;
     struct trace_reader *reader =
         input_merge(&arguments->input, err) < 0 ? NULL : trace_reader_open(arguments->input.path, err);
-    int failed = reader ? pages_to(reader, arguments, &result, err) : -1;
+    int failed = reader ? trace_to(reader, arguments, &result, err) : -1;
     if (reader && trace_reader_damage(reader))
         fprintf(stderr, "numalens export: %s: %s\n", arguments->input.name, trace_reader_damage(reader));
     trace_reader_close(reader);
     if (failed < 0 || arguments->output.quiet || !arguments->output.path)
         return failed;
+    if (arguments->format->write_events) {
+        printf("%s events into %s\n", number_count(result.accesses), arguments->output.path);
+        return 0;
+    }
     printf("%s pages of %s task%s into %s\n", number_count(result.accesses), number_count(result.tasks),
            result.tasks == 1 ? "" : "s", arguments->output.path);
     if (result.without_thread)
@@ -267,8 +279,9 @@ int cmd_export(int argc, char **argv)
     progress_line_begin("export", arguments.output.quiet, false);
     int failed = input_find(&arguments.input, &err);
     if (failed == 0)
-        failed =
-            arguments.format->write_pages ? export_pages(&arguments, &err) : export_samples(&arguments, topology, &err);
+        failed = arguments.format->write_pages || arguments.format->write_events
+                     ? export_trace(&arguments, &err)
+                     : export_samples(&arguments, topology, &err);
     input_free(&arguments.input);
     topology_free(topology);
     return failed < 0 ? command_failed("export", &err) : EXIT_OK;

@@ -43,6 +43,7 @@ const struct export_format export_formats[] = {
      .missing = "numalens was built without SQLite; install libsqlite3-dev and build again",
 #endif
      .binary = true},
+    {.name = "events", .line = "every event of the recording as a line of text", .write_events = export_events},
     {.name = "moca", .line = "pages as MOCA has them, lines T, C, A", .write_pages = moca_export_lines},
     {.name = "moca-csv", .line = "pages as MOCA has them, its single table", .write_pages = moca_export_csv},
     {0},

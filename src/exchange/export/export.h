@@ -23,10 +23,14 @@ typedef int export_write(const struct flow *flow, const struct export_options *o
 /* Of pages, which need no flow. */
 typedef int export_write_pages(struct trace_reader *reader, FILE *out, struct moca_export *result, struct error *err);
 
+/* Of events as they are in the trace; `count` gets their number. */
+typedef int export_write_events(struct trace_reader *reader, FILE *out, uint64_t *count, struct error *err);
+
 struct export_format {
     const char *name, *line; /* line: what it is and what opens it */
-    export_write *write;     /* of samples; NULL: of pages, or not built in, and `missing` says why */
+    export_write *write;     /* of samples; NULL: of pages or events, or not built in, and `missing` says why */
     export_write_pages *write_pages;
+    export_write_events *write_events;
     const char *missing;
     bool binary;     /* not for terminals */
     bool one_value;  /* --value */
@@ -42,5 +46,6 @@ const struct export_format *export_format_named(const char *name);
 
 export_write export_text, export_folded, export_csv, export_speedscope, export_callgrind, export_pprof, export_sqlite,
     export_firefox, export_perfetto;
+export_write_events export_events;
 
 #endif
