@@ -79,7 +79,7 @@ static void burst(struct trace_writer *writer, uint64_t time, uint32_t thread, u
                                                  .addr = addr,
                                                  .stride = 8,
                                                  .ahead = addr + 16384,
-                                                 .turns = 100000 + (int64_t)chance(5000),
+                                                 .iterations = 100000 + (int64_t)chance(5000),
                                                  .user_ns = number * 5000000ul,
                                                  .burst = number,
                                                  .gap_ns = GAP,

@@ -43,7 +43,7 @@ static int decide(void *self, const struct nlens_view *view, const struct nlens_
         if (best_writes >= least)
             nlens_move(plan, i, view->machine->nearest[best_node]);
     }
-    nlens_tell(plan, "times a sampled page was not written", unwritten);
+    nlens_note(plan, "times a sampled page was not written", unwritten);
     return 0;
 }
 

@@ -153,7 +153,7 @@ NLENS_API const char *nlens_session_source(nlens_session *session);
 NLENS_API bool nlens_is_own_thread(void);
 
 /* Stops, gives the callback and the file what is left, ends the file, and frees the session. An error is one of the
- * file's; the session is gone all the same. NULL is fine. */
+ * file's; the session is freed all the same. NULL is fine. */
 NLENS_API int nlens_session_close(nlens_session *session, nlens_error *err);
 
 /* ---- Counting ---------------------------------------------------------------------------------------------------- */

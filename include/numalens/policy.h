@@ -10,7 +10,7 @@
  * Once an interval `decide` gets a view of what was sampled, and calls nlens_move for each page that should be
  * elsewhere. It need not think of anything else: pages that are there already, that the program bound to a node, that
  * moved a moment ago or that go beyond the budget are sorted out afterwards, and every request is checked. All calls of one
- * policy come from one thread. What a view points to is gone when `decide` returns. */
+ * policy come from one thread. What a view points to is freed when `decide` returns. */
 #ifndef NUMALENS_POLICY_H
 #define NUMALENS_POLICY_H
 
@@ -84,7 +84,7 @@ struct nlens_view {
 struct nlens_plan {
     void *context;
     void (*move)(void *context, size_t page, uint32_t node, uint32_t before, uint32_t after);
-    void (*tell)(void *context, const char *what, uint64_t count);
+    void (*note)(void *context, const char *what, uint64_t count);
 };
 
 /* Requests page number `page` of the view onto `node`. The last word on a page counts. */
@@ -100,10 +100,10 @@ static inline void nlens_move_around(const struct nlens_plan *plan, size_t page,
     plan->move(plan->context, page, node, before, after);
 }
 
-/* Something worth saying at the end of the run; counts of the same text add up. At most 16 texts are kept. */
-static inline void nlens_tell(const struct nlens_plan *plan, const char *what, uint64_t count)
+/* A note for the end of the run; counts of the same text add up. At most 16 texts are kept. */
+static inline void nlens_note(const struct nlens_plan *plan, const char *what, uint64_t count)
 {
-    plan->tell(plan->context, what, count);
+    plan->note(plan->context, what, count);
 }
 
 /* All accesses of an entry. */

@@ -38,12 +38,12 @@ static inline double script_percent(uint64_t part, uint64_t whole)
     return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* "1.5 s", "20 ms", "312 ns"; "-" for NLENS_FOREVER. Returns one of a few turning buffers: use it at once. */
+/* "1.5 s", "20 ms", "312 ns"; "-" for NLENS_FOREVER. Returns one of eight buffers that are reused: use it at once. */
 static inline const char *script_time(uint64_t ns)
 {
     static char texts[8][32];
-    static unsigned turn;
-    char *text = texts[turn++ % 8];
+    static unsigned next;
+    char *text = texts[next++ % 8];
     if (ns == NLENS_FOREVER)
         snprintf(text, sizeof texts[0], "-");
     else if (ns < 1000)
@@ -61,8 +61,8 @@ static inline const char *script_time(uint64_t ns)
 static inline const char *script_latency(nlens_trace *trace, const nlens_totals *totals)
 {
     static char texts[8][32];
-    static unsigned turn;
-    char *text = texts[turn++ % 8];
+    static unsigned next;
+    char *text = texts[next++ % 8];
     const char *unit = nlens_info(trace, "latency_unit");
     if (totals->latency_count)
         snprintf(text, sizeof texts[0], "%.0f %.10s", (double)totals->latency_sum / (double)totals->latency_count,

@@ -32,14 +32,14 @@ struct sampler_thread {
     uint32_t seen, kept; /* accesses met and kept in this burst */
     uint32_t stopped_at; /* sampling/CPU: the instruction that ended the burst, as wire_stop_count wants it; 0: none */
     uint64_t began;      /* wire_counter() at the burst's start */
-    uint32_t turns;      /* tick_turns() then */
-    uint64_t period_ns;  /* mean spacing in force */
-    uint64_t random;     /* xorshift state */
-    uint64_t user_seen;  /* ns of user CPU time, when the spacing of ticks was looked at */
-    uint64_t spacing_ns; /* of ticks as they come */
-    uint64_t tick_ns;    /* spacing of the perf event's ticks, or of the timer's */
-    void *tick_page;     /* the perf event's mapping, which keeps it alive, or NULL */
-    void *step_stack;    /* sampling/CPU: where bursts run, or NULL */
+    uint32_t context_switches;                    /* tick_turns() then */
+    uint64_t period_ns;                           /* mean spacing in force */
+    uint64_t random;                              /* xorshift state */
+    uint64_t user_seen;                           /* ns of user CPU time, when the spacing of ticks was looked at */
+    uint64_t spacing_ns;                          /* of ticks as they come */
+    uint64_t tick_ns;                             /* spacing of the perf event's ticks, or of the timer's */
+    void *tick_page;                              /* the perf event's mapping, which keeps it alive, or NULL */
+    void *step_stack;                             /* sampling/CPU: where bursts run, or NULL */
     void (*calls_out)(struct agent_thread *self); /* sampling/CPU: see agent_calls_out */
     uint64_t hidden;   /* mask.c: signals the program believes blocked and the kernel does not; bits as the kernel's */
     uint64_t guard_sp; /* sampling/CPU: stack pointer to go back to when guarded work faults; 0: nothing is guarded */
@@ -72,7 +72,7 @@ struct agent_thread {
     uint32_t claim_skip;   /* thread_ring.c: reservations to refuse before a ring is asked for again */
     uint32_t claim_misses; /* thread_ring.c: times in a row that no ring was free */
     uint64_t stuck_at;     /* thread_ring.c: where the ring's tail stood too long, + 1; else 0 */
-    uint32_t key_rounds;   /* thread.c: rounds of key destructors seen */
+    uint32_t destructor_passes; /* thread.c: rounds of key destructors seen */
     struct sampler_thread sampler;
     uint64_t custom[AGENT_CUSTOM_WORDS]; /* custom_calls.c: unfinished calls of functions that the user named */
 };

@@ -16,7 +16,7 @@
 
 enum {
     PASSES = 5,            /* over all fields: what disturbs for some ms is then in one of five parts of each */
-    ROUNDS = 6,            /* of a field in a pass */
+    REPEATS = 6,           /* of a field in a pass */
     LIMIT_NS = 800000000,  /* of CPU time: then what is missing stays unknown */
     MOST_TIMES = 5,        /* as long at most where others want the CPU too */
     MEMORY_SPAN = 4 << 20, /* flushed lines need no large memory */
@@ -92,15 +92,15 @@ static long times_put_off(void)
 }
 
 /* What others who had the CPU in between left in the caches and in the times is forgotten; unless it goes on like that. */
-static void measure_rounds(struct work *work, const struct chase *chase, struct times *times, unsigned pass,
-                           void (*round)(struct work *work, const struct chase *chase, struct times *times,
-                                         unsigned number))
+static void measure_repeatedly(struct work *work, const struct chase *chase, struct times *times, unsigned pass,
+                               void (*measure)(struct work *work, const struct chase *chase, struct times *times,
+                                               unsigned number))
 {
-    for (unsigned done = 0, tried = 0; done < ROUNDS && has_time(work); tried++) {
+    for (unsigned done = 0, tried = 0; done < REPEATS && has_time(work); tried++) {
         size_t chased = times->chased.count, sampled = times->sampled.count, stepped = times->stepped.count;
         long before = times_put_off();
-        round(work, chase, times, pass * ROUNDS + done);
-        if (times_put_off() == before || tried >= ROUNDS) {
+        measure(work, chase, times, pass * REPEATS + done);
+        if (times_put_off() == before || tried >= REPEATS) {
             done++;
             continue;
         }
@@ -110,7 +110,7 @@ static void measure_rounds(struct work *work, const struct chase *chase, struct 
     }
 }
 
-static void first_cache_round(struct work *work, const struct chase *chase, struct times *times, unsigned number)
+static void first_cache_once(struct work *work, const struct chase *chase, struct times *times, unsigned number)
 {
     struct chase_times ignored = {0};
     chase_run(chase, &ignored);
@@ -129,7 +129,7 @@ static void push_out(const struct work *work, const struct chase *chase, const s
     array_free(&ignored);
 }
 
-static void next_cache_round(struct work *work, const struct chase *chase, struct times *times, unsigned number)
+static void next_cache_once(struct work *work, const struct chase *chase, struct times *times, unsigned number)
 {
     push_out(work, chase, times);
     chase_run(chase, &times->chased);
@@ -148,11 +148,11 @@ static void measure_cache(struct work *work, uint32_t cache, unsigned pass)
     if (lines < CHASE_STRETCH || (cache && 3 * caches[cache - 1].size > CHASE_SWEEP) ||
         !chase_make(&chase, lines * CACHE_LINE * (cache ? RING_STRIDE : 1), lines, -1))
         return;
-    measure_rounds(work, &chase, &work->caches[cache], pass, cache ? next_cache_round : first_cache_round);
+    measure_repeatedly(work, &chase, &work->caches[cache], pass, cache ? next_cache_once : first_cache_once);
     chase_free(&chase);
 }
 
-static void memory_round(struct work *work, const struct chase *chase, struct times *times, unsigned number)
+static void memory_once(struct work *work, const struct chase *chase, struct times *times, unsigned number)
 {
     chase_flush(chase);
     chase_run(chase, &times->chased);
@@ -166,7 +166,7 @@ static void measure_memory(struct work *work, uint32_t from, uint32_t to, unsign
     struct chase chase;
     if (!chase_make(&chase, MEMORY_SPAN, MEMORY_LINES, node))
         return;
-    measure_rounds(work, &chase, &work->memory[from * nodes + to], pass, memory_round);
+    measure_repeatedly(work, &chase, &work->memory[from * nodes + to], pass, memory_once);
     chase_free(&chase);
 }
 

@@ -123,11 +123,11 @@ void chase_flush(const struct chase *chase)
         probe_flush(chase->lines[i]);
 }
 
-void chase_probe(const struct chase *chase, enum chase_state state, unsigned round, double ns_per_tick,
+void chase_probe(const struct chase *chase, enum chase_state state, unsigned number, double ns_per_tick,
                  struct chase_times *times)
 {
     for (unsigned i = 0; i < PROBES; i++) {
-        void *line = chase->lines[(round * PROBES + i) * 7919ul % chase->count];
+        void *line = chase->lines[(number * PROBES + i) * 7919ul % chase->count];
         uint32_t ticks;
         if (state == CHASE_FLUSHED)
             probe_flush(line);

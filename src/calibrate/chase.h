@@ -43,8 +43,8 @@ void chase_flush(const struct chase *chase);
 
 enum chase_state { CHASE_AS_IS, CHASE_LOADED, CHASE_FLUSHED }; /* of a line, just before it is timed */
 
-/* Some lines, others each round, as the sampler times single loads. Few: a prefetcher that sees many learns them. */
-void chase_probe(const struct chase *chase, enum chase_state state, unsigned round, double ns_per_tick,
+/* Some lines, others for each number, as the sampler times single loads. Few: a prefetcher that sees many learns them. */
+void chase_probe(const struct chase *chase, enum chase_state state, unsigned number, double ns_per_tick,
                  struct chase_times *times);
 
 /* The value that `part` of the times do not exceed; -1 when there are none. Sorts them. */

@@ -26,7 +26,7 @@ struct fresh_page {
 
 struct watched {
     uint32_t pid;
-    bool gone;
+    bool ended;
     struct map64 pages; /* page number, to node << 32 | frame << FRAME_SHIFT | flags */
     array_of(struct fresh_page) fresh;
 };
@@ -122,7 +122,7 @@ static bool query(struct homes *homes, struct watched *watched, uint64_t now)
     if (code == 0)
         return true;
     sink_loss(homes->sink, now, watched->pid, 0, LOSS_HOME_UNKNOWN, code == -ESRCH ? watched->fresh.count : count);
-    watched->gone = true;
+    watched->ended = true;
     return false;
 }
 
@@ -135,7 +135,7 @@ static void report_frames(struct homes *homes, struct watched *watched, uint64_t
         return;
     array_reserve(&homes->frames, count);
     if (frame_query((pid_t)watched->pid, homes->addresses.items, count, homes->frames.items, &err) < 0) {
-        watched->gone = watched->gone || !homes->asks_nodes; /* else that question finds it out */
+        watched->ended = watched->ended || !homes->asks_nodes; /* else that question finds it out */
         return;
     }
     for (size_t i = 0; i < count; i++) {
@@ -156,7 +156,7 @@ static void ask_fresh(struct homes *homes, struct watched *watched, uint64_t now
     homes->addresses.count = 0;
     array_each (&watched->fresh, struct fresh_page, fresh)
         array_push(&homes->addresses, fresh->page << homes->shift);
-    if (watched->gone || homes->addresses.count == 0)
+    if (watched->ended || homes->addresses.count == 0)
         return;
     report_frames(homes, watched, now);
     if (!homes->asks_nodes) {
@@ -245,24 +245,24 @@ static void ask_again(struct homes *homes, struct watched *watched, uint64_t now
 void homes_ask(struct homes *homes, uint64_t now)
 {
     bool again = now - homes->asked_again >= AGAIN_NS;
-    array_of(struct watched *) gone = {0};
+    array_of(struct watched *) ended = {0};
     for (size_t i = 0; i < homes->by_pid.capacity; i++) {
         if (homes->by_pid.keys[i] == MAP64_EMPTY)
             continue;
         struct watched *watched = (struct watched *)(uintptr_t)homes->by_pid.values[i];
         ask_fresh(homes, watched, now);
-        if (again && !watched->gone)
+        if (again && !watched->ended)
             ask_again(homes, watched, now);
-        if (watched->gone)
-            array_push(&gone, watched);
+        if (watched->ended)
+            array_push(&ended, watched);
     }
-    array_each (&gone, struct watched *, watched) {
+    array_each (&ended, struct watched *, watched) {
         map64_remove(&homes->by_pid, (*watched)->pid);
         forget_pages(homes, *watched);
         free(*watched);
         homes->last = NULL;
     }
-    array_free(&gone);
+    array_free(&ended);
     if (again)
         homes->asked_again = now;
 }

@@ -18,7 +18,7 @@ struct capture_observer {
     void *context;
     /* Rings are drained one after another: events of one thread come in order, those of several do not. */
     void (*event)(void *context, const struct event *event);
-    void (*round)(void *context, uint64_t now, const struct capture_live *live); /* about every 10 ms */
+    void (*poll)(void *context, uint64_t now, const struct capture_live *live); /* about every 10 ms */
 };
 
 #endif

@@ -45,8 +45,8 @@ static uint32_t most_threads(const struct capture_region *region, uint32_t pid)
     return (uint32_t)most;
 }
 
-bool pause_round(struct pause *pause, const struct capture_options *options, const struct capture_region *region,
-                 uint32_t pid, uint64_t started, uint64_t now)
+bool pause_step(struct pause *pause, const struct capture_options *options, const struct capture_region *region,
+                uint32_t pid, uint64_t started, uint64_t now)
 {
     if (!pause->wanted)
         return true;

@@ -17,7 +17,7 @@ struct pause {
 void pause_start(struct pause *pause, const struct capture_options *options, const struct capture_region *region);
 
 /* Every round: `pid` is the program's process, `started` the run's first moment. Returns whether samples are wanted. */
-bool pause_round(struct pause *pause, const struct capture_options *options, const struct capture_region *region,
-                 uint32_t pid, uint64_t started, uint64_t now);
+bool pause_step(struct pause *pause, const struct capture_options *options, const struct capture_region *region,
+                uint32_t pid, uint64_t started, uint64_t now);
 
 #endif

@@ -144,15 +144,15 @@ static void call_observer(struct recorder *recorder, uint64_t now)
 {
     const struct capture_observer *observer = recorder->options->observer;
     struct capture_live live = {&recorder->sink, &recorder->sources.list, recorder->region.map};
-    if (observer && observer->round)
-        observer->round(observer->context, now, &live);
+    if (observer && observer->poll)
+        observer->poll(observer->context, now, &live);
 }
 
 static void look_at_pause(struct recorder *recorder, uint64_t now)
 {
     bool before = recorder->pause.begun && !recorder->pause.ended;
-    bool wanted = pause_round(&recorder->pause, recorder->options, &recorder->region, (uint32_t)recorder->launch.pid,
-                              recorder->started, now);
+    bool wanted = pause_step(&recorder->pause, recorder->options, &recorder->region, (uint32_t)recorder->launch.pid,
+                             recorder->started, now);
     if ((!wanted || !before) && recorder->pause.wanted)
         sources_want(&recorder->sources.list, wanted);
 }

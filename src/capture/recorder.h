@@ -6,7 +6,7 @@
 
 struct recorder_result {
     int exit_status;    /* what the command should end with when nothing failed: the program's */
-    int signal;         /* that the program died of, or 0 */
+    int signal;         /* that killed the program, or 0 */
     bool ran;           /* the program was started */
     bool hardware;      /* the processor took the samples */
     bool never_sampled; /* what samples should have begun with did not come */

@@ -21,7 +21,7 @@ enum { TRIAL_SECONDS = 3 };
 
 struct probe_result probe_in_child(struct probe_result (*trial)(void *argument), void *argument)
 {
-    struct probe_result result = {.error = PROBE_DIED};
+    struct probe_result result = {.error = PROBE_CRASHED};
     int pipe_ends[2];
     if (pipe(pipe_ends) != 0)
         return (struct probe_result){.error = errno};
@@ -38,10 +38,10 @@ struct probe_result probe_in_child(struct probe_result (*trial)(void *argument),
     close(pipe_ends[1]);
     if (child > 0) {
         if (read(pipe_ends[0], &result, sizeof result) != sizeof result)
-            result = (struct probe_result){.error = PROBE_DIED};
+            result = (struct probe_result){.error = PROBE_CRASHED};
         int status;
         if (waitpid(child, &status, 0) == child && WIFSIGNALED(status))
-            result.error = WTERMSIG(status) == SIGALRM ? PROBE_HUNG : PROBE_DIED;
+            result.error = WTERMSIG(status) == SIGALRM ? PROBE_HUNG : PROBE_CRASHED;
     }
     close(pipe_ends[0]);
     return result;
@@ -50,8 +50,8 @@ struct probe_result probe_in_child(struct probe_result (*trial)(void *argument),
 const char *probe_error_text(int error)
 {
     switch (error) {
-    case PROBE_DIED:
-        return "the trial died";
+    case PROBE_CRASHED:
+        return "the trial crashed";
     case PROBE_HUNG:
         return "the trial hung";
     case PROBE_SILENT:

@@ -12,7 +12,7 @@ struct probe_result {
     uint64_t value;
 };
 
-enum { PROBE_DIED = 10000, PROBE_HUNG, PROBE_SILENT /* set up without error, but nothing happened */ };
+enum { PROBE_CRASHED = 10000, PROBE_HUNG, PROBE_SILENT /* set up without error, but nothing happened */ };
 
 /* Runs `trial` in a child process of its own, for at most a few seconds. */
 struct probe_result probe_in_child(struct probe_result (*trial)(void *argument), void *argument);

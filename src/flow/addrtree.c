@@ -175,18 +175,18 @@ static void split_child(struct addrtree *tree, node_t *parent, unsigned at, bool
 /* The last leaf before, or the first leaf after, the one where `key` belongs. */
 static const node_t *neighbour_leaf(const struct addrtree *tree, uint64_t key, bool after)
 {
-    const node_t *node = tree->root, *turn = NULL;
+    const node_t *node = tree->root, *neighbour = NULL;
     while (node && !node->leaf) {
         unsigned at = child_of(node, key);
         if (after && at + 1 < node->count)
-            turn = node->children[at + 1];
+            neighbour = node->children[at + 1];
         if (!after && at > 0)
-            turn = node->children[at - 1];
+            neighbour = node->children[at - 1];
         node = node->children[at];
     }
-    while (turn && !turn->leaf)
-        turn = turn->children[after ? 0 : turn->count - 1];
-    return turn;
+    while (neighbour && !neighbour->leaf)
+        neighbour = neighbour->children[after ? 0 : neighbour->count - 1];
+    return neighbour;
 }
 
 static inline void look_around(const struct addrtree *tree, const node_t *leaf, unsigned at, uint64_t key,

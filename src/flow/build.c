@@ -38,12 +38,12 @@ static void load_calibration(struct flow *flow, const struct trace_session *sess
         flow->levels[ns] = levels[calibration_level(flow->calibration, ns)];
 }
 
-static void not_before(uint64_t *born, uint64_t *died, uint64_t start)
+static void not_before(uint64_t *first, uint64_t *last, uint64_t start)
 {
-    if (*born < start)
-        *born = start;
-    if (*died < start)
-        *died = start;
+    if (*first < start)
+        *first = start;
+    if (*last < start)
+        *last = start;
 }
 
 /* Only a part of the run is in sight: the flow begins and ends with it, and what was there before is there from its start. */
@@ -58,13 +58,13 @@ static void flow_begin_at(struct flow *flow, const struct trace_reader *reader)
     if (flow->end < start)
         flow->end = start;
     array_each (&flow->processes, struct process *, process)
-        not_before(&(*process)->row.born, &(*process)->row.died, start);
+        not_before(&(*process)->row.start, &(*process)->row.end, start);
     array_each (&flow->threads, struct flow_thread, thread)
-        not_before(&thread->born, &thread->died, start);
+        not_before(&thread->start, &thread->end, start);
     array_each (&flow->groups, struct flow_group, group)
-        not_before(&group->born, &(uint64_t){UINT64_MAX}, start);
+        not_before(&group->start, &(uint64_t){UINT64_MAX}, start);
     array_each (&flow->sites, struct flow_site, site)
-        not_before(&site->born, &site->died, start);
+        not_before(&site->start, &site->end, start);
 }
 
 struct flow *flow_build(struct trace_reader *reader, struct symbols *symbols, const struct flow_options *options,

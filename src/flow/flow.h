@@ -2,7 +2,7 @@
  *
  * flow_build reads a trace once, in order of time, keeps a map of what lives where, and gives every sampled access its
  * object, the node it came from and the node it went to. Objects are instances: an address range with a life
- * [born, died). Two objects may share an address at different times, never at the same time. A site groups the
+ * [start, end). Two objects may share an address at different times, never at the same time. A site groups the
  * instances that one call chain allocated. Analyses read flows and nothing else. */
 #ifndef NUMALENS_FLOW_FLOW_H
 #define NUMALENS_FLOW_FLOW_H
@@ -52,7 +52,7 @@ void flow_totals_add(struct flow_totals *to, const struct flow_totals *from);
 
 struct flow_process {
     uint32_t pid;
-    uint64_t born, died; /* died: UINT64_MAX when not seen */
+    uint64_t start, end; /* end: UINT64_MAX when not seen */
     const char *exe, *command;
     int32_t exit_status; /* -1 when not known */
     uint32_t parent;     /* its pid, 0 when not known */
@@ -68,7 +68,7 @@ struct flow_group {
     const char *command; /* of all; the program's name and "..." when they differ */
     uint32_t first;      /* process */
     uint32_t processes, threads;
-    uint64_t born, died; /* died: UINT64_MAX when one is not seen to end */
+    uint64_t start, end; /* end: UINT64_MAX when one is not seen to end */
     struct flow_totals totals;
 };
 
@@ -76,7 +76,7 @@ struct flow_thread {
     uint32_t process; /* index */
     uint32_t pid, tid, ordinal;
     const char *name;
-    uint64_t born, died;
+    uint64_t start, end;
     uint64_t entry; /* start routine's address, or 0 */
     struct flow_totals totals;
 };
@@ -88,7 +88,7 @@ struct flow_object {
     uint8_t alloc_fn;
     uint16_t alloc_cpu;
     const char *alloc_name;          /* of the function: "malloc", "mmap", or the one that the user named */
-    uint64_t addr, size, born, died; /* died: UINT64_MAX when it lived to the end */
+    uint64_t addr, size, start, end; /* end: UINT64_MAX when it lived to the end */
     const char *name;                /* static: symbol; file: path; section: "libc.so.6 .got"; stack: "stack"; else
                                         the site's label */
     const char *file, *module;       /* where it is declared or allocated; "" when not known */
@@ -121,7 +121,7 @@ struct flow_site {
     uint32_t process;
     const char *via; /* the wrappers that were looked through, innermost first: "xmalloc < matrix_new"; or "" */
     uint64_t count, live_peak, bytes, peak_bytes; /* instances ever, at once; bytes ever, at once */
-    uint64_t born, died;
+    uint64_t start, end;
     struct flow_totals totals;
 };
 
@@ -234,7 +234,7 @@ enum object_kind flow_object_kind(const struct flow *flow, uint32_t index);
 uint32_t flow_object_process(const struct flow *flow, uint32_t index);
 
 /* Who brought in the pages that a sampled object lies on, by page faults, most pages first: up to its end, over all its
- * pages, sampled or not. Pages of recycled memory were touched before it was born. None when faults were not recorded
+ * pages, sampled or not. Pages of recycled memory were touched before it was allocated. None when faults were not recorded
  * (flow_has_touches), or when they were lost. A huge page counts as one. */
 struct flow_touched {
     uint32_t object, thread;

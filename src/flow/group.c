@@ -28,8 +28,8 @@ static void join(struct flow *flow, struct flow_group *group, const struct flow_
     group->command = common_command(flow, group->command, process->command);
     group->processes++;
     group->threads += process->threads;
-    group->born = process->born < group->born ? process->born : group->born;
-    group->died = process->died > group->died ? process->died : group->died;
+    group->start = process->start < group->start ? process->start : group->start;
+    group->end = process->end > group->end ? process->end : group->end;
     flow_totals_add(&group->totals, &process->totals);
 }
 
@@ -48,7 +48,7 @@ void live_groups_draw(struct flow *flow)
         if (process->group == flow->groups.count)
             array_push(&flow->groups,
                        (struct flow_group){
-                           .exe = process->exe, .command = process->command, .first = i, .born = process->born});
+                           .exe = process->exe, .command = process->command, .first = i, .start = process->start});
         join(flow, &flow->groups.items[process->group], process);
     }
     strtab_free(keys);

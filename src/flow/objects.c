@@ -6,13 +6,13 @@
 
 enum { ROW_CHUNK = 16 };
 
-static int by_birth(const void *left, const void *right, void *context)
+static int by_start(const void *left, const void *right, void *context)
 {
     struct flow *flow = context;
     const struct record *a = pool_at(&flow->records, *(const uint32_t *)left);
     const struct record *b = pool_at(&flow->records, *(const uint32_t *)right);
-    if (a->born != b->born)
-        return a->born < b->born ? -1 : 1;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
     if (a->process != b->process)
         return a->process < b->process ? -1 : 1;
     return a->addr < b->addr ? -1 : a->addr > b->addr;
@@ -29,7 +29,7 @@ static void collect(struct flow *flow, bool sampled)
 
 void live_objects_number(struct flow *flow)
 {
-    for (uint32_t i = 0; i < flow->records.count; i++) { /* the others were looked at when they died */
+    for (uint32_t i = 0; i < flow->records.count; i++) { /* the others were looked at when they ended */
         const struct record *record = pool_at(&flow->records, i);
         if (record->tally != FLOW_NONE && !(record->flags & RECORD_DEAD))
             live_touched_sum(flow, flow->processes.items[record->process], i);
@@ -37,7 +37,7 @@ void live_objects_number(struct flow *flow)
     collect(flow, true);
     flow->sampled_objects = (uint32_t)flow->objects.count;
     if (flow->objects.count)
-        qsort_r(flow->objects.items, flow->objects.count, sizeof *flow->objects.items, by_birth, flow);
+        qsort_r(flow->objects.items, flow->objects.count, sizeof *flow->objects.items, by_start, flow);
     collect(flow, false);
 
     uint32_t *index_of = mem_alloc((flow->records.count + 1ul) * sizeof *index_of);
@@ -134,19 +134,19 @@ static void fill(const struct flow *flow, uint32_t index, struct flow_object *ro
                                 .alloc_cpu = record->cpu,
                                 .addr = record->addr,
                                 .size = record->size,
-                                .born = record->born,
-                                .died = UINT64_MAX,
+                                .start = record->start,
+                                .end = UINT64_MAX,
                                 .name = "",
                                 .file = "",
                                 .module = "",
                                 .path = ""};
     row->totals = flow_object_totals(flow, index);
     if (record->tally != FLOW_NONE)
-        row->died = pool_at(&flow->tallies, record->tally)->died;
-    if (flow->partial && row->born < flow->start)
-        row->born = flow->start;
-    if (flow->partial && row->died < flow->start)
-        row->died = flow->start;
+        row->end = pool_at(&flow->tallies, record->tally)->end;
+    if (flow->partial && row->start < flow->start)
+        row->start = flow->start;
+    if (flow->partial && row->end < flow->start)
+        row->end = flow->start;
     if (row->site != FLOW_NONE) {
         const struct flow_site *site = &flow->sites.items[row->site];
         row->name = site->label;
@@ -207,7 +207,7 @@ static int by_place(const void *left, const void *right, void *context)
         return a->process < b->process ? -1 : 1;
     if (a->addr != b->addr)
         return a->addr < b->addr ? -1 : 1;
-    return a->born < b->born ? -1 : a->born > b->born;
+    return a->start < b->start ? -1 : a->start > b->start;
 }
 
 static void index_places(struct flow *flow)
@@ -250,7 +250,7 @@ const struct flow_object *flow_object_at(const struct flow *const_flow, uint32_t
         const struct flow_object *object = flow_object(flow, flow->by_address[low]);
         if (object->process != process || flow->reach[low] <= addr)
             break;
-        if (addr - object->addr >= object->size || time < object->born || time >= object->died)
+        if (addr - object->addr >= object->size || time < object->start || time >= object->end)
             continue;
         if (!best || object->kind < best->kind || (object->kind == best->kind && object->size < best->size))
             best = object;

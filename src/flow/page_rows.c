@@ -9,7 +9,7 @@ static uint32_t process_at(const struct flow *flow, uint32_t pid, uint64_t time)
 {
     uint64_t *place = map64_find(&flow->process_of_pid, pid);
     uint32_t index = place ? (uint32_t)*place : FLOW_NONE;
-    while (index != FLOW_NONE && flow->processes.items[index]->row.born > time) {
+    while (index != FLOW_NONE && flow->processes.items[index]->row.start > time) {
         uint32_t before = index;
         while (before > 0 && flow->processes.items[before - 1]->row.pid != pid)
             before--;

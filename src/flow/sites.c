@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    ROUNDS = 8,
+    PASSES = 8,
     USED_LOOKS = 32,   /* below this, a difference in latency is chance */
     USED_LATENCY = 20, /* below this both are in caches, and it does not matter */
 };
@@ -345,8 +345,8 @@ static uint32_t site_on(struct drawing *drawing, uint32_t trail_index, const str
                              .via = "",
                              .stack = stack ? stack->id : 0,
                              .process = stack ? stack->process : 0,
-                             .born = trail->born,
-                             .died = UINT64_MAX};
+                             .start = trail->start,
+                             .end = UINT64_MAX};
     if (chain) {
         name_site(drawing, &site, chain);
     } else {
@@ -368,8 +368,8 @@ static void count_leaf(struct flow *flow, uint32_t leaf, uint32_t site_index, ui
     const struct trail *trail = &flow->trails.items[leaf];
     site->count += own;
     site->bytes += own_bytes;
-    if (trail->live == 0 && trail->died && (site->died == UINT64_MAX || trail->died > site->died))
-        site->died = trail->died;
+    if (trail->live == 0 && trail->end && (site->end == UINT64_MAX || trail->end > site->end))
+        site->end = trail->end;
 }
 
 static int by_label(const void *left, const void *right, void *context)
@@ -382,8 +382,8 @@ static int by_label(const void *left, const void *right, void *context)
         order = strcmp(a->file, b->file);
     if (order == 0)
         order = strcmp(a->module, b->module);
-    if (order == 0 && a->born != b->born)
-        order = a->born < b->born ? -1 : 1;
+    if (order == 0 && a->start != b->start)
+        order = a->start < b->start ? -1 : 1;
     return order ? order : a->id < b->id ? -1 : 1;
 }
 
@@ -465,7 +465,7 @@ void live_sites_draw(struct flow *flow)
     }
     array_each (&drawing.chains, struct chain, chain)
         identity(&drawing, chain->first);
-    for (unsigned round = 0; round < ROUNDS; round++) {
+    for (unsigned pass = 0; pass < PASSES; pass++) {
         array_each (&drawing.chains, struct chain, chain)
             advance(&drawing, chain);
         if (!weigh(&drawing))

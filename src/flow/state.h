@@ -24,7 +24,7 @@ enum record_flag {
 };
 
 struct record { /* 48 bytes: the budget of a live object */
-    uint64_t addr, size, born;
+    uint64_t addr, size, start;
     uint32_t trail; /* or FLOW_NONE */
     uint32_t thread, process;
     uint32_t tally; /* or FLOW_NONE: no samples */
@@ -36,7 +36,7 @@ _Static_assert(sizeof(struct record) == 48, "the budget of a live object");
 
 struct tally {
     uint32_t samples, reads, writes, remote, home_known, latency_count;
-    uint64_t latency_sum, died;
+    uint64_t latency_sum, end;
 };
 
 struct named { /* of records that have a name of their own */
@@ -49,14 +49,14 @@ struct named { /* of records that have a name of their own */
 struct trail {
     uint32_t parent,
         counted; /* parent: the next inner frame, 0 is the root; counted: itself, or what is counted of its parents */
-    uint64_t count, bytes, died; /* until live_trails_sum: of what ends here; then of outer frames too */
+    uint64_t count, bytes, end; /* until live_trails_sum: of what ends here; then of outer frames too */
     uint64_t live, live_peak, live_bytes, peak_bytes;
-    uint64_t born;
+    uint64_t start;
     uint32_t frame, depth;
     uint32_t stack; /* the first one seen, in flow.stacks */
     uint32_t site;  /* set by sites_draw on the node where the site is drawn */
     uint8_t fn, kind;
-    bool seen; /* born, stack, fn and kind are set */
+    bool seen; /* start, stack, fn and kind are set */
 };
 
 enum { TRAIL_COUNTED_DEPTH = 4, TRAIL_MAX_DEPTH = 16 };
@@ -137,7 +137,7 @@ struct process {
         frames; /* page number -> address of its frame, the last that was reported, with its node + 1 in the lower bits */
     struct map64 waiting; /* page -> first waiting sample + 1 */
     struct map64 clones;  /* parent's record -> own copy */
-    uint64_t last_fork;   /* records born up to then may be known to a child */
+    uint64_t last_fork;   /* records allocated up to then may be known to a child */
     uint32_t brk;         /* record, or FLOW_NONE */
     struct {
         uint64_t addr, end;
@@ -164,7 +164,7 @@ struct waiting_page { /* whose interval is not over yet */
     uint16_t cpu;
 };
 
-struct grave { /* of a waiting page without an object: the one that died there meanwhile and had most of it */
+struct grave { /* of a waiting page without an object: the one that ended there meanwhile and had most of it */
     uint64_t page, size, bytes;
     uint32_t process, record; /* or FLOW_NONE */
 };
@@ -322,7 +322,7 @@ uint32_t live_frame_number(struct flow *flow, const struct process *process, uin
 void live_frame_names(struct flow *flow, uint32_t frame);      /* fills first_name and name_count */
 void live_frame_plain_name(struct flow *flow, uint32_t frame); /* fills plain_name */
 
-/* live_record.c: objects being born and dying */
+/* live_record.c: objects allocated and freed */
 /* always_inline: gcc drops calls of functions that only prefetch. */
 static inline __attribute__((always_inline)) void live_record_prefetch(struct flow *flow, uint32_t index)
 {
@@ -345,7 +345,8 @@ uint32_t live_record_new(struct flow *flow, struct process *process, enum object
 void live_record_name(struct flow *flow, uint32_t record, const struct named *named);
 void live_record_count(struct flow *flow, uint32_t record);
 void live_record_die(struct flow *flow, struct process *process, uint32_t record, uint64_t time);
-void live_trails_sum(struct flow *flow); /* once, after the last one died: what ends on a trail counts on its parents */
+void live_trails_sum(
+    struct flow *flow); /* once, after the last one ended: what ends on a trail counts on its parents */
 uint32_t live_record_in(struct flow *flow, struct process *process, uint32_t record); /* a fork's own copy */
 void live_record_recycle(struct flow *flow, uint32_t record); /* of one that is dead, has no samples and no name */
 struct tally *live_record_tally(struct flow *flow, uint32_t record);

@@ -14,7 +14,7 @@ static bool starts_with(const char *text, const char *start)
 static size_t bare_name(const char *function, const char **name)
 {
     const char *begin = function, *end = NULL;
-    int angle = 0, round = 0;
+    int angle = 0, parens = 0;
     for (const char *at = function; *at && !end; at++) {
         if (starts_with(at, "operator")) /* its own brackets and blanks are part of the name */
             break;
@@ -25,10 +25,10 @@ static size_t bare_name(const char *function, const char **name)
         else if (*at == '(' && angle == 0 && at != function && !starts_with(at, "(anonymous"))
             end = at;
         else if (*at == '(')
-            round++;
+            parens++;
         else if (*at == ')')
-            round--;
-        else if (*at == ' ' && angle == 0 && round == 0)
+            parens--;
+        else if (*at == ' ' && angle == 0 && parens == 0)
             begin = at + 1;
     }
     *name = begin;

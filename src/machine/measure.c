@@ -14,8 +14,8 @@
 
 enum { THREAD_BYTES_MOST = 512 << 20, THREAD_BYTES_LEAST = 16 << 20, ALL_BYTES_LOG = 31, CACHE_TIMES = 4 };
 enum { CHASE_BYTES_MOST = 256 << 20 };
-enum { ROUNDS = 3, LOADED_ROUNDS = 2 };
-static const double ROUND_SECONDS = 0.05;
+enum { PASSES = 3, LOADED_PASSES = 2 };
+static const double PASS_SECONDS = 0.05;
 
 static uint32_t cpus_of(const struct topology *topology, uint32_t node, uint32_t *cpus)
 {
@@ -46,7 +46,7 @@ static uint64_t bytes_each(const struct calibration *calibration, uint32_t threa
 static double best_of(struct stream *stream, struct error *err)
 {
     double best = -1;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int pass = 0; pass < PASSES; pass++) {
         double gbs = stream_run(stream, err);
         if (gbs < 0)
             return gbs;
@@ -62,7 +62,7 @@ static int measure_bandwidth(struct model *machine, const struct topology *topol
     double mixed = 0, plain = 0;
     int failed = 0;
     for (uint32_t from = 0; from < nodes && !failed; from++) {
-        struct stream stream = {.cpus = cpus, .cpu_count = cpus_of(topology, from, cpus), .seconds = ROUND_SECONDS};
+        struct stream stream = {.cpus = cpus, .cpu_count = cpus_of(topology, from, cpus), .seconds = PASS_SECONDS};
         if (stream.cpu_count == 0) {
             failed = error_set(err, -ENOTSUP,
                                "node %d has no CPUs; models of machines with memory-only nodes cannot be measured yet",
@@ -96,7 +96,7 @@ static int chase(struct stream *stream, double *gbs, double *ns, struct error *e
 {
     *gbs = 0;
     *ns = INFINITY;
-    for (int round = 0; round < LOADED_ROUNDS; round++) {
+    for (int pass = 0; pass < LOADED_PASSES; pass++) {
         double here = stream_run(stream, err);
         if (here < 0)
             return err->code;
@@ -114,7 +114,7 @@ static int measure_loaded(struct model *machine, const struct topology *topology
     uint32_t *cpus = mem_alloc(sizeof *cpus * (topology->cpu_count + 1)), count = cpus_of(topology, 0, cpus),
              before = 0;
     struct stream stream = {
-        .cpus = cpus, .node = machine->node_count > 1 ? topology->nodes[0].os_index : -1, .seconds = ROUND_SECONDS};
+        .cpus = cpus, .node = machine->node_count > 1 ? topology->nodes[0].os_index : -1, .seconds = PASS_SECONDS};
     double gbs, idle;
     stream.chase_cpu = cpus[count ? count - 1 : 0];
     stream.bytes = bytes_each(calibration, count ? count : 1);

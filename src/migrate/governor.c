@@ -20,7 +20,7 @@ static enum governor_verdict rest(struct governor *governor, enum governor_verdi
     governor->rest = governor->next_rest;
     governor->next_rest =
         governor->next_rest * 2 < GOVERNOR_REST_MOST ? governor->next_rest * 2 : (uint32_t)GOVERNOR_REST_MOST;
-    governor->rests[why]++;
+    governor->pauses[why]++;
     governor->moving = 0;
     governor->cost_ns = governor->cpu_ns = 0;
     /* One more such interval after the rest is enough for another. */
@@ -71,7 +71,7 @@ bool governor_next(struct governor *governor, const struct governor_interval *in
     if (governor->off)
         return true;
     if (governor->rest) {
-        governor->rested++;
+        governor->paused++;
         return --governor->rest == 0;
     }
     if (interval->samples == 0)

@@ -28,9 +28,9 @@ struct governor {
     uint32_t moving;        /* intervals in a row in which pages were moved */
     double cost_ns, cpu_ns; /* since the last rest */
     uint32_t rest, next_rest;
-    enum governor_verdict verdict;     /* of the rest that is on, or of the last */
-    uint32_t rests[GOVERNOR_VERDICTS]; /* how many rests for each reason */
-    uint64_t rested;                   /* intervals in all */
+    enum governor_verdict verdict;      /* of the rest that is on, or of the last */
+    uint32_t pauses[GOVERNOR_VERDICTS]; /* how many rests for each reason */
+    uint64_t paused;                    /* intervals in all */
 };
 
 struct governor_interval {

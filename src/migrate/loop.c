@@ -237,8 +237,8 @@ static void add_up(struct loop_summary *summary, const struct loop_interval *int
     total->requests += interval->requests;
     for (unsigned i = 0; i < PLAN_SKIPS; i++)
         total->skipped[i] += interval->skipped[i];
-    for (unsigned i = 0; i < PLAN_NONSENSES; i++)
-        total->nonsense[i] += interval->nonsense[i];
+    for (unsigned i = 0; i < PLAN_INVALIDS; i++)
+        total->invalid[i] += interval->invalid[i];
     total->moved.pages += interval->moved.pages;
     total->moved.bytes += interval->moved.bytes;
     for (unsigned i = 0; i < MOVE_FAILURES; i++)
@@ -305,8 +305,8 @@ static void collect(struct loop *loop, struct worker_job *job)
 static void rest_interval(struct loop *loop, struct loop_interval *interval)
 {
     static const struct governor_interval nothing;
-    interval->rested = true;
-    loop->summary.rested++;
+    interval->paused = true;
+    loop->summary.paused++;
     add_up(&loop->summary, interval);
     page_map_clear(loop->map);
     if (loop->listener.interval)
@@ -342,7 +342,7 @@ static void end_interval(struct loop *loop, uint64_t now, uint64_t sampling_ns)
     worker_start_job(loop->worker, &loop->job);
 }
 
-bool loop_round(struct loop *loop, uint64_t now, uint64_t sampling_ns)
+bool loop_step(struct loop *loop, uint64_t now, uint64_t sampling_ns)
 {
     if (!loop->pinned) {
         worker_pin(loop->options.pin);
@@ -381,7 +381,7 @@ static void summarise(struct loop *loop, uint64_t now, struct loop_summary *summ
     summary->total.ended = now;
     summary->contended = history_contended(loop->history);
     summary->monitor_ns = used > summary->total.migrate_ns ? used - summary->total.migrate_ns : 0;
-    memcpy(summary->rests, loop->governor.rests, sizeof summary->rests);
+    memcpy(summary->pauses, loop->governor.pauses, sizeof summary->pauses);
 }
 
 void loop_finish(struct loop *loop, uint64_t now, struct loop_summary *summary)

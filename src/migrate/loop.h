@@ -33,12 +33,12 @@ struct loop_options {
 
 struct loop_interval {
     uint64_t number, began, ended; /* CLOCK_MONOTONIC_RAW */
-    bool rested;                   /* nothing was sampled, on purpose */
+    bool paused;                   /* nothing was sampled, on purpose */
     uint64_t samples, lost;
     uint64_t bursts; /* that the samples came in */
     uint32_t threads;
     uint64_t pages, huge, known, remote, homeless;
-    uint64_t requests, skipped[PLAN_SKIPS], nonsense[PLAN_NONSENSES];
+    uint64_t requests, skipped[PLAN_SKIPS], invalid[PLAN_INVALIDS];
     struct moved moved;                          /* with dry_run: what would have been */
     uint64_t sampling_ns, cpu_ns;                /* of the program's CPU time: in handlers; all */
     uint64_t locate_ns, evaluate_ns, migrate_ns; /* of the worker */
@@ -52,11 +52,11 @@ struct loop_share {
 
 struct loop_summary {
     char policy[128];
-    uint64_t intervals, rested, late; /* late: lengthened because the worker was busy */
+    uint64_t intervals, paused, late; /* late: lengthened because the worker was busy */
     struct loop_interval total;       /* sums; number, began, ended: of the whole */
     struct loop_share first, last;    /* intervals with samples; known 0 when there is none */
     uint64_t contended;
-    uint32_t rests[GOVERNOR_VERDICTS];
+    uint32_t pauses[GOVERNOR_VERDICTS];
     struct plan_word words[PLAN_WORDS];
     size_t word_count;
     bool policy_stopped; /* it asked to stop */
@@ -79,7 +79,7 @@ struct loop *loop_new(const struct loop_options *options, const struct loop_list
 void loop_event(struct loop *loop, const struct event *event);
 
 /* `sampling_ns`: time spent in handlers so far. Returns true while samples are wanted; false during a rest. */
-bool loop_round(struct loop *loop, uint64_t now, uint64_t sampling_ns);
+bool loop_step(struct loop *loop, uint64_t now, uint64_t sampling_ns);
 
 /* When the current interval ends: loop_round should be called by then. */
 uint64_t loop_due(const struct loop *loop);

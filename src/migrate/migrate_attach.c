@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { ROUND_MS = SOURCE_TEND_NS / 1000000 }; /* threads are looked for, buffers are drained */
+enum { STEP_MS = SOURCE_TEND_NS / 1000000 }; /* threads are looked for, buffers are drained */
 
 struct known_thread {
     uint32_t tid;
@@ -54,7 +54,7 @@ static struct known_thread *find_thread(struct attached *attached, uint32_t tid)
                                    : NULL;
 }
 
-static void forget_gone(struct attached *attached)
+static void forget_ended(struct attached *attached)
 {
     size_t to = 0;
     for (size_t i = 0; i < attached->threads.count; i++) {
@@ -87,7 +87,7 @@ static void find_threads(struct attached *attached)
             array_push(&fresh, tid);
     }
     closedir(folder);
-    forget_gone(attached);
+    forget_ended(attached);
     array_each (&fresh, uint32_t, tid) {
         struct error err = {0};
         if (sources_watch(&attached->sources, *tid, &err) < 0 && !attached->thread_failure.code)
@@ -99,13 +99,13 @@ static void find_threads(struct attached *attached)
     array_sort(&attached->threads, by_tid);
 }
 
-static void round_once(struct attached *attached)
+static void step_once(struct attached *attached)
 {
     struct source_level level;
     sources_drain(&attached->sources, clock_now_ns(), &level);
     find_threads(attached);
     uint64_t due = loop_due(attached->loop);
-    bool wanted = loop_round(attached->loop, clock_now_ns(), sources_cost_ns(&attached->sources));
+    bool wanted = loop_step(attached->loop, clock_now_ns(), sources_cost_ns(&attached->sources));
     if (loop_due(attached->loop) != due)
         sources_want(&attached->sources, wanted);
 }
@@ -123,10 +123,10 @@ static void wait_and_move(struct attached *attached, int process, int signals)
 {
     struct pollfd waits[] = {{.fd = process, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
     for (;;) {
-        round_once(attached);
+        step_once(attached);
         uint64_t now = clock_now_ns(), due = loop_due(attached->loop);
         uint64_t left = due > now ? (due - now) / 1000000 + 1 : 1;
-        if (poll(waits, 2, left < ROUND_MS ? (int)left : ROUND_MS) < 0 && errno != EINTR)
+        if (poll(waits, 2, left < STEP_MS ? (int)left : STEP_MS) < 0 && errno != EINTR)
             return;
         attached->result->ended = waits[0].revents != 0;
         struct signalfd_siginfo taken; /* or it would hit us once it is open again */

@@ -37,11 +37,11 @@ static void see_interval(void *context, const struct loop_interval *interval, co
         run->listener->interval(run->listener->context, interval, moves, count);
 }
 
-static void see_round(void *context, uint64_t now, const struct capture_live *live)
+static void see_step(void *context, uint64_t now, const struct capture_live *live)
 {
     struct run *run = context;
     run->sink = live->sink;
-    bool wanted = loop_round(run->loop, now, sources_cost_ns(live->sources));
+    bool wanted = loop_step(run->loop, now, sources_cost_ns(live->sources));
     atomic_store_explicit(&live->region->resting, !wanted, memory_order_relaxed);
 }
 
@@ -51,7 +51,7 @@ int migrate_run(struct capture_options *capture, const struct loop_options *opti
 {
     struct run run = {.options = options, .listener = listener};
     struct loop_listener inner = {&run, see_interval};
-    struct capture_observer observer = {&run, see_event, see_round};
+    struct capture_observer observer = {&run, see_event, see_step};
     *result = (struct recorder_result){.exit_status = 1};
     run.loop = loop_new(options, &inner, err);
     if (!run.loop)

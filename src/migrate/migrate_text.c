@@ -27,7 +27,7 @@ static uint64_t sum_of(const uint64_t *counts, unsigned count)
     return sum;
 }
 
-/* " (8 gone, 2 busy)", or nothing. */
+/* " (8 not in memory, 2 busy)", or nothing. */
 static void print_failures(FILE *out, const uint64_t *failed)
 {
     const char *before = " (";
@@ -55,7 +55,7 @@ static void print_skips(FILE *out, const char *lead, const uint64_t *skipped)
 void print_interval(FILE *out, const struct loop_interval *interval, bool dry_run)
 {
     fprintf(out, "#%" PRIu64 " %.2f s: ", interval->number, (double)(interval->ended - interval->began) / 1e9);
-    if (interval->rested) {
+    if (interval->paused) {
         fputs("resting\n", out);
         return;
     }
@@ -136,12 +136,12 @@ static void print_cost(FILE *out, const char *prefix, const struct loop_summary 
 
 static void print_rests(FILE *out, const char *prefix, const struct loop_summary *summary)
 {
-    if (summary->rested == 0)
+    if (summary->paused == 0)
         return;
-    fprintf(out, "%s: paused for %" PRIu64 " of %" PRIu64 " intervals", prefix, summary->rested, summary->intervals);
+    fprintf(out, "%s: paused for %" PRIu64 " of %" PRIu64 " intervals", prefix, summary->paused, summary->intervals);
     const char *before = ": ";
     for (unsigned i = 0; i < GOVERNOR_VERDICTS; i++) {
-        if (!summary->rests[i])
+        if (!summary->pauses[i])
             continue;
         fprintf(out, "%s%s", before, governor_text(i));
         before = "; ";
@@ -152,7 +152,7 @@ static void print_rests(FILE *out, const char *prefix, const struct loop_summary
 static void print_troubles(FILE *out, const char *prefix, const struct loop_summary *summary)
 {
     const struct loop_interval *total = &summary->total;
-    uint64_t failed = sum_of(total->moved.failed, MOVE_FAILURES), nonsense = sum_of(total->nonsense, PLAN_NONSENSES);
+    uint64_t failed = sum_of(total->moved.failed, MOVE_FAILURES), invalid = sum_of(total->invalid, PLAN_INVALIDS);
     if (failed) {
         fprintf(out, "%s: %" PRIu64 " moves failed", prefix, failed);
         print_failures(out, total->moved.failed);
@@ -163,11 +163,11 @@ static void print_troubles(FILE *out, const char *prefix, const struct loop_summ
         print_skips(out, ": ", total->skipped);
         fputc('\n', out);
     }
-    if (nonsense) {
+    if (invalid) {
         fprintf(out, "%s: the policy made invalid requests, which were ignored", prefix);
-        for (unsigned i = 0; i < PLAN_NONSENSES; i++)
-            if (total->nonsense[i])
-                fprintf(out, "; %" PRIu64 " times for %s", total->nonsense[i], plan_nonsense_text(i));
+        for (unsigned i = 0; i < PLAN_INVALIDS; i++)
+            if (total->invalid[i])
+                fprintf(out, "; %" PRIu64 " times for %s", total->invalid[i], plan_invalid_text(i));
         fputc('\n', out);
     }
     if (total->lost)
@@ -226,7 +226,7 @@ static void json_figures(struct json *json, const struct loop_interval *figures)
         if (figures->skipped[i])
             json_number(json, plan_skip_name(i), figures->skipped[i]);
     json_end(json);
-    json_number(json, "invalid_requests", sum_of(figures->nonsense, PLAN_NONSENSES));
+    json_number(json, "invalid_requests", sum_of(figures->invalid, PLAN_INVALIDS));
     json_number(json, "sampling_ns", figures->sampling_ns);
     json_number(json, "cpu_ns", figures->cpu_ns);
     json_number(json, "locate_ns", figures->locate_ns);
@@ -240,7 +240,7 @@ void print_interval_json(struct json *json, const struct loop_interval *interval
     json_number(json, "number", interval->number);
     json_real(json, "start_s", (double)(interval->began - origin_ns) / 1e9, 6);
     json_real(json, "end_s", (double)(interval->ended - origin_ns) / 1e9, 6);
-    json_bool(json, "paused", interval->rested);
+    json_bool(json, "paused", interval->paused);
     json_figures(json, interval);
     json_end(json);
 }
@@ -271,7 +271,7 @@ void print_summary_json(struct json *json, const struct loop_summary *summary, u
     json_text(json, "policy", summary->policy);
     json_real(json, "duration_s", (double)(total->ended - total->began) / 1e9, 6);
     json_number(json, "intervals_count", summary->intervals);
-    json_number(json, "intervals_paused", summary->rested);
+    json_number(json, "intervals_paused", summary->paused);
     json_number(json, "intervals_late", summary->late);
     json_share(json, "first", &summary->first);
     json_share(json, "last", &summary->last);
@@ -285,8 +285,8 @@ void print_summary_json(struct json *json, const struct loop_summary *summary, u
     static const char *const verdicts[GOVERNOR_VERDICTS] = {"none", "nothing_to_gain", "in_vain", "cost"};
     json_object(json, "pauses");
     for (unsigned i = 1; i < GOVERNOR_VERDICTS; i++)
-        if (summary->rests[i])
-            json_number(json, verdicts[i], summary->rests[i]);
+        if (summary->pauses[i])
+            json_number(json, verdicts[i], summary->pauses[i]);
     json_end(json);
     json_object(json, "policy_says");
     for (size_t i = 0; i < summary->word_count; i++)

@@ -53,12 +53,12 @@ const char *plan_skip_name(enum plan_skip why)
     return names[why];
 }
 
-const char *plan_nonsense_text(enum plan_nonsense what)
+const char *plan_invalid_text(enum plan_invalid what)
 {
-    static const char *const texts[PLAN_NONSENSES] = {
-        [NONSENSE_PAGE] = "pages it was not given",
-        [NONSENSE_NODE] = "nodes that do not exist",
-        [NONSENSE_MEMORYLESS] = "nodes without memory",
+    static const char *const texts[PLAN_INVALIDS] = {
+        [INVALID_PAGE] = "pages it was not given",
+        [INVALID_NODE] = "nodes that do not exist",
+        [INVALID_MEMORYLESS] = "nodes without memory",
     };
     return texts[what];
 }
@@ -71,11 +71,11 @@ static void take_move(void *context, size_t page, uint32_t node, uint32_t before
     struct plan *plan = making->plan;
     plan->requests++;
     if (page >= making->survey->page_count)
-        plan->nonsense[NONSENSE_PAGE]++;
+        plan->invalid[INVALID_PAGE]++;
     else if (node >= making->machine->node_count)
-        plan->nonsense[NONSENSE_NODE]++;
+        plan->invalid[INVALID_NODE]++;
     else if (making->room[node] == 0 && making->machine->nodes[node].memory == 0)
-        plan->nonsense[NONSENSE_MEMORYLESS]++;
+        plan->invalid[INVALID_MEMORYLESS]++;
     else {
         making->requests[page] = node;
         if (before || after)
@@ -129,7 +129,7 @@ static bool may_go(struct making *making, const struct survey_process *process, 
 {
     enum plan_skip why;
     const struct range *range = ranges_find(&process->ranges, page);
-    if (process->gone || (process->ranges.count && (!range || range->special)))
+    if (process->ended || (process->ranges.count && (!range || range->special)))
         why = SKIP_UNKNOWN;
     else if (range && range->bound)
         why = SKIP_BOUND;
@@ -247,7 +247,7 @@ static void weigh_extras(struct making *making, const struct survey_process *pro
     struct error ignored;
     for (size_t i = 0; i < count; i++)
         pages[i] = extras[i].page;
-    if (!process->gone && memory->locate(memory->context, process->pid, pages, count, homes, &ignored) == 0) {
+    if (!process->ended && memory->locate(memory->context, process->pid, pages, count, homes, &ignored) == 0) {
         for (size_t i = 0; i < count; i++) {
             bool twice = i + 1 < count && pages[i + 1] == pages[i];
             if (twice || homes[i] < 0 || (uint32_t)homes[i] == extras[i].to)

@@ -21,7 +21,7 @@ enum plan_skip { /* why a request was not followed */
                  PLAN_SKIPS
 };
 
-enum plan_nonsense { NONSENSE_PAGE, NONSENSE_NODE, NONSENSE_MEMORYLESS, PLAN_NONSENSES };
+enum plan_invalid { INVALID_PAGE, INVALID_NODE, INVALID_MEMORYLESS, PLAN_INVALIDS };
 
 struct plan_limits {
     uint64_t pages, bytes; /* an interval */
@@ -46,14 +46,14 @@ struct plan {
     size_t count, capacity;
     uint64_t requests;
     uint64_t skipped[PLAN_SKIPS];
-    uint64_t nonsense[PLAN_NONSENSES];
+    uint64_t invalid[PLAN_INVALIDS];
     struct plan_word words[PLAN_WORDS];
     size_t word_count;
 };
 
 const char *plan_skip_text(enum plan_skip why); /* "over the budget" */
 const char *plan_skip_name(enum plan_skip why); /* "budget" */
-const char *plan_nonsense_text(enum plan_nonsense what);
+const char *plan_invalid_text(enum plan_invalid what);
 
 /* Asks the policy and fills `plan` (zeroed by the caller). Returns what the policy returned. */
 int plan_make(struct plan *plan, const struct nlens_policy *policy, void *self, const struct nlens_machine *machine,

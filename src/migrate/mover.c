@@ -8,19 +8,16 @@
 const char *move_failure_text(enum move_failure why)
 {
     static const char *const texts[MOVE_FAILURES] = {
-        [FAILED_GONE] = "gone",
-        [FAILED_SHARED] = "used by several processes",
-        [FAILED_BUSY] = "busy in the kernel",
-        [FAILED_NO_MEMORY] = "no memory on the node",
-        [FAILED_REFUSED] = "refused",
-        [FAILED_OTHER] = "not movable",
+        [FAILED_ABSENT] = "not in memory",    [FAILED_SHARED] = "used by several processes",
+        [FAILED_BUSY] = "busy in the kernel", [FAILED_NO_MEMORY] = "no memory on the node",
+        [FAILED_REFUSED] = "refused",         [FAILED_OTHER] = "not movable",
     };
     return texts[why];
 }
 
 const char *move_failure_name(enum move_failure why)
 {
-    static const char *const names[MOVE_FAILURES] = {"gone", "shared", "busy", "no_memory", "refused", "other"};
+    static const char *const names[MOVE_FAILURES] = {"absent", "shared", "busy", "no_memory", "refused", "other"};
     return names[why];
 }
 
@@ -30,7 +27,7 @@ static enum move_failure failure_of(int code)
     case ENOENT:
     case EFAULT:
     case ESRCH:
-        return FAILED_GONE;
+        return FAILED_ABSENT;
     case EACCES:
         return FAILED_SHARED;
     case EBUSY:

@@ -7,7 +7,7 @@
 #include "migrate/move_plan.h"
 
 enum move_failure {
-    FAILED_GONE,      /* the page, or the whole process, is no more */
+    FAILED_ABSENT,    /* the page, or the whole process, is no more */
     FAILED_SHARED,    /* mapped by several processes: only an administrator may move it */
     FAILED_BUSY,      /* in use by the kernel just then */
     FAILED_NO_MEMORY, /* no room on the node */

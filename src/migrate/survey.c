@@ -81,7 +81,7 @@ static size_t merge_huge(struct survey *survey, struct survey_process *process, 
 static void read_about(struct survey *survey, struct survey_process *process, const struct topology *topology,
                        uint64_t *addresses, bool *huge)
 {
-    process->gone = ranges_read(&process->ranges, process->pid) < 0;
+    process->ended = ranges_read(&process->ranges, process->pid) < 0;
     procfs_open_nodes(process->pid, topology, process->open);
     for (size_t i = 0; i < process->count; i++)
         addresses[i] = survey->pages[process->first + i].address;
@@ -95,7 +95,7 @@ static void locate(struct survey *survey, struct survey_process *process, const 
         addresses[i] = survey->pages[process->first + i].address;
     struct error err = {0};
     if (memory->locate(memory->context, process->pid, addresses, process->count, homes, &err) < 0) {
-        process->gone = true;
+        process->ended = true;
         if (err.code != -ESRCH && !survey->failure.code)
             survey->failure = err;
         survey->homeless += process->count;

@@ -12,7 +12,7 @@ struct survey_process {
     uint32_t pid;
     size_t first, count;           /* its pages */
     struct ranges ranges;          /* empty on a simulated machine */
-    bool gone;                     /* nothing can be said of it any more */
+    bool ended;                    /* nothing can be said of it any more */
     bool open[TOPOLOGY_MAX_NODES]; /* nodes its cpuset allows */
 };
 

@@ -54,7 +54,7 @@ static void look_at_machine(struct worker *worker, const struct survey *survey, 
     for (uint32_t i = 0; i < worker->machine->node_count; i++)
         if (interval <= worker->closed_until[i])
             nodes[i].free = 0;
-    if (survey->process_count && !survey->processes->gone)
+    if (survey->process_count && !survey->processes->ended)
         machine_open(worker->machine, survey->processes->open);
 }
 
@@ -116,8 +116,8 @@ static void do_job(struct worker *worker, struct worker_job *job)
     interval->requests = job->plan.requests;
     for (unsigned i = 0; i < PLAN_SKIPS; i++)
         interval->skipped[i] = job->plan.skipped[i];
-    for (unsigned i = 0; i < PLAN_NONSENSES; i++)
-        interval->nonsense[i] = job->plan.nonsense[i];
+    for (unsigned i = 0; i < PLAN_INVALIDS; i++)
+        interval->invalid[i] = job->plan.invalid[i];
     uint64_t evaluated = clock_now_ns();
 
     atomic_store(&worker->stage, STAGE_MOVE);

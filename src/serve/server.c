@@ -178,7 +178,7 @@ static void drop_ended(struct server *server)
 }
 
 /* One wait and what came of it. */
-static int turn(struct server *server, const sigset_t *open_mask, struct error *err)
+static int serve_once(struct server *server, const sigset_t *open_mask, struct error *err)
 {
     struct pollfd polled[CONNECTIONS + 1];
     const struct timespec patience = {WAIT_MS / 1000, WAIT_MS % 1000 * 1000000};
@@ -219,7 +219,7 @@ int server_run(struct server *server, server_answer *answer, void *context, stru
     sigaction(SIGTERM, &action, &old_term);
     int failed = 0;
     while (!asked_to_end && failed == 0)
-        failed = turn(server, &open_mask, err);
+        failed = serve_once(server, &open_mask, err);
     sigaction(SIGINT, &old_int, NULL);
     sigaction(SIGTERM, &old_term, NULL);
     sigprocmask(SIG_SETMASK, &old_mask, NULL);

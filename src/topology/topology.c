@@ -81,19 +81,19 @@ uint32_t topology_assign_cpu(const struct topology *topology, uint32_t thread_or
     if (topology->assign == ASSIGN_NODE)
         return cpu_of_node(topology, (uint32_t)topology->assign_node,
                            thread_ordinal % topology->nodes[topology->assign_node].cpu_count);
-    uint32_t turn = thread_ordinal % usable;
+    uint32_t slot = thread_ordinal % usable;
     if (topology->assign == ASSIGN_PACKED) {
         for (uint32_t node = 0; node < topology->node_count; node++) {
-            if (turn < topology->nodes[node].cpu_count)
-                return cpu_of_node(topology, node, turn);
-            turn -= topology->nodes[node].cpu_count;
+            if (slot < topology->nodes[node].cpu_count)
+                return cpu_of_node(topology, node, slot);
+            slot -= topology->nodes[node].cpu_count;
         }
         return 0;
     }
-    for (uint32_t round = 0;; round++)
+    for (uint32_t nth = 0;; nth++)
         for (uint32_t node = 0; node < topology->node_count; node++)
-            if (round < topology->nodes[node].cpu_count && turn-- == 0)
-                return cpu_of_node(topology, node, round);
+            if (nth < topology->nodes[node].cpu_count && slot-- == 0)
+                return cpu_of_node(topology, node, nth);
 }
 
 int topology_home_of_page(const struct topology *topology, uint64_t page, int toucher)

@@ -70,7 +70,7 @@ CODED(page_fields, ADDRESS(1, page.page, 12), REPEATED(2, page.size), DIFFERENCE
       NUMBER(5, page.reads), NUMBER(5, page.writes), NUMBER(5, page.mechanism), PART(page.unknown),
       ADDRESS(6, page.physical, 12), MASK(7, page.cpus, page.cpu_words))
 CODED(stream_fields, ADDRESS(1, stream.pc, 0), ADDRESS(2, stream.addr, 0), NUMBER(3, stream.stride),
-      RELATIVE(3, stream.ahead, stream.addr), NUMBER(4, stream.turns), NUMBER(4, stream.gap_ns),
+      RELATIVE(3, stream.ahead, stream.addr), NUMBER(4, stream.iterations), NUMBER(4, stream.gap_ns),
       DIFFERENCE(5, stream.user_ns), DIFFERENCE(6, stream.burst), NUMBER(6, stream.ahead_ns),
       NUMBER(6, stream.behind_ns), NUMBER(7, stream.times), NUMBER(7, stream.runs), NUMBER(7, stream.flags),
       PART(stream.size), PART(stream.behind), LIST(8, stream.latencies, stream.timed))

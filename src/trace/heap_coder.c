@@ -66,7 +66,7 @@ static inline void remember(struct heap_coder *coder, uint64_t addr, uint32_t sl
 {
     struct heap_entry_set *set = set_of(coder, addr);
     unsigned empty = ways_empty(set->ways);
-    unsigned way = __builtin_expect(empty != 0, 1) ? (unsigned)__builtin_ctz(empty) : coder->turn++ % HEAP_WAYS;
+    unsigned way = __builtin_expect(empty != 0, 1) ? (unsigned)__builtin_ctz(empty) : coder->replacements++ % HEAP_WAYS;
     set->ways[way] = tag_of(addr) | (slot + 1);
 }
 

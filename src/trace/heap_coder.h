@@ -17,7 +17,7 @@ struct heap_entry_set {
 struct heap_coder {
     struct heap_model model;
     struct heap_entry_set *sets;
-    uint32_t set_mask, turn; /* sets - 1 */
+    uint32_t set_mask, replacements; /* sets - 1 */
 };
 
 struct heap_coder *heap_coder_new(void);

@@ -8,8 +8,8 @@ enum { BUFFERS = 16, BUFFER = 48 };
 static char *buffer(void)
 {
     static _Thread_local char buffers[BUFFERS][BUFFER];
-    static _Thread_local unsigned turn;
-    return buffers[turn++ % BUFFERS];
+    static _Thread_local unsigned next;
+    return buffers[next++ % BUFFERS];
 }
 
 const char *number_count(uint64_t count)

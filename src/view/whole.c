@@ -26,10 +26,10 @@ bool whole_exit_status(const struct flow_process *process, int *status)
     return true;
 }
 
-double whole_lasted(const struct flow *flow, uint64_t born, uint64_t died)
+double whole_lasted(const struct flow *flow, uint64_t start, uint64_t end)
 {
-    uint64_t end = died < flow_end(flow) ? died : flow_end(flow);
-    return end > born ? (double)(end - born) * 1e-9 : 0;
+    uint64_t until = end < flow_end(flow) ? end : flow_end(flow);
+    return until > start ? (double)(until - start) * 1e-9 : 0;
 }
 
 static void exit_status_of(struct whole *whole, const struct flow *flow, const struct trace_session *ending)

@@ -17,8 +17,8 @@ struct whole whole_of(const struct flow *flow, const struct view_options *option
 /* How a process ended, as a shell shows it; false when that is not known. */
 bool whole_exit_status(const struct flow_process *process, int *status);
 
-/* Seconds from `born` to `died`, or to the recording's end. */
-double whole_lasted(const struct flow *flow, uint64_t born, uint64_t died);
+/* Seconds from `start` to `end`, or to the recording's end. */
+double whole_lasted(const struct flow *flow, uint64_t start, uint64_t end);
 
 /* "packed", "round-robin", "node:2" of a simulated topology. */
 const char *whole_assign(const struct topology *topology);

@@ -247,7 +247,7 @@ enum stream_flag {
     STREAM_WRITE = 1,
     STREAM_NONTEMPORAL = 2, /* past the caches: no line is read for it */
     STREAM_PASSED = 4,      /* the instruction came past `ahead` before the second burst */
-    STREAM_ANEW = 8,        /* its loop was left and entered again meanwhile: registers that did not change now have */
+    STREAM_REENTERED = 8,   /* its loop was left and entered again meanwhile: registers that did not change now have */
     STREAM_LOOP = 16,       /* it was carried out often enough to say so, in all of its loop that a burst meets */
     STREAM_NEAR = 64,       /* three of four accesses were near the last one: a prefetcher may have been ahead of it */
     STREAM_STILL = 128,     /* and all to the same address */
@@ -261,7 +261,7 @@ struct event_stream {
     uint64_t pc, addr;  /* addr: the last in the burst */
     int64_t stride;     /* from one access to the next, when always the same; else 0 */
     uint64_t ahead;     /* where a load was timed ahead of it, or of what has no stride beyond; 0: nowhere */
-    int64_t turns;      /* how often it was carried out between the two bursts; negative: not known */
+    int64_t iterations; /* how often it was carried out between the two bursts; negative: not known */
     uint64_t user_ns;   /* the thread's CPU time in user code so far */
     uint32_t burst;     /* its number in this thread */
     uint32_t gap_ns;    /* between the two bursts; 0: not known */

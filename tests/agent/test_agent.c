@@ -458,7 +458,7 @@ static void libraries_come_and_go(void **state)
         const struct test_record *record = &t.records[i];
         if (record->head->type == WIRE_MODULE && strstr(record->module->path, "libtarget_plugin"))
             start = record->module->start;
-        gone |= record->head->type == WIRE_MODULE_GONE && start && record->module->start == start;
+        gone |= record->head->type == WIRE_MODULE_UNLOADED && start && record->module->start == start;
     }
     assert_true(start && gone);
     test_region_free(&t);

@@ -54,7 +54,7 @@ static struct event_stream stream(unsigned flags, uint32_t ahead_ns)
                                  .addr = HEAP + 4096,
                                  .stride = STRIDE,
                                  .ahead = HEAP + 40960,
-                                 .turns = TURNS,
+                                 .iterations = TURNS,
                                  .gap_ns = GAP,
                                  .ahead_ns = ahead_ns,
                                  .size = STRIDE,
@@ -172,8 +172,8 @@ static void what_is_not_said(void **state)
     struct event_stream outside = stream(GOOD, SLOW), wrapped = stream(GOOD, SLOW), again = stream(PASSED, SLOW);
     (void)state;
     outside.ahead = HEAP + ARRAY + ARRAY / 2;
-    wrapped.turns = -1;
-    again.flags = GOOD | STREAM_ANEW;
+    wrapped.iterations = -1;
+    again.flags = GOOD | STREAM_REENTERED;
     struct event_stream cases[] = {outside, wrapped, again};
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct run run = run_of(cases[i], PAIRS);
@@ -188,7 +188,7 @@ static void what_is_not_said(void **state)
     run = begin();
     for (unsigned i = 0; i < PAIRS; i++) {
         struct event_stream event = stream(PASSED, SLOW);
-        event.turns = 1000 + (i * 7919) % PAIRS * 20000; /* evenly over everything that is possible */
+        event.iterations = 1000 + (i * 7919) % PAIRS * 20000; /* evenly over everything that is possible */
         next_burst(&run);
         put(&run, 0, event);
     }
@@ -202,12 +202,12 @@ static struct run walk(unsigned used, unsigned back, unsigned threads)
 {
     struct run run = begin();
     for (unsigned i = 0; i < PAIRS; i++) {
-        struct event_stream event = stream(GOOD | STREAM_ANEW, SLOW);
+        struct event_stream event = stream(GOOD | STREAM_REENTERED, SLOW);
         event.addr += ARRAY / 2;
         event.ahead += ARRAY / 2;
         event.behind = 1000;
         event.behind_ns = i % 10 < used ? FAST : SLOW;
-        event.turns = i % 10 < back ? -1 : TURNS;
+        event.iterations = i % 10 < back ? -1 : TURNS;
         next_burst(&run);
         put(&run, i % threads, event);
     }
@@ -245,7 +245,7 @@ static void rows_of_a_stencil(void **state)
         next_burst(&run);
         for (unsigned k = 0; k < sizeof rows / sizeof *rows; k++) {
             bool late = rows[k] != BELOW && i % 20 != 7; /* what others do has pushed some lines out */
-            struct event_stream event = stream(GOOD | STREAM_ANEW, late ? FAST : SLOW);
+            struct event_stream event = stream(GOOD | STREAM_REENTERED, late ? FAST : SLOW);
             event.pc += k * 16;
             event.addr += (uint64_t)(ARRAY / 2 + rows[k] * ROW);
             event.ahead += (uint64_t)(ARRAY / 2 + rows[k] * ROW);
@@ -253,7 +253,7 @@ static void rows_of_a_stencil(void **state)
             event.behind_ns = FAST;
             if (i % 4 == 0) {
                 event.flags = 0;
-                event.turns = 0;
+                event.iterations = 0;
             }
             put(&run, 0, event);
         }
@@ -302,7 +302,7 @@ static void small_and_busy(void **state)
         feed_alloc(&run.feeding, HEAP + 6ul * ARRAY, large ? 64 * TABLE : TABLE, CHAIN + 1);
         feed_read(&run.feeding, HEAP + 6ul * ARRAY);
         for (unsigned i = 0; i < PAIRS; i++) {
-            struct event_stream event = stream(GOOD | STREAM_ANEW, STREAM_NO_LATENCY);
+            struct event_stream event = stream(GOOD | STREAM_REENTERED, STREAM_NO_LATENCY);
             event.addr = HEAP + 6ul * ARRAY + i % 8 * LINE;
             event.ahead = 0;
             next_burst(&run);
@@ -392,7 +392,7 @@ static void shares_of_time(void **state)
     (void)state;
     struct run run = begin();
     for (unsigned i = 0; i < 2 * PAIRS; i++) {
-        struct event_stream event = stream(PASSED, SLOW), nothing = {.turns = -1, .ahead_ns = STREAM_NO_LATENCY};
+        struct event_stream event = stream(PASSED, SLOW), nothing = {.iterations = -1, .ahead_ns = STREAM_NO_LATENCY};
         next_burst(&run);
         put(&run, 0, i % 2 ? event : nothing);
         event.addr += 2ul * ARRAY;
@@ -425,7 +425,7 @@ static void functions(void **state)
         feed_burst(&run.feeding, (struct burst_of){.addr = HEAP, .stack = CHAIN + 2 + i, .count = 30 - 10 * i});
     }
     for (unsigned i = 0; i < 2 * PAIRS; i++) {
-        struct event_stream event = stream(i % 2 ? PASSED : GOOD | STREAM_ANEW, SLOW);
+        struct event_stream event = stream(i % 2 ? PASSED : GOOD | STREAM_REENTERED, SLOW);
         event.pc = at[i % 2 ? 0 : 1];
         next_burst(&run);
         put(&run, 0, event);
@@ -479,13 +479,13 @@ static double most_of(unsigned slow_ahead, unsigned slow_behind, int64_t stride,
     struct run run = begin();
     double most = 0;
     for (unsigned i = 0; i < pairs; i++) {
-        struct event_stream event = stream(GOOD | STREAM_ANEW | STREAM_NEAR, i % 10 < slow_ahead ? SLOW : FAST);
+        struct event_stream event = stream(GOOD | STREAM_REENTERED | STREAM_NEAR, i % 10 < slow_ahead ? SLOW : FAST);
         event.addr += ARRAY / 2;
         event.ahead += ARRAY / 2;
         event.stride = stride;
         event.behind = 100;
         event.behind_ns = i % 10 < slow_behind ? SLOW : FAST;
-        event.turns = -1;
+        event.iterations = -1;
         next_burst(&run);
         put(&run, 0, event);
     }
@@ -506,10 +506,10 @@ static double most_lines(unsigned back, uint16_t runs)
 {
     struct run run = begin();
     for (unsigned i = 0; i < PAIRS; i++) {
-        struct event_stream event = stream((runs < 3 ? STREAM_PAIRED : GOOD) | STREAM_ANEW, STREAM_NO_LATENCY);
+        struct event_stream event = stream((runs < 3 ? STREAM_PAIRED : GOOD) | STREAM_REENTERED, STREAM_NO_LATENCY);
         event.ahead = 0;
         event.runs = event.times = runs;
-        event.turns = i % 10 < back ? -1 : TURNS;
+        event.iterations = i % 10 < back ? -1 : TURNS;
         next_burst(&run);
         put(&run, 0, event);
     }

@@ -183,7 +183,7 @@ static void written_by_one(void **state)
     assert_int_equal(object->use, USE_WRITTEN);
     assert_int_equal(object->writers, 1);
     assert_int_equal(object->init_samples, 0);
-    assert_int_equal(object->init_end, flow_object(f.flow, object->object)->born);
+    assert_int_equal(object->init_end, flow_object(f.flow, object->object)->start);
     assert_int_equal(object->using_threads, 1);
     run_free(&f, facts);
 }

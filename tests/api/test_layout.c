@@ -65,7 +65,7 @@ HAS_SIZE(struct nlens_policy_access, 32);
 HAS_SIZE(struct nlens_policy_page, 48);
 LIES_AT(struct nlens_machine, page_bytes, 40);
 LIES_AT(struct nlens_view, pages, 32);
-LIES_AT(struct nlens_plan, tell, 16);
+LIES_AT(struct nlens_plan, note, 16);
 LIES_AT(struct nlens_policy, stop, 40);
 
 int main(void)

@@ -241,7 +241,7 @@ static void rings_of_the_dead_are_freed(void **state)
     assert_int_equal(atomic_load(&wire_ring_at(bench->region.map, 0)->state), WIRE_RING_FREE);
     assert_int_equal(bench->sink.counts[EVENT_THREAD_EXIT], 1);
     assert_int_equal(bench->sink.counts[EVENT_PROCESS_EXIT], 1);
-    assert_true(process_find(&bench->processes, (uint32_t)child)->gone);
+    assert_true(process_find(&bench->processes, (uint32_t)child)->ended);
 }
 
 static void a_program_replaced_by_exec_loses_its_rings(void **state)

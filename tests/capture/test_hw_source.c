@@ -245,11 +245,11 @@ static void test_attached(void **state)
             sched_yield();
         tids[i + 1] = (pid_t)atomic_load(&idlers[i].tid);
     }
-    pid_t gone = fork(); /* the number of one that has ended */
-    if (gone == 0)
+    pid_t ended = fork(); /* the number of one that has ended */
+    if (ended == 0)
         _exit(0);
-    assert_int_equal(waitpid(gone, NULL, 0), gone);
-    tids[0] = gone;
+    assert_int_equal(waitpid(ended, NULL, 0), ended);
+    tids[0] = ended;
     struct hw_source *source =
         open_faults((struct hw_target){.threads = tids, .thread_count = THREADS + 1, .inherit = true});
     struct hw_source *alone = open_faults((struct hw_target){.inherit = true});
@@ -272,7 +272,7 @@ static void test_attached(void **state)
     struct error err = {0};
     struct pmu_choice choice = page_faults();
     assert_null(hw_source_open(
-        &choice, &(struct hw_target){.threads = &gone, .thread_count = 1, .inherit = true, .memory = MEMORY}, &err));
+        &choice, &(struct hw_target){.threads = &ended, .thread_count = 1, .inherit = true, .memory = MEMORY}, &err));
     assert_int_equal(err.code, -ESRCH);
     forget(&seen);
 }

@@ -19,8 +19,8 @@ static void an_address_is_reused_in_time(void **state)
     assert_int_equal(object_of(&f, first)->size, 64);
     assert_int_equal(object_of(&f, second)->size, 32);
     assert_null(object_of(&f, between));
-    assert_true(object_of(&f, first)->died < object_of(&f, second)->born);
-    assert_true(object_of(&f, second)->died == UINT64_MAX);
+    assert_true(object_of(&f, first)->end < object_of(&f, second)->start);
+    assert_true(object_of(&f, second)->end == UINT64_MAX);
     assert_ptr_equal(flow_object_at(f.flow, 0, 0x1010, then), object_of(&f, first));
     assert_ptr_equal(flow_object_at(f.flow, 0, 0x1010, f.time), object_of(&f, second));
     assert_null(flow_object_at(f.flow, 0, 0x1030, f.time));
@@ -79,10 +79,10 @@ static void realloc_splits_a_life(void **state)
     uint32_t moved = feed_read(&f, 0x8000);
     flow_finish(f.flow);
     assert_int_equal(object_of(&f, before)->size, 64);
-    assert_int_equal(object_of(&f, before)->died, now);
+    assert_int_equal(object_of(&f, before)->end, now);
     assert_int_equal(object_of(&f, after)->size, 128);
     assert_int_equal(object_of(&f, after)->alloc_fn, ALLOC_REALLOC);
-    assert_true(object_of(&f, after)->died != UINT64_MAX);
+    assert_true(object_of(&f, after)->end != UINT64_MAX);
     assert_int_equal(object_of(&f, moved)->size, 256);
     feeding_free(&f);
 }
@@ -100,7 +100,7 @@ static void a_lost_release_is_noticed(void **state)
     feed_free(&f, 0x1000); /* unknown by now */
     flow_finish(f.flow);
     assert_int_equal(object_of(&f, old)->size, 0x1000);
-    assert_true(object_of(&f, old)->died != UINT64_MAX);
+    assert_true(object_of(&f, old)->end != UINT64_MAX);
     assert_int_equal(object_of(&f, young)->size, 0x100);
     assert_null(object_of(&f, gone));
     assert_int_equal(object_of(&f, over)->addr, 0x1200);
@@ -125,7 +125,7 @@ static void another_thread_frees(void **state)
     const struct flow_object *object = object_of(&f, sample);
     assert_string_equal(flow_thread(f.flow, object->alloc_thread)->name, "maker");
     assert_int_equal(object->alloc_cpu, 3);
-    assert_true(object->died != UINT64_MAX);
+    assert_true(object->end != UINT64_MAX);
     assert_int_equal(flow_thread_count(f.flow), 3);
     assert_int_equal(flow_thread(f.flow, 2)->totals.writes, 1);
     assert_int_equal(flow_thread(f.flow, 2)->totals.latency_sum, 50);
@@ -185,8 +185,8 @@ static void maps_have_holes_and_overlap(void **state)
     assert_ptr_equal(object_of(&f, beyond), object_of(&f, left));
     assert_int_equal(object_of(&f, block)->kind, OBJECT_HEAP);
     assert_ptr_equal(object_of(&f, beside), object_of(&f, left));
-    assert_true(object_of(&f, left)->died > before_last && object_of(&f, left)->died != UINT64_MAX);
-    assert_true(object_of(&f, file)->died == UINT64_MAX);
+    assert_true(object_of(&f, left)->end > before_last && object_of(&f, left)->end != UINT64_MAX);
+    assert_true(object_of(&f, file)->end == UINT64_MAX);
     feeding_free(&f);
 }
 
@@ -269,16 +269,16 @@ static void a_fork_inherits_and_goes_its_way(void **state)
     assert_int_equal(object_of(&f, parent)->process, 0);
     assert_int_equal(object_of(&f, child)->size, 64);
     assert_int_equal(object_of(&f, child)->process, 1);
-    assert_true(object_of(&f, child)->died == UINT64_MAX);
+    assert_true(object_of(&f, child)->end == UINT64_MAX);
     assert_ptr_equal(object_of(&f, child_again), object_of(&f, child));
     assert_int_equal(object_of(&f, child_map)->process, 1);
-    assert_true(object_of(&f, child_map)->died != UINT64_MAX);
+    assert_true(object_of(&f, child_map)->end != UINT64_MAX);
     assert_int_equal(object_of(&f, child_stack)->kind, OBJECT_STACK);
     assert_int_equal(object_of(&f, child_stack)->process, 1);
     assert_null(object_of(&f, child_freed));
     assert_int_equal(object_of(&f, still)->process, 0);
     assert_int_equal(object_of(&f, still_mapped)->process, 0);
-    assert_true(object_of(&f, still_mapped)->died == UINT64_MAX);
+    assert_true(object_of(&f, still_mapped)->end == UINT64_MAX);
     assert_int_equal(object_of(&f, own)->site, object_of(&f, parent)->site);
     assert_int_equal(flow_site(f.flow, object_of(&f, own)->site)->count, 5); /* copies are no new instances */
     assert_int_equal(flow_process(f.flow, 1)->exit_status, 0);

@@ -136,7 +136,7 @@ static void what_nobody_asked_for_fills_gaps(void **state)
     assert_ptr_equal(object_of(&f, behind), object_of(&f, before));
     assert_true(object_of(&f, asked)->site != FLOW_NONE);
     assert_int_equal(object_of(&f, asked)->size, 0x10000);
-    assert_true(object_of(&f, asked)->died == UINT64_MAX);
+    assert_true(object_of(&f, asked)->end == UINT64_MAX);
     assert_string_equal(object_of(&f, arena)->name, "[arena]");
     const struct flow_arena_site *next_to; /* the one block that is there, whichever side of the sample it is on */
     assert_int_equal(flow_arena_sites(f.flow, &next_to), 1);
@@ -149,7 +149,7 @@ static void what_nobody_asked_for_fills_gaps(void **state)
     assert_int_equal(object_of(&f, file)->kind, OBJECT_FILE);
     assert_ptr_equal(object_of(&f, still), object_of(&f, arena));
     assert_null(object_of(&f, gone));
-    assert_true(object_of(&f, arena)->died != UINT64_MAX);
+    assert_true(object_of(&f, arena)->end != UINT64_MAX);
     assert_string_equal(object_of(&f, end_of_break)->name, "[heap]");
     assert_int_equal(object_of(&f, end_of_break)->size, 0x4000);
     feeding_free(&f);
@@ -181,8 +181,8 @@ static void parts_of_files_are_distinguished(void **state)
     assert_int_equal(object_of(&f, again)->offset, 0x10000);
     assert_string_equal(object_of(&f, again)->name, "/data/file");
     assert_null(object_of(&f, unmapped));
-    assert_true(object_of(&f, front)->died < object_of(&f, again)->born);
-    assert_true(object_of(&f, back)->died == UINT64_MAX);
+    assert_true(object_of(&f, front)->end < object_of(&f, again)->start);
+    assert_true(object_of(&f, back)->end == UINT64_MAX);
     feeding_free(&f);
 }
 

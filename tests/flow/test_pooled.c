@@ -41,7 +41,7 @@ static void test_inside_wins(void **state)
     assert_int_equal(size_of(&feeding, inside), 0x80);
     assert_int_equal(object_of(&feeding, inside)->alloc_fn, ALLOC_CUSTOM);
     assert_int_equal(object_of(&feeding, inside)->kind, OBJECT_HEAP);
-    assert_true(object_of(&feeding, inside)->died < UINT64_MAX);
+    assert_true(object_of(&feeding, inside)->end < UINT64_MAX);
     assert_int_equal(size_of(&feeding, beside), SIZE);
     assert_int_equal(size_of(&feeding, after), SIZE);
     assert_int_equal(size_of(&feeding, mapped), 0x200);
@@ -66,7 +66,7 @@ static void test_block_freed(void **state)
     feed_pool(&feeding, POOL_CLEARED, POOL, 0);
     flow_finish(feeding.flow);
     assert_int_equal(size_of(&feeding, before), 0x100);
-    assert_true(object_of(&feeding, before)->died < UINT64_MAX);
+    assert_true(object_of(&feeding, before)->end < UINT64_MAX);
     assert_null(object_of(&feeding, freed));
     assert_int_equal(size_of(&feeding, again), 0x40);
     feeding_free(&feeding);

@@ -76,7 +76,7 @@ static void a_parent_may_learn_later_how_a_child_ended(void **state)
     feed(&f, (struct event){.kind = EVENT_PROCESS_EXIT, .pid = 200, .tid = 200, .exit_status = -1});
     flow_finish(f.flow);
     assert_int_equal(flow_process(f.flow, 1)->exit_status, 7 << 8);
-    assert_int_equal(flow_process(f.flow, 1)->died, ended);
+    assert_int_equal(flow_process(f.flow, 1)->end, ended);
     feeding_free(&f);
 }
 

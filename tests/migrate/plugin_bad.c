@@ -36,7 +36,7 @@ static int decide_nonsense(void *self, const struct nlens_view *view, const stru
                  "%d: much ado about nothing, in a text that is longer than anyone could ever want to "
                  "read, let alone keep",
                  i);
-        nlens_tell(plan, text, 1);
+        nlens_note(plan, text, 1);
     }
     return 0;
 }

@@ -10,7 +10,7 @@
 enum { SECOND = 1000000000, MAIN = 100, USER = 101 };
 
 struct seen {
-    unsigned count, rested;
+    unsigned count, paused;
     struct loop_interval last;
     uint64_t moved;
 };
@@ -21,7 +21,7 @@ static void see(void *context, const struct loop_interval *interval, const struc
     for (size_t i = 0; i < count; i++)
         assert_int_not_equal(moves[i].to, moves[i].from);
     seen->count++;
-    seen->rested += interval->rested;
+    seen->paused += interval->paused;
     seen->last = *interval;
     seen->moved += count;
 }
@@ -52,7 +52,7 @@ static void begin_on(struct stage *stage, const char *machine, const char *polic
     if (!stage->loop)
         fail_msg("%s", err.text);
     stage->now = clock_now_ns();
-    loop_round(stage->loop, stage->now, 0);
+    loop_step(stage->loop, stage->now, 0);
     for (uint32_t tid = MAIN; tid <= USER; tid++) { /* assigned onto nodes 0 and 1 */
         struct event event = {.time = stage->now + tid, .pid = PID, .tid = tid, .kind = EVENT_THREAD_START};
         event.thread.name = "";
@@ -84,9 +84,9 @@ static bool pass(struct stage *stage)
 {
     unsigned before = stage->seen.count;
     stage->now += SECOND;
-    bool wanted = loop_round(stage->loop, stage->now, 0);
+    bool wanted = loop_step(stage->loop, stage->now, 0);
     while (stage->seen.count == before)
-        wanted = loop_round(stage->loop, stage->now, 0);
+        wanted = loop_step(stage->loop, stage->now, 0);
     return wanted;
 }
 
@@ -133,7 +133,7 @@ static void test_dry_run_counts_once(void **state)
     loop_finish(stage.loop, stage.now, &summary);
     stage.options.dry_run = true;
     stage.loop = loop_new(&stage.options, &stage.listener, NULL);
-    loop_round(stage.loop, stage.now, 0);
+    loop_step(stage.loop, stage.now, 0);
     for (unsigned round = 0; round < 5; round++) {
         first_touch(&stage, MAIN, 1);
         access_page(&stage, USER, 1);
@@ -161,8 +161,8 @@ static void test_rests_when_nothing_is_remote(void **state)
     for (unsigned i = 0; i < 20; i++)
         pass(&stage);
     end(&stage, &summary);
-    assert_true(summary.rests[GOVERNOR_NOTHING] >= 1);
-    assert_true(summary.rested >= GOVERNOR_REST);
+    assert_true(summary.pauses[GOVERNOR_NOTHING] >= 1);
+    assert_true(summary.paused >= GOVERNOR_REST);
 }
 
 static void test_policy_that_stops(void **state)
@@ -176,7 +176,7 @@ static void test_policy_that_stops(void **state)
     assert_false(pass(&stage));
     end(&stage, &summary);
     assert_true(summary.policy_stopped);
-    assert_int_equal(summary.rested, 1);
+    assert_int_equal(summary.paused, 1);
 }
 
 static void test_policy_of_nonsense(void **state)
@@ -189,8 +189,8 @@ static void test_policy_of_nonsense(void **state)
         access_page(&stage, USER, page);
     pass(&stage);
     end(&stage, &summary);
-    assert_true(summary.total.nonsense[NONSENSE_PAGE] > 0);
-    assert_true(summary.total.nonsense[NONSENSE_NODE] > 0);
+    assert_true(summary.total.invalid[INVALID_PAGE] > 0);
+    assert_true(summary.total.invalid[INVALID_NODE] > 0);
     assert_int_equal(summary.total.moved.pages, 0);
     assert_int_equal(summary.word_count, PLAN_WORDS); /* it talks too much */
 }
@@ -205,11 +205,11 @@ static void test_policy_that_hangs(void **state)
     loop_finish(stage.loop, stage.now, &summary);
     stage.options.patience_ns = SECOND / 20;
     stage.loop = loop_new(&stage.options, &stage.listener, NULL);
-    loop_round(stage.loop, stage.now, 0);
+    loop_step(stage.loop, stage.now, 0);
     for (unsigned i = 0; i < 5; i++) {
         access_page(&stage, USER, 1);
         stage.now += SECOND;
-        assert_true(loop_round(stage.loop, stage.now, 0));
+        assert_true(loop_step(stage.loop, stage.now, 0));
     }
     loop_finish(stage.loop, stage.now, &summary);
     assert_non_null(summary.hangs);
@@ -246,9 +246,9 @@ static void test_one_node(void **state)
     access_page(&stage, USER, 1);
     for (unsigned i = 0; i < 3; i++)
         assert_false(pass(&stage));
-    assert_int_equal(stage.seen.rested, 3);
+    assert_int_equal(stage.seen.paused, 3);
     end(&stage, &summary);
-    assert_int_equal(summary.rested, 3);
+    assert_int_equal(summary.paused, 3);
     assert_int_equal(summary.total.moved.pages, 0);
 }
 

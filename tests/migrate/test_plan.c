@@ -49,8 +49,8 @@ static void test_nonsense(void **state)
     request(1, 1);
     bench_plan(&bench, &policy_requests, NULL, 1);
     assert_int_equal(bench.plan.requests, 5);
-    assert_int_equal(bench.plan.nonsense[NONSENSE_PAGE], 2);
-    assert_int_equal(bench.plan.nonsense[NONSENSE_NODE], 2);
+    assert_int_equal(bench.plan.invalid[INVALID_PAGE], 2);
+    assert_int_equal(bench.plan.invalid[INVALID_NODE], 2);
     assert_int_equal(bench.plan.count, 1);
     assert_int_equal(goes_to(&bench.plan, 1), 1);
     bench_end(&bench);
@@ -66,7 +66,7 @@ static void test_memoryless_node(void **state)
         nodes[i].memory = nodes[i].free = i == 3 ? 0 : 1 << 30;
     request(0, 3);
     bench_plan(&bench, &policy_requests, NULL, 1);
-    assert_int_equal(bench.plan.nonsense[NONSENSE_MEMORYLESS], 1);
+    assert_int_equal(bench.plan.invalid[INVALID_MEMORYLESS], 1);
     assert_int_equal(bench.plan.count, 0);
     bench_end(&bench);
 }
@@ -209,7 +209,7 @@ static void test_moving_and_failing(void **state)
     mover_run(&moved, &bench.plan, &bench.memory, bench.history, 1);
     assert_int_equal(moved.pages, 3);
     assert_int_equal(moved.bytes, 3 * bench.machine->page_bytes);
-    assert_int_equal(moved.failed[FAILED_GONE], 1);
+    assert_int_equal(moved.failed[FAILED_ABSENT], 1);
     assert_int_equal(moved.failed[FAILED_SHARED], 1);
     assert_int_equal(moved.failed[FAILED_BUSY], 1);
     assert_int_equal(moved.failed[FAILED_NO_MEMORY], 1);

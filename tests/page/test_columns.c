@@ -56,7 +56,7 @@ static void put_traffic(struct trace_writer *writer)
                                               .addr = 0x10000,
                                               .stride = 8,
                                               .ahead = 0x12000,
-                                              .turns = TURNS,
+                                              .iterations = TURNS,
                                               .user_ns = i * GAP,
                                               .burst = i,
                                               .gap_ns = GAP,

@@ -14,7 +14,7 @@ static inline void feed_stream_flags(struct feeding *f, uint32_t tid, uint32_t n
                                  .addr = addr,
                                  .stride = STRIDE,
                                  .ahead = addr + ahead,
-                                 .turns = TURNS,
+                                 .iterations = TURNS,
                                  .user_ns = number * 10ul * MS,
                                  .burst = number,
                                  .gap_ns = GAP,

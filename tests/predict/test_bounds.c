@@ -29,22 +29,22 @@ struct run {
 static void stream(struct feeding *f, uint32_t worker, uint32_t number, const struct run *run)
 {
     bool paired = number * NODES + worker >= run->unpaired;
-    struct event_stream event = {.pc = 0x1000,
-                                 .addr = HEAP + (uint64_t)worker * PART + PART / 2 + number * 64ul,
-                                 .stride = STRIDE,
-                                 .ahead = HEAP + (uint64_t)worker * PART + PART / 2 + 16384,
-                                 .behind = 1000,
-                                 .behind_ns = run->around,
-                                 .turns = -1,
-                                 .user_ns = number * 10ul * MS,
-                                 .burst = number,
-                                 .gap_ns = paired ? GAP : 0,
-                                 .ahead_ns = run->around,
-                                 .size = STRIDE,
-                                 .times = 20,
-                                 .runs = 20,
-                                 .flags =
-                                     (uint8_t)(STREAM_NEAR | (paired ? STREAM_PAIRED | STREAM_LOOP | STREAM_ANEW : 0))};
+    struct event_stream event = {
+        .pc = 0x1000,
+        .addr = HEAP + (uint64_t)worker * PART + PART / 2 + number * 64ul,
+        .stride = STRIDE,
+        .ahead = HEAP + (uint64_t)worker * PART + PART / 2 + 16384,
+        .behind = 1000,
+        .behind_ns = run->around,
+        .iterations = -1,
+        .user_ns = number * 10ul * MS,
+        .burst = number,
+        .gap_ns = paired ? GAP : 0,
+        .ahead_ns = run->around,
+        .size = STRIDE,
+        .times = 20,
+        .runs = 20,
+        .flags = (uint8_t)(STREAM_NEAR | (paired ? STREAM_PAIRED | STREAM_LOOP | STREAM_REENTERED : 0))};
     feed(f, (struct event){.kind = EVENT_STREAM, .tid = PID + 1 + worker, .stream = event});
 }
 

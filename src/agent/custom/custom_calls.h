@@ -16,7 +16,7 @@
 void custom_module_added(const char *path, uint64_t start, uint64_t end, uint64_t bias, bool fresh);
 
 /* It is gone, and its code with it. */
-void custom_module_gone(uint64_t start, uint64_t end);
+void custom_module_unloaded(uint64_t start, uint64_t end);
 
 /* The rest is between custom_calls.c, custom_hook.c and the processor's half, CPU/custom.S. */
 

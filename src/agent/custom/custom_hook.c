@@ -301,7 +301,7 @@ void custom_module_added(const char *path, uint64_t start, uint64_t end, uint64_
     search_module(path, start, end, bias, fresh);
 }
 
-void custom_module_gone(uint64_t start, uint64_t end)
+void custom_module_unloaded(uint64_t start, uint64_t end)
 {
     for (uint32_t i = 0; i < hook_count; i++)
         if (hooks[i].at - start < end - start)

@@ -15,12 +15,12 @@ static __attribute__((noinline)) bool is_operator(uint64_t pc, unsigned from, un
 
 /* Called by an operator, or by its hook when the operator ended in a jump. An operator new may well release (a caught
  * exception), and that is the program's. */
-static inline bool is_nested(uint64_t pc, bool born)
+static inline bool is_nested(uint64_t pc, bool allocates)
 {
     if (modules_is_agent(pc))
         return true;
     return __builtin_expect(pc - heap_operators_start < heap_operators_span, 0) &&
-           is_operator(pc, born ? 0 : HEAP_NEWS, born ? HEAP_NEWS : HEAP_OPERATORS);
+           is_operator(pc, allocates ? 0 : HEAP_NEWS, allocates ? HEAP_NEWS : HEAP_OPERATORS);
 }
 
 /* Something may have been loaded: see modules.h. */

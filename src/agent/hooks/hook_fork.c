@@ -11,7 +11,7 @@ static void begin_child(void)
 {
     attach_forked();
     if (attach_live())
-        assign_go(assign_turn());
+        assign_go(assign_next());
 }
 
 AGENT_EXPORT pid_t fork(void)

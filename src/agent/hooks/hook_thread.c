@@ -17,7 +17,7 @@ struct start {
     void *argument;
     uint64_t hidden; /* of its creator's signal mask */
     uint64_t created;
-    uint32_t turn; /* agent/process/assign.h */
+    uint32_t place; /* agent/process/assign.h */
 };
 enum { STARTS = 256 };
 static struct start starts[STARTS];
@@ -32,7 +32,7 @@ static struct start *start_take(void *(*routine)(void *), void *argument)
             start->argument = argument;
             start->hidden = mask_hidden(thread_self());
             start->created = agent_time();
-            start->turn = assign_turn();
+            start->place = assign_next();
             return start;
         }
     }
@@ -50,7 +50,7 @@ static void *run(void *argument)
     void *(*routine)(void *) = start->routine;
     void *routine_argument = start->argument;
     uint64_t created = start->created;
-    assign_go(start->turn);
+    assign_go(start->place);
     struct agent_thread *self = self_begin();
     if (self)
         mask_inherit(self, start->hidden);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-uint32_t assign_turn(void)
+uint32_t assign_next(void)
 {
     struct wire_region *region = agent_region;
     if (!region || region->config.assign_nodes == 0 || attach_is_restricted())
@@ -23,14 +23,14 @@ static bool is_assigned(const struct wire_config *config, const uint64_t *cpus)
     return false;
 }
 
-void assign_go(uint32_t turn)
+void assign_go(uint32_t place)
 {
-    if (turn == 0 || !agent_region)
+    if (place == 0 || !agent_region)
         return;
     const struct wire_config *config = &agent_region->config;
     uint64_t now[WIRE_ASSIGN_WORDS] = {0};
     if (config->assign_nodes == 0 || config->assign_nodes > WIRE_ASSIGN_NODES ||
         sys_call(SYS_sched_getaffinity, 0, sizeof now, now) < 0 || !is_assigned(config, now))
         return;
-    sys_call(SYS_sched_setaffinity, 0, sizeof now, config->assign_cpus[turn % config->assign_nodes]);
+    sys_call(SYS_sched_setaffinity, 0, sizeof now, config->assign_cpus[place % config->assign_nodes]);
 }

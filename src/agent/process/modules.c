@@ -131,11 +131,11 @@ static void send(struct agent_thread *self, const struct wire_module *module)
     agent_commit(self, module->head.words);
 }
 
-static void send_gone(struct agent_thread *self, const struct known_module *old)
+static void send_unloaded(struct agent_thread *self, const struct known_module *old)
 {
     uint64_t words[sizeof(struct wire_module) / 8 + 1] = {0};
     struct wire_module *module = (struct wire_module *)words;
-    module->head.type = WIRE_MODULE_GONE;
+    module->head.type = WIRE_MODULE_UNLOADED;
     module->head.words = sizeof words / 8;
     module->bias = old->bias;
     module->start = old->start;
@@ -145,8 +145,8 @@ static void send_gone(struct agent_thread *self, const struct known_module *old)
 
 static void forget(struct agent_thread *self, const struct known_module *old)
 {
-    send_gone(self, old);
-    custom_module_gone(old->start, old->end);
+    send_unloaded(self, old);
+    custom_module_unloaded(old->start, old->end);
 }
 
 /* Reports the difference between what is known and what is loaded. */

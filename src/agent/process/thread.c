@@ -26,7 +26,7 @@ static void end_destructor(void *value)
 {
     struct agent_thread *self = value;
     /* Destructors of other keys may still allocate and release: let them go first, for as many rounds as there are. */
-    if (++self->key_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+    if (++self->destructor_passes < PTHREAD_DESTRUCTOR_ITERATIONS) {
         self_keep(self);
         return;
     }

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-enum { TURN_NS = 20000000, TURNS = 25 };
+enum { WAIT_NS = 20000000, WAITS = 25 };
 
 static int make(void)
 {
@@ -30,13 +30,13 @@ static int make(void)
 static bool wait_while(uint64_t offer, bool wanted)
 {
     struct wire_region *region = agent_region;
-    for (unsigned turn = 0; turn < TURNS && atomic_load(&region->recording); turn++) {
+    for (unsigned waits = 0; waits < WAITS && atomic_load(&region->recording); waits++) {
         uint32_t word = atomic_load(&region->offer_word);
         uint64_t there = 0;
         if (wanted ? atomic_compare_exchange_strong(&region->offer, &there, offer)
                    : atomic_load(&region->offer) != offer)
             return true;
-        sys_futex_wait(&region->offer_word, word, TURN_NS);
+        sys_futex_wait(&region->offer_word, word, WAIT_NS);
     }
     return false;
 }

@@ -26,7 +26,7 @@ enum phase {
 
 static _Atomic uint32_t phase;
 static uint32_t process_pid; /* whose state this is; written when attached and after fork */
-static bool shy, sampling;
+static bool restricted, sampling;
 
 void attach_give_up(void)
 {
@@ -40,12 +40,12 @@ void attach_restrict(void)
 {
     if (agent_switch.live)
         ring_map_all();
-    shy = true;
+    restricted = true;
 }
 
 bool attach_is_restricted(void)
 {
-    return shy;
+    return restricted;
 }
 
 bool attach_is_sampling(void)

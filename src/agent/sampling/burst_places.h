@@ -23,7 +23,7 @@ enum state { ALONE, FIRST, SECOND, WAITING, DUE, MISSED };
 
 struct place { /* an instruction, in one direction */
     uint64_t pc, addr, ahead;
-    int64_t stride, turns;
+    int64_t stride, iterations;
     uint32_t steps; /* of the burst when it was last met: a gather accesses several times in one execution */
     uint32_t ahead_ns;
     uint16_t behind, behind_ns; /* a load so many strides behind, and what it took */
@@ -42,16 +42,16 @@ struct place { /* an instruction, in one direction */
 struct traffic {
     enum state state;
     uint32_t count, found, burst, left;
-    uint64_t left_at;  /* wire_counter() when the first burst was left */
-    uint64_t left_ns;  /* CPU time of the thread then; 0: not known */
-    uint32_t turns;    /* tick_turns() then */
-    bool switched;     /* another thread had the CPU since */
-    uint64_t due_ns;   /* then: CPU time of the thread when the second burst began */
-    uint64_t spent_ns; /* since then, in ticks that started nothing */
+    uint64_t ended_at;         /* wire_counter() when the first burst was left */
+    uint64_t ended_cpu_ns;     /* CPU time of the thread then; 0: not known */
+    uint32_t context_switches; /* tick_turns() then */
+    bool switched;             /* another thread had the CPU since */
+    uint64_t due_ns;           /* then: CPU time of the thread when the second burst began */
+    uint64_t spent_ns;         /* since then, in ticks that started nothing */
     uint32_t gap_ns;
     uint64_t carried;
     bool cut;              /* the first burst ended before its samples began */
-    bool brief;            /* it comes in the place of one that did, and lets hardly anything pass */
+    bool retry;            /* it comes in the place of one that did, and lets hardly anything pass */
     uint32_t asked;        /* times that the kernel was asked for a page in this burst */
     uint64_t known[KNOWN]; /* pages that were accessed in this burst, by their number, + 1 */
     uint8_t table[TABLE];  /* number of the place + 1 */

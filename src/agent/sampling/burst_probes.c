@@ -32,7 +32,7 @@ bool traffic_may_load(struct agent_thread *self, uint64_t addr)
     struct traffic *traffic = self->sampler.traffic;
     void *page = (void *)(addr & ~(uint64_t)(PAGE_UNIT - 1));
     int node = -1;
-    if (!traffic || traffic->state != FIRST || traffic->brief)
+    if (!traffic || traffic->state != FIRST || traffic->retry)
         return false;
     if (traffic->known[addr / PAGE_UNIT % KNOWN] == addr / PAGE_UNIT + 1)
         return true;

@@ -48,7 +48,7 @@ static struct place *place_of(struct traffic *traffic, uint64_t pc, uint8_t writ
     place->timed = 0;
     place->stride = 0;
     place->irregular = place->found = false;
-    place->turns = -1;
+    place->iterations = -1;
     place->ahead = 0;
     place->ahead_ns = STREAM_NO_LATENCY;
     place->behind = 0;
@@ -123,12 +123,12 @@ void traffic_note(struct agent_thread *self, const ucontext_t *context, const st
     note_run(place, context, access, self->sampler.steps);
     place->noted = place->runs;
     place->times++;
-    if (ns >= 0 && ns < LATENCY_MOST && !traffic->brief && place->timed < STREAM_LATENCIES)
+    if (ns >= 0 && ns < LATENCY_MOST && !traffic->retry && place->timed < STREAM_LATENCIES)
         place->latencies[place->timed++] = (uint16_t)ns;
 }
 
 /* Whether half of the instructions have come round: the others are before the loop, or on a path that it does not always take. */
-static bool comes_round(const struct traffic *traffic)
+static bool loop_repeats(const struct traffic *traffic)
 {
     uint32_t loops = 0;
     for (unsigned i = 0; i < traffic->count; i++)
@@ -139,7 +139,7 @@ static bool comes_round(const struct traffic *traffic)
 bool traffic_begin_watch(struct agent_thread *self)
 {
     struct traffic *traffic = self->sampler.traffic;
-    if (!traffic || traffic->state != FIRST || comes_round(traffic))
+    if (!traffic || traffic->state != FIRST || loop_repeats(traffic))
         return false;
     traffic->left = TRAFFIC_WATCH;
     return true;
@@ -151,16 +151,16 @@ bool traffic_watch(struct agent_thread *self, const ucontext_t *context, const s
     struct place *place = place_of(traffic, pc_of(context), direction_of(access), false);
     if (place && place->runs < STREAM_RUNS) { /* what is known already may be left and entered again by now */
         note_run(place, context, access, self->sampler.steps);
-        if (place->runs == STREAM_RUNS && comes_round(traffic))
+        if (place->runs == STREAM_RUNS && loop_repeats(traffic))
             return false;
     }
     return --traffic->left > 0;
 }
 
 /* How often it was carried out since: by its own addresses, else by registers that change evenly. */
-static int64_t turns_since(const struct place *place, uint64_t addr, const uint64_t *now, unsigned count)
+static int64_t iterations_since(const struct place *place, uint64_t addr, const uint64_t *now, unsigned count)
 {
-    int64_t turns = -1;
+    int64_t iterations = -1;
     if (is_stream(place)) {
         int64_t moved = (int64_t)(addr - place->addr);
         return moved % place->stride == 0 && moved / place->stride > 0 ? moved / place->stride - 1 : -1;
@@ -171,11 +171,11 @@ static int64_t turns_since(const struct place *place, uint64_t addr, const uint6
         int64_t moved = (int64_t)(now[i] - place->registers[i]), step = place->step[i];
         if (moved % step != 0 || moved / step <= 0)
             return -1;
-        if (turns >= 0 && turns != moved / step - 1)
+        if (iterations >= 0 && iterations != moved / step - 1)
             return -1; /* they do not agree */
-        turns = moved / step - 1;
+        iterations = moved / step - 1;
     }
-    return turns;
+    return iterations;
 }
 
 bool traffic_follow(struct agent_thread *self, const ucontext_t *context, const struct step_access *access)
@@ -190,13 +190,13 @@ bool traffic_follow(struct agent_thread *self, const ucontext_t *context, const 
         if (place->runs >= STREAM_RUNS) {
             /* A loop that is longer than what is noted of it is not always met when it runs: how often it runs is not known. */
             place->flags |= place->noted >= STREAM_RUNS ? STREAM_LOOP : 0;
-            place->flags |= is_stream(place) && place->odd ? STREAM_ANEW : 0;
+            place->flags |= is_stream(place) && place->odd ? STREAM_REENTERED : 0;
             for (unsigned i = 0; i < count; i++)
                 if (place->same >> i & 1 && now[i] != place->registers[i])
-                    place->flags |= STREAM_ANEW;
-            place->turns = turns_since(place, access->addr, now, count);
+                    place->flags |= STREAM_REENTERED;
+            place->iterations = iterations_since(place, access->addr, now, count);
             int64_t beyond = (int64_t)(access->addr - place->ahead);
-            if (place->ahead && is_stream(place) && place->turns >= 0 && !(place->flags & STREAM_ANEW) &&
+            if (place->ahead && is_stream(place) && place->iterations >= 0 && !(place->flags & STREAM_REENTERED) &&
                 (place->stride > 0 ? beyond > 0 : beyond < 0))
                 place->flags |= STREAM_PASSED;
         }
@@ -219,7 +219,7 @@ static void send_place(struct agent_thread *self, const struct traffic *traffic,
     struct event_stream *stream = (struct event_stream *)record->body;
     *stream = (struct event_stream){
         .burst = traffic->burst,
-        .turns = -1,
+        .iterations = -1,
         .user_ns = user_ns,
         .ahead_ns = STREAM_NO_LATENCY,
         .behind_ns = STREAM_NO_LATENCY,
@@ -234,7 +234,7 @@ static void send_place(struct agent_thread *self, const struct traffic *traffic,
         stream->ahead_ns = place->ahead ? place->ahead_ns : STREAM_NO_LATENCY;
         stream->behind = place->behind;
         stream->behind_ns = place->behind ? place->behind_ns : STREAM_NO_LATENCY;
-        stream->turns = paired ? place->turns : -1;
+        stream->iterations = paired ? place->iterations : -1;
         stream->size = place->size;
         stream->times = place->times;
         stream->runs = place->noted;
@@ -277,7 +277,7 @@ static uint64_t thread_ns(void)
 bool traffic_is_early(struct agent_thread *self, uint64_t (*to_ns)(uint64_t ticks), uint64_t delivery_ns)
 {
     struct traffic *traffic = self->sampler.traffic;
-    if (!traffic || traffic->state != WAITING || to_ns(self->sampler.began - traffic->left_at) >= TRAFFIC_SOONEST)
+    if (!traffic || traffic->state != WAITING || to_ns(self->sampler.began - traffic->ended_at) >= TRAFFIC_SOONEST)
         return false;
     traffic->spent_ns += delivery_ns + to_ns(wire_counter() - self->sampler.began);
     return true;
@@ -291,10 +291,10 @@ bool traffic_is_due(struct agent_thread *self)
     if (!traffic || traffic->state < WAITING)
         return false;
     bool due = traffic->state == WAITING && self->sampler.tick_page;
-    traffic->switched = due && tick_turns(self) != traffic->turns;
+    traffic->switched = due && tick_context_switches(self) != traffic->context_switches;
     if (traffic->switched) {
-        traffic->due_ns = traffic->left_ns ? thread_ns() : 0;
-        due = traffic->due_ns > traffic->left_ns;
+        traffic->due_ns = traffic->ended_cpu_ns ? thread_ns() : 0;
+        due = traffic->due_ns > traffic->ended_cpu_ns;
     }
     traffic->state = due ? DUE : MISSED; /* the tick came at a bad moment, or no system call may be made */
     return due;
@@ -312,11 +312,11 @@ bool traffic_begin(struct agent_thread *self)
         traffic->found = 0;
         return true;
     }
-    bool tells = traffic->count > 0 || !traffic->cut; /* none in a whole burst is known to be none */
-    if (traffic->state >= WAITING && !again && tells)
+    bool conclusive = traffic->count > 0 || !traffic->cut; /* none in a whole burst is known to be none */
+    if (traffic->state >= WAITING && !again && conclusive)
         send_pair(self, false);
     traffic->state = FIRST;
-    traffic->brief = again;
+    traffic->retry = again;
     traffic->cut = false;
     traffic->burst++;
     traffic->count = traffic->asked = 0;
@@ -336,16 +336,16 @@ bool traffic_is_second(const struct agent_thread *self)
     return self->sampler.traffic && self->sampler.traffic->state == SECOND;
 }
 
-bool traffic_is_brief(const struct agent_thread *self)
+bool traffic_is_retry(const struct agent_thread *self)
 {
     const struct traffic *traffic = self->sampler.traffic;
-    return traffic && traffic->state == FIRST && traffic->brief;
+    return traffic && traffic->state == FIRST && traffic->retry;
 }
 
 bool traffic_will_repeat(const struct agent_thread *self)
 {
     const struct traffic *traffic = self->sampler.traffic;
-    return traffic && traffic->state == FIRST && traffic->cut && !traffic->brief;
+    return traffic && traffic->state == FIRST && traffic->cut && !traffic->retry;
 }
 
 void traffic_end(struct agent_thread *self, uint64_t (*to_ns)(uint64_t ticks), uint64_t delivery_ns)
@@ -359,8 +359,8 @@ void traffic_end(struct agent_thread *self, uint64_t (*to_ns)(uint64_t ticks), u
             probe_around(self, traffic, to_ns);
     } else if (traffic->state == SECOND) {
         uint64_t ours = traffic->spent_ns + delivery_ns, gap = traffic->switched
-                                                                   ? traffic->due_ns - traffic->left_ns
-                                                                   : to_ns(self->sampler.began - traffic->left_at);
+                                                                   ? traffic->due_ns - traffic->ended_cpu_ns
+                                                                   : to_ns(self->sampler.began - traffic->ended_at);
         traffic->gap_ns = gap > ours && gap - ours < UINT32_MAX ? (uint32_t)(gap - ours) : 0;
         send_pair(self, true);
     }
@@ -385,9 +385,9 @@ void traffic_leave(struct agent_thread *self)
     struct traffic *traffic = self->sampler.traffic;
     if (!traffic)
         return;
-    traffic->state = traffic->state == FIRST && !(traffic->cut && traffic->brief) ? WAITING : ALONE;
-    traffic->left_ns = traffic->state == WAITING ? thread_ns() : 0;
+    traffic->state = traffic->state == FIRST && !(traffic->cut && traffic->retry) ? WAITING : ALONE;
+    traffic->ended_cpu_ns = traffic->state == WAITING ? thread_ns() : 0;
     traffic->spent_ns = 0;
-    traffic->turns = tick_turns(self);
-    traffic->left_at = wire_counter();
+    traffic->context_switches = tick_context_switches(self);
+    traffic->ended_at = wire_counter();
 }

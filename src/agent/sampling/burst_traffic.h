@@ -49,7 +49,7 @@ bool traffic_is_due(struct agent_thread *self);
 bool traffic_begin(struct agent_thread *self);
 
 /* Whether the burst under way is in the place of one that ended too soon; whether another is to come in the place of this. */
-bool traffic_is_brief(const struct agent_thread *self);
+bool traffic_is_retry(const struct agent_thread *self);
 bool traffic_will_repeat(const struct agent_thread *self);
 
 /* Whether a load before a store may be made there: the page has been used in this burst, or the kernel says that it is there. */

@@ -146,7 +146,7 @@ void pace_learn_cost(struct agent_thread *self)
     struct sampler_thread *sampler = &self->sampler;
     uint64_t cost = pace_to_ns(wire_counter() - sampler->began), usual = burst_cost(),
              most = 2 * usual + pace_delivery_ns();
-    bool interrupted = sampler->tick_page && tick_turns(self) != sampler->turns;
+    bool interrupted = sampler->tick_page && tick_context_switches(self) != sampler->context_switches;
     bool alone = sampler->tick_page && !interrupted;
     count(&account_of(self)->handler_ns, interrupted ? usual : alone || cost < most ? cost : most);
     if (interrupted)

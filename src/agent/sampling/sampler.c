@@ -291,7 +291,7 @@ static void end_burst(struct agent_thread *self)
 static uint32_t let_pass(struct agent_thread *self)
 {
     uint64_t random = account_random(self);
-    if (self->sampler.traffic && !traffic_is_brief(self))
+    if (self->sampler.traffic && !traffic_is_retry(self))
         return TRAFFIC_PASS + (uint32_t)(random % TRAFFIC_SPREAD);
     return (uint32_t)(random % step_spread(self));
 }
@@ -309,7 +309,7 @@ static void run_burst(struct agent_thread *self, ucontext_t *context)
     sampler->skip = second ? 0 : let_pass(self);
     sampler->steps = sampler->seen = sampler->kept = sampler->stopped_at = 0;
     sampler->ran_out = false;
-    count(&account_of(self)->bursts, !second && !traffic_is_brief(self));
+    count(&account_of(self)->bursts, !second && !traffic_is_retry(self));
     if (step_begin(self, context) == STEP_DONE)
         end_burst(self);
     self->inside--;
@@ -363,7 +363,7 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
     bool stepping = step_goes_on(self, context);
     if (!stepping) {
         self->sampler.began = wire_counter();
-        self->sampler.turns = tick_turns(self);
+        self->sampler.context_switches = tick_context_switches(self);
     }
     count(&account_of(self)->ticks, 1);
     count(&account_of(self)->handler_ns, pace_delivery_ns());
@@ -382,7 +382,7 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
     }
     self->sampler.idle = 0;
     if (!chosen) {
-        if (!stepping && tick_turns(self) == self->sampler.turns)
+        if (!stepping && tick_context_switches(self) == self->sampler.context_switches)
             count(&account_of(self)->handler_ns, pace_to_ns(wire_counter() - self->sampler.began));
         return;
     }

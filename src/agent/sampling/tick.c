@@ -133,7 +133,7 @@ bool tick_rearm(struct agent_thread *self, uint64_t ns)
     return !self->sampler.has_timer || set_timer((int)(intptr_t)self->sampler.timer, ns);
 }
 
-uint32_t tick_turns(const struct agent_thread *self)
+uint32_t tick_context_switches(const struct agent_thread *self)
 {
     /* The kernel renews the page when it starts the event with its thread, not at ticks. */
     const volatile struct perf_event_mmap_page *page = self->sampler.tick_page;

@@ -26,7 +26,7 @@ void tick_forget(struct agent_thread *self);
 bool tick_rearm(struct agent_thread *self, uint64_t ns);
 
 /* A number that changes whenever the thread is put on a CPU anew; always 0 for the timer. In handlers. */
-uint32_t tick_turns(const struct agent_thread *self);
+uint32_t tick_context_switches(const struct agent_thread *self);
 
 /* Whether this signal is a tick; and whether it waited while its signal was blocked, so that it comes at a place that
  * has nothing to do with it. */

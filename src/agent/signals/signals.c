@@ -14,10 +14,10 @@
 
 enum { HELD_COUNT = 6, HELD_TIMER = 5, KERNEL_SET_BYTES = 8 };
 
-/* The disposition of one signal. Writers hold `dispositions_lock` with all signals blocked and make `turn` odd while they write;
- * readers, which may be handlers, copy and look at `turn` again. */
+/* The disposition of one signal. Writers hold `dispositions_lock` with all signals blocked and make `sequence` odd while they write;
+ * readers, which may be handlers, copy and compare `sequence`. */
 struct disposition {
-    _Atomic uint32_t turn;
+    _Atomic uint32_t sequence;
     struct sigaction action;
 };
 
@@ -80,9 +80,9 @@ void signals_unlock(uint64_t mask)
 static void write_disposition(int index, const struct sigaction *action)
 {
     struct disposition *disposition = &dispositions[index];
-    atomic_fetch_add(&disposition->turn, 1);
+    atomic_fetch_add(&disposition->sequence, 1);
     disposition->action = *action;
-    atomic_fetch_add(&disposition->turn, 1);
+    atomic_fetch_add(&disposition->sequence, 1);
 }
 
 static struct sigaction read_disposition(int index)
@@ -91,10 +91,10 @@ static struct sigaction read_disposition(int index)
     struct sigaction copy;
     uint32_t before, after;
     do {
-        before = atomic_load(&disposition->turn);
+        before = atomic_load(&disposition->sequence);
         copy = disposition->action;
         atomic_thread_fence(memory_order_acquire);
-        after = atomic_load(&disposition->turn);
+        after = atomic_load(&disposition->sequence);
     } while (before != after || before & 1);
     return copy;
 }
@@ -268,7 +268,7 @@ void signals_forked(void)
 {
     atomic_store(&dispositions_lock, 0);
     for (int i = 0; i < HELD_COUNT; i++)
-        atomic_store(&dispositions[i].turn, 0);
+        atomic_store(&dispositions[i].sequence, 0);
     if (is_holding())
         atomic_store(&holding_pid, (int)sys_call(SYS_getpid));
 }

@@ -44,8 +44,8 @@ struct memo {
 };
 
 struct stack_table {
-    uint32_t last; /* number given */
-    uint32_t turn; /* counts replacements, to spread them */
+    uint32_t last;         /* number given */
+    uint32_t replacements; /* counts replacements, to spread them */
     struct stack_chains chains;
     struct memo walked;
     struct place places[1 << PLACES_BITS];
@@ -151,7 +151,7 @@ static void memo_keep(struct stack_table *table, struct memo *walked)
     struct unwind_notes *notes = &walked->notes;
     if (notes->count > UNWIND_NOTES)
         return;
-    uint32_t way = table->turn++ % WAYS;
+    uint32_t way = table->replacements++ % WAYS;
     place_learn(table, walked, &table->memos[memo_set(memo_hash(table, walked->start))][way]);
     uint64_t hash = memo_hash(table, walked->start);
     uint32_t set = memo_set(hash);

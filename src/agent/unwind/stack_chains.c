@@ -49,7 +49,7 @@ void stack_chains_put(struct stack_chains *chains, uint64_t hash, uint32_t numbe
         chains->count++;
     else
         place = &chains->items[hash >> 32 & (chains->capacity - STACK_CHAINS_BUCKET)] +
-                chains->turn++ % STACK_CHAINS_BUCKET;
+                chains->replacements++ % STACK_CHAINS_BUCKET;
     *place = (struct stack_chain){.hash = hash, .number = number};
 }
 

@@ -18,7 +18,7 @@ struct stack_chain {
 struct stack_chains { /* zeroed = empty and ready */
     struct stack_chain *items;
     uint32_t capacity, count;
-    uint32_t turn; /* counts replacements, to spread them */
+    uint32_t replacements; /* counts replacements, to spread them */
 };
 
 /* The chain's number, or 0. */

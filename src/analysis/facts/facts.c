@@ -186,7 +186,7 @@ static void add_whole(struct facts *facts, const struct flow_access *access)
 }
 
 static void add_subject(const struct gathering *gathering, struct facts_subject *subject,
-                        const struct flow_access *access, uint64_t born, bool new_burst)
+                        const struct flow_access *access, uint64_t start, bool new_burst)
 {
     if (access->from >= 0)
         subject->from[access->from]++;
@@ -196,7 +196,7 @@ static void add_subject(const struct gathering *gathering, struct facts_subject 
     if (!access->remote)
         return;
     subject->remote_weight += facts_weight(gathering->facts, access);
-    uint64_t age = access->time > born ? access->time - born : 0;
+    uint64_t age = access->time > start ? access->time - start : 0;
     if (age < subject->first_remote)
         subject->first_remote = age;
     if (access->has_latency && access->latency > gathering->facts->slow_ns) {
@@ -245,7 +245,7 @@ static void visit(void *context, const struct flow_access *access)
     pages_add(gathering, index, user, access);
     uint32_t owner = gathering->objects[access->object].owner;
     subject->strangers += owner != FLOW_NONE && owner != access->thread;
-    add_subject(gathering, subject, access, work->born, new_burst);
+    add_subject(gathering, subject, access, work->start, new_burst);
     if (use) {
         turns_add(gathering, work, access, new_burst);
         lines_add(gathering, access, index, burst->number);
@@ -258,7 +258,7 @@ static void visit(void *context, const struct flow_access *access)
         return; /* it gets its only object's facts */
     struct work *sum = &gathering->sites[subject->site].work;
     users_add(gathering, sum, gathering->object_count + subject->site, access, burst->number, use, &new_burst);
-    add_subject(gathering, site, access, work->born, new_burst);
+    add_subject(gathering, site, access, work->start, new_burst);
     add_detail(gathering, sum->detail, access, burst, has_stride, stride);
 }
 

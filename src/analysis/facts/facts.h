@@ -86,7 +86,7 @@ struct facts_subject {
     uint64_t written_pages;
     uint32_t writers;      /* threads that write after the initialisation */
     uint64_t init_end;     /* when the initialisation was over: the first use by another thread than the
-                                            one that touched it first, or the first read; born when none was seen */
+                                            one that touched it first, or the first read; its allocation when none was seen */
     uint64_t init_samples; /* samples before that; they do not count below */
     enum fact_sharing sharing;
     uint32_t private_instances; /* of a site: instances that are SHARING_THREAD */

@@ -57,7 +57,7 @@ struct work {
     uint64_t init_end, init_samples;
     uint64_t early_writes; /* before anybody read */
     uint64_t later_samples;
-    uint64_t born;
+    uint64_t start;
     uint32_t owner; /* of a stack, else FLOW_NONE */
 
     /* After the initialisation, in order of time: whose bursts, and from which node. */

@@ -101,7 +101,7 @@ static bool surely_private(const struct gathering *gathering, const struct facts
 }
 
 struct tenancy { /* of a page: private objects of one node, or of several, that live at the same time */
-    uint64_t died;
+    uint64_t end;
     int16_t node;
     bool mixed;
 };
@@ -111,13 +111,13 @@ static uint32_t move_in(struct gathering *gathering, const struct flow_object *o
     bool is_new;
     uint64_t *place = map64_insert(&gathering->tenancy_of, pair_key(object->process, page), &is_new);
     struct tenancy *tenancy = is_new ? NULL : &gathering->tenancies.items[*place];
-    if (!tenancy || tenancy->died <= object->born) {
+    if (!tenancy || tenancy->end <= object->start) {
         *place = gathering->tenancies.count;
-        array_push(&gathering->tenancies, (struct tenancy){.died = object->died, .node = node});
+        array_push(&gathering->tenancies, (struct tenancy){.end = object->end, .node = node});
         return (uint32_t)*place;
     }
     tenancy->mixed |= tenancy->node != node;
-    tenancy->died = object->died > tenancy->died ? object->died : tenancy->died;
+    tenancy->end = object->end > tenancy->end ? object->end : tenancy->end;
     return (uint32_t)*place;
 }
 

@@ -8,8 +8,8 @@ void users_begin(struct work *work, const struct flow_object *object)
     work->init_thread = FLOW_NONE;
     work->looks.thread = work->switch_thread = FLOW_NONE;
     work->looks.node = -1;
-    work->born = object->born;
-    work->init_end = object->born;
+    work->start = object->start;
+    work->init_end = object->start;
     work->init_over = object->kind == OBJECT_STACK; /* a stack is used from its first moment */
 }
 

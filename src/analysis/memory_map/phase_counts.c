@@ -40,11 +40,11 @@ static void find_roles(struct phase_counts *counts)
         uint64_t *role = map64_insert(&role_of, key ^ thread->entry << 8, &is_new);
         if (is_new) {
             *role = counts->roles.count;
-            array_push(&counts->roles, (struct phase_role){.thread = i, .main = main, .born = counts->bins});
+            array_push(&counts->roles, (struct phase_role){.thread = i, .main = main, .first_bin = counts->bins});
         }
-        uint32_t born = bin_of(counts, thread->born);
-        if (born < counts->roles.items[*role].born)
-            counts->roles.items[*role].born = born;
+        uint32_t bin = bin_of(counts, thread->start);
+        if (bin < counts->roles.items[*role].first_bin)
+            counts->roles.items[*role].first_bin = bin;
         counts->role_of[i] = (uint32_t)*role;
     }
     map64_free(&role_of);

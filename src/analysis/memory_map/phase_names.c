@@ -111,7 +111,7 @@ struct said {
     uint32_t thing, object;
 };
 
-static int by_birth(const void *left, const void *right)
+static int by_start(const void *left, const void *right)
 {
     const struct said *a = left, *b = right;
     return (a->object > b->object) - (a->object < b->object);
@@ -119,7 +119,7 @@ static int by_birth(const void *left, const void *right)
 
 static void put_said(const struct reporting *reporting, FILE *out, struct said *things, unsigned count)
 {
-    qsort(things, count, sizeof *things, by_birth);
+    qsort(things, count, sizeof *things, by_start);
     for (unsigned i = 0; i < count; i++) {
         const char *name = thing_name(reporting, things[i].thing);
         bool said = false;

@@ -33,7 +33,7 @@ void phase_touches_find(const struct phase_counts *counts, uint64_t start, uint6
             if (rows[row].fresh == 0 || rows[row].since + CLOCK_NS <= start || rows[row].until >= end + CLOCK_NS)
                 continue;
             uint32_t role = counts->role_of[rows[row].thread], thing = counts->thing_of[i];
-            if (time_of(counts, counts->roles.items[role].born) >= end)
+            if (time_of(counts, counts->roles.items[role].first_bin) >= end)
                 continue;
             uint64_t *at = map64_insert(&touch_of, (uint64_t)role << 32 | thing, &is_new);
             if (is_new) {
@@ -66,12 +66,12 @@ static struct shares shares_of(const struct phase_counts *counts, uint32_t from,
 }
 
 /* The bin in which the first of the roles that matter begins to live. */
-static uint32_t first_birth(const struct phase_counts *counts, const struct shares *shares, uint32_t behind)
+static uint32_t first_start(const struct phase_counts *counts, const struct shares *shares, uint32_t behind)
 {
     uint32_t first = behind;
     for (uint32_t i = 0; i < counts->roles.count; i++) {
-        if (shares->of_role[i] > WORTH_COUNTING * shares->all && counts->roles.items[i].born < first)
-            first = counts->roles.items[i].born;
+        if (shares->of_role[i] > WORTH_COUNTING * shares->all && counts->roles.items[i].first_bin < first)
+            first = counts->roles.items[i].first_bin;
     }
     return first;
 }
@@ -79,7 +79,7 @@ static uint32_t first_birth(const struct phase_counts *counts, const struct shar
 uint32_t phase_prepared_until(const struct phase_counts *counts, uint32_t from, uint32_t to)
 {
     struct shares shares = shares_of(counts, from, to);
-    uint32_t border = first_birth(counts, &shares, to);
+    uint32_t border = first_start(counts, &shares, to);
     struct phase_touches all = {0}, before = {0};
     uint64_t pages = 0, early = 0;
     if (border > from && border < to) {

@@ -44,7 +44,7 @@ static void find_frequent(struct segmenting *s)
         s->kinds[s->kind_count] = totals[s->kind_count].kind;
     s->starts = mem_zalloc((s->counts->bins + 1) * sizeof *s->starts);
     array_each (&s->counts->roles, const struct phase_role, role)
-        s->starts[role->born] = true;
+        s->starts[role->first_bin] = true;
     for (uint32_t bin = 0; bin <= s->counts->bins; bin++) {
         for (size_t k = 0; k < width; k++)
             s->total[bin] += s->counts->before[bin * width + k];

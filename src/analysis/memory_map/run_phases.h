@@ -15,7 +15,7 @@ struct phase_kind { /* what accesses are counted by */
 struct phase_role {
     uint32_t thread; /* one that stands for it */
     bool main;
-    uint32_t born; /* bin in which its first thread started */
+    uint32_t first_bin; /* bin in which its first thread started */
 };
 
 struct phase_thing {

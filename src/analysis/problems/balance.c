@@ -21,24 +21,24 @@ static void find_together(struct balance *balance)
 {
     const struct flow *flow = balance->accesses->flow;
     uint64_t *seen = mem_zalloc((flow_thread_count(flow) + 1) * sizeof *seen);
-    uint64_t born[2] = {UINT64_MAX, UINT64_MAX}, died[2] = {0, 0};
+    uint64_t starts[2] = {UINT64_MAX, UINT64_MAX}, ends[2] = {0, 0};
     array_each (&balance->accesses->items, const struct one_access, access) {
         if (access->thread != FLOW_NONE)
             seen[access->thread] = 1;
     }
     for (uint32_t i = 0; i < flow_thread_count(flow); i++) {
         const struct flow_thread *thread = flow_thread(flow, i);
-        uint64_t first = thread->born, last = thread->died;
+        uint64_t first = thread->start, last = thread->end;
         if (!seen[i])
             continue;
-        born[1] = first < born[0] ? born[0] : first < born[1] ? first : born[1];
-        born[0] = first < born[0] ? first : born[0];
-        died[1] = last > died[0] ? died[0] : last > died[1] ? last : died[1];
-        died[0] = last > died[0] ? last : died[0];
+        starts[1] = first < starts[0] ? starts[0] : first < starts[1] ? first : starts[1];
+        starts[0] = first < starts[0] ? first : starts[0];
+        ends[1] = last > ends[0] ? ends[0] : last > ends[1] ? last : ends[1];
+        ends[0] = last > ends[0] ? last : ends[0];
     }
-    bool several = born[1] != UINT64_MAX && born[1] < died[1];
-    balance->start = several ? born[1] : 0;
-    balance->end = several ? died[1] : UINT64_MAX;
+    bool several = starts[1] != UINT64_MAX && starts[1] < ends[1];
+    balance->start = several ? starts[1] : 0;
+    balance->end = several ? ends[1] : UINT64_MAX;
     free(seen);
 }
 

@@ -38,13 +38,13 @@ static uint64_t overlap(uint64_t start, uint64_t end, uint64_t from, uint64_t to
 }
 
 /* When a thread lived together with others. */
-static void life_of(const struct balance *balance, uint32_t index, uint64_t *born, uint64_t *died)
+static void life_of(const struct balance *balance, uint32_t index, uint64_t *started, uint64_t *ended)
 {
     const struct flow *flow = balance->accesses->flow;
     const struct flow_thread *thread = flow_thread(flow, index);
     uint64_t end = balance->end < flow_end(flow) ? balance->end : flow_end(flow);
-    *born = thread->born > balance->start ? thread->born : balance->start;
-    *died = thread->died < end ? thread->died : end;
+    *started = thread->start > balance->start ? thread->start : balance->start;
+    *ended = thread->end < end ? thread->end : end;
 }
 
 /* Threads meet at the barriers of their process. A burst or two may be of one that is there only for all to begin together. */
@@ -81,11 +81,11 @@ void waits_asleep(const struct balance *balance, struct thread_slice *slices, un
     size_t sleep_count = flow_barrier_waits(flow, &sleeps), width = balance->threads.count;
     uint64_t start = flow_start(flow), length = flow_end(flow) - start + 1;
     for (size_t i = 0; i < width; i++) {
-        uint64_t born, died;
-        life_of(balance, balance->threads.items[i].thread, &born, &died);
+        uint64_t started, ended;
+        life_of(balance, balance->threads.items[i].thread, &started, &ended);
         for (unsigned k = 0; k < count; k++)
             slices[k * width + i].lived =
-                overlap(born, died, start + length * k / count, start + length * (k + 1) / count);
+                overlap(started, ended, start + length * k / count, start + length * (k + 1) / count);
     }
     uint32_t *place_of = mem_alloc((flow_thread_count(flow) + 1ul) * sizeof *place_of);
     memset(place_of, 0xff, (flow_thread_count(flow) + 1ul) * sizeof *place_of);
@@ -93,12 +93,12 @@ void waits_asleep(const struct balance *balance, struct thread_slice *slices, un
         place_of[balance->threads.items[i].thread] = i;
     for (size_t i = 0; i < sleep_count; i++) {
         uint32_t place = place_of[sleeps[i].thread];
-        uint64_t born, died, to = sleeps[i].time, from = to - (sleeps[i].waited < to ? sleeps[i].waited : to);
+        uint64_t started, ended, to = sleeps[i].time, from = to - (sleeps[i].waited < to ? sleeps[i].waited : to);
         if (place == FLOW_NONE)
             continue;
-        life_of(balance, sleeps[i].thread, &born, &died);
-        from = from > born ? from : born;
-        to = to < died ? to : died;
+        life_of(balance, sleeps[i].thread, &started, &ended);
+        from = from > started ? from : started;
+        to = to < ended ? to : ended;
         for (unsigned k = from > start ? (unsigned)((from - start) * count / length) : 0;
              k < count && from < to && start + length * k / count < to; k++)
             slices[k * width + place].asleep +=

@@ -138,7 +138,7 @@ extern const struct traffic_rules {
     double confirmed;      /* at least this share of a stream's loads ahead */
     double floor;          /* a smaller share of slow loads is noise */
     double wrapped;        /* at most this share of the pairs may find a loop behind where it was */
-    double anew;           /* ... or entered again */
+    double reentered;      /* ... or entered again */
     double spread;         /* quartiles of the speed, relative to its median */
     double covered;        /* of the accesses of an object */
     uint32_t behind;       /* loads behind an instruction: fewer do not show which share of the lines it uses */

@@ -25,10 +25,11 @@ static uint64_t length_of(int64_t stride)
 static uint64_t moved(const struct flow_stream *row)
 {
     const struct event_stream *stream = &row->event;
-    if (!(stream->flags & STREAM_PAIRED) || stream->turns <= 0 || (stream->flags & STREAM_ANEW && !row->walk_inside))
+    if (!(stream->flags & STREAM_PAIRED) || stream->iterations <= 0 ||
+        (stream->flags & STREAM_REENTERED && !row->walk_inside))
         return 0;
-    uint64_t turns = (uint64_t)stream->turns, length = length_of(stream->stride);
-    return length && turns > UINT64_MAX / length ? 0 : turns * length;
+    uint64_t iterations = (uint64_t)stream->iterations, length = length_of(stream->stride);
+    return length && iterations > UINT64_MAX / length ? 0 : iterations * length;
 }
 
 static bool goes_with(const struct burst_item *item, const struct burst_item *other)
@@ -41,7 +42,7 @@ static bool goes_with(const struct burst_item *item, const struct burst_item *ot
 }
 
 /* Lines that one turn of the loop adds. */
-static double lines_a_turn(const struct burst_item *items, uint32_t count, uint32_t lead)
+static double lines_per_iteration(const struct burst_item *items, uint32_t count, uint32_t lead)
 {
     uint64_t length = length_of(items[lead].row->event.stride), seen[DIFFERENT_MOST];
     uint32_t different = 0;
@@ -65,21 +66,22 @@ static double lines_of(const struct burst_item *items, uint32_t count, uint32_t 
 {
     const struct event_stream *stream = &items[lead].row->event;
     const uint8_t good = STREAM_PAIRED | STREAM_LOOP;
-    if ((stream->flags & good) != good || stream->flags & STREAM_ANEW || stream->turns < 0 || stream->runs == 0)
+    if ((stream->flags & good) != good || stream->flags & STREAM_REENTERED || stream->iterations < 0 ||
+        stream->runs == 0)
         return -1;
     if (stream->stride)
-        return (double)stream->turns * lines_a_turn(items, count, lead);
-    return (double)stream->turns * stream->times / stream->runs; /* each access somewhere else */
+        return (double)stream->iterations * lines_per_iteration(items, count, lead);
+    return (double)stream->iterations * stream->times / stream->runs; /* each access somewhere else */
 }
 
 /* A loop that was left and entered again, one row of a matrix after the other: it may leave parts of them out. */
 static double walk_of(const struct burst_item *items, uint32_t count, uint32_t lead)
 {
     const struct event_stream *stream = &items[lead].row->event;
-    const uint8_t good = STREAM_PAIRED | STREAM_LOOP | STREAM_ANEW;
+    const uint8_t good = STREAM_PAIRED | STREAM_LOOP | STREAM_REENTERED;
     if ((stream->flags & good) != good || !items[lead].row->walk_inside || stream->runs == 0)
         return -1;
-    return (double)stream->turns * lines_a_turn(items, count, lead);
+    return (double)stream->iterations * lines_per_iteration(items, count, lead);
 }
 
 static uint64_t group_of(const struct flow *flow, uint32_t object)

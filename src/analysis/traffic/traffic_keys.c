@@ -72,27 +72,27 @@ static void count_loads(struct traffic_key *key, const struct flow_stream *row, 
 static bool walked_past(const struct flow_stream *row)
 {
     const struct event_stream *stream = &row->event;
-    uint64_t end = stream->addr + (uint64_t)(stream->turns + 1) * (uint64_t)stream->stride;
+    uint64_t end = stream->addr + (uint64_t)(stream->iterations + 1) * (uint64_t)stream->stride;
     return row->walk_inside && row->ahead_inside && (stream->stride > 0 ? stream->ahead < end : stream->ahead > end);
 }
 
 static void count_pair(struct traffic_evidence *own, const struct flow_stream *row, uint32_t bound)
 {
     const struct event_stream *stream = &row->event;
-    bool anew = stream->flags & STREAM_ANEW, moves = stream->stride != 0;
+    bool reentered = stream->flags & STREAM_REENTERED, moves = stream->stride != 0;
     own->pairs++;
-    own->anew += anew;
-    own->walks += anew && moves && row->walk_inside;
-    own->back += anew && moves && stream->turns < 0;
-    own->wrapped += !anew && moves && stream->turns < 0;
+    own->reentered += reentered;
+    own->walks += reentered && moves && row->walk_inside;
+    own->back += reentered && moves && stream->iterations < 0;
+    own->wrapped += !reentered && moves && stream->iterations < 0;
     if (stream->ahead_ns == STREAM_NO_LATENCY || !moves)
         return;
     own->tried++;
     bool slow = stream->ahead_ns >= bound;
-    if (anew && walked_past(row)) {
+    if (reentered && walked_past(row)) {
         own->walked++;
         own->walked_from_memory += slow;
-    } else if (!anew && (stream->flags & STREAM_PASSED || row->ahead_inside)) {
+    } else if (!reentered && (stream->flags & STREAM_PASSED || row->ahead_inside)) {
         own->confirmed++;
         own->from_memory += slow;
     }
@@ -104,13 +104,13 @@ static void count_way(struct traffic_evidence *own, const struct event_stream *s
     double length = fabs((double)stream->stride);
     if (!(stream->flags & STREAM_PAIRED) || length <= 0)
         return;
-    if (stream->turns < 0) { /* or not found again, which shows only where a burst meets all of the loop */
+    if (stream->iterations < 0) { /* or not found again, which shows only where a burst meets all of the loop */
         own->lapped += stream->flags & STREAM_LOOP || stream->runs < SHORT_RUNS;
         return;
     }
     own->moved++;
     own->moved_ns += stream->gap_ns;
-    own->moved_lines += (double)stream->turns * fmin(length / CACHE_LINE, 1);
+    own->moved_lines += (double)stream->iterations * fmin(length / CACHE_LINE, 1);
 }
 
 static void count_item(struct traffic_key *key, const struct burst_item *item, uint32_t bound)
@@ -174,7 +174,7 @@ static void add_evidence(struct traffic_evidence *to, const struct traffic_evide
     to->moved_lines += from->moved_lines;
     to->pairs += from->pairs;
     to->wrapped += from->wrapped;
-    to->anew += from->anew;
+    to->reentered += from->reentered;
     to->walks += from->walks;
     to->back += from->back;
 }
@@ -441,9 +441,9 @@ static bool pool_is_uneven(struct traffic_work *work, struct traffic_pool *pool)
 static bool is_rated(const struct traffic_evidence *seen, bool walks)
 {
     const struct traffic_rules *rules = &traffic_rules;
-    uint32_t lost = walks ? seen->anew - seen->walks : seen->anew;
+    uint32_t lost = walks ? seen->reentered - seen->walks : seen->reentered;
     return seen->good >= rules->probes && seen->time_ns > 0 && seen->wrapped <= rules->wrapped * seen->pairs &&
-           lost <= rules->anew * seen->pairs;
+           lost <= rules->reentered * seen->pairs;
 }
 
 /* By its own pairs when there are enough, else by those of all threads. */

@@ -288,7 +288,7 @@ static bool take(struct agent_source *source, struct ring_state *state, struct w
         [WIRE_THREAD_NAME] = sizeof(struct wire_thread_name) / 8,
         [WIRE_THREAD_EXIT] = sizeof(struct wire_thread_exit) / 8,
         [WIRE_MODULE] = sizeof(struct wire_module) / 8,
-        [WIRE_MODULE_GONE] = sizeof(struct wire_module) / 8,
+        [WIRE_MODULE_UNLOADED] = sizeof(struct wire_module) / 8,
         [WIRE_MAP] = sizeof(struct wire_map) / 8,
         [WIRE_UNMAP] = sizeof(struct wire_unmap) / 8,
         [WIRE_STACK] = sizeof(struct wire_stack) / 8,
@@ -333,7 +333,7 @@ static bool take(struct agent_source *source, struct ring_state *state, struct w
         take_thread(source, state, head.type, record);
         break;
     case WIRE_MODULE:
-    case WIRE_MODULE_GONE:
+    case WIRE_MODULE_UNLOADED:
         take_module(source, state, head.type, head.value, (const struct wire_module *)record, head.words);
         break;
     case WIRE_MAP:

@@ -22,7 +22,7 @@ enum {
     KEEP_RINGS = 64,        /* memory of rings above is given back when they are free */
     KEEP_PROCESSES = 10000, /* known ones, with those that ended */
     ENOUGH_BYTES = 64 << 10,
-    LAST_ROUNDS = 16, /* more than PATIENCE */
+    LAST_DRAINS = 16, /* more than PATIENCE */
 };
 
 struct agent_source *agent_source_new(const struct capture_region *region, struct process_table *processes,
@@ -269,7 +269,7 @@ size_t agent_source_drain(struct agent_source *source, uint64_t now)
     return bytes;
 }
 
-static bool thread_gone(const struct agent_source *source, const struct ring_state *state)
+static bool thread_ended(const struct agent_source *source, const struct ring_state *state)
 {
     const struct capture_process *process = process_find(source->processes, state->pid);
     if (process && process->image > state->image)
@@ -293,7 +293,7 @@ static void end_processes(struct agent_source *source, uint64_t now)
         if (map->keys[i] == MAP64_EMPTY)
             continue;
         struct capture_process *process = (struct capture_process *)(uintptr_t)map->values[i];
-        if (process->pid != source->processes->first && !process->gone && process->rings == 0 && process->image &&
+        if (process->pid != source->processes->first && !process->ended && process->rings == 0 && process->image &&
             kill((pid_t)process->pid, 0) < 0 && errno == ESRCH)
             process_end(source->processes, process, now, -1);
     }
@@ -311,9 +311,9 @@ void agent_source_tend(struct agent_source *source, uint64_t now)
             adopt(source, state); /* claimed, and nothing written: its thread may be gone all the same */
         if (!state->owned)
             continue;
-        bool gone = thread_gone(source, state);
+        bool ended = thread_ended(source, state);
         pass_counters(source, state, now);
-        if (!gone)
+        if (!ended)
             continue;
         drain_ring(source, state);
         if (state->tail != atomic_load(&state->ring->head) && !state->process && state->patience <= PATIENCE)
@@ -368,7 +368,7 @@ static uint64_t cost_ns(void *context)
 
 static void finish(void *context)
 {
-    for (int round = 0; round < LAST_ROUNDS; round++)
+    for (int drain = 0; drain < LAST_DRAINS; drain++)
         agent_source_drain(context, clock_now_ns());
     agent_source_tend(context, clock_now_ns());
 }

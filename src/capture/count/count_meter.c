@@ -20,7 +20,7 @@ static void drain(void *context, uint64_t until, struct source_level *level)
     struct count_meter *counters = context;
     (void)until; /* counters have no past */
     (void)level;
-    take(counters, &counters->turns[counters->turn ^= 1]);
+    take(counters, &counters->readings[counters->current ^= 1]);
 }
 
 static void finish(void *context)
@@ -32,8 +32,8 @@ static void finish(void *context)
 static void close_counters(void *context)
 {
     struct count_meter *counters = context;
-    count_reading_free(&counters->turns[0]);
-    count_reading_free(&counters->turns[1]);
+    count_reading_free(&counters->readings[0]);
+    count_reading_free(&counters->readings[1]);
 }
 
 struct source count_meter_source(struct count_meter *counters)

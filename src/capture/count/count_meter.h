@@ -9,8 +9,8 @@
 struct count_meter {
     struct count_session *session;      /* is given */
     struct count_reading *first, *last; /* likewise: where these go, the caller's */
-    struct count_reading turns[2];
-    unsigned turn;
+    struct count_reading readings[2];
+    unsigned current;
     const struct count_reading *before, *latest; /* the last but one, and the last; until the next drain */
 };
 

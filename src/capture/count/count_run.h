@@ -20,7 +20,7 @@ struct count_run_result {
     struct count_reading first, last; /* the caller frees them */
     uint64_t merged; /* intervals that could not be distinguished: reading the counters took too long */
     int exit_status; /* the program's, as a shell shows it; 0 without one */
-    int signal;      /* that it died of; 0: none */
+    int signal;      /* that killed it; 0: none */
 };
 
 /* On failure the program did not run, and exit_status is what a shell would say. */

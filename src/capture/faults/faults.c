@@ -207,7 +207,7 @@ void faults_fresh(struct faults *faults, uint32_t pid, uint64_t addr, uint64_t s
 
 void faults_serve(struct faults *faults, uint64_t now)
 {
-    uint32_t pid = faults->protecting ? write_protect_round(faults->protecting, now) : 0;
+    uint32_t pid = faults->protecting ? write_protect_pass(faults->protecting, now) : 0;
     if (pid)
         faults_process(faults, pid);
 }
@@ -355,7 +355,7 @@ static void arm(struct faults *faults)
             faults->credit_ns -= (double)armed * faults->cost_ns;
             left = unlimited(faults) ? share : armed < left ? left - armed : 0;
         }
-        armer->round(armer->context, share);
+        armer->pass(armer->context, share);
     }
     faults->armed_at = clock_now_ns();
 }

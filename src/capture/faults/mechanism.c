@@ -171,7 +171,7 @@ int mechanism_choose(enum fault_mechanism wanted, const struct topology *topolog
 uint64_t mechanism_fault_ns(void)
 {
     uint64_t least = 0;
-    for (int round = 0; round < 5; round++) { /* the least: another program may have had the CPU meanwhile */
+    for (int pass = 0; pass < 5; pass++) { /* the least: another program may have had the CPU meanwhile */
         struct error ignored = {0};
         uint64_t ns = 0;
         if (try_write_protect(&ignored, &ns) && ns && (!least || ns < least))

@@ -43,7 +43,7 @@ static void change(struct numa_hint *hint, enum setting setting, long value)
         settings_set(&hint->settings, setting, value);
 }
 
-static void round_over(void *context, uint64_t most)
+static void pass_over(void *context, uint64_t most)
 {
     struct numa_hint *hint = context;
     uint64_t fastest = MB_PER_SECOND * hint->interval_ms / 1000, resident = hint->pages / PAGES_PER_MB + 1;
@@ -95,6 +95,6 @@ int numa_hint_open(struct armer *armer, uint64_t interval_ns, struct error *err)
         free(hint);
         return code;
     }
-    *armer = (struct armer){hint, PAGE_NUMA_HINT, arm, round_over, forget, close_hint};
+    *armer = (struct armer){hint, PAGE_NUMA_HINT, arm, pass_over, forget, close_hint};
     return 0;
 }

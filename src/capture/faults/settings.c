@@ -173,7 +173,7 @@ int settings_set(struct settings *settings, enum setting setting, long value)
 static int put_back(const struct settings *settings, const bool *known, const long *values)
 {
     int code = 0;
-    for (int round = 0; round < 2; round++) {
+    for (int pass = 0; pass < 2; pass++) {
         code = 0;
         for (enum setting setting = SETTINGS; setting-- > 0;) {
             int result = known[setting] ? write_setting(settings, setting, values[setting]) : 0;

@@ -97,7 +97,7 @@ static int copy_descriptor(uint32_t pid, int there)
     return here;
 }
 
-uint32_t write_protect_round(struct armer *armer, uint64_t now)
+uint32_t write_protect_pass(struct armer *armer, uint64_t now)
 {
     struct write_protect *protect = armer->context;
     uint64_t offer = atomic_load_explicit(&protect->region->offer, memory_order_acquire);

@@ -21,7 +21,7 @@ enum {
     LEADERS_NONE = -1,
     TRIAL_NS = 50000000, /* of CPU time: then nothing will come any more */
     TRIAL_BYTES = 1 << 18,
-    TRIAL_ROUNDS = 4,
+    TRIALS = 4,
     TRIAL_STEP = 64,
 };
 
@@ -403,7 +403,7 @@ static void work(void)
     volatile char *memory = mmap(NULL, TRIAL_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return;
-    for (size_t round = 0; round < TRIAL_ROUNDS; round++)
+    for (size_t trial = 0; trial < TRIALS; trial++)
         for (size_t i = 0; i < TRIAL_BYTES; i += TRIAL_STEP)
             memory[i]++;
     munmap((void *)memory, TRIAL_BYTES);

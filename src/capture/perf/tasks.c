@@ -17,7 +17,7 @@ struct kept_map {
 
 struct task {
     uint32_t pid, parent, threads;
-    uint64_t born; /* fork, then exec */
+    uint64_t start; /* fork, then exec */
     bool executed;
     bool apart; /* in a network namespace where the recorder's socket is not */
     char name[32];
@@ -75,7 +75,7 @@ void tasks_fork(struct tasks *tasks, uint64_t time, uint32_t pid, uint32_t paren
     if (task)
         forget(tasks, task); /* its end got lost */
     task = mem_zalloc(sizeof *task);
-    *task = (struct task){.pid = pid, .parent = parent, .threads = 1, .born = time};
+    *task = (struct task){.pid = pid, .parent = parent, .threads = 1, .start = time};
     *map64_insert(&tasks->by_pid, pid, NULL) = (uintptr_t)task;
 }
 
@@ -83,7 +83,7 @@ void tasks_fork(struct tasks *tasks, uint64_t time, uint32_t pid, uint32_t paren
 static bool spoken_for(const struct tasks *tasks, const struct task *task)
 {
     const struct capture_process *process = process_find(tasks->processes, task->pid);
-    return process && process->start >= task->born;
+    return process && process->start >= task->start;
 }
 
 static bool is_module(const struct event_map *map)
@@ -102,7 +102,7 @@ static void report(struct tasks *tasks, struct task *task)
             break;
         }
     }
-    struct event event = {.time = task->born, .pid = task->pid, .tid = task->pid, .kind = EVENT_PROCESS_START};
+    struct event event = {.time = task->start, .pid = task->pid, .tid = task->pid, .kind = EVENT_PROCESS_START};
     event.process = (struct event_process){task->parent, false, exe, task->name};
     process_start(tasks->processes, &event, 0);
     event.kind = EVENT_THREAD_START;
@@ -123,13 +123,13 @@ static void report(struct tasks *tasks, struct task *task)
         sink_put(tasks->sink, &event);
     }
     if (task->apart) {
-        sink_loss(tasks->sink, task->born, task->pid, task->pid, LOSS_UNREACHABLE, 1);
+        sink_loss(tasks->sink, task->start, task->pid, task->pid, LOSS_UNREACHABLE, 1);
         tasks->unreachable++;
         return;
     }
     tasks->untracked++;
     tasks->untracked_pid = task->pid;
-    tasks->untracked_time = task->born;
+    tasks->untracked_time = task->start;
 }
 
 void tasks_exec(struct tasks *tasks, uint64_t time, uint32_t pid, const char *name)
@@ -141,7 +141,7 @@ void tasks_exec(struct tasks *tasks, uint64_t time, uint32_t pid, const char *na
     forget_maps(task);
     task->executed = true;
     task->apart = procfs_is_apart(pid, "net");
-    task->born = time;
+    task->start = time;
     task->threads = 1;
     strncpy(task->name, name, sizeof task->name - 1);
 }

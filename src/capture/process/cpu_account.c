@@ -15,7 +15,7 @@ static void look(struct cpu_account *account, bool all)
         if (map->keys[i] == MAP64_EMPTY)
             continue;
         const struct capture_process *process = (const struct capture_process *)(uintptr_t)map->values[i];
-        if (process->pid == processes->first || process->gone || process->image == 0)
+        if (process->pid == processes->first || process->ended || process->image == 0)
             continue;
         uint32_t parent;
         uint64_t cpu = procfs_cpu_and_parent(process->pid, &parent);

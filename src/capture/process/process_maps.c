@@ -207,7 +207,7 @@ void capture_maps_sample(struct capture_maps *maps, uint32_t pid, uint64_t addr,
     report_at(maps, asked, addr, time);
 }
 
-void capture_maps_round(struct capture_maps *maps, uint64_t now)
+void capture_maps_poll(struct capture_maps *maps, uint64_t now)
 {
     for (size_t i = 0; i < maps->by_pid.capacity && maps->missing; i++) {
         struct asked *asked = (struct asked *)(uintptr_t)maps->by_pid.values[i];
@@ -219,7 +219,7 @@ void capture_maps_round(struct capture_maps *maps, uint64_t now)
 static void drain(void *context, uint64_t until, struct source_level *level)
 {
     (void)level;
-    capture_maps_round(context, until);
+    capture_maps_poll(context, until);
 }
 
 static void close_maps(void *context)

@@ -18,7 +18,7 @@ void capture_maps_free(struct capture_maps *maps);
 void capture_maps_sample(struct capture_maps *maps, uint32_t pid, uint64_t addr, uint64_t time);
 
 /* From time to time: samples that lay nowhere when the process was last looked at are looked for again. */
-void capture_maps_round(struct capture_maps *maps, uint64_t now);
+void capture_maps_poll(struct capture_maps *maps, uint64_t now);
 
 struct source capture_maps_source(struct capture_maps *maps);
 

@@ -64,7 +64,7 @@ struct capture_process *process_start(struct process_table *table, const struct 
     process->image = image;
     process->start = event->time;
     process->announced = true;
-    process->gone = false;
+    process->ended = false;
     if (parent && parent->last_stack > process->last_stack)
         process->last_stack = parent->last_stack;
     table->started++;
@@ -74,9 +74,9 @@ struct capture_process *process_start(struct process_table *table, const struct 
 
 void process_end(struct process_table *table, struct capture_process *process, uint64_t time, int status)
 {
-    if (process->gone)
+    if (process->ended)
         return;
-    process->gone = true;
+    process->ended = true;
     forget_stacks(table, process);
     struct event event = {.time = time, .pid = process->pid, .tid = process->pid, .kind = EVENT_PROCESS_EXIT};
     event.exit_status = status;
@@ -113,7 +113,7 @@ void process_table_prune(struct process_table *table)
         if (table->by_pid.keys[i] == MAP64_EMPTY)
             continue;
         struct capture_process *process = (struct capture_process *)(uintptr_t)table->by_pid.values[i];
-        if (process->gone && process->rings == 0) {
+        if (process->ended && process->rings == 0) {
             forget_stacks(table, process);
             free(process);
         } else {

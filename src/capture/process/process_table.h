@@ -14,7 +14,7 @@ struct capture_process {
     uint32_t rings; /* that it holds */
     uint32_t last_stack;
     bool announced;      /* its EVENT_PROCESS_START is in the trace */
-    bool gone;           /* its end was seen */
+    bool ended;          /* its end was seen */
     struct map64 stacks; /* hash of a chain, to its number */
 };
 

@@ -42,7 +42,7 @@ struct capture_process *running_process(struct running *running, uint32_t pid, u
     struct capture_process *process = process_find(running->processes, pid);
     if (!running->symbols)
         running->symbols = symbols_new();
-    if (!process || process->gone) {
+    if (!process || process->ended) {
         *map64_insert(&running->looked, pid, NULL) = clock_now_ns();
         process = proc_report(running->processes, running->symbols, pid, time);
     }
@@ -84,7 +84,7 @@ void running_record(struct running *running, const struct perf_event_header *rec
     const struct map_record *map = (const struct map_record *)record;
     /* Each of these kinds begins with the process's number. */
     struct capture_process *process = process_find(running->processes, task->pid);
-    if (!process || process->gone)
+    if (!process || process->ended)
         return; /* without samples so far: it is looked at when it has some */
     const uint64_t *looked = map64_find(&running->looked, task->pid);
     if (looked && time < *looked && record->type != PERF_RECORD_EXIT)

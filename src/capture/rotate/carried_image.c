@@ -81,7 +81,7 @@ static void keep_free(struct carried_image *image, const struct event *event)
         return;
     for (size_t i = 0; i < image->frees.list.count; i++) {
         struct carried_item *item = &image->frees.list.items[i];
-        if (!(item->marks & CARRIED_GONE) && item->time + EARLY_NS < event->time && !began_with(image, item->addr) &&
+        if (!(item->marks & CARRIED_FREED) && item->time + EARLY_NS < event->time && !began_with(image, item->addr) &&
             !map64_find(&image->left, item->addr))
             item->marks |= CARRIED_ENDED;
     }
@@ -228,10 +228,10 @@ static void end_pool(struct carried_image *image, uint64_t handle, bool itself)
         return;
     struct carried_pool *pool = &image->pools.items[*index];
     pool->generation++;
-    pool->gone = itself;
+    pool->destroyed = itself;
     for (size_t i = 0; i < image->pools.count; i++) {
         const struct carried_pool *child = &image->pools.items[i];
-        if (child->event.kind && child->event.pool.parent == handle && child->handle != handle && !child->gone)
+        if (child->event.kind && child->event.pool.parent == handle && child->handle != handle && !child->destroyed)
             end_pool(image, child->handle, true);
     }
 }
@@ -260,7 +260,7 @@ static void see_pool(struct carried_image *image, const struct event *event)
         end_pool(image, handle, true); /* another one was there, and its end was not seen */
         struct carried_pool *pool = pool_of(image, handle);
         pool->event = *event;
-        pool->gone = false;
+        pool->destroyed = false;
     } else {
         end_pool(image, handle, event->pool.change == POOL_DESTROYED);
     }

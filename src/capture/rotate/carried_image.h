@@ -21,7 +21,7 @@ struct carried_pool {
     struct event event; /* POOL_CREATED; kind 0: it was never created in sight */
     uint64_t handle;
     uint32_t generation; /* objects of an earlier one are gone */
-    bool gone;
+    bool destroyed;
 };
 
 struct carried_image {

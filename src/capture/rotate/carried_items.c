@@ -13,13 +13,13 @@ static struct carried_item *find(const struct carried_items *items, uint64_t add
 struct carried_item *carried_items_find(const struct carried_items *items, uint64_t addr)
 {
     struct carried_item *item = find(items, addr);
-    return item && !(item->marks & CARRIED_GONE) ? item : NULL;
+    return item && !(item->marks & CARRIED_FREED) ? item : NULL;
 }
 
 uint64_t carried_items_ended(const struct carried_items *items, uint64_t addr)
 {
     const struct carried_item *item = find(items, addr);
-    return item && item->marks & CARRIED_GONE ? item->time : 0;
+    return item && item->marks & CARRIED_FREED ? item->time : 0;
 }
 
 static void close_holes(struct carried_items *items)
@@ -28,7 +28,7 @@ static void close_holes(struct carried_items *items)
     map64_free(&items->by_addr);
     for (size_t i = 0; i < items->list.count; i++) {
         const struct carried_item item = items->list.items[i];
-        if (item.marks & CARRIED_GONE)
+        if (item.marks & CARRIED_FREED)
             continue;
         if (!(item.marks & CARRIED_ENDED))
             *map64_insert(&items->by_addr, item.addr, NULL) = kept;
@@ -40,7 +40,7 @@ static void close_holes(struct carried_items *items)
 
 static void make_hole(struct carried_items *items, struct carried_item *item, uint64_t time)
 {
-    item->marks = CARRIED_GONE;
+    item->marks = CARRIED_FREED;
     item->time = time;
     items->holes++;
 }
@@ -51,7 +51,7 @@ void carried_items_put(struct carried_items *items, const struct carried_item *i
     if (items->holes >= HOLES_LEAST && items->holes * 2 >= items->list.count)
         close_holes(items);
     uint64_t *index = map64_insert(&items->by_addr, item->addr, &is_new);
-    if (!is_new && !(items->list.items[*index].marks & CARRIED_GONE))
+    if (!is_new && !(items->list.items[*index].marks & CARRIED_FREED))
         make_hole(items, &items->list.items[*index], item->time);
     *index = items->list.count;
     array_push(&items->list, *item);
@@ -73,7 +73,7 @@ void carried_items_forget_pages(struct carried_items *items, uint64_t start, uin
     if ((end - start) / PAGE_UNIT > items->list.count) {
         for (size_t i = 0; i < items->list.count; i++) {
             struct carried_item *item = &items->list.items[i];
-            if (!(item->marks & CARRIED_GONE) && item->addr >= start && item->addr < end && item->time <= time)
+            if (!(item->marks & CARRIED_FREED) && item->addr >= start && item->addr < end && item->time <= time)
                 carried_items_end(items, item, time, false);
         }
         return;
@@ -90,7 +90,7 @@ void carried_items_drop(struct carried_items *items, uint8_t marks)
 {
     for (size_t i = 0; i < items->list.count; i++) {
         struct carried_item *item = &items->list.items[i];
-        if (item->marks & CARRIED_GONE || !(item->marks & marks))
+        if (item->marks & CARRIED_FREED || !(item->marks & marks))
             continue;
         make_hole(items, item, item->time);
     }

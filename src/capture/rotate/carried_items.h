@@ -10,7 +10,7 @@
 #include "wire/event.h"
 
 enum carried_mark {
-    CARRIED_GONE = 1,     /* a hole: its time is that of its end */
+    CARRIED_FREED = 1,    /* a hole: its time is that of its end */
     CARRIED_REPLACED = 2, /* it came while another was at its address */
     CARRIED_ENDED = 4,    /* it ended, but a forked child may have it still */
 };

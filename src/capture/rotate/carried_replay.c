@@ -53,7 +53,7 @@ static struct event event_of(const struct carried_image *image, const struct car
 static void replay_items(struct replay *replay, const struct carried_items *items, uint8_t kind)
 {
     array_each (&items->list, const struct carried_item, item) {
-        if (item->marks & CARRIED_GONE)
+        if (item->marks & CARRIED_FREED)
             continue;
         struct event event = event_of(replay->image, item, kind);
         name_thread(replay, item->tid);
@@ -98,7 +98,7 @@ static void replay_pooled(struct replay *replay)
     if (!carried_items_count(&image->pooled) && !image->pools.count)
         return;
     array_each (&image->blocks.list, struct carried_item, block)
-        if (!(block->marks & (CARRIED_GONE | CARRIED_ENDED)))
+        if (!(block->marks & (CARRIED_FREED | CARRIED_ENDED)))
             array_push(&blocks.list, (struct range){block->addr, block->addr + block->size, block->time});
     array_each (&image->layout, struct event, map)
         if (map->kind == EVENT_MAP)
@@ -107,7 +107,7 @@ static void replay_pooled(struct replay *replay)
     array_sort(&maps.list, by_start);
     for (size_t i = 0; i < image->pooled.list.count; i++) {
         struct carried_item *item = &image->pooled.list.items[i];
-        if (item->marks & CARRIED_GONE)
+        if (item->marks & CARRIED_FREED)
             continue;
         const uint64_t *pool = item->more ? map64_find(&image->pool_of, item->more) : NULL;
         const struct range *around = range_of(&blocks, item->addr);
@@ -117,7 +117,7 @@ static void replay_pooled(struct replay *replay)
             carried_items_end(&image->pooled, item, item->time, false);
     }
     array_each (&image->pools, struct carried_pool, pool)
-        if (!pool->gone)
+        if (!pool->destroyed)
             put(replay, &pool->event);
     replay_items(replay, &image->pooled, EVENT_POOL_ALLOC);
     array_free(&blocks.list);

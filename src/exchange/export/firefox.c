@@ -147,13 +147,13 @@ static void put_thread_head(struct firefox *firefox, uint32_t index)
     emit_text(
         emit,
         "{\"processType\":\"default\",\"pausedRanges\":[],\"showMarkersInTimeline\":false,\"processStartupTime\":");
-    put_time(firefox, process ? process->born : flow_start(firefox->flow));
+    put_time(firefox, process ? process->start : flow_start(firefox->flow));
     emit_text(emit, ",\"processShutdownTime\":");
-    put_time(firefox, process ? process->died : UINT64_MAX);
+    put_time(firefox, process ? process->end : UINT64_MAX);
     emit_text(emit, ",\"registerTime\":");
-    put_time(firefox, thread ? thread->born : flow_start(firefox->flow));
+    put_time(firefox, thread ? thread->start : flow_start(firefox->flow));
     emit_text(emit, ",\"unregisterTime\":");
-    put_time(firefox, thread ? thread->died : UINT64_MAX);
+    put_time(firefox, thread ? thread->end : UINT64_MAX);
     put_field(emit, "name", names_thread(firefox->names, known ? index : FLOW_NONE));
     put_field(emit, "processName", names_process(firefox->names, thread ? thread->process : FLOW_NONE));
     put_field(emit, "pid", pid);

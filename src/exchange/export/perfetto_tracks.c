@@ -93,16 +93,16 @@ static void lifetime(const struct perfetto_tracks *tracks, const struct names_th
                      uint64_t *to)
 {
     const struct flow *flow = tracks->perfetto->flow;
-    uint64_t born = flow_start(flow), died = flow_end(flow);
+    uint64_t start = flow_start(flow), end = flow_end(flow);
     if (thing->first != FLOW_NONE) {
         struct flow_object object = flow_object_copy(flow, thing->first);
         const struct flow_site *site = object.site == FLOW_NONE ? NULL : flow_site(flow, object.site);
-        born = site ? site->born : object.born;
-        died = site ? site->died : object.died;
+        start = site ? site->start : object.start;
+        end = site ? site->end : object.end;
     }
-    died = died > flow_end(flow) ? flow_end(flow) : died;
-    *from = born > tracks->start ? born - tracks->start : 0;
-    *to = died > tracks->start ? died - tracks->start : 0;
+    end = end > flow_end(flow) ? flow_end(flow) : end;
+    *from = start > tracks->start ? start - tracks->start : 0;
+    *to = end > tracks->start ? end - tracks->start : 0;
     *to = *to < *from ? *from : *to;
 }
 

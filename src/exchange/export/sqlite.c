@@ -173,8 +173,8 @@ static void put_processes(struct base *base)
         put_number(base, process->parent, process->parent);
         put_text(base, process->exe);
         put_text(base, process->command);
-        put_time(base, process->born);
-        put_time(base, process->died);
+        put_time(base, process->start);
+        put_time(base, process->end);
         put_number(base, process->exit_status >= 0, (uint64_t)process->exit_status);
         put_row(base);
     }
@@ -198,8 +198,8 @@ static void put_threads(struct base *base)
         put_number(base, thread->tid, thread->tid);
         put_text(base, thread->name);
         put_node(base, flow_thread_node(base->flow, i));
-        put_time(base, thread->born);
-        put_time(base, thread->died);
+        put_time(base, thread->start);
+        put_time(base, thread->end);
         put_bytes(base, traffic ? &traffic->bytes : NULL);
         put_row(base);
     }
@@ -236,8 +236,8 @@ static void put_objects(struct base *base)
         put_number(base, object.process != FLOW_NONE, object.process);
         put_number(base, true, object.addr);
         put_number(base, true, object.size);
-        put_time(base, object.born);
-        put_time(base, object.died);
+        put_time(base, object.start);
+        put_time(base, object.end);
         put_row(base);
     }
     table_end(base);

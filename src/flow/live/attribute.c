@@ -46,7 +46,7 @@ static uint32_t static_at(struct flow *flow, struct process *process, const stru
     if (!symbols || !symbols_object(symbols, addr - place->bias, &object) || object.size == 0)
         return FLOW_NONE;
     uint64_t start = object.start + place->bias;
-    record = live_record_new(flow, process, OBJECT_STATIC, start, object.size, process->row.born);
+    record = live_record_new(flow, process, OBJECT_STATIC, start, object.size, process->row.start);
     live_record_name(flow, record,
                      &(struct named){.name = object.name,
                                      .file = object.file,
@@ -86,7 +86,7 @@ static uint32_t section_at(struct flow *flow, struct process *process, const str
             size = key - start;
         snprintf(name, sizeof name, "%s", module->name);
     }
-    record = live_record_new(flow, process, OBJECT_SECTION, start, size, process->row.born);
+    record = live_record_new(flow, process, OBJECT_SECTION, start, size, process->row.start);
     live_record_name(
         flow, record,
         &(struct named){
@@ -110,7 +110,7 @@ static uint32_t stack_record(struct flow *flow, struct stack_range *range, uint6
     if (range->record == FLOW_NONE) {
         const struct flow_thread *thread = &flow->threads.items[range->thread];
         struct process *owner = flow->processes.items[range->process];
-        range->record = live_record_new(flow, owner, OBJECT_STACK, low, range->high - low, thread->born);
+        range->record = live_record_new(flow, owner, OBJECT_STACK, low, range->high - low, thread->start);
         pool_at(&flow->records, range->record)->thread = range->thread;
         live_record_name(flow, range->record, &(struct named){.name = "stack", .file = "", .module = ""});
     }
@@ -121,7 +121,7 @@ static uint32_t stack_record(struct flow *flow, struct stack_range *range, uint6
 static bool runs_on(const struct flow *flow, const struct stack_range *range, uint32_t record)
 {
     const struct flow_thread *thread = &flow->threads.items[range->thread];
-    return thread->died == UINT64_MAX && pool_at(&flow->records, record)->born <= thread->born;
+    return thread->end == UINT64_MAX && pool_at(&flow->records, record)->start <= thread->start;
 }
 
 /* The kernel's own pages, which it may put between a library's segments. */

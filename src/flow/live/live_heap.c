@@ -28,7 +28,7 @@ static void end_stale(struct flow *flow, struct process *process, struct addrtre
 static void clear_ground(struct flow *flow, struct process *process, struct addrtree *tree, const struct record *record,
                          const struct addrtree_around *around)
 {
-    uint64_t addr = record->addr, end = addr + record->size, time = record->born, next = around->next_key;
+    uint64_t addr = record->addr, end = addr + record->size, time = record->start, next = around->next_key;
     if (around->has_before && around->before_length > addr - around->before_key)
         end_stale(flow, process, tree, around->before_key, time);
     while (next < end) {
@@ -49,7 +49,7 @@ uint32_t live_heap_put(struct flow *flow, struct process *process, struct addrtr
     struct record *record = pool_at(&flow->records, index);
     *record = (struct record){.addr = alloc->addr,
                               .size = alloc->size,
-                              .born = event->time,
+                              .start = event->time,
                               .trail = live_stack_trail_of_block(flow, process, event),
                               .thread = live_thread_of(flow, process, event->tid, event->time),
                               .process = process->index,
@@ -80,7 +80,7 @@ void live_heap_free(struct flow *flow, struct process *process, const struct eve
         return;
     const struct record *record = pool_at(&flow->records, index);
     /* realloc in place, both halves with one time stamp: the new block came first, and this is the old one's end. */
-    if ((record->flags & RECORD_REPLACED) && record->born == event->time) {
+    if ((record->flags & RECORD_REPLACED) && record->start == event->time) {
         addrtree_put(&process->heap, ADDRTREE_NOWHERE, record->addr, index, short_length(record->size), NULL, NULL);
         return;
     }

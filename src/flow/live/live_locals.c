@@ -35,7 +35,7 @@ static uint32_t name_variable(struct flow *flow, struct process *process, const 
     uint64_t room = block->end - start - object->start; /* a file that changed may claim more */
     uint32_t record =
         live_record_new(flow, process, OBJECT_STATIC, start + object->start, object->size < room ? object->size : room,
-                        flow->threads.items[block->thread].born);
+                        flow->threads.items[block->thread].start);
     pool_at(&flow->records, record)->thread = block->thread;
     live_record_name(flow, record,
                      &(struct named){.name = object->name,
@@ -53,7 +53,7 @@ static uint32_t name_block(struct flow *flow, struct process *process, const str
     const char *module = flow->modules.items[block->module].name;
     snprintf(name, sizeof name, "%.400s thread-local data", module);
     uint32_t record = live_record_new(flow, process, OBJECT_SECTION, start, block->end - start,
-                                      flow->threads.items[block->thread].born);
+                                      flow->threads.items[block->thread].start);
     pool_at(&flow->records, record)->thread = block->thread;
     live_record_name(flow, record,
                      &(struct named){.name = strtab_intern(flow->texts, name), .file = "", .module = module});
@@ -71,7 +71,7 @@ uint32_t live_locals_at(struct flow *flow, struct process *process, uint64_t add
     if (addr >= block->end)
         return FLOW_NONE;
     /* A fork's child goes on with the block, whatever becomes of the parent's thread. */
-    if (block->process == process->index && flow->threads.items[block->thread].died != UINT64_MAX)
+    if (block->process == process->index && flow->threads.items[block->thread].end != UINT64_MAX)
         return FLOW_NONE;
     uint32_t record = live_named_at(flow, &process->statics, addr);
     if (record != FLOW_NONE)

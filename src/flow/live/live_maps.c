@@ -10,7 +10,7 @@ static void range_put(struct flow *flow, struct process *process, uint64_t start
     addrtree_put(&process->maps, ADDRTREE_NOWHERE, start, range, 0, NULL, NULL);
 }
 
-static void range_gone(struct flow *flow, struct process *process, uint32_t record, uint64_t bytes, uint64_t time)
+static void range_unmapped(struct flow *flow, struct process *process, uint32_t record, uint64_t bytes, uint64_t time)
 {
     if (pool_at(&flow->records, record)->process != process->index) {
         live_record_die(flow, process, record, time);
@@ -40,7 +40,7 @@ static void punch(struct flow *flow, struct process *process, uint64_t start, ui
             range_put(flow, process, end, range.end, range.record);
         if (key < start)
             range_put(flow, process, key, start, range.record);
-        range_gone(flow, process, range.record, high - low, time);
+        range_unmapped(flow, process, range.record, high - low, time);
     }
 }
 

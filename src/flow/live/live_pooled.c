@@ -140,7 +140,7 @@ static void end_object(struct flow *flow, struct process *process, uint32_t inde
 static void unlist(struct flow *flow, const struct process *process, uint32_t index)
 {
     struct record *record = pool_at(&flow->records, index);
-    if (record->process != process->index || record->born <= process->last_fork)
+    if (record->process != process->index || record->start <= process->last_fork)
         return;
     record->flags &= (uint8_t)~RECORD_POOLED;
     if ((record->flags & RECORD_DEAD) && record->tally == FLOW_NONE)
@@ -165,7 +165,7 @@ static void sweep(struct flow *flow, struct process *process, struct pool *pool)
     uint32_t *place = &pool->first, kept = 0;
     for (uint32_t index = *place; index != FLOW_NONE; index = *place) {
         struct record *record = pool_at(&flow->records, index);
-        if (record->process != process->index || record->born <= process->last_fork)
+        if (record->process != process->index || record->start <= process->last_fork)
             break; /* all behind it is older: a fork knows it */
         if (!(record->flags & RECORD_DEAD)) {
             place = &record->pool_next;

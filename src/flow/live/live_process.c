@@ -12,7 +12,7 @@ static struct process *process_new(struct flow *flow, uint32_t pid, uint64_t tim
     process->heap.nodes = process->pooled.nodes = process->maps.nodes = process->statics.nodes =
         process->sections.nodes = process->stacks.nodes = process->locals.nodes = &flow->nodes;
     process->row = (struct flow_process){
-        .pid = pid, .born = time, .died = UINT64_MAX, .exe = "", .command = "", .exit_status = -1};
+        .pid = pid, .start = time, .end = UINT64_MAX, .exe = "", .command = "", .exit_status = -1};
     array_push(&flow->processes, process);
     *map64_insert(&flow->process_of_pid, pid, NULL) = process->index;
     flow->last_process = process;
@@ -40,7 +40,7 @@ static uint32_t thread_new(struct flow *flow, struct process *process, uint32_t 
     bool is_new;
     uint64_t *place = map64_insert(&flow->thread_of_tid, thread_key(process->row.pid, tid), &is_new);
     array_push(&flow->thread_before, is_new ? FLOW_NONE : (uint32_t)*place);
-    if (!is_new && flow->threads.items[*place].died == UINT64_MAX)
+    if (!is_new && flow->threads.items[*place].end == UINT64_MAX)
         ordinal = flow->threads.items[*place].ordinal; /* exec: another image, the same thread */
     else
         flow->next_ordinal++;
@@ -51,8 +51,8 @@ static uint32_t thread_new(struct flow *flow, struct process *process, uint32_t 
                                                     .tid = tid,
                                                     .ordinal = ordinal,
                                                     .name = "",
-                                                    .born = time,
-                                                    .died = UINT64_MAX});
+                                                    .start = time,
+                                                    .end = UINT64_MAX});
     int node = flow->topology->node_count == 1 ? 0 : -1;
     if (flow->topology->simulated)
         node = topology_node_of_cpu(flow->topology, topology_assign_cpu(flow->topology, ordinal));
@@ -86,7 +86,7 @@ uint32_t live_thread_at(const struct flow *flow, uint32_t pid, uint32_t tid, uin
             return FLOW_NONE;
         index = (uint32_t)*place;
     }
-    while (flow->threads.items[index].born > time && flow->thread_before.items[index] != FLOW_NONE)
+    while (flow->threads.items[index].start > time && flow->thread_before.items[index] != FLOW_NONE)
         index = flow->thread_before.items[index];
     return index;
 }
@@ -130,7 +130,7 @@ static void end_map(void *context, uint32_t range)
     live_maps_end(ending->flow, ending->process, pool_at(&ending->flow->ranges, range)->record);
 }
 
-/* Objects that were never freed end with their process: `died` stays open, but they no longer count as live. What a fork
+/* Objects that were never freed end with their process: `end` stays open, but they no longer count as live. What a fork
  * only inherited is not looked at: there may be very many forks, each with all of its parent's blocks. */
 static void end_lives(struct flow *flow, struct process *process)
 {
@@ -158,14 +158,14 @@ void live_process_start(struct flow *flow, const struct event *event)
     if (!former || !former->implicit) {
         if (former && !former->ended) { /* exec: the image is another, the threads but one are gone */
             end_lives(flow, former);
-            former->row.died = event->time;
+            former->row.end = event->time;
             former->row.replaced = true;
         }
         process = process_new(flow, event->pid, event->time);
         process->origin = former; /* chains may have been reported before the image began */
     }
     process->implicit = false;
-    process->row.born = event->time;
+    process->row.start = event->time;
     process->row.parent = event->process.parent;
     process->row.exe = strtab_intern(flow->texts, event->process.exe ? event->process.exe : "");
     process->row.command = strtab_intern(flow->texts, event->process.command ? event->process.command : "");
@@ -188,11 +188,11 @@ void live_process_exit(struct flow *flow, const struct event *event)
         process->row.exit_status = event->exit_status; /* its parent may learn it later */
     if (process->ended)
         return;
-    process->row.died = event->time;
+    process->row.end = event->time;
     for (uint32_t i = process->last_thread; i != FLOW_NONE; i = flow->thread_sibling.items[i]) {
         struct flow_thread *thread = &flow->threads.items[i];
-        if (thread->died == UINT64_MAX)
-            thread->died = event->time;
+        if (thread->end == UINT64_MAX)
+            thread->end = event->time;
     }
     end_lives(flow, process);
 }
@@ -223,7 +223,7 @@ void live_thread_start(struct flow *flow, const struct event *event)
     struct process *process = live_process_of(flow, event->pid, event->time);
     uint64_t *place = map64_find(&flow->thread_of_tid, thread_key(event->pid, event->tid));
     uint32_t index = place ? (uint32_t)*place : FLOW_NONE;
-    if (index == FLOW_NONE || flow->threads.items[index].died != UINT64_MAX ||
+    if (index == FLOW_NONE || flow->threads.items[index].end != UINT64_MAX ||
         flow->threads.items[index].process != process->index)
         index = thread_new(flow, process, event->tid, event->time);
     struct flow_thread *thread = &flow->threads.items[index];
@@ -244,8 +244,8 @@ void live_thread_name(struct flow *flow, const struct event *event)
 void live_thread_exit(struct flow *flow, const struct event *event)
 {
     uint64_t *place = map64_find(&flow->thread_of_tid, thread_key(event->pid, event->tid));
-    if (place && flow->threads.items[*place].died == UINT64_MAX)
-        flow->threads.items[*place].died = event->time;
+    if (place && flow->threads.items[*place].end == UINT64_MAX)
+        flow->threads.items[*place].end = event->time;
 }
 
 void live_thread_waited(struct flow *flow, struct process *process, const struct event *event)

@@ -1,4 +1,4 @@
-/* flow/live/live_record.c - objects being born, sampled and dying. */
+/* flow/live/live_record.c - objects allocated, sampled and freed. */
 #include "flow/state.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ uint32_t live_record_new(struct flow *flow, struct process *process, enum object
     uint32_t index = live_record_place(flow);
     *pool_at(&flow->records, index) = (struct record){.addr = addr,
                                                       .size = size,
-                                                      .born = time,
+                                                      .start = time,
                                                       .trail = FLOW_NONE,
                                                       .thread = FLOW_NONE,
                                                       .process = process->index,
@@ -50,7 +50,7 @@ static void uncount(struct flow *flow, const struct record *record, uint64_t tim
 {
     struct trail *trails = flow->trails.items;
     if (time != UINT64_MAX)
-        trails[record->trail].died = time;
+        trails[record->trail].end = time;
     for (uint32_t at = trails[record->trail].counted; at; at = trails[at].parent) {
         trails[at].live--;
         trails[at].live_bytes -= record->size;
@@ -64,8 +64,8 @@ void live_trails_sum(struct flow *flow)
         struct trail *parent = &trails[trails[i].parent];
         parent->count += trails[i].count;
         parent->bytes += trails[i].bytes;
-        if (trails[i].died > parent->died)
-            parent->died = trails[i].died;
+        if (trails[i].end > parent->end)
+            parent->end = trails[i].end;
     }
 }
 
@@ -87,12 +87,12 @@ void live_record_die(struct flow *flow, struct process *process, uint32_t index,
         live_pages_bury(flow, process, index);
     record->flags |= RECORD_DEAD;
     if (record->tally != FLOW_NONE) {
-        pool_at(&flow->tallies, record->tally)->died = time;
+        pool_at(&flow->tallies, record->tally)->end = time;
         live_touched_sum(flow, process, index);
         return;
     }
     /* A fork may still have it in its maps. */
-    if (record->born <= process->last_fork || (record->flags & RECORD_POOLED))
+    if (record->start <= process->last_fork || (record->flags & RECORD_POOLED))
         return;
     if ((record->flags & RECORD_KIND) != OBJECT_HEAP && map64_find(&flow->named_of, index))
         return; /* blocks have no names of their own */
@@ -115,7 +115,7 @@ uint32_t live_record_in(struct flow *flow, struct process *process, uint32_t ind
     if (!is_new)
         return (uint32_t)*clone;
     uint32_t copy =
-        live_record_new(flow, process, record->flags & RECORD_KIND, record->addr, record->size, record->born);
+        live_record_new(flow, process, record->flags & RECORD_KIND, record->addr, record->size, record->start);
     *clone = copy;
     struct record *own = pool_at(&flow->records, copy);
     own->trail = record->trail;
@@ -140,7 +140,7 @@ struct tally *live_record_tally(struct flow *flow, uint32_t index)
     struct record *record = pool_at(&flow->records, index);
     if (record->tally == FLOW_NONE) {
         record->tally = pool_add(&flow->tallies, &flow->slab);
-        *pool_at(&flow->tallies, record->tally) = (struct tally){.died = UINT64_MAX};
+        *pool_at(&flow->tallies, record->tally) = (struct tally){.end = UINT64_MAX};
     }
     return pool_at(&flow->tallies, record->tally);
 }

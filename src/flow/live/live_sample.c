@@ -59,7 +59,7 @@ static struct tally *stack_tally(struct flow *flow, struct process *process, uin
     struct stack *stack = &flow->stacks.items[index];
     if (stack->tally == FLOW_NONE) {
         stack->tally = pool_add(&flow->tallies, &flow->slab);
-        *pool_at(&flow->tallies, stack->tally) = (struct tally){.died = UINT64_MAX};
+        *pool_at(&flow->tallies, stack->tally) = (struct tally){.end = UINT64_MAX};
         if (!stack->allocates)
             stack->process = process->index;
         if (stack->depth)
@@ -217,8 +217,8 @@ static uint32_t sampled_at(struct flow *flow, struct process *process, uint32_t 
 static uint64_t end_of_walk(const struct event_stream *stream)
 {
     int64_t way;
-    if (!(stream->flags & STREAM_PAIRED) || stream->stride == 0 || stream->turns <= 0 || stream->turns == INT64_MAX ||
-        __builtin_mul_overflow(stream->turns + 1, stream->stride, &way))
+    if (!(stream->flags & STREAM_PAIRED) || stream->stride == 0 || stream->iterations <= 0 ||
+        stream->iterations == INT64_MAX || __builtin_mul_overflow(stream->iterations + 1, stream->stride, &way))
         return 0;
     return stream->addr + (uint64_t)way;
 }

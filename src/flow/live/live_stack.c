@@ -87,7 +87,7 @@ uint32_t live_stack_trail(struct flow *flow, struct process *process, uint32_t s
             node->fn = fn;
             node->kind = kind;
             node->stack = stack_index;
-            node->born = time;
+            node->start = time;
         }
     }
     return trail;

@@ -20,8 +20,8 @@ void live_touched_add(struct flow *flow, struct process *process, uint32_t threa
 
 struct counting {
     struct flow *flow;
-    uint32_t record, born; /* born: in ticks */
-    size_t first, last;    /* this object's entries in flow->touched; the one counted last */
+    uint32_t record, start; /* start: in ticks */
+    size_t first, last;     /* this object's entries in flow->touched; the one counted last */
 };
 
 static void count_page(void *context, uint32_t thread, uint32_t tick)
@@ -38,7 +38,7 @@ static void count_page(void *context, uint32_t thread, uint32_t tick)
     struct flow_touched *touched = &flow->touched.items[at];
     touched->pages++;
     counting->last = at;
-    if (tick < counting->born)
+    if (tick < counting->start)
         return;
     uint64_t time = flow->start + ((uint64_t)tick << TOUCH_TICK_SHIFT);
     if (touched->fresh++ == 0 || time < touched->since)
@@ -54,7 +54,7 @@ void live_touched_sum(struct flow *flow, const struct process *process, uint32_t
         return;
     struct counting counting = {.flow = flow,
                                 .record = index,
-                                .born = tick_of(flow, record->born),
+                                .start = tick_of(flow, record->start),
                                 .first = flow->touched.count,
                                 .last = flow->touched.count};
     touches_each(&process->touches, record->addr, record->size, count_page, &counting);

@@ -44,8 +44,8 @@ static void make_threads(nlens_trace *trace)
                              .ordinal = from->ordinal,
                              .process = &trace->processes[from->process],
                              .name = api_text(trace, from->name),
-                             .start = from->born,
-                             .end = from->died};
+                             .start = from->start,
+                             .end = from->end};
         api_totals(&to->totals, &from->totals);
     }
     for (uint32_t i = 0; i < processes; i++) {
@@ -56,8 +56,8 @@ static void make_threads(nlens_trace *trace)
                               .pid = from->pid,
                               .exe = api_text(trace, from->exe),
                               .command = api_text(trace, from->command),
-                              .start = from->born,
-                              .end = from->died,
+                              .start = from->start,
+                              .end = from->end,
                               .exit_status = from->exit_status,
                               .parent = from->parent,
                               .replaced = from->replaced};
@@ -98,8 +98,8 @@ static void make_sites(nlens_trace *trace)
                            .live_peak = from->live_peak,
                            .bytes = from->bytes,
                            .bytes_peak = from->peak_bytes,
-                           .start = from->born,
-                           .end = from->died};
+                           .start = from->start,
+                           .end = from->end};
         api_totals(&to->totals, &from->totals);
     }
     name_variables(trace, count);
@@ -194,8 +194,8 @@ static void fill_object(nlens_trace *trace, uint32_t index, nlens_object *to)
                          .alloc_cpu = from->kind == OBJECT_HEAP && from->alloc_cpu != UINT16_MAX ? from->alloc_cpu : -1,
                          .address = from->addr,
                          .size = from->size,
-                         .start = from->born,
-                         .end = from->died,
+                         .start = from->start,
+                         .end = from->end,
                          .offset = from->offset,
                          .variable = object_variable(trace, from)};
     api_totals(&to->totals, &from->totals);

@@ -107,7 +107,7 @@ void dump_samples(struct dump *dump, const struct taken *taken, size_t count)
         if (dump->homes)
             homes_sample(dump->homes, pid, sample->addr, sample->time);
     }
-    capture_maps_round(dump->maps, clock_now_ns());
+    capture_maps_poll(dump->maps, clock_now_ns());
     if (dump->homes)
         homes_ask(dump->homes, clock_now_ns());
 }

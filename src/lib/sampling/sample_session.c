@@ -268,13 +268,13 @@ void session_offer(nlens_session *session, const struct taken *taken)
 
 void session_forget_windows(nlens_session *session, uint64_t time)
 {
-    size_t gone = 0;
-    while (gone < session->windows.count && session->windows.items[gone].to < time)
-        gone++;
-    if (gone == 0)
+    size_t passed = 0;
+    while (passed < session->windows.count && session->windows.items[passed].to < time)
+        passed++;
+    if (passed == 0)
         return;
-    session->windows.count -= gone;
-    memmove(session->windows.items, session->windows.items + gone,
+    session->windows.count -= passed;
+    memmove(session->windows.items, session->windows.items + passed,
             session->windows.count * sizeof *session->windows.items);
 }
 

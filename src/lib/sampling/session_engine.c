@@ -17,7 +17,7 @@
 
 enum {
     LATE_NS = 1000000000, /* no sample is handed over later than this */
-    QUIET_ROUNDS = 50,    /* without a session, before the thread sleeps until there is one */
+    QUIET_POLLS = 50,     /* without a session, before the thread sleeps until there is one */
 };
 
 struct engine {
@@ -295,12 +295,12 @@ static void rest(bool deeply)
 {
     struct wire_region *region = engine->soft.region.map;
     uint32_t word = atomic_load(&region->wake_word);
-    struct timespec round = {0, (long)source_sleep_ns(&engine->level)};
+    struct timespec pause = {0, (long)source_sleep_ns(&engine->level)};
     atomic_store(&engine->asleep, deeply);
     atomic_store(&region->recorder_sleeps, 1);
     atomic_thread_fence(memory_order_seq_cst); /* pairs with start and with producers, which look whether we sleep */
     if (!deeply || !is_running())
-        syscall(SYS_futex, &region->wake_word, FUTEX_WAIT_PRIVATE, word, deeply ? NULL : &round, NULL, 0);
+        syscall(SYS_futex, &region->wake_word, FUTEX_WAIT_PRIVATE, word, deeply ? NULL : &pause, NULL, 0);
     atomic_store(&region->recorder_sleeps, 0);
     atomic_store(&engine->asleep, false);
 }
@@ -347,7 +347,7 @@ static void *pump(void *unused)
             soft_refresh(&engine->soft);
         deliver();
         be_patient(!running);
-        rest(quiet > QUIET_ROUNDS);
+        rest(quiet > QUIET_POLLS);
     }
     return NULL;
 }

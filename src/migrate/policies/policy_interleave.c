@@ -112,7 +112,7 @@ static bool is_before(const struct users *users, const struct nlens_policy_page 
 /* Brings the list up to date: both it and the view are in order. afterwards users.items[found[i]] is the view's page i. */
 static void remember(struct interleave *interleave, const struct nlens_view *view, uint32_t *found)
 {
-    bool turns = view->interval / EPOCH != interleave->epoch, full = interleave->users.count > REMEMBERED;
+    bool new_epoch = view->interval / EPOCH != interleave->epoch, full = interleave->users.count > REMEMBERED;
     size_t at = 0;
     interleave->epoch = view->interval / EPOCH;
     interleave->next.count = 0;
@@ -120,7 +120,7 @@ static void remember(struct interleave *interleave, const struct nlens_view *vie
         const struct nlens_policy_page *page = i < view->page_count ? &view->pages[i] : NULL;
         for (; at < interleave->users.count && (!page || is_before(&interleave->users.items[at], page)); at++) {
             struct users users = interleave->users.items[at];
-            if (turns) {
+            if (new_epoch) {
                 users.before = users.now;
                 users.now = 0;
             }
@@ -133,8 +133,8 @@ static void remember(struct interleave *interleave, const struct nlens_view *vie
         if (at < interleave->users.count && interleave->users.items[at].pid == page->pid &&
             interleave->users.items[at].address == page->address) {
             users = interleave->users.items[at++];
-            users.before = turns ? users.now : users.before;
-            users.now = turns ? 0 : users.now;
+            users.before = new_epoch ? users.now : users.before;
+            users.now = new_epoch ? 0 : users.now;
         }
         for (uint32_t j = 0; j < page->access_count; j++)
             users.now |= (uint64_t)1 << page->accesses[j].node % 64;
@@ -195,7 +195,7 @@ static int decide(void *self, const struct nlens_view *view, const struct nlens_
             load[page->home] -= weight;
     }
     if (copies)
-        nlens_tell(plan, "times a page was read from several nodes and rarely written: a copy on each node would help",
+        nlens_note(plan, "times a page was read from several nodes and rarely written: a copy on each node would help",
                    copies);
     free(counts);
     free(load);

@@ -4,7 +4,7 @@
 
 static struct value get_lasted(const struct rows *rows, const struct row *row)
 {
-    return (struct value){.type = VALUE_SECONDS, .real = whole_lasted(rows->flow, row->born, row->died)};
+    return (struct value){.type = VALUE_SECONDS, .real = whole_lasted(rows->flow, row->start, row->end)};
 }
 
 static struct value get_exit_status(const struct rows *rows, const struct row *row)

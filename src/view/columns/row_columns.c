@@ -69,8 +69,8 @@ const struct column totals_columns[] = {
 };
 
 const struct column life_columns[] = {
-    {"start_s", PAGE("start_s", 12), SITE("start_s", 13), OF_ROW(TIME, born)},
-    {"end_s", PAGE("end_s", 13), SITE("end_s", 14), OF_ROW(TIME, died)},
+    {"start_s", PAGE("start_s", 12), SITE("start_s", 13), OF_ROW(TIME, start)},
+    {"end_s", PAGE("end_s", 13), SITE("end_s", 14), OF_ROW(TIME, end)},
     {0},
 };
 

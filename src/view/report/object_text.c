@@ -224,12 +224,12 @@ static void put_object(const struct rows *rows, const struct row *row, const str
                  object->alloc_cpu, object->alloc_name);
         put_line(out, "allocated", text);
     }
-    if (row->died == UINT64_MAX)
+    if (row->end == UINT64_MAX)
         snprintf(text, sizeof text, "from %s to the end",
-                 number_seconds((double)(row->born - flow_start(flow)) * 1e-9));
+                 number_seconds((double)(row->start - flow_start(flow)) * 1e-9));
     else
-        snprintf(text, sizeof text, "from %s to %s", number_seconds((double)(row->born - flow_start(flow)) * 1e-9),
-                 number_seconds((double)(row->died - flow_start(flow)) * 1e-9));
+        snprintf(text, sizeof text, "from %s to %s", number_seconds((double)(row->start - flow_start(flow)) * 1e-9),
+                 number_seconds((double)(row->end - flow_start(flow)) * 1e-9));
     put_line(out, "lifetime", text);
     snprintf(text, sizeof text, "%s (%s of all), %s, %s on average, 95%% within %s", number_count(row->totals.samples),
              number_percent(row->totals.samples, rows->samples),

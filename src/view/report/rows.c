@@ -26,8 +26,8 @@ struct row rows_object(const struct flow *flow, uint32_t index)
                         .count = 1,
                         .bytes = object->size,
                         .offset = object->offset,
-                        .born = object->born,
-                        .died = object->died,
+                        .start = object->start,
+                        .end = object->end,
                         .totals = object->totals};
 }
 
@@ -49,8 +49,8 @@ struct row rows_site(const struct flow *flow, uint32_t site_index, uint32_t obje
     row.size = site->peak_bytes;
     row.count = site->count;
     row.bytes = site->bytes;
-    row.born = site->born;
-    row.died = site->died;
+    row.start = site->start;
+    row.end = site->end;
     row.totals = site->totals;
     return row;
 }
@@ -76,8 +76,8 @@ void rows_add(struct row *group, const struct row *row)
     group->size = group->kind == OBJECT_STACK ? group->size + row->size
                   : row->size > group->size   ? row->size
                                               : group->size;
-    group->born = row->born < group->born ? row->born : group->born;
-    group->died = row->died > group->died ? row->died : group->died;
+    group->start = row->start < group->start ? row->start : group->start;
+    group->end = row->end > group->end ? row->end : group->end;
 }
 
 /* A site that maps files is named after the file, unless they are several. */
@@ -144,8 +144,8 @@ struct row rows_thread(const struct flow *flow, uint32_t index)
                         .pid = thread->pid,
                         .process = thread->process,
                         .alloc_thread = index,
-                        .born = thread->born,
-                        .died = thread->died,
+                        .start = thread->start,
+                        .end = thread->end,
                         .totals = thread->totals};
 }
 
@@ -172,8 +172,8 @@ struct row rows_process(const struct flow *flow, uint32_t index)
                         .process = index,
                         .alloc_thread = FLOW_NONE,
                         .count = process->threads,
-                        .born = process->born,
-                        .died = process->died,
+                        .start = process->start,
+                        .end = process->end,
                         .totals = process->totals};
 }
 
@@ -202,8 +202,8 @@ struct rows rows_groups(const struct rows *processes)
                                                .name = group->command,
                                                .module = group->exe,
                                                .count = group->threads,
-                                               .born = group->born,
-                                               .died = group->died,
+                                               .start = group->start,
+                                               .end = group->end,
                                                .totals = group->totals});
     }
     return groups;
@@ -284,7 +284,7 @@ static double row_key(const struct row *row, const char *sort)
     if (strcmp(sort, "count") == 0)
         return (double)row->count;
     if (strcmp(sort, "allocated") == 0)
-        return -(double)row->born;
+        return -(double)row->start;
     return totals_key(&row->totals, sort);
 }
 

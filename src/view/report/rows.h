@@ -23,7 +23,7 @@ struct row { /* an object (of stacks, all of a process), or a site with its obje
     const char *variable;                           /* what the source calls it, or "" */
     const char *blocks_of; /* [heap], [arena]: the sites of the blocks next to its samples; or NULL */
     uint32_t line, pid, process, alloc_thread;
-    uint64_t size, count, bytes, born, died;
+    uint64_t size, count, bytes, start, end;
     uint64_t offset; /* file: where in the file it begins; of several, the first */
     struct flow_totals totals;
 

@@ -103,12 +103,12 @@ static int start(struct work *work, const struct placement *placement, const cha
     return code;
 }
 
-static int run_once(struct work *work, struct placed *placed, uint32_t round, int *exit_status, struct error *err)
+static int run_once(struct work *work, struct placed *placed, uint32_t repetition, int *exit_status, struct error *err)
 {
     const char *name = placement_name(placed->placement.kind);
     struct figures figures = {.plain_s = -1};
     char what[64];
-    snprintf(what, sizeof what, "%s, run %u", name, round + 1);
+    snprintf(what, sizeof what, "%s, run %u", name, repetition + 1);
     if (!work->options->quiet)
         fprintf(stderr, "numalens compare: run %u of %u: %s\n", ++work->done, work->all, name);
     int code = 0;
@@ -116,7 +116,7 @@ static int run_once(struct work *work, struct placed *placed, uint32_t round, in
         code = start(work, &placed->placement, what, NULL, &figures.plain_s, exit_status, err);
     if (code < 0)
         return code;
-    char *trace = mem_format("%s/%s-%u.data", work->folder, name, round + 1);
+    char *trace = mem_format("%s/%s-%u.data", work->folder, name, repetition + 1);
     code = start(work, &placed->placement, what, trace, NULL, exit_status, err);
     if (code == 0 && (code = take_figures(work, trace, &figures, err)) < 0)
         *exit_status = EXIT_FAILED;
@@ -136,9 +136,9 @@ static int run_all(struct work *work, int *exit_status, struct error *err)
             possible[count++] = i;
     work->all = count * work->options->repeat;
     int code = 0;
-    for (uint32_t round = 0; round < work->options->repeat && code == 0; round++)
+    for (uint32_t repetition = 0; repetition < work->options->repeat && code == 0; repetition++)
         for (uint32_t turn = 0; turn < count && code == 0; turn++)
-            code = run_once(work, &work->runs->items[possible[placement_in_turn(round, turn, count)]], round,
+            code = run_once(work, &work->runs->items[possible[placement_in_turn(repetition, turn, count)]], repetition,
                             exit_status, err);
     free(possible);
     return code;
