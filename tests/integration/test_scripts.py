@@ -213,6 +213,11 @@ def tidy():
         assert look(1) == ["src/two.c"] and look(1) == ["src/two.c"]
         write("src/two.c", "int two = 4;\n")
         assert look() == ["src/two.c"] and look() == []
+        os.unlink(os.path.join(folder, "src", "one.h"))
+        ended = run(["scripts/tidy", "build"], folder=folder, environment={"PATH": folder + "/bin:" + os.environ["PATH"]})
+        assert ended.status == 0, ended  # not built since
+        write("src/one.h", "#define ONE 11\n")
+        assert look() == ["src/one.c", "src/one.c"] and look() == []
         write(".clang-tidy", "Checks: two\n")
         assert look() == both and look() == []
         assert run([tool("meson"), "configure", "build", "-Dc_args=-DX"], folder=folder).status == 0
