@@ -1,4 +1,4 @@
-/* cli/command.h - one command of numalens: a row in main.c's table, a file cmd_NAME.c, a page docs/NAME.md.
+/* cli/command.h - one command of numalens: a row in COMMAND_LIST, a file commands/cmd_NAME.c, its name in meson.build.
  *
  * argv[0] is "numalens NAME", so that argp's messages read well. A command returns the exit status: 0, 1 for a failure
  * that it has explained in one line on stderr, 2 for wrong usage; `record` returns the program's own. */
@@ -9,20 +9,28 @@
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-int cmd_check(int argc, char **argv);
-int cmd_compare(int argc, char **argv);
-int cmd_machines(int argc, char **argv);
-int cmd_merge(int argc, char **argv);
-int cmd_migrate(int argc, char **argv);
-int cmd_predict(int argc, char **argv);
-int cmd_record(int argc, char **argv);
-int cmd_report(int argc, char **argv);
-int cmd_script(int argc, char **argv);
-int cmd_stat(int argc, char **argv);
-int cmd_view(int argc, char **argv);
-int cmd_doctor(int argc, char **argv);
-int cmd_import(int argc, char **argv);
-int cmd_export(int argc, char **argv);
+/* Every command and its line in --help, in the order shown there. */
+// clang-format off
+#define COMMAND_LIST(ROW) \
+    ROW(record, "run a program and record which thread accesses which memory") \
+    ROW(report, "print what is remote, which objects and threads cause it, what to change") \
+    ROW(compare, "what changed between two recordings; a program under every placement") \
+    ROW(check, "whether a recording keeps rules: for CI jobs, with JUnit and SARIF output") \
+    ROW(view, "show a recording in a browser") \
+    ROW(script, "run an analysis of your own, written in C, or a ready one") \
+    ROW(import, "turn a recording of perf mem, perf c2c or MOCA into a trace") \
+    ROW(export, "print one line a sample; write a recording for flame graphs, pprof, spreadsheets, databases") \
+    ROW(merge, "the files of one recording with --rotate as one") \
+    ROW(migrate, "run a program and keep its pages near the threads that use them") \
+    ROW(stat, "count memory traffic per node while a program runs, or for a time") \
+    ROW(machines, "models of machines: latency and bandwidth from node to node; measure this one") \
+    ROW(predict, "run time on other machines and under other placements, by a model") \
+    ROW(doctor, "what works on this machine, what does not and why, how to enable it")
+// clang-format on
+
+#define DECLARE(name, line) int cmd_##name(int argc, char **argv);
+COMMAND_LIST(DECLARE)
+#undef DECLARE
 
 /* Prints "numalens NAME: text" and returns EXIT_FAILED. */
 int command_failed(const char *name, const struct error *err);

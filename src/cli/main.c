@@ -15,21 +15,9 @@ static const struct {
     int (*run)(int argc, char **argv);
     const char *line;
 } commands[] = {
-    {"record", cmd_record, "run a program and record which thread accesses which memory"},
-    {"report", cmd_report, "print what is remote, which objects and threads cause it, what to change"},
-    {"compare", cmd_compare, "what changed between two recordings; a program under every placement"},
-    {"check", cmd_check, "whether a recording keeps rules: for CI jobs, with JUnit and SARIF output"},
-    {"view", cmd_view, "show a recording in a browser"},
-    {"script", cmd_script, "run an analysis of your own, written in C, or a ready one"},
-    {"import", cmd_import, "turn a recording of perf mem, perf c2c or MOCA into a trace"},
-    {"export", cmd_export,
-     "print one line a sample; write a recording for flame graphs, pprof, spreadsheets, databases"},
-    {"merge", cmd_merge, "the files of one recording with --rotate as one"},
-    {"migrate", cmd_migrate, "run a program and keep its pages near the threads that use them"},
-    {"stat", cmd_stat, "count memory traffic per node while a program runs, or for a time"},
-    {"machines", cmd_machines, "models of machines: latency and bandwidth from node to node; measure this one"},
-    {"predict", cmd_predict, "run time on other machines and under other placements, by a model"},
-    {"doctor", cmd_doctor, "what works on this machine, what does not and why, how to enable it"},
+#define ROW(name, line) {#name, cmd_##name, line},
+    COMMAND_LIST(ROW)
+#undef ROW
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
