@@ -133,9 +133,9 @@ static void begin(struct gathering *gathering, struct facts *facts)
 }
 
 /* The burst an access belongs to. Sources that do not mark bursts look at single accesses. */
-static struct burst *burst_of(struct gathering *gathering, const struct flow_access *access)
+static struct open_burst *burst_of(struct gathering *gathering, const struct flow_access *access)
 {
-    struct burst **place = &gathering->bursts[access->thread], *burst = *place;
+    struct open_burst **place = &gathering->bursts[access->thread], *burst = *place;
     if (!burst)
         burst = *place = mem_zalloc(sizeof *burst);
     bool first = access->flags & SAMPLE_FIRST;
@@ -206,7 +206,7 @@ static void add_subject(const struct gathering *gathering, struct facts_subject 
 }
 
 static void add_detail(const struct gathering *gathering, struct detail *detail, const struct flow_access *access,
-                       const struct burst *burst, bool has_stride, int64_t stride)
+                       const struct open_burst *burst, bool has_stride, int64_t stride)
 {
     if (!detail)
         return;
@@ -233,7 +233,7 @@ static void visit(void *context, const struct flow_access *access)
     if (access->thread == FLOW_NONE)
         return;
     lines_expect(gathering, access);
-    struct burst *burst = burst_of(gathering, access);
+    struct open_burst *burst = burst_of(gathering, access);
     add_whole(facts, access);
     if (access->object == FLOW_NONE)
         return;

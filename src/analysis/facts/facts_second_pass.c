@@ -24,14 +24,14 @@ enum {
     BURST = 64,         /* slow accesses remembered of one burst; the rest counts for time only */
 };
 
-struct place {
+struct part_access {
     uint64_t addr;
     uint32_t object, burst;
     int16_t node;
 };
 
 struct candidate {
-    array_of(struct place) places;
+    array_of(struct part_access) places;
     uint64_t seen;
     uint64_t last_page;
     uint32_t last_burst, threads;
@@ -43,7 +43,7 @@ struct wait {
     double slow, remote;
 };
 
-struct burst {
+struct burst_waits {
     uint32_t number;
     bool marked; /* its source marks the first access of each */
     uint64_t last;
@@ -59,9 +59,9 @@ struct again {
     double weight, squares, products, weights_squared, count; /* over bursts: of weights and of what each lost */
     bool bursts;                                              /* the source takes them */
     uint32_t burst_count;
-    struct burst *threads;  /* the burst each thread is in */
-    double *slow, *remote;  /* by object */
-    uint32_t *candidate_of; /* by object, or FLOW_NONE */
+    struct burst_waits *threads; /* the burst each thread is in */
+    double *slow, *remote;       /* by object */
+    uint32_t *candidate_of;      /* by object, or FLOW_NONE */
     array_of(struct candidate) candidates;
     uint64_t random;
 };
@@ -83,7 +83,7 @@ static double extra_of(const struct again *again, const struct flow_access *acce
     return again->topology->simulated ? access->latency * penalty : access->latency * penalty / (1 + penalty);
 }
 
-static void end_burst(struct again *again, struct burst *burst)
+static void end_burst(struct again *again, struct burst_waits *burst)
 {
     double whole = again->bursts ? burst->time : 1;
     if (burst->timed == 0 || whole <= 0)
@@ -109,7 +109,7 @@ static void end_burst(struct again *again, struct burst *burst)
     burst->time = 0;
 }
 
-static void note_time(struct again *again, struct burst *burst, const struct flow_access *access)
+static void note_time(struct again *again, struct burst_waits *burst, const struct flow_access *access)
 {
     double weight = facts_weight(again->facts, access);
     if (!access->has_latency || weight <= 0)
@@ -136,7 +136,7 @@ static void note_place(struct again *again, const struct flow_access *access, ui
         return;
     candidate->last_burst = burst;
     candidate->last_page = access->addr / PAGE_UNIT;
-    struct place place = {.addr = access->addr, .object = access->object, .burst = burst, .node = access->from};
+    struct part_access place = {.addr = access->addr, .object = access->object, .burst = burst, .node = access->from};
     candidate->seen++;
     if (candidate->places.count < PLACES) {
         array_push(&candidate->places, place);
@@ -153,7 +153,7 @@ static void visit(void *context, const struct flow_access *access)
     struct again *again = context;
     if (access->thread == FLOW_NONE)
         return;
-    struct burst *burst = &again->threads[access->thread];
+    struct burst_waits *burst = &again->threads[access->thread];
     bool first = access->flags & SAMPLE_FIRST;
     burst->marked |= first;
     if (first || !burst->marked || access->time > burst->last + FACTS_BURST_PAUSE) {
@@ -169,7 +169,7 @@ static void visit(void *context, const struct flow_access *access)
  * would agree whatever the parts are. */
 static int by_place(const void *left, const void *right)
 {
-    const struct place *a = left, *b = right;
+    const struct part_access *a = left, *b = right;
     if (a->object != b->object)
         return a->object < b->object ? -1 : 1;
     if (a->addr / PAGE_UNIT != b->addr / PAGE_UNIT)
@@ -198,7 +198,7 @@ static void count_neighbours(const struct facts *facts, const struct candidate *
 {
     uint64_t near = 0;
     for (size_t i = 0; i < candidate->places.count; i++) {
-        const struct place *place = &candidate->places.items[i], *last = place - 1;
+        const struct part_access *place = &candidate->places.items[i], *last = place - 1;
         nodes[place->node]++;
         if (i == 0 || last->object != place->object) {
             near = near_of(facts, place->object);
@@ -239,7 +239,7 @@ static uint64_t comparisons_of(const struct candidate *candidate, bool in_page)
     struct map64 groups = {0};
     uint64_t count = 0;
     for (size_t i = 1; i < candidate->places.count; i++) {
-        const struct place *place = &candidate->places.items[i], *last = place - 1;
+        const struct part_access *place = &candidate->places.items[i], *last = place - 1;
         if (last->object != place->object || last->burst == place->burst ||
             (in_page && last->addr / PAGE_UNIT != place->addr / PAGE_UNIT))
             continue;

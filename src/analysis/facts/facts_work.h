@@ -93,7 +93,7 @@ struct burst_access {
     uint32_t object, stack, size;
 };
 
-struct burst { /* the one a thread is in */
+struct open_burst { /* the one a thread is in */
     uint32_t number;
     int16_t home; /* of its last access */
     bool marked;  /* its source marks the first access of each */
@@ -114,8 +114,8 @@ struct gathering {
     uint32_t *subject_of; /* object -> index of the object that stands for it: of stacks the process's first */
     struct work *objects;
     struct site_work *sites;
-    struct map64 user_of;  /* subject << 32 | thread -> index in its users, where they are many */
-    struct burst **bursts; /* by thread, made when needed */
+    struct map64 user_of;       /* subject << 32 | thread -> index in its users, where they are many */
+    struct open_burst **bursts; /* by thread, made when needed */
     uint32_t burst_count;
     struct looks *node_looks; /* of the bursts that lie on each node's memory */
     uint32_t active[SLICES];  /* bursts of the whole program in each slice of the run */
@@ -203,7 +203,7 @@ uint64_t slow_valley(const uint64_t latencies[SLOW_BUCKETS], unsigned unit);
 unsigned slow_unit_of(const struct flow *flow);
 
 /* shape.c: the stride from the same instruction's last access to the object in this burst, if there is one. */
-bool shape_stride(struct burst *burst, uint32_t object, const struct flow_access *access, int64_t *stride);
+bool shape_stride(struct open_burst *burst, uint32_t object, const struct flow_access *access, int64_t *stride);
 void shape_add(struct detail *detail, int64_t stride, uint32_t burst);
 void shape_finish(struct facts_subject *subject, const struct detail *detail);
 

@@ -34,7 +34,7 @@ static void note_stride(struct strides *strides, int64_t stride, uint32_t burst)
 }
 
 /* How much of the way between two accesses of one instruction was accessed by others in the same burst. */
-static bool is_filled(const struct burst *burst, uint32_t object, uint64_t from, uint64_t to)
+static bool is_filled(const struct open_burst *burst, uint32_t object, uint64_t from, uint64_t to)
 {
     uint64_t low = from < to ? from : to, high = from < to ? to : from, filled = 0;
     for (unsigned i = 0; i < BURST_KEPT && i < burst->count; i++) {
@@ -45,7 +45,7 @@ static bool is_filled(const struct burst *burst, uint32_t object, uint64_t from,
     return filled * 2 >= high - low;
 }
 
-bool shape_stride(struct burst *burst, uint32_t object, const struct flow_access *access, int64_t *stride)
+bool shape_stride(struct open_burst *burst, uint32_t object, const struct flow_access *access, int64_t *stride)
 {
     bool found = false;
     if (access->stack == 0)

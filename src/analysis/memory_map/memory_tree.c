@@ -6,13 +6,13 @@
 
 enum { PARTS = 4 };
 
-struct run { /* of leaves of one object, or of none that has a page */
+struct leaf_run { /* of leaves of one object, or of none that has a page */
     uint32_t first, leaves, object;
 };
 
 struct tree_work {
     struct memory_map *map;
-    array_of(struct run) runs; /* of the range at hand */
+    array_of(struct leaf_run) runs; /* of the range at hand */
 };
 
 static uint32_t push(struct tree_work *work, uint32_t parent, uint32_t first, uint32_t leaves, unsigned kind,
@@ -52,7 +52,7 @@ static void put_runs(struct tree_work *work, uint32_t parent, uint32_t first, ui
 /* One child of `parent` that holds these runs. */
 static void put_group(struct tree_work *work, uint32_t parent, uint32_t first, uint32_t count)
 {
-    const struct run *run = &work->runs.items[first], *last = &work->runs.items[first + count - 1];
+    const struct leaf_run *run = &work->runs.items[first], *last = &work->runs.items[first + count - 1];
     uint32_t leaves = last->first + last->leaves - run->first, object = count == 1 ? run->object : FLOW_NONE;
     if (leaves == 1) {
         push(work, parent, run->first, 1, MEMORY_PAGES, object);
@@ -65,7 +65,7 @@ static void put_group(struct tree_work *work, uint32_t parent, uint32_t first, u
 static void put_runs(struct tree_work *work, uint32_t parent, uint32_t first, uint32_t count)
 {
     if (count == 1) {
-        struct run run = work->runs.items[first];
+        struct leaf_run run = work->runs.items[first];
         split_leaves(work, parent, run.first, run.leaves, run.object);
         return;
     }
@@ -83,7 +83,7 @@ static void put_range(struct tree_work *work, uint32_t parent, uint32_t first, u
     for (uint32_t leaf = first; leaf < end; leaf++) {
         uint32_t object = large_object(work->map, leaf);
         if (leaf == first || work->runs.items[work->runs.count - 1].object != object)
-            array_push(&work->runs, (struct run){.first = leaf, .object = object});
+            array_push(&work->runs, (struct leaf_run){.first = leaf, .object = object});
         work->runs.items[work->runs.count - 1].leaves++;
     }
     uint32_t object = work->runs.count == 1 ? work->runs.items[0].object : FLOW_NONE;

@@ -21,7 +21,7 @@ struct access_tally sharing_shared(const struct sharing_grain_totals *totals)
     return shared;
 }
 
-struct place { /* of an access: its address, with the process in the bits that no address uses */
+struct keyed_access { /* of an access: its address, with the process in the bits that no address uses */
     uint64_t key;
     uint32_t index;
 };
@@ -34,7 +34,7 @@ struct look { /* what is counted of an access; in order of the key they are read
 };
 
 /* One pass of a radix sort: stable, by one digit of the key. */
-static void sort_by_digit(const struct place *from, struct place *to, size_t count, unsigned shift)
+static void sort_by_digit(const struct keyed_access *from, struct keyed_access *to, size_t count, unsigned shift)
 {
     size_t starts[DIGITS] = {0}, sum = 0;
     for (size_t i = 0; i < count; i++)
@@ -48,12 +48,12 @@ static void sort_by_digit(const struct place *from, struct place *to, size_t cou
         to[starts[from[i].key >> shift & (DIGITS - 1)]++] = from[i];
 }
 
-static struct place *sorted_places(const struct accesses *accesses, size_t *count)
+static struct keyed_access *sorted_places(const struct accesses *accesses, size_t *count)
 {
     enum { ADDRESS_BITS = 48 };
     const struct flow *flow = accesses->flow;
-    struct place *places = mem_alloc_spread((accesses->items.count + 1) * sizeof *places);
-    struct place *other = mem_alloc_spread((accesses->items.count + 1) * sizeof *other);
+    struct keyed_access *places = mem_alloc_spread((accesses->items.count + 1) * sizeof *places);
+    struct keyed_access *other = mem_alloc_spread((accesses->items.count + 1) * sizeof *other);
     uint64_t differ = 0; /* bits that are not the same in all keys */
     *count = 0;
     for (size_t i = 0; i < accesses->items.count; i++) {
@@ -61,7 +61,7 @@ static struct place *sorted_places(const struct accesses *accesses, size_t *coun
         if (access->thread == FLOW_NONE)
             continue;
         uint64_t process = flow_thread(flow, access->thread)->process;
-        places[*count] = (struct place){access->addr ^ process << ADDRESS_BITS, (uint32_t)i};
+        places[*count] = (struct keyed_access){access->addr ^ process << ADDRESS_BITS, (uint32_t)i};
         differ |= places[*count].key ^ places[0].key;
         (*count)++;
     }
@@ -69,7 +69,7 @@ static struct place *sorted_places(const struct accesses *accesses, size_t *coun
         if ((differ >> shift & (DIGITS - 1)) == 0)
             continue;
         sort_by_digit(places, other, *count, shift);
-        struct place *sorted = other;
+        struct keyed_access *sorted = other;
         other = places;
         places = sorted;
     }
@@ -81,7 +81,7 @@ static struct place *sorted_places(const struct accesses *accesses, size_t *coun
 static struct look *in_order(const struct accesses *accesses, size_t *count)
 {
     enum { AHEAD = 16 };
-    struct place *places = sorted_places(accesses, count);
+    struct keyed_access *places = sorted_places(accesses, count);
     struct look *looks = mem_alloc_spread((*count + 1) * sizeof *looks);
     for (size_t i = 0; i < *count; i++) {
         if (i + AHEAD < *count)
