@@ -688,9 +688,8 @@ static void bind(struct consult *it)
 static void on_processes_and_the_run(void **state)
 {
     (void)state;
-    const struct pattern_row process = {"p",           "of a process",   &on_process,
-                                        .judge = sure, .explain = where, .advise = bind},
-                             run = {"r", "of the run", &on_run, .judge = sure, .explain = where, .advise = bind};
+    const struct pattern_row process = {"p", "of a process", &on_process, sure, where, bind},
+                             run = {"r", "of the run", &on_run, sure, where, bind};
     const struct pattern_row *const rows[] = {&process, &run};
     struct made *made = make();
     struct findings *findings = findings_make_with(&made->facts, rows, 2);

@@ -1,6 +1,5 @@
 /* Who uses, writes, initialises and owns an object. */
 #include "analysis/findings/findings.h"
-#include "analysis/facts/fact_list.h"
 #include "bursts.h"
 
 enum { SIZE = 64 * 4096 };

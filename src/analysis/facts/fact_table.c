@@ -1,5 +1,5 @@
 /* analysis/facts/fact_table.c - facts as a table, and their values as they are shown. */
-#include "analysis/facts/fact_list.h"
+#include "analysis/facts/facts.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -18,14 +18,14 @@ const struct fact fact_table[FACTS] = {
 
 const char *fact_word(enum fact_kind kind, unsigned value)
 {
-    static const char *const words[FACT_COUNT][4] = {
+    static const char *const words[FACT_NUMBER][4] = {
         [FACT_USE] = {"read-only", "read-mostly", "written"},
         [FACT_PROOF] = {"none", "read-only", "written"},
         [FACT_SHARING] = {"thread", "node", "shared"},
         [FACT_TURNS] = {"none", "disjoint", "concurrent"},
         [FACT_SHAPE] = {"unknown", "sequential", "strided", "random"},
     };
-    return kind < FACT_COUNT && value < 4 && words[kind][value] ? words[kind][value] : "?";
+    return kind < FACT_NUMBER && value < 4 && words[kind][value] ? words[kind][value] : "?";
 }
 
 static struct fact_value real(double value, int decimals, bool known)
@@ -57,6 +57,7 @@ struct fact_value fact_value(const struct fact *fact, const struct facts_subject
         return real((double)bits * 1e-9, 6, bits != UINT64_MAX);
     case FACT_INTERVAL:
         return real((double)bits * 1e-9, 9, true);
+    case FACT_NUMBER:
     case FACT_COUNT:
     case FACT_BYTES:
     case FACT_ADDRESS:

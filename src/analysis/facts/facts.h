@@ -66,61 +66,103 @@ struct fact_phase { /* a stretch of time in which the subject is hot */
     uint64_t samples, remote;
 };
 
+/* What a fact is, with its type: every fact of a subject that is one value is a row of FACT_LIST. */
+enum fact_kind {
+    FACT_USE, /* words, as fact_word has them */
+    FACT_PROOF,
+    FACT_SHARING,
+    FACT_TURNS,
+    FACT_SHAPE,
+    FACT_NUMBER,   /* of threads, nodes, objects */
+    FACT_COUNT,    /* of samples, pages */
+    FACT_BYTES,    /* with a sign */
+    FACT_SHARE,    /* 0 to 1; negative: not known */
+    FACT_THREAD,   /* its index, FLOW_NONE: none; shown as its tid */
+    FACT_NODE,     /* its index, negative: not known; shown as the kernel's number */
+    FACT_TIME,     /* on the trace's clock; shown as seconds since its start */
+    FACT_DELAY,    /* ns, UINT64_MAX: never; shown in seconds */
+    FACT_INTERVAL, /* ns on average; shown in seconds */
+    FACT_ADDRESS,  /* 0: none */
+};
+typedef enum fact_use fact_type_USE;
+typedef enum fact_proof fact_type_PROOF;
+typedef enum fact_sharing fact_type_SHARING;
+typedef enum fact_turns fact_type_TURNS;
+typedef enum fact_shape fact_type_SHAPE;
+typedef uint32_t fact_type_NUMBER, fact_type_THREAD;
+typedef uint64_t fact_type_COUNT, fact_type_TIME, fact_type_DELAY, fact_type_INTERVAL, fact_type_ADDRESS;
+typedef int64_t fact_type_BYTES;
+typedef int16_t fact_type_NODE;
+typedef double fact_type_SHARE;
+
+/* Who shows it, beside the C API. */
+enum fact_shown {
+    FACT_HIDDEN,
+    FACT_TABLES = 1, /* JSON of tables of objects and sites, and of one object */
+    FACT_OBJECT = 2, /* JSON of one object */
+    FACT_LINE = 4,   /* a line of one object's text, unless it is 0: what no sentence of that text has */
+};
+
+/* FACT(member of struct facts_subject, kind, name, shown, place among the page's columns or 0, meaning), in the order of JSON. JSON,
+ * the page, the text of one object and the C API go through this list. */
+#define FACT_LIST(FACT)                                                                                                \
+    FACT(use, USE, "use", TABLES, 21, "read-only, read-mostly or written after its initialisation")                    \
+    FACT(writers, NUMBER, "writers", TABLES, 0, "threads that write it after its initialisation")                      \
+    FACT(sharing, SHARING, "sharing", TABLES, 22, "private to a thread, to the threads of a node, or shared")          \
+    FACT(using_threads, NUMBER, "using_threads", TABLES, 0, "threads that use it, without stray accesses")             \
+    FACT(using_nodes, NUMBER, "using_nodes", TABLES, 0, "nodes that use it")                                           \
+    FACT(instances, NUMBER, "instances", TABLES, 0, "objects that were sampled, of a site")                            \
+    FACT(private_instances, NUMBER, "private_instances", TABLES, 0, "of these, those that are private to a thread")    \
+    FACT(turns, TURNS, "concurrency", TABLES, 23, "whether threads use it at disjoint times or concurrently")          \
+    FACT(pages, COUNT, "pages", TABLES, 0, "pages that were sampled or touched")                                       \
+    FACT(pages_moved, COUNT, "pages_moved", TABLES, 0, "pages whose home node changed")                                \
+    FACT(mixed_pages, COUNT, "mixed_pages", TABLES, 0, "pages that hold private objects of other nodes' threads too")  \
+    FACT(false_sharing, COUNT, "false_sharing", TABLES, 25, "samples on lines of which threads use different bytes")   \
+    FACT(shape, SHAPE, "shape", TABLES, 24, "order of consecutive accesses: sequential, strided or random")            \
+    FACT(stride, BYTES, "stride", TABLES, 0, "the most frequent distance of consecutive accesses")                     \
+    FACT(init_end, TIME, "init_end_s", OBJECT, 0,                                                                      \
+         "end of its initialisation: another thread uses it, or it is read, for the first time")                       \
+    FACT(init_samples, COUNT, "init_samples", OBJECT, 0, "samples before that")                                        \
+    FACT(alloc_thread, THREAD, "alloc_tid", OBJECT, 0, "thread that allocated it")                                     \
+    FACT(alloc_node, NODE, "alloc_node", OBJECT, 0, "node of that thread")                                             \
+    FACT(alloc_thread_samples, COUNT, "alloc_thread_samples", OBJECT, 0,                                               \
+         "samples of that thread after initialisation")                                                                \
+    FACT(toucher, THREAD, "toucher_tid", OBJECT, 0, "thread that touched most of its pages first")                     \
+    FACT(toucher_node, NODE, "toucher_node", OBJECT, 0, "node of that thread")                                         \
+    FACT(main_user, THREAD, "main_user_tid", OBJECT, 0, "thread that uses it most")                                    \
+    FACT(main_user_node, NODE, "main_user_node", OBJECT, 0, "node that uses it most")                                  \
+    FACT(main_home, NODE, "main_home", OBJECT, 0, "home node of most of its samples")                                  \
+    FACT(first_remote, DELAY, "first_remote_s", OBJECT, 0, "from its allocation to its first remote use")              \
+    FACT(overlap, SHARE, "overlap", OBJECT, 0, "hot time in which threads of several nodes use it")                    \
+    FACT(switches, COUNT, "switches", OBJECT, 0, "changes of the thread that uses it")                                 \
+    FACT(switch_ns, INTERVAL, "switch_s", OBJECT, 0, "mean time between these")                                        \
+    FACT(parted, SHARE, "separated", OBJECT, 0, "how far nodes keep to parts of their own: 1: all, 0: as at random")   \
+    FACT(true_sharing, COUNT, "true_sharing", OBJECT, 0, "samples on lines of which threads use the same bytes")       \
+    FACT(worst_line, ADDRESS, "worst_line", OBJECT, 0, "falsely shared line with the most samples")                    \
+    FACT(mixed_remote, COUNT, "mixed_remote", OBJECT, 0, "remote samples on mixed pages")                              \
+    FACT(shape_share, SHARE, "shape_share", OBJECT, 0, "consecutive accesses in that order")                           \
+    FACT(proof, PROOF, "proof", HIDDEN, 0, "what write protection shows of its use, where that was recorded")          \
+    FACT(written_pages, COUNT, "written_pages", LINE, 0,                                                               \
+         "pages written after its initialisation, as write protection shows")                                          \
+    FACT(strangers, COUNT, "strangers", HIDDEN, 0, "of stacks: samples of other threads than the stack's own")         \
+    FACT(slow_time, SHARE, "slow_time", HIDDEN, 0, "CPU time in which its accesses beyond the caches wait")            \
+    FACT(remote_time, SHARE, "remote_time", HIDDEN, 0, "the part of that which local accesses would not wait")
+
 struct facts_subject {
     uint32_t object; /* of an object; of a site: the one with the most samples */
     uint32_t site;   /* FLOW_NONE for what nobody allocated */
     uint32_t process;
-    uint32_t instances; /* sampled ones */
     struct flow_totals totals;
     double remote_weight;                        /* of its remote samples: what they stand for (facts_weight) */
     uint64_t bursts;                             /* bursts with a sample of it: as many independent looks */
     uint64_t slow_remote_sum, slow_remote_count; /* latencies of its remote samples that are above slow_ns */
-
-    array_of(struct fact_user) users; /* most samples first */
-    uint32_t using_threads;           /* users with more than stray accesses */
-    uint32_t using_nodes;
-    uint64_t *from, *home; /* samples by node it came from, by home: node_count each */
-
-    enum fact_use use;
-    enum fact_proof proof; /* from write protection, where that was recorded: samples may miss a rare write */
-    uint64_t written_pages;
-    uint32_t writers;      /* threads that write after the initialisation */
-    uint64_t init_end;     /* when the initialisation was over: the first use by another thread than the
-                                            one that touched it first, or the first read; its allocation when none was seen */
-    uint64_t init_samples; /* samples before that; they do not count below */
-    enum fact_sharing sharing;
-    uint32_t private_instances; /* of a site: instances that are SHARING_THREAD */
-
-    uint32_t alloc_thread;             /* or FLOW_NONE */
-    int16_t alloc_node, toucher_node;  /* node of the allocating thread; of the thread that first touched most pages */
-    int16_t main_home, main_user_node; /* node most samples lie on; come from; -1 when not known */
-    uint32_t toucher, main_user;       /* threads, or FLOW_NONE */
-    uint64_t alloc_thread_samples;     /* after initialisation, by the allocating thread */
-    uint64_t strangers;                /* of stacks: samples by other threads than the stack's own */
-    uint64_t first_remote;             /* ns from birth to the first remote use, UINT64_MAX when there was none */
-
-    enum fact_turns turns;
-    double overlap; /* share of its hot time slices with threads of two nodes or more: 0 to 1 */
+    array_of(struct fact_user) users;            /* most samples first; those with stray accesses do not use it */
+    uint64_t *from, *home;                       /* samples by node it came from, by home: node_count each */
+#define FACT(member, kind, name, shown, page, meaning) fact_type_##kind member;
+    FACT_LIST(FACT)
+#undef FACT
     struct fact_mixing mixing;
-    uint64_t switches; /* the paper's Figure 3: changes of thread, and the mean ns between them */
-    uint64_t switch_ns;
-
-    uint64_t pages, pages_moved; /* pages sampled or touched; those whose home changed */
-    uint64_t mixed_pages;        /* pages of it that also hold objects private to threads of other nodes */
-    uint64_t mixed_remote;       /* remote samples on those */
-    uint64_t false_sharing;      /* samples on lines where different threads use different bytes, one writing */
-    uint64_t true_sharing;       /* samples on lines where different threads use the same bytes, one writing */
-    uint64_t worst_line;         /* address of the falsely shared line with the most samples, 0: none */
-
-    double parted; /* 1: threads of different nodes keep to different parts of it; 0: mixed as by chance;
-                           -1: not looked at (one node uses it, or hardly a remote sample) */
     struct fact_parts parts;
-    double slow_time;   /* share of all CPU time that its accesses beyond the caches wait */
-    double remote_time; /* the part of it that is there because they are remote: what local ones would not wait */
-
-    enum fact_shape shape;
-    int64_t stride;     /* bytes, the most frequent; 0 when not known */
-    double shape_share; /* of the consecutive pairs in bursts that say so */
     array_of(struct fact_phase) phases;
 };
 
@@ -209,5 +251,35 @@ const struct facts_subject *facts_of_object(const struct facts *facts, uint32_t 
 /* NULL with `err` when the trace cannot be read. */
 struct facts *facts_make(const struct flow *flow, struct error *err);
 void facts_free(struct facts *facts);
+
+/* FACT_OF_writers and so on, up to FACTS. */
+enum fact_index {
+#define FACT(member, kind, name, shown, page, meaning) FACT_OF_##member,
+    FACT_LIST(FACT)
+#undef FACT
+        FACTS
+};
+
+struct fact {
+    const char *name, *meaning;
+    enum fact_kind kind;
+    unsigned shown; /* enum fact_shown */
+    uint16_t offset, width;
+};
+extern const struct fact fact_table[FACTS];
+
+/* A value as it is shown: a word, a number, or with `decimals` a real one. */
+struct fact_value {
+    bool known;
+    const char *word; /* or NULL */
+    int64_t number;
+    double real;
+    int decimals;
+};
+struct fact_value fact_value(const struct fact *fact, const struct facts_subject *subject, const struct flow *flow);
+
+/* "read-only", "read-mostly", "written"; "none", "read-only", "written"; "thread", "node", "shared"; "none", "disjoint",
+ * "concurrent"; "unknown", "sequential", "strided", "random". */
+const char *fact_word(enum fact_kind kind, unsigned value);
 
 #endif

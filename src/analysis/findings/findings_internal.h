@@ -66,16 +66,20 @@ struct pattern_row {
     const char *name; /* in JSON, as a rule of SARIF, as a heading */
     const char *text; /* a phrase for people */
     const struct finding_place *place;
-    enum pattern_rule rule;
-    enum pattern_lines lines;
-    bool behind_objects; /* of a node: it is shown behind findings on objects that make most of its traffic */
     /* Whether it may be there; then with the claims that it rests on. */
     bool (*judge)(struct judging *judging, const struct finding *about, struct verdict *verdict);
     const char *(*explain)(struct consult *it); /* the evidence; sets lost_time_share and gain where they are its own */
     void (*advise)(struct consult *it),
         (*on_stack)(struct consult *it); /* on_stack: instead, of a stack; may be NULL */
+    enum pattern_rule rule;
+    enum pattern_lines lines;
+    bool behind_objects; /* of a node: it is shown behind findings on objects that make most of its traffic */
 };
 extern const struct pattern_row *const pattern_rows[PATTERNS];
+
+/* The row of a pattern's file, which has judge, explain and advise; then what else of it is not 0: .rule = PATTERN_SUREST. */
+#define PATTERN_ROW(id, its_name, its_text, its_place, ...)                                                            \
+    const struct pattern_row pattern_##id = {its_name, its_text, &its_place, judge, explain, advise, __VA_ARGS__}
 
 /* findings.c. Adds what is found on it, or that it is undecided; all findings of these patterns. */
 void judge_about(struct judging *judging, const struct finding_place *place, const struct finding *about);

@@ -6,6 +6,7 @@
 #include "base/map64.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 bool subject_thread_local(const struct facts *facts, const struct facts_subject *subject)
 {
@@ -38,11 +39,10 @@ static void begin(struct facts_subject *all, const struct facts_subject *first, 
     all->parts = (struct fact_parts){0};
     all->from = mem_zalloc(2 * nodes * sizeof *all->from);
     all->home = all->from + nodes;
-    all->instances = all->private_instances = all->using_threads = 0;
-    all->bursts = all->init_samples = all->slow_remote_sum = all->slow_remote_count = 0;
-    all->pages = all->pages_moved = all->mixed_pages = all->mixed_remote = 0;
-    all->false_sharing = all->true_sharing = all->written_pages = 0;
-    all->writers = 0;
+    for (const struct fact *fact = fact_table; fact < fact_table + FACTS; fact++)
+        if (fact->kind == FACT_NUMBER || fact->kind == FACT_COUNT)
+            memset((char *)all + fact->offset, 0, fact->width);
+    all->bursts = all->slow_remote_sum = all->slow_remote_count = 0;
     all->slow_time = all->remote_time = all->remote_weight = 0;
     all->proof = PROOF_NONE; /* of one copy it says nothing about the others */
     all->turns = TURNS_NONE;
@@ -56,21 +56,19 @@ static void add(struct facts_subject *all, const struct facts_subject *one, uint
         all->from[i] += one->from[i];
         all->home[i] += one->home[i];
     }
+    for (const struct fact *fact = fact_table; fact < fact_table + FACTS; fact++) {
+        void *sum = (char *)all + fact->offset;
+        const void *more = (const char *)one + fact->offset;
+        if (fact->kind == FACT_COUNT)
+            *(fact_type_COUNT *)sum += *(const fact_type_COUNT *)more;
+    }
     all->instances++;
     all->private_instances++;
     all->using_threads++;
+    all->writers += one->writers;
     all->bursts += one->bursts;
-    all->init_samples += one->init_samples;
     all->slow_remote_sum += one->slow_remote_sum;
     all->slow_remote_count += one->slow_remote_count;
-    all->pages += one->pages;
-    all->pages_moved += one->pages_moved;
-    all->mixed_pages += one->mixed_pages;
-    all->mixed_remote += one->mixed_remote;
-    all->false_sharing += one->false_sharing;
-    all->true_sharing += one->true_sharing;
-    all->written_pages += one->written_pages;
-    all->writers += one->writers;
     all->slow_time += one->slow_time;
     all->remote_time += one->remote_time;
     all->remote_weight += one->remote_weight;

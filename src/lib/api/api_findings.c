@@ -1,7 +1,6 @@
 /* lib/api/api_findings.c - facts and findings as rows. Facts are made for those subjects that are asked for. */
 #include "lib/api/api.h"
 
-#include "analysis/facts/fact_list.h"
 #include "analysis/findings/findings.h"
 #include "numalens/findings.h"
 

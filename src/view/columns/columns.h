@@ -5,7 +5,6 @@
 #ifndef NUMALENS_VIEW_COLUMNS_COLUMNS_H
 #define NUMALENS_VIEW_COLUMNS_COLUMNS_H
 
-#include "analysis/facts/fact_list.h"
 #include "base/json.h"
 #include "view/report/rows.h"
 #include "view/table.h"

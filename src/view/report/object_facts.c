@@ -1,6 +1,5 @@
 #include "view/report/object_facts.h"
 
-#include "analysis/facts/fact_list.h"
 #include "base/text.h"
 #include "view/number.h"
 #include "view/paragraph.h"

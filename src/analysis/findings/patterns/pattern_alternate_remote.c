@@ -64,13 +64,5 @@ static void advise(struct consult *it)
                    100 * it->subject->overlap);
 }
 
-const struct pattern_row pattern_alternate_remote = {
-    .name = "alternate-remote",
-    .text = "threads of different nodes use it in turn",
-    .place = &on_subject,
-    .rule = PATTERN_SUREST,
-    .judge = judge,
-    .explain = explain,
-    .advise = advise,
-    .on_stack = advise_own_copy,
-};
+PATTERN_ROW(alternate_remote, "alternate-remote", "threads of different nodes use it in turn", on_subject,
+            .rule = PATTERN_SUREST, .on_stack = advise_own_copy);

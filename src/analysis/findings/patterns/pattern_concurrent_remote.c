@@ -67,13 +67,5 @@ static void advise(struct consult *it)
                    it->subject->using_nodes, 100 * it->subject->overlap);
 }
 
-const struct pattern_row pattern_concurrent_remote = {
-    .name = "concurrent-remote",
-    .text = "threads of several nodes use it at the same time",
-    .place = &on_subject,
-    .rule = PATTERN_SUREST,
-    .judge = judge,
-    .explain = explain,
-    .advise = advise,
-    .on_stack = advise_own_copy,
-};
+PATTERN_ROW(concurrent_remote, "concurrent-remote", "threads of several nodes use it at the same time", on_subject,
+            .rule = PATTERN_SUREST, .on_stack = advise_own_copy);

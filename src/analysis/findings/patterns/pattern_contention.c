@@ -59,11 +59,4 @@ static void advise(struct consult *it)
                   "threads that use memory most on different nodes, each with its data");
 }
 
-const struct pattern_row pattern_contention = {
-    .name = "contention",
-    .text = "more accesses arrive there than it can serve",
-    .place = &on_node,
-    .judge = judge,
-    .explain = explain,
-    .advise = advise,
-};
+PATTERN_ROW(contention, "contention", "more accesses arrive there than it can serve", on_node);

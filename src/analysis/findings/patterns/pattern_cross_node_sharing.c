@@ -76,13 +76,5 @@ static void advise(struct consult *it)
                    "not migration, nor any other node: the lines move from cache to cache whatever their home node");
 }
 
-const struct pattern_row pattern_cross_node_sharing = {
-    .name = "cross-node-sharing",
-    .text = "threads of several nodes use and write the same bytes",
-    .place = &on_subject,
-    .rule = PATTERN_ALONE,
-    .lines = LINES_TRUE,
-    .judge = judge,
-    .explain = explain,
-    .advise = advise,
-};
+PATTERN_ROW(cross_node_sharing, "cross-node-sharing", "threads of several nodes use and write the same bytes",
+            on_subject, .rule = PATTERN_ALONE, .lines = LINES_TRUE);

@@ -52,12 +52,5 @@ static void advise(struct consult *it)
                    "not migration, nor any other node: the line moves from cache to cache whatever its home node");
 }
 
-const struct pattern_row pattern_false_sharing = {
-    .name = "false-sharing",
-    .text = "threads write different bytes of the same cache lines",
-    .place = &on_subject,
-    .lines = LINES_FALSE,
-    .judge = judge,
-    .explain = explain,
-    .advise = advise,
-};
+PATTERN_ROW(false_sharing, "false-sharing", "threads write different bytes of the same cache lines", on_subject,
+            .lines = LINES_FALSE);

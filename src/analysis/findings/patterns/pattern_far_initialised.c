@@ -62,13 +62,6 @@ static void advise(struct consult *it)
                    it->subject->using_threads);
 }
 
-const struct pattern_row pattern_far_initialised = {
-    .name = "far-initialised",
-    .text = "each thread uses its own part, but another thread touched the pages first",
-    .place = &on_subject,
-    .rule = PATTERN_SUREST,
-    .judge = judge,
-    .explain = explain,
-    .advise = advise,
-    .on_stack = advise_own_copy,
-};
+PATTERN_ROW(far_initialised, "far-initialised",
+            "each thread uses its own part, but another thread touched the pages first", on_subject,
+            .rule = PATTERN_SUREST, .on_stack = advise_own_copy);

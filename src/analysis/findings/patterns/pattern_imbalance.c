@@ -102,11 +102,4 @@ static void advise(struct consult *it)
               "or run the thread where its data is: most of it has its home on node %d", home);
 }
 
-const struct pattern_row pattern_imbalance = {
-    .name = "imbalance",
-    .text = "a few threads make most of the remote accesses",
-    .place = &on_thread,
-    .judge = judge,
-    .explain = explain,
-    .advise = advise,
-};
+PATTERN_ROW(imbalance, "imbalance", "a few threads make most of the remote accesses", on_thread);

@@ -37,13 +37,5 @@ static void advise(struct consult *it)
     advise_against(it, ACTION_DUPLICATE, "not duplication: each is used by one thread only");
 }
 
-const struct pattern_row pattern_mixed_pages = {
-    .name = "mixed-pages",
-    .text = "private data of threads on different nodes shares pages",
-    .place = &on_subject,
-    .rule = PATTERN_SUREST,
-    .judge = judge,
-    .explain = explain,
-    .advise = advise,
-    .on_stack = advise_own_copy,
-};
+PATTERN_ROW(mixed_pages, "mixed-pages", "private data of threads on different nodes shares pages", on_subject,
+            .rule = PATTERN_SUREST, .on_stack = advise_own_copy);

@@ -151,13 +151,5 @@ static void advise(struct consult *it)
         advise_pin_or_not(it);
 }
 
-const struct pattern_row pattern_remote_after_allocation = {
-    .name = "remote-after-allocation",
-    .text = "allocated on one node, used from another",
-    .place = &on_subject,
-    .rule = PATTERN_SUREST,
-    .judge = judge,
-    .explain = explain,
-    .advise = advise,
-    .on_stack = on_stack,
-};
+PATTERN_ROW(remote_after_allocation, "remote-after-allocation", "allocated on one node, used from another", on_subject,
+            .rule = PATTERN_SUREST, .on_stack = on_stack);

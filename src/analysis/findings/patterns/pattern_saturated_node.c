@@ -124,12 +124,5 @@ static void advise(struct consult *it)
                    node_number(it->facts, it->finding->node));
 }
 
-const struct pattern_row pattern_saturated_node = {
-    .name = "saturated-node",
-    .text = "most accesses of all nodes go to one node's memory",
-    .place = &on_node,
-    .behind_objects = true,
-    .judge = judge,
-    .explain = explain,
-    .advise = advise,
-};
+PATTERN_ROW(saturated_node, "saturated-node", "most accesses of all nodes go to one node's memory", on_node,
+            .behind_objects = true);
