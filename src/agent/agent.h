@@ -49,7 +49,7 @@ struct sampler_thread {
     bool refused;      /* no tick could be had; it is counted */
     bool by_switches;  /* has the timer only because the thread switches context often */
     uint64_t switches_seen, cpu_seen; /* context switches and ns of CPU time, when they were last looked at */
-    struct traffic *traffic; /* traffic.c: what the pair of bursts under way has seen; NULL: bursts come alone */
+    struct burst_traffic *traffic; /* traffic.c: what the pair of bursts under way has seen; NULL: bursts come alone */
 };
 
 struct agent_thread {

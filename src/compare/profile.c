@@ -12,7 +12,7 @@ struct part { /* what one burst has of one entry, or (table PROFILE_TABLES) of o
     double samples, remote, known, latency, timed;
 };
 
-struct burst { /* the one a thread is in */
+struct profile_burst { /* the one a thread is in */
     array_of(struct part) parts;
     struct part all; /* of everything */
     double near_latency, near_timed, far_latency, far_timed;
@@ -22,11 +22,11 @@ struct pass {
     struct profile *profile;
     const struct flow *flow;
     struct profile_names *names;
-    struct burst *bursts; /* by thread; the last one is of accesses without */
+    struct profile_burst *bursts; /* by thread; the last one is of accesses without */
     size_t burst_count;
 };
 
-static void end_burst(struct pass *pass, struct burst *burst)
+static void end_burst(struct pass *pass, struct profile_burst *burst)
 {
     struct profile *profile = pass->profile;
     if (burst->all.samples == 0)
@@ -64,7 +64,7 @@ static void part_add(struct part *part, const struct one_access *access, double 
     }
 }
 
-static struct part *part_of(struct burst *burst, uint32_t table, uint32_t entry)
+static struct part *part_of(struct profile_burst *burst, uint32_t table, uint32_t entry)
 {
     array_each (&burst->parts, struct part, part)
         if (part->table == table && part->entry == entry)
@@ -95,7 +95,8 @@ static bool is_loaded(const struct profile *profile, uint32_t object)
 
 static void add_access(struct pass *pass, const struct one_access *access)
 {
-    struct burst *burst = &pass->bursts[access->thread < pass->burst_count ? access->thread : pass->burst_count];
+    struct profile_burst *burst =
+        &pass->bursts[access->thread < pass->burst_count ? access->thread : pass->burst_count];
     double latency = access->latency < PROFILE_LONGEST ? access->latency : PROFILE_LONGEST;
     if (access->flags & ACCESS_FIRST)
         end_burst(pass, burst);

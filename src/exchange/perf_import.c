@@ -192,7 +192,7 @@ static uint8_t source_number(const char *name)
                                          : SOURCE_PEBS;
 }
 
-struct chain {
+struct perf_chain {
     const uint64_t *frames;
     uint16_t depth;
     bool cut;
@@ -204,7 +204,7 @@ static uint64_t own_time(const struct importing *importing, uint64_t time)
     return importing->with ? perf_clock_time(perf_with_clock(importing->with), time) : time;
 }
 
-static void put_access(struct importing *importing, const struct memory_access *access, const struct chain *chain)
+static void put_access(struct importing *importing, const struct memory_access *access, const struct perf_chain *chain)
 {
     struct event event = {
         .time = own_time(importing, access->time), .pid = access->pid, .tid = access->tid, .kind = EVENT_SAMPLE};
@@ -246,7 +246,7 @@ static void put_sample(struct importing *importing, const struct perf_file_recor
     access.time = sample.time;
     access.period = perf_weight(&importing->weights, record->event, &sample, &access);
     uint16_t depth = frames_of(&sample, &record->event->layout, frames);
-    put_access(importing, &access, &(struct chain){frames, depth, false});
+    put_access(importing, &access, &(struct perf_chain){frames, depth, false});
 }
 
 static void put_packet(void *context, const struct memory_access *access)
@@ -258,7 +258,7 @@ static void put_packet(void *context, const struct memory_access *access)
     }
     struct memory_access weighed = *access;
     weighed.period = perf_weight_packet(&importing->weights, importing->file);
-    put_access(importing, &weighed, &(struct chain){&access->ip, access->ip >> 63 ? 0 : 1, true});
+    put_access(importing, &weighed, &(struct perf_chain){&access->ip, access->ip >> 63 ? 0 : 1, true});
 }
 
 static void put_aux_loss(struct importing *importing, const struct perf_file_record *record)

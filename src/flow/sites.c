@@ -22,7 +22,7 @@ struct step { /* one logical frame of a chain */
     uint32_t name; /* in flow->names */
 };
 
-struct chain {
+struct site_chain {
     uint32_t leaf;
     uint32_t first, count; /* in drawing.steps */
     uint32_t at;           /* the frame that matters so far */
@@ -36,7 +36,7 @@ struct call {                /* a line that allocates, called from one place */
 struct drawing {
     struct flow *flow;
     array_of(struct step) steps;
-    array_of(struct chain) chains;
+    array_of(struct site_chain) chains;
     struct strtab *lines;      /* identity of a logical frame */
     array_of(uint8_t) wrapper; /* by identity: 1 = looked through by evidence */
     struct flow_totals *used;  /* by leaf trail */
@@ -120,7 +120,7 @@ static bool looked_through(struct drawing *drawing, uint32_t step)
            wrapper_by_name(frame->function, frame->file);
 }
 
-static void advance(struct drawing *drawing, struct chain *chain)
+static void advance(struct drawing *drawing, struct site_chain *chain)
 {
     uint32_t end = chain->first + chain->count, at = chain->at;
     while (at < end && looked_through(drawing, at))
@@ -164,7 +164,7 @@ static void expand_chain(struct drawing *drawing, uint32_t leaf)
         path[depth++] = at;
     if (depth == 0 || flow->trails.items[leaf].frame >= flow->frames.count)
         return; /* no chain: the site is the leaf itself */
-    struct chain chain = {.leaf = leaf, .first = (uint32_t)drawing->steps.count};
+    struct site_chain chain = {.leaf = leaf, .first = (uint32_t)drawing->steps.count};
     while (depth-- > 0)
         expand_frame(drawing, path[depth]);
     chain.count = (uint32_t)drawing->steps.count - chain.first;
@@ -223,7 +223,7 @@ static bool weigh(struct drawing *drawing)
     array_of(struct call) calls = {0};
     array_of(uint8_t) never = {0}; /* by identity: calls itself, or is an entry */
     array_of(const char *) function = {0};
-    array_each (&drawing->chains, struct chain, chain) {
+    array_each (&drawing->chains, struct site_chain, chain) {
         uint32_t callee = identity(drawing, chain->at);
         uint32_t caller = chain->at + 1 < chain->first + chain->count ? call_identity(drawing, chain->at + 1) : 0;
         while (never.count < drawing->wrapper.count) {
@@ -280,7 +280,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static const char *via_text(struct drawing *drawing, const struct chain *chain)
+static const char *via_text(struct drawing *drawing, const struct site_chain *chain)
 {
     const char *custom = live_custom_name(drawing->flow, drawing->flow->trails.items[chain->leaf].fn);
     char text[512] = "";
@@ -308,7 +308,7 @@ static const struct symbol_frame *site_frame(const struct drawing *drawing, uint
     return &flow->names.items[frame->first_name + frame->name_count - 1];
 }
 
-static void name_site(struct drawing *drawing, struct flow_site *site, const struct chain *chain)
+static void name_site(struct drawing *drawing, struct flow_site *site, const struct site_chain *chain)
 {
     struct flow *flow = drawing->flow;
     const struct symbol_frame *frame = site_frame(drawing, chain->at);
@@ -328,7 +328,7 @@ static void name_site(struct drawing *drawing, struct flow_site *site, const str
     site->label = strtab_intern(flow->texts, label);
 }
 
-static uint32_t site_on(struct drawing *drawing, uint32_t trail_index, const struct chain *chain)
+static uint32_t site_on(struct drawing *drawing, uint32_t trail_index, const struct site_chain *chain)
 {
     struct flow *flow = drawing->flow;
     struct trail *trail = &flow->trails.items[trail_index];
@@ -463,15 +463,15 @@ void live_sites_draw(struct flow *flow)
         if (ends[i])
             expand_chain(&drawing, i);
     }
-    array_each (&drawing.chains, struct chain, chain)
+    array_each (&drawing.chains, struct site_chain, chain)
         identity(&drawing, chain->first);
     for (unsigned pass = 0; pass < PASSES; pass++) {
-        array_each (&drawing.chains, struct chain, chain)
+        array_each (&drawing.chains, struct site_chain, chain)
             advance(&drawing, chain);
         if (!weigh(&drawing))
             break;
     }
-    array_each (&drawing.chains, struct chain, chain) {
+    array_each (&drawing.chains, struct site_chain, chain) {
         uint32_t site = site_on(&drawing, drawing.steps.items[chain->at].trail, chain);
         count_leaf(flow, chain->leaf, site, own[chain->leaf], own_bytes[chain->leaf]);
         flow_totals_add(&flow->sites.items[site].totals, &drawing.used[chain->leaf]);

@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-struct run {
+struct loop_run {
     struct loop *loop;
     const struct loop_options *options;
     const struct loop_listener *listener;
@@ -14,11 +14,11 @@ struct run {
 
 static void see_event(void *context, const struct event *event)
 {
-    struct run *run = context;
+    struct loop_run *run = context;
     loop_event(run->loop, event);
 }
 
-static void report_moves(struct run *run, const struct plan_move *moves, size_t count)
+static void report_moves(struct loop_run *run, const struct plan_move *moves, size_t count)
 {
     for (size_t i = 0; i < count && run->sink && run->sink->writer; i++) {
         struct event event = {.time = clock_now_ns(), .pid = moves[i].pid, .tid = moves[i].pid, .kind = EVENT_HOME};
@@ -31,7 +31,7 @@ static void report_moves(struct run *run, const struct plan_move *moves, size_t 
 static void see_interval(void *context, const struct loop_interval *interval, const struct plan_move *moves,
                          size_t count)
 {
-    struct run *run = context;
+    struct loop_run *run = context;
     report_moves(run, moves, count);
     if (run->listener->interval)
         run->listener->interval(run->listener->context, interval, moves, count);
@@ -39,7 +39,7 @@ static void see_interval(void *context, const struct loop_interval *interval, co
 
 static void see_step(void *context, uint64_t now, const struct capture_live *live)
 {
-    struct run *run = context;
+    struct loop_run *run = context;
     run->sink = live->sink;
     bool wanted = loop_step(run->loop, now, sources_cost_ns(live->sources));
     atomic_store_explicit(&live->region->resting, !wanted, memory_order_relaxed);
@@ -49,7 +49,7 @@ int migrate_run(struct capture_options *capture, const struct loop_options *opti
                 const struct loop_listener *listener, struct recorder_result *result, struct loop_summary *summary,
                 struct error *err)
 {
-    struct run run = {.options = options, .listener = listener};
+    struct loop_run run = {.options = options, .listener = listener};
     struct loop_listener inner = {&run, see_interval};
     struct capture_observer observer = {&run, see_event, see_step};
     *result = (struct recorder_result){.exit_status = 1};

@@ -47,22 +47,22 @@ uint32_t symtab_rank(const char *name, unsigned char info)
            (binding < sizeof of_binding / sizeof *of_binding ? of_binding[binding] : 3);
 }
 
-struct place {
+struct section_range {
     uint64_t start, end, flags;
 };
 
-typedef array_of(struct place) place_list;
+typedef array_of(struct section_range) place_list;
 
 static void read_places(const struct binary *binary, place_list *places)
 {
-    array_push(places, (struct place){0});
+    array_push(places, (struct section_range){0});
     Elf_Scn *section = NULL;
     while ((section = elf_nextscn(binary->elf, section))) {
         GElf_Shdr header;
-        struct place place = {0};
+        struct section_range place = {0};
         if (gelf_getshdr(section, &header) && header.sh_flags & SHF_ALLOC && !(header.sh_flags & SHF_TLS) &&
             header.sh_addr + header.sh_size >= header.sh_addr)
-            place = (struct place){header.sh_addr, header.sh_addr + header.sh_size, header.sh_flags};
+            place = (struct section_range){header.sh_addr, header.sh_addr + header.sh_size, header.sh_flags};
         array_push(places, place);
     }
 }
@@ -79,7 +79,7 @@ static void add_symbol(const GElf_Sym *symbol, const char *name, const place_lis
                                                                .rank = symtab_rank(name, symbol->st_info)});
         return;
     }
-    const struct place *place = &places->items[symbol->st_shndx];
+    const struct section_range *place = &places->items[symbol->st_shndx];
     if (symbol->st_value < place->start || symbol->st_value >= place->end)
         return;
     bool is_code = place->flags & SHF_EXECINSTR;

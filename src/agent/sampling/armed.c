@@ -6,19 +6,19 @@
 
 enum { PLACES = 4096, PROBES = 16 };
 
-struct place {
+struct armed_slot {
     _Atomic uint32_t tid; /* 0: free. Taken and given back by the thread itself */
     _Atomic uint64_t tick_ns;
 };
-static struct place places[PLACES];
+static struct armed_slot places[PLACES];
 
 /* Marks our calls in siginfo: its address is known to nobody else. */
 static const char call_mark;
 
-static struct place *find(uint32_t tid)
+static struct armed_slot *find(uint32_t tid)
 {
     for (uint32_t i = 0; i < PROBES; i++) {
-        struct place *place = &places[(tid + i) % PLACES];
+        struct armed_slot *place = &places[(tid + i) % PLACES];
         if (atomic_load_explicit(&place->tid, memory_order_relaxed) == tid)
             return place;
     }
@@ -27,7 +27,7 @@ static struct place *find(uint32_t tid)
 
 void armed_add(uint32_t tid, uint64_t tick_ns)
 {
-    struct place *place = find(tid);
+    struct armed_slot *place = find(tid);
     for (uint32_t i = 0; i < PROBES && !place; i++) {
         uint32_t nobody = 0;
         if (atomic_compare_exchange_strong(&places[(tid + i) % PLACES].tid, &nobody, tid))
@@ -39,7 +39,7 @@ void armed_add(uint32_t tid, uint64_t tick_ns)
 
 void armed_remove(uint32_t tid)
 {
-    struct place *place = find(tid);
+    struct armed_slot *place = find(tid);
     if (!place)
         return;
     atomic_store_explicit(&place->tick_ns, 0, memory_order_relaxed);
@@ -48,7 +48,7 @@ void armed_remove(uint32_t tid)
 
 uint64_t armed_tick(uint32_t tid)
 {
-    const struct place *place = find(tid);
+    const struct armed_slot *place = find(tid);
     return place ? atomic_load_explicit(&place->tick_ns, memory_order_relaxed) : 0;
 }
 

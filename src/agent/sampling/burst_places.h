@@ -21,7 +21,7 @@ enum {
 
 enum state { ALONE, FIRST, SECOND, WAITING, DUE, MISSED };
 
-struct place { /* an instruction, in one direction */
+struct burst_place { /* an instruction, in one direction */
     uint64_t pc, addr, ahead;
     int64_t stride, iterations;
     uint32_t steps; /* of the burst when it was last met: a gather accesses several times in one execution */
@@ -39,7 +39,7 @@ struct place { /* an instruction, in one direction */
     int64_t step[STEP_REGISTERS];
 };
 
-struct traffic {
+struct burst_traffic {
     enum state state;
     uint32_t count, found, burst, left;
     uint64_t ended_at;         /* wire_counter() when the first burst was left */
@@ -55,11 +55,11 @@ struct traffic {
     uint32_t asked;        /* times that the kernel was asked for a page in this burst */
     uint64_t known[KNOWN]; /* pages that were accessed in this burst, by their number, + 1 */
     uint8_t table[TABLE];  /* number of the place + 1 */
-    struct place places[PLACES];
+    struct burst_place places[PLACES];
 };
 
 /* Of a row's end one step in eight may be of another length. */
-static inline bool is_stream(const struct place *place)
+static inline bool is_stream(const struct burst_place *place)
 {
     return !place->irregular && place->runs >= STREAM_RUNS && place->stride != 0 &&
            place->odd * ROW_STEPS <= place->runs;
@@ -67,6 +67,6 @@ static inline bool is_stream(const struct place *place)
 
 /* burst_probes.c: at the end of a first burst, times a load ahead of each of some streams, and one behind: whether it uses all the
  * lines that it comes by. */
-void probe_around(struct agent_thread *self, struct traffic *traffic, uint64_t (*to_ns)(uint64_t ticks));
+void probe_around(struct agent_thread *self, struct burst_traffic *traffic, uint64_t (*to_ns)(uint64_t ticks));
 
 #endif

@@ -29,7 +29,7 @@ static bool ask_pages(void **pages, uint64_t count, int *nodes)
 
 bool traffic_may_load(struct agent_thread *self, uint64_t addr)
 {
-    struct traffic *traffic = self->sampler.traffic;
+    struct burst_traffic *traffic = self->sampler.traffic;
     void *page = (void *)(addr & ~(uint64_t)(PAGE_UNIT - 1));
     int node = -1;
     if (!traffic || traffic->state != FIRST || traffic->retry)
@@ -49,7 +49,7 @@ static uint64_t next_random(struct agent_thread *self)
 }
 
 /* Of what is no stream, and may be one that was seen too shortly, loads are timed at some distance on either side. */
-static int64_t step_of(const struct place *place)
+static int64_t step_of(const struct burst_place *place)
 {
     return is_stream(place) ? place->stride : CACHE_LINE;
 }
@@ -59,7 +59,7 @@ static int64_t length_of(int64_t step)
     return step < 0 ? -step : step;
 }
 
-static uint64_t ahead_of(struct agent_thread *self, const struct place *place)
+static uint64_t ahead_of(struct agent_thread *self, const struct burst_place *place)
 {
     int64_t far = (int64_t)(AHEAD_LINES + next_random(self) % AHEAD_SPREAD) * CACHE_LINE, step = step_of(place);
     int64_t size = length_of(step);
@@ -69,7 +69,7 @@ static uint64_t ahead_of(struct agent_thread *self, const struct place *place)
 }
 
 /* Strides back to where it would have come by a while ago: 0 when that is nowhere. */
-static uint16_t behind_of(struct agent_thread *self, const struct place *place)
+static uint16_t behind_of(struct agent_thread *self, const struct burst_place *place)
 {
     int64_t step = step_of(place), size = length_of(step);
     int64_t far = (int64_t)(BEHIND_LINES + next_random(self) % BEHIND_SPREAD);
@@ -93,11 +93,11 @@ static uint32_t time_load(uint64_t addr, uint64_t (*to_ns)(uint64_t ticks))
 
 /* Streams first; then what goes on by small steps, or was not seen often enough. What stays where it is, or goes far, shows its own
  * latencies. */
-static unsigned choose(struct agent_thread *self, struct traffic *traffic, struct place **chosen)
+static unsigned choose(struct agent_thread *self, struct burst_traffic *traffic, struct burst_place **chosen)
 {
     unsigned count = 0, start = (unsigned)(next_random(self) % traffic->count);
     for (unsigned i = 0; i < 2 * traffic->count && count < PROBES; i++) {
-        struct place *place = &traffic->places[(start + i) % traffic->count];
+        struct burst_place *place = &traffic->places[(start + i) % traffic->count];
         bool stream = is_stream(place), still = place->flags & STREAM_STILL && place->runs > 1;
         if (stream != (i < traffic->count) || place->ahead || place->stride >= ADDRESS_END / 1024 ||
             place->stride <= -ADDRESS_END / 1024 || (!stream && (still || place->far * FAR_PARTS > place->runs)))
@@ -112,10 +112,10 @@ static unsigned choose(struct agent_thread *self, struct traffic *traffic, struc
 }
 
 /* Which pages are there the kernel says for all of them at once. */
-void probe_around(struct agent_thread *self, struct traffic *traffic, uint64_t (*to_ns)(uint64_t ticks))
+void probe_around(struct agent_thread *self, struct burst_traffic *traffic, uint64_t (*to_ns)(uint64_t ticks))
 {
     void *pages[2 * PROBES];
-    struct place *chosen[PROBES];
+    struct burst_place *chosen[PROBES];
     int nodes[2 * PROBES];
     if (agent_device_mapped || traffic->count == 0)
         return;
@@ -128,7 +128,7 @@ void probe_around(struct agent_thread *self, struct traffic *traffic, uint64_t (
     }
     bool asked = count > 0 && ask_pages(pages, 2 * count, nodes);
     for (unsigned i = 0; i < count; i++) {
-        struct place *place = chosen[i];
+        struct burst_place *place = chosen[i];
         uint64_t back = place->addr - (uint64_t)(place->behind * step_of(place));
         place->ahead_ns = asked && nodes[2 * i] >= 0 ? time_load(place->ahead, to_ns) : STREAM_NO_LATENCY;
         uint32_t ns = asked && place->behind && nodes[2 * i + 1] >= 0 ? time_load(back, to_ns) : STREAM_NO_LATENCY;

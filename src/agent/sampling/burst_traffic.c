@@ -13,12 +13,12 @@ enum { NEAR = 1024 }; /* bytes: from one access to the next, what a prefetcher m
 void traffic_thread_start(struct agent_thread *self)
 {
     if (!self->sampler.traffic && self->sampler.tick_page && self->sampler.step_stack)
-        self->sampler.traffic = sys_pages(sizeof(struct traffic));
+        self->sampler.traffic = sys_pages(sizeof(struct burst_traffic));
 }
 
 void traffic_thread_stop(struct agent_thread *self)
 {
-    struct traffic *traffic = self->sampler.traffic;
+    struct burst_traffic *traffic = self->sampler.traffic;
     self->sampler.traffic = NULL;
     if (traffic)
         sys_unmap(traffic, sizeof *traffic);
@@ -30,17 +30,17 @@ void traffic_forget(struct agent_thread *self)
         self->sampler.traffic->state = ALONE;
 }
 
-static struct place *place_of(struct traffic *traffic, uint64_t pc, uint8_t write, bool make)
+static struct burst_place *place_of(struct burst_traffic *traffic, uint64_t pc, uint8_t write, bool make)
 {
     unsigned at = (unsigned)((pc * 2 + write) * 0x9e3779b97f4a7c15u >> 58);
     for (; traffic->table[at]; at = (at + 1) % TABLE) {
-        struct place *place = &traffic->places[traffic->table[at] - 1];
+        struct burst_place *place = &traffic->places[traffic->table[at] - 1];
         if (place->pc == pc && (place->flags & STREAM_WRITE) == write)
             return place;
     }
     if (!make || traffic->count == PLACES)
         return NULL;
-    struct place *place = &traffic->places[traffic->count++];
+    struct burst_place *place = &traffic->places[traffic->count++];
     traffic->table[at] = (uint8_t)traffic->count;
     place->pc = pc;
     place->flags = write | STREAM_NEAR | STREAM_STILL;
@@ -68,7 +68,7 @@ static uint64_t pc_of(const ucontext_t *context)
     return regs.pc;
 }
 
-static void note_registers(struct place *place, const ucontext_t *context)
+static void note_registers(struct burst_place *place, const ucontext_t *context)
 {
     uint64_t now[STEP_REGISTERS];
     unsigned count = step_registers(context, now);
@@ -89,7 +89,8 @@ static void note_registers(struct place *place, const ucontext_t *context)
 }
 
 /* One more execution of it, or one more access of the same. */
-static void note_run(struct place *place, const ucontext_t *context, const struct step_access *access, uint32_t steps)
+static void note_run(struct burst_place *place, const ucontext_t *context, const struct step_access *access,
+                     uint32_t steps)
 {
     if (place->runs > 0 && place->steps == steps) {
         place->irregular = true;
@@ -113,11 +114,11 @@ static void note_run(struct place *place, const ucontext_t *context, const struc
 
 void traffic_note(struct agent_thread *self, const ucontext_t *context, const struct step_access *access, int64_t ns)
 {
-    struct traffic *traffic = self->sampler.traffic;
+    struct burst_traffic *traffic = self->sampler.traffic;
     if (traffic->state != FIRST)
         return;
     traffic->known[access->addr / PAGE_UNIT % KNOWN] = access->addr / PAGE_UNIT + 1;
-    struct place *place = place_of(traffic, pc_of(context), direction_of(access), true);
+    struct burst_place *place = place_of(traffic, pc_of(context), direction_of(access), true);
     if (!place)
         return;
     note_run(place, context, access, self->sampler.steps);
@@ -128,7 +129,7 @@ void traffic_note(struct agent_thread *self, const ucontext_t *context, const st
 }
 
 /* Whether half of the instructions have come round: the others are before the loop, or on a path that it does not always take. */
-static bool loop_repeats(const struct traffic *traffic)
+static bool loop_repeats(const struct burst_traffic *traffic)
 {
     uint32_t loops = 0;
     for (unsigned i = 0; i < traffic->count; i++)
@@ -138,7 +139,7 @@ static bool loop_repeats(const struct traffic *traffic)
 
 bool traffic_begin_watch(struct agent_thread *self)
 {
-    struct traffic *traffic = self->sampler.traffic;
+    struct burst_traffic *traffic = self->sampler.traffic;
     if (!traffic || traffic->state != FIRST || loop_repeats(traffic))
         return false;
     traffic->left = TRAFFIC_WATCH;
@@ -147,8 +148,8 @@ bool traffic_begin_watch(struct agent_thread *self)
 
 bool traffic_watch(struct agent_thread *self, const ucontext_t *context, const struct step_access *access)
 {
-    struct traffic *traffic = self->sampler.traffic;
-    struct place *place = place_of(traffic, pc_of(context), direction_of(access), false);
+    struct burst_traffic *traffic = self->sampler.traffic;
+    struct burst_place *place = place_of(traffic, pc_of(context), direction_of(access), false);
     if (place && place->runs < STREAM_RUNS) { /* what is known already may be left and entered again by now */
         note_run(place, context, access, self->sampler.steps);
         if (place->runs == STREAM_RUNS && loop_repeats(traffic))
@@ -158,7 +159,7 @@ bool traffic_watch(struct agent_thread *self, const ucontext_t *context, const s
 }
 
 /* How often it was carried out since: by its own addresses, else by registers that change evenly. */
-static int64_t iterations_since(const struct place *place, uint64_t addr, const uint64_t *now, unsigned count)
+static int64_t iterations_since(const struct burst_place *place, uint64_t addr, const uint64_t *now, unsigned count)
 {
     int64_t iterations = -1;
     if (is_stream(place)) {
@@ -180,8 +181,8 @@ static int64_t iterations_since(const struct place *place, uint64_t addr, const 
 
 bool traffic_follow(struct agent_thread *self, const ucontext_t *context, const struct step_access *access)
 {
-    struct traffic *traffic = self->sampler.traffic;
-    struct place *place = place_of(traffic, pc_of(context), direction_of(access), false);
+    struct burst_traffic *traffic = self->sampler.traffic;
+    struct burst_place *place = place_of(traffic, pc_of(context), direction_of(access), false);
     if (place && !place->found) {
         uint64_t now[STEP_REGISTERS];
         unsigned count = step_registers(context, now);
@@ -206,7 +207,7 @@ bool traffic_follow(struct agent_thread *self, const ucontext_t *context, const 
 
 _Static_assert(sizeof(struct event_stream) % 8 == 0, "records are whole words");
 
-static void send_place(struct agent_thread *self, const struct traffic *traffic, const struct place *place,
+static void send_place(struct agent_thread *self, const struct burst_traffic *traffic, const struct burst_place *place,
                        uint64_t user_ns, bool paired)
 {
     const uint32_t words = (sizeof(struct wire_event) + sizeof(struct event_stream)) / 8;
@@ -254,7 +255,7 @@ static void send_place(struct agent_thread *self, const struct traffic *traffic,
 
 static void send_pair(struct agent_thread *self, bool paired)
 {
-    const struct traffic *traffic = self->sampler.traffic;
+    const struct burst_traffic *traffic = self->sampler.traffic;
     struct rusage usage;
     uint64_t user_ns = 0;
     if (sys_call(SYS_getrusage, RUSAGE_THREAD, &usage) == 0)
@@ -276,7 +277,7 @@ static uint64_t thread_ns(void)
 
 bool traffic_is_early(struct agent_thread *self, uint64_t (*to_ns)(uint64_t ticks), uint64_t delivery_ns)
 {
-    struct traffic *traffic = self->sampler.traffic;
+    struct burst_traffic *traffic = self->sampler.traffic;
     if (!traffic || traffic->state != WAITING || to_ns(self->sampler.began - traffic->ended_at) >= TRAFFIC_SOONEST)
         return false;
     traffic->spent_ns += delivery_ns + to_ns(wire_counter() - self->sampler.began);
@@ -287,7 +288,7 @@ bool traffic_is_early(struct agent_thread *self, uint64_t (*to_ns)(uint64_t tick
  * which the thread has used. */
 bool traffic_is_due(struct agent_thread *self)
 {
-    struct traffic *traffic = self->sampler.traffic;
+    struct burst_traffic *traffic = self->sampler.traffic;
     if (!traffic || traffic->state < WAITING)
         return false;
     bool due = traffic->state == WAITING && self->sampler.tick_page;
@@ -302,7 +303,7 @@ bool traffic_is_due(struct agent_thread *self)
 
 bool traffic_begin(struct agent_thread *self)
 {
-    struct traffic *traffic = self->sampler.traffic;
+    struct burst_traffic *traffic = self->sampler.traffic;
     if (!traffic)
         return false;
     bool again = traffic->state == DUE && traffic->cut;
@@ -338,19 +339,19 @@ bool traffic_is_second(const struct agent_thread *self)
 
 bool traffic_is_retry(const struct agent_thread *self)
 {
-    const struct traffic *traffic = self->sampler.traffic;
+    const struct burst_traffic *traffic = self->sampler.traffic;
     return traffic && traffic->state == FIRST && traffic->retry;
 }
 
 bool traffic_will_repeat(const struct agent_thread *self)
 {
-    const struct traffic *traffic = self->sampler.traffic;
+    const struct burst_traffic *traffic = self->sampler.traffic;
     return traffic && traffic->state == FIRST && traffic->cut && !traffic->retry;
 }
 
 void traffic_end(struct agent_thread *self, uint64_t (*to_ns)(uint64_t ticks), uint64_t delivery_ns)
 {
-    struct traffic *traffic = self->sampler.traffic;
+    struct burst_traffic *traffic = self->sampler.traffic;
     if (!traffic)
         return;
     if (traffic->state == FIRST) {
@@ -368,7 +369,7 @@ void traffic_end(struct agent_thread *self, uint64_t (*to_ns)(uint64_t ticks), u
 
 uint64_t traffic_carry(struct agent_thread *self, uint64_t cost_ns)
 {
-    struct traffic *traffic = self->sampler.traffic;
+    struct burst_traffic *traffic = self->sampler.traffic;
     if (!traffic)
         return cost_ns;
     if (traffic->state == SECOND || traffic_will_repeat(self)) {
@@ -382,7 +383,7 @@ uint64_t traffic_carry(struct agent_thread *self, uint64_t cost_ns)
 
 void traffic_leave(struct agent_thread *self)
 {
-    struct traffic *traffic = self->sampler.traffic;
+    struct burst_traffic *traffic = self->sampler.traffic;
     if (!traffic)
         return;
     traffic->state = traffic->state == FIRST && !(traffic->cut && traffic->retry) ? WAITING : ALONE;

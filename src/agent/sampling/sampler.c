@@ -193,7 +193,7 @@ static bool measure_latency(const struct step_access *access, uint32_t *ns)
     return measured <= LATENCY_LIMIT_NS;
 }
 
-struct chain {
+struct chain_walk {
     struct agent_thread *self;
     struct unwind_regs regs;
     uint32_t stack;
@@ -201,7 +201,7 @@ struct chain {
 
 static void number_chain(void *argument)
 {
-    struct chain *chain = argument;
+    struct chain_walk *chain = argument;
     chain->stack = stack_number(chain->self, &chain->regs, false, false);
 }
 
@@ -216,7 +216,7 @@ static void send_sample(struct agent_thread *self, const ucontext_t *context, co
     if (threshold && access->flags & SAMPLE_READ && (!measured || latency < threshold))
         return;
     /* guarded: the stack pointer may have left the stack, in an overflow or in somebody's coroutine */
-    struct chain chain = {.self = self};
+    struct chain_walk chain = {.self = self};
     step_unwind_regs(context, &chain.regs);
     if (!step_guarded(self, number_chain, &chain))
         chain.stack = 0;

@@ -29,7 +29,7 @@ struct start { /* where a walk begins; a frame pointer or link register only cou
 };
 
 /* Both are laid out by cache lines: what is looked at first lies in one. */
-struct place {
+struct walk_place {
     alignas(CACHE_LINE) struct start start;
     uint32_t count;
     uint32_t offsets[PLACE_WORDS]; /* from sp, of words in which walks from here differ */
@@ -48,7 +48,7 @@ struct stack_table {
     uint32_t replacements; /* counts replacements, to spread them */
     struct stack_chains chains;
     struct memo walked;
-    struct place places[1 << PLACES_BITS];
+    struct walk_place places[1 << PLACES_BITS];
     struct memo memos[1 << SETS_BITS][WAYS];
 };
 
@@ -80,7 +80,7 @@ static inline uint64_t start_hash(struct start start)
     return (start.pc ^ start.sp << 20) * golden;
 }
 
-static inline struct place *place_of(struct stack_table *table, struct start start)
+static inline struct walk_place *place_of(struct stack_table *table, struct start start)
 {
     return &table->places[start_hash(start) >> (64 - PLACES_BITS)];
 }
@@ -88,7 +88,7 @@ static inline struct place *place_of(struct stack_table *table, struct start sta
 /* Where a walk from `start` is, if it is: the set by the upper bits, the tag by the lower ones. */
 static inline uint64_t memo_hash(struct stack_table *table, struct start start)
 {
-    const struct place *place = place_of(table, start);
+    const struct walk_place *place = place_of(table, start);
     uint64_t mixed = start_hash(start);
     if (__builtin_expect(starts_alike(&place->start, start) && start.high != 0, 1))
         for (uint32_t i = 0; i < place->count; i++)
@@ -128,7 +128,7 @@ static inline bool memo_holds(const struct memo *memo, struct start start, const
 /* Another walk from the same start is in the way: from now on, look at the first word in which they differ. */
 static void place_learn(struct stack_table *table, const struct memo *walked, const struct memo *rival)
 {
-    struct place *place = place_of(table, walked->start);
+    struct walk_place *place = place_of(table, walked->start);
     if (!starts_alike(&place->start, walked->start)) {
         memset(place, 0, sizeof *place);
         place->start = walked->start;

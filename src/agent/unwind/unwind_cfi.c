@@ -312,7 +312,7 @@ static void restore(struct row *row, const struct row *initial, const struct fra
 }
 
 /* A program on its way: its code, what it has set so far, what it remembered. */
-struct run {
+struct cfi_run {
     struct cursor code;
     const struct frame_info *info;
     const struct row *initial;
@@ -321,13 +321,13 @@ struct run {
     uint64_t location, pc;
 };
 
-static int64_t take_scaled(struct run *run)
+static int64_t take_scaled(struct cfi_run *run)
 {
     return (int64_t)take_uleb(&run->code) * run->info->data_align;
 }
 
 /* What moves on to another location. False when `op` is another one. */
-static bool run_advance(struct run *run, uint8_t op)
+static bool run_advance(struct cfi_run *run, uint8_t op)
 {
     uint64_t advance = op & 0x3f; /* advance_loc */
     if (op == 0x01) {             /* set_loc */
@@ -343,7 +343,7 @@ static bool run_advance(struct run *run, uint8_t op)
 }
 
 /* What sets where the CFA is. False when `op` is another one. */
-static bool run_cfa(struct run *run, uint8_t op)
+static bool run_cfa(struct cfi_run *run, uint8_t op)
 {
     switch (op) {
     case 0x0c: /* def_cfa */
@@ -371,7 +371,7 @@ static bool run_cfa(struct run *run, uint8_t op)
 }
 
 /* What says where a register's value is, in operations of a byte and a number of the register. False when `op` is another. */
-static bool run_register(struct run *run, uint8_t op)
+static bool run_register(struct cfi_run *run, uint8_t op)
 {
     if (op < 0x05 || (op > 0x09 && op < 0x10) || (op > 0x16 && op != 0x2f) || op == 0x12 || op == 0x13)
         return false;
@@ -413,7 +413,7 @@ static bool run_register(struct run *run, uint8_t op)
 }
 
 /* The rest. False for what is unknown or does not fit. */
-static bool run_other(struct run *run, uint8_t op)
+static bool run_other(struct cfi_run *run, uint8_t op)
 {
     switch (op & 0xc0) {
     case 0x80: /* offset */
@@ -450,7 +450,7 @@ static bool run_other(struct run *run, uint8_t op)
 static bool run_program(struct cursor code, const struct frame_info *info, uint64_t location, uint64_t pc,
                         const struct row *initial, struct row *row)
 {
-    struct run run; /* not all of it is cleared: what is remembered is written before it is read */
+    struct cfi_run run; /* not all of it is cleared: what is remembered is written before it is read */
     run.code = code;
     run.info = info;
     run.initial = initial;

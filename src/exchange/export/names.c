@@ -10,7 +10,7 @@
 
 enum { DEPTH = 256 }; /* what is further out is cut, as in the page */
 
-struct chain {
+struct named_chain {
     uint32_t first, count; /* in members */
 };
 
@@ -20,7 +20,7 @@ struct names {
     struct strtab *texts; /* of all names that are made here */
     struct strtab *keys;  /* of frames: what distinguishes them */
     array_of(struct names_frame) frames;
-    array_of(struct chain) chains;
+    array_of(struct named_chain) chains;
     array_of(uint32_t) members;
     struct map64 chain_of; /* process << 32 | stack */
     uint64_t last_key;     /* accesses of a burst have few chains */
@@ -50,7 +50,7 @@ struct names *names_new(const struct flow *flow)
     names->object_count = (uint32_t)flow_sampled_object_count(flow);
     names->thing_of_object = mem_alloc((names->object_count + 1ul) * sizeof *names->thing_of_object);
     memset(names->thing_of_object, 0xff, (names->object_count + 1ul) * sizeof *names->thing_of_object);
-    array_push(&names->chains, (struct chain){0});
+    array_push(&names->chains, (struct named_chain){0});
     array_push(&names->things,
                (struct names_thing){
                    .name = "[unknown]", .label = "[unknown]", .site = "", .kind = "", .file = "", .first = FLOW_NONE});
@@ -104,7 +104,7 @@ static uint32_t add_chain(struct names *names, uint32_t process, uint32_t stack)
     size_t count = flow_stack_places(names->flow, process, stack, names->room, DEPTH);
     if (count == 0)
         return 0;
-    struct chain chain = {.first = (uint32_t)names->members.count, .count = (uint32_t)count};
+    struct named_chain chain = {.first = (uint32_t)names->members.count, .count = (uint32_t)count};
     for (size_t i = 0; i < count; i++) {
         uint32_t frame = add_frame(names, &names->room[i]);
         array_push(&names->members, frame);

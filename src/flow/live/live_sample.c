@@ -131,13 +131,13 @@ static struct mark *mark_of(struct flow *flow, uint64_t ordinal)
     return &flow->marks.items[ordinal];
 }
 
-struct place { /* where a sample belongs */
+struct sample_place { /* where a sample belongs */
     uint32_t thread, object, stack;
     enum reason reason; /* without an object */
 };
 
 static void count(struct flow *flow, struct process *process, const struct event_sample *sample,
-                  const struct place *place)
+                  const struct sample_place *place)
 {
     if (place->object == FLOW_NONE)
         flow->reasons[place->reason]++;
@@ -181,7 +181,7 @@ void live_sample_put(struct flow *flow, struct process *process, const struct ev
     if (object != FLOW_NONE)
         tally_add(live_record_tally(flow, object), sample);
     if (counts)
-        count(flow, process, sample, &(struct place){thread, object, stack, reason});
+        count(flow, process, sample, &(struct sample_place){thread, object, stack, reason});
 
     struct mark *mark = mark_of(flow, sample->ordinal);
     mark->object = object;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct place {
+struct counted_node {
     int32_t node;
     uint32_t row;
 };
@@ -17,7 +17,7 @@ struct nlens_counting {
     struct count_session *session;
     struct count_reading before, after;
     bool running;
-    array_of(struct place) places;
+    array_of(struct counted_node) places;
     char source[256];
 };
 
@@ -50,7 +50,7 @@ nlens_counting *nlens_counting_new(nlens_error *err)
     snprintf(counting->source, sizeof counting->source, "%s: %s", count_source_name(plan->source), plan->devices);
     for (uint32_t row = 0; row < plan->rows.count; row++)
         array_each (&plan->rows.items[row].nodes, int32_t, node)
-            array_push(&counting->places, (struct place){*node, row});
+            array_push(&counting->places, (struct counted_node){*node, row});
     return counting;
 }
 
@@ -106,7 +106,7 @@ int nlens_counting_read(nlens_counting *counting, size_t index, nlens_traffic *t
         return fail(err, -EINVAL, "nothing was counted yet: nlens_counting_start comes first");
     if (counting->running)
         count_session_read(counting->session, &counting->after);
-    const struct place *place = &counting->places.items[index];
+    const struct counted_node *place = &counting->places.items[index];
     traffic->node = place->node;
     traffic->nodes = (int)count_session_plan(counting->session)->rows.items[place->row].nodes.count;
     traffic->reads = amount(counting, place->row, COUNT_READ, &traffic->reads_known);

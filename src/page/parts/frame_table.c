@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-struct chain {
+struct frame_chain {
     uint32_t first, count; /* in members */
 };
 
@@ -14,7 +14,7 @@ struct frames {
     const struct flow *flow;
     struct strtab *keys;
     array_of(struct flow_frame) items;
-    array_of(struct chain) chains;
+    array_of(struct frame_chain) chains;
     array_of(uint32_t) members;
     struct map64 chain_of; /* process << 32 | stack */
     struct flow_frame *room;
@@ -65,7 +65,7 @@ uint32_t frames_add_stack(struct frames *frames, uint32_t process, uint32_t stac
     *place = count ? frames->chains.count : FLOW_NONE;
     if (count == 0)
         return FLOW_NONE;
-    struct chain chain = {.first = (uint32_t)frames->members.count, .count = (uint32_t)count};
+    struct frame_chain chain = {.first = (uint32_t)frames->members.count, .count = (uint32_t)count};
     for (size_t i = 0; i < count; i++) {
         uint32_t number = frames_add(frames, &frames->room[i]);
         array_push(&frames->members, number);
@@ -95,7 +95,7 @@ static void put_frame(struct json *json, const struct flow_frame *frame)
 void frames_put(const struct frames *frames, struct json *json)
 {
     json_array(json, "stacks");
-    array_each (&frames->chains, const struct chain, chain) {
+    array_each (&frames->chains, const struct frame_chain, chain) {
         json_array(json, NULL);
         for (uint32_t i = 0; i < chain->count; i++)
             json_number(json, NULL, frames->members.items[chain->first + i]);
