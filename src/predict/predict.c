@@ -111,15 +111,17 @@ static double most_time(double most_s, double cpu_s, double core)
     return longer / (longer * share + 1 - share);
 }
 
-/* A thread's bytes of what is not known: as many as of the rest of its time, none, or all that a core can fetch. */
+/* A thread's bytes of what is not known: as many as of the rest of its time, none, or all that a core can fetch. In a short phase bursts are
+ * few, and the rest of the time may be next to nothing: the first is no more than the last. */
 static double unknown_bytes(const struct phase *phase, const struct phase_thread *thread, const struct sum *sum)
 {
     double known_s = thread->cpu_s - thread->unknown_s;
     if (phase->assumption == ASSUME_BEST)
         return 0;
+    double most = (phase->only_remote ? sum->far_s : sum->most_s) * thread->most_time * thread->core;
     if (phase->assumption == ASSUME_WORST)
-        return (phase->only_remote ? sum->far_s : sum->most_s) * thread->most_time * thread->core;
-    return known_s > 0 ? sum->unknown_s * thread->known_bytes / known_s : 0;
+        return most;
+    return known_s > 0 ? fmin(sum->unknown_s * thread->known_bytes / known_s, most) : 0;
 }
 
 /* A thread's bytes and loads that wait, from one node's memory or evenly from all. */
