@@ -181,7 +181,7 @@ static void ask_fresh(struct homes *homes, struct watched *watched, uint64_t now
     watched->fresh.count = 0;
 }
 
-static void start_anew(struct homes *homes, uint64_t now)
+static void start_again(struct homes *homes, uint64_t now)
 {
     for (size_t i = 0; i < homes->by_pid.capacity; i++) {
         if (homes->by_pid.keys[i] == MAP64_EMPTY)
@@ -195,7 +195,7 @@ static void start_anew(struct homes *homes, uint64_t now)
 void homes_sample(struct homes *homes, uint32_t pid, uint64_t addr, uint64_t time)
 {
     if (homes->pages >= homes->most)
-        start_anew(homes, time);
+        start_again(homes, time);
     struct watched *watched = watched_for(homes, pid);
     bool is_new;
     uint64_t page = addr >> homes->shift;

@@ -26,8 +26,8 @@ static int take_mixed(struct figures *figures, const struct flow *flow, struct e
     if (!facts)
         return -1;
     array_each (&facts->objects, const struct facts_subject, subject) {
-        bool looked_at = subject->bursts >= findings_bounds.bursts && subject->parted >= 0;
-        if (looked_at && subject->sharing == SHARING_ALL && subject->parted < findings_bounds.parted)
+        bool looked_at = subject->bursts >= findings_bounds.bursts && subject->separated >= 0;
+        if (looked_at && subject->sharing == SHARING_ALL && subject->separated < findings_bounds.separated)
             figures->mixed += subject->totals.samples;
     }
     facts_free(facts);

@@ -150,7 +150,7 @@ static void finish_entries(struct profile *profile)
 static void take_findings(struct profile *profile, const struct findings *findings, const struct profile_names *names)
 {
     profile->numa_bound = findings->numa_bound;
-    profile->gate = strtab_intern(profile->texts, findings->gate);
+    profile->verdict = strtab_intern(profile->texts, findings->verdict);
     array_each (&findings->items, const struct finding, finding) {
         uint32_t entry = finding->subject ? profile_names_object(names, finding->subject->object) : FLOW_NONE;
         array_push(&profile->findings,

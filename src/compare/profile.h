@@ -72,7 +72,7 @@ struct profile {
     array_of(struct profile_entry) tables[PROFILE_TABLES];
     array_of(struct profile_finding) findings; /* worst first */
     bool numa_bound;
-    const char *gate;
+    const char *verdict;
 };
 
 /* NULL with `err` when the trace cannot be read. `path` is a name for it; `ending` may be NULL. */

@@ -12,9 +12,9 @@ static const struct {
     double slower; /* factor between mean latencies of shared data, beyond that of private data */
 } bounds = {.remote = 0.05, .shared = 0.05, .slower = 1.2};
 
-uint32_t placement_in_turn(uint32_t round, uint32_t turn, uint32_t count)
+uint32_t placement_in_turn(uint32_t repetition, uint32_t turn, uint32_t count)
 {
-    return (turn + count - round % count) % count;
+    return (turn + count - repetition % count) % count;
 }
 
 double figure_recorded(const struct figures *figures)

@@ -58,6 +58,6 @@ double figure_plain(const struct figures *figures);
 struct figures placed_median(const struct placed *placed, unsigned threshold_count);
 
 /* Which placement is the `turn`-th of a round: each round begins one later, so that none is always the first. */
-uint32_t placement_in_turn(uint32_t round, uint32_t turn, uint32_t count);
+uint32_t placement_in_turn(uint32_t repetition, uint32_t turn, uint32_t count);
 
 #endif

@@ -33,8 +33,8 @@ static double most_factor(const struct flow *flow, const struct model *machine, 
     if (demand && homeless(demand) < few) {
         struct prediction as_is = predict(machine, demand, PLACING_AS_IS),
                           users = predict(machine, demand, PLACING_USERS),
-                          turns = predict(machine, demand, PLACING_INTERLEAVE);
-        high = fmax(prediction_factor(&as_is, &users).high, prediction_factor(&as_is, &turns).high);
+                          interleaved = predict(machine, demand, PLACING_INTERLEAVE);
+        high = fmax(prediction_factor(&as_is, &users).high, prediction_factor(&as_is, &interleaved).high);
         high = fmax(high, 1);
     }
     demand_free(demand);
@@ -55,7 +55,7 @@ bool bounds_verdict(struct findings *findings, const struct model *machine, cons
     }
     findings->matters = MATTERS_NOT;
     findings->run_time = (struct run_time){1, 1, high};
-    findings->gate =
+    findings->verdict =
         findings_text(findings,
                       "NUMA is not what slows this program on %s: another placement would save at most %.1f%% of "
                       "run time, however many bytes the accesses move whose bytes are unknown (threshold: "

@@ -53,13 +53,13 @@ static void choose(struct judge *judge)
     const struct gains *gains = &judge->gains;
     bool advice = as_fast * gains->largest > 1; /* one at least makes it faster */
     double users = predict(judge->machine, judge->demand, PLACING_USERS).time_s[ASSUME_LIKELY];
-    double turns = predict(judge->machine, judge->demand, PLACING_INTERLEAVE).time_s[ASSUME_LIKELY];
+    double interleaved = predict(judge->machine, judge->demand, PLACING_INTERLEAVE).time_s[ASSUME_LIKELY];
     double advised = advice ? gains->advised.time_s[ASSUME_LIKELY] : users;
     judge->as_is = predict(judge->machine, judge->demand, PLACING_AS_IS);
     bool near = !advice || users < clearly * advised ||
                 (gains->near && as_fast * users <= judge->as_is.time_s[ASSUME_LIKELY] / gains->largest &&
                  clearly * users <= advised);
-    if (turns < clearly * (near ? users : advised))
+    if (interleaved < clearly * (near ? users : advised))
         compare_with(judge, (struct plan){.placement = PLACING_INTERLEAVE}, placing_name(PLACING_INTERLEAVE),
                      "with its pages interleaved over the nodes");
     else if (near)
@@ -129,18 +129,18 @@ static void by_run_time(struct judge *judge, const struct traffic *traffic)
     findings->run_time = (struct run_time){factor.likely, factor.low, factor.high};
     findings->matters = matters_of(&factor);
     if (findings->matters == MATTERS)
-        findings->gate =
+        findings->verdict =
             findings_text(findings, "On %s this program would run about %.1f times as long as %s (%.1f to %.1f)%s.",
                           judge->on, factor.likely, judge->with, factor.low, factor.high, cause(judge));
     else if (findings->matters == MATTERS_NOT)
-        findings->gate =
+        findings->verdict =
             findings_text(findings,
                           "NUMA is not what slows this program on %s: %s it would save at most %.1f%% of "
                           "run time, bandwidth included (threshold: %.0f%%).",
                           judge->on, judge->with, findings_at_most(1 - 1 / factor.high), 100 * (1 - 1 / verdict_bound));
     else {
         bool more = more_would_decide(judge);
-        findings->gate = findings_text(
+        findings->verdict = findings_text(
             findings,
             "Undecided whether NUMA slows this program on %s: it would run %.2f to %.2f times as long as "
             "%s, most likely %.2f times, and %.2f is the threshold%s.",
@@ -172,29 +172,32 @@ static void by_latency(const struct judge *judge, const struct traffic *traffic,
 {
     struct findings *findings = judge->findings;
     double remote = facts_remote_ratio(findings->facts);
-    double bound = findings->gate_bound, share = share_there(judge, findings->remote_time_share);
+    double bound = findings->remote_time_bound, share = share_there(judge, findings->remote_time_share);
     double low = share_there(judge, findings->remote_time_low), high = share_there(judge, findings->remote_time_high);
     findings->run_time = (struct run_time){.factor = 1 / (1 - share), .low = 1 / (1 - low)};
     findings->matters = MATTERS_UNDECIDED;
     if (low >= bound) {
         findings->matters = MATTERS;
-        findings->gate = findings_text(findings,
-                                       "On %s latency alone makes this program run about %.1f times as long as with "
-                                       "every page near its threads (%.1f to %.1f). What bandwidth adds is not known: "
-                                       "%s.",
-                                       judge->on, 1 / (1 - share), 1 / (1 - low), 1 / (1 - high), why);
+        findings->verdict =
+            findings_text(findings,
+                          "On %s latency alone makes this program run about %.1f times as long as with "
+                          "every page near its threads (%.1f to %.1f). What bandwidth adds is not known: "
+                          "%s.",
+                          judge->on, 1 / (1 - share), 1 / (1 - low), 1 / (1 - high), why);
     } else if (high < bound && remote < NEXT_TO_NOTHING) {
         findings->matters = MATTERS_NOT;
         findings->run_time.high = 1 / (1 - high);
-        findings->gate = findings_text(findings,
-                                       "NUMA is not what slows this program on %s: %.1f%% of its accesses are remote; "
-                                       "their latency costs at most %.1f%% of run time (threshold: %.0f%%).",
-                                       judge->on, 100 * remote, findings_at_most(high), 100 * bound);
+        findings->verdict =
+            findings_text(findings,
+                          "NUMA is not what slows this program on %s: %.1f%% of its accesses are remote; "
+                          "their latency costs at most %.1f%% of run time (threshold: %.0f%%).",
+                          judge->on, 100 * remote, findings_at_most(high), 100 * bound);
     } else {
-        findings->gate = findings_text(findings,
-                                       "Undecided whether NUMA slows this program on %s: latency alone costs %s%.1f%% "
-                                       "of run time (threshold: %.0f%%), and what bandwidth costs is not known: %s.",
-                                       judge->on, high < bound ? "at most " : "up to ", 100 * high, 100 * bound, why);
+        findings->verdict =
+            findings_text(findings,
+                          "Undecided whether NUMA slows this program on %s: latency alone costs %s%.1f%% "
+                          "of run time (threshold: %.0f%%), and what bandwidth costs is not known: %s.",
+                          judge->on, high < bound ? "at most " : "up to ", 100 * high, 100 * bound, why);
     }
     if (traffic->recorded && traffic->too_few && !*findings->decide)
         findings->decide =
@@ -223,7 +226,7 @@ void verdict_predict(struct findings *findings, const struct model *machine)
         if (!bounds_verdict(findings, machine, traffic, judge.on, &why))
             by_latency(&judge, traffic, why);
     }
-    findings->gate_decided = findings->matters != MATTERS_UNDECIDED;
+    findings->decided = findings->matters != MATTERS_UNDECIDED;
     findings->numa_bound = findings->matters == MATTERS;
     demand_free(judge.demand);
     traffic_free(own);

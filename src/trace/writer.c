@@ -234,8 +234,8 @@ int trace_writer_append(struct trace_writer *writer, const struct event *event, 
 }
 
 /* The lane's run for the event is not there, full, or ahead of it; or nothing can be written any more. */
-static __attribute__((noinline)) int append_lane_anew(struct trace_writer *writer, struct trace_run **held,
-                                                      const struct event *event, struct error *err)
+static __attribute__((noinline)) int append_lane_again(struct trace_writer *writer, struct trace_run **held,
+                                                       const struct event *event, struct error *err)
 {
     struct trace_run *run = *held;
     int code = find_run(writer, &run, event, err);
@@ -256,7 +256,7 @@ int trace_writer_append_lane(struct trace_writer *writer, struct trace_lane *lan
 {
     struct trace_run **held = &lane->runs[trace_block_kind(event->kind)], *run = *held;
     if (__builtin_expect(!run || run->room == 0 || !run_takes(run, event->time) || writer->failed, 0))
-        return append_lane_anew(writer, held, event, err);
+        return append_lane_again(writer, held, event, err);
     run_append_fast(run, event);
     return 0;
 }

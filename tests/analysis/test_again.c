@@ -4,7 +4,7 @@
 enum { PAGES = 512, HALF = PAGES / 2 * 4096 };
 
 /* An array of main's, that workers 1 and 2 use: each its half, or both all of it. */
-static double parted(bool halves)
+static double separated(bool halves)
 {
     struct feeding f = run_begin();
     feed_alloc(&f, HEAP, PAGES * 4096, CHAIN);
@@ -17,7 +17,7 @@ static double parted(bool halves)
         feed_burst(&f, (struct burst_of){.thread = thread, .addr = at, .step = 8, .latency = 100});
     }
     struct facts *facts = run_end(&f);
-    double found = subject_at(facts, HEAP)->parted;
+    double found = subject_at(facts, HEAP)->separated;
     run_free(&f, facts);
     return found;
 }
@@ -25,8 +25,8 @@ static double parted(bool halves)
 static void parts(void **state)
 {
     (void)state;
-    assert_true(parted(true) > 0.9);
-    double mixed = parted(false);
+    assert_true(separated(true) > 0.9);
+    double mixed = separated(false);
     assert_true(mixed >= 0 && mixed < 0.3);
 }
 
@@ -69,7 +69,7 @@ static void no_parts(void **state)
         feed_burst(&f, (struct burst_of){.thread = 1, .addr = HEAP + dice(HALF), .step = 8, .latency = 100});
     }
     struct facts *facts = run_end(&f);
-    assert_true(subject_at(facts, HEAP)->parted < 0);
+    assert_true(subject_at(facts, HEAP)->separated < 0);
     run_free(&f, facts);
 }
 

@@ -52,14 +52,14 @@ static void put_subject(struct made *made, struct facts_subject *subject)
         .toucher = 0,
         .main_user = 1,
         .main_user_node = 1,
-        .turns = TURNS_CONCURRENT,
+        .concurrency = CONCURRENCY_CONCURRENT,
         .overlap = 0.97,
         .mixing =
-            {.pairs = 200, .changes = 168, .chance = 172, .near_pairs = 150, .near_changes = 127, .near_turns = 43},
+            {.pairs = 200, .changes = 168, .chance = 172, .near_pairs = 150, .near_changes = 127, .near_expected = 43},
         .switches = 100,
         .switch_ns = 20000000,
         .pages = SIZE / 4096,
-        .parted = 0.02,
+        .separated = 0.02,
         .parts = {.bursts = 480, .pairs = 400, .agree = 106, .near_pairs = 400, .near_agree = 106, .chance = 0.25},
         .slow_time = 0.4,
         .remote_time = 0.2,
@@ -74,19 +74,19 @@ static void put_subject(struct made *made, struct facts_subject *subject)
 /* Threads take turns: of the pairs of bursts hardly any changes the thread. */
 static void put_turns(struct facts_subject *subject)
 {
-    subject->turns = TURNS_DISJOINT;
+    subject->concurrency = CONCURRENCY_DISJOINT;
     subject->overlap = 0.03;
     subject->mixing.changes = 6;
     subject->mixing.near_changes = 4;
 }
 
 /* Neighbours agree so often, above chance. */
-static void put_parted(struct facts_subject *subject, double parted)
+static void put_parted(struct facts_subject *subject, double separated)
 {
     struct fact_parts *parts = &subject->parts;
-    subject->parted = parted;
-    parts->agree = (uint64_t)((double)parts->pairs * (parts->chance + parted * (1 - parts->chance)));
-    parts->near_agree = (uint64_t)((double)parts->near_pairs * (parts->chance + parted * (1 - parts->chance)));
+    subject->separated = separated;
+    parts->agree = (uint64_t)((double)parts->pairs * (parts->chance + separated * (1 - parts->chance)));
+    parts->near_agree = (uint64_t)((double)parts->near_pairs * (parts->chance + separated * (1 - parts->chance)));
 }
 
 /* An object that all threads use at the same time: on the heap, or the section of a binary. */
@@ -405,7 +405,7 @@ static void far_initialised(void **state)
     assert_int_equal(worst(made)->advice.items[0].action, ACTION_FIRST_TOUCH);
     assert_true(says(worst(made)->evidence, "thread main touched 100% of its pages first"));
     assert_true(says(worst(made)->evidence, "use their own part (93% separated), but"));
-    made->object->parted = -1; /* too few pairs for a figure: what is not known is not printed as a number */
+    made->object->separated = -1; /* too few pairs for a figure: what is not known is not printed as a number */
     assert_string_equal(patterns(made), "far-initialised");
     assert_true(says(worst(made)->evidence, "use their own part, but"));
     assert_null(strstr(worst(made)->advice.items[0].why, "separated"));
@@ -547,17 +547,17 @@ static void the_gate(void **state)
     (void)state;
     struct made *made = make();
     patterns(made);
-    assert_true(made->findings->numa_bound && made->findings->gate_decided);
-    assert_true(says(made->findings->gate, "NUMA slows this program: remote memory costs 10% to 30% of run time"));
+    assert_true(made->findings->numa_bound && made->findings->decided);
+    assert_true(says(made->findings->verdict, "NUMA slows this program: remote memory costs 10% to 30% of run time"));
     assert_int_equal(made->findings->matters, MATTERS);
     assert_true(made->findings->run_time.low > 1.1 &&
                 made->findings->run_time.high == 0); /* what bandwidth adds is not known */
     made->facts.remote_time = made->object->remote_time = 0.012;
     made->facts.remote_time_variance = 0.002;
     assert_string_equal(patterns(made), "concurrent-remote"); /* listed all the same */
-    assert_true(!made->findings->numa_bound && made->findings->gate_decided);
-    assert_true(says(made->findings->gate, "Latency of remote memory costs at most 2.1%"));
-    assert_true(says(made->findings->gate, "numalens record --traffic"));
+    assert_true(!made->findings->numa_bound && made->findings->decided);
+    assert_true(says(made->findings->verdict, "Latency of remote memory costs at most 2.1%"));
+    assert_true(says(made->findings->verdict, "numalens record --traffic"));
     assert_int_equal(made->findings->matters, MATTERS_UNDECIDED); /* streams that prefetching hides look the same */
     assert_true(made->findings->run_time.high == 0);
     made->facts.remote_time = made->object->remote_time = 0.2;
@@ -567,7 +567,7 @@ static void the_gate(void **state)
     made->facts.timed = false;
     patterns(made);
     assert_true(made->findings->numa_bound);
-    assert_true(says(made->findings->gate, "No latency was recorded"));
+    assert_true(says(made->findings->verdict, "No latency was recorded"));
     made->facts.node_count = 1;
     patterns(made);
     assert_false(made->findings->numa_bound);
@@ -583,18 +583,18 @@ static void the_gate_is_an_interval(void **state)
     made->facts.remote_time = made->object->remote_time = made->facts.remote_time_variance = 0;
     made->facts.bursts = 26;
     patterns(made);
-    assert_false(made->findings->gate_decided);
+    assert_false(made->findings->decided);
     assert_true(made->findings->remote_time_high > 0.05);
     assert_true(
-        says(made->findings->gate, "Undecided whether NUMA slows this program: remote memory costs 0.0% to 5.8%"));
-    assert_true(says(made->findings->gate, "26 bursts"));
+        says(made->findings->verdict, "Undecided whether NUMA slows this program: remote memory costs 0.0% to 5.8%"));
+    assert_true(says(made->findings->verdict, "26 bursts"));
     made->facts.bursts = 260;
     patterns(made);
-    assert_true(made->findings->gate_decided && !made->findings->numa_bound);
+    assert_true(made->findings->decided && !made->findings->numa_bound);
     made->facts.remote_time = made->object->remote_time = 0.051;
     made->facts.remote_time_variance = 0.04;
     patterns(made);
-    assert_false(made->findings->gate_decided);
+    assert_false(made->findings->decided);
     made_free(made);
 }
 
@@ -612,10 +612,10 @@ static void runs_do_not_contradict(void **state)
     for (size_t i = 0; i < 2; i++) {
         made->facts.remote_time = made->object->remote_time = costs[i];
         patterns(made);
-        assert_false(made->findings->gate_decided);
+        assert_false(made->findings->decided);
         made->facts.remote_time = made->object->remote_time = clear[i].cost;
         patterns(made);
-        assert_true(made->findings->gate_decided && made->findings->numa_bound == clear[i].slows);
+        assert_true(made->findings->decided && made->findings->numa_bound == clear[i].slows);
     }
     made_free(made);
 }
@@ -629,7 +629,7 @@ static void no_pattern_is_what_remains(void **state)
         .bursts = 22, .pairs = 21, .agree = 13, .near_pairs = 2, .near_agree = 1, .chance = 0.25};
     made->object->bursts = 22; /* of eight parts 22 bursts show that neighbours differ now and then */
     made->object->parts = sparse;
-    made->object->parted = -1;
+    made->object->separated = -1;
     assert_string_equal(patterns(made), "");
     assert_int_equal(made->findings->undecided.count, 1);
     const struct undecided *undecided = &made->findings->undecided.items[0];
@@ -660,7 +660,7 @@ static void as_sure_as_the_weakest(void **state)
     made->object->parts.near_agree = 106;
     made->object->mixing.near_pairs = 20;
     made->object->mixing.near_changes = 10;
-    made->object->mixing.near_turns = 8;
+    made->object->mixing.near_expected = 8;
     patterns(made);
     assert_true(worst(made)->confidence > 0.75 && worst(made)->confidence < 0.9);
     made_free(made);

@@ -207,7 +207,8 @@ static void a_row_of_few_loads_is_unknown(void **state)
     (void)state;
     struct run run = begin("pebs");
     put(&run, (struct sampled){.count = PLENTY, .level = LEVEL_RAM, .period = PERIOD});
-    put(&run, (struct sampled){.count = traffic_rules.few - 1, .thread = 1, .level = LEVEL_RAM, .period = PERIOD});
+    put(&run,
+        (struct sampled){.count = traffic_rules.fewest_lines - 1, .thread = 1, .level = LEVEL_RAM, .period = PERIOD});
     put(&run, (struct sampled){.count = PLENTY, .thread = 1, .level = LEVEL_L1, .period = PERIOD});
     const struct traffic *traffic = finish(&run);
     assert_true(of_array(traffic, 0)->is_rated);

@@ -45,7 +45,7 @@ static void handed_over_and_read(void **state)
     assert_int_equal(object->home[0], 25 * BURST);
     assert_int_equal(object->pages, 64);
     assert_true(object->first_remote < UINT64_MAX && object->first_remote >= 50 * MS);
-    assert_int_equal(object->turns, TURNS_NONE);
+    assert_int_equal(object->concurrency, CONCURRENCY_NONE);
     assert_int_equal(facts->matrix[2 * 4 + 0], 20 * BURST);
     assert_int_equal(facts->nodes[0].remote, 20 * BURST);
     assert_int_equal(facts->threads[object->main_user].homes[0], 20 * BURST);
@@ -98,7 +98,7 @@ static void by_name(void **state)
     assert_false(value_of("worst_line", &object, facts->flow).known);
     object.first_remote = 1500000000;
     object.stride = -64;
-    object.parted = -1;
+    object.separated = -1;
     object.toucher = FLOW_NONE;
     object.toucher_node = -1;
     struct fact_value late = value_of("first_remote_s", &object, facts->flow);
@@ -270,7 +270,7 @@ static void a_hundred_equal_users(void **state)
         feed_burst(&f, (struct burst_of){.thread = i % 100, .addr = HEAP, .step = 8});
     struct facts *facts = run_end(&f);
     assert_int_equal(subject_at(facts, HEAP)->using_threads, 100);
-    assert_int_equal(subject_at(facts, HEAP)->turns, TURNS_CONCURRENT);
+    assert_int_equal(subject_at(facts, HEAP)->concurrency, CONCURRENCY_CONCURRENT);
     run_free(&f, facts);
 }
 
@@ -285,7 +285,7 @@ static void a_single_sample(void **state)
     assert_int_equal(object->totals.samples, 1);
     assert_int_equal(object->using_threads, 1);
     assert_int_equal(object->sharing, SHARING_THREAD);
-    assert_int_equal(object->turns, TURNS_NONE);
+    assert_int_equal(object->concurrency, CONCURRENCY_NONE);
     assert_int_equal(object->shape, SHAPE_UNKNOWN);
     assert_int_equal(object->phases.count, 1);
     assert_int_equal(object->phases.items[0].samples, 1);
@@ -362,7 +362,7 @@ static void private_instances(void **state)
         assert_int_equal(site->using_threads, 4);
         assert_int_equal(site->sharing, SHARING_ALL);
         assert_int_equal(site->bursts, 400);
-        assert_int_equal(site->turns, mixed ? TURNS_CONCURRENT : TURNS_NONE);
+        assert_int_equal(site->concurrency, mixed ? CONCURRENCY_CONCURRENT : CONCURRENCY_NONE);
         run_free(&f, facts);
     }
 }

@@ -179,8 +179,8 @@ static void one_heavy_sample_decides_nothing(void **state)
                               {.count = 1, .thread = 1, .latency = FAR, .period = 1000000000});
     assert_true(facts_bursts_worth(facts, (double)facts->bursts) < 1.01);
     struct findings *findings = findings_make(facts);
-    assert_false(findings->gate_decided);
-    assert_non_null(strstr(findings->gate, "from 201 bursts"));
+    assert_false(findings->decided);
+    assert_non_null(strstr(findings->verdict, "from 201 bursts"));
     findings_free(findings);
     run_free(&f, facts);
 
@@ -188,7 +188,7 @@ static void one_heavy_sample_decides_nothing(void **state)
     facts = run(&f, SOURCE_PEBS, {.count = PLENTY, .latency = NEAR, .period = 1000},
                 {.count = PLENTY, .thread = 1, .latency = FAR, .period = 1000});
     findings = findings_make(facts);
-    assert_true(findings->gate_decided && findings->numa_bound);
+    assert_true(findings->decided && findings->numa_bound);
     findings_free(findings);
     run_free(&f, facts);
 }
@@ -201,7 +201,7 @@ static void shares_of_accesses_without_latency(void **state)
     struct facts *facts =
         run(&f, SOURCE_PEBS, {.count = PLENTY, .period = 1000}, {.count = PLENTY, .thread = 1, .period = 9000});
     struct findings *findings = findings_make(facts);
-    assert_non_null(strstr(findings->gate, "90.0% of the accesses are remote"));
+    assert_non_null(strstr(findings->verdict, "90.0% of the accesses are remote"));
     findings_free(findings);
     run_free(&f, facts);
 }

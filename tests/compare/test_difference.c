@@ -15,7 +15,7 @@ static struct profile *blank(unsigned bursts)
 {
     struct profile *profile = mem_zalloc(sizeof *profile);
     profile->texts = strtab_new();
-    profile->path = profile->command = profile->placement = profile->gate = "";
+    profile->path = profile->command = profile->placement = profile->verdict = "";
     profile->unit = "ns";
     profile->nodes = 2;
     profile->homes = mem_zalloc(5 * sizeof *profile->homes);

@@ -82,10 +82,10 @@ static enum matters judge(struct run run, char *text, size_t size)
     struct model *machine = four_nodes();
     verdict_predict(findings, machine);
     enum matters matters = findings->matters;
-    assert_true(findings->gate_decided == (matters != MATTERS_UNDECIDED));
+    assert_true(findings->decided == (matters != MATTERS_UNDECIDED));
     if (matters == MATTERS_NOT && !(findings->run_time.high >= 1 && findings->run_time.high < 1.05))
         fail_msg("at most %g times as long", findings->run_time.high);
-    snprintf(text, size, "%s", findings->gate);
+    snprintf(text, size, "%s", findings->verdict);
     model_free(machine);
     findings_free(findings);
     facts_free(facts);

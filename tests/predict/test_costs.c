@@ -121,8 +121,8 @@ static void judged_free(struct judged *judged)
 
 static void says(const struct findings *findings, const char *words)
 {
-    if (!strstr(findings->gate, words))
-        fail_msg("'%s' is not in '%s'", words, findings->gate);
+    if (!strstr(findings->verdict, words))
+        fail_msg("'%s' is not in '%s'", words, findings->verdict);
 }
 
 static void near(double got, double right)
@@ -137,7 +137,7 @@ static void streams_on_one_node(void **state)
     struct judged judged = judge((struct run){.streams = true, .rounds = ROUNDS, .latency = FAST, .distance = STRIDE});
     const struct findings *findings = judged.findings;
     assert_int_equal(findings->matters, MATTERS);
-    assert_true(findings->numa_bound && findings->gate_decided);
+    assert_true(findings->numa_bound && findings->decided);
     assert_string_equal(findings->machine, "made-up");
     near(findings->run_time.factor, 160 / 60.0);
     near(findings->remote_bytes, 0.75);
@@ -222,7 +222,7 @@ static void each_on_its_own(void **state)
         judge((struct run){.own = true, .streams = true, .rounds = ROUNDS, .latency = FAST, .distance = STRIDE});
     assert_int_equal(judged.findings->matters, MATTERS_NOT);
     assert_false(judged.findings->numa_bound);
-    assert_true(judged.findings->gate_decided && judged.findings->run_time.high < 1.05);
+    assert_true(judged.findings->decided && judged.findings->run_time.high < 1.05);
     assert_int_equal(judged.findings->items.count, 0);
     says(judged.findings, "NUMA is not what slows this program on made-up");
     judged_free(&judged);
@@ -263,7 +263,7 @@ static void too_few(void **state)
     (void)state;
     struct judged judged = judge((struct run){.streams = true, .rounds = 1, .latency = FAST, .distance = STRIDE});
     assert_int_equal(judged.findings->matters, MATTERS_UNDECIDED);
-    assert_false(judged.findings->gate_decided);
+    assert_false(judged.findings->decided);
     says(judged.findings, "Undecided whether NUMA slows this program on made-up");
     assert_non_null(strstr(judged.findings->decide, "numalens record -F"));
     judged_free(&judged);
@@ -276,9 +276,9 @@ static void another_machine(void **state)
     struct judged judged =
         judge((struct run){.own = true, .streams = true, .rounds = ROUNDS, .latency = FAST, .distance = STRIDE});
     struct model *machine = model_new(2);
-    const char *gate = judged.findings->gate;
+    const char *gate = judged.findings->verdict;
     verdict_predict(judged.findings, machine);
-    assert_ptr_equal(gate, judged.findings->gate);
+    assert_ptr_equal(gate, judged.findings->verdict);
     model_free(machine);
     judged_free(&judged);
 }

@@ -55,7 +55,7 @@ export class Table<T> {
     this.element.style.setProperty("--least", `${options.columns.reduce((sum, c) => sum + (c.wide ? 180 : 72), 0)}px`);
     new ResizeObserver(() => this.fill(true)).observe(this.scroller);
     window.addEventListener("beforeprint", () => this.print());
-    window.addEventListener("afterprint", () => { this.printing = false; this.tell(); this.fill(true); });
+    window.addEventListener("afterprint", () => { this.printing = false; this.announce(); this.fill(true); });
   }
 
   show(rows: T[], sort: string, query: string): void {
@@ -75,11 +75,11 @@ export class Table<T> {
     this.active = 0;
     this.scroller.scrollTop = 0;
     this.drawHead(key, way);
-    this.tell();
+    this.announce();
     this.fill(true);
   }
 
-  private tell(): void {
+  private announce(): void {
     const { all, rows, query } = this;
     this.status.textContent = query.trim() ? `${rows.length} of ${all.length} rows match “${query}”` : `${all.length} ${all.length === 1 ? "row" : "rows"}`;
   }

@@ -141,7 +141,7 @@ static void attach(struct agent_thread *self)
 }
 
 /* In a child made by fork, before anything else is recorded. */
-static void start_anew(struct agent_thread *self, bool was_inside)
+static void start_again(struct agent_thread *self, bool was_inside)
 {
     static struct wire_ring nowhere;
     self_forked();
@@ -195,7 +195,7 @@ void attach_look(void)
     if (now == PHASE_UNTRIED)
         attach(self);
     else
-        start_anew(self, was_inside);
+        start_again(self, was_inside);
     self->inside -= AGENT_CALLS_LIBC;
     errno = saved;
 }

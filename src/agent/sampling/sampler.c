@@ -288,7 +288,7 @@ static void end_burst(struct agent_thread *self)
 }
 
 /* How many accesses, at random, before the first that is kept. */
-static uint32_t let_pass(struct agent_thread *self)
+static uint32_t choose_skip(struct agent_thread *self)
 {
     uint64_t random = account_random(self);
     if (self->sampler.traffic && !traffic_is_retry(self))
@@ -306,7 +306,7 @@ static void run_burst(struct agent_thread *self, ucontext_t *context)
     sampler->stop = false;
     bool second = traffic_begin(self);
     sampler->left = second ? TRAFFIC_FOLLOW : agent_region->config.burst;
-    sampler->skip = second ? 0 : let_pass(self);
+    sampler->skip = second ? 0 : choose_skip(self);
     sampler->steps = sampler->seen = sampler->kept = sampler->stopped_at = 0;
     sampler->ran_out = false;
     count(&account_of(self)->bursts, !second && !traffic_is_retry(self));

@@ -22,7 +22,7 @@ const char *fact_word(enum fact_kind kind, unsigned value)
         [FACT_USE] = {"read-only", "read-mostly", "written"},
         [FACT_PROOF] = {"none", "read-only", "written"},
         [FACT_SHARING] = {"thread", "node", "shared"},
-        [FACT_TURNS] = {"none", "disjoint", "concurrent"},
+        [FACT_CONCURRENCY] = {"none", "disjoint", "concurrent"},
         [FACT_SHAPE] = {"unknown", "sequential", "strided", "random"},
     };
     return kind < FACT_NUMBER && value < 4 && words[kind][value] ? words[kind][value] : "?";

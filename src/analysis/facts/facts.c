@@ -40,7 +40,7 @@ static void subject_begin(const struct facts *facts, struct facts_subject *subje
                                       .toucher = FLOW_NONE,
                                       .main_user = FLOW_NONE,
                                       .first_remote = UINT64_MAX,
-                                      .parted = -1};
+                                      .separated = -1};
     if (object->kind != OBJECT_STACK)
         subject->alloc_node = (int16_t)alloc_node(facts->flow, object);
 }
@@ -124,7 +124,7 @@ static void begin(struct gathering *gathering, struct facts *facts)
     }
     for (uint32_t i = 0; i < gathering->site_count; i++) {
         if (facts->sites.items[i].instances == 0)
-            facts->sites.items[i] = (struct facts_subject){.object = FLOW_NONE, .site = i, .parted = -1};
+            facts->sites.items[i] = (struct facts_subject){.object = FLOW_NONE, .site = i, .separated = -1};
     }
     make_details(gathering);
     lines_begin(gathering);
@@ -147,7 +147,7 @@ static struct open_burst *burst_of(struct gathering *gathering, const struct flo
     }
     if (access->home >= 0 && (burst->count == 0 || burst->home != access->home)) {
         burst->home = access->home; /* a burst that goes to several nodes is one of each */
-        turns_look(&gathering->node_looks[access->home], access);
+        concurrency_look(&gathering->node_looks[access->home], access);
     }
     burst->last = access->time;
     return burst;
@@ -247,7 +247,7 @@ static void visit(void *context, const struct flow_access *access)
     subject->strangers += owner != FLOW_NONE && owner != access->thread;
     add_subject(gathering, subject, access, work->start, new_burst);
     if (use) {
-        turns_add(gathering, work, access, new_burst);
+        concurrency_add(gathering, work, access, new_burst);
         lines_add(gathering, access, index, burst->number);
     }
     int64_t stride = 0;
@@ -309,7 +309,7 @@ static void finish_objects(struct gathering *gathering)
             continue;
         pages_finish(gathering, i);
         users_finish(gathering, i);
-        turns_finish(gathering, i);
+        concurrency_finish(gathering, i);
         finish_details(gathering, &gathering->facts->objects.items[i], work->detail);
         work_free(work); /* objects may be very many */
     }
@@ -334,14 +334,14 @@ static void finish(struct gathering *gathering)
         lines_add_to_site(gathering, i, site);
     }
     for (uint32_t i = 0; i < facts->node_count; i++)
-        turns_finish_node(gathering, i);
+        concurrency_finish_node(gathering, i);
     for (uint32_t i = 0; i < gathering->site_count; i++) {
         struct facts_subject *site = &facts->sites.items[i];
         if (site->instances < 2)
             continue;
         site->pages += gathering->sites[i].work.pages;
         users_finish_site(gathering, i);
-        turns_finish_site(gathering, i);
+        concurrency_finish_site(gathering, i);
         finish_details(gathering, site, gathering->sites[i].work.detail);
     }
 }

@@ -27,10 +27,10 @@ enum fact_sharing {
     SHARING_ALL,    /* threads of several nodes */
 };
 
-enum fact_turns {
-    TURNS_NONE,       /* fewer than two using threads, or too few samples to say */
-    TURNS_DISJOINT,   /* threads take turns: their time intervals hardly overlap */
-    TURNS_CONCURRENT, /* threads use it at the same time */
+enum fact_concurrency {
+    CONCURRENCY_NONE,       /* fewer than two using threads, or too few samples to say */
+    CONCURRENCY_DISJOINT,   /* threads take turns: their time intervals hardly overlap */
+    CONCURRENCY_CONCURRENT, /* threads use it at the same time */
 };
 
 enum fact_shape { SHAPE_UNKNOWN, SHAPE_SEQUENTIAL, SHAPE_STRIDED, SHAPE_RANDOM };
@@ -47,8 +47,9 @@ struct fact_user { /* one thread's use of a subject */
 
 /* Pairs of bursts that follow each other in time, 10 ms or more apart: how often the thread changes. */
 struct fact_mixing {
-    double pairs, changes, chance;               /* chance: changes to expect when threads use it at the same time */
-    double near_pairs, near_changes, near_turns; /* less than 60 ms apart; near_turns: changes to expect at most when
+    double pairs, changes, chance; /* chance: changes to expect when threads use it at the same time */
+    double near_pairs, near_changes,
+        near_expected; /* less than 60 ms apart; near_expected: changes to expect at most when
                                                      threads take turns of 60 ms or longer */
 };
 
@@ -71,7 +72,7 @@ enum fact_kind {
     FACT_USE, /* words, as fact_word has them */
     FACT_PROOF,
     FACT_SHARING,
-    FACT_TURNS,
+    FACT_CONCURRENCY,
     FACT_SHAPE,
     FACT_NUMBER,   /* of threads, nodes, objects */
     FACT_COUNT,    /* of samples, pages */
@@ -87,7 +88,7 @@ enum fact_kind {
 typedef enum fact_use fact_type_USE;
 typedef enum fact_proof fact_type_PROOF;
 typedef enum fact_sharing fact_type_SHARING;
-typedef enum fact_turns fact_type_TURNS;
+typedef enum fact_concurrency fact_type_CONCURRENCY;
 typedef enum fact_shape fact_type_SHAPE;
 typedef uint32_t fact_type_NUMBER, fact_type_THREAD;
 typedef uint64_t fact_type_COUNT, fact_type_TIME, fact_type_DELAY, fact_type_INTERVAL, fact_type_ADDRESS;
@@ -113,7 +114,8 @@ enum fact_shown {
     FACT(using_nodes, NUMBER, "using_nodes", TABLES, 0, "nodes that use it")                                           \
     FACT(instances, NUMBER, "instances", TABLES, 0, "objects that were sampled, of a site")                            \
     FACT(private_instances, NUMBER, "private_instances", TABLES, 0, "of these, those that are private to a thread")    \
-    FACT(turns, TURNS, "concurrency", TABLES, 23, "whether threads use it at disjoint times or concurrently")          \
+    FACT(concurrency, CONCURRENCY, "concurrency", TABLES, 23,                                                          \
+         "whether threads use it at disjoint times or concurrently")                                                   \
     FACT(pages, COUNT, "pages", TABLES, 0, "pages that were sampled or touched")                                       \
     FACT(pages_moved, COUNT, "pages_moved", TABLES, 0, "pages whose home node changed")                                \
     FACT(mixed_pages, COUNT, "mixed_pages", TABLES, 0, "pages that hold private objects of other nodes' threads too")  \
@@ -136,7 +138,8 @@ enum fact_shown {
     FACT(overlap, SHARE, "overlap", OBJECT, 0, "hot time in which threads of several nodes use it")                    \
     FACT(switches, COUNT, "switches", OBJECT, 0, "changes of the thread that uses it")                                 \
     FACT(switch_ns, INTERVAL, "switch_s", OBJECT, 0, "mean time between these")                                        \
-    FACT(parted, SHARE, "separated", OBJECT, 0, "how far nodes keep to parts of their own: 1: all, 0: as at random")   \
+    FACT(separated, SHARE, "separated", OBJECT, 0,                                                                     \
+         "how far nodes keep to parts of their own: 1: all, 0: as at random")                                          \
     FACT(true_sharing, COUNT, "true_sharing", OBJECT, 0, "samples on lines of which threads use the same bytes")       \
     FACT(worst_line, ADDRESS, "worst_line", OBJECT, 0, "falsely shared line with the most samples")                    \
     FACT(mixed_remote, COUNT, "mixed_remote", OBJECT, 0, "remote samples on mixed pages")                              \

@@ -345,7 +345,7 @@ static void hand_out(struct again *again)
     for (uint32_t i = 0; i < facts->node_count; i++)
         facts->nodes[i].remote_time /= weight;
     array_each (&facts->sites, struct facts_subject, site)
-        site->parted = -1;
+        site->separated = -1;
     struct fact_parts *parts = mem_zalloc((again->candidates.count + 1) * sizeof *parts);
     for (size_t i = 0; i < again->candidates.count; i++)
         parts[i] = parts_of(facts, &again->candidates.items[i], again->candidates.items[i].threads);
@@ -355,14 +355,14 @@ static void hand_out(struct again *again)
         object->remote_time = again->remote[i] / weight;
         if (again->candidate_of[i] != FLOW_NONE) {
             object->parts = parts[again->candidate_of[i]];
-            object->parted = kappa_of(&object->parts);
+            object->separated = kappa_of(&object->parts);
         }
         if (object->site >= facts->sites.count)
             continue;
         struct facts_subject *site = &facts->sites.items[object->site];
         site->slow_time += object->slow_time;
         site->remote_time += object->remote_time;
-        site->parted = object->parted;
+        site->separated = object->separated;
         site->parts = object->parts;
     }
     free(parts);

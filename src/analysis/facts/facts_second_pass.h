@@ -7,7 +7,7 @@
 /* A pause after which accesses are not of one burst, though no first one was marked: it was lost. */
 enum { FACTS_BURST_PAUSE = 10000000 };
 
-/* Fills `parted`, `remote_time` and what goes with them, everywhere in `facts`, whose other fields are complete.
+/* Fills `separated`, `remote_time` and what goes with them, everywhere in `facts`, whose other fields are complete.
  * facts_make's last step. Negative with `err` when the trace cannot be read. */
 int facts_second_pass(struct facts *facts, struct error *err);
 

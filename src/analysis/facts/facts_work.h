@@ -22,8 +22,8 @@ struct user_work { /* a fact_user in the making: there may be several for each o
 };
 
 enum { STRIDES = 8, SLICES = 64, DETAIL_SAMPLES = 64 };
-enum { TURNS_SLICE_NS = 10000000 }; /* longer than a scheduler's slices, shorter than turns that matter */
-enum { TURN_NS = 60000000 };        /* turns of this length and longer are distinguished from use at the same time */
+enum { CONCURRENCY_SLICE_NS = 10000000 }; /* longer than a scheduler's slices, shorter than turns that matter */
+enum { TURN_NS = 60000000 }; /* turns of this length and longer are distinguished from use at the same time */
 
 struct strides {
     int64_t strides[STRIDES];
@@ -36,7 +36,7 @@ struct detail { /* of subjects with DETAIL_SAMPLES samples or more */
     uint32_t samples[SLICES], remote[SLICES];
 };
 
-struct looks {       /* pairs of bursts in order of time, TURNS_SLICE_NS or more apart */
+struct looks {       /* pairs of bursts in order of time, CONCURRENCY_SLICE_NS or more apart */
     uint32_t thread; /* of the last one, or FLOW_NONE */
     int16_t node;
     uint64_t time;
@@ -74,7 +74,7 @@ struct work {
     struct detail *detail; /* or NULL */
 };
 
-struct mixing {               /* changes from thread to thread and from node to node, seen and by chance: see turns.c */
+struct mixing { /* changes from thread to thread and from node to node, seen and by chance: see concurrency.c */
     struct fact_mixing looks; /* of threads */
     double nodes, nodes_by_chance;
 };
@@ -161,12 +161,13 @@ struct user_work *users_add(struct gathering *gathering, struct work *work, uint
 void users_finish(struct gathering *gathering, uint32_t object); /* adds to its site too */
 void users_finish_site(struct gathering *gathering, uint32_t site);
 
-/* turns.c: how the threads' uses lie in time. */
-void turns_add(const struct gathering *gathering, struct work *work, const struct flow_access *access, bool new_burst);
-void turns_look(struct looks *looks, const struct flow_access *access); /* of a new burst */
-void turns_finish_node(struct gathering *gathering, uint32_t node);
-void turns_finish(struct gathering *gathering, uint32_t object); /* adds to its site too */
-void turns_finish_site(struct gathering *gathering, uint32_t site);
+/* concurrency.c: how the threads' uses lie in time. */
+void concurrency_add(const struct gathering *gathering, struct work *work, const struct flow_access *access,
+                     bool new_burst);
+void concurrency_look(struct looks *looks, const struct flow_access *access); /* of a new burst */
+void concurrency_finish_node(struct gathering *gathering, uint32_t node);
+void concurrency_finish(struct gathering *gathering, uint32_t object); /* adds to its site too */
+void concurrency_finish_site(struct gathering *gathering, uint32_t site);
 
 /* subject_pages.c */
 uint32_t pages_initialiser(const struct flow *flow, uint32_t object); /* most pages while it lived, or FLOW_NONE */

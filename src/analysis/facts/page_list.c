@@ -87,7 +87,7 @@ static void place(struct page_row *row, uint32_t object, int16_t home)
         row->home = home;
 }
 
-static void lie(struct page_row *row, uint64_t physical, int node)
+static void set_frame(struct page_row *row, uint64_t physical, int node)
 {
     if (physical == 0)
         return;
@@ -103,7 +103,7 @@ static void add_page(void *context, const struct flow_page *page)
     if (page->size > row->size)
         row->size = page->size;
     place(row, page->object, page->home);
-    lie(row, page->physical, page->frame_home);
+    set_frame(row, page->physical, page->frame_home);
     row->mechanisms |= (uint8_t)(page->mechanism < PAGE_MECHANISMS ? 1u << page->mechanism : 0);
     if (page->time < row->first)
         row->first = page->time;
@@ -130,7 +130,7 @@ static void add_access(void *context, const struct flow_access *access)
     if (physical == 0)
         physical = flow_page_frame(gathering->flow, row->process, row->page, &node);
     place(row, access->object, access->home);
-    lie(row, physical, node);
+    set_frame(row, physical, node);
     if (access->time < row->first)
         row->first = access->time;
     if (access->time > row->last)

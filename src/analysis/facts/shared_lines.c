@@ -17,7 +17,7 @@ enum {
     MOST_PLACES = 1 << 22,
     WORD = 8,
 };
-static const double CONCURRENT = 0.4;            /* changes of thread, as a part of those by chance: see turns.c */
+static const double CONCURRENT = 0.4; /* changes of thread, as a part of those by chance: see concurrency.c */
 static const double LOG_CHANCE = -4.60517018598; /* 1% */
 
 enum place_flag { PLACE_SEVERAL = 1 << 16, PLACE_WRITTEN = 1 << 17, PLACE_ONE = 1 << 18 };
@@ -28,7 +28,7 @@ struct line {
     uint32_t first;  /* user, or FLOW_NONE */
     uint32_t thread; /* of the last look */
     uint32_t bursts;
-    uint32_t looks, changes; /* as in turns.c */
+    uint32_t looks, changes; /* as in concurrency.c */
     uint64_t time;           /* of the last look */
 };
 
@@ -158,7 +158,7 @@ void lines_add(struct gathering *gathering, const struct flow_access *access, ui
     user->last_burst = burst;
     user->bursts++;
     line->bursts++;
-    if (line->thread != FLOW_NONE && access->time < line->time + TURNS_SLICE_NS)
+    if (line->thread != FLOW_NONE && access->time < line->time + CONCURRENCY_SLICE_NS)
         return;
     line->looks += line->thread != FLOW_NONE;
     line->changes += line->thread != FLOW_NONE && line->thread != access->thread;

@@ -175,7 +175,7 @@ static int by_remote(const void *left, const void *right)
     return of_a > of_b ? -1 : of_a < of_b;
 }
 
-static bool lies_on(const struct finding *finding, int node)
+static bool is_on(const struct finding *finding, int node)
 {
     return finding->subject && finding->subject->main_home == node && pattern_lines(finding->pattern) == LINES_NONE;
 }
@@ -193,7 +193,7 @@ static void put_nodes_behind(struct judging *judging)
         uint64_t covered = 0;
         size_t last = i;
         for (size_t k = 0; k < findings->items.count; k++) {
-            if (!lies_on(&items[k], node.node))
+            if (!is_on(&items[k], node.node))
                 continue;
             covered += items[k].remote_samples;
             last = k > last ? k : last;
@@ -229,7 +229,7 @@ struct findings *findings_make_with(const struct facts *facts, const struct patt
     }
     put_nodes_behind(&judging);
     array_sort(&findings->undecided, by_remote);
-    findings_judge_gate(findings);
+    findings_judge_whole(findings);
     findings_decide(findings);
     judging_end(&judging);
     return findings;

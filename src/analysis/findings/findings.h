@@ -42,7 +42,7 @@ struct findings_bounds {
     uint64_t samples;         /* remote (or falsely shared) samples of it, at least */
     double of_remote, of_all; /* its part of all remote samples, of all samples, at least */
     double remote;            /* remote part of its own samples, at least */
-    double parted;            /* facts' `parted` from which nodes keep to their parts, and below which they do not */
+    double separated;         /* facts' `separated` from which nodes keep to their parts, and below which they do not */
     double turns;             /* part of chance's changes of thread below which threads take turns */
     double mostly;            /* part of the samples (or instances) from which something holds of a subject */
     double mixed;             /* part of the remote samples on mixed pages */
@@ -59,8 +59,8 @@ struct findings_bounds {
     double duplicate_writes;  /* part of writes above which copies cost more than they bring */
     double move_of_turn;      /* part of a turn that moving the pages may take */
     double move_bytes_ns;     /* bytes moved in a nanosecond, for that */
-    double gate;              /* part of the time in remote latency below which NUMA is not the problem */
-    double gate_untimed;      /* likewise of remote accesses, where no latency was measured */
+    double remote_time;       /* part of the time in remote latency below which NUMA is not the problem */
+    double remote_accesses;   /* likewise of remote accesses, where no latency was measured */
 };
 
 extern const struct findings_bounds findings_bounds;
@@ -123,11 +123,11 @@ struct findings {
     array_of(
         struct facts_subject) locals; /* thread-local variables, each with all threads' copies; no users, no phases */
     const char *decide;               /* the command that gets enough bursts for all of them; "" when none is */
-    bool numa_bound;                  /* false: NUMA is not what slows this program; `gate` says why */
-    bool gate_decided;                /* false: the interval has the bound in it */
-    double remote_time_share, gate_bound;     /* estimated share of time in remote latency; the bound */
-    double remote_time_low, remote_time_high; /* its interval, at 90% */
-    const char *gate;                         /* the sentence */
+    bool numa_bound;                  /* false: NUMA is not what slows this program; `verdict` says why */
+    bool decided;                     /* false: the interval has the bound in it */
+    double remote_time_share, remote_time_bound; /* estimated share of time in remote latency; the bound */
+    double remote_time_low, remote_time_high;    /* its interval, at 90% */
+    const char *verdict;                         /* the sentence */
     const char *machine;     /* of whose model the sentence and what is predicted are; NULL: of this one */
     enum matters matters;    /* the placement of memory; with a bandwidth that is not known nothing is harmless */
     struct traffic *traffic; /* of the recording; NULL where it has none */

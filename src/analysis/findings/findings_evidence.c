@@ -39,7 +39,7 @@ double remote_part(const struct consult *it)
 
 const char *separated_text(struct consult *it)
 {
-    return it->subject->parted >= 0 ? text(it, " (%.0f%% separated)", 100 * it->subject->parted) : "";
+    return it->subject->separated >= 0 ? text(it, " (%.0f%% separated)", 100 * it->subject->separated) : "";
 }
 
 /* Samples bound the share of writes; that there are none is shown by write protection alone. */

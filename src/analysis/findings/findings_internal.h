@@ -147,8 +147,8 @@ double placement_loss(const struct facts_subject *subject);
 /* Whether the loader placed it, for good: a small section, or anything of a system's library. */
 bool subject_loaded(const struct facts *facts, const struct facts_subject *subject);
 
-/* findings_gate.c: whether NUMA slows the program, and the command that would decide what is undecided. */
-void findings_judge_gate(struct findings *findings);
+/* findings_verdict.c: whether NUMA slows the program, and the command that would decide what is undecided. */
+void findings_judge_whole(struct findings *findings);
 void findings_decide(struct findings *findings);
 
 /* As findings_text. */

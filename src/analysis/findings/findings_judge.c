@@ -15,7 +15,7 @@ const struct findings_bounds findings_bounds = {
     .of_remote = 0.02,
     .of_all = 0.01,
     .remote = 0.2,
-    .parted = 0.5,
+    .separated = 0.5,
     .turns = 0.6,
     .mostly = 0.85,
     .mixed = 0.5,
@@ -32,8 +32,8 @@ const struct findings_bounds findings_bounds = {
     .duplicate_writes = 0.1,
     .move_of_turn = 0.1,
     .move_bytes_ns = 1.0,
-    .gate = 0.05,
-    .gate_untimed = 0.05,
+    .remote_time = 0.05,
+    .remote_accesses = 0.05,
 };
 
 bool subject_private(const struct facts_subject *subject)
@@ -218,7 +218,7 @@ void claim_shared(struct verdict *verdict, const struct facts_subject *subject)
 
 double parts_halfway(const struct fact_parts *parts)
 {
-    return parts->chance + findings_bounds.parted * (1 - parts->chance);
+    return parts->chance + findings_bounds.separated * (1 - parts->chance);
 }
 
 /* H0: neighbours in one part of it are of one node halfway between chance and always, or oftener; those that may lie across
@@ -233,12 +233,12 @@ void claim_mixed(struct verdict *verdict, const struct facts_subject *subject)
                                           .below = true});
 }
 
-/* H0: threads take turns of 60 ms or longer: then bursts closer than that change thread as seldom as near_turns has it. */
+/* H0: threads take turns of 60 ms or longer: then bursts closer than that change thread as seldom as near_expected has it. */
 void claim_same_time(struct verdict *verdict, const struct fact_mixing *mixing)
 {
     double pairs = mixing->near_pairs > 0 ? mixing->near_pairs : 1;
     verdict_claim(verdict, (struct claim){.share = mixing->near_changes / pairs,
-                                          .null = mixing->near_turns / pairs,
+                                          .null = mixing->near_expected / pairs,
                                           .bursts = mixing->near_pairs});
 }
 

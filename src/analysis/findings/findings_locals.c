@@ -45,8 +45,8 @@ static void begin(struct facts_subject *all, const struct facts_subject *first, 
     all->bursts = all->slow_remote_sum = all->slow_remote_count = 0;
     all->slow_time = all->remote_time = all->remote_weight = 0;
     all->proof = PROOF_NONE; /* of one copy it says nothing about the others */
-    all->turns = TURNS_NONE;
-    all->parted = -1;
+    all->concurrency = CONCURRENCY_NONE;
+    all->separated = -1;
 }
 
 static void add(struct facts_subject *all, const struct facts_subject *one, uint32_t nodes)

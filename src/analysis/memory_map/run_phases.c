@@ -148,8 +148,8 @@ static uint32_t drop_mixtures(const struct segmenting *s, uint32_t *borders, uin
             continue;
         double left = cost_of(s, borders[i - 1], borders[i + 1], 1) + cost_of(s, borders[i + 1], borders[i + 2], 1);
         double right = cost_of(s, borders[i - 1], borders[i], 1) + cost_of(s, borders[i], borders[i + 2], 1);
-        uint32_t gone = left < right ? i : i + 1; /* the border that goes */
-        memmove(&borders[gone], &borders[gone + 1], (phases - gone) * sizeof *borders);
+        uint32_t removed = left < right ? i : i + 1; /* the border that goes */
+        memmove(&borders[removed], &borders[removed + 1], (phases - removed) * sizeof *borders);
         phases--;
         i--;
     }

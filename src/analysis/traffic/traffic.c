@@ -21,19 +21,19 @@ const struct traffic_rules traffic_rules = {.pairs = 20,
                                             .probes = 3,
                                             .confirmed = 0.25,
                                             .floor = 0.02,
-                                            .wrapped = 0.4,
-                                            .reentered = 0.5,
+                                            .most_wrapped = 0.4,
+                                            .most_reentered = 0.5,
                                             .spread = 0.8,
                                             .covered = 0.5,
                                             .behind = 8,
-                                            .used = 0.2,
-                                            .least = 0.4,
+                                            .line_use_error = 0.2,
+                                            .least_line_use = 0.4,
                                             .cached = 0.1,
                                             .memory = 0.9,
                                             .bound = 0.65,
                                             .samples = 20,
                                             .lines = 20,
-                                            .few = 8,
+                                            .fewest_lines = 8,
                                             .around = 8};
 
 static int by_burst(const void *left, const void *right)
@@ -142,8 +142,8 @@ static void judge_sampled(const struct traffic *traffic, struct traffic_bytes *b
 {
     const struct traffic_rules *rules = &traffic_rules;
     bool all = bytes == &traffic->all;
-    bytes->is_rated =
-        !traffic->sampled.by_spe && bytes->lines >= (all ? rules->lines : rules->few) && (all || traffic->all.is_rated);
+    bytes->is_rated = !traffic->sampled.by_spe && bytes->lines >= (all ? rules->lines : rules->fewest_lines) &&
+                      (all || traffic->all.is_rated);
     bytes->rated = bytes->is_rated ? bytes->known : 0;
     bytes->state =
         bytes->accesses > 0 && bytes->exposed >= rules->memory * bytes->accesses ? TRAFFIC_MEMORY : TRAFFIC_UNKNOWN;

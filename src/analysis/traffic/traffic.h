@@ -137,18 +137,18 @@ extern const struct traffic_rules {
     uint32_t probes;       /* confirmed ones of a stream, and pairs of an instruction */
     double confirmed;      /* at least this share of a stream's loads ahead */
     double floor;          /* a smaller share of slow loads is noise */
-    double wrapped;        /* at most this share of the pairs may find a loop behind where it was */
-    double reentered;      /* ... or entered again */
+    double most_wrapped;   /* at most this share of the pairs may find a loop behind where it was */
+    double most_reentered; /* ... or entered again */
     double spread;         /* quartiles of the speed, relative to its median */
     double covered;        /* of the accesses of an object */
     uint32_t behind;       /* loads behind an instruction: fewer do not show which share of the lines it uses */
-    double used;           /* that share is known to so much of itself */
-    double least;          /* a smaller one is not known */
+    double line_use_error; /* that share is known to so much of itself */
+    double least_line_use; /* a smaller one is not known */
     double cached, memory; /* shares from memory, below and above which nothing is "partly" */
     double bound;          /* of memory's latency: what is faster did not come from there */
     uint32_t samples;      /* by data sources: loads whose source is known; fewer, and nothing is said */
     uint32_t lines;        /* ... that memory answered: fewer, and the bytes are not known */
-    uint32_t few;          /* ... of an object, thread, function or slice of time */
+    uint32_t fewest_lines; /* ... of an object, thread, function or slice of time */
     uint32_t around; /* loads on either side of an object's streams: fewer do not show how much of it is in caches */
 } traffic_rules;
 

@@ -180,7 +180,7 @@ static void add_evidence(struct traffic_evidence *to, const struct traffic_evide
 }
 
 /* Rows are followed when they are walked through forwards, and when enough loads behind show how much of them is used: to
- * rules.used of it, by one standard deviation. What is not used may be in a cache all the same, as often as what is ahead is. A small
+ * rules.line_use_error of it, by one standard deviation. What is not used may be in a cache all the same, as often as what is ahead is. A small
  * part says nothing: a row's neighbours may have come in with another one. */
 static void judge_walks(struct traffic_pool *pool)
 {
@@ -190,8 +190,9 @@ static void judge_walks(struct traffic_pool *pool)
         return;
     double cached = 1 - (double)all->walked_from_memory / all->walked, fast = (double)all->used / all->behind;
     pool->used = fast > cached ? (fast - cached) / (1 - cached) : 0;
-    pool->walks = all->walks >= rules->probes && all->back <= rules->wrapped * (all->walks + all->back) &&
-                  pool->used >= rules->least && 1 - pool->used <= rules->used * rules->used * pool->used * all->behind;
+    pool->walks = all->walks >= rules->probes && all->back <= rules->most_wrapped * (all->walks + all->back) &&
+                  pool->used >= rules->least_line_use &&
+                  1 - pool->used <= rules->line_use_error * rules->line_use_error * pool->used * all->behind;
 }
 
 static void make_pools(struct traffic_work *work)
@@ -442,8 +443,8 @@ static bool is_rated(const struct traffic_evidence *seen, bool walks)
 {
     const struct traffic_rules *rules = &traffic_rules;
     uint32_t lost = walks ? seen->reentered - seen->walks : seen->reentered;
-    return seen->good >= rules->probes && seen->time_ns > 0 && seen->wrapped <= rules->wrapped * seen->pairs &&
-           lost <= rules->reentered * seen->pairs;
+    return seen->good >= rules->probes && seen->time_ns > 0 && seen->wrapped <= rules->most_wrapped * seen->pairs &&
+           lost <= rules->most_reentered * seen->pairs;
 }
 
 /* By its own pairs when there are enough, else by those of all threads. */

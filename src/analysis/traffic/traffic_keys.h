@@ -17,10 +17,11 @@ struct traffic_evidence {
         below_slow;         /* loads on either side inside its object, of all bursts: also without a stride or a pair */
     uint32_t moved, lapped; /* pairs that find it further on, or behind: whatever else is known of its loop */
     double moved_ns, moved_lines;
-    uint32_t pairs, wrapped, reentered; /* wrapped: found behind where it was; anew: its loop was entered again ... */
-    uint32_t walks, back;               /* ... and it was further on in its object; or behind */
-    uint32_t good;                      /* pairs that say how fast it is */
-    double time_ns, lines[3];           /* of those: read, written, allocated: times the share that memory serves */
+    uint32_t pairs, wrapped,
+        reentered;            /* wrapped: found behind where it was; reentered: its loop was entered again ... */
+    uint32_t walks, back;     /* ... and it was further on in its object; or behind */
+    uint32_t good;            /* pairs that say how fast it is */
+    double time_ns, lines[3]; /* of those: read, written, allocated: times the share that memory serves */
 };
 
 enum { SHORT_RUNS = 3 }; /* fewer in a burst: its loop is longer than that */

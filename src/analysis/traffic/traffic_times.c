@@ -54,7 +54,7 @@ static void add_samples(struct traffic_times *times, const struct traffic *traff
     struct error ignored = {0};
     flow_each_access(traffic->flow, add_access, &adding, &ignored);
     for (size_t i = 0; i < count; i++)
-        times->items.items[i].known = adding.lines[i] >= traffic_rules.few;
+        times->items.items[i].known = adding.lines[i] >= traffic_rules.fewest_lines;
     free(adding.lines);
 }
 
@@ -65,7 +65,7 @@ void traffic_times_make(struct traffic_times *times, const struct traffic *traff
     bool said = sampled ? traffic->all.is_rated : traffic->recorded && traffic->bound && !traffic->too_few;
     if (!said || traffic->seconds <= 0)
         return;
-    uint64_t wanted = sampled ? traffic->all.lines / (2 * traffic_rules.few) : traffic->bursts / BURSTS;
+    uint64_t wanted = sampled ? traffic->all.lines / (2 * traffic_rules.fewest_lines) : traffic->bursts / BURSTS;
     uint32_t count = wanted < 1 ? 1 : wanted > most ? most : (uint32_t)wanted, nodes = traffic->node_count;
     double whole = (double)(flow_end(traffic->flow) - flow_start(traffic->flow)) * 1e-9;
     double *accesses = mem_zalloc(count * sizeof *accesses), *rated = mem_zalloc(count * sizeof *rated);

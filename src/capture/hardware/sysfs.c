@@ -72,7 +72,7 @@ size_t pmu_devices(const char *sysfs, const char *prefix, char (*names)[64], siz
 }
 
 /* Lays the low bits of `value` over one range of bits, and returns what is left of it. */
-static uint64_t lay(uint64_t *word, unsigned low, unsigned high, uint64_t value)
+static uint64_t put_bits(uint64_t *word, unsigned low, unsigned high, uint64_t value)
 {
     unsigned bits = high - low + 1;
     uint64_t mask = bits >= 64 ? UINT64_MAX : (1ULL << bits) - 1;
@@ -103,7 +103,7 @@ bool pmu_device_set(const struct pmu_device *device, const char *term, uint64_t 
             }
             if (low > high || high > 63)
                 return false;
-            value = lay(&word, low, high, value);
+            value = put_bits(&word, low, high, value);
             at += taken;
             if (*at != ',')
                 break;

@@ -80,7 +80,7 @@ static nlens_facts *make_facts(nlens_trace *trace, const struct facts_subject *f
                         .home = from->home,
                         .use = fact_word(FACT_USE, from->use),
                         .sharing = fact_word(FACT_SHARING, from->sharing),
-                        .concurrency = fact_word(FACT_TURNS, from->turns),
+                        .concurrency = fact_word(FACT_CONCURRENCY, from->concurrency),
                         .shape = fact_word(FACT_SHAPE, from->shape),
                         .writers = from->writers,
                         .init_end = from->init_end,
@@ -105,7 +105,7 @@ static nlens_facts *make_facts(nlens_trace *trace, const struct facts_subject *f
                         .false_sharing = from->false_sharing,
                         .true_sharing = from->true_sharing,
                         .worst_line = from->worst_line,
-                        .separated = from->parted,
+                        .separated = from->separated,
                         .slow_time = from->slow_time,
                         .remote_time = from->remote_time,
                         .stride = from->stride,
@@ -247,6 +247,6 @@ bool nlens_numa_bound(nlens_trace *trace, const char **why)
         *why = "";
     bool known = nlens_diagnose(trace, NULL) == 0;
     if (why)
-        *why = known ? api_text(trace, trace->findings->findings->gate) : "";
+        *why = known ? api_text(trace, trace->findings->findings->verdict) : "";
     return known && trace->findings->findings->numa_bound;
 }

@@ -87,10 +87,10 @@ void verdicts_put(const struct parts *parts, struct json *json)
     const struct findings *findings = parts->findings;
     json_object(json, "verdict");
     json_bool(json, "numa_bound", findings->numa_bound);
-    json_bool(json, "decided", findings->gate_decided && (findings->numa_bound || findings->matters == MATTERS_NOT));
-    json_text(json, "text", findings->gate);
+    json_bool(json, "decided", findings->decided && (findings->numa_bound || findings->matters == MATTERS_NOT));
+    json_text(json, "text", findings->verdict);
     json_real(json, "remote_time_share", findings->remote_time_share, 6);
-    json_real(json, "remote_time_bound", findings->gate_bound, 6);
+    json_real(json, "remote_time_bound", findings->remote_time_bound, 6);
     json_end(json);
     json_array(json, "findings");
     array_each (&findings->items, const struct finding, finding)

@@ -18,9 +18,9 @@ static const char *bold(const struct view_options *options, bool on)
     return !options->color ? "" : on ? "\033[1m" : "\033[0m";
 }
 
-static const char *gate_color(const struct findings *findings, const struct view_options *options)
+static const char *verdict_color(const struct findings *findings, const struct view_options *options)
 {
-    bool open = !findings->gate_decided || (findings->matters == MATTERS_UNDECIDED && !findings->numa_bound);
+    bool open = !findings->decided || (findings->matters == MATTERS_UNDECIDED && !findings->numa_bound);
     return !options->color ? "" : open ? "\033[1;33m" : findings->numa_bound ? "\033[1;31m" : "\033[1;32m";
 }
 
@@ -132,7 +132,7 @@ static void put_undecided(const struct findings *findings, const struct view_opt
     }
     if (number > most)
         fprintf(out, "%*sand %s more undecided\n", (int)indent, "", number_count(number - most));
-    if (*findings->decide && (number || !findings->gate_decided))
+    if (*findings->decide && (number || !findings->decided))
         paragraph(out, indent, options->width, "", "To decide: %s", findings->decide);
 }
 
@@ -140,7 +140,7 @@ void patterns_text(const struct findings *findings, const struct view_options *o
 {
     size_t number = 0, count = matching(findings, options);
     const struct topology *topology = flow_topology(findings->facts->flow);
-    paragraph(out, 0, options->width, gate_color(findings, options), "%s", findings->gate);
+    paragraph(out, 0, options->width, verdict_color(findings, options), "%s", findings->verdict);
     if (count == 0)
         paragraph(out, 0, options->width, "", "%s%s.",
                   findings->undecided.count ? "No pattern is certain enough to be named" : "No problem was found",
@@ -215,7 +215,8 @@ void report_judgement_free(struct report_judgement *judgement)
 void report_verdict(const struct report_judgement *judgement, const struct view_options *options, FILE *out)
 {
     if (judgement->findings)
-        paragraph(out, 2, options->width, gate_color(judgement->findings, options), "%s", judgement->findings->gate);
+        paragraph(out, 2, options->width, verdict_color(judgement->findings, options), "%s",
+                  judgement->findings->verdict);
 }
 
 /* Whose gain it is: lines of findings have no room for it. */
@@ -237,7 +238,7 @@ void report_findings(const struct report_judgement *judgement, const struct view
         return;
     if (findings->items.count)
         put_heading(findings, options, out);
-    else if (findings->undecided.count || (*findings->decide && !findings->gate_decided))
+    else if (findings->undecided.count || (*findings->decide && !findings->decided))
         fputc('\n', out);
     for (size_t i = 0; i < findings->items.count && i < SHORT; i++)
         put_short(&findings->items.items[i], i + 1, options, out);

@@ -159,7 +159,7 @@ static void samples_opening(const struct traffic *traffic, const struct view_opt
               "not in samples), %.1f%% found their line under way, and of %.1f%% it is not known.",
               all->exposed * of, all->cached * of, all->under_way * of,
               (all->accesses - all->known - all->under_way) * of);
-    if (sampled->memory >= traffic_rules.few && traffic->node_count > 1)
+    if (sampled->memory >= traffic_rules.fewest_lines && traffic->node_count > 1)
         paragraph(out, 2, options->width, "",
                   "Memory of another node answered %.0f%% of the loads that memory answered.",
                   100 * (double)sampled->remote / (double)sampled->memory);

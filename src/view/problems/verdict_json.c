@@ -31,11 +31,11 @@ static void put_remote_time(struct json *json, const struct findings *findings)
     if (!findings)
         return;
     json_bool(json, names[0], findings->numa_bound);
-    json_bool(json, names[1], findings->gate_decided);
+    json_bool(json, names[1], findings->decided);
     json_real(json, names[2], findings->remote_time_share, 6);
     json_real(json, names[3], findings->remote_time_low, 6);
     json_real(json, names[4], findings->remote_time_high, 6);
-    json_real(json, names[5], findings->gate_bound, 6);
+    json_real(json, names[5], findings->remote_time_bound, 6);
 }
 
 static void put_verdict(struct json *json, enum matters matters, const struct run_time *run_time,
@@ -60,7 +60,7 @@ static void put_verdict(struct json *json, enum matters matters, const struct ru
 
 void verdict_put(struct json *json, const struct findings *findings)
 {
-    put_verdict(json, findings->matters, &findings->run_time, findings, findings->gate);
+    put_verdict(json, findings->matters, &findings->run_time, findings, findings->verdict);
 }
 
 void pattern_put_gain(struct json *json, const char *key, const struct findings *findings,

@@ -76,15 +76,15 @@ static void put_sharing(const struct facts_subject *subject, unsigned width, FIL
             subject->using_nodes, plural(subject->using_nodes));
 }
 
-static void put_turns(const struct facts_subject *subject, unsigned width, FILE *out)
+static void put_concurrency(const struct facts_subject *subject, unsigned width, FILE *out)
 {
     char changes[80] = "";
     if (subject->switches)
         snprintf(changes, sizeof changes, "; %s change%s of thread, %s apart", number_count(subject->switches),
                  plural(subject->switches), number_seconds((double)subject->switch_ns * 1e-9));
-    if (subject->turns == TURNS_CONCURRENT)
+    if (subject->concurrency == CONCURRENCY_CONCURRENT)
         put(out, width, "concurrency", "threads use it at the same time%s", changes);
-    else if (subject->turns == TURNS_DISJOINT)
+    else if (subject->concurrency == CONCURRENCY_DISJOINT)
         put(out, width, "concurrency", "threads take turns%s", changes);
 }
 
@@ -167,7 +167,7 @@ void object_facts_text(const struct facts *facts, const struct facts_subject *su
     fputs("\nFacts\n", out);
     put_use(subject, width, out);
     put_sharing(subject, width, out);
-    put_turns(subject, width, out);
+    put_concurrency(subject, width, out);
     put_places(facts->flow, subject, width, out);
     put_lines(subject, width, out);
     put_shape(subject, width, out);

@@ -5,7 +5,7 @@
 
 /* H0: neighbours in it are of one node no oftener than halfway between chance and always. Borders between parts only
  * make it harder to reject. */
-static void claim_parted(struct verdict *verdict, const struct facts_subject *subject)
+static void claim_separated(struct verdict *verdict, const struct facts_subject *subject)
 {
     const struct fact_parts *parts = &subject->parts;
     verdict_claim(verdict, (struct claim){.share = part_of(parts->agree, parts->pairs),
@@ -19,7 +19,7 @@ static bool judge(struct judging *judging, const struct finding *about, struct v
     if (!placement_may_matter(judging->facts, subject) || subject_private(subject) || subject->sharing != SHARING_ALL)
         return false;
     claim_shared(verdict, subject);
-    claim_parted(verdict, subject);
+    claim_separated(verdict, subject);
     claim_remote(verdict, subject);
     return true;
 }

@@ -23,7 +23,7 @@ static uint64_t node_load(const struct facts *facts, uint32_t node)
     array_each (&facts->objects, const struct facts_subject, object) {
         if (object->totals.samples == 0 || !object->home || !object->home[node])
             continue;
-        bool turns = object->sharing == SHARING_ALL && object->turns == TURNS_DISJOINT;
+        bool turns = object->sharing == SHARING_ALL && object->concurrency == CONCURRENCY_DISJOINT;
         less += (double)object->home[node] *
                 (turns || subject_cached(facts, object) || subject_loaded(facts, object) ? 1 : subject_bounced(object));
     }

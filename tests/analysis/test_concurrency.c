@@ -20,19 +20,19 @@ static void turns_or_not(void **state)
     (void)state;
     const struct {
         unsigned bursts, a_turn;
-        enum fact_turns turns;
-    } cases[] = {{100, 0, TURNS_CONCURRENT}, {30, 0, TURNS_CONCURRENT}, {100, 1, TURNS_CONCURRENT},
-                 {100, 50, TURNS_DISJOINT},  {100, 10, TURNS_DISJOINT}, {30, 15, TURNS_DISJOINT},
-                 {400, 8, TURNS_DISJOINT},   {6, 3, TURNS_NONE},        {6, 1, TURNS_NONE}};
+        enum fact_concurrency concurrency;
+    } cases[] = {{100, 0, CONCURRENCY_CONCURRENT}, {30, 0, CONCURRENCY_CONCURRENT}, {100, 1, CONCURRENCY_CONCURRENT},
+                 {100, 50, CONCURRENCY_DISJOINT},  {100, 10, CONCURRENCY_DISJOINT}, {30, 15, CONCURRENCY_DISJOINT},
+                 {400, 8, CONCURRENCY_DISJOINT},   {6, 3, CONCURRENCY_NONE},        {6, 1, CONCURRENCY_NONE}};
     for (uint32_t threads = 2; threads <= 4; threads += 2) {
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
             struct feeding f;
             struct facts *facts = in_turns(&f, cases[i].bursts, cases[i].a_turn, threads);
             const struct facts_subject *object = subject_at(facts, HEAP);
-            assert_int_equal(object->turns, cases[i].turns);
-            if (cases[i].turns == TURNS_CONCURRENT)
+            assert_int_equal(object->concurrency, cases[i].concurrency);
+            if (cases[i].concurrency == CONCURRENCY_CONCURRENT)
                 assert_true(object->overlap > 0.6);
-            if (cases[i].turns == TURNS_DISJOINT)
+            if (cases[i].concurrency == CONCURRENCY_DISJOINT)
                 assert_true(object->overlap < 0.35);
             run_free(&f, facts);
         }
@@ -46,7 +46,7 @@ static void never_wrong_by_chance(void **state)
     for (unsigned i = 0; i < 100; i++) {
         struct feeding f;
         struct facts *facts = in_turns(&f, 24, 0, 2);
-        assert_int_not_equal(subject_at(facts, HEAP)->turns, TURNS_DISJOINT);
+        assert_int_not_equal(subject_at(facts, HEAP)->concurrency, CONCURRENCY_DISJOINT);
         run_free(&f, facts);
     }
 }
@@ -64,7 +64,7 @@ static void slices_are_no_turns(void **state)
         feed_burst(&f, (struct burst_of){.thread = thread, .addr = HEAP + i % 64 * 4096, .step = 8, .flip = 3});
     }
     struct facts *facts = run_end(&f);
-    assert_int_equal(subject_at(facts, HEAP)->turns, TURNS_CONCURRENT);
+    assert_int_equal(subject_at(facts, HEAP)->concurrency, CONCURRENCY_CONCURRENT);
     assert_true(subject_at(facts, HEAP)->overlap > 0.6);
     run_free(&f, facts);
 }
@@ -97,7 +97,7 @@ static void an_initialiser_takes_no_turn(void **state)
                                          .step = 8,
                                          .flags = i < 10 ? SAMPLE_WRITE : SAMPLE_READ});
     struct facts *facts = run_end(&f);
-    assert_int_equal(subject_at(facts, HEAP)->turns, TURNS_NONE);
+    assert_int_equal(subject_at(facts, HEAP)->concurrency, CONCURRENCY_NONE);
     assert_int_equal(subject_at(facts, HEAP)->switches, 0);
     run_free(&f, facts);
 }
@@ -116,7 +116,7 @@ static void instances_are_handed_on(void **state)
     struct facts *facts = run_end(&f);
     const struct facts_subject *site = &facts->sites.items[subject_at(facts, HEAP)->site];
     assert_int_equal(site->instances, 8);
-    assert_int_equal(site->turns, TURNS_DISJOINT);
+    assert_int_equal(site->concurrency, CONCURRENCY_DISJOINT);
     assert_int_equal(site->switches, 8);
     run_free(&f, facts);
 }
@@ -201,5 +201,5 @@ int main(void)
         cmocka_unit_test(stretches_are_found),
         cmocka_unit_test(unevenness_is_no_phase),
     };
-    return cmocka_run_group_tests_name("turns", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("concurrency", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* analysis/findings/findings_gate.c - whether NUMA slows the program at all, as an interval; and the command that would decide what is
+/* analysis/findings/findings_verdict.c - whether NUMA slows the program at all, as an interval; and the command that would decide what is
  * undecided.
  *
  * The cost is a mean over bursts. Its interval is the mean's, at 90%, and as wide again as what so many bursts may not have
@@ -55,20 +55,20 @@ static const char *burst_count(struct findings *findings)
 
 static void judge_untimed(struct findings *findings, double ratio)
 {
-    double bound = findings_bounds.gate_untimed,
+    double bound = findings_bounds.remote_accesses,
            bursts = facts_bursts_worth(findings->facts, (double)findings->facts->bursts);
     double low = wilson_low(ratio, bursts), high = wilson_high(ratio, bursts);
-    findings->gate_bound = bound;
+    findings->remote_time_bound = bound;
     findings->numa_bound = ratio >= bound;
-    findings->gate_decided = low >= bound || high < bound;
-    findings->matters = findings->gate_decided && !findings->numa_bound ? MATTERS_NOT : MATTERS_UNDECIDED;
-    const char *verdict = !findings->gate_decided ? "Undecided whether NUMA slows this program"
-                          : findings->numa_bound  ? "NUMA may slow this program"
-                                                  : "NUMA is not what slows this program";
-    findings->gate = findings_text(findings,
-                                   "%s: %.1f%% of the accesses are remote (%.1f%% to %.1f%%, from %s; threshold: "
-                                   "%.0f%%). No latency was recorded, so their time is not known.",
-                                   verdict, 100 * ratio, 100 * low, 100 * high, burst_count(findings), 100 * bound);
+    findings->decided = low >= bound || high < bound;
+    findings->matters = findings->decided && !findings->numa_bound ? MATTERS_NOT : MATTERS_UNDECIDED;
+    const char *verdict = !findings->decided     ? "Undecided whether NUMA slows this program"
+                          : findings->numa_bound ? "NUMA may slow this program"
+                                                 : "NUMA is not what slows this program";
+    findings->verdict = findings_text(findings,
+                                      "%s: %.1f%% of the accesses are remote (%.1f%% to %.1f%%, from %s; threshold: "
+                                      "%.0f%%). No latency was recorded, so their time is not known.",
+                                      verdict, 100 * ratio, 100 * low, 100 * high, burst_count(findings), 100 * bound);
 }
 
 /* A share of run time as how many times as long the run is with it. */
@@ -92,7 +92,7 @@ static const char *slows_not(struct findings *findings, double ratio)
 {
     const struct facts *facts = findings->facts;
     const struct flow_stream *ignored;
-    double high = findings_at_most(findings->remote_time_high), bound = 100 * findings->gate_bound;
+    double high = findings_at_most(findings->remote_time_high), bound = 100 * findings->remote_time_bound;
     if (ratio < NEXT_TO_NOTHING)
         return findings_text(findings,
                              "NUMA is not what slows this program: %.1f%% of its accesses are remote; remote memory "
@@ -108,19 +108,19 @@ static const char *slows_not(struct findings *findings, double ratio)
                              : "what bandwidth costs was not recorded (numalens record --traffic)");
 }
 
-void findings_judge_gate(struct findings *findings)
+void findings_judge_whole(struct findings *findings)
 {
     const struct facts *facts = findings->facts;
     double ratio = facts_remote_ratio(facts);
-    findings->gate_bound = findings_bounds.gate;
-    findings->gate_decided = true;
+    findings->remote_time_bound = findings_bounds.remote_time;
+    findings->decided = true;
     findings->remote_time_share = placement_time(facts);
     findings_cost_interval(findings, (double)(facts->bursts ? facts->bursts : 1), &findings->remote_time_low,
                            &findings->remote_time_high);
     if (facts->node_count < 2 || facts->totals.home_known == 0) {
-        findings->gate = facts->node_count < 2 ? "There is one memory node: nothing is remote."
-                                               : "The home nodes of the pages are not known, so no placement can be "
-                                                 "judged.";
+        findings->verdict = facts->node_count < 2 ? "There is one memory node: nothing is remote."
+                                                  : "The home nodes of the pages are not known, so no placement can be "
+                                                    "judged.";
         findings->matters = facts->node_count < 2 ? MATTERS_NOT : MATTERS_UNDECIDED;
         if (facts->node_count < 2)
             findings->run_time = (struct run_time){1, 1, 1};
@@ -130,26 +130,26 @@ void findings_judge_gate(struct findings *findings)
         judge_untimed(findings, ratio);
         return;
     }
-    findings->numa_bound = findings->remote_time_share >= findings->gate_bound;
+    findings->numa_bound = findings->remote_time_share >= findings->remote_time_bound;
     bool hardly = ratio < NEXT_TO_NOTHING; /* else bandwidth may cost more than latency, and is not known here */
     findings->run_time = (struct run_time){.factor = times(findings->remote_time_share),
                                            .low = times(findings->remote_time_low),
                                            .high = hardly ? times(findings->remote_time_high) : 0};
-    findings->matters = findings->remote_time_low >= findings->gate_bound   ? MATTERS
-                        : findings->remote_time_high < findings->gate_bound ? MATTERS_NOT
-                                                                            : MATTERS_UNDECIDED;
-    if (findings->remote_time_low >= findings->gate_bound) {
-        findings->gate = slows(findings);
-    } else if (findings->remote_time_high < findings->gate_bound) {
-        findings->gate = slows_not(findings, ratio);
+    findings->matters = findings->remote_time_low >= findings->remote_time_bound   ? MATTERS
+                        : findings->remote_time_high < findings->remote_time_bound ? MATTERS_NOT
+                                                                                   : MATTERS_UNDECIDED;
+    if (findings->remote_time_low >= findings->remote_time_bound) {
+        findings->verdict = slows(findings);
+    } else if (findings->remote_time_high < findings->remote_time_bound) {
+        findings->verdict = slows_not(findings, ratio);
     } else {
-        findings->gate_decided = false;
-        findings->gate =
+        findings->decided = false;
+        findings->verdict =
             findings_text(findings,
                           "Undecided whether NUMA slows this program: remote memory costs %.1f%% to %.1f%% of run "
                           "time, from %s, and the threshold is %.0f%%; %.1f%% of the accesses are remote.",
                           100 * findings->remote_time_low, 100 * findings->remote_time_high, burst_count(findings),
-                          100 * findings->gate_bound, 100 * ratio);
+                          100 * findings->remote_time_bound, 100 * ratio);
     }
 }
 
@@ -183,7 +183,7 @@ const char *findings_record_more(struct findings *findings, double factor)
 void findings_decide(struct findings *findings)
 {
     const struct facts *facts = findings->facts;
-    double factor = findings->gate_decided || facts->node_count < 2 ? 1 : 2;
+    double factor = findings->decided || facts->node_count < 2 ? 1 : 2;
     array_each (&findings->undecided, const struct undecided, undecided) {
         double wanted = undecided->bursts ? (double)undecided->needed / (double)undecided->bursts : 1;
         factor = wanted > factor ? wanted : factor;

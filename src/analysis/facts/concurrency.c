@@ -1,4 +1,4 @@
-/* analysis/facts/turns.c - do threads take turns at a subject, or use it at the same time?
+/* analysis/facts/concurrency.c - do threads take turns at a subject, or use it at the same time?
  *
  * Look at the bursts that hit it, in order of time. When threads come and go at random among each other, a burst is
  * followed by another thread's as often as chance has it: of N bursts with n of each thread, N - sum(n * n) / N times
@@ -7,7 +7,7 @@
  * length of the run.
  *
  * Where threads are more than processors the scheduler makes them take turns, of some milliseconds. Those are not the
- * program's. So bursts are looked at TURNS_SLICE_NS apart, and turns that are shorter than a few of these are not seen.
+ * program's. So bursts are looked at CONCURRENCY_SLICE_NS apart, and turns that are shorter than a few of these are not seen.
  *
  * Bursts that are further apart than a turn change thread in turns as often as by chance. Use at the same time is shown only
  * by those that are closer than TURN_NS: among turns of that length a pair d apart changes with d / TURN_NS of chance. */
@@ -27,9 +27,9 @@ static void note_near(struct looks *looks, const struct flow_access *access)
     looks->near_weight += (double)apart / TURN_NS;
 }
 
-void turns_look(struct looks *looks, const struct flow_access *access)
+void concurrency_look(struct looks *looks, const struct flow_access *access)
 {
-    if (looks->thread != FLOW_NONE && access->time < looks->time + TURNS_SLICE_NS)
+    if (looks->thread != FLOW_NONE && access->time < looks->time + CONCURRENCY_SLICE_NS)
         return;
     if (looks->thread != FLOW_NONE) {
         looks->pairs++;
@@ -42,7 +42,8 @@ void turns_look(struct looks *looks, const struct flow_access *access)
     looks->time = access->time;
 }
 
-void turns_add(const struct gathering *gathering, struct work *work, const struct flow_access *access, bool new_burst)
+void concurrency_add(const struct gathering *gathering, struct work *work, const struct flow_access *access,
+                     bool new_burst)
 {
     if (access->thread != work->switch_thread) {
         if (work->switch_thread != FLOW_NONE) {
@@ -55,7 +56,7 @@ void turns_add(const struct gathering *gathering, struct work *work, const struc
     }
     if (!new_burst)
         return;
-    turns_look(&work->looks, access);
+    concurrency_look(&work->looks, access);
     if (access->from < 0)
         return;
     if (!work->node_bursts)
@@ -98,7 +99,7 @@ static struct fact_mixing looks_mixing(const struct looks *looks, double by_chan
                                 .chance = by_chance,
                                 .near_pairs = looks->near_pairs,
                                 .near_changes = looks->near_changes,
-                                .near_turns = looks->pairs ? by_chance / looks->pairs * looks->near_weight : 0};
+                                .near_expected = looks->pairs ? by_chance / looks->pairs * looks->near_weight : 0};
 }
 
 static struct mixing mixing_of(const struct gathering *gathering, const struct work *work)
@@ -109,7 +110,7 @@ static struct mixing mixing_of(const struct gathering *gathering, const struct w
 }
 
 /* A thread's samples on a node stand for its bursts. */
-void turns_finish_node(struct gathering *gathering, uint32_t node)
+void concurrency_finish_node(struct gathering *gathering, uint32_t node)
 {
     double squares = 0, total = 0;
     for (size_t i = 0; i < flow_thread_count(gathering->flow); i++) {
@@ -123,10 +124,11 @@ void turns_finish_node(struct gathering *gathering, uint32_t node)
 
 static void judge(struct facts_subject *subject, const struct mixing *mixing)
 {
-    subject->turns = TURNS_NONE;
+    subject->concurrency = CONCURRENCY_NONE;
     const struct fact_mixing *looks = &mixing->looks;
     if (subject->using_threads >= 2 && looks->chance >= LEAST_EXPECTED)
-        subject->turns = looks->changes / looks->chance >= CONCURRENT ? TURNS_CONCURRENT : TURNS_DISJOINT;
+        subject->concurrency =
+            looks->changes / looks->chance >= CONCURRENT ? CONCURRENCY_CONCURRENT : CONCURRENCY_DISJOINT;
     subject->mixing = *looks;
     double overlap = mixing->nodes_by_chance > 0 ? mixing->nodes / mixing->nodes_by_chance : 0;
     subject->overlap = overlap < 1 ? overlap : 1;
@@ -139,10 +141,10 @@ static void looks_add(struct fact_mixing *sum, const struct fact_mixing *looks)
     sum->chance += looks->chance;
     sum->near_pairs += looks->near_pairs;
     sum->near_changes += looks->near_changes;
-    sum->near_turns += looks->near_turns;
+    sum->near_expected += looks->near_expected;
 }
 
-void turns_finish(struct gathering *gathering, uint32_t object)
+void concurrency_finish(struct gathering *gathering, uint32_t object)
 {
     struct facts_subject *subject = &gathering->facts->objects.items[object];
     const struct work *work = &gathering->objects[object];
@@ -162,7 +164,7 @@ void turns_finish(struct gathering *gathering, uint32_t object)
 }
 
 /* Of a site: within each instance, since two instances used at the same time are no sharing. */
-void turns_finish_site(struct gathering *gathering, uint32_t site)
+void concurrency_finish_site(struct gathering *gathering, uint32_t site)
 {
     struct facts_subject *subject = &gathering->facts->sites.items[site];
     judge(subject, &gathering->sites[site].mixing);
