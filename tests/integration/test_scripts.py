@@ -9,6 +9,8 @@ import re
 import nlens
 from nlens import Folder, check, run, tool
 
+# Of a project that a check makes.
+ONE, TWO, HEADER = ("src" + name for name in ("/one.c", "/two.c", "/one.h"))
 CONFIGURE = os.path.join(nlens.SOURCE, "scripts", "configure")
 PROJECT = """project('tiny', 'c')
 cc = meson.get_compiler('c')
@@ -197,27 +199,27 @@ def tidy():
         write("bin/clang-tidy", '#!/bin/sh\n[ "$1" = --version ] && echo 1 && exit\nfor file; do :; done\n'
                                 'echo "$file" >>%s/log; ! grep -H BAD "$file"\n' % folder, 0o755)
         write(".clang-tidy", "Checks: one\n")
-        write("meson.build", "project('tiny', 'c')\nstatic_library('tiny', 'src/one.c', 'src/two.c', 'other.c')\n")
-        write("src/one.c", '#include "one.h"\nint one = ONE;\n')
-        write("src/one.h", "#define ONE 1\n")
-        write("src/two.c", "int two = 2;\n")
+        write("meson.build", "project('tiny', 'c')\nstatic_library('tiny', '%s', '%s', 'other.c')\n" % (ONE, TWO))
+        write(ONE, '#include "one.h"\nint one = ONE;\n')
+        write(HEADER, "#define ONE 1\n")
+        write(TWO, "int two = 2;\n")
         write("other.c", "int other = 3;\n")
         assert run([tool("meson"), "setup", "build"], folder=folder).status == 0
-        both = ["src/one.c", "src/two.c"]
+        both = [ONE, TWO]
         assert look() == both and look() == []
-        write("src/two.c", "int two = 3;\n")
-        assert look() == ["src/two.c"] and look() == []
-        write("src/one.h", "#define ONE 11\n")
-        assert look() == ["src/one.c"] and look() == []
-        write("src/two.c", "int two = 4; /* BAD */\n")
-        assert look(1) == ["src/two.c"] and look(1) == ["src/two.c"]
-        write("src/two.c", "int two = 4;\n")
-        assert look() == ["src/two.c"] and look() == []
-        os.unlink(os.path.join(folder, "src", "one.h"))
+        write(TWO, "int two = 3;\n")
+        assert look() == [TWO] and look() == []
+        write(HEADER, "#define ONE 11\n")
+        assert look() == [ONE] and look() == []
+        write(TWO, "int two = 4; /* BAD */\n")
+        assert look(1) == [TWO] and look(1) == [TWO]
+        write(TWO, "int two = 4;\n")
+        assert look() == [TWO] and look() == []
+        os.unlink(os.path.join(folder, HEADER))
         ended = run(["scripts/tidy", "build"], folder=folder, environment={"PATH": folder + "/bin:" + os.environ["PATH"]})
         assert ended.status == 0, ended  # not built since
-        write("src/one.h", "#define ONE 11\n")
-        assert look() == ["src/one.c", "src/one.c"] and look() == []
+        write(HEADER, "#define ONE 11\n")
+        assert look() == [ONE, ONE] and look() == []
         write(".clang-tidy", "Checks: two\n")
         assert look() == both and look() == []
         assert run([tool("meson"), "configure", "build", "-Dc_args=-DX"], folder=folder).status == 0
