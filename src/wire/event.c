@@ -105,21 +105,9 @@ static const char *const loss_texts_of_one[LOSS_CAUSES] = {
 };
 
 static const char *const alloc_names[ALLOC_FNS] = {
-    [ALLOC_MALLOC] = "malloc",
-    [ALLOC_CALLOC] = "calloc",
-    [ALLOC_REALLOC] = "realloc",
-    [ALLOC_REALLOCARRAY] = "reallocarray",
-    [ALLOC_ALIGNED_ALLOC] = "aligned_alloc",
-    [ALLOC_POSIX_MEMALIGN] = "posix_memalign",
-    [ALLOC_MEMALIGN] = "memalign",
-    [ALLOC_VALLOC] = "valloc",
-    [ALLOC_PVALLOC] = "pvalloc",
-    [ALLOC_NEW] = "new",
-    [ALLOC_NEW_ARRAY] = "new[]",
-    [ALLOC_FREE] = "free",
-    [ALLOC_DELETE] = "delete",
-    [ALLOC_DELETE_ARRAY] = "delete[]",
-    [ALLOC_CUSTOM] = "custom",
+#define ALLOC_FN(NAME, name) [ALLOC_##NAME] = name,
+    ALLOC_FN_LIST(ALLOC_FN)
+#undef ALLOC_FN
 };
 
 static const char *const refusal_texts[CUSTOM_REFUSALS] = {

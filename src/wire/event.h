@@ -34,24 +34,29 @@ enum event_kind {
     EVENT_KINDS
 };
 
-/* Which function an allocation or release came through. */
+/* Which function an allocation or release came through: ALLOC_MALLOC and so on, with its name. New ones at the end. */
+#define ALLOC_FN_LIST(FN)                                                                                              \
+    FN(MALLOC, "malloc")                                                                                               \
+    FN(CALLOC, "calloc")                                                                                               \
+    FN(REALLOC, "realloc")                                                                                             \
+    FN(REALLOCARRAY, "reallocarray")                                                                                   \
+    FN(ALIGNED_ALLOC, "aligned_alloc")                                                                                 \
+    FN(POSIX_MEMALIGN, "posix_memalign")                                                                               \
+    FN(MEMALIGN, "memalign")                                                                                           \
+    FN(VALLOC, "valloc")                                                                                               \
+    FN(PVALLOC, "pvalloc")                                                                                             \
+    FN(NEW, "new")                                                                                                     \
+    FN(NEW_ARRAY, "new[]")                                                                                             \
+    FN(FREE, "free")                                                                                                   \
+    FN(DELETE, "delete")                                                                                               \
+    FN(DELETE_ARRAY, "delete[]")                                                                                       \
+    FN(CUSTOM, "custom") /* a function the user named */
+
 enum alloc_fn {
-    ALLOC_MALLOC,
-    ALLOC_CALLOC,
-    ALLOC_REALLOC,
-    ALLOC_REALLOCARRAY,
-    ALLOC_ALIGNED_ALLOC,
-    ALLOC_POSIX_MEMALIGN,
-    ALLOC_MEMALIGN,
-    ALLOC_VALLOC,
-    ALLOC_PVALLOC,
-    ALLOC_NEW,       /* operator new */
-    ALLOC_NEW_ARRAY, /* operator new[] */
-    ALLOC_FREE,
-    ALLOC_DELETE,
-    ALLOC_DELETE_ARRAY,
-    ALLOC_CUSTOM, /* a function the user named */
-    ALLOC_FNS,
+#define ALLOC_FN(NAME, name) ALLOC_##NAME,
+    ALLOC_FN_LIST(ALLOC_FN)
+#undef ALLOC_FN
+        ALLOC_FNS,
     ALLOC_CUSTOM_FIRST = 64, /* in events: the first of the functions the user named; the session has their names */
 };
 
