@@ -8,8 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct nlens_policy *const policies_builtin[] = {&policy_access,     &policy_latency, &policy_neighbours,
-                                                       &policy_interleave, &policy_none,    NULL};
+const struct nlens_policy *const policies_builtin[] = {
+#define POLICY(name) &policy_##name,
+    POLICY_LIST(POLICY)
+#undef POLICY
+        NULL};
 
 static const struct nlens_policy *find_builtin(const char *name, size_t length)
 {
