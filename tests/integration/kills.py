@@ -2,6 +2,7 @@
 few moments, and by tests/soak/kills.py for hundreds."""
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -11,7 +12,6 @@ import time
 import nlens
 from nlens import ENVIRONMENT, PATIENCE, run
 
-STACK, ALLOC, SAMPLE, LOSS = 10, 11, 13, 16
 DUMP = os.path.join(nlens.BUILD, "tests", "trace", "trace_dump")
 # Two threads that allocate; every line that comes in is answered with how often they did. An empty one ends it.
 WORK = """
@@ -136,8 +136,8 @@ def pause(folder, delay, seconds):
     assert longest["until_s"] - longest["from_s"] > paused - 0.1, "%s, paused %.2f s" % (gaps, paused)
     assert "from %.1f s to %.1f s" % (longest["from_s"], longest["until_s"]) in " ".join(result["text"].split()), result["text"]
     assert result["dropped"]["ring_full"] > 0 and result["damage"] is None, result["dropped"]
-    for kind, last in last_of(recording.trace, (ALLOC, SAMPLE)).items():
-        assert last > longest["until_s"], "nothing of kind %d after the pause: %.2f s, %s" % (kind, last, longest)
+    for kind, last in last_of(recording.trace, ("alloc", "sample")).items():
+        assert last > longest["until_s"], "no %s after the pause: %.2f s, %s" % (kind, last, longest)
     return result, paused
 
 
@@ -146,12 +146,12 @@ def last_of(trace, wanted):
     first, last = float("inf"), dict.fromkeys(wanted, 0)
     dump = subprocess.Popen([DUMP, trace], stdout=subprocess.PIPE, text=True, errors="replace")
     for line in dump.stdout:
-        kind, _, rest = line.partition(" ")
-        if not kind.isdigit() or int(kind) in (STACK, LOSS):
+        event = re.match(r"(\w+) time=(\d+) ", line)
+        if not event or event[1] in ("stack", "loss"):
             continue
-        at = int(rest.split(" ", 1)[0])
+        kind, at = event[1], int(event[2])
         first = min(first, at)
-        if int(kind) in last:
-            last[int(kind)] = max(last[int(kind)], at)
+        if kind in last:
+            last[kind] = max(last[kind], at)
     assert dump.wait() == 0
     return {kind: (at - first) / 1e9 for kind, at in last.items()}
