@@ -2,6 +2,7 @@
 """Whole programs under the sampler, ticked every few microseconds: same output, same end; and shares that are known.
 
 usage: test_stepping.py DRIVE AGENT TARGET_SIGNALS TARGET_SHARES"""
+import difflib
 import os
 import shutil
 import subprocess
@@ -47,7 +48,10 @@ def same(name, command, options=(), **more):
     done, _, counters = drive([*OFTEN, *options], command, **more)
     good = (plain.returncode, plain.stdout, plain.stderr) == (done.returncode, done.stdout, done.stderr)
     result(good, f"{name} ({counters['steps']} instructions stepped)",
-           f"status {plain.returncode} and {done.returncode}, {counters}")
+           f"status {plain.returncode} and {done.returncode}, {counters}",
+           *[line for one, other in ((plain.stdout, done.stdout), (plain.stderr, done.stderr))
+             for line in list(difflib.unified_diff(one.decode(errors="replace").splitlines(), other.decode(errors="replace").splitlines(),
+                                                   "plain", "sampled", lineterm="", n=1))[:20]])
     return counters["steps"]
 
 
