@@ -171,8 +171,6 @@ struct flow_totals flow_totals(const struct flow *flow);
 uint64_t flow_attributed(const struct flow *flow);
 uint64_t flow_start(const struct flow *flow), flow_end(const struct flow *flow);
 
-/* Not all of the run is in sight (trace_reader_partial): what was there before counts as there from flow_start on. */
-bool flow_partial(const struct flow *flow);
 bool flow_windowed(const struct flow *flow); /* not even all of the file (trace_reader_window) */
 
 /* Lost things by cause (LOSS_CAUSES of them), and why samples were not attributed, by name. */

@@ -63,11 +63,6 @@ uint64_t flow_end(const struct flow *flow)
     return flow->end;
 }
 
-bool flow_partial(const struct flow *flow)
-{
-    return flow->partial;
-}
-
 bool flow_windowed(const struct flow *flow)
 {
     return flow->reader && trace_reader_windowed(flow->reader);
