@@ -20,7 +20,7 @@ struct addrtree_node {
         *owner;         /* of a leaf: the tree in which keys from low to before high belong here, if any do. */
     uint64_t low, high; /* More may by now, since neighbours go; fewer only after a split */
     /* Behind `count` of them UINT64_MAX, so that a search has a fixed number of steps. Inner nodes: the smallest key that
-     * may lie under the child; keys[0] is never compared. */
+     * may be under the child; keys[0] is never compared. */
     uint64_t keys[FANOUT];
     union {
         struct entry entries[0];
@@ -127,7 +127,7 @@ static inline const node_t *coming(const node_t *node)
     return node;
 }
 
-/* keys[0] may be higher than what lies under child 0, so it takes no part. */
+/* keys[0] may be higher than what is under child 0, so it takes no part. */
 static inline unsigned child_of(const node_t *node, uint64_t key)
 {
     unsigned at = upper_bound(node, key);

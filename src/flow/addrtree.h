@@ -36,8 +36,8 @@ struct addrtree_spot {
 
 #define ADDRTREE_NOWHERE ((struct addrtree_spot){NULL, 0})
 
-/* What lies around a key: the entry before it, and the smallest key after it. When none is nearer than `length`, next_key is
- * some number that is not either. */
+/* The entry before a key, and the smallest key after it. When none is nearer than `length`, next_key is some number
+ * that is not either. */
 struct addrtree_around {
     bool has_before;
     uint32_t before_length; /* as it was put */

@@ -150,7 +150,7 @@ void flow_free(struct flow *flow)
     map64_free(&flow->named_of);
     array_free(&flow->touched);
     map64_free(&flow->moved);
-    map64_free(&flow->map_left);
+    map64_free(&flow->mapped_bytes);
     map64_free(&flow->arena_note);
     array_free(&flow->arena_sites);
     pool_free(&flow->ranges);

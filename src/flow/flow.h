@@ -116,7 +116,7 @@ struct flow_site {
     uint32_t line;
     const char *label; /* "make_grid (grid.c:41)"; two sites on one line get "#1", "#2" */
     uint32_t twin,
-        twins;      /* which of the sites on one line, from 0 in order of birth; how many there are: 1 when alone */
+        twins;      /* which of the sites on one line, from 0 in order of time; how many there are: 1 when alone */
     uint32_t stack; /* a stack that shows it, for flow_stack_frames with `process` */
     uint32_t process;
     const char *via; /* the wrappers that were looked through, innermost first: "xmalloc < matrix_new"; or "" */
@@ -222,7 +222,7 @@ const struct flow_object *flow_object(const struct flow *flow, uint32_t index);
 struct flow_object flow_object_copy(const struct flow *flow, uint32_t index); /* keeps no row: for very many of them */
 const struct flow_site *flow_site(const struct flow *flow, uint32_t index);
 
-/* How many of the objects have samples: they come first, in order of birth. */
+/* How many of the objects have samples: they come first, in order of their start. */
 size_t flow_sampled_object_count(const struct flow *flow);
 
 /* Facts of an object without making its row: for passes over very many of them. */
@@ -231,7 +231,7 @@ uint32_t flow_object_site(const struct flow *flow, uint32_t index);
 enum object_kind flow_object_kind(const struct flow *flow, uint32_t index);
 uint32_t flow_object_process(const struct flow *flow, uint32_t index);
 
-/* Who brought in the pages that a sampled object lies on, by page faults, most pages first: up to its end, over all its
+/* Who brought in the pages of a sampled object, by page faults, most pages first: up to its end, over all its
  * pages, sampled or not. Pages of recycled memory were touched before it was allocated. None when faults were not recorded
  * (flow_has_touches), or when they were lost. A huge page counts as one. */
 struct flow_touched {
@@ -287,11 +287,11 @@ struct flow_iter *flow_object_accesses(const struct flow *flow, uint32_t object)
 bool flow_next(struct flow_iter *iter, struct flow_access *access);
 void flow_iter_free(struct flow_iter *iter);
 
-/* Every access in order of the file, not of time: the fastest way over all of them. `visit` gets each in turn. */
+/* Every access in order of the file, not of time: the fastest way over all of them. `visit` gets each one. */
 int flow_each_access(const struct flow *flow, void (*visit)(void *context, const struct flow_access *access),
                      void *context, struct error *err);
 
-/* Likewise of those in [start, end) only: blocks of the file that lie outside are not read. */
+/* Likewise of those in [start, end) only: blocks of the file that are outside are not read. */
 int flow_each_access_between(const struct flow *flow, uint64_t start, uint64_t end,
                              void (*visit)(void *context, const struct flow_access *access), void *context,
                              struct error *err);

@@ -172,7 +172,7 @@ int flow_each_access_between(const struct flow *flow, uint64_t start, uint64_t e
     return 0;
 }
 
-/* Ordinals in order of time, distributed by `group` (FLOW_NONE: left out): a counting sort. */
+/* Ordinals in order of time, distributed by `group` (FLOW_NONE: skipped): a counting sort. */
 static void distribute(const struct flow *flow, const uint32_t *group, size_t groups, uint32_t **items,
                        uint32_t **first)
 {

@@ -22,7 +22,7 @@ static void collect(struct flow *flow, bool sampled)
 {
     for (uint32_t i = 0; i < flow->records.count; i++) {
         const struct record *record = pool_at(&flow->records, i);
-        if (sampled ? record->tally != FLOW_NONE : record->tally == FLOW_NONE && !(record->flags & RECORD_DEAD))
+        if (sampled ? record->tally != FLOW_NONE : record->tally == FLOW_NONE && !(record->flags & RECORD_ENDED))
             array_push(&flow->objects, i);
     }
 }
@@ -31,7 +31,7 @@ void live_objects_number(struct flow *flow)
 {
     for (uint32_t i = 0; i < flow->records.count; i++) { /* the others were looked at when they ended */
         const struct record *record = pool_at(&flow->records, i);
-        if (record->tally != FLOW_NONE && !(record->flags & RECORD_DEAD))
+        if (record->tally != FLOW_NONE && !(record->flags & RECORD_ENDED))
             live_touched_sum(flow, flow->processes.items[record->process], i);
     }
     collect(flow, true);

@@ -30,11 +30,11 @@ static uint32_t object_of(const struct flow *flow, const struct flow_page *page,
         if (page->thread != FLOW_NONE)
             return FLOW_NONE;
     }
-    /* Its accesses were not counted: whatever else is known to lie there. */
+    /* Its accesses were not counted: whatever else is known to be there. */
     const uint64_t looks[] = {page->size / 2, 0, page->size ? page->size - 1 : 0};
     const uint64_t times[] = {page->until ? page->until - 1 : 0, page->time,
                               page->time + (page->until - page->time) / 2};
-    /* A block that was freed within the interval is what the page was used for, not the map that is left where it lay. */
+    /* A block that was freed within the interval is what the page was used for, not the map that is left there. */
     const struct flow_object *best = NULL;
     for (unsigned time = 0; time < 3; time++) {
         for (unsigned i = 0; page->process != FLOW_NONE && i < 3; i++) {

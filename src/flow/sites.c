@@ -101,7 +101,7 @@ const char *live_custom_name(const struct flow *flow, unsigned fn)
     return fn < flow->custom.count ? flow->custom.items[fn] : alloc_fn_name(ALLOC_CUSTOM);
 }
 
-/* Functions that the user named report their objects themselves; what they allocate in turn is theirs. */
+/* Functions that the user named report their objects themselves; what they allocate for them is theirs. */
 static bool is_custom(const struct drawing *drawing, const char *function)
 {
     array_each (&drawing->flow->custom, const char *, name)
@@ -217,7 +217,7 @@ static int by_callee(const void *left, const void *right)
     return a->caller < b->caller ? -1 : a->caller > b->caller;
 }
 
-/* One round of evidence. Returns whether a line was found to be a wrapper. */
+/* One pass over the evidence. Returns whether a line was found to be a wrapper. */
 static bool weigh(struct drawing *drawing)
 {
     array_of(struct call) calls = {0};

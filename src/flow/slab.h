@@ -1,7 +1,7 @@
 /* flow/slab.h - memory for the many small things of a flow, in huge pages where the system has them.
  *
- * A report walks at random through records and tree nodes; with small pages, more time goes into finding out where a
- * page lies than into reading it. What a slab gave is given back only as a whole. */
+ * A report walks at random through records and tree nodes; with small pages, more time goes into translating a page's
+ * address than into reading it. What a slab gave is given back only as a whole. */
 #ifndef NUMALENS_FLOW_SLAB_H
 #define NUMALENS_FLOW_SLAB_H
 

@@ -2,7 +2,7 @@
  *
  * A record is one object while it lives, and afterwards when it was sampled; an unsampled one is folded into its trail
  * and its place used again. A trail is a node in the tree of allocating call chains, innermost frame first: counters
- * lie on the first few levels, so that a site can be drawn at whichever frame turns out to matter. */
+ * are on the first few levels, so that a site can be drawn at whichever frame matters. */
 #ifndef NUMALENS_FLOW_STATE_H
 #define NUMALENS_FLOW_STATE_H
 
@@ -16,10 +16,10 @@
 
 enum record_flag {
     RECORD_KIND = 7,      /* enum object_kind */
-    RECORD_INHERITED = 8, /* not counted as an instance: a fork's copy of its parent's, or of a process left out */
+    RECORD_INHERITED = 8, /* no instance: a fork's copy of its parent's, or of a process that does not count */
     RECORD_REPLACED = 16, /* took the place of one that was not freed: a free at the same time means the old one */
     RECORD_LEFTOVER = 32, /* a map nobody in sight asked for: used only when nothing better is there */
-    RECORD_DEAD = 64,
+    RECORD_ENDED = 64,
     RECORD_POOLED = 128, /* in a pool's list: its place is not used again before it is out of it */
 };
 
@@ -164,7 +164,7 @@ struct waiting_page { /* whose interval is not over yet */
     uint16_t cpu;
 };
 
-struct grave { /* of a waiting page without an object: the one that ended there meanwhile and had most of it */
+struct page_ended { /* of a waiting page without an object: the one that ended there meanwhile and had most of it */
     uint64_t page, size, bytes;
     uint32_t process, record; /* or FLOW_NONE */
 };
@@ -181,7 +181,7 @@ enum { LAST_THREADS = 64 };
 enum { FLOW_LEVELS = 512 };
 
 struct
-    found { /* a block of the heap that an access was attributed to, and nothing else of the kinds that go before lies in it */
+    found { /* a block of the heap that an access was attributed to, with nothing in it of the kinds that go before */
     uint64_t layout; /* flow.layout then: it holds until that changes */
     const struct process *process;
     uint64_t start, end;
@@ -224,7 +224,7 @@ struct flow {
     uint32_t next_ordinal;
     uint32_t last_threads[LAST_THREADS];   /* by tid: the newest that was asked for */
     struct found last_found[LAST_THREADS]; /* by tid: accesses of a burst mostly go to one block */
-    uint64_t layout;                       /* counts events that change what lies where */
+    uint64_t layout;                       /* counts events that change what is at which address */
     array_of(struct flow_barrier_wait) barrier_waits;
     array_of(struct flow_stream) streams;
     array_of(struct flow_gap) gaps;
@@ -236,7 +236,7 @@ struct flow {
     struct map64 named_of; /* record -> named */
     array_of(struct flow_touched) touched;
     struct map64 moved;                           /* sampled record -> pages that moved */
-    struct map64 map_left;                        /* map record -> bytes still mapped */
+    struct map64 mapped_bytes;                    /* map record -> bytes still mapped */
     array_of(struct flow_arena_site) arena_sites; /* while the trace is read, of records and trails */
     struct map64 arena_note;                      /* map record, trail -> place in arena_sites */
     pool_of(struct map_range) ranges;
@@ -250,8 +250,8 @@ struct flow {
     uint64_t pages, pages_no_thread;
     uint64_t pages_due; /* when the first of waiting_pages is over */
     array_of(struct waiting_page) waiting_pages;
-    array_of(struct grave) graves;
-    struct map64 grave_of; /* process and page, to a grave's number */
+    array_of(struct page_ended) pages_ended;
+    struct map64 page_ended_of; /* process and page, to the index in pages_ended */
     array_of(struct page_order) page_order;
     pool_of(struct waiting) waiting;
     uint32_t free_waiting;
@@ -266,7 +266,7 @@ struct flow {
     array_of(struct symbol_frame) names;
 
     /* made by flow_finish and after */
-    array_of(uint32_t) objects; /* index -> record; the sampled ones first, in order of birth */
+    array_of(uint32_t) objects; /* index -> record; the sampled ones first, in order of their start */
     uint32_t sampled_objects;
     struct flow_object **rows; /* chunks, made when asked for */
     array_of(struct flow_group) groups;
@@ -304,7 +304,7 @@ void live_module_load(struct flow *flow, struct process *process, const struct e
 void live_module_unload(struct flow *flow, struct process *process, const struct event *event);
 const struct module_place *live_module_at(const struct process *process, uint64_t addr);
 void live_module_list_drop(struct module_list *list);
-/* Variables and sections that were named in [start, end) are gone. */
+/* Ends the variables and sections that were named in [start, end). */
 void live_names_forget(struct flow *flow, struct process *process, uint64_t start, uint64_t end, uint64_t time);
 
 /* live_locals.c */
@@ -344,28 +344,28 @@ uint32_t live_record_new(struct flow *flow, struct process *process, enum object
                          uint64_t size, uint64_t time);
 void live_record_name(struct flow *flow, uint32_t record, const struct named *named);
 void live_record_count(struct flow *flow, uint32_t record);
-void live_record_die(struct flow *flow, struct process *process, uint32_t record, uint64_t time);
+void live_record_end(struct flow *flow, struct process *process, uint32_t record, uint64_t time);
 void live_trails_sum(
     struct flow *flow); /* once, after the last one ended: what ends on a trail counts on its parents */
 uint32_t live_record_in(struct flow *flow, struct process *process, uint32_t record); /* a fork's own copy */
-void live_record_recycle(struct flow *flow, uint32_t record); /* of one that is dead, has no samples and no name */
+void live_record_recycle(struct flow *flow, uint32_t record); /* of one that has ended, without samples and name */
 struct tally *live_record_tally(struct flow *flow, uint32_t record);
 
 /* live_heap.c, live_maps.c */
 void live_heap_alloc(struct flow *flow, struct process *process, const struct event *event);
 void live_heap_free(struct flow *flow, struct process *process, const struct event *event);
-/* The new block in `tree`, with whatever it lies upon ended; FLOW_NONE when it cannot be. */
+/* The new block in `tree`, with whatever it overlaps ended; FLOW_NONE when it cannot be. */
 uint32_t live_heap_put(struct flow *flow, struct process *process, struct addrtree *tree, struct addrtree_spot spot,
                        const struct event *event);
 void live_maps_map(struct flow *flow, struct process *process, const struct event *event);
 void live_maps_unmap(struct flow *flow, struct process *process, const struct event *event);
-void live_maps_end(struct flow *flow, struct process *process, uint32_t record); /* the process is gone */
+void live_maps_end(struct flow *flow, struct process *process, uint32_t record); /* the process has ended */
 
 /* live_pooled.c */
 struct pool_table;
 void live_pooled_alloc(struct flow *flow, struct process *process, const struct event *event);
 void live_pooled_change(struct flow *flow, struct process *process, const struct event *event);
-/* What holds them is gone. */
+/* What holds them was freed or unmapped. */
 void live_pooled_end_within(struct flow *flow, struct process *process, uint64_t start, uint64_t end, uint64_t time);
 struct pool_table *live_pools_share(struct pool_table *table);
 void live_pools_drop(struct pool_table *table);
@@ -385,7 +385,7 @@ uint32_t live_site_of(const struct flow *flow, uint32_t trail);
 uint32_t live_attribute_sample(struct flow *flow, struct process *process, uint32_t tid, uint64_t addr,
                                enum reason *reason);
 
-/* live_sample.c: samples, and where pages lie */
+/* live_sample.c: samples, and the home nodes of pages */
 static inline bool live_sample_remote(const struct mark *mark)
 {
     return mark->home == HOME_ELSEWHERE || (mark->home >= 0 && mark->from >= 0 && mark->home != mark->from);
@@ -402,7 +402,7 @@ void live_page_add(struct flow *flow, struct process *process, const struct even
 void live_pages_pass(struct flow *flow, uint64_t time); /* intervals that are over by then count */
 void live_pages_end_process(struct flow *flow, const struct process *process);
 void live_pages_finish(struct flow *flow);
-void live_pages_bury(struct flow *flow, const struct process *process, uint32_t record); /* it dies */
+void live_pages_note_end(struct flow *flow, const struct process *process, uint32_t record); /* it ends */
 void live_page_frame(struct flow *flow, struct process *process, const struct event_frame *frame);
 
 /* whether what happens in this process counts */

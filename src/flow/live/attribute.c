@@ -57,7 +57,7 @@ static uint32_t static_at(struct flow *flow, struct process *process, const stru
     return record;
 }
 
-/* The section there; with `gaps`, what lies between two sections is something too. */
+/* The section there; with `gaps`, what is between two sections is something too. */
 static uint32_t section_at(struct flow *flow, struct process *process, const struct module_place *place, uint64_t addr,
                            bool gaps)
 {
@@ -175,7 +175,7 @@ static uint32_t find(struct flow *flow, struct process *process, struct addrtree
     return stack ? stack_record(flow, stack, low) : map;
 }
 
-/* Whether neither a stack nor thread-local variables lie in [start, end). */
+/* Whether neither a stack nor thread-local variables are in [start, end). */
 static bool is_plain(struct flow *flow, const struct process *process, uint64_t start, uint64_t end)
 {
     uint64_t key;

@@ -19,7 +19,7 @@ struct flow *flow_new(struct symbols *symbols, const struct topology *topology)
     return flow;
 }
 
-/* Events that change what lies where. */
+/* Events that change what is at which address. */
 #define LAYOUT_KINDS                                                                                                   \
     (1u << EVENT_PROCESS_START | 1u << EVENT_PROCESS_EXIT | 1u << EVENT_THREAD_START | 1u << EVENT_THREAD_EXIT |       \
      1u << EVENT_MODULE_LOAD | 1u << EVENT_MODULE_UNLOAD | 1u << EVENT_MAP | 1u << EVENT_UNMAP | 1u << EVENT_ALLOC |   \

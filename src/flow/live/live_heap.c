@@ -14,7 +14,7 @@ static void end_block(struct flow *flow, struct process *process, struct addrtre
         const struct record *record = pool_at(&flow->records, index);
         live_pooled_end_within(flow, process, record->addr, record->addr + record->size, time);
     }
-    live_record_die(flow, process, index, time);
+    live_record_end(flow, process, index, time);
 }
 
 static void end_stale(struct flow *flow, struct process *process, struct addrtree *tree, uint64_t key, uint64_t time)
@@ -24,7 +24,7 @@ static void end_stale(struct flow *flow, struct process *process, struct addrtre
         end_block(flow, process, tree, stale, time);
 }
 
-/* Blocks that the new one lies upon: their release was lost. */
+/* Blocks that the new one overlaps: their release was lost. */
 static void clear_ground(struct flow *flow, struct process *process, struct addrtree *tree, const struct record *record,
                          const struct addrtree_around *around)
 {

@@ -13,15 +13,15 @@ static void range_put(struct flow *flow, struct process *process, uint64_t start
 static void range_unmapped(struct flow *flow, struct process *process, uint32_t record, uint64_t bytes, uint64_t time)
 {
     if (pool_at(&flow->records, record)->process != process->index) {
-        live_record_die(flow, process, record, time);
+        live_record_end(flow, process, record, time);
         return;
     }
-    uint64_t *left = map64_find(&flow->map_left, record);
-    if (!left)
+    uint64_t *mapped = map64_find(&flow->mapped_bytes, record);
+    if (!mapped)
         return;
-    *left = *left > bytes ? *left - bytes : 0;
-    if (*left == 0)
-        live_record_die(flow, process, record, time);
+    *mapped = *mapped > bytes ? *mapped - bytes : 0;
+    if (*mapped == 0)
+        live_record_end(flow, process, record, time);
 }
 
 /* Takes [start, end) out of every range. What is left of one on either side stays the same object. The memory itself may
@@ -44,7 +44,7 @@ static void punch(struct flow *flow, struct process *process, uint64_t start, ui
     }
 }
 
-/* Whatever lay in [start, end) is gone: the range, the objects in it, where its pages were. */
+/* Whatever was in [start, end) ends: the range, the objects in it, the home nodes of its pages. */
 static void clear(struct flow *flow, struct process *process, uint64_t start, uint64_t end, uint64_t time)
 {
     punch(flow, process, start, end, time);
@@ -78,7 +78,7 @@ static const char *name_of(const struct event_map *map, const char *path)
     return map->stack ? "" : "[anonymous]";
 }
 
-/* Puts a range where nothing lies that the program asked for; returns how many bytes of it. What was left over before
+/* Puts a range where nothing is that the program asked for; returns how many bytes of it. What was left over before
  * gives way. */
 static uint64_t fill_gaps(struct flow *flow, struct process *process, uint64_t start, uint64_t end, uint32_t record,
                           uint64_t time)
@@ -155,14 +155,14 @@ static void leave_over(struct flow *flow, struct process *process, const struct 
     if (addrtree_floor(&process->maps, map->addr, &key, &value) && key == map->addr) {
         uint32_t old = pool_at(&flow->ranges, value)->record;
         struct record *record = pool_at(&flow->records, old);
-        uint64_t *left = map64_find(&flow->map_left, old);
-        if (left && record->addr == key && record->flags & RECORD_LEFTOVER && record->process == process->index &&
+        uint64_t *mapped = map64_find(&flow->mapped_bytes, old);
+        if (mapped && record->addr == key && record->flags & RECORD_LEFTOVER && record->process == process->index &&
             record->size < map->size && (record->flags & RECORD_KIND) == kind && kind == OBJECT_MAP) {
             /* It has grown. */
             uint64_t from = key + record->size;
             record->size = map->size;
             uint64_t more = fill_gaps(flow, process, from, end, old, event->time);
-            *map64_find(&flow->map_left, old) += more;
+            *map64_find(&flow->mapped_bytes, old) += more;
             return;
         }
     }
@@ -173,7 +173,7 @@ static void leave_over(struct flow *flow, struct process *process, const struct 
     record->flags |= RECORD_LEFTOVER;
     name_map(flow, index, name, kind == OBJECT_FILE ? map->offset : 0);
     uint64_t filled = fill_gaps(flow, process, map->addr, end, index, event->time);
-    *map64_insert(&flow->map_left, index, NULL) = filled;
+    *map64_insert(&flow->mapped_bytes, index, NULL) = filled;
 }
 
 void live_maps_map(struct flow *flow, struct process *process, const struct event *event)
@@ -206,7 +206,7 @@ void live_maps_map(struct flow *flow, struct process *process, const struct even
     record->fn = ALLOC_FNS; /* mmap */
     record->trail = live_stack_trail(flow, process, stack, ALLOC_FNS, kind, event->time);
     name_map(flow, index, name_of(map, path), kind == OBJECT_FILE ? map->offset : 0);
-    *map64_insert(&flow->map_left, index, NULL) = map->size;
+    *map64_insert(&flow->mapped_bytes, index, NULL) = map->size;
     range_put(flow, process, map->addr, end, index);
     live_record_count(flow, index);
 }
@@ -222,10 +222,10 @@ void live_maps_unmap(struct flow *flow, struct process *process, const struct ev
 void live_maps_end(struct flow *flow, struct process *process, uint32_t record)
 {
     if (pool_at(&flow->records, record)->process == process->index) {
-        uint64_t *left = map64_find(&flow->map_left, record);
-        if (!left || *left == 0)
+        uint64_t *mapped = map64_find(&flow->mapped_bytes, record);
+        if (!mapped || *mapped == 0)
             return;
-        *left = 0;
+        *mapped = 0;
     }
-    live_record_die(flow, process, record, UINT64_MAX);
+    live_record_end(flow, process, record, UINT64_MAX);
 }

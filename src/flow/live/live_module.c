@@ -1,4 +1,4 @@
-/* flow/live/live_module.c - which binary lies where in a process. */
+/* flow/live/live_module.c - which binary is mapped where in a process. */
 #include "base/bisect.h"
 #include "flow/state.h"
 #include "flow/wrappers.h"
@@ -62,7 +62,7 @@ static void forget_names(struct flow *flow, struct process *process, struct addr
     uint32_t record;
     while (addrtree_ceiling(tree, key, &key, &record) && key < end) {
         addrtree_remove(tree, ADDRTREE_NOWHERE, key, &record);
-        live_record_die(flow, process, record, time);
+        live_record_end(flow, process, record, time);
     }
 }
 

@@ -2,8 +2,8 @@
  *
  * A page's event comes at the start of its interval, but what it was used for may be allocated, and its thread may start,
  * within it. So an event waits until its interval is over (or its process is). An object that is there at the start is
- * noted at once, since it may be gone by then; and so is one that dies within the interval, in the page's grave, for pages
- * that nothing better is known of.
+ * noted at once, since it may be freed by then; and so is one that ends within the interval (struct page_ended), for
+ * pages that nothing better is known of.
  *
  * Where a trace has samples too, pages make no accesses: how often something is used is the samples' to say, and the
  * two are not counted in the same unit. */
@@ -14,7 +14,7 @@
 
 #include <stdlib.h>
 
-/* What lies under everything else may only be there until something better comes. */
+/* What is under everything else may only be there until something better comes. */
 static bool is_leftover(struct flow *flow, uint32_t record)
 {
     return record == FLOW_NONE || (pool_at(&flow->records, record)->flags & RECORD_LEFTOVER);
@@ -37,7 +37,7 @@ static uint32_t record_of(struct flow *flow, struct process *process, const stru
     return best;
 }
 
-static uint64_t grave_key(const struct process *process, uint64_t page)
+static uint64_t page_ended_key(const struct process *process, uint64_t page)
 {
     return (uint64_t)process->index << 44 | page >> PAGE_UNIT_SHIFT; /* addresses of programs have at most 56 bits */
 }
@@ -45,49 +45,49 @@ static uint64_t grave_key(const struct process *process, uint64_t page)
 static void dig(struct flow *flow, const struct process *process, const struct event_page *page)
 {
     bool is_new;
-    uint64_t *number = map64_insert(&flow->grave_of, grave_key(process, page->page), &is_new);
+    uint64_t *number = map64_insert(&flow->page_ended_of, page_ended_key(process, page->page), &is_new);
     if (!is_new)
         return;
-    *number = flow->graves.count;
-    array_push(&flow->graves, (struct grave){page->page, page->size, 0, process->index, FLOW_NONE});
+    *number = flow->pages_ended.count;
+    array_push(&flow->pages_ended, (struct page_ended){page->page, page->size, 0, process->index, FLOW_NONE});
 }
 
-static struct grave *grave_at(struct flow *flow, const struct process *process, uint64_t page)
+static struct page_ended *page_ended_at(struct flow *flow, const struct process *process, uint64_t page)
 {
-    const uint64_t *number = map64_find(&flow->grave_of, grave_key(process, page));
-    return number ? &flow->graves.items[*number] : NULL;
+    const uint64_t *number = map64_find(&flow->page_ended_of, page_ended_key(process, page));
+    return number ? &flow->pages_ended.items[*number] : NULL;
 }
 
-static void bury(struct flow *flow, struct grave *grave, uint32_t index)
+static void note_end(struct flow *flow, struct page_ended *ended, uint32_t index)
 {
     const struct record *record = pool_at(&flow->records, index);
-    uint64_t low = record->addr > grave->page ? record->addr : grave->page;
-    uint64_t high = record->addr + record->size, end = grave->page + grave->size;
+    uint64_t low = record->addr > ended->page ? record->addr : ended->page;
+    uint64_t high = record->addr + record->size, end = ended->page + ended->size;
     high = high < end ? high : end;
-    if (high <= low || high - low <= grave->bytes)
+    if (high <= low || high - low <= ended->bytes)
         return;
-    grave->bytes = high - low;
-    grave->record = index;
+    ended->bytes = high - low;
+    ended->record = index;
     live_record_tally(flow, index); /* so that it is kept */
 }
 
-void live_pages_bury(struct flow *flow, const struct process *process, uint32_t index)
+void live_pages_note_end(struct flow *flow, const struct process *process, uint32_t index)
 {
     enum { SMALL = PAGE_UNIT, LARGE = HUGE_PAGE };
     const struct record *record = pool_at(&flow->records, index);
     uint64_t start = record->addr & ~(uint64_t)(SMALL - 1), end = record->addr + record->size;
-    if ((end - start) / SMALL >= flow->graves.count) {
-        array_each (&flow->graves, struct grave, grave)
-            if (grave->process == process->index)
-                bury(flow, grave, index);
+    if ((end - start) / SMALL >= flow->pages_ended.count) {
+        array_each (&flow->pages_ended, struct page_ended, ended)
+            if (ended->process == process->index)
+                note_end(flow, ended, index);
         return;
     }
-    struct grave *grave = grave_at(flow, process, start & ~(uint64_t)(LARGE - 1));
-    if (grave && grave->size >= LARGE)
-        bury(flow, grave, index);
+    struct page_ended *ended = page_ended_at(flow, process, start & ~(uint64_t)(LARGE - 1));
+    if (ended && ended->size >= LARGE)
+        note_end(flow, ended, index);
     for (uint64_t page = start; page < end; page += SMALL)
-        if ((grave = grave_at(flow, process, page)))
-            bury(flow, grave, index);
+        if ((ended = page_ended_at(flow, process, page)))
+            note_end(flow, ended, index);
 }
 
 void live_page_add(struct flow *flow, struct process *process, const struct event *event)
@@ -104,7 +104,7 @@ void live_page_add(struct flow *flow, struct process *process, const struct even
     uint32_t record = record_of(flow, process, &event->page, &reason);
     waiting.record = is_leftover(flow, record) ? FLOW_NONE : record;
     if (waiting.record != FLOW_NONE && event->tid != 0)
-        live_record_tally(flow, waiting.record); /* so that it is kept when it dies */
+        live_record_tally(flow, waiting.record); /* so that it is kept when it ends */
     else if (waiting.record == FLOW_NONE)
         dig(flow, process, &event->page);
     waiting.event.page.cpu_words = 0; /* the mask is the reader's */
@@ -113,7 +113,7 @@ void live_page_add(struct flow *flow, struct process *process, const struct even
     array_push(&flow->waiting_pages, waiting);
 }
 
-/* Where the page lies is reported before its frame is, at the same time. */
+/* The page's home node is reported before its frame is, at the same time. */
 void live_page_frame(struct flow *flow, struct process *process, const struct event_frame *frame)
 {
     int home = flow->topology->node_count == 1 ? 0 : pages_home(&process->pages, frame->page);
@@ -132,8 +132,8 @@ static void put(struct flow *flow, const struct waiting_page *waiting)
     if (record == FLOW_NONE && !waiting->process->ended)
         record = record_of(flow, waiting->process, page, &reason);
     if (waiting->record == FLOW_NONE && is_leftover(flow, record)) {
-        const struct grave *grave = grave_at(flow, waiting->process, page->page);
-        record = grave && grave->record != FLOW_NONE ? grave->record : record;
+        const struct page_ended *ended = page_ended_at(flow, waiting->process, page->page);
+        record = ended && ended->record != FLOW_NONE ? ended->record : record;
     }
     for (unsigned write = 0; write < 2; write++) {
         struct event access = {
@@ -164,8 +164,8 @@ static void settle(struct flow *flow, const struct process *process, uint64_t ti
     }
     flow->waiting_pages.count = kept;
     if (kept == 0) {
-        flow->graves.count = 0;
-        map64_free(&flow->grave_of);
+        flow->pages_ended.count = 0;
+        map64_free(&flow->page_ended_of);
     }
 }
 
@@ -193,8 +193,8 @@ void live_pages_finish(struct flow *flow)
     if (flow->waiting_pages.count)
         settle(flow, NULL, UINT64_MAX);
     array_free(&flow->waiting_pages);
-    array_free(&flow->graves);
-    map64_free(&flow->grave_of);
+    array_free(&flow->pages_ended);
+    map64_free(&flow->page_ended_of);
     if (flow->page_order.count == 0)
         return;
     array_sort(&flow->page_order, by_time); /* they were counted in the order of their intervals' ends */

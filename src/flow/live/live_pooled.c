@@ -1,8 +1,8 @@
 /* flow/live/live_pooled.c - objects that functions named by the user gave, and the pools they are from.
  *
- * They lie inside malloc'd blocks or maps and win over those. A pool keeps a list of its objects through
+ * They are inside malloc'd blocks or maps and win over those. A pool keeps a list of its objects through
  * record->pool_next, newest first; one that ended on its own stays listed until the list is swept or the pool ends, so
- * its place is not used again before. A fork's child knows the lists as they were: what lies in them from before the
+ * its place is not used again before. A fork's child knows the lists as they were: what is in them from before the
  * fork keeps its links. */
 #include "flow/state.h"
 
@@ -133,7 +133,7 @@ static void end_object(struct flow *flow, struct process *process, uint32_t inde
     if (!addrtree_floor(&process->pooled, addr, &key, &value) || key != addr || value != index)
         return;
     addrtree_remove(&process->pooled, ADDRTREE_NOWHERE, key, &value);
-    live_record_die(flow, process, index, time);
+    live_record_end(flow, process, index, time);
 }
 
 /* A record that is in no list any more. A fork may still know it. */
@@ -143,7 +143,7 @@ static void unlist(struct flow *flow, const struct process *process, uint32_t in
     if (record->process != process->index || record->start <= process->last_fork)
         return;
     record->flags &= (uint8_t)~RECORD_POOLED;
-    if ((record->flags & RECORD_DEAD) && record->tally == FLOW_NONE)
+    if ((record->flags & RECORD_ENDED) && record->tally == FLOW_NONE)
         live_record_recycle(flow, index);
 }
 
@@ -167,7 +167,7 @@ static void sweep(struct flow *flow, struct process *process, struct pool *pool)
         struct record *record = pool_at(&flow->records, index);
         if (record->process != process->index || record->start <= process->last_fork)
             break; /* all behind it is older: a fork knows it */
-        if (!(record->flags & RECORD_DEAD)) {
+        if (!(record->flags & RECORD_ENDED)) {
             place = &record->pool_next;
             kept++;
             continue;
@@ -210,7 +210,7 @@ static void create_pool(struct flow *flow, struct process *process, const struct
 {
     struct pool_table *table = own_table(process);
     uint32_t index = pool_get(table, event->pool.handle);
-    if (!table->pools.items[index].implicit) /* another one lay there, and its end was not seen */
+    if (!table->pools.items[index].implicit) /* another one was there, and its end was not seen */
         clear_pool(flow, process, table, index, event->time);
     table->pools.items[index].implicit = false;
     unlink_pool(table, index);
@@ -225,7 +225,7 @@ void live_pooled_change(struct flow *flow, struct process *process, const struct
         return;
     if (event->pool.change == POOL_FREED) {
         if (addrtree_remove(&process->pooled, ADDRTREE_NOWHERE, event->pool.handle, &index))
-            live_record_die(flow, process, index, event->time);
+            live_record_end(flow, process, index, event->time);
         return;
     }
     if (event->pool.change == POOL_CREATED) {
@@ -265,6 +265,6 @@ void live_pooled_end_within(struct flow *flow, struct process *process, uint64_t
     uint32_t value;
     while (addrtree_ceiling(&process->pooled, start, &key, &value) && key < end) {
         addrtree_remove(&process->pooled, ADDRTREE_NOWHERE, key, &value);
-        live_record_die(flow, process, value, time);
+        live_record_end(flow, process, value, time);
     }
 }

@@ -121,7 +121,7 @@ struct ending {
 static void end_block(void *context, uint32_t record)
 {
     struct ending *ending = context;
-    live_record_die(ending->flow, ending->process, record, UINT64_MAX);
+    live_record_end(ending->flow, ending->process, record, UINT64_MAX);
 }
 
 static void end_map(void *context, uint32_t range)
@@ -156,7 +156,7 @@ void live_process_start(struct flow *flow, const struct event *event)
     struct process *former = place ? flow->processes.items[*place] : NULL;
     struct process *process = former;
     if (!former || !former->implicit) {
-        if (former && !former->ended) { /* exec: the image is another, the threads but one are gone */
+        if (former && !former->ended) { /* exec: the image is another, the threads but one have ended */
             end_lives(flow, former);
             former->row.end = event->time;
             former->row.replaced = true;

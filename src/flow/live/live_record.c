@@ -69,23 +69,23 @@ void live_trails_sum(struct flow *flow)
     }
 }
 
-void live_record_die(struct flow *flow, struct process *process, uint32_t index, uint64_t time)
+void live_record_end(struct flow *flow, struct process *process, uint32_t index, uint64_t time)
 {
     struct record *record = pool_at(&flow->records, index);
-    if (record->process != process->index) { /* the parent's: only this process's copy of it dies */
+    if (record->process != process->index) { /* the parent's: only this process's copy of it ends */
         uint64_t *clone = map64_find(&process->clones, index);
         if (!clone)
             return;
         index = (uint32_t)*clone;
         record = pool_at(&flow->records, index);
     }
-    if (record->flags & RECORD_DEAD)
+    if (record->flags & RECORD_ENDED)
         return;
     if (record->trail != FLOW_NONE && !(record->flags & RECORD_INHERITED))
         uncount(flow, record, time);
-    if (flow->graves.count && !(record->flags & RECORD_LEFTOVER))
-        live_pages_bury(flow, process, index);
-    record->flags |= RECORD_DEAD;
+    if (flow->pages_ended.count && !(record->flags & RECORD_LEFTOVER))
+        live_pages_note_end(flow, process, index);
+    record->flags |= RECORD_ENDED;
     if (record->tally != FLOW_NONE) {
         pool_at(&flow->tallies, record->tally)->end = time;
         live_touched_sum(flow, process, index);
@@ -129,7 +129,7 @@ uint32_t live_record_in(struct flow *flow, struct process *process, uint32_t ind
         *map64_insert(&flow->named_of, copy, NULL) = number;
     }
     if (flow->only_pid && live_counts(flow, process) && own->trail != FLOW_NONE) {
-        own->flags &= (uint8_t)~RECORD_INHERITED; /* its parent's was left out */
+        own->flags &= (uint8_t)~RECORD_INHERITED; /* its parent's was not counted */
         live_record_count(flow, copy);
     }
     return copy;

@@ -68,7 +68,7 @@ static struct tally *stack_tally(struct flow *flow, struct process *process, uin
     return pool_at(&flow->tallies, stack->tally);
 }
 
-/* The home of a page that had no fault in sight: a larger fault brought it in, unless faults were lost. Then only a touch of
+/* The home node of a page that had no fault in sight: a larger fault brought it in, unless faults were lost. Then only a touch of
  * the same object will do: an array may end in the 2 MiB in which another thread's begins. */
 static int home_around(struct flow *flow, const struct process *process, uint64_t addr, uint32_t object)
 {

@@ -1,7 +1,7 @@
-/* flow/live/live_touched.c - who brought in the pages that sampled objects lie on, and which pages moved while they lived.
+/* flow/live/live_touched.c - who brought in the pages of sampled objects, and which pages moved during their lifetimes.
  *
  * Page faults may be millions, most of them on objects without samples. A fault only notes the page; an object's pages
- * are looked through once, when it dies or the trace ends, and only if it was sampled. */
+ * are looked through once, when it ends or the trace does, and only if it was sampled. */
 #include "base/bisect.h"
 #include "base/units.h"
 #include "flow/state.h"

@@ -37,7 +37,7 @@ void touches_add(struct touches *touches, uint64_t addr, uint32_t thread, uint32
     *map64_insert(&touches->regions, addr >> REGION_SHIFT, NULL) = (uint64_t)tick << 32 | thread;
 }
 
-/* Calls `visit` with the number and value of each entry of a map whose number lies in [first, last]. */
+/* Calls `visit` with the number and value of each entry of a map whose number is in [first, last]. */
 static void each_between(const struct map64 *map, uint64_t first, uint64_t last,
                          void (*visit)(void *context, uint64_t number, uint64_t value), void *context)
 {
