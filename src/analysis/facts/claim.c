@@ -67,9 +67,9 @@ uint64_t claim_needed(const struct claim *claim)
     if (distance < width / 4)
         distance = width / 4;
     double needed = distance > 0 ? ONE_SIDED * ONE_SIDED * null * (1 - null) / (distance * distance) : most;
-    double least = 1.5 * claim->bursts;
-    if (needed < least)
-        needed = least;
+    double min_needed = 1.5 * claim->bursts;
+    if (needed < min_needed)
+        needed = min_needed;
     if (needed < 2 * CLAIM_BURSTS)
         needed = 2 * CLAIM_BURSTS;
     return claim_rounded(needed < most ? needed : most);

@@ -30,7 +30,7 @@ double claim_confidence(const struct claim *claim);
 
 /* Bursts with which the claim, or its opposite, would be reached with 95%, if the share is what it seems now: where it is
  * close to the null, a quarter of the present interval is taken for the difference. Always more than there are, by
- * half as many again at least, in round numbers. */
+ * half as many again at least, rounded. */
 uint64_t claim_needed(const struct claim *claim);
 
 /* 1234 -> 1300: two digits, up. */

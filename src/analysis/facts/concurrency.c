@@ -2,9 +2,9 @@
  *
  * Look at the bursts that hit it, in order of time. When threads come and go at random among each other, a burst is
  * followed by another thread's as often as chance has it: of N bursts with n of each thread, N - sum(n * n) / N times
- * on average (shuffle them and count). When threads take turns, it happens once a turn. The number of changes as a part of the number that
- * chance has is near 1 for concurrent use and near 0 for turns, whatever the number of threads, their shares, and the
- * length of the run.
+ * on average (shuffle them and count). When threads take turns, it happens once a turn. The number of changes as a part
+ * of the number that chance has is near 1 for concurrent use and near 0 for turns, whatever the number of threads,
+ * their shares, and the length of the run.
  *
  * Where threads are more than processors the scheduler makes them take turns, of some milliseconds. Those are not the
  * program's. So bursts are looked at CONCURRENCY_SLICE_NS apart, and turns that are shorter than a few of these are not seen.
@@ -13,10 +13,10 @@
  * by those that are closer than TURN_NS: among turns of that length a pair d apart changes with d / TURN_NS of chance. */
 #include "analysis/facts/facts_work.h"
 
-enum { LEAST_EXPECTED = 6 }; /* changes by chance below which nothing is said */
+enum { MIN_EXPECTED = 6 }; /* changes by chance below which nothing is said */
 static const double CONCURRENT = 0.4;
 
-/* A pair that is close in time: among turns of TURN_NS it would have changed thread with this chance, at most. */
+/* A pair close in time: of threads that take turns of TURN_NS it would change thread with this chance, at most. */
 static void note_near(struct looks *looks, const struct flow_access *access)
 {
     uint64_t apart = access->time - looks->time;
@@ -126,7 +126,7 @@ static void judge(struct facts_subject *subject, const struct mixing *mixing)
 {
     subject->concurrency = CONCURRENCY_NONE;
     const struct fact_mixing *looks = &mixing->looks;
-    if (subject->using_threads >= 2 && looks->chance >= LEAST_EXPECTED)
+    if (subject->using_threads >= 2 && looks->chance >= MIN_EXPECTED)
         subject->concurrency =
             looks->changes / looks->chance >= CONCURRENT ? CONCURRENCY_CONCURRENT : CONCURRENCY_DISJOINT;
     subject->mixing = *looks;

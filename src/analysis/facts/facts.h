@@ -29,7 +29,7 @@ enum fact_sharing {
 
 enum fact_concurrency {
     CONCURRENCY_NONE,       /* fewer than two using threads, or too few samples to say */
-    CONCURRENCY_DISJOINT,   /* threads take turns: their time intervals hardly overlap */
+    CONCURRENCY_DISJOINT,   /* threads take turns: their time intervals rarely overlap */
     CONCURRENCY_CONCURRENT, /* threads use it at the same time */
 };
 
@@ -58,7 +58,7 @@ struct fact_parts {
     uint64_t bursts; /* comparisons of two bursts among them that say something new: at most one less than bursts */
     uint64_t pairs, agree;           /* all, or those in one page where these are enough */
     uint64_t near_pairs, near_agree; /* no further apart than parts are, or in one page likewise */
-    uint64_t borders;                /* of the near pairs, those that may lie across the border of two threads' parts */
+    uint64_t borders;                /* of the near pairs, those that may be across the border of two threads' parts */
     double chance;                   /* share of pairs that agree where nodes are mixed at random */
 };
 
@@ -170,7 +170,7 @@ struct facts_subject {
 };
 
 struct facts_node {                      /* of one node's memory */
-    uint64_t samples, remote;            /* that lie on it, from elsewhere */
+    uint64_t samples, remote;            /* with their page on it, from elsewhere */
     double remote_weight;                /* as of a subject */
     uint64_t latency_sum, latency_count; /* of those beyond the caches */
     double remote_time;                  /* as of a subject */
@@ -219,7 +219,7 @@ struct facts {
     uint64_t *node_counts;             /* of every subject, where `from` and `home` point to */
     struct flow_totals totals;
     struct facts_weights weights;
-    uint64_t slow_ns; /* latency above which an access is taken to have gone beyond the caches */
+    uint64_t slow_ns; /* latency above which an access is taken to miss the caches */
     struct {
         double sum, weight; /* of latencies above it, weighed */
         uint64_t count;

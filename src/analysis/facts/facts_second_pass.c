@@ -178,7 +178,7 @@ static int by_place(const void *left, const void *right)
     return mark_a < mark_b ? -1 : mark_a > mark_b;
 }
 
-/* Neighbours no further apart than this are in one part of an object: a thread's part is hardly ever smaller. */
+/* Neighbours no further apart than this are in one part of an object: a thread's part is rarely smaller. */
 static uint64_t near_of(const struct facts *facts, uint32_t object)
 {
     enum { LEAST = 16 << 10, PARTS = 2048 };

@@ -22,8 +22,8 @@ struct user_work { /* a fact_user in the making: there may be several for each o
 };
 
 enum { STRIDES = 8, SLICES = 64, DETAIL_SAMPLES = 64 };
-enum { CONCURRENCY_SLICE_NS = 10000000 }; /* longer than a scheduler's slices, shorter than turns that matter */
-enum { TURN_NS = 60000000 }; /* turns of this length and longer are distinguished from use at the same time */
+enum { CONCURRENCY_SLICE_NS = 10000000 }; /* longer than a scheduler's slices, shorter than threads' turns */
+enum { TURN_NS = 60000000 };              /* threads' turns of this length and longer are no use at the same time */
 
 struct strides {
     int64_t strides[STRIDES];
@@ -117,7 +117,7 @@ struct gathering {
     struct map64 user_of;       /* subject << 32 | thread -> index in its users, where they are many */
     struct open_burst **bursts; /* by thread, made when needed */
     uint32_t burst_count;
-    struct looks *node_looks; /* of the bursts that lie on each node's memory */
+    struct looks *node_looks; /* of the bursts on each node's memory */
     uint32_t active[SLICES];  /* bursts of the whole program in each slice of the run */
     unsigned slow_unit;
     uint64_t latencies[SLOW_BUCKETS];
@@ -161,7 +161,7 @@ struct user_work *users_add(struct gathering *gathering, struct work *work, uint
 void users_finish(struct gathering *gathering, uint32_t object); /* adds to its site too */
 void users_finish_site(struct gathering *gathering, uint32_t site);
 
-/* concurrency.c: how the threads' uses lie in time. */
+/* concurrency.c: whether threads use a subject at the same time or take turns. */
 void concurrency_add(const struct gathering *gathering, struct work *work, const struct flow_access *access,
                      bool new_burst);
 void concurrency_look(struct looks *looks, const struct flow_access *access); /* of a new burst */

@@ -2,7 +2,7 @@
  *
  * Samples give a bound on the share of writes, never a proof that there are none. Where pages were recorded beside the samples
  * (--faults) and the mechanism sees every page that is written, they do: of the pages that an object has to itself. Those
- * that it shares with its neighbours at its ends are left out. */
+ * that it shares with its neighbours at its ends are skipped. */
 #include "analysis/facts/facts_second_pass.h"
 
 #include "base/map64.h"

@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "analysis/facts/facts_work.h"
 
-enum { LEAST_PAIRS = 16, LEAST_BURSTS = 4, REGULAR_PART = 10 };
+enum { MIN_PAIRS = 16, MIN_BURSTS = 4, REGULAR_PART = 10 };
 
 /* The most frequent strides in bounded memory (Misra and Gries): what is more frequent than one in STRIDES + 1 stays. */
 static void note_stride(struct strides *strides, int64_t stride, uint32_t burst)
@@ -77,7 +77,7 @@ void shape_finish(struct facts_subject *subject, const struct detail *detail)
     uint64_t near = 0, far = 0;
     uint32_t most_near = 0, most_far = 0;
     int64_t near_stride = 0, far_stride = 0;
-    if (strides->pairs < LEAST_PAIRS || strides->bursts < LEAST_BURSTS)
+    if (strides->pairs < MIN_PAIRS || strides->bursts < MIN_BURSTS)
         return;
     for (unsigned i = 0; i < STRIDES; i++) {
         uint32_t count = strides->counts[i];

@@ -1,7 +1,7 @@
 /* analysis/facts/shared_lines.c - cache lines that several threads use at the same time, one of them writing: the same bytes (true
  * sharing), or different ones (false sharing).
  *
- * Most lines are used by one thread, and most samples of a large array lie on lines with one or two of them. So a first
+ * Most lines are used by one thread, and most samples of a large array are on lines with one or two of them. So a first
  * pass only marks places of a table of fixed size, chosen by hash, and the second one keeps details of lines whose place saw
  * two threads, a write, and enough samples to judge. Two lines in one place cost memory, not truth. */
 #include "base/units.h"
@@ -10,8 +10,8 @@
 #include <math.h>
 
 enum {
-    LEAST_SAMPLES = 8, /* on a line */
-    LEAST_BURSTS = 3,  /* of a thread on it; fewer are strays */
+    MIN_SAMPLES = 8, /* on a line */
+    MIN_BURSTS = 3,  /* of a thread on it; fewer are strays */
     SHARE_OF_STRAYS = 50,
     FEWEST_PLACES = 1 << 12,
     MOST_PLACES = 1 << 22,
@@ -114,7 +114,7 @@ void lines_expect(const struct gathering *gathering, const struct flow_access *a
 
 static bool is_worth_it(uint32_t place)
 {
-    return place & PLACE_SEVERAL && place & PLACE_WRITTEN && place >> PLACE_COUNT_SHIFT >= LEAST_SAMPLES;
+    return place & PLACE_SEVERAL && place & PLACE_WRITTEN && place >> PLACE_COUNT_SHIFT >= MIN_SAMPLES;
 }
 
 static struct line_user *user_at(struct lines *lines, struct line *line, const struct flow_access *access,
@@ -213,7 +213,7 @@ static size_t find_sharers(const struct lines *lines, const struct line *line, s
     }
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        if (sharers[i].bursts >= LEAST_BURSTS && sharers[i].samples * SHARE_OF_STRAYS > samples)
+        if (sharers[i].bursts >= MIN_BURSTS && sharers[i].samples * SHARE_OF_STRAYS > samples)
             sharers[kept++] = sharers[i];
     }
     return kept;

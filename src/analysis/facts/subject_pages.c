@@ -1,4 +1,4 @@
-/* analysis/facts/subject_pages.c - which pages a subject lies on, who brought them in, which moved, and which it shares with objects
+/* analysis/facts/subject_pages.c - which pages a subject is on, who brought them in, which moved, and which it shares with objects
  * that belong to threads of other nodes.
  *
  * Pages are brought in by page faults, which flows know exactly. Where faults were not recorded, the first sampled access
@@ -138,7 +138,7 @@ static void count_mixed(struct gathering *gathering, uint32_t object, uint32_t t
 }
 
 /* Whether another thread brought the object's pages in, though it belongs to the one that allocated it. An allocator
- * writes beside what it gives away, so the page was there before: something of that other thread lies, or lay, in it.
+ * writes beside what it gives away, so the page was there before: something of that other thread is, or was, in it.
  * Seldom are both objects sampled. */
 static bool moved_in_with_another(const struct gathering *gathering, uint32_t index)
 {
@@ -175,7 +175,7 @@ void pages_finish_all(struct gathering *gathering)
         gathering->sites[object->site].looked_private += object->sharing == SHARING_THREAD;
     }
     uint32_t *tenancies = mem_alloc((gathering->object_count + 1ul) * 2 * sizeof *tenancies);
-    for (uint32_t i = 0; i < gathering->object_count; i++) { /* in order of birth */
+    for (uint32_t i = 0; i < gathering->object_count; i++) { /* in order of allocation */
         const struct facts_subject *subject = &facts->objects.items[i];
         struct work *work = &gathering->objects[i];
         tenancies[2 * i] = tenancies[2 * i + 1] = FLOW_NONE;

@@ -6,7 +6,7 @@
  * processor: it says nothing of the subject. */
 #include "analysis/facts/facts_work.h"
 
-enum { LEAST_SLICES = 4, BURSTS_A_SLICE = 1, LONGEST_PAUSE = 4 /* slices of SLICES */ };
+enum { MIN_SLICES = 4, BURSTS_A_SLICE = 1, LONGEST_PAUSE = 4 /* slices of SLICES */ };
 static const double BEGINS = 0.3, ENDS = 0.15; /* as parts of the hottest slice */
 
 unsigned phases_slice(const struct flow *flow, uint64_t time)
@@ -82,11 +82,11 @@ void phases_finish(const struct gathering *gathering, struct facts_subject *subj
     const struct flow *flow = gathering->flow;
     double level[SLICES] = {0}, smooth[SLICES], all[SLICES] = {0}, active[SLICES];
     unsigned count = SLICES;
-    if (!detail || subject->bursts < 2 * LEAST_SLICES) {
+    if (!detail || subject->bursts < 2 * MIN_SLICES) {
         push_whole(subject);
         return;
     }
-    while (count > LEAST_SLICES && subject->bursts < (uint64_t)count * BURSTS_A_SLICE)
+    while (count > MIN_SLICES && subject->bursts < (uint64_t)count * BURSTS_A_SLICE)
         count /= 2;
     unsigned width = SLICES / count;
     for (unsigned i = 0; i < SLICES; i++)

@@ -52,12 +52,12 @@ struct findings_bounds {
     double section_of_all; /* like of_all, for a section: what has no name of its own must matter more */
     double unbalanced_remote; /* remote part of all samples, at least, before their spread over threads is judged */
     double one_of_many;       /* part of a site's remote samples from which one object stands for it */
-    double cached_bytes;      /* a subject of this size whose accesses hardly wait is answered by caches */
-    double least_bytes;       /* bytes below which nothing is said of a subject's place */
-    double cached_time;       /* "hardly": part of the program's time */
+    double cached_bytes;      /* a subject of this size whose accesses rarely wait is answered by caches */
+    double min_bytes;         /* bytes below which nothing is said of a subject's place */
+    double cached_time;       /* "rarely": part of the program's time */
     double from_node;         /* a node that makes this part of a node's fair share of traffic takes part in it */
     double duplicate_writes;  /* part of writes above which copies cost more than they bring */
-    double move_of_turn;      /* part of a turn that moving the pages may take */
+    double move_of_turn;      /* part of a thread's turn that moving the pages may take */
     double move_bytes_ns;     /* bytes moved in a nanosecond, for that */
     double remote_time;       /* part of the time in remote latency below which NUMA is not the problem */
     double remote_accesses;   /* likewise of remote accesses, where no latency was measured */

@@ -30,7 +30,7 @@ static const char *bytes_text(struct consult *it, uint64_t bytes)
                              : text(it, "%lu KiB", (unsigned long)((bytes + 1023) >> 10));
 }
 
-/* Part of the accesses that is remote when pages lie on all nodes in turn. */
+/* Part of the accesses that is remote when pages are interleaved over all nodes. */
 double spread_part(const struct consult *it)
 {
     return 100.0 * (it->nodes - 1) / it->nodes;
@@ -84,7 +84,7 @@ void advise_against_duplicate(struct consult *it)
             writes_at_most(it), code_prove(it));
 }
 
-/* All its threads on the node where it lies: when they fit there. */
+/* All its threads on its home node: when they fit there. */
 void advise_pin_or_not(struct consult *it)
 {
     const struct topology *topology = flow_topology(it->facts->flow);

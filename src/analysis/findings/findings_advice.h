@@ -16,7 +16,7 @@ struct consult {
     const char *address;                 /* likewise, of its first byte */
     const char *app;                     /* the command that was recorded */
     double writes;                       /* percent */
-    int home, user;                      /* the kernel's numbers of the nodes it lies on, and is used from */
+    int home, user;                      /* the kernel's numbers of its home node and of the node it is used from */
     uint32_t nodes;
     enum language language;
     bool is_static, is_stack;

@@ -26,7 +26,7 @@ struct verdict {
 void verdict_begin(struct verdict *verdict, enum pattern pattern);
 void verdict_claim(struct verdict *verdict, struct claim claim);
 
-/* Bursts of a subject that has so many now with which all its claims would be sure; round, and more than there are. */
+/* Bursts of a subject that has so many now with which all its claims would be sure; rounded, more than there are. */
 uint64_t verdict_needed(const struct verdict *verdict, uint64_t bursts);
 
 /* What is judged, and what patterns may ask for beyond the facts: made when first asked for. */
@@ -95,7 +95,7 @@ void judge_subject(struct judging *judging, const struct facts_subject *subject,
 /* Each instance is used by one thread (all but a few are). */
 bool subject_private(const struct facts_subject *subject);
 
-/* Part of its samples on lines that threads write in turn: slow wherever the page lies. */
+/* Part of its samples on lines that threads write in turn: slow whatever the page's home node is. */
 double subject_bounced(const struct facts_subject *subject);
 
 /* Part of its accesses that write, once it is initialised. What initialises is taken for writes. */
@@ -138,10 +138,10 @@ double parts_halfway(const struct fact_parts *parts);
 /* Whether its home node could matter at all. */
 bool placement_may_matter(const struct facts *facts, const struct facts_subject *subject);
 
-/* Small and hardly ever slow: caches answer, so it costs nothing that its page is far. */
+/* Small and rarely slow: caches answer, so it costs nothing that its page is far. */
 bool subject_cached(const struct facts *facts, const struct facts_subject *subject);
 
-/* Time that placement could win. Lines that threads write in turn are slow wherever their page lies. */
+/* Time that placement could win. Lines that threads write in turn are slow whatever their home node is. */
 double placement_loss(const struct facts_subject *subject);
 
 /* Whether the loader placed it, for good: a small section, or anything of a system's library. */

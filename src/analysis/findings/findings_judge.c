@@ -26,7 +26,7 @@ const struct findings_bounds findings_bounds = {
     .unbalanced_remote = 0.10,
     .one_of_many = 0.8,
     .cached_bytes = 64 << 10,
-    .least_bytes = 4096,
+    .min_bytes = 4096,
     .cached_time = 0.005,
     .from_node = 0.4,
     .duplicate_writes = 0.1,
@@ -86,8 +86,8 @@ bool subject_cached(const struct facts *facts, const struct facts_subject *subje
     return (double)bytes <= findings_bounds.cached_bytes;
 }
 
-/* Stacks of threads that keep to their own: no sharing, whatever they are summed up to. Where they lie is not the
- * program's choice: the page that a thread begins on is touched by the one that makes it, all others by itself. */
+/* Stacks of threads that keep to their own: no sharing, whatever they are summed up to. Their home node is not
+ * the program's choice: the page that a thread begins on is touched by the one that makes it, all others by itself. */
 static bool is_own_stacks(const struct facts *facts, const struct facts_subject *subject)
 {
     return subject_kind(facts, subject) == OBJECT_STACK &&
@@ -133,7 +133,7 @@ bool subject_loaded(const struct facts *facts, const struct facts_subject *subje
 static bool is_not_to_place(const struct facts *facts, const struct facts_subject *subject)
 {
     return is_of_system(facts, subject) ||
-           (double)subject_bytes(facts, subject, subject->instances > 1) < findings_bounds.least_bytes;
+           (double)subject_bytes(facts, subject, subject->instances > 1) < findings_bounds.min_bytes;
 }
 
 /* Whether so many of its samples are enough of all. */
@@ -221,7 +221,7 @@ double parts_halfway(const struct fact_parts *parts)
     return parts->chance + findings_bounds.separated * (1 - parts->chance);
 }
 
-/* H0: neighbours in one part of it are of one node halfway between chance and always, or oftener; those that may lie across
+/* H0: neighbours in one part of it are of one node halfway between chance and always, or oftener; those that may be across
  * the border of two threads' parts are no evidence. */
 void claim_mixed(struct verdict *verdict, const struct facts_subject *subject)
 {

@@ -6,19 +6,19 @@
 /* Those that use it less than this part of an equal share do not count. */
 enum { STRAY = 4 };
 
-static uint32_t least_cpus(const struct topology *topology)
+static uint32_t min_cpus(const struct topology *topology)
 {
-    uint32_t least = UINT32_MAX;
+    uint32_t fewest = UINT32_MAX;
     for (uint32_t i = 0; i < topology->node_count; i++) {
         uint32_t cpus = topology->nodes[i].cpu_count; /* a node without any has memory only */
-        least = cpus && cpus < least ? cpus : least;
+        fewest = cpus && cpus < fewest ? cpus : fewest;
     }
-    return least == UINT32_MAX ? 0 : least;
+    return fewest == UINT32_MAX ? 0 : fewest;
 }
 
 struct by_process subject_by_process(const struct facts *facts, const struct facts_subject *subject)
 {
-    struct by_process result = {.cpus = least_cpus(flow_topology(facts->flow))};
+    struct by_process result = {.cpus = min_cpus(flow_topology(facts->flow))};
     struct map64 threads = {0};
     array_each (&subject->users, const struct fact_user, user) {
         const struct flow_thread *thread = flow_thread(facts->flow, user->thread);

@@ -2,7 +2,7 @@
  *
  * The worth of a partition is a line in q = 1 - p, and the best worth for each q is the upper hull of these lines. Where two
  * known lines cross, either nothing is better, and the best partition changes there from one to the other; or something
- * is, and its line lies between the two. */
+ * is, and its line is between the two. */
 #include "analysis/memory_map/aggregate.h"
 
 #include "analysis/memory_map/aggregate_work.h"
@@ -17,7 +17,7 @@ struct found { /* from the coarsest, which is best for the smallest q */
     struct agg_line line;
     size_t first_block; /* in blocks; those of one with more than may be are not kept */
     double low, high;   /* for these q it is known to be best */
-    bool closed;        /* nothing lies between it and the next one */
+    bool closed;        /* nothing is between it and the next one */
 };
 
 struct search {
@@ -107,14 +107,14 @@ static bool find_all(struct search *search, uint32_t most_partitions, uint64_t w
     return false;
 }
 
-/* Leaves partitions out until all blocks together are few enough: those that hardly differ from the next coarser one,
+/* Drops partitions until all blocks together are few enough: those that differ little from the next coarser one,
  * then the finest. False when some were. */
 static bool thin(struct search *search, bool *kept)
 {
     size_t count = search->found.count;
     for (double factor = 1;; factor *= 1.01) {
         uint64_t sum = 0, last = 0;
-        size_t left = 0;
+        size_t remaining = 0;
         for (size_t i = 0; i < count; i++) {
             uint64_t blocks = search->found.items[i].line.blocks;
             kept[i] = i == 0 || (blocks <= search->most_blocks && (double)blocks >= factor * (double)last &&
@@ -123,10 +123,10 @@ static bool thin(struct search *search, bool *kept)
                 continue;
             sum += blocks;
             last = blocks;
-            left++;
+            remaining++;
         }
         if (sum <= search->most_blocks || factor > 4)
-            return left == count;
+            return remaining == count;
     }
 }
 
@@ -172,7 +172,7 @@ static void put_result(struct search *search, struct aggregation *result, const 
     array_push(&result->blocks, (struct aggregate_block){0, 0, (uint16_t)(search->input->slices - 1)});
 }
 
-/* The best worth is convex in q and known at both ends: no partition lies above the straight line between them. */
+/* The best worth is convex in q and known at both ends: no partition is above the straight line between them. */
 static double bound_of(const struct search *search, const struct aggregation *result)
 {
     double most = 0;

@@ -8,7 +8,7 @@
  *     best(h, i, j) = max { the block itself; sum over children c of best(c, i, j); max over k of best(h, i, k) + best(h, k+1, j) }
  *
  * and of equally good ones the one with the higher gain. At p = 0 that is the full detail (equal neighbours are one block,
- * for that loses nothing), at p = 1 one block. Blocks without any value are left out. docs/pages.md says how it is computed,
+ * for that loses nothing), at p = 1 one block. Blocks without any value are skipped. docs/pages.md says how it is computed,
  * and what is done where the exact optimum would take too long. */
 #ifndef NUMALENS_ANALYSIS_MEMORY_MAP_AGGREGATE_H
 #define NUMALENS_ANALYSIS_MEMORY_MAP_AGGREGATE_H
@@ -59,8 +59,8 @@ struct aggregation {
     array_of(struct aggregate_partition) partitions; /* by p: the first is p = 0, the last p = 1 */
     array_of(struct aggregate_block) blocks;
     double whole_gain, whole_loss; /* of the one block: what is possible */
-    bool complete;         /* every p at which the best partition changes was looked at, and none was left out */
-    bool exact;            /* else each is the best of those that respect the two below */
+    bool complete;                 /* every p at which the best partition changes was looked at, and none was dropped */
+    bool exact;                    /* else each is the best of those that respect the two below */
     uint32_t group;        /* slices: a block that is longer begins and ends where such groups do; 1 when exact */
     uint32_t least_leaves; /* subtrees of up to as many leaves are not split but at p = 0; 1 when exact */
     double bound; /* when not exact: no partition is better by more than this part of whole_gain + whole_loss */

@@ -1,6 +1,6 @@
 /* analysis/memory_map/aggregate_solve.c - the best partition for one q, by the recurrence of aggregate.h. The hot path.
  *
- * A node's states go by first unit, from the last one, and then by last unit, from the first one. Nothing is left out that
+ * A node's states go by first unit, from the last one, and then by last unit, from the first one. Nothing is skipped that
  * could be best:
  *
  * - Cuts leave pieces that are whole or split. Two split pieces side by side are never better than one: children may cut by

@@ -8,7 +8,7 @@
 enum {
     PROBLEM_COST = 16,
     EXACT_FACTOR = 4, /* to be exact may cost as much more */
-    LEAST_COST = 6,   /* of a column: the least of (k * (k + 1) / 2 + PROBLEM_COST) / k */
+    MIN_COST = 6,     /* of a column: the least of (k * (k + 1) / 2 + PROBLEM_COST) / k */
 };
 
 double agg_xlogx_far(double x)
@@ -209,7 +209,7 @@ static void choose(struct agg *agg, const struct aggregate_input *input, uint64_
     for (agg->least_leaves = 1;; agg->least_leaves *= 4) {
         uint64_t exact = agg->least_leaves == 1 ? EXACT_FACTOR * most : most;
         bool last = agg->least_leaves >= input->leaves;
-        if (!last && LEAST_COST * (input->value_count / agg->least_leaves) > exact)
+        if (!last && MIN_COST * (input->value_count / agg->least_leaves) > exact)
             continue;
         keep_nodes(agg, input);
         make_columns(agg, input);

@@ -1,7 +1,7 @@
 /* analysis/memory_map/aggregate_work.h - what an aggregation is worked out on; private to src/analysis.
  *
  * With q = 1 - p a block is worth S * log2 S - q * S * log2 n: the term I of the measure is the same for every partition and
- * is left out. So the worth of a partition is a line in q, A - q * B, with A the sum of S * log2 S and B that of S * log2 n.
+ * is omitted. So the worth of a partition is a line in q, A - q * B, with A the sum of S * log2 S and B that of S * log2 n.
  *
  * A node's columns are the slices in which it has a value: empty ones cost nothing, so a block never needs to begin or end
  * with one. A problem is a node over a stretch of units; its states are the pairs of units i <= j. With one level the units

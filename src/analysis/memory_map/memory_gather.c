@@ -13,7 +13,7 @@ enum {
     SLICE_BITS = 12, /* 4096 slices; the rest is the page's index */
     RECENT = 8192,   /* places, a power of two */
     MOST_CELLS = 4 << 20,
-    LEAST_CELLS = 1 << 16,
+    MIN_CELLS = 1 << 16,
     FINER = 16, /* cells for each that is asked for: leaves are chosen among them */
 };
 
@@ -25,7 +25,7 @@ struct recent {
 
 void memory_vote(struct memory_votes *votes, uint32_t object, uint32_t weight)
 {
-    uint32_t least = weight;
+    uint32_t min_weight = weight;
     for (unsigned i = 0; i < MEMORY_VOTES; i++) {
         if (votes->weight[i] && votes->object[i] == object) {
             votes->weight[i] += weight;
@@ -38,12 +38,12 @@ void memory_vote(struct memory_votes *votes, uint32_t object, uint32_t weight)
             votes->weight[i] = weight;
             return;
         }
-        least = votes->weight[i] < least ? votes->weight[i] : least;
+        min_weight = votes->weight[i] < min_weight ? votes->weight[i] : min_weight;
     }
     for (unsigned i = 0; i < MEMORY_VOTES; i++)
-        votes->weight[i] -= least;
-    if (weight > least)
-        memory_vote(votes, object, weight - least);
+        votes->weight[i] -= min_weight;
+    if (weight > min_weight)
+        memory_vote(votes, object, weight - min_weight);
 }
 
 void memory_votes_join(struct memory_votes *votes, const struct memory_votes *more)
@@ -222,7 +222,7 @@ int memory_gather(struct memory_gathering *gathering, struct error *err)
     size_t threads = flow_thread_count(flow);
     gathering->most_cells = MOST_CELLS;
     if (options->max_cells && options->max_cells < MOST_CELLS / FINER)
-        gathering->most_cells = options->max_cells * FINER > LEAST_CELLS ? options->max_cells * FINER : LEAST_CELLS;
+        gathering->most_cells = options->max_cells * FINER > MIN_CELLS ? options->max_cells * FINER : MIN_CELLS;
     gathering->low = options->low;
     gathering->high = options->high ? options->high - 1 : UINT64_MAX;
     gathering->recent = mem_alloc(RECENT * sizeof *gathering->recent);

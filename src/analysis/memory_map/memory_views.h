@@ -1,7 +1,7 @@
 /* analysis/memory_map/memory_views.h - the two views of a memory map (SPEC C14, C15), and their aggregations.
  *
  * Cartography is the map's own tree. The Gantt view has the threads first: under each, those of the map's nodes that hold
- * something of this thread, so that its memory lies in ranges, splits and pages of its own. */
+ * something of this thread, so that its memory is in ranges, splits and pages of its own. */
 #ifndef NUMALENS_ANALYSIS_MEMORY_MAP_MEMORY_VIEWS_H
 #define NUMALENS_ANALYSIS_MEMORY_MAP_MEMORY_VIEWS_H
 

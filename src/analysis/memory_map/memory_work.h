@@ -21,7 +21,7 @@ void memory_vote(struct memory_votes *votes, uint32_t object, uint32_t weight);
 void memory_votes_join(struct memory_votes *votes, const struct memory_votes *more);
 uint32_t memory_votes_winner(const struct memory_votes *votes); /* or FLOW_NONE */
 
-/* A page, or 2^shift of them that lie together when there were too many. */
+/* A page, or 2^shift adjacent ones when there were too many. */
 struct memory_page {
     uint64_t key; /* process and number: keys in order are addresses in order */
     struct memory_votes votes;
@@ -33,7 +33,7 @@ struct memory_gathering {
     unsigned shift;     /* of a page's number */
     size_t most_cells;  /* more are made fewer by coarser pages, then by longer slices */
     uint64_t low, high; /* addresses, both inside */
-    uint64_t end;       /* of the window: the map's own may lie a little behind */
+    uint64_t end;       /* of the window: the map's own may be a little behind */
     struct map64 page_of, cell_of;
     array_of(struct memory_page) pages;
     array_of(struct memory_cell) cells; /* `leaf` is a page's index */

@@ -130,11 +130,11 @@ static void put_said(const struct reporting *reporting, FILE *out, struct said *
     }
 }
 
-/* The things that a role mostly reads, or writes, in order of birth; how many. */
+/* The things that a role mostly reads, or writes, in order of allocation; how many. */
 static unsigned put_things(const struct reporting *reporting, FILE *out, uint32_t role, uint64_t all, bool writes)
 {
     struct said things[MOST_THINGS] = {0};
-    unsigned count = 0, left = 0;
+    unsigned count = 0, unnamed = 0;
     array_each (&reporting->tallies, const struct tally, tally) {
         uint64_t some = writes ? tally->writes : tally->reads;
         if (tally->role != role || (double)some < WORTH_SAYING * (double)all || some * 5 < tally->accesses)
@@ -144,11 +144,11 @@ static unsigned put_things(const struct reporting *reporting, FILE *out, uint32_
         if (count < MOST_THINGS)
             things[count++] = (struct said){tally->thing, reporting->counts->things.items[tally->thing].object};
         else
-            left++;
+            unnamed++;
     }
     put_said(reporting, out, things, count);
-    if (left)
-        fprintf(out, " and %u more", left);
+    if (unnamed)
+        fprintf(out, " and %u more", unnamed);
     return count;
 }
 
@@ -177,8 +177,8 @@ static void put_deeds(const struct reporting *reporting, FILE *out, uint32_t rol
     free(written);
 }
 
-/* What the role with the most page faults touched first, where these show more than the samples: a role that was hardly
- * looked at has more pages than accesses. False when it is not so. */
+/* What the role with the most page faults touched first, where these show more than the samples: a role with very
+ * few samples has more pages than accesses. False when it is not so. */
 static bool put_touched(const struct reporting *reporting, FILE *out, const struct phase *phase,
                         const uint64_t *of_role)
 {

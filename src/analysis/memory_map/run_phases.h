@@ -1,7 +1,7 @@
 /* analysis/memory_map/run_phases.h - what phases are found and named by; private to src/analysis.
  *
- * Threads that start alike have one role: on few processors workers take turns at random, which is no change of phase.
- * Objects of one site, and all stacks, are one thing. */
+ * Threads that start alike have one role: on few processors worker threads take turns at random, which is no
+ * change of phase. Objects of one site, and all stacks, are one thing. */
 #ifndef NUMALENS_ANALYSIS_MEMORY_MAP_RUN_PHASES_H
 #define NUMALENS_ANALYSIS_MEMORY_MAP_RUN_PHASES_H
 

@@ -20,7 +20,7 @@ struct source_twin {
     uint32_t number, of;
 };
 
-/* The name given on `line` of `file` (as the compiler wrote it; a relative one is looked for where `module` lies, and
+/* The name given on `line` of `file` (as the compiler wrote it; a relative one is looked for beside `module`, and
  * here). False when the file is not at hand, the line gives none, or it gives several and not as many as there are twins. */
 bool sources_name(struct sources *sources, const char *file, uint32_t line, struct source_twin twin, const char *module,
                   char name[SOURCE_NAME_MAX]);

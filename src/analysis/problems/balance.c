@@ -223,10 +223,10 @@ static void judge(struct balance *balance)
     uint64_t burst = session ? trace_session_number(session, "burst", 1) : 1;
     balance->lost = part * (1 - spread->mean / (double)critical->remote.accesses);
     uint64_t enough = balance_bounds.bursts * (burst ? burst : 1);
-    bool few = spread->heavy <= balance_bounds.heavy * spread->threads;
+    bool few_heavy = spread->heavy <= balance_bounds.heavy * spread->threads;
     bool uneven = spread->variation >= balance_bounds.variation;
     balance->too_few = uneven && critical->remote.accesses < enough;
-    balance->unbalanced = few && uneven && part >= balance_bounds.remote && !balance->too_few;
+    balance->unbalanced = few_heavy && uneven && part >= balance_bounds.remote && !balance->too_few;
     const struct flow_thread *thread = flow_thread(balance->accesses->flow, critical->thread);
     if (balance->unbalanced)
         snprintf(balance->why, sizeof balance->why,
@@ -243,7 +243,7 @@ static void judge(struct balance *balance)
                  "%u threads make %.1f each on average (standard deviation %.2f, variation %.2f).",
                  what, (unsigned long long)critical->remote.accesses, (unsigned long long)enough, spread->threads,
                  spread->mean, spread->stddev, spread->variation);
-    else if (uneven && !few)
+    else if (uneven && !few_heavy)
         snprintf(balance->why, sizeof balance->why,
                  "Uneven, but not because of a few threads: %u of %u make more than the mean of %.0f %s accesses "
                  "(standard deviation %.2f, variation %.2f). That is a matter of placement: numalens report patterns.",

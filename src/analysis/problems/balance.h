@@ -3,7 +3,7 @@
  * The thread with the most is the critical one: where threads meet at barriers, the others wait for it. A thread is counted
  * when it did at least a tenth of what the busiest did: one that only starts the others and waits says nothing.
  * Only what happens while at least two threads live is counted: a program's beginning is its main thread's alone.
- * Accesses are remote by the homes of their pages; with a threshold, as in the paper, by latency alone. */
+ * Accesses are remote by the home nodes of their pages; with a threshold, as in the paper, by latency alone. */
 #ifndef NUMALENS_ANALYSIS_PROBLEMS_BALANCE_H
 #define NUMALENS_ANALYSIS_PROBLEMS_BALANCE_H
 

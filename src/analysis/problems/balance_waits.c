@@ -30,7 +30,7 @@ bool waits_spinning(const struct flow *flow, struct map64 *known, const struct o
     return *place;
 }
 
-/* The part of [start, end) that lies between `from` and `to`. */
+/* The part of [start, end) between `from` and `to`. */
 static uint64_t overlap(uint64_t start, uint64_t end, uint64_t from, uint64_t to)
 {
     uint64_t first = start > from ? start : from, last = end < to ? end : to;
@@ -120,7 +120,7 @@ struct balance_wait waits_of(const struct balance *balance, const struct thread_
     struct balance_wait wait = {.last = FLOW_NONE};
     uint64_t *longest = mem_zalloc((flow_process_count(flow) + 1ul) * sizeof *longest), worked = 0;
     uint32_t meeting = 0;
-    double least = 2;
+    double min_share = 2;
     for (size_t i = 0; i < balance->threads.count; i++) {
         const struct balance_thread *row = &balance->threads.items[i];
         uint64_t *own = &longest[flow_thread(flow, row->thread)->process];
@@ -135,8 +135,8 @@ struct balance_wait waits_of(const struct balance *balance, const struct thread_
         double share = row->sleeps ? (double)slice[i].asleep / (double)slice[i].lived : 1 - (double)work / (double)own;
         if (!row->sleeps && waited)
             waited[i] += own - work;
-        if (share < least || (share == least && work > worked)) {
-            least = share;
+        if (share < min_share || (share == min_share && work > worked)) {
+            min_share = share;
             worked = work;
             wait.last = row->thread;
         }
@@ -164,7 +164,7 @@ void waits_in_all(struct balance *balance, const uint64_t *waited)
 {
     uint64_t most = 0, worked = 0;
     uint32_t meeting = 0;
-    double least = 2;
+    double min_share = 2;
     struct thread_slice *slept = mem_zalloc((balance->threads.count + 1) * sizeof *slept);
     waits_asleep(balance, slept, 1);
     balance->wait.last = FLOW_NONE;
@@ -178,8 +178,8 @@ void waits_in_all(struct balance *balance, const uint64_t *waited)
             continue;
         row->waited = row->sleeps ? (double)slept[place].asleep / (double)lived : (double)lost / (double)(lost + work);
         row->waited_s = row->waited * (double)lived * 1e-9;
-        if (row->waited < least || (row->waited == least && work > worked)) {
-            least = row->waited;
+        if (row->waited < min_share || (row->waited == min_share && work > worked)) {
+            min_share = row->waited;
             worked = work;
             balance->wait.last = row->thread;
         }

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* LaProf: contended accesses take up to five times the usual; without contention hardly any does. */
+/* LaProf: contended accesses take up to five times the usual; without contention very few do. */
 const struct latency_bounds latency_bounds = {.tail_factor = 3, .tail_share = 0.05, .tail = 32};
 
 /* Of accesses beyond the caches the latency of the fastest tenth: without load, or nearly. */

@@ -136,12 +136,12 @@ static void count_all(struct latency *latency, struct latency_pair **pairs, uint
 }
 
 /* Functions of the tail only: to name a function, its binary must be read. */
-static void count_functions(struct latency *latency, unsigned least)
+static void count_functions(struct latency *latency, unsigned tail)
 {
     struct functions functions = {0};
     array_each (&latency->accesses->items, const struct one_access, access) {
         unsigned k = passed(latency, access);
-        if (k <= least || !(access->flags & ACCESS_TIMED))
+        if (k <= tail || !(access->flags & ACCESS_TIMED))
             continue;
         struct latency_row *row = function_row(&functions, latency->accesses->flow, access);
         if (row)

@@ -65,7 +65,7 @@ struct latency {
     array_of(struct latency_row) things;        /* largest TL above the tail's threshold first */
     array_of(struct latency_row) threads;       /* likewise */
     array_of(struct latency_row) functions;     /* likewise */
-    uint64_t slow; /* latency from which an access is taken to have gone beyond the caches */
+    uint64_t slow;                              /* latency from which an access is taken to miss the caches */
 
     enum contention contention;
     int16_t link_from, node; /* what is contended: node's memory, or the way from link_from to it */

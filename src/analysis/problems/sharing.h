@@ -2,7 +2,7 @@
  *
  * A piece of memory is private when one thread was seen using it, shared when more were. What a piece is, is judged at four
  * grains: an address (of one object: memory that was freed and given out again is another piece), a cache line, a page
- * (whatever lies there), an object. Shared pieces are cross-node when their threads ran on more than one node. */
+ * (whatever is in it), an object. Shared pieces are cross-node when their threads ran on more than one node. */
 #ifndef NUMALENS_ANALYSIS_PROBLEMS_SHARING_H
 #define NUMALENS_ANALYSIS_PROBLEMS_SHARING_H
 

@@ -41,7 +41,7 @@ static bool goes_with(const struct burst_item *item, const struct burst_item *ot
     return distance(row->event.addr, lead->event.addr) < (way > reach ? way : reach);
 }
 
-/* Lines that one turn of the loop adds. */
+/* Lines that one iteration of the loop adds. */
 static double lines_per_iteration(const struct burst_item *items, uint32_t count, uint32_t lead)
 {
     uint64_t length = length_of(items[lead].row->event.stride), seen[DIFFERENT_MOST];

@@ -80,7 +80,7 @@ double traffic_most(const struct traffic_work *work, const struct traffic_key *k
     return lines * fmin(key->most, most_of_own(work, key));
 }
 
-/* How far it comes between two bursts, where it is hardly ever found behind: else it may have come round, who knows how often. A burst
+/* How far it comes between two bursts, where it is rarely found behind: else it may have begun again, who knows how often. A burst
  * notes a fifth of the longest loops that it can follow; and twice the mean is more than any pair is off by. */
 double traffic_most_lines(const struct traffic_work *work, const struct traffic_key *key, uint32_t item)
 {

@@ -1,8 +1,8 @@
 /* analysis/findings/patterns/pattern_concurrent_remote.c - threads of several nodes use it at the same time. */
 #include "analysis/findings/findings_advice.h"
 
-/* Where the pages lie evenly on the nodes, writers of all nodes can have no better place for them. But the threads may,
- * where each piece belongs to one of several processes. */
+/* Where the pages are spread evenly over the nodes, no place is better for writers of all nodes. But the threads may
+ * have one, where each piece belongs to one of several processes. */
 static bool is_spread(const struct facts *facts, const struct facts_subject *subject)
 {
     uint64_t most = 0, all = 0;

@@ -15,8 +15,8 @@ static uint32_t nodes_taking_part(const struct facts *facts, uint32_t home)
     return taking;
 }
 
-/* Samples on a node's memory that load it: not those of things in caches, of libraries, or on lines that go round, nor of what nodes
- * use one after the other. */
+/* Samples on a node's memory that load it: not those of things in caches, of libraries, or on lines that move between
+ * caches, nor of what nodes use one after the other. */
 static uint64_t node_load(const struct facts *facts, uint32_t node)
 {
     double less = 0;
