@@ -1,7 +1,7 @@
 /* See bounds.h.
  *
  * Unknown bytes are none, or as many as a core can fetch, or that from other nodes and none near the threads (docs/predict.md). If even
- * so neither pages near their threads nor pages in turns save what matters, it need not be known how many there are. That
+ * so neither pages near their threads nor interleaved pages save what matters, it need not be known how many there are. That
  * placement matters is not concluded: what is unknown may take longer than what is known. */
 #include "predict/bounds.h"
 
@@ -27,10 +27,10 @@ static double homeless(const struct demand *demand)
 /* How many times as long it takes at most as with another placement; 0 when too little is known to say. */
 static double most_factor(const struct flow *flow, const struct model *machine, const struct traffic *traffic)
 {
-    const double few = 0.05;
+    const double max_homeless = 0.05;
     struct demand *demand = traffic->bursts >= BURSTS ? demand_for_bounds(flow, traffic) : NULL;
     double high = 0;
-    if (demand && homeless(demand) < few) {
+    if (demand && homeless(demand) < max_homeless) {
         struct prediction as_is = predict(machine, demand, PLACING_AS_IS),
                           users = predict(machine, demand, PLACING_USERS),
                           interleaved = predict(machine, demand, PLACING_INTERLEAVE);

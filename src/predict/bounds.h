@@ -8,7 +8,7 @@
 struct model;
 struct traffic;
 
-/* When no placement would save enough to matter, however many the unknown bytes are: fills the gate, and true. `on` is the machine,
+/* When no placement would save enough to matter, however many the unknown bytes are: fills the verdict, and true. `on` is the machine,
  * as a sentence has it. Else `why`, the reason for which nothing is predicted, also says what the most is, if that is known. */
 bool bounds_verdict(struct findings *findings, const struct model *machine, const struct traffic *traffic,
                     const char *on, const char **why);

@@ -118,11 +118,11 @@ void cluster_threads(const struct demand *demand, uint32_t cpus_per_node, struct
     for (uint32_t node = 0; node < nodes; node++)
         fill_node(&it, node, threads);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t least = 0;
+        uint32_t emptiest = 0;
         for (uint32_t node = 1; node < nodes; node++)
-            least = it.count[node] < it.count[least] ? node : least;
+            emptiest = it.count[node] < it.count[emptiest] ? node : emptiest;
         if (!it.placed[i])
-            place(&it, i, least, threads);
+            place(&it, i, emptiest, threads);
     }
     array_free(&it.uses);
     free(it.part_starts);

@@ -8,7 +8,7 @@
 
 struct model;
 
-/* Replaces the gate of the findings by one on this machine, and fills what is predicted. The flow must have as many nodes as
+/* Replaces the verdict of the findings by one on this machine, and fills what is predicted. The flow must have as many nodes as
  * the model: else, or where no home node or no latency is known, nothing changes. */
 void verdict_predict(struct findings *findings, const struct model *machine);
 

@@ -56,7 +56,7 @@ static bool plan_of(const struct demand *demand, const struct finding *finding, 
     return plan->object != DEMAND_NONE;
 }
 
-/* "1.9 times as fast (1.5 to 2.1)", or where that is hardly anything, as a share of run time. */
+/* "1.9 times as fast (1.5 to 2.1)", or below the bound that matters, as a share of run time. */
 static const char *gain_text(struct findings *findings, const struct run_time *gain)
 {
     if (gain->factor >= verdict_bound)
@@ -71,7 +71,7 @@ static double gain_of(const struct finding *finding)
     return counts ? round(10 * finding->predicted.factor) : 10; /* as printed */
 }
 
-/* What brings most comes first; of what brings as much, or hardly anything, the order stays. So does a node's place: its
+/* What brings most comes first; of what brings as much, or too little to matter, the order stays. So does a node's place: its
  * objects' own findings come first, and their gains are parts of its own. */
 void gain_sort(struct findings *findings)
 {

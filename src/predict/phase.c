@@ -15,7 +15,7 @@ struct runner {     /* a thread, while it runs */
     double alone_s; /* with endless bandwidth */
     double exposed_s;
     double core;        /* bytes per second that the core can fetch from where the bytes are */
-    double left;        /* 1 to 0 */
+    double remaining;   /* 1 to 0 */
     double longest_s;   /* of the intervals between the ends of threads: with the same limit */
     struct limit limit; /* in that one */
 };
@@ -98,11 +98,11 @@ static void line_up(struct race *race)
         race->runners[i] = (struct runner){.alone_s = (compute_s + exposed_s) * crowd,
                                            .exposed_s = exposed_s,
                                            .core = distance > 0 ? thread->core / crowd / distance : thread->core,
-                                           .left = thread->runs ? 1 : 0};
+                                           .remaining = thread->runs ? 1 : 0};
         const struct runner *runner = &race->runners[i];
         double wanted = runner->alone_s > 0 ? thread->bytes / runner->alone_s : INFINITY;
         race->users[i] = (struct share_user){.node = thread->node,
-                                             .active = runner->left > 0 && thread->bytes > 0,
+                                             .active = runner->remaining > 0 && thread->bytes > 0,
                                              .limit = wanted < runner->core ? wanted : runner->core,
                                              .parts = parts};
     }
@@ -154,12 +154,12 @@ static double next_end(const struct race *race, double now)
     const double same = 0.01;
     double next = INFINITY, last = 0;
     for (uint32_t i = 0; i < race->phase->thread_count; i++)
-        if (race->runners[i].left > 0)
-            next = fmin(next, race->runners[i].left * duration(race, i));
+        if (race->runners[i].remaining > 0)
+            next = fmin(next, race->runners[i].remaining * duration(race, i));
     for (uint32_t i = 0; i < race->phase->thread_count && next < INFINITY; i++) {
-        double left_s = race->runners[i].left > 0 ? race->runners[i].left * duration(race, i) : 0;
-        if (left_s <= next + same * (now + next))
-            last = fmax(last, left_s);
+        double remaining_s = race->runners[i].remaining > 0 ? race->runners[i].remaining * duration(race, i) : 0;
+        if (remaining_s <= next + same * (now + next))
+            last = fmax(last, remaining_s);
     }
     return next < INFINITY ? fmax(next, last) : INFINITY;
 }
@@ -177,21 +177,21 @@ static double run_to_end(struct race *race)
             return now;
         for (uint32_t i = 0; i < phase->thread_count; i++) {
             struct runner *runner = &race->runners[i];
-            if (runner->left <= 0)
+            if (runner->remaining <= 0)
                 continue;
-            double whole_s = duration(race, i), left_s = runner->left * whole_s;
+            double whole_s = duration(race, i), remaining_s = runner->remaining * whole_s;
             if (step > runner->longest_s) {
                 runner->longest_s = step;
                 runner->limit = limit_of(race, i);
             }
-            runner->left = left_s <= step ? 0 : runner->left - step / whole_s;
-            if (runner->left <= 0 && left_s > latest) {
-                latest = left_s;
+            runner->remaining = remaining_s <= step ? 0 : runner->remaining - step / whole_s;
+            if (runner->remaining <= 0 && remaining_s > latest) {
+                latest = remaining_s;
                 phase->limit = runner->limit;
             }
         }
         for (uint32_t i = 0; i < phase->thread_count; i++) /* only now: durations depend on it */
-            race->users[i].active = race->users[i].active && race->runners[i].left > 0;
+            race->users[i].active = race->users[i].active && race->runners[i].remaining > 0;
         now += step;
     }
 }
