@@ -1,7 +1,7 @@
 /* compare/check.h - rules that a recording must keep, for jobs that pass or fail (docs/compare.md).
  *
- * A rule holds, fails, or cannot be decided: two recordings of one program must not pass and fail by turns. So a share is
- * compared with its limit by its interval, with the burst as unit (analysis/facts/claim.h), and a finding is new only when
+ * A rule holds, fails, or cannot be decided: two recordings of one program must not one pass and one fail. So a share
+ * is compared with its limit by its interval, with the burst as unit (analysis/facts/claim.h), and a finding is new only when
  * what it is made of changed significantly (compare/difference.h). What is not decided says how many bursts would do. */
 #ifndef NUMALENS_COMPARE_CHECK_H
 #define NUMALENS_COMPARE_CHECK_H

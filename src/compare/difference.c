@@ -8,7 +8,7 @@
 #include <string.h>
 
 const struct difference_bounds difference_bounds = {
-    .chance = 0.001, .bursts = 30, .share = 0.03, .remote = 0.05, .latency = 2, .latency_least = 50};
+    .chance = 0.001, .bursts = 30, .share = 0.03, .remote = 0.05, .latency = 2, .min_latency_distance = 50};
 
 /* --- which entry is which --- */
 
@@ -135,7 +135,7 @@ static void join_by_place(struct difference *difference)
 static bool latency_differs(double before, double after)
 {
     double more = fmax(before, after), less = fmin(before, after);
-    return more - less >= difference_bounds.latency_least && more >= difference_bounds.latency * less;
+    return more - less >= difference_bounds.min_latency_distance && more >= difference_bounds.latency * less;
 }
 
 static bool same_unit(const struct difference *difference)
@@ -290,7 +290,7 @@ static double shared_part(const struct profile_entry *entry, enum pattern patter
                : 0;
 }
 
-/* A finding that one run has and the other has not is gone, or new, only when something that it is made of has changed for
+/* A finding that one run has and the other has not is absent, or new, only when something that it is made of has changed for
  * real. `side`: the run that has it. */
 static void judge_absence(const struct difference *difference, struct difference_finding *fate, int side)
 {

@@ -11,12 +11,12 @@
 #include "compare/profile.h"
 
 struct difference_bounds {
-    double chance;        /* of one false row in a whole table */
-    uint64_t bursts;      /* with a sample of it, in one of the runs, before it is judged */
-    double share;         /* change of a share of all samples, at least */
-    double remote;        /* change of a remote share, at least */
-    double latency;       /* factor between two mean latencies, at least */
-    double latency_least; /* and their distance, in ns or cycles */
+    double chance;               /* of one false row in a whole table */
+    uint64_t bursts;             /* with a sample of it, in one of the runs, before it is judged */
+    double share;                /* change of a share of all samples, at least */
+    double remote;               /* change of a remote share, at least */
+    double latency;              /* factor between two mean latencies, at least */
+    double min_latency_distance; /* and their distance, in ns or cycles */
 };
 extern const struct difference_bounds difference_bounds;
 
@@ -34,7 +34,7 @@ enum finding_fate {
     FATE_GONE,
     FATE_REMAINS,
     FATE_NEW,
-    FATE_UNSURE, /* not found again, but nothing about it changed by more than chance; or hardly any samples to find it by */
+    FATE_UNSURE, /* not found again, but nothing about it changed by more than chance; or samples are too few */
 };
 
 struct difference_finding {
@@ -61,7 +61,7 @@ struct difference {
 struct difference *difference_make(const struct profile *before, const struct profile *after);
 void difference_free(struct difference *difference);
 
-const char *finding_fate_name(enum finding_fate fate); /* "gone", "remains", "new", "unsure" */
+const char *finding_fate_name(enum finding_fate fate); /* `gone`, `remains`, `new`, `unsure` */
 
 /* "grid (solver.c:41)", cut to `size`. */
 const char *profile_entry_text(const struct profile_entry *entry, char *text, unsigned size);

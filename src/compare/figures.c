@@ -19,7 +19,7 @@ static void take_balance(struct figures *figures, const struct accesses *accesse
 }
 
 /* Sampled lines are a few of many: two threads are seldom seen on one line, even where they share all of an object. So
- * objects are asked, and those of which each node keeps to its own part are left out. */
+ * objects are asked, and those of which each node keeps to its own part are skipped. */
 static int take_mixed(struct figures *figures, const struct flow *flow, struct error *err)
 {
     struct facts *facts = facts_make(flow, err);

@@ -1,5 +1,5 @@
 /* compare/figures.h - what LaProf's tables say of one run: TL, TN and AL of private and shared data, counts of slow
- * accesses, how unevenly threads bear remote ones (Tables III to VI). The trace can be gone afterwards. */
+ * accesses, how unevenly threads bear remote ones (Tables III to VI). The trace can be freed afterwards. */
 #ifndef NUMALENS_COMPARE_FIGURES_H
 #define NUMALENS_COMPARE_FIGURES_H
 

@@ -1,7 +1,7 @@
 /* compare/profile.h - what one run is like, under names that another run of the program has too.
  *
  * Addresses, ids and process numbers differ from run to run; names do not. A profile keeps names and sums and nothing of
- * the flow it was made of: the trace can be gone. Two entries of different runs are the same thing when their keys are
+ * the flow it was made of: the trace can be freed. Two entries of different runs are the same thing when their keys are
  * equal, or else, since a repair moves lines, when they are the same but for the line. */
 #ifndef NUMALENS_COMPARE_PROFILE_H
 #define NUMALENS_COMPARE_PROFILE_H
@@ -29,7 +29,7 @@ struct profile_entry {
     uint32_t loose; /* number of the key without it, in the profile's texts */
     uint8_t kind;   /* enum object_kind; OBJECT_KINDS of functions and threads */
     uint64_t samples, writes, remote, home_known;
-    uint64_t shared[2];   /* objects: samples on falsely and truly shared lines */
+    uint64_t shared[2];   /* objects: samples on lines with false and with true sharing */
     struct ratio share;   /* of all samples */
     struct ratio far;     /* remote, of its samples whose home is known */
     struct ratio of_all;  /* its remote samples, of all samples whose home is known */

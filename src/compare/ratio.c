@@ -24,8 +24,8 @@ double ratio_variance(const struct ratio *ratio, bool proportion)
     double value = ratio_value(ratio), bursts = (double)ratio->bursts;
     double squares = ratio->xx - 2 * value * ratio->xn + value * value * ratio->nn;
     double variance = (squares > 0 ? squares : 0) / (ratio->n * ratio->n) * bursts / (bursts - 1);
-    double near = (ratio->x + 0.5) / (ratio->n + 1), least = near * (1 - near) / ratio->n;
-    return proportion && variance < least ? least : variance;
+    double near = (ratio->x + 0.5) / (ratio->n + 1), min_variance = near * (1 - near) / ratio->n;
+    return proportion && variance < min_variance ? min_variance : variance;
 }
 
 double ratio_chance(const struct ratio *left, const struct ratio *right, bool proportion)

@@ -12,9 +12,9 @@ static const struct {
     double slower; /* factor between mean latencies of shared data, beyond that of private data */
 } bounds = {.remote = 0.05, .shared = 0.05, .slower = 1.2};
 
-uint32_t placement_in_turn(uint32_t repetition, uint32_t turn, uint32_t count)
+uint32_t placement_at(uint32_t repetition, uint32_t position, uint32_t count)
 {
-    return (turn + count - repetition % count) % count;
+    return (position + count - repetition % count) % count;
 }
 
 double figure_recorded(const struct figures *figures)
@@ -116,7 +116,7 @@ const char *problem_name(enum problem problem)
     return problem < PROBLEMS ? names[problem] : "?";
 }
 
-/* Remote shares are samples' shares: few points are chance, however close the runs happen to lie. */
+/* Remote shares are samples' shares: few points are chance, however close the runs happen to be. */
 static bool they_differ(const struct middle *left, const struct middle *right, enum verdict_by by)
 {
     double spread = fmax(left->most - left->least, right->most - right->least);
@@ -209,17 +209,17 @@ static void explain(struct verdict *verdict, const struct figures *good, const s
 static void name_group(const struct verdict *verdict, const struct placed *const *items, uint32_t count, char *text,
                        size_t size)
 {
-    uint32_t left = (uint32_t)__builtin_popcountll(verdict->as_good);
+    uint32_t remaining = (uint32_t)__builtin_popcountll(verdict->as_good);
     size_t used = 0;
     text[0] = '\0';
     for (uint32_t i = 0; i < count && used < size; i++) {
         if (!(verdict->as_good >> i & 1))
             continue;
-        left--;
+        remaining--;
         used += (size_t)snprintf(text + used, size - used, "%s%s", placement_name(items[i]->placement.kind),
-                                 left > 1    ? ", "
-                                 : left == 1 ? " and "
-                                             : "");
+                                 remaining > 1    ? ", "
+                                 : remaining == 1 ? " and "
+                                                  : "");
     }
 }
 

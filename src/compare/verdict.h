@@ -27,14 +27,14 @@ enum problem {
     PROBLEM_SHARING,    /* threads of several nodes use the same data */
     PROBLEM_CONTENTION, /* memory or a way to it has to serve more than it can */
     PROBLEM_IMBALANCE,  /* few threads bear most remote accesses */
-    PROBLEM_DISTANCE,   /* none of the three: data just lies on another node than its threads */
+    PROBLEM_DISTANCE,   /* none of the three: only the data's home node is not its threads' */
     PROBLEMS
 };
 
 struct verdict {
     enum verdict_by by;
     bool spread_known; /* at least two runs of each */
-    bool unsampled;    /* hardly any samples in one of them: nothing is judged */
+    bool unsampled;    /* too few samples in one of them: nothing is judged */
     bool differ;       /* the best and the worst one do */
     uint32_t best, worst;
     uint64_t as_good;     /* bits: placements that do not differ from the best one, which is among them */
@@ -57,7 +57,7 @@ double figure_plain(const struct figures *figures);
 /* The figures in the middle: each its own median. */
 struct figures placed_median(const struct placed *placed, unsigned threshold_count);
 
-/* Which placement is the `turn`-th of a round: each round begins one later, so that none is always the first. */
-uint32_t placement_in_turn(uint32_t repetition, uint32_t turn, uint32_t count);
+/* Which placement a repetition has at `position`: each begins one later, so that none is always the first. */
+uint32_t placement_at(uint32_t repetition, uint32_t position, uint32_t count);
 
 #endif

@@ -54,7 +54,7 @@ static void every_round_begins_elsewhere(void **state)
     static const uint32_t wanted[4][3] = {{0, 1, 2}, {2, 0, 1}, {1, 2, 0}, {0, 1, 2}};
     for (uint32_t round = 0; round < 4; round++)
         for (uint32_t turn = 0; turn < 3; turn++)
-            assert_int_equal(placement_in_turn(round, turn, 3), wanted[round][turn]);
+            assert_int_equal(placement_at(round, turn, 3), wanted[round][turn]);
 }
 
 static void medians(void **state)

@@ -99,9 +99,9 @@ static void count_ranks(struct job *job)
 {
     uint32_t next = 0;
     array_each (&job->ranks, const struct rank_summary *, at) {
-        uint32_t least = (*at)->rank + 1;
+        uint32_t min_size = (*at)->rank + 1;
         job->size = (*at)->ranks > job->size ? (*at)->ranks : job->size;
-        job->size = least > job->size ? least : job->size;
+        job->size = min_size > job->size ? min_size : job->size;
     }
     array_each (&job->ranks, const struct rank_summary *, at) {
         for (; next < (*at)->rank; next++)
@@ -152,9 +152,9 @@ static bool is_named(const struct rank_object *object)
 /* The object with most of the difference between the slowest rank and the others; at least a fifth of it. */
 static void find_object(struct job *job)
 {
-    double least = (job->work - job->others_work) / 5;
+    double min_work = (job->work - job->others_work) / 5;
     for (unsigned any = 0; any < 2 && !job->object; any++) {
-        double most = least;
+        double most = min_work;
         array_each (&job->slowest->objects, const struct rank_object, object) {
             double work = rank_object_work(job->slowest, object), others = 0;
             if (!any && !is_named(object))

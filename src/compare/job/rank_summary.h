@@ -1,7 +1,7 @@
 /* compare/job/rank_summary.h - what a job's report needs of one rank's trace: a few kilobytes, however large the trace is.
  *
  * Ranks wait for each other inside of MPI, and most MPI libraries wait by polling: CPU time alone does not show which rank has
- * more to do. So bursts are parted by their call chains: those inside of MPI, and the others, which are the rank's work. A burst
+ * more to do. So bursts are separated by their call chains: those inside of MPI, and the others, which are the rank's work. A burst
  * stands for the same CPU time wherever it is, and its accesses share it evenly among the objects that they go to. */
 #ifndef NUMALENS_COMPARE_JOB_RANK_SUMMARY_H
 #define NUMALENS_COMPARE_JOB_RANK_SUMMARY_H
@@ -46,7 +46,7 @@ struct rank_summary {
     struct strtab *texts;
 };
 
-/* All copied: flow, session and trace can be gone afterwards. NULL with `err` when the trace cannot be read. `damage` may be
+/* All copied: flow, session and trace can be freed afterwards. NULL with `err` when the trace cannot be read. `damage` may be
  * NULL. */
 struct rank_summary *rank_summary_make(const struct flow *flow, const char *path, const struct trace_session *ending,
                                        const char *damage, struct error *err);

@@ -137,8 +137,8 @@ static int run_all(struct work *work, int *exit_status, struct error *err)
     work->all = count * work->options->repeat;
     int code = 0;
     for (uint32_t repetition = 0; repetition < work->options->repeat && code == 0; repetition++)
-        for (uint32_t turn = 0; turn < count && code == 0; turn++)
-            code = run_once(work, &work->runs->items[possible[placement_in_turn(repetition, turn, count)]], repetition,
+        for (uint32_t position = 0; position < count && code == 0; position++)
+            code = run_once(work, &work->runs->items[possible[placement_at(repetition, position, count)]], repetition,
                             exit_status, err);
     free(possible);
     return code;
