@@ -1,6 +1,6 @@
 /* page/container.h - what the page reads: one JSON object and typed columns behind it, in one run of bytes (docs/view.md).
  *
- * Columns lie where a browser's typed arrays can be laid straight over them: little-endian, each at a multiple of 8. */
+ * Columns are where a browser's typed arrays can view them without a copy: little-endian, each at a multiple of 8. */
 #ifndef NUMALENS_PAGE_CONTAINER_H
 #define NUMALENS_PAGE_CONTAINER_H
 

@@ -34,13 +34,14 @@ void encode_base64(const struct container_bytes *bytes, FILE *out)
     while (at < bytes->size) {
         size_t length = 0;
         for (; at < bytes->size && length < sizeof text; at += 3) {
-            size_t left = bytes->size - at;
-            uint32_t group = (uint32_t)bytes->data[at] << 16 | (left > 1 ? (uint32_t)bytes->data[at + 1] << 8 : 0) |
-                             (left > 2 ? bytes->data[at + 2] : 0);
+            size_t remaining = bytes->size - at;
+            uint32_t group = (uint32_t)bytes->data[at] << 16 |
+                             (remaining > 1 ? (uint32_t)bytes->data[at + 1] << 8 : 0) |
+                             (remaining > 2 ? bytes->data[at + 2] : 0);
             text[length++] = letters[group >> 18];
             text[length++] = letters[group >> 12 & 63];
-            text[length++] = left > 1 ? letters[group >> 6 & 63] : '=';
-            text[length++] = left > 2 ? letters[group & 63] : '=';
+            text[length++] = remaining > 1 ? letters[group >> 6 & 63] : '=';
+            text[length++] = remaining > 2 ? letters[group & 63] : '=';
         }
         fwrite(text, 1, length, out);
     }

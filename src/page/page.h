@@ -2,7 +2,7 @@
  *
  * The page itself, script and style in one file, is built from web/ and embedded; what is written here is its data:
  * a container for each run (docs/view.md). Everything is bounded, so that a page of any recording opens in a browser;
- * what was left out is reported in it. */
+ * what was dropped is reported in it. */
 #ifndef NUMALENS_PAGE_PAGE_H
 #define NUMALENS_PAGE_PAGE_H
 

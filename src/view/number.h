@@ -1,4 +1,4 @@
-/* view/number.h - numbers for people. Each returns one of a few turning buffers: use it at once. */
+/* view/number.h - numbers for people. Each returns one of a few buffers that are reused: use it at once. */
 #ifndef NUMALENS_VIEW_NUMBER_H
 #define NUMALENS_VIEW_NUMBER_H
 

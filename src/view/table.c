@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { MAX_COLUMNS = 16, GAP = 2, GOOD_FLEX = 48, LEAST_FLEX = 16 };
+enum { MAX_COLUMNS = 16, GAP = 2, GOOD_FLEX = 48, MIN_FLEX = 16 };
 
 struct cell {
     char *text;
@@ -95,16 +95,16 @@ static bool drop_optional(struct table *table)
 }
 
 /* The room that a column's cells need so that none is cut: the shorter text of each, where it has one. */
-static size_t least_width(const struct table *table, unsigned column)
+static size_t min_width(const struct table *table, unsigned column)
 {
-    size_t least = 0;
+    size_t needed = 0;
     for (size_t i = column; i < table->cells.count; i += table->column_count) {
         const struct cell *cell = &table->cells.items[i];
         size_t width = text_width(cell->text), shorter = cell->shorter ? text_width(cell->shorter) : width;
         width = shorter < width ? shorter : width;
-        least = width > least ? width : least;
+        needed = width > needed ? width : needed;
     }
-    return least;
+    return needed;
 }
 
 static void measure(struct table *table, unsigned indent, unsigned width)
@@ -124,12 +124,12 @@ static void measure(struct table *table, unsigned indent, unsigned width)
     }
     if (flex < 0 || width == 0)
         return;
-    size_t wanted = least_width(table, (unsigned)flex);
+    size_t wanted = min_width(table, (unsigned)flex);
     wanted = wanted < GOOD_FLEX ? wanted : GOOD_FLEX;
     while (fixed_width(table, indent) + wanted > width && drop_optional(table))
         ;
     size_t fixed = fixed_width(table, indent);
-    size_t room = width > fixed + LEAST_FLEX ? width - fixed : LEAST_FLEX;
+    size_t room = width > fixed + MIN_FLEX ? width - fixed : MIN_FLEX;
     if (table->columns[flex].width > room)
         table->columns[flex].width = room;
 }
@@ -139,7 +139,7 @@ static char *fit_name(const char *text, size_t width)
 {
     const char *place = strrchr(text, '(');
     size_t tail = place ? text_width(place) : 0;
-    if (text_width(text) <= width || !place || tail + LEAST_FLEX / 2 > width)
+    if (text_width(text) <= width || !place || tail + MIN_FLEX / 2 > width)
         return text_fit(text, width);
     char *head = mem_format("%.*s", (int)(place - text), text);
     size_t room = width - tail - 1, end = strlen(head);

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "flow/flow.h"
 
-enum { FRAMES_DEPTH = 256 }; /* what is further out is left out */
+enum { FRAMES_DEPTH = 256 }; /* what is further out is cut */
 
 struct frames;
 

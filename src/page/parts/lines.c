@@ -1,4 +1,4 @@
-/* page/parts/lines.c - cache lines that several threads use, within the objects they lie in (l.*). */
+/* page/parts/lines.c - cache lines that several threads use, within the objects they are in (l.*). */
 #include "page/parts/parts.h"
 
 enum { LINE_TRULY = 1, LINE_FALSELY = 2 };

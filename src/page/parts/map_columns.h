@@ -15,7 +15,7 @@ struct shown_map {
 int shown_map_make(struct shown_map *map, const struct flow *flow, const struct memory_map_options *options,
                    struct error *err);
 int shown_map_aggregate(struct shown_map *map, struct error *err);
-void shown_map_free(struct shown_map *map); /* may be made anew afterwards */
+void shown_map_free(struct shown_map *map); /* may be made again afterwards */
 
 /* One map, into the open array "maps". `objects`: the page's numbers of objects. */
 void shown_map_put(const struct shown_map *map, const struct rank *objects, struct container *container);

@@ -29,7 +29,7 @@ static inline uint16_t parts_thread(uint32_t thread)
     return thread < UINT16_MAX ? (uint16_t)thread : UINT16_MAX;
 }
 
-/* series.c: who used each object when, and where it lay; latencies of everything */
+/* series.c: who used each object when, and its home nodes; latencies of everything */
 struct series;
 struct series *series_new(const struct parts *parts);
 void series_note(struct series *series, const struct flow_access *access);
@@ -68,7 +68,7 @@ void run_put(const struct parts *parts, struct json *json);
 /* tables.c: "processes", "threads", "functions" */
 void tables_put(const struct parts *parts, struct json *json);
 
-/* things.c: "objects", "sites". `map`: where objects lie, or NULL */
+/* things.c: "objects", "sites". `map`: where objects are, or NULL */
 struct memory_map;
 void things_put(const struct parts *parts, const struct series *series, const struct memory_map *map,
                 struct json *json);

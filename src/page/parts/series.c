@@ -1,4 +1,4 @@
-/* page/parts/series.c - each object over time: which thread read and wrote it, and on which node it lay (s.*).
+/* page/parts/series.c - each object over time: which thread read and wrote it, and its home nodes (s.*).
  *
  * Accesses come in bursts of one thread that mostly stay in one object: the last row is looked at first. */
 #include "base/array.h"

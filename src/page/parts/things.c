@@ -15,7 +15,7 @@ static bool ends_by(const struct memory_leaf *leaf, const struct flow_object *ob
                                             : leaf->addr + leaf->bytes <= object->addr;
 }
 
-/* The leaves of the map that an object lies on: those of its process between its first and its last byte. */
+/* The leaves of the map that an object covers: those of its process between its first and its last byte. */
 static struct leaves leaves_of(const struct memory_map *map, const struct flow_object *object)
 {
     if (!map)

@@ -16,7 +16,7 @@ static void put_nodes(struct table *table, const struct topology *topology, cons
     table_cell(table, "%s", text);
 }
 
-/* One of the turning buffers of view/number.h, or the value's own text. */
+/* One of the reused buffers of view/number.h, or the value's own text. */
 static const char *text_of(const struct flow *flow, const struct value *value)
 {
     switch (value->type) {

@@ -7,7 +7,7 @@
 #include "analysis/memory_map/phases.h"
 #include "view/view.h"
 
-/* Leaves that lie together and are drawn as one named stretch of the axis. */
+/* Adjacent leaves that are drawn as one named stretch of the axis. */
 struct map_region {
     uint32_t first_leaf, leaves;
     uint32_t object; /* that all of them mostly belong to, or FLOW_NONE: several things */

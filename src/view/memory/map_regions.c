@@ -1,7 +1,7 @@
 /* view/memory/map_regions.c - which stretches of memory get how many rows of the picture.
  *
- * Pages of one object are a stretch, and so are pages of many small things. Those with few accesses are left out, and said
- * to be. Rows go by the square root of the bytes: what is a hundred times as large gets ten times the room. */
+ * Pages of one object are a stretch, and so are pages of many small things. Those with few accesses are skipped, which is
+ * reported. Rows go by the square root of the bytes: what is a hundred times as large gets ten times the room. */
 #include "view/memory/map.h"
 #include "view/report/rows.h"
 
@@ -79,7 +79,7 @@ static double bytes_of(const struct memory_map *map, const struct map_region *re
 static void keep_worthy(struct map_regions *regions, const struct memory_map *map, size_t most)
 {
     size_t count = regions->items.count, kept = 0;
-    double *weights = mem_alloc(2 * (count + 1) * sizeof *weights), *sorted = weights + count + 1, least = 1;
+    double *weights = mem_alloc(2 * (count + 1) * sizeof *weights), *sorted = weights + count + 1, min_weight = 1;
     double all = (double)(regions->accesses - regions->filtered), bytes = 0;
     array_each (&regions->items, const struct map_region, region)
         bytes += bytes_of(map, region);
@@ -89,10 +89,10 @@ static void keep_worthy(struct map_regions *regions, const struct memory_map *ma
         weights[i] = sorted[i] = hot > large ? hot : large;
     }
     qsort(sorted, count, sizeof *sorted, by_weight);
-    if (count > most && sorted[most - 1] > least)
-        least = sorted[most - 1];
+    if (count > most && sorted[most - 1] > min_weight)
+        min_weight = sorted[most - 1];
     for (size_t i = 0; i < count; i++) {
-        if (weights[i] >= least && kept < most)
+        if (weights[i] >= min_weight && kept < most)
             regions->items.items[kept++] = regions->items.items[i];
         else
             regions->left_out += regions->items.items[i].accesses;
@@ -127,16 +127,16 @@ void map_regions_make(struct map_regions *regions, const struct memory_map *map,
     }
     find(regions, map, accesses, names, options);
     keep_worthy(regions, map, rows);
-    double few = 1, many = 0x1p40; /* square roots of bytes: the least that gives not too many rows */
+    double low = 1, high = 0x1p40; /* square roots of bytes: the least that gives not too many rows */
     for (unsigned i = 0; i < 100; i++) {
-        double middle = (few + many) / 2;
+        double middle = (low + high) / 2;
         if (sum_of_rows(regions, middle) > rows)
-            few = middle;
+            low = middle;
         else
-            many = middle;
+            high = middle;
     }
     array_each (&regions->items, struct map_region, region)
-        region->rows = rows_of(region, many);
+        region->rows = rows_of(region, high);
     free(accesses);
 }
 

@@ -14,7 +14,7 @@
 
 enum {
     HEIGHT = 24,
-    LEAST_PLOT = 20,
+    MIN_PLOT = 20,
     MOST_LABEL = 22,
     STEPS = 4,
     PHASE_SLICES = 500 /* or more: phases may be short */,
@@ -432,7 +432,7 @@ static void map_text(struct drawing *d)
 int view_map(const struct flow *flow, const struct view_options *options, FILE *out, struct error *err)
 {
     unsigned width = options->width ? options->width : 120, label = width / 4 < MOST_LABEL ? width / 4 : MOST_LABEL;
-    unsigned columns = width > label + 2 + LEAST_PLOT ? width - label - 2 : LEAST_PLOT;
+    unsigned columns = width > label + 2 + MIN_PLOT ? width - label - 2 : MIN_PLOT;
     struct memory_map_options how = MEMORY_MAP_WHOLE;
     how.slices = options->json ? JSON_SLICES : (PHASE_SLICES + columns - 1) / columns * columns;
     how.max_leaves = options->json ? JSON_LEAVES : 0;

@@ -1,4 +1,4 @@
-/* view/memory/pages_report.c - numalens report pages: which pages were used, by whom and when; or where they lie in physical memory.
+/* view/memory/pages_report.c - numalens report pages: which pages were used, by whom and when; or where they are in physical memory.
  *
  * Neighbours that are used alike are one line for people. Programs get each page. */
 #include "analysis/facts/page_list.h"
@@ -15,11 +15,11 @@
 
 enum { NAMED_USERS = 4 };
 
-struct line { /* of rows that lie one behind the other and are used alike; in JSON each row is one */
+struct line { /* of adjacent rows that are used alike; in JSON each row is one */
     uint32_t first, last;
     uint64_t pages, reads, writes, unknown, uses, remote;
     uint64_t begun, ended;
-    uint32_t least, most; /* intervals */
+    uint32_t min_intervals, max_intervals;
 };
 
 struct shown {
@@ -74,10 +74,10 @@ static void add_to_line(struct line *line, const struct page_row *row)
         line->begun = row->first;
     if (row->last > line->ended)
         line->ended = row->last;
-    if (row->intervals < line->least)
-        line->least = row->intervals;
-    if (row->intervals > line->most)
-        line->most = row->intervals;
+    if (row->intervals < line->min_intervals)
+        line->min_intervals = row->intervals;
+    if (row->intervals > line->max_intervals)
+        line->max_intervals = row->intervals;
 }
 
 static int by_frame(const void *left, const void *right, void *context)
@@ -104,7 +104,7 @@ static int by_key(const void *left, const void *right, void *context)
     else if (strcmp(sort, "last") == 0)
         x = a->ended, y = b->ended;
     else if (strcmp(sort, "intervals") == 0)
-        x = a->most, y = b->most;
+        x = a->max_intervals, y = b->max_intervals;
     else if (strcmp(sort, "reads") == 0)
         x = a->reads, y = b->reads;
     else if (strcmp(sort, "writes") == 0)
@@ -141,7 +141,7 @@ static void choose(struct shown *shown)
     for (uint32_t i = 0; i < shown->rows.count; i++) {
         const struct page_row *row = row_at(shown, i);
         if (i == 0 || options->json || !follows(shown, row_at(shown, i - 1), row))
-            array_push(&shown->lines, (struct line){.first = i, .begun = UINT64_MAX, .least = UINT32_MAX});
+            array_push(&shown->lines, (struct line){.first = i, .begun = UINT64_MAX, .min_intervals = UINT32_MAX});
         struct line *line = &shown->lines.items[shown->lines.count - 1];
         line->last = i;
         add_to_line(line, row);
@@ -338,10 +338,10 @@ static void put_lines(const struct shown *shown, FILE *out)
         node_cell(table, flow, physical ? first->frame_home : first->home);
         table_cell(table, "%.3f", seconds(flow, line->begun));
         table_cell(table, "%.3f", seconds(flow, line->ended));
-        if (line->least == line->most)
-            table_cell(table, "%u", line->most);
+        if (line->min_intervals == line->max_intervals)
+            table_cell(table, "%u", line->max_intervals);
         else
-            table_cell(table, "%u-%u", line->least, line->most);
+            table_cell(table, "%u-%u", line->min_intervals, line->max_intervals);
         table_cell(table, "%s", number_count(line->reads));
         table_cell(table, "%s", number_count(line->writes));
         table_cell(table, "%s", line->unknown ? number_count(line->unknown) : "");
@@ -383,7 +383,7 @@ static void frames_missing(const struct shown *shown, FILE *out)
               why ? ": " : "", why ? why : "");
 }
 
-/* How many of the frames lie on each node. */
+/* How many of the frames are on each node. */
 static void put_nodes(const struct shown *shown, FILE *out)
 {
     const struct topology *topology = flow_topology(shown->list->flow);

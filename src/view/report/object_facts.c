@@ -27,7 +27,7 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
-/* "worker (1234)", of one who is named; the buffers turn. */
+/* "worker (1234)", of one who is named; the buffers are reused. */
 static const char *thread_text(const struct flow *flow, uint32_t index)
 {
     static _Thread_local char texts[4][NAME_SHOWN + 24];

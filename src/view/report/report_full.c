@@ -38,7 +38,7 @@ static const char *mean_text(const struct report *report, const struct flow_tota
 }
 
 /* The few that make most of it: as many as it takes for four fifths, at most a handful. */
-static size_t few(const struct report *report, const struct rows *rows, uint64_t whole, uint64_t *sum)
+static size_t top_rows(const struct report *report, const struct rows *rows, uint64_t whole, uint64_t *sum)
 {
     size_t count = 0;
     *sum = 0;
@@ -55,7 +55,7 @@ static size_t few(const struct report *report, const struct rows *rows, uint64_t
 static void answer_objects(const struct report *report)
 {
     uint64_t whole = weight(report, &report->totals), sum;
-    size_t count = few(report, &report->sites, whole, &sum);
+    size_t count = top_rows(report, &report->sites, whole, &sum);
     if (count == 0)
         return;
     say(report, "%zu object%s make%s %s of %s:", count, plural(count), count == 1 ? "s" : "",
@@ -77,7 +77,7 @@ static void answer_objects(const struct report *report)
 
 static void answer_threads(const struct report *report)
 {
-    uint64_t whole = weight(report, &report->totals), sum, most = 0, least = UINT64_MAX;
+    uint64_t whole = weight(report, &report->totals), sum, most = 0, fewest = UINT64_MAX;
     size_t active = 0;
     array_each (&report->threads.items, const struct row, row) {
         if (row->totals.samples * 200 < report->totals.samples)
@@ -85,12 +85,12 @@ static void answer_threads(const struct report *report)
         uint64_t part = weight(report, &row->totals);
         active++;
         most = part > most ? part : most;
-        least = part < least ? part : least;
+        fewest = part < fewest ? part : fewest;
     }
-    size_t count = few(report, &report->threads, whole, &sum);
+    size_t count = top_rows(report, &report->threads, whole, &sum);
     if (active == 0 || count == 0)
         return;
-    if (active > NAMED_IN_ANSWER && most < 2 * least) {
+    if (active > NAMED_IN_ANSWER && most < 2 * fewest) {
         say(report, "%zu threads share them about evenly.", active);
         return;
     }

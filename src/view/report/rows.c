@@ -99,7 +99,7 @@ static void make_sites(struct rows *rows)
     for (uint32_t i = 0; i < objects; i++) {
         uint32_t site = flow_object_site(flow, i), *place;
         if (flow_object_totals(flow, i).samples == 0)
-            continue; /* of a process that is left out */
+            continue; /* of a process that does not count */
         if (site != FLOW_NONE) {
             place = &row_of_site[site];
         } else {
@@ -315,7 +315,7 @@ static void select_objects(struct rows *rows, const struct view_filter *filter, 
     for (uint32_t i = 0; i < objects; i++) {
         struct flow_totals totals = flow_object_totals(flow, i);
         if (totals.samples == 0)
-            continue; /* of a process that is left out */
+            continue; /* of a process that does not count */
         bool stack = flow_object_kind(flow, i) == OBJECT_STACK;
         if (stack && *map64_find(&leads, flow_object_process(flow, i)) != i)
             continue;
