@@ -150,7 +150,7 @@ static void take(struct loop *loop, const struct event *event)
                 take_access(loop, event, event->page.page, first_cpu(&event->page), write, 0, false);
             }
         break;
-    case EVENT_TOUCH: /* a first touch: it says where a simulated page lies, and is no sample of use */
+    case EVENT_TOUCH: /* a first touch: it gives a simulated page's home node, and is no sample of use */
         memory_touch(&loop->memory, event->pid, event->touch.addr, node_of(loop, event, event->touch.cpu), true);
         break;
     case EVENT_PROCESS_START:
@@ -213,7 +213,7 @@ static uint64_t cpu_since(struct loop *loop)
         struct timed_process process = loop->processes.items[i];
         uint64_t now = procfs_cpu_ns(process.pid);
         if (now == 0)
-            continue; /* gone */
+            continue; /* it has exited */
         sum += now > process.cpu_ns ? now - process.cpu_ns : 0;
         process.cpu_ns = now;
         loop->processes.items[to++] = process;

@@ -56,7 +56,7 @@ struct batch { /* what is left of one, put together at its front */
 
 /* One call. The kernel (4.17 and later) gives up at the first page that it cannot move for the moment: it says how many
  * pages are not done, stores no status for that stretch and does not try those behind it. So pages without a status are
- * asked for; what lies where it should is done, the others remain. Returns 0 or why it gave up. */
+ * asked for; what is where it should be is done, the others remain. Returns 0 or why it gave up. */
 static int call_kernel(struct batch *batch, uint32_t pid, int32_t *answers, struct error *err)
 {
     for (size_t i = 0; i < batch->count; i++)
@@ -186,7 +186,7 @@ static struct simulated_process *simulated_process(struct simulated *machine, ui
     return &machine->processes.items[machine->processes.count - 1];
 }
 
-/* A fault may bring in a whole huge page: pages beside one that faulted lie where that does, as `report` has it. */
+/* A fault may bring in a whole huge page: pages beside one that faulted have its home node, as `report` has it. */
 static int32_t simulated_home(const struct simulated_process *process, const struct simulated *machine, uint64_t page)
 {
     const uint64_t *home = map64_find(&process->homes, page);

@@ -1,4 +1,4 @@
-/* migrate/memory.h - where pages lie and what moves them: the kernel, or a simulated machine.
+/* migrate/memory.h - home nodes of pages and what moves them: the kernel, or a simulated machine.
  *
  * Nodes are indices into the topology. Answers for single pages are a node, or a negative errno as the kernel gives it:
  * -ENOENT not there, -EACCES used by several processes, -EBUSY, -ENOMEM no room on the node, -EFAULT no memory there. */
@@ -14,9 +14,9 @@
 
 struct memory {
     void *context;
-    /* Both return 0, or a negative code when nothing can be said of that process: -ESRCH it is gone, -EPERM. */
+    /* Both return 0, or a negative code when nothing can be said of that process: -ESRCH it has exited, -EPERM. */
     int (*locate)(void *context, uint32_t pid, const uint64_t *pages, size_t count, int32_t *homes, struct error *err);
-    /* Moves pages[i] to nodes[i]; answers[i] is where it lies afterwards. Several pages of one huge page count as one:
+    /* Moves pages[i] to nodes[i]; answers[i] is its home node afterwards. Several pages of one huge page count as one:
      * give only one. */
     int (*move)(void *context, uint32_t pid, const uint64_t *pages, const uint32_t *nodes, size_t count,
                 int32_t *answers, struct error *err);
@@ -26,7 +26,7 @@ struct memory {
 /* move_pages in batches. `topology` must outlive it. */
 struct memory memory_kernel(const struct topology *topology);
 
-/* A table: pages lie where they were first touched, or as the topology's home rule says, until they are moved. */
+/* A table: pages are where they were first touched, or as the topology's home rule says, until they are moved. */
 struct memory memory_simulated(const struct topology *topology);
 
 /* A page of a simulated machine was touched from a node. `fault`: for the first time, as the kernel says, and maybe its

@@ -125,8 +125,8 @@ static void wait_and_move(struct attached *attached, int process, int signals)
     for (;;) {
         step_once(attached);
         uint64_t now = clock_now_ns(), due = loop_due(attached->loop);
-        uint64_t left = due > now ? (due - now) / 1000000 + 1 : 1;
-        if (poll(waits, 2, left < STEP_MS ? (int)left : STEP_MS) < 0 && errno != EINTR)
+        uint64_t remaining_ms = due > now ? (due - now) / 1000000 + 1 : 1;
+        if (poll(waits, 2, remaining_ms < STEP_MS ? (int)remaining_ms : STEP_MS) < 0 && errno != EINTR)
             return;
         attached->result->ended = waits[0].revents != 0;
         struct signalfd_siginfo taken; /* or it would hit us once it is open again */

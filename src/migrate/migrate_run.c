@@ -9,7 +9,7 @@ struct loop_run {
     struct loop *loop;
     const struct loop_options *options;
     const struct loop_listener *listener;
-    struct sink *sink; /* NULL until the first round */
+    struct sink *sink; /* NULL until the first pass */
 };
 
 static void see_event(void *context, const struct event *event)

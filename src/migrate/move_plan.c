@@ -169,7 +169,7 @@ static void weigh_requests(struct making *making)
                 making->plan->skipped[SKIP_UNKNOWN]++;
             else if ((uint32_t)page->home == to)
                 making->plan->skipped[SKIP_THERE]++;
-            else if (making->limits->least > 1 && accesses_of(page) < making->limits->least)
+            else if (making->limits->min_accesses > 1 && accesses_of(page) < making->limits->min_accesses)
                 making->plan->skipped[SKIP_FEW]++;
             else if (may_go(making, process, page->address, to) && has_room(making, to, page->bytes))
                 array_push(making->plan, (struct plan_move){.page = page->address,
@@ -198,7 +198,7 @@ static void add_extra(struct making *making, uint64_t page, uint32_t pid, uint32
         array_push(&making->extras, (struct extra){page, pid, to});
 }
 
-/* Pages are in order, so those of the view that lie around one are its neighbours in the list. */
+/* Pages are in order, so those of the view around one are its neighbours in the list. */
 static void find_around(struct making *making, const struct around *around, const struct survey_process *process)
 {
     const struct nlens_policy_page *pages = making->survey->pages, *page = &pages[around->page];
@@ -238,7 +238,7 @@ static void find_extras(struct making *making)
     array_sort(&making->extras, by_address);
 }
 
-/* Homes of the neighbours of one process; those that lie elsewhere become moves. */
+/* Home nodes of the neighbours of one process; those that are elsewhere become moves. */
 static void weigh_extras(struct making *making, const struct survey_process *process, const struct extra *extras,
                          size_t count, const struct memory *memory)
 {

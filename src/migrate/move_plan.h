@@ -1,6 +1,6 @@
 /* migrate/move_plan.h - a policy's requests, checked, cut to what may and should move in this interval.
  *
- * Requests for pages or nodes that do not exist are counted, never followed. What remains is sorted out in this order: lies
+ * Requests for pages or nodes that do not exist are counted, never followed. What remains is sorted out in this order:
  * there already; bound by the program; node closed by the cpuset; moved a moment ago; no room on the node; over the budget.
  * When there is more than the budget allows, pages with the most to gain go first. */
 #ifndef NUMALENS_MIGRATE_MOVE_PLAN_H
@@ -16,7 +16,7 @@ enum plan_skip { /* why a request was not followed */
                  SKIP_HELD,
                  SKIP_FULL,
                  SKIP_BUDGET,
-                 SKIP_UNKNOWN, /* no home, or a process that is gone */
+                 SKIP_UNKNOWN, /* no home node, or a process that has exited */
                  SKIP_FEW,     /* too few accesses to judge by */
                  PLAN_SKIPS
 };
@@ -25,7 +25,7 @@ enum plan_invalid { INVALID_PAGE, INVALID_NODE, INVALID_MEMORYLESS, PLAN_INVALID
 
 struct plan_limits {
     uint64_t pages, bytes; /* an interval */
-    uint32_t least;        /* accesses that a page must have */
+    uint32_t min_accesses; /* accesses that a page must have */
 };
 
 struct plan_move {

@@ -185,7 +185,7 @@ static void sort_slots(struct page_map *map)
     free(places);
 }
 
-/* Lists lie scattered: fetch those of the pages that come next. */
+/* Lists are scattered: fetch those of the pages that come next. */
 static void fetch_ahead(const struct page_map *map, size_t page)
 {
     if (page + AHEAD < map->slots.count && map->slots.items[page + AHEAD].first != NONE)

@@ -2,7 +2,7 @@
  *
  * Filled one sampled access at a time, then surveyed: pages in order of process and address, each with its accesses in
  * one piece. Small pages only; survey.h puts those of a huge page together. Bounded: accesses to pages beyond the bound
- * are counted and left out. Used by one thread at a time. */
+ * are counted and dropped. Used by one thread at a time. */
 #ifndef NUMALENS_MIGRATE_PAGE_MAP_H
 #define NUMALENS_MIGRATE_PAGE_MAP_H
 
@@ -26,15 +26,15 @@ void page_map_free(struct page_map *map);
 
 void page_map_add(struct page_map *map, const struct page_access *access);
 
-/* Fills `pages` and `accesses`, which belong to the map and are good until it is cleared. Homes are NLENS_NOWHERE. The
- * caller may change them. Nothing is added from then on until the map is cleared. */
+/* Fills `pages` and `accesses`, which belong to the map and are good until it is cleared. Home nodes are NLENS_NOWHERE.
+ * The caller may change them. Nothing is added from then on until the map is cleared. */
 void page_map_survey(struct page_map *map, struct nlens_policy_page **pages, size_t *page_count,
                      struct nlens_policy_access **accesses);
 
 void page_map_clear(struct page_map *map);
 
 uint64_t page_map_samples(const struct page_map *map); /* added since it was cleared */
-uint64_t page_map_lost(const struct page_map *map);    /* of them left out */
+uint64_t page_map_lost(const struct page_map *map);    /* of them dropped */
 uint32_t page_map_threads(const struct page_map *map);
 
 /* log2 of the size of a small page. */

@@ -1,4 +1,4 @@
-/* migrate/ranges.h - the mappings of a process as far as moving pages goes: what lies there, how large its pages are,
+/* migrate/ranges.h - the mappings of a process as far as moving pages goes: what is there, how large its pages are,
  * whether the program bound it to nodes. From /proc/PID/maps, numa_maps and, for huge pages, pagemap. */
 #ifndef NUMALENS_MIGRATE_RANGES_H
 #define NUMALENS_MIGRATE_RANGES_H
@@ -23,7 +23,7 @@ struct ranges {
     bool nodes_known;    /* numa_maps could be read: `bound` means something */
 };
 
-/* 0, or a negative code: -ESRCH when the process is gone. The caller frees with ranges_free. */
+/* 0, or a negative code: -ESRCH when the process has exited. The caller frees with ranges_free. */
 int ranges_read(struct ranges *ranges, uint32_t pid);
 void ranges_free(struct ranges *ranges);
 

@@ -1,5 +1,5 @@
 /* migrate/survey.h - one interval's page map with everything that must be known before a policy is asked: huge pages
- * put together, homes, what may not be moved and why. */
+ * put together, home nodes, what may not be moved and why. */
 #ifndef NUMALENS_MIGRATE_SURVEY_H
 #define NUMALENS_MIGRATE_SURVEY_H
 

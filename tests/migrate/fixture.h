@@ -129,7 +129,7 @@ static inline void bench_start(struct bench *bench, struct topology *topology)
     bench->memory = toy_memory(&bench->toy);
     bench->history = history_new(100000);
     bench->map = page_map_new(1 << 20);
-    bench->limits = (struct plan_limits){.pages = 100000, .bytes = (uint64_t)1 << 40, .least = 1};
+    bench->limits = (struct plan_limits){.pages = 100000, .bytes = (uint64_t)1 << 40, .min_accesses = 1};
 }
 
 static inline int bench_plan(struct bench *bench, const struct nlens_policy *policy, void *self, uint64_t interval)

@@ -146,7 +146,7 @@ static void test_few_accesses(void **state)
     (void)state;
     struct bench bench;
     start(&bench, 10);
-    bench.limits.least = 4;
+    bench.limits.min_accesses = 4;
     bench_plan(&bench, &policy_access, NULL, 1);
     assert_int_equal(bench.plan.count, 7);
     assert_int_equal(bench.plan.skipped[SKIP_FEW], 3);

@@ -106,7 +106,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
         loop->limits.bytes = parse_size(sampling, "--max-bytes", text);
         break;
     case KEY_LEAST:
-        loop->limits.least =
+        loop->limits.min_accesses =
             (uint32_t)option_number(sampling, "--min-accesses", text, 1, 1e9, "a number of accesses is wanted");
         break;
     case KEY_MAX_OVERHEAD:
@@ -324,7 +324,7 @@ int cmd_migrate(int argc, char **argv)
     struct migrate_command command = {
         .loop = {.policy = "access",
                  .interval_ns = 1000000000,
-                 .limits = {.pages = 16384, .bytes = (uint64_t)256 << 20, .least = 1},
+                 .limits = {.pages = 16384, .bytes = (uint64_t)256 << 20, .min_accesses = 1},
                  .most_cost = 0.10,
                  .pin = -1,
                  .memory = (size_t)256 << 20},

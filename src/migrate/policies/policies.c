@@ -123,7 +123,7 @@ static uint32_t best_group(const struct nlens_machine *machine, const uint64_t *
         for (uint32_t other = 0; other < machine->node_count && !counted; other++) {
             if (groups[other] != groups[node])
                 continue;
-            counted = other < node; /* this group's turn was at its first node */
+            counted = other < node; /* this group was counted at its first node */
             sum += counts[other];
             homely |= (int32_t)other == home;
         }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORTH    0.9   /* of the cost where it lies now */
+#define WORTH    0.9   /* of the cost on its present home node */
 #define FORGET   0.5   /* weight of all earlier intervals */
 #define LOCAL_NS 100.0 /* when nothing was ever measured: any figure does, only ratios count then */
 
@@ -94,14 +94,14 @@ static int decide(void *self, const struct nlens_view *view, const struct nlens_
         const struct nlens_policy_page *page = &view->pages[i];
         if (page->home < 0 || policy_count_nodes(page, machine, latency->counts) == 0)
             continue;
-        double least = cost_at(latency, machine, (uint32_t)page->home) * WORTH;
+        double min_cost = cost_at(latency, machine, (uint32_t)page->home) * WORTH;
         uint32_t best = (uint32_t)page->home;
         for (uint32_t node = 0; node < machine->node_count; node++) {
             if (machine->nearest[node] != node)
                 continue; /* closed to pages */
             double cost = cost_at(latency, machine, node);
-            if (cost < least) {
-                least = cost;
+            if (cost < min_cost) {
+                min_cost = cost;
                 best = node;
             }
         }

@@ -45,7 +45,7 @@ static int decide(void *self, const struct nlens_view *view, const struct nlens_
         const struct nlens_policy_page *page = &view->pages[i];
         if (policy_count_nodes(page, machine, neighbours->counts) == 0)
             continue;
-        /* Also of a page that lies well: its neighbours may not. */
+        /* Also of a page that is well placed: its neighbours may not be. */
         uint32_t node = machine->nearest[policy_descend(machine, neighbours->counts, page->home)];
         nlens_move_around(plan, i, node, neighbours->around, neighbours->around);
     }
