@@ -145,8 +145,8 @@ static void put_mask(const struct exporting *exporting, const char *mask)
     const struct moca_style *style = &exporting->notes.style;
     FILE *out = exporting->out;
     size_t length = strlen(mask), bits = style->mask_hexadecimal ? 4 : 1;
-    size_t least = style->mask_digits ? style->mask_digits : 1;
-    size_t digits = (length + bits - 1) / bits < least ? least : (length + bits - 1) / bits;
+    size_t min_digits = style->mask_digits ? style->mask_digits : 1;
+    size_t digits = (length + bits - 1) / bits < min_digits ? min_digits : (length + bits - 1) / bits;
     if (style->mask_hexadecimal)
         fputs("0x", out);
     for (size_t i = digits; i-- > 0;) {

@@ -15,7 +15,7 @@ struct moca_import {
     uint64_t tasks, chunks, accesses; /* chunks: 0 of the CSV */
     uint64_t span;                    /* in MOCA's own unit of time */
     bool csv;
-    bool renumbered; /* notes on chunks were too many to be kept: they will be numbered anew */
+    bool renumbered; /* notes on chunks were too many to be kept: they will be renumbered */
 };
 
 /* Files of one run: one with all its tasks, or one for each. 0, or negative with `err`: which line of which file is

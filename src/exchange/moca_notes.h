@@ -45,7 +45,7 @@ struct moca_notes {
 
 void moca_notes_free(struct moca_notes *notes);
 
-/* Into a session. False when notes on chunks are too many to be kept: they are left out. */
+/* Into a session. False when notes on chunks are too many to be kept: they are dropped. */
 bool moca_notes_keep(const struct moca_notes *notes, struct trace_session *session);
 
 /* From a session; false when it has none, or none that make sense: `notes` is empty then. */

@@ -17,7 +17,7 @@ struct moca_reader {
     bool csv, begun;
     bool in_task;
     uint32_t task;
-    uint64_t left; /* accesses that the chunk still has to come */
+    uint64_t remaining; /* accesses that the chunk still has to come */
     uint64_t start, end;
 };
 
@@ -163,7 +163,7 @@ static int check_interval(const struct moca_reader *reader, const struct moca_it
 static int read_task(struct moca_reader *reader, struct field *field, struct moca_item *item)
 {
     item->kind = MOCA_TASK;
-    if (reader->left)
+    if (reader->remaining)
         return wrong(reader, field->err, "accesses of the chunk before are missing", NULL);
     if (get_number32(field, "the task's id", &item->task) < 0 || get_number32(field, "the process id", &item->pid) < 0)
         return -EINVAL;
@@ -183,7 +183,7 @@ static int read_chunk(struct moca_reader *reader, struct field *field, struct mo
     item->task = reader->task;
     if (!reader->in_task)
         return wrong(reader, field->err, "a chunk before the first task", NULL);
-    if (reader->left)
+    if (reader->remaining)
         return wrong(reader, field->err, "accesses of the chunk before are missing", NULL);
     if (get_number(field, "the chunk's id", UINT64_MAX, &item->chunk) < 0 ||
         get_number(field, "the number of accesses", UINT32_MAX, &item->count) < 0 ||
@@ -191,7 +191,7 @@ static int read_chunk(struct moca_reader *reader, struct field *field, struct mo
         get_number(field, "the end", UINT64_MAX, &item->end) < 0 || get_mask(field, &item->mask) < 0 ||
         at_end(field) < 0)
         return -EINVAL;
-    reader->left = item->count;
+    reader->remaining = item->count;
     reader->start = item->start;
     reader->end = item->end;
     return check_interval(reader, item, field->err);
@@ -201,9 +201,9 @@ static int read_access(struct moca_reader *reader, struct field *field, struct m
 {
     item->kind = MOCA_ACCESS;
     item->task = reader->task;
-    if (reader->left == 0)
+    if (reader->remaining == 0)
         return wrong(reader, field->err, "an access that no chunk announced", NULL);
-    reader->left--;
+    reader->remaining--;
     item->start = reader->start;
     item->end = reader->end;
     if (get_address(field, "virtual address", item, &item->virtual) < 0)
@@ -262,10 +262,10 @@ int moca_reader_next(struct moca_reader *reader, struct moca_item *item, struct 
         if (reader->csv)
             got = next_line(reader, err);
     }
-    if (got == 0 && reader->left)
+    if (got == 0 && reader->remaining)
         return error_set(err, -EINVAL,
                          "%s:%" PRIu64 ": it ends in the middle of a chunk: %" PRIu64 " accesses are missing",
-                         reader->name, reader->number, reader->left);
+                         reader->name, reader->number, reader->remaining);
     if (got <= 0)
         return got;
     struct field field = {reader->line, reader, reader->csv ? ", \t\r\n" : " \t\r\n", err};

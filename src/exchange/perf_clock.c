@@ -104,7 +104,7 @@ static int by_what_and_time(const void *left, const void *right)
 }
 
 struct bounds {
-    int64_t least, most; /* of the offset */
+    int64_t min_offset, max_offset; /* of the offset */
     unsigned below, above;
 };
 
@@ -121,10 +121,10 @@ static void bound(struct bounds *bounds, const struct mark *perf, const struct m
     int64_t offset = (int64_t)(agent->time - perf->time);
     if (agent->before) {
         bounds->below++;
-        bounds->least = offset > bounds->least ? offset : bounds->least;
+        bounds->min_offset = offset > bounds->min_offset ? offset : bounds->min_offset;
     } else {
         bounds->above++;
-        bounds->most = offset < bounds->most ? offset : bounds->most;
+        bounds->max_offset = offset < bounds->max_offset ? offset : bounds->max_offset;
     }
 }
 
@@ -169,19 +169,19 @@ static bool by_wall(struct perf_clock *clock, const struct perf_file *file, cons
 
 static int by_bounds(struct perf_clock *clock, const struct bounds *bounds, struct error *err)
 {
-    if (bounds->below && bounds->above && bounds->least - bounds->most > ROUGH_NS)
+    if (bounds->below && bounds->above && bounds->min_offset - bounds->max_offset > ROUGH_NS)
         return error_set(
             err, -EINVAL,
             "the recordings contradict each other by %.1f ms: they are not of the same run, or their clocks "
             "drift apart; perf record -k CLOCK_MONOTONIC_RAW takes the agent's",
-            (double)(bounds->least - bounds->most) / 1e6);
+            (double)(bounds->min_offset - bounds->max_offset) / 1e6);
     if (bounds->below && bounds->above) {
-        int64_t room = bounds->most - bounds->least;
-        clock->offset = bounds->least + room / 2;
+        int64_t room = bounds->max_offset - bounds->min_offset;
+        clock->offset = bounds->min_offset + room / 2;
         clock->error = (uint64_t)(room < 0 ? -room : room) / 2;
     } else {
         /* From one side only: the closest pair. How close that is, the others cannot say. */
-        clock->offset = bounds->above ? bounds->most : bounds->least;
+        clock->offset = bounds->above ? bounds->max_offset : bounds->min_offset;
         clock->error = ROUGH_NS;
     }
     snprintf(clock->how, sizeof clock->how, "clocks aligned by %u common events", clock->pairs);
@@ -201,7 +201,7 @@ int perf_clock_align(struct perf_clock *clock, const struct perf_tasks *tasks, c
     if (code < 0)
         return code;
     if (same_clock(file)) {
-        if ((bounds.below && bounds.least > ROUGH_NS) || (bounds.above && bounds.most < -ROUGH_NS))
+        if ((bounds.below && bounds.min_offset > ROUGH_NS) || (bounds.above && bounds.max_offset < -ROUGH_NS))
             return error_set(err, -EINVAL,
                              "the recordings have the same clock, but not the same times: they are not of "
                              "the same run");

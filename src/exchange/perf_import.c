@@ -166,7 +166,7 @@ static void look_at_packets(struct importing *importing, const struct perf_file_
         perf_spe_decode(importing->spe, importing->file, record, look_at_access, importing);
 }
 
-/* Where it happened, and the frames of the program: markers and the kernel's callers are left out. */
+/* Where it happened, and the frames of the program: markers and the kernel's callers are skipped. */
 static uint16_t frames_of(const struct perf_sample *sample, const struct perf_layout *layout,
                           uint64_t frames[MAX_DEPTH])
 {

@@ -129,8 +129,8 @@ void connection_write(struct connection *connection)
         bool in_head = connection->written < connection->head_size;
         const char *from = in_head ? connection->head + connection->written
                                    : (const char *)answer->body + (connection->written - connection->head_size);
-        size_t left = in_head ? connection->head_size - connection->written : all - connection->written;
-        ssize_t sent = send(connection->file, from, left, MSG_NOSIGNAL);
+        size_t remaining = in_head ? connection->head_size - connection->written : all - connection->written;
+        ssize_t sent = send(connection->file, from, remaining, MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0 && errno != EAGAIN) {

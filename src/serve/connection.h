@@ -28,7 +28,7 @@ enum connection_state connection_read(struct connection *connection, const char 
 void connection_answer(struct connection *connection, const struct answer *answer);
 void connection_write(struct connection *connection);
 
-/* Everything is written, or the other side is gone, or too slow. `now`: clock_now_ns(). */
+/* Everything is written, or the other side has closed, or is too slow. `now`: clock_now_ns(). */
 bool connection_ended(const struct connection *connection, uint64_t now);
 
 #endif

@@ -4,7 +4,7 @@
 #include "exchange/export/known_traffic.h"
 #include "exchange/export/perfetto_packet.h"
 
-enum { BINS = 1000, LEAST_NS = 1000000 };
+enum { BINS = 1000, MIN_NS = 1000000 };
 
 struct thing_row {
     uint64_t samples, remote, home_known, latency, timed;
@@ -29,7 +29,7 @@ struct perfetto_tracks *perfetto_tracks_new(struct perfetto *perfetto)
     uint64_t bin = (flow_end(perfetto->flow) - flow_start(perfetto->flow)) / BINS + 1;
     tracks->perfetto = perfetto;
     tracks->start = flow_start(perfetto->flow);
-    tracks->bin_ns = bin > LEAST_NS ? bin : LEAST_NS;
+    tracks->bin_ns = bin > MIN_NS ? bin : MIN_NS;
     tracks->nodes = flow_topology(perfetto->flow)->node_count;
     tracks->bins = mem_zalloc((tracks->nodes + 1ul) * BINS * sizeof *tracks->bins);
     return tracks;

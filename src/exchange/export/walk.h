@@ -1,4 +1,4 @@
-/* exchange/export/walk.h - every access of a flow once, none left out, in order of time. */
+/* exchange/export/walk.h - every access of a flow once, none skipped, in order of time. */
 #ifndef NUMALENS_EXCHANGE_EXPORT_WALK_H
 #define NUMALENS_EXCHANGE_EXPORT_WALK_H
 

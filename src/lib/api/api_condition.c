@@ -146,7 +146,7 @@ static int take_word(struct condition *condition, const char *value, const char 
     return error_set(err, -EINVAL, "'%.60s' is none of %s", value, all);
 }
 
-/* One end of a range, in units of `scale`; `otherwise` when it was left out. */
+/* One end of a range, in units of `scale`; `otherwise` when it was not given. */
 static int take_end(const char *text, double scale, uint64_t otherwise, uint64_t *end, struct error *err)
 {
     char *rest;

@@ -18,9 +18,9 @@ struct collect {
     uint8_t
         levels[COLLECT_LEVELS]; /* enum sample_level by the latency of a soft sample; all 0: no calibration is kept */
     bool several_nodes;         /* then memory may be any node's */
-    taken_array taken;          /* of one round */
+    taken_array taken;          /* of one pass over the rings */
     _Atomic uint64_t overrun;   /* samples that found no room on their way */
-    _Atomic uint64_t skipped;   /* bursts left out */
+    _Atomic uint64_t skipped;   /* bursts skipped */
 };
 
 /* `collect` must stay where it is. */

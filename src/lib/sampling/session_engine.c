@@ -31,7 +31,7 @@ struct engine {
     struct soft soft;
     struct collect collect;
     struct sources sources;    /* the soft sampler; sessions on hardware have their own */
-    struct source_level level; /* of all of them, in this round */
+    struct source_level level; /* of all of them, in this pass */
     pthread_t thread;          /* known before it runs: others may stand in front of its start */
     _Atomic uint32_t own_tid;  /* of the thread that empties the rings */
     sem_t begun;               /* the thread has said its number */
@@ -290,7 +290,7 @@ bool engine_remove_thread(nlens_session *session, uint32_t tid)
     return there;
 }
 
-/* Sleeps until a ring is half full or a round is over; or, with `deeply`, until a session starts. */
+/* Sleeps until a ring is half full or the interval is over; or, with `deeply`, until a session starts. */
 static void rest(bool deeply)
 {
     struct wire_region *region = engine->soft.region.map;
@@ -312,8 +312,8 @@ void engine_wake(void)
     syscall(SYS_futex, &region->wake_word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* While nothing is sampled the thread is one that, woken, waits for its turn: whoever starts a session is not interrupted by
- * it in the middle of that. */
+/* While nothing is sampled the thread does not preempt others when it wakes: whoever starts a session is not
+ * interrupted by it in the middle of that. */
 static void be_patient(bool patient)
 {
     static const struct sched_param none = {0};

@@ -43,7 +43,7 @@ void engine_drain(void);
 /* Calls report() for the events that are not samples, from number `from` on; returns how many there are. Without locks. */
 size_t engine_report_kept(size_t from, void (*report)(void *context, const struct event *event), void *context);
 
-/* Counts of all sessions: samples that found no room on their way, and bursts left out. */
+/* Counts of all sessions: samples that found no room on their way, and bursts skipped. */
 uint64_t engine_overrun(void);
 uint64_t engine_skipped(void);
 
