@@ -1,4 +1,4 @@
-/* cli/output_options.h - -o and -q of the commands that turn one file into another: a child of their own argp, with struct
+/* cli/output_options.h - -o and -q of the commands that convert one file into another: a child of their own argp, with struct
  * output_options as its input. */
 #ifndef NUMALENS_CLI_OUTPUT_OPTIONS_H
 #define NUMALENS_CLI_OUTPUT_OPTIONS_H

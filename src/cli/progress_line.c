@@ -93,7 +93,7 @@ static void *show(void *unused)
     return NULL;
 }
 
-/* What is printed on the terminal comes after the line is gone. */
+/* What is printed on the terminal comes after the line is cleared. */
 static ssize_t print(void *cookie, const char *data, size_t size)
 {
     (void)cookie;

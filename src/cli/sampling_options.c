@@ -52,20 +52,20 @@ void option_complain(struct sampling_options *options, const char *option, const
         snprintf(options->complaint, sizeof options->complaint, "%s '%.60s': %s", option, value, wanted);
 }
 
-double option_number(struct sampling_options *options, const char *option, const char *text, double least, double most,
+double option_number(struct sampling_options *options, const char *option, const char *text, double min, double max,
                      const char *wanted)
 {
     char *end;
     double value = strtod(text, &end);
-    if (end == text || *end || !isfinite(value) || value < least || value > most) {
+    if (end == text || *end || !isfinite(value) || value < min || value > max) {
         option_complain(options, option, text, wanted);
-        return least;
+        return min;
     }
     return value;
 }
 
-uint64_t option_duration(struct sampling_options *options, const char *option, const char *text, double least_ns,
-                         double most_ns, const char *wanted)
+uint64_t option_duration(struct sampling_options *options, const char *option, const char *text, double min_ns,
+                         double max_ns, const char *wanted)
 {
     static const struct {
         const char *unit;
@@ -74,7 +74,7 @@ uint64_t option_duration(struct sampling_options *options, const char *option, c
     char *end;
     double value = strtod(text, &end);
     for (unsigned i = 0; end != text && i < sizeof units / sizeof *units; i++)
-        if (strcmp(end, units[i].unit) == 0 && value * units[i].ns >= least_ns && value * units[i].ns <= most_ns)
+        if (strcmp(end, units[i].unit) == 0 && value * units[i].ns >= min_ns && value * units[i].ns <= max_ns)
             return (uint64_t)(value * units[i].ns);
     option_complain(options, option, text, wanted);
     return 1;

@@ -33,10 +33,10 @@ struct topology *sampling_options_topology(const struct sampling_options *option
 
 /* For the command's own options: each notes a complaint when `text` is not what is `wanted`. */
 void option_complain(struct sampling_options *options, const char *option, const char *value, const char *wanted);
-double option_number(struct sampling_options *options, const char *option, const char *text, double least, double most,
+double option_number(struct sampling_options *options, const char *option, const char *text, double min, double max,
                      const char *wanted);
-uint64_t option_duration(struct sampling_options *options, const char *option, const char *text, double least_ns,
-                         double most_ns, const char *wanted);
+uint64_t option_duration(struct sampling_options *options, const char *option, const char *text, double min_ns,
+                         double max_ns, const char *wanted);
 int option_choice(struct sampling_options *options, const char *option, const char *text, const char *const *names,
                   const char *wanted);
 

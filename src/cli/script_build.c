@@ -1,7 +1,7 @@
 /* cli/script_build.c - finding a compiler, calling it, and leaving nothing behind.
  *
  * The program is opened and its file removed before it runs: however the script ends, no file stays. While the compiler
- * runs, signals that would end numalens wait until its files are gone. */
+ * runs, signals that would end numalens wait until its files are deleted. */
 #include "cli/script_build.h"
 
 #include "base/array.h"
@@ -162,7 +162,7 @@ static void close_both(const int pipes[2])
             close(pipes[i]);
 }
 
-/* What the compiler prints comes after the line of progress is gone. */
+/* What the compiler prints comes after the line of progress is cleared. */
 static void pass_on(int from)
 {
     char part[4096];

@@ -8,7 +8,7 @@
 char *script_folder(struct error *err);
 
 /* Compiles `source`, with `flags` (blanks between them; or NULL) behind the usual ones, in a folder of its own that is
- * gone when this returns. An open descriptor of the program, to execute, or a negative code. What the compiler has to
+ * deleted on return. An open descriptor of the program, to execute, or a negative code. What the compiler has to
  * say, it says on stderr itself. */
 int script_build(const char *source, const char *flags, struct error *err);
 

@@ -291,7 +291,7 @@ struct stat_text *stat_text_begin(struct count_session *session, const struct st
     writer->whats = count_session_whats(session);
     writer->options = *options;
     writer->paint = !options->json && isatty(fileno(options->out)) == 1 && !getenv("NO_COLOR");
-    /* A program may yet turn out not to run: then there is nothing to report. */
+    /* A program may fail to start: then there is nothing to report. */
     if (!options->command)
         print_beginning(writer);
     return writer;

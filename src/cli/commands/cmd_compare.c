@@ -96,14 +96,14 @@ struct arguments {
     struct compare_runs_options runs;
 };
 
-static unsigned long parse_number(struct argp_state *state, const char *name, const char *text, unsigned long least,
-                                  unsigned long most)
+static unsigned long parse_number(struct argp_state *state, const char *name, const char *text, unsigned long min,
+                                  unsigned long max)
 {
     char *end;
     errno = 0;
     unsigned long number = strtoul(text, &end, 10);
-    if (end == text || *end || errno || text[0] == '-' || number < least || number > most)
-        argp_error(state, "--%s: '%s' is no number between %lu and %lu", name, text, least, most);
+    if (end == text || *end || errno || text[0] == '-' || number < min || number > max)
+        argp_error(state, "--%s: '%s' is no number between %lu and %lu", name, text, min, max);
     return number;
 }
 

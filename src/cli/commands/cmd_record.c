@@ -476,7 +476,7 @@ static int find_machine(struct arguments *arguments)
     return 0;
 }
 
-/* As the trace keeps it: files of models may be gone later. */
+/* As the trace keeps it: files of models may be deleted later. */
 static char *machine_text(const struct model *model)
 {
     char *text = NULL;

@@ -361,16 +361,16 @@ static int understand_table(struct arguments *arguments, struct error *err)
 static int find_files(struct arguments *arguments, size_t count, struct error *err)
 {
     char *const *files = arguments->words.files.items + count;
-    size_t left = arguments->words.files.count - count;
+    size_t file_count = arguments->words.files.count - count;
     /* A word that is no file and comes before others was meant as a table. */
-    if (left && (arguments->input.files.count || (left > 1 && count == 0 && access(files[0], F_OK) != 0)))
+    if (file_count && (arguments->input.files.count || (file_count > 1 && count == 0 && access(files[0], F_OK) != 0)))
         return error_set(
             err, -EINVAL,
             "'%s' is no table; there are patterns, sharing, latency, balance, pages, map, traffic, objects, sites, "
             "threads, functions, "
             "processes, and object ID",
             files[0]);
-    for (size_t i = 0; i < left; i++)
+    for (size_t i = 0; i < file_count; i++)
         input_add(&arguments->input, files[i]);
     int code = input_find(&arguments->input, err);
     return code == -EISDIR && arguments->input.files.count == 1 ? 0 : code; /* the folder of a job */

@@ -6,7 +6,7 @@
 
 enum { LONGEST = 40 };
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned smaller(unsigned a, unsigned b)
 {
     return a < b ? a : b;
 }
@@ -19,7 +19,7 @@ static bool same(char a, char b)
 /* Damerau and Levenshtein, with neighbours swapped as one change. */
 static unsigned distance(const char *word, const char *name)
 {
-    unsigned rows[3][LONGEST + 1]; /* by turns: two before, the one before, this one */
+    unsigned rows[3][LONGEST + 1]; /* used cyclically: two before, the one before, this one */
     size_t wide = strlen(name), high = strlen(word);
     for (unsigned k = 0; k <= wide; k++)
         rows[0][k] = k;
@@ -27,9 +27,9 @@ static unsigned distance(const char *word, const char *name)
         unsigned *now = rows[i % 3], *before = rows[(i + 2) % 3], *older = rows[(i + 1) % 3];
         now[0] = i;
         for (unsigned k = 1; k <= wide; k++) {
-            now[k] = least(least(before[k], now[k - 1]) + 1, before[k - 1] + !same(word[i - 1], name[k - 1]));
+            now[k] = smaller(smaller(before[k], now[k - 1]) + 1, before[k - 1] + !same(word[i - 1], name[k - 1]));
             if (i > 1 && k > 1 && same(word[i - 1], name[k - 2]) && same(word[i - 2], name[k - 1]))
-                now[k] = least(now[k], older[k - 2] + 1);
+                now[k] = smaller(now[k], older[k - 2] + 1);
         }
     }
     return rows[high % 3][wide];

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A file that nobody else can find: it is gone when it is closed. */
+/* A file that nobody else can find: it is deleted when it is closed. */
 static int nameless(const char *folder, struct error *err)
 {
     char path[4096];
