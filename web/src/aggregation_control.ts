@@ -9,7 +9,7 @@ const WIDTH = 168;
 const HEIGHT = 34;
 
 export class AggregationControl {
-  /* By the number of the partition, not by p: those that differ often lie close together. */
+  /* By the number of the partition, not by p: those that differ are often close together. */
   readonly slider = h("input", { type: "range", min: 0, max: 1, step: 1, "aria-label": "Aggregation, from precise to simple", "data-aggregation": true,
     oninput: () => this.choose(Number(this.slider.value)) });
   private readonly curve = h("div", { class: "curve" });

@@ -1,5 +1,5 @@
 /* The container that numalens puts into the page: "NLPG", a JSON head, then columns of numbers.
- * Typed arrays lie straight over the buffer: nothing is copied. */
+ * Typed arrays are views of the buffer: nothing is copied. */
 
 export type Column = Uint8Array | Uint16Array | Uint32Array | Float32Array | Float64Array;
 

@@ -9,8 +9,8 @@ export interface FlameNode {
   above: boolean;
 }
 
-/* Nodes come parents first. `focus` fills the width; its callers lie above it. Frames narrower than `least` are left out with all below. */
-export function layoutFlame(parent: Uint32Array, weight: ArrayLike<number>, focus: number, least: number): FlameNode[] {
+/* Nodes come parents first. `focus` fills the width; its callers are above it. Frames narrower than `min` are skipped with all below. */
+export function layoutFlame(parent: Uint32Array, weight: ArrayLike<number>, focus: number, min: number): FlameNode[] {
   if (parent.length === 0) return [];
   const children: number[][] = Array.from({ length: parent.length }, () => []);
   for (let i = 1; i < parent.length; i++) children[parent[i]!]?.push(i);
@@ -26,7 +26,7 @@ export function layoutFlame(parent: Uint32Array, weight: ArrayLike<number>, focu
     let start = node.start;
     for (const child of children[node.id]!.sort((a, b) => weight[b]! - weight[a]!)) {
       const size = weight[child]! / whole;
-      if (size >= least) waiting.push({ id: child, depth: node.depth + 1, start, size, above: false });
+      if (size >= min) waiting.push({ id: child, depth: node.depth + 1, start, size, above: false });
       start += size;
     }
   }

@@ -39,7 +39,7 @@ export function rate(value: number | null | undefined): string {
   return `${(value / 1e9).toFixed(2)} GB/s`;
 }
 
-/* Seconds with the unit that fits `span`, so that all ticks of one axis agree, and as many digits as tell its ticks apart. */
+/* Seconds with the unit that fits `span`, so that all ticks of one axis agree, and as many digits as distinguish its ticks. */
 export function seconds(value: number, span = Math.abs(value)): string {
   if (value === 0) return "0 s";
   const digits = (unit: number): number => Math.max(span / unit >= 20 ? 1 : 2, Math.min(6, Math.ceil(1.5 - Math.log10(Math.max(1e-9, span / unit)))));

@@ -1,4 +1,4 @@
-/* Where memory lies on the vertical axis. Only touched pages are there; a stretch of addresses gets height by its bytes, and every
+/* Where memory is on the vertical axis. Only touched pages are there; a stretch of addresses gets height by its bytes, and every
  * stretch a little more, so that a stack beside a gigabyte can still be seen. */
 import type { MemoryMap, Tree } from "./memory_map";
 import { NONE } from "./model";

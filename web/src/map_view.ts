@@ -215,14 +215,14 @@ export class MapView {
 
   /* Puts a part on screen, kept within the whole. */
   private show(t0: number, t1: number, y0: number, y1: number): void {
-    const fit = (from: number, to: number, low: number, high: number, least: number): [number, number] | null => {
-      const length = Math.max(least, to - from);
+    const fit = (from: number, to: number, low: number, high: number, minLength: number): [number, number] | null => {
+      const length = Math.max(minLength, to - from);
       if (length >= high - low) return null;
       const start = Math.max(low, Math.min(high - length, from));
       return [start, start + length];
     };
-    const least = (this.span[1] - this.span[0]) / (this.run.head.live ? 1e7 : this.map.slices / 3);
-    this.context.store.set({ x: fit(t0, t1, this.span[0], this.span[1], least), y: fit(y0, y1, 0, 1, 1e-7) });
+    const minLength = (this.span[1] - this.span[0]) / (this.run.head.live ? 1e7 : this.map.slices / 3);
+    this.context.store.set({ x: fit(t0, t1, this.span[0], this.span[1], minLength), y: fit(y0, y1, 0, 1, 1e-7) });
   }
 
   private pick(x: number, y: number): { lane: number; last: number; slice: number; block: number } | null {
@@ -339,7 +339,7 @@ export function describe(run: Run, summary: Summary): TipLine[] {
   return lines;
 }
 
-/* Quickest and slowest worth telling apart: the 2nd and 98th of 100 in the run's histogram. */
+/* Quickest and slowest worth distinguishing: the 2nd and 98th of 100 in the run's histogram. */
 function latencyRange(run: Run): [number, number] {
   const head = run.latency;
   if (!head) return [1, 1000];

@@ -1,4 +1,4 @@
-/* An object's own page: its life, where it was made, on which nodes it lies, who uses it when, its lines, its neighbours. */
+/* An object's own page: its lifetime, where it was allocated, its home nodes, who uses it when, its lines, its neighbours. */
 import { h, tableHead } from "./dom";
 import { address, bytes, count, latency, percent, place, plural, seconds } from "./format";
 import { linesTable } from "./lines_table";
@@ -54,7 +54,7 @@ export class ObjectPage extends OwnPage {
     })));
   }
 
-  /* What lies before and after it in memory, as it may share pages with it. */
+  /* What is before and after it in memory, as it may share pages with it. */
   private neighbours(run: Run, object: MemObject, index: number): HTMLElement {
     const near = run.objects.map((other, i) => ({ other, i })).filter(({ other }) => other.process === object.process).sort((a, b) => a.other.addr - b.other.addr);
     const at = near.findIndex(({ i }) => i === index);

@@ -1,4 +1,4 @@
-/* Colours of cells: the hue tells a value between two ends, the lightness how dense the accesses are (C19). */
+/* Colours of cells: the hue shows a value between two ends, the lightness how dense the accesses are (C19). */
 import { dark, latencyDark, latencyLight, light, type Theme } from "./theme";
 import type { State } from "./state";
 
@@ -13,7 +13,7 @@ export function rgb(hex: string): Rgb {
 
 type Lab = [number, number, number];
 
-/* OKLab: steps that look even, and no hue turns pink on its way to white. */
+/* OKLab: steps that look even, and no hue becomes pink on its way to white. */
 function labOf(colour: Rgb): Lab {
   const [r, g, b] = colour.map((c) => ((c / 255 + 0.055) / 1.055) ** 2.4) as Rgb;
   const l = Math.cbrt(0.4122 * r + 0.5363 * g + 0.0514 * b), m = Math.cbrt(0.2119 * r + 0.6807 * g + 0.1074 * b), s = Math.cbrt(0.0883 * r + 0.2817 * g + 0.63 * b);

@@ -98,7 +98,7 @@ export class Rasterizer {
     }
   }
 
-  /* Turns what was added up into a picture. `valueRange`: of a logarithmic value (latency), or null for parts of 1. */
+  /* Draws what was added up. `valueRange`: of a logarithmic value (latency), or null for parts of 1. */
   finish(colours: Palette, exposure: [number, number], valueRange: [number, number] | null): Raster {
     const { bits, value, weight, columns, rows } = this;
     if (!this.image || this.image.width !== columns || this.image.height !== rows) {

@@ -39,7 +39,7 @@ function ofSeries(run: Run, state: State): Pick<Filtered, "objects" | "threads" 
   const [first, last] = slicesOf(run, state, series.slices);
   for (let i = 0; i < series.object.length; i++) {
     if (series.slice[i]! < first || series.slice[i]! > last) continue;
-    /* A chosen thread filters objects, but threads stay to be compared with it; and the other way round. */
+    /* A chosen thread filters objects, but threads stay to be compared with it; and vice versa. */
     const byThread = state.thread < 0 || series.thread[i] === state.thread;
     const byObject = state.object < 0 || series.object[i] === state.object;
     const site = siteIndex.get(run.objects[series.object[i]!]?.site ?? -1) ?? -1;

@@ -13,7 +13,7 @@ export interface Column<T> {
   bar?: (row: T) => number;
   colour?: "remote" | "local" | "write";
   wide?: boolean;
-  /* Left out where the window is narrow. */
+  /* Hidden where the window is narrow. */
   minor?: boolean;
   help?: string;
 }

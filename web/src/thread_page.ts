@@ -1,4 +1,4 @@
-/* A thread's own page: its flow, what it uses, on which nodes that lies. */
+/* A thread's own page: its flow, what it uses, and the home nodes of that. */
 import { h } from "./dom";
 import { count, latency, percent, seconds } from "./format";
 import { meanLatency, objectTitle, remoteShare, type Run } from "./model";
