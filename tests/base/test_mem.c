@@ -30,7 +30,8 @@ static void exhausted_memory_ends_the_process(void **state)
     assert_true(read(ends[0], line, sizeof line - 1) > 0);
     close(ends[0]);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
-    assert_string_equal(line, "numalens: out of memory (4711 bytes wanted)\n");
+    static const char said[] = "numalens: out of memory (4711 bytes wanted)\n";
+    assert_memory_equal(line, said, sizeof said - 1); /* an emulator adds a line of its own */
 }
 
 int main(void)

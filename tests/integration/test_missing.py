@@ -105,13 +105,11 @@ def elsewhere():
 @check("a newer numalens reads the recording: the agent of then is not missed")
 def newer():
     with Folder() as folder:
-        for part in ("cli/numalens", "agent/libnumalens-agent.so"):
-            os.makedirs(os.path.dirname(os.path.join(folder, part)))
-            shutil.copy(os.path.join(nlens.BUILD, "src", part), os.path.join(folder, part))
+        numalens = nlens.copied(folder)
         trace = os.path.join(folder, "threads.data")
-        ended = run([os.path.join(folder, "cli", "numalens"), "record", "-o", trace, "--", example("handover")])
+        ended = run([numalens, "record", "-o", trace, "--", example("handover")])
         assert ended.status == 0, ended
-        os.unlink(os.path.join(folder, "agent", "libnumalens-agent.so"))
+        os.unlink(os.path.join(folder, "src", "agent", "libnumalens-agent.so"))
         whole = report(trace)
         assert whole["samples"] > 0 and "missing_binaries" not in whole, whole.get("missing_binaries")
 
