@@ -1,4 +1,4 @@
-/* example.h - what the example programs share: options of the form --name=N, and telling the truth.
+/* example.h - what the example programs share: options of the form --name=N, and printing the truth.
  *
  * Each example's right answer is known by construction. With --truth it also prints how often each thread read and
  * wrote each object, one line a pair, in words that tests read:

@@ -1,5 +1,5 @@
 /* latency.c - dependent random reads beside sequential ones.
- * Truth: `chain` and `row` are read equally often; a read of `chain` waits for memory, one of `row` hardly does. */
+ * Truth: `chain` and `row` are read equally often; a read of `chain` waits for memory, one of `row` rarely does. */
 #include "example.h"
 
 int main(int argc, char **argv)

@@ -76,7 +76,7 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < WORKERS; i++)
         pthread_join(threads[i], NULL);
-    printf("%.0f\n", res[0] + res[(size_t)size * (size_t)size - 1]); /* hardly a phase of its own */
+    printf("%.0f\n", res[0] + res[(size_t)size * (size_t)size - 1]); /* too short for a phase of its own */
     free(a);
     free(b);
     free(res);

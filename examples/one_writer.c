@@ -1,6 +1,6 @@
 /* one_writer.c - an array written by one thread and read by all.
- * Truth: only `writer` writes `table`; `writer`, `reader 1` and `reader 2` read it equally often. Each round is one pass
- * of writes, then one pass of reads by each thread, so of all accesses 25% are writes. */
+ * Truth: only `writer` writes `table`; `writer`, `reader 1` and `reader 2` read it equally often. Each iteration is a
+ * pass of writes, then one pass of reads by each thread, so of all accesses 25% are writes. */
 #include "example.h"
 
 enum { READERS = 2 };

@@ -1,6 +1,6 @@
 /* pool.c - a program with an allocator of its own: nested pools in malloc'd blocks, with static functions that only the
  * symbol table knows. Truth: objects of site `table` get 40% of the accesses, `header` 30%, `body` 20%, `trailer` 10%.
- * A trailer lies where a header lay before its pool was cleared, and a body's pool ends with its parent's clearing; the
+ * A trailer is where a header was before its pool was cleared, and a body's pool ends with its parent's clearing; the
  * program ends with status 99 when it is not so. To malloc it is all the same: three blocks, allocated in `block_new`.
  * Record it with
  *     --pool-fn pool_create:create,parent=1 --pool-fn pool_open:create,out=1,ok=0,parent=2

@@ -2,7 +2,7 @@
  *
  * The main thread fills all three arrays, so all of them are on its node. With --first-touch each thread fills the part that it
  * uses.
- * Truth: with N nodes and threads on all of them, (N - 1) of N bytes are remote; hardly a load waits, because all of it is
+ * Truth: with N nodes and threads on all of them, (N - 1) of N bytes are remote; few loads wait, because all of it is
  * prefetched. With --first-touch nothing is remote. */
 #include "example.h"
 

@@ -7,7 +7,7 @@
 
 #include <semaphore.h>
 
-enum { COUNT = 512, THREADS = 3, TURN = 50 /* rounds of the first */ };
+enum { COUNT = 512, THREADS = 3, TURN = 50 /* passes of the first */ };
 
 static volatile size_t table[COUNT + 1]; /* a static object */
 static volatile size_t *shared, *mine[THREADS];
@@ -16,7 +16,7 @@ static sem_t turns[THREADS];
 
 struct thread {
     size_t number;
-    long turns, rounds;                                  /* rounds: of a turn */
+    long turns, rounds;                                  /* rounds: passes in a thread's turn */
     unsigned long shared_reads, mine_reads, table_reads; /* the thread's own counts */
 };
 

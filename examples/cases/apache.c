@@ -1,8 +1,8 @@
 /* apache.c - a web server in small: several processes, each with several threads, and each process with its own pools of
  * memory that all its threads use.
  * Truth: pool_create allocates every pool. A process's pools are used by all its workers and by nobody else, whoever made
- * them: each request takes the next free pool, reads and writes it, and gives it back. The workers of a process lie on
- * different nodes, since the processes make their workers in turn; no node has more traffic than the others.
+ * them: each request takes the next free pool, reads and writes it, and gives it back. The workers of a process run on
+ * different nodes, since the processes make one worker each, then the next; no node has more traffic than the others.
  * --pin is the paper's change: the workers of a process run on one node. On a simulated one ("numa:4 core:8",
  * --assign packed) a process makes all its workers before the next one does, which comes to the same. */
 #include "cases.h"

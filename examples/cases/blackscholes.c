@@ -1,11 +1,11 @@
 /* blackscholes.c - pricing of options in small (LaProf's Table IV): main reads all options into arrays, then each thread
  * prices its own part of them, again and again.
- * Truth: main allocates and fills `data`, so it lies where main runs; thread I alone reads part I of it and alone writes
- * part I of `prices`. Under cluster nothing is remote; assigned over N nodes the parts of N-1 of N threads are.
- * Where the arrays are is in two global variables, which all threads read again for each option, as in the original: a function is
- * called between. So a fourth of the accesses go to data that all threads share (the paper: 40%; there are more arrays).
- * The mathematics is in whole numbers and inline: constants with a point, and tables of a library's, would be memory too,
- * on pages of a file. */
+ * Truth: main allocates and fills `data`, so its home node is main's; thread I alone reads part I of it and alone
+ * writes part I of `prices`. Under cluster nothing is remote; assigned over N nodes the parts of N-1 of N threads are.
+ * Where the arrays are is in two global variables, which all threads read again for each option, as in the original: a
+ * function is called between. So a fourth of the accesses go to data that all threads share (the paper: 40%; there are
+ * more arrays). The mathematics is in whole numbers and inline: constants with a point, and tables of a library's,
+ * would be memory too, on pages of a file. */
 #include "../example.h"
 
 enum { MOST_THREADS = 64, ONE = 1 << 16 }; /* numbers are in parts of ONE */

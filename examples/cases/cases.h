@@ -19,7 +19,7 @@ static inline bool case_real_nodes(void)
 }
 
 /* The node of the calling thread, the `order`th of the process (main is 0). A simulated machine cannot be asked: there
- * it is what --topology "numa:4 core:CORES" deals, and what a kernel would say that had pinned the threads so. */
+ * it is what --topology "numa:4 core:CORES" assigns, and what a kernel would say that had pinned the threads so. */
 static inline unsigned case_node(unsigned order, unsigned cores)
 {
     unsigned cpu = 0, node = 0;

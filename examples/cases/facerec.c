@@ -9,7 +9,7 @@ enum { WORKERS = 7, CORES = 2, IMAGES = 95, PIXELS = 19500, DIMENSIONS = 103, NO
 
 struct matrix {
     unsigned rows, columns;
-    double cells[]; /* a column's cells lie together */
+    double cells[]; /* a column's cells are adjacent */
 };
 
 struct subspace {

@@ -1,9 +1,9 @@
 /* freqmine.c - mining of frequent item sets in small (LaProf's Table VI, Figures 9 and 10): main builds a tree of all
  * transactions, then each thread mines the items that are its own, by walking from every node of an item up to the root.
- * Truth: main allocates and fills `tree`, so it lies where main runs; all threads read it, nobody writes it. Each thread
- * counts in a table of its own that it touches first. Items are of very different weight, and each thread has some: item I
- * is thread I modulo the number of threads'. Threads on main's node have no remote accesses to the tree, the others
- * nothing but: under distributed they are unevenly spread, under cluster there are none. */
+ * Truth: main allocates and fills `tree`, so its home node is main's; all threads read it, nobody writes it. Each
+ * thread counts in a table of its own that it touches first. Items are of very different weight, and each thread has
+ * some: item I is thread I modulo the number of threads'. Threads on main's node have no remote accesses to the tree,
+ * the others nothing but: under distributed they are unevenly spread, under cluster there are none. */
 #include "../example.h"
 
 enum { MOST_THREADS = 64, ITEMS = 64, DEPTH = 12, ROOT = 0 };

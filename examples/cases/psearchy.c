@@ -1,7 +1,7 @@
 /* psearchy.c - an indexer of words in small: every thread has many small objects, which nobody else uses.
- * Truth: ps.table, ps.blocks and tmp are three types of object, each allocated, written and read by one thread. They lie
- * mixed in the same pages, because all threads allocate in turn from one arena, as they did in the paper's C library;
- * so most of them are remote to their users, though none is shared. No node has more traffic than the others.
+ * Truth: ps.table, ps.blocks and tmp are three types of object, each allocated, written and read by one thread. They
+ * are mixed in the same pages, because all threads allocate one by one from one arena, as they did in the paper's C
+ * library; so most of them are remote to their users, though none is shared. No node has more traffic than the others.
  * --local is the paper's change: each thread gets its memory from pages of its own, which it is the first to touch. */
 #include "cases.h"
 

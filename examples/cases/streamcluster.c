@@ -1,9 +1,9 @@
-/* streamcluster.c - clustering of points in small: all points' coordinates lie in one array, which every thread reads
+/* streamcluster.c - clustering of points in small: all points' coordinates are in one array, which every thread reads
  * and writes.
- * Truth: main allocates `block` and fills it, so it lies on main's node; then all threads use it at the same time, each
+ * Truth: main allocates `block` and fills it, so it is on main's node; then all threads use it at the same time, each
  * reads all of it (in dist) and writes every THREADSth point (in shift). Most remote accesses are to `block`, the rest to
  * points.p, the array of pointers into it.
- * --interleave is the paper's change: the pages of `block` are spread over the nodes. Here the threads touch them in turn
+ * --interleave is the paper's change: the pages of `block` are spread over the nodes. Here the threads touch every Nth
  * before main fills them, which comes to the same and needs no library. */
 #include "cases.h"
 
@@ -47,7 +47,7 @@ static void touch_in_turn(unsigned number)
         block[page * FLOATS_A_PAGE] = 0;
 }
 
-/* Each thread looks for the centre nearest to every point of its part of the turn. */
+/* Each thread looks for the centre nearest to every point of its part of the pass. */
 static void *cluster(void *argument)
 {
     unsigned number = (unsigned)(size_t)argument;

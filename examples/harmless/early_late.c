@@ -1,5 +1,5 @@
 /* early_late.c - allocation before constructors have run and after destructors have.
- * Truth: the blocks allocated early can be freed late, and the other way round. */
+ * Truth: the blocks allocated early can be freed late, and vice versa. */
 #include "../example.h"
 
 #include <unistd.h>

@@ -111,7 +111,7 @@ PUBLIC void *own_jump(size_t size)
     return malloc(size);
 }
 
-/* Something on the stack whose destructor tells whether it ran. */
+/* Something on the stack whose destructor notes that it ran. */
 struct tracked {
     long *ended;
     ~tracked()

@@ -2,7 +2,7 @@
  *     restricted strict|kill|trap|few|threads|crash|break|raw|past|exec|tsc|tsc_raw|probe [CPU time before, and after, in 1/100 s]
  * strict: seccomp's strict mode. kill, trap: a filter against what a program of this kind never calls, which kills or
  * sends SIGSYS. few: a filter that lets nothing pass but what is needed to end. threads: by seccomp() for all threads.
- * crash, break: likewise, and then dies of SIGSEGV or SIGTRAP.
+ * crash, break: likewise, and then ends by SIGSEGV or SIGTRAP.
  * raw: kill, installed through syscall(). past: a filter that refuses timers, installed past libc. tsc, tsc_raw: rdtsc faults. exec: then becomes another program. probe: only asks
  * whether filters are there. */
 #include "../example.h"

@@ -1,5 +1,5 @@
 /* segv_barrier.c - a write barrier as garbage collectors build it: pages are made read-only, the program's own SIGSEGV
- * handler notes the page and opens it. Truth: every page is noted once a round, by the handler, with the right address. */
+ * handler notes the page and opens it. Truth: each pass notes every page once, in the handler, with its address. */
 #include "../example.h"
 
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* nas.h - what the kernels share: a team of threads, who has which part, where arrays are first touched, the checksum.
  *
  * They do what the kernels of the NAS benchmarks do to memory, small and with a result that is known to the bit: it
- * depends on the size and the iterations, not on the number of threads or on where pages lie. Options of all:
+ * depends on the size and the iterations, not on the number of threads or on the pages' home nodes. Options of all:
  *     --threads=4 --size=N --iterations=N --serial
  * With --serial the main thread touches everything first; otherwise each thread touches what it will work on. */
 #ifndef NUMALENS_EXAMPLE_NAS_H

@@ -32,7 +32,7 @@ int main(int argc, char **argv)
         need(mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0)); /* site: memory */
     for (int turn = 0; turn < 2; turn++) {
         const volatile long *again = need(mmap(NULL, MIB, PROT_READ, MAP_SHARED, file, MIB)); /* site: again */
-        for (long round = 0; round < rounds; round++) /* in turn: what else the machine does meets all alike */
+        for (long round = 0; round < rounds; round++) /* one by one: what else the machine does meets all alike */
             total += walk(front, ITEMS, 1) + walk(back, ITEMS, 1) + walk(again, ITEMS, 1) + walk(shared, ITEMS, 1);
         munmap((void *)again, MIB);
     }

@@ -1,6 +1,6 @@
 /* memory.c - memory that malloc did not give: the break, an own map, malloc'd blocks inside both, the kernel's clock page.
  *     memory [--clock] [--rounds=N]
- * Truth: `own_map` (a map) gets 1/4 of the accesses and `block` (heap, in the same kind of memory) 1/4; what lies behind
+ * Truth: `own_map` (a map) gets 1/4 of the accesses and `block` (heap, in the same kind of memory) 1/4; what is behind
  * the break that the program moved itself gets 1/4 and is named [heap]; a block of a thread's arena gets 1/4 (`arena_block`).
  * With --clock all the program does is to ask for the time: the kernel's own page for it, [vvar], is read. */
 #include "../example.h"
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
     void *arena_block;
     pthread_join(example_thread(in_arena, NULL), &arena_block);
     long total = 0;
-    for (long round = 0; round < rounds; round++) /* in turn: what else the machine does meets all alike */
+    for (long round = 0; round < rounds; round++) /* one by one: what else the machine does meets all alike */
         total += walk(own_map, ITEMS, 2) + walk(block, ITEMS, 2) + walk(behind, ITEMS, 2) + walk(arena_block, ITEMS, 2);
     free(block);
     free(arena_block);

@@ -1,5 +1,5 @@
 /* walk.h - reads every item of an array, `passes` times: one load an item, whatever the compiler thinks of it. Each waits
- * for a multiplication of the one before: so a walk takes the same time wherever its code lies, and shares of time are
+ * for a multiplication of the one before: so a walk takes the same time wherever its code is, and shares of time are
  * shares of accesses. */
 #ifndef NUMALENS_EXAMPLE_WALK_H
 #define NUMALENS_EXAMPLE_WALK_H

@@ -1,6 +1,6 @@
 /* workers.c - one program in several processes, as a server forks its workers or MPI starts its ranks.
  *     workers --fork [--count=N]        forks N workers (4)
- *     workers --exec [--count=N]        starts itself anew N times, each with --rank=I, and /bin/true once
+ *     workers --exec [--count=N]        starts itself N times, each with --rank=I, and /bin/true once
  * Truth: each worker I walks a block of its own (`private`) and memory that all share (`shared`, anonymous when forked,
  * the file /dev/shm/numalens-workers-PID when executed), both equally often, and ends with status I; the parent only waits.
  * So each worker gets 1/N of the accesses, and over all of them `private` and `shared` get half each. */

@@ -1,6 +1,6 @@
 /* pages.h - what the programs of this folder share: memory whose pages are used in a way that is known by construction.
  *
- * Each prints where its memory lies, one line an array, in words that tests read:
+ * Each prints where its memory is, one line an array, in words that tests read:
  *     truth array=NAME start=ADDRESS pages=N
  * and one line for each use of it by a thread during a phase:
  *     truth use array=NAME thread=TID first=PAGE pages=N reads=0|1 writes=0|1 phase=N

@@ -1,4 +1,4 @@
-/* alternate_remote.c - threads of several nodes use an array one after the other, in long turns.
+/* alternate_remote.c - threads of several nodes take long turns at an array.
  *
  * bad: all use the one array that the main thread made.
  * good: the same turns, but each worker uses an array of its own that it made itself.

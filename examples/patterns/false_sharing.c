@@ -1,6 +1,6 @@
 /* false_sharing.c - each thread counts in a counter of its own.
  *
- * bad: the counters lie side by side, many in a cache line.
+ * bad: the counters are adjacent, many in a cache line.
  * good: each counter has a page for itself. Each worker writes its counter first, here as there.
  * same: all threads count in the same one. That is sharing in earnest, and padding would not help. */
 #include "team.h"

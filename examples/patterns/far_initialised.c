@@ -1,7 +1,7 @@
 /* far_initialised.c - one grid of which each thread works on its own part.
  *
- * bad: the main thread fills the whole grid, so all of it lies on the main thread's node.
- * good: each worker fills its part, so each part lies on the node of the thread that works on it.
+ * bad: the main thread fills the whole grid, so all of it is on the main thread's node.
+ * good: each worker fills its part, so each part is on the node of the thread that works on it.
  *
  * Equal work does not take equal time on a machine that does other things too. With --cpu-ms=N each worker works for N ms of its
  * CPU time instead: then the workers' shares of the samples are equal by construction. */

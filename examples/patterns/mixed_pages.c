@@ -1,13 +1,13 @@
 /* mixed_pages.c - each thread allocates, fills and uses small records of its own.
  *
- * bad: all threads get them from one arena of malloc and in turn, so that each page holds records of every thread. It lies
- * on the node of the thread that touched it first, and is remote to the others.
+ * bad: all threads get them from one arena of malloc and take turns, so that each page holds records of every thread.
+ * It is on the node of the thread that touched it first, and is remote to the others.
  * good: the same turns, but malloc has an arena for each thread, as it has by default: no page holds records of two. */
 #include "team.h"
 
 #include <malloc.h>
 
-enum { RECORDS = 1024, BATCH = 2, WORDS = 33 }; /* of a thread, of a turn; of a record: about 15 in a page */
+enum { RECORDS = 1024, BATCH = 2, WORDS = 33 }; /* of a thread, of a thread's turn; of a record: about 15 in a page */
 
 struct record {
     struct record *next;

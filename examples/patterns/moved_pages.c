@@ -2,7 +2,7 @@
  *
  * moved: after half the run the pages go to node 1.
  * stays: they stay on node 0, where they are put at the beginning in both cases.
- * Each half lasts 1.5 s of CPU time, or --rounds=MS: the kernel is asked every second where hot pages lie.
+ * Each half lasts 1.5 s of CPU time, or --rounds=MS: the kernel is asked every second for the home nodes of hot pages.
  * Ends with status 77 where there is no node 1. */
 #include "team.h"
 

@@ -1,4 +1,4 @@
-/* shape.c - a matrix gone through by rows, by columns, or without order.
+/* shape.c - a matrix walked by rows, by columns, or without order.
  *
  * sequential: each access is 8 bytes behind the one before.
  * strided: each access is a row, 4160 bytes, behind the one before.

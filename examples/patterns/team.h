@@ -4,7 +4,7 @@
  * other, its twin, it has not. The main thread makes workers 1, 2, 3 and so on, in this order; so on a simulated machine of
  * N nodes with one CPU each, worker I runs on node I modulo N, and the main thread on node 0. On a real machine --pin
  * does the same with CPUs: worker I runs on CPU I modulo their number.
- * Huge pages are off: a page of 2 MiB lies on one node, whoever uses its parts. */
+ * Huge pages are off: a page of 2 MiB is on one node, whoever uses its parts. */
 #ifndef NUMALENS_TEAM_H
 #define NUMALENS_TEAM_H
 
@@ -93,8 +93,8 @@ static inline void team_run(long (*work)(size_t number))
     printf("total %ld\n", total);
 }
 
-/* Worker 1 has the first turn. The caller sleeps until the turn is its own, and gives it to another when it is done; nobody
- * else is woken, so that waiting is hardly seen in samples. */
+/* Threads take turns, worker 1 first. The caller sleeps until the turn is its own, and gives it to another when it is
+ * done; nobody else is woken, so that waiting is rarely seen in samples. */
 static inline void team_await_turn(size_t number)
 {
     while (sem_wait(&team.turns[number]) != 0)
