@@ -1,7 +1,7 @@
 /* skip.h - skip_test("why"), in place of cmocka's skip(): TAP says "ok 3 - title # SKIP why".
  *
- * cmocka up to 1.1.7 says "not ok 3 # SKIP title", which Meson counts as a failure, and takes no reason. The line is written anew
- * on its way out; anything else passes unchanged. */
+ * cmocka up to 1.1.7 says "not ok 3 # SKIP title", which Meson counts as a failure, and takes no reason. The line is
+ * rewritten on its way out; anything else passes unchanged. */
 #ifndef NUMALENS_TESTS_SKIP_H
 #define NUMALENS_TESTS_SKIP_H
 

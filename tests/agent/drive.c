@@ -192,7 +192,7 @@ int main(int argc, char **argv)
     print_counters();
     if (fclose(out) != 0 || ended < 0)
         return 2;
-    if (WIFSIGNALED(status)) { /* die alike, without a second core */
+    if (WIFSIGNALED(status)) { /* end alike, without a second core */
         signal(WTERMSIG(status), SIG_DFL);
         raise(WTERMSIG(status));
     }

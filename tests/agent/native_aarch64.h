@@ -24,7 +24,7 @@ void native_start(void);
 /* Where the instruction is put; brk before and behind it. */
 uint64_t native_code(void);
 
-/* Runs `word` at native_code(), or what lies at machine->pc when `word` is 0, until a trap or fault; the signal that
+/* Runs `word` at native_code(), or what is at machine->pc when `word` is 0, until a trap or fault; the signal that
  * ended it is returned: SIGTRAP when all went well. */
 int native_run(struct machine *machine, uint32_t word);
 

@@ -9,7 +9,7 @@
 
 #define NOINLINE __attribute__((noinline, noclone))
 
-/* Keeps the compiler from seeing through memory, and from turning what stands before it into a tail call. */
+/* Keeps the compiler from seeing through memory, and from making what stands before it a tail call. */
 #define BARRIER(pointer) __asm__ volatile("" : : "r"(pointer) : "memory")
 
 NOINLINE unsigned shapes_next(struct shapes_way *way)

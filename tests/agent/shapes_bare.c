@@ -1,4 +1,4 @@
-/* tests/agent/shapes_bare.c - code that .eh_frame does not tell about. */
+/* tests/agent/shapes_bare.c - code that .eh_frame does not describe. */
 #include "shapes.h"
 
 unsigned shape_bare(struct shapes_way *way)

@@ -139,7 +139,7 @@ static void *in_thread(void *argument)
 
 static pthread_key_t late_key;
 
-/* Runs among the thread's last steps, round after round. */
+/* Runs among the thread's last steps, pass after pass. */
 static void late(void *round)
 {
     void *block = keep(malloc(2000 + (size_t)round));

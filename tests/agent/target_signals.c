@@ -262,7 +262,7 @@ static int ended(const char *how)
     return status;
 }
 
-/* The number of rounds may be given. */
+/* The number of iterations may be given. */
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 20;

@@ -40,7 +40,7 @@ static void test_addresses(void **state)
 {
     (void)state;
     expect("488b0510000000", "7 r8[rip+16]");
-    expect("c7050a00000001000000", "10 w4[rip+10]"); /* the immediate lies behind the displacement */
+    expect("c7050a00000001000000", "10 w4[rip+10]"); /* the immediate is behind the displacement */
     expect("803d0a00000001", "7 r1[rip+10]");
     expect("64488b042528000000", "9 r8[fs:40]"); /* stack protector */
     expect("65488b0425f8ffffff", "9 r8[gs:-8]");

@@ -251,7 +251,7 @@ static void test_arm_landing_pads(void **state)
     uint32_t at = check_arm(&result, 0);
     assert_int_equal(word(&result, at), STP);
     comes_back(&result, at + 1, AT + 8);
-    /* The link register is signed by then: taken back for the hook, and signed anew */
+    /* The link register is signed by then: taken back for the hook, and signed again */
     result = moved(relocate_aarch64, ARM(PACIASP, STP, RET));
     assert_int_equal(result.patch_offset, 4);
     assert_int_equal(word(&result, 0), AUTIASP);

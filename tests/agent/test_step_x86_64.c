@@ -1,6 +1,6 @@
 /* Stepping, on the processor itself and in both ways: short stretches of assembler with known accesses. A stretch begins
  * with ud2, whose handler starts the burst behind it, and ends with pushf, which no burst may touch: what it pushes
- * shows whether the trap flag is gone. */
+ * shows whether the trap flag is cleared. */
 #include "../skip.h"
 
 #include "agent/sampling/step.h"

@@ -127,7 +127,7 @@ def test_shares():
         counts, latencies, _, counters = shares(which, ["-t", "200000", "-p", "900000"])
         total = sum(counts.values())
         off = max(abs(counts[name] / max(total, 1) - truth.get(name, 0) / sum(truth.values())) for name in counts)
-        # b is also written while it is made, which "writes" cannot tell apart: some points
+        # b is also written while it is made, which "writes" cannot distinguish: some points
         result(total > 500 and off < (0.06 if which == "writes" else 0.03), f"shares of {which}: off by {off:.3f}",
                f"{counts} {counters}")
         if which == "chase":

@@ -149,7 +149,7 @@ static void chains_end_at_the_thread_start(void **state)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-/* What is in the chain is right, and nothing between is left out; it may be cut. Returns how many of the noted addresses
+/* What is in the chain is right, and nothing between is missing; it may be cut. Returns how many of the noted addresses
  * it holds. */
 static unsigned returns_held(const struct shapes_way *way, const uint64_t *frames, unsigned count)
 {
@@ -185,7 +185,7 @@ static __attribute__((noinline)) void call_bare(struct shapes_way *way)
     __asm__ volatile("" ::: "memory");
 }
 
-/* The frame pointer carries the walk through. On aarch64 it does not tell the caller's stack pointer, so there the walk
+/* The frame pointer carries the walk through. On aarch64 it does not give the caller's stack pointer, so there the walk
  * goes on only where the caller has a frame pointer too, as this file's functions do. */
 static void functions_without_tables(void **state)
 {

@@ -1,7 +1,7 @@
 /* tests/agent/test_unwind_cfi.c - the reader of .eh_frame, on tables that are whole and on damaged ones.
  *
- * A copy of this program's tables lies between two pages that cannot be read. All in it is relative, so the copy
- * describes code that would lie as far from the program's as the copy does from the original. */
+ * A copy of this program's tables is between two pages that cannot be read. All in it is relative, so the copy
+ * describes code that would be as far from the program's as the copy does from the original. */
 #include "agent/unwind/unwind_cfi.h"
 
 #include <setjmp.h>
@@ -34,7 +34,7 @@ static int set_up(void **state)
     assert_ptr_not_equal(low, MAP_FAILED);
     low += GUARD;
     assert_int_equal(mprotect(low, room, PROT_READ | PROT_WRITE), 0);
-    /* Its end lies near a page's end, so that a long step beyond is felt; but rules of a .plt count addresses in 16s. */
+    /* Its end is near a page's end, so that a long step beyond is felt; but rules of a .plt count addresses in 16s. */
     uint8_t *at = low + room - size;
     at -= ((uint64_t)at - original.low) & 15;
     memcpy(at, (void *)original.low, size);

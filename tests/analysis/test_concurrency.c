@@ -1,4 +1,4 @@
-/* Turns, their number, and phases. */
+/* Threads that take turns, how often, and phases. */
 #include "bursts.h"
 
 enum { SIZE = 64 * 4096 };
@@ -51,7 +51,7 @@ static void never_wrong_by_chance(void **state)
     }
 }
 
-/* More threads than processors, looked at often: the scheduler's slices of 4 ms are not the program's turns. */
+/* More threads than processors, looked at often: the scheduler's slices of 4 ms are no turns of its threads. */
 static void slices_are_no_turns(void **state)
 {
     (void)state;
@@ -85,7 +85,7 @@ static void figure_three(void **state)
     run_free(&f, facts);
 }
 
-/* One thread uses it alone, the other only filled it: no turns. */
+/* One thread uses it alone, the other only filled it: they take no turns. */
 static void an_initialiser_takes_no_turn(void **state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static void an_initialiser_takes_no_turn(void **state)
     run_free(&f, facts);
 }
 
-/* A site whose instances are handed on, while others are in use: turns, though its users are busy all the time. */
+/* A site whose instances are handed on, while others are in use: threads take turns, though always busy. */
 static void instances_are_handed_on(void **state)
 {
     (void)state;

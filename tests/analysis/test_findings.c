@@ -71,7 +71,7 @@ static void put_subject(struct made *made, struct facts_subject *subject)
     (void)made;
 }
 
-/* Threads take turns: of the pairs of bursts hardly any changes the thread. */
+/* Threads take turns: very few pairs of bursts change the thread. */
 static void put_turns(struct facts_subject *subject)
 {
     subject->concurrency = CONCURRENCY_DISJOINT;
@@ -279,7 +279,7 @@ static void of_libraries(void **state)
     }
 }
 
-/* Written by all, and already on all nodes: nothing is better. Too few samples to tell turns: nothing is said. */
+/* Written by all, and already on all nodes: nothing is better. Threads' turns with too few samples: nothing is said. */
 static void not_concurrent(void **state)
 {
     (void)state;
@@ -337,7 +337,7 @@ static void after_allocation(void **state)
     array_push(&made->object->users, (struct fact_user){.thread = 1, .node = 0, .samples = SAMPLES / 10});
     assert_string_equal(patterns(made), "remote-after-allocation");
 
-    made->object->main_user_node = 0; /* twin: where it lies, it is used */
+    made->object->main_user_node = 0; /* twin: it is used on its home node */
     made->object->sharing = SHARING_THREAD;
     made->object->totals.remote = SAMPLES / 10;
     assert_string_equal(patterns(made), "");
@@ -480,7 +480,7 @@ static void saturated(void **state)
     patterns(made);
     assert_true(says(worst(made)->evidence, "is 700 ns, that of the other nodes 300 ns: it is overloaded"));
 
-    made->object->false_sharing = SAMPLES; /* twin: a line that goes round loads no memory */
+    made->object->false_sharing = SAMPLES; /* twin: a line that moves between caches loads no memory */
     made->object->totals.samples = SAMPLES;
     assert_string_equal(patterns(made), "false-sharing");
     made->object->false_sharing = 0;
@@ -527,7 +527,7 @@ static void little_is_nothing(void **state)
     made_free(made);
 }
 
-/* A small thing that is always in a cache costs nothing by being far; nor does a line that goes round. */
+/* A small thing that is always in a cache costs nothing by being far; nor does a line that moves between caches. */
 static void what_caches_answer_is_nothing(void **state)
 {
     (void)state;

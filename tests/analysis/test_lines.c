@@ -3,8 +3,8 @@
 
 enum { SIZE = 4 * 4096 };
 
-/* Each of `threads` threads increments its own counter, `distance` bytes from the next one's: `bursts` bursts in all, in
- * turns of `a_turn` (0: at random). */
+/* Each of `threads` threads increments its own counter, `distance` bytes from the next one's: `bursts` bursts in all;
+ * threads take turns of `a_turn` (0: at random). */
 static struct facts *counters(struct feeding *f, uint32_t threads, uint64_t distance, unsigned bursts, unsigned a_turn,
                               uint8_t flags)
 {

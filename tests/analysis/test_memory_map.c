@@ -135,7 +135,7 @@ static void objects_are_nodes(void **state)
     feeding_free(&f);
 }
 
-/* Three objects that lie together are one range and three nodes in it. */
+/* Three adjacent objects are one range and three nodes in it. */
 static void objects_in_a_range(void **state)
 {
     (void)state;

@@ -50,7 +50,7 @@ static void without_faults_the_first_sample_counts(void **state)
     run_free(&f, facts);
 }
 
-/* The same memory twice: the second object lies on pages that were touched in the first one's days. */
+/* The same memory twice: the second object is on pages that were touched in the first one's lifetime. */
 static void recycled_memory(void **state)
 {
     (void)state;

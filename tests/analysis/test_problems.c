@@ -159,7 +159,7 @@ static void table_of_balance(void **state)
     }
 }
 
-/* An uneven spread is no verdict of balance: not when there are too few to judge, nor when they hardly matter. */
+/* An uneven spread is no verdict of balance: not when there are too few to judge, nor when they matter too little. */
 static void words_of_balance(void **state)
 {
     static const struct {
@@ -346,7 +346,7 @@ static void barrier_waits(void **state)
     struct feeding f = machine_begin(3);
     uint64_t start = f.time;
     for (uint32_t step = 0; step < STEPS; step++) {
-        for (uint32_t i = 0; i < 96; i++) { /* samples are spread evenly: only the barriers tell who waits */
+        for (uint32_t i = 0; i < 96; i++) { /* samples are spread evenly: only the barriers show who waits */
             f.time = start + step * STEP + i * 1000;
             sample(&f, 1 + i % 3, HEAP + 4096 * i, 1, SAMPLE_READ);
         }

@@ -4,7 +4,7 @@
 
 enum { SIZE = 64 * 4096 };
 
-/* Main fills it (writing), then `users` threads use it in 20 rounds; every `flip`-th access of them writes. */
+/* Main fills it (writing), then `users` threads use it in 20 passes; every `flip`-th access of them writes. */
 static struct facts *filled_and_used(struct feeding *f, unsigned fill, uint32_t first, uint32_t last, unsigned flip)
 {
     *f = run_begin();
@@ -304,7 +304,7 @@ static void nothing_at_all(void **state)
     run_free(&f, facts);
 }
 
-/* A real machine that does not tell homes: nothing is remote, nobody's node is made up. */
+/* A real machine that does not report home nodes: nothing is remote, nobody's node is made up. */
 static void homes_unknown(void **state)
 {
     (void)state;

@@ -43,7 +43,7 @@ static struct feeding begin(const char *source)
     return f;
 }
 
-/* By threads in turn, each of its own array. */
+/* By threads that take turns, each of its own array. */
 static void put(struct feeding *f, uint8_t source, const struct sampled *what, size_t count)
 {
     for (unsigned i = 0; i < PLENTY; i++)
@@ -193,7 +193,7 @@ static void one_heavy_sample_decides_nothing(void **state)
     run_free(&f, facts);
 }
 
-/* Without latencies the gate judges shares of accesses. */
+/* Without latencies the verdict judges shares of accesses. */
 static void shares_of_accesses_without_latency(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Where fields lie is a promise of libnumalens.so.0 (docs/api.md): new ones come at the ends of structs. Programs that
- * were compiled against this header read these places. It compiles, or a promise was broken. */
+/* The offset of each field is a promise of libnumalens.so.0 (docs/api.md): new ones come at the ends of structs.
+ * Programs that were compiled against this header read these places. It compiles, or a promise was broken. */
 #include "numalens/capture.h"
 #include "numalens/findings.h"
 #include "numalens/flow.h"

@@ -97,7 +97,7 @@ static void options_are_checked(void **state)
     assert_null(nlens_open_with(made_up_path, &newer.known, &err));
     assert_int_equal(err.code, -E2BIG);
 
-    /* A client from before `topology`: what lies behind its size is not read. */
+    /* A client from before `topology`: what is behind its size is not read. */
     nlens_options older = {.size = sizeof older.size, .topology = "no machine"};
     trace = nlens_open_with(made_up_path, &older, &err);
     assert_non_null(trace);

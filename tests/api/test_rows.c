@@ -183,7 +183,7 @@ static void a_loop_left_by_return_is_freed_with_the_trace(void **state)
 {
     (void)state;
     nlens_trace *trace = made_up_open(NULL);
-    assert_true(leave_early(trace)); /* a sanitizer would tell what is left */
+    assert_true(leave_early(trace)); /* a sanitizer would report what is left */
     nlens_iter *iters[3];
     for (unsigned i = 0; i < 3; i++)
         iters[i] = nlens_accesses(trace);

@@ -24,7 +24,7 @@ static void hostile_texts_become_harmless(void **state)
     safe("\xc2\x9b"
          "31m",
          "\\xc2\\x9b31m");                                     /* C1: an escape sequence in one character */
-    safe("x\xe2\x80\xaey", "x\\u{202e}y");                     /* turns the direction of writing */
+    safe("x\xe2\x80\xaey", "x\\u{202e}y");                     /* reverses the direction of writing */
     safe("\xc0\xaf\xed\xa0\x80", "\\xc0\\xaf\\xed\\xa0\\x80"); /* overlong; surrogate */
     safe("\x7f", "\\x7f");
     safe("a\xe2\x80\x8b\xc2\xad\xef\xbb\xbf"

@@ -31,7 +31,7 @@ static void time_goes_on_without_a_jump_when_lines_change(void **state)
     assert_int_equal(clock.count, COUNTER_LINES);
 }
 
-/* A machine that was suspended: its counter went on and its clock did not, or the other way round. */
+/* A machine that was suspended: its counter went on and its clock did not, or vice versa. */
 static void a_step_is_followed(void **state)
 {
     (void)state;
@@ -43,7 +43,7 @@ static void a_step_is_followed(void **state)
         else if (i == 1)
             clock.lines[0].ns -= clock.lines[0].ns / 2;
         else
-            clock.lines[0].from = UINT64_MAX / 2; /* the counter begins anew */
+            clock.lines[0].from = UINT64_MAX / 2; /* the counter begins again */
         counter_clock_renew(&clock, UINT64_MAX);
         uint64_t before = clock_now_ns(), ns = counter_clock_ns(&clock, wire_counter()), after = clock_now_ns();
         assert_true(ns + 50000000 > before && ns < after + 50000000);

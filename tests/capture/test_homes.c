@@ -17,7 +17,7 @@
 
 enum { PID = 42, SECOND = 1000000000 };
 
-static int32_t node_of_even = 1; /* odd pages lie on node 0; page 13 is nowhere */
+static int32_t node_of_even = 1; /* odd pages are on node 0; page 13 is nowhere */
 static int answer;
 static unsigned asked;
 
@@ -83,7 +83,7 @@ static void new_and_moved_pages_are_reported(void **state)
     node_of_even = 3;
     homes_ask(homes, 900 + (uint64_t)2 * SECOND);
     assert_int_equal(sink.counts[EVENT_HOME], 4);
-    /* The process is gone. */
+    /* The process has exited. */
     homes_sample(homes, PID, address(20), 950);
     answer = -ESRCH;
     homes_ask(homes, 900 + (uint64_t)3 * SECOND);
@@ -131,7 +131,7 @@ static void frames_are_reported_without_nodes(void **state)
     answer = -ESRCH;
     homes_sample(homes, PID, address(20), (uint64_t)3 * SECOND + 1);
     homes_ask(homes, (uint64_t)4 * SECOND);
-    assert_int_equal(homes_memory(homes), 0); /* it is gone */
+    assert_int_equal(homes_memory(homes), 0); /* it has exited */
     assert_int_equal(asked, 0);
     assert_int_equal(sink.counts[EVENT_HOME] + sink.lost[LOSS_HOME_UNKNOWN], 0);
     homes_free(homes);

@@ -57,7 +57,7 @@ static void unmake(struct made *made)
     free(made);
 }
 
-/* Writes a record into the ring, across its end where it lies. */
+/* Writes a record into the ring, wrapped at its end. */
 static void write_record(struct made *made, struct bytes *record)
 {
     uint16_t size = (uint16_t)record->size;
@@ -249,7 +249,7 @@ static void test_ibs(void **state)
     struct reported reported = {0};
     struct bytes record = {0};
     put_common(&record, 0x401000, 900);
-    put64(&record, 0); /* Linux before 6.1 tells no address */
+    put64(&record, 0); /* Linux before 6.1 reports no address */
     put32(&record, 5), put32(&record, 0);
     put32(&record, 4 + 7 * 8);
     put32(&record, 1 << 11); /* Zen 4 */
@@ -299,7 +299,7 @@ static void test_spe(void **state)
     struct counter_clock clock = {.count = 1, .lines[0] = {.from = 100, .ns = 5000, .slope = 2ULL << 32}};
     struct reported reported = {0};
     struct bytes packets = {0};
-    uint64_t aux_head = 3 * AUX + AUX - 50; /* the second record lies across the end */
+    uint64_t aux_head = 3 * AUX + AUX - 50; /* the second record wraps at the end */
     put_spe(&packets, 0x7f0000001000, 200);
     put_spe(&packets, 0x7f0000002000, 300);
     write_aux(made, &aux_head, &packets, 0);

@@ -223,7 +223,7 @@ static void test_recording(void **state)
     topology_free(topology);
 }
 
-/* The agent is found from where the program lies: beside a copy of this one. */
+/* The agent is found beside the program: beside a copy of this one. */
 static void make_beside(char *self, size_t size)
 {
     char path[64], command[512];

@@ -159,7 +159,7 @@ static void test_thread(void **state)
     const struct memory_access *access = &seen.last.access;
     assert_int_equal(access->pid, getpid());
     assert_true(access->has_cpu);
-    assert_int_equal(access->flags, SAMPLE_WRITE); /* what the event is for: the kernel does not tell */
+    assert_int_equal(access->flags, SAMPLE_WRITE); /* what the event is for: the kernel does not report it */
     assert_int_equal(access->level, LEVEL_UNKNOWN);
     assert_true(seen.last.depth >= 1);
     assert_in_range(access->ip, (uintptr_t)touch, (uintptr_t)touch + 4096);
@@ -290,7 +290,7 @@ static void test_overflow(void **state)
     uint64_t first = seen.total;
     struct utsname kernel;
     assert_int_equal(uname(&kernel), 0);
-    if (atoi(kernel.release) >= 6) /* it counts what no record tells of yet */
+    if (atoi(kernel.release) >= 6) /* it counts what no record reports yet */
         assert_true(seen.lost >= MANY - first);
     for (size_t i = 0; i < first; i++)
         assert_int_equal(seen.of_page[i], 1); /* the oldest are kept */
@@ -311,7 +311,7 @@ static void test_wrap(void **state)
     struct seen seen = watch(ROUNDS * EACH);
     struct hw_source *source = open_faults((struct hw_target){.pages = 1, .max_frames = 5});
     hw_source_enable(source, true);
-    for (size_t i = 0; i < ROUNDS; i++) { /* many times round the ring; records lie across its end */
+    for (size_t i = 0; i < ROUNDS; i++) { /* the ring is filled many times; records wrap at its end */
         touch(&seen, i * EACH, EACH);
         drain(source, &seen, UINT64_MAX);
     }

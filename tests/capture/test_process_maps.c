@@ -1,4 +1,4 @@
-/* Asking the kernel what lies where, with this very process as the one that is asked. */
+/* Asking the kernel what is mapped where, with this very process as the one that is asked. */
 #include "capture/process/process_maps.h"
 
 #include <setjmp.h>
@@ -49,7 +49,7 @@ static void a_map_is_reported_once_when_it_is_sampled(void **state)
                 reported[0].addr + reported[0].size >= (uint64_t)first + 4 * page);
     assert_string_equal(reported[0].path, "/dev/zero (deleted)");
 
-    /* The stack is its thread's to tell; nothing lies at 16. */
+    /* The stack is its thread's to report; nothing is at 16. */
     capture_maps_sample(maps, pid, (uint64_t)__builtin_frame_address(0), SECOND + 2);
     capture_maps_sample(maps, pid, 16, SECOND + 3);
     assert_int_equal(count, 1);

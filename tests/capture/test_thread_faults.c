@@ -53,7 +53,7 @@ static void each_new_page_is_a_sample(void **state)
         skip_test("%s", sources.refusals[FROM_FAULTS].text);
     assert_int_equal(code, 0);
     assert_true(*thread_faults_means(faults)->sees);
-    assert_int_equal(sources_watch(&sources, UINT32_MAX >> 1, &err), 0); /* nobody: gone already */
+    assert_int_equal(sources_watch(&sources, UINT32_MAX >> 1, &err), 0); /* nobody: it has exited already */
     assert_int_equal(sources_watch(&sources, (uint32_t)gettid(), &err), 0);
     touch_half(pages, 0);
     sources_drain(&sources, UINT64_MAX, &level);

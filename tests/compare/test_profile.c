@@ -129,7 +129,7 @@ static void a_repaired_run(void **state)
         assert_int_equal(fate->fate, FATE_GONE);
     assert_non_null(strstr(difference->proof, "went away"));
     difference_free(difference);
-    /* The other way round it is a new finding. */
+    /* In the other order it is a new finding. */
     difference = difference_make(after, before);
     assert_true(difference->findings.count > 0);
     assert_int_equal(difference->findings.items[0].fate, FATE_NEW);

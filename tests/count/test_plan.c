@@ -108,7 +108,7 @@ static void clusters_share_controllers(void **state)
     assert_int_equal(counters(uncore, 1, COUNT_READ), 4);
     assert_int_equal(counters(uncore, 2, COUNT_READ), 0);
     assert_int_equal(counter_named(uncore, "uncore_imc_0/cas_count_read/", 4)->attr.config, 0xcf05);
-    /* resctrl can tell them apart: the figures of the whole cache are not counted a second time. */
+    /* resctrl can distinguish them: the figures of the whole cache are not counted a second time. */
     assert_null(resctrl->lacks);
     assert_int_equal(resctrl->side, COUNT_AT_CPUS);
     expect_rows(resctrl, "0 1 2 3 4");
@@ -162,7 +162,7 @@ static void zen2(void **state)
     assert_int_equal(counters(fabric, 0, COUNT_TOTAL), 8);
     assert_int_equal(counters(fabric, 1, COUNT_TOTAL), 8);
     assert_int_equal(fabric->whats, 1u << COUNT_TOTAL);
-    /* Channel 7: event 0x1c7, whose bit 8 lies in bit 32. */
+    /* Channel 7: event 0x1c7, whose bit 8 is in bit 32. */
     assert_int_equal(counter_named(fabric, "amd_df/event=0x07,umask=0x38/ of channel 7", 4)->attr.config, 0x1000038c7);
     assert_amount(fabric->counters.items[0].scale, 64);
     /* Two caches and a control group's; monitoring groups are in those. */

@@ -235,7 +235,7 @@ static void a_real_counter(void **state)
     }
     assert_true(last > 0);
     assert_int_equal(reader.running - reader.first_running, reader.enabled - reader.first_enabled);
-    /* A counter whose device is gone ends in an end of file, here made by closing it behind the reader's back. */
+    /* A counter whose device was removed ends in an end of file, here made by closing it behind the reader's back. */
     close(reader.fd);
     update(&reader);
     assert_int_equal(reader.fd, -1);

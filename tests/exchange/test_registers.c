@@ -1,5 +1,5 @@
-/* test_registers.c - recordings whose accesses lie in registers and packets: IBS of older kernels, and SPE. Written byte by
- * byte as perf does in pipe mode. */
+/* test_registers.c - recordings whose accesses are in registers and packets: IBS of older kernels, and SPE. Written
+ * byte by byte as perf does in pipe mode. */
 #include "recording.h"
 
 #include "exchange/perf_import.h"
@@ -38,7 +38,7 @@ static void put_ibs(struct recording *recording, uint64_t time, uint64_t data2, 
     put64(&record, EVENT_ID), put64(&record, 0x401000);
     put32(&record, PID), put32(&record, TID);
     put64(&record, time);
-    put64(&record, 0); /* address: this kernel does not tell */
+    put64(&record, 0); /* address: this kernel does not report it */
     put32(&record, 3), put32(&record, 0);
     put32(&record, 4 + 7 * 8);
     put32(&record, 0); /* capabilities */

@@ -93,7 +93,7 @@ static void a_lost_release_is_noticed(void **state)
     struct feeding f = feeding_new(NULL, ASSIGN_PACKED);
     feed_alloc(&f, 0x1000, 0x1000, 0);
     uint32_t old = feed_read(&f, 0x1800);
-    feed_alloc(&f, 0x1400, 0x100, 0); /* inside it: so it is gone */
+    feed_alloc(&f, 0x1400, 0x100, 0); /* inside it: so its release was lost */
     uint32_t young = feed_read(&f, 0x1400), gone = feed_read(&f, 0x1800);
     feed_alloc(&f, 0x1200, 0x1000, 0); /* over both ends */
     uint32_t over = feed_read(&f, 0x1410);

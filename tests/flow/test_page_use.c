@@ -131,7 +131,7 @@ static void an_access_for_reads_and_one_for_writes(void **state)
     close_all(&opened);
 }
 
-/* What is allocated, and who starts, within an interval is there only at its end; what dies within it only at its start. */
+/* What is allocated, and who starts, within an interval is there only at its end; what ends in it only at its start. */
 static void what_comes_and_goes_within_an_interval_counts(void **state)
 {
     (void)state;
@@ -158,8 +158,8 @@ static void what_comes_and_goes_within_an_interval_counts(void **state)
     close_all(&opened);
 }
 
-/* Two objects live and die one after the other where a page is used: it is the one's that had most of it. Both have
- * what lies below and beside. */
+/* Two objects are allocated and freed one after the other where a page is used: it is the one's that had most of it.
+ * Both have what is below and beside. */
 static void what_lives_within_an_interval_counts(void **state)
 {
     (void)state;
@@ -247,8 +247,8 @@ static void unknown_threads_are_not_made_up(void **state)
     close_all(&opened);
 }
 
-/* The program's last interval: a block is freed in it, and of its pages nobody knows any more who wrote them. What is left where
- * it lay is a map. */
+/* The program's last interval: a block is freed in it, and of its pages nobody knows any more who wrote them. What is
+ * left where it was is a map. */
 static void a_freed_block_is_more_than_the_map_that_is_left(void **state)
 {
     (void)state;

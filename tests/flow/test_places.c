@@ -1,4 +1,4 @@
-/* Which object wins where several lie over each other: stacks on maps, thread-local blocks, the kernel's pages, files. */
+/* Which object wins where several overlap: stacks on maps, thread-local blocks, the kernel's pages, files. */
 #include "feeding.h"
 
 static const uint64_t chain[] = {0x5000};
@@ -118,7 +118,7 @@ static void what_nobody_asked_for_fills_gaps(void **state)
     struct feeding f = begin();
     feed_map(&f, 0x100000, 0x10000, MAP_KIND_ANONYMOUS, 1, ""); /* asked for */
     feed_alloc(&f, 0x130100, 64, 1);
-    feed_map(&f, 0xf0000, 0x40000, MAP_KIND_ANONYMOUS, 0, ""); /* as the kernel tells it: one with its neighbours */
+    feed_map(&f, 0xf0000, 0x40000, MAP_KIND_ANONYMOUS, 0, ""); /* as the kernel reports it: one with its neighbours */
     feed_map(&f, 0x130000, 0x1000, MAP_KIND_ANONYMOUS, 0, "");
     uint32_t before = feed_read(&f, 0xf0000), asked = feed_read(&f, 0x100000), behind = feed_read(&f, 0x110000);
     uint32_t arena = feed_read(&f, 0x130000), block = feed_read(&f, 0x130100);

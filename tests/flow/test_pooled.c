@@ -49,7 +49,7 @@ static void test_inside_wins(void **state)
     feeding_free(&feeding);
 }
 
-/* A block's end is the end of what lies in it; another block at its place holds nothing. */
+/* A block's end is the end of what is in it; another block at its place holds nothing. */
 static void test_block_freed(void **state)
 {
     (void)state;
@@ -91,7 +91,7 @@ static void test_nested_pools(void **state)
     uint32_t reused = feed_read(&feeding, BLOCK + 0x100);
     feed_pool(&feeding, POOL_DESTROYED, POOL, 0);
     uint32_t all[] = {feed_read(&feeding, BLOCK), feed_read(&feeding, BLOCK + 0x100)};
-    feed_pool(&feeding, POOL_DESTROYED, CHILD, 0); /* is gone already */
+    feed_pool(&feeding, POOL_DESTROYED, CHILD, 0); /* has ended already */
     flow_finish(feeding.flow);
     assert_int_equal(size_of(&feeding, kept), 0x10);
     assert_int_equal(size_of(&feeding, cleared), SIZE);
@@ -103,7 +103,7 @@ static void test_nested_pools(void **state)
 }
 
 /* A handle that is created again while its pool lives: the end was not seen. One that is used before: it was created
- * unseen, and what lies in it stays. */
+ * unseen, and what is in it stays. */
 static void test_unseen(void **state)
 {
     (void)state;

@@ -143,7 +143,7 @@ static void wrappers_are_looked_through(void **state)
     assert_string_equal(site_at(direct)->function, "wrappers_are_looked_through");
     assert_int_equal(site_at(direct)->line, direct_line);
     assert_string_equal(site_at(direct)->via, "xmalloc");
-    /* Two lines call it, and it is named like a constructor: they are what tells the blocks apart. */
+    /* Two lines call it, and it is named like a constructor: they are what distinguishes the blocks. */
     assert_int_equal(site_at(first)->line, first_line);
     assert_int_equal(site_at(second)->line, second_line);
     assert_string_equal(site_at(second)->via, "xmalloc < matrix_new");

@@ -25,8 +25,8 @@ def read(trace):
 
 
 def heap(accesses):
-    """The program's own data, where its node is known: some page may be gone before the recorder could ask for it. Pages of
-    files lie where they were first read."""
+    """The program's own data, where its node is known: some page may be unmapped before the recorder could ask for it. Pages
+    of files are where they were first read."""
     return [access for access in accesses if access.kind == "heap" and access.home is not None]
 
 
@@ -62,7 +62,7 @@ def remote_share(accesses):
 
 
 def is_near(accesses, expected, at_most=0.08):
-    """Whether the remote share is what is expected, by no more than chance; and whether chance is small enough to tell."""
+    """Whether the remote share is what is expected, by no more than chance; and whether chance is small enough to judge."""
     share, deviation = remote_share(accesses)
     return deviation <= at_most and abs(share - expected) <= SURE * deviation
 

@@ -12,7 +12,7 @@ from guest_tap import Tap
 # machine may take ten times as long as an idle one.
 PATIENCE, LIMIT = 3000, 1500
 LONGEST = 16  # times the usual work; what has no samples then has none for another reason
-# What the kernel still does after its boot takes turns with the program, and its clock counts that. Where the clock counts
+# What the kernel still does after its boot shares the CPU with the program, and its clock counts that. Where the clock counts
 # instructions, waiting for the end of it takes none.
 SETTLE = "sleep 30\n"
 RUN = pathlib.Path(__file__).parent / "run"

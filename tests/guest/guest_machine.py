@@ -52,7 +52,7 @@ def fetch(kind, folder, *words):
 
 
 def library_roots(kind=X86_64):
-    """Where its libraries lie: this machine itself, or the sysroot of the cross build."""
+    """Where its libraries are: this machine itself, or the sysroot of the cross build."""
     if platform.machine() == kind.machine:
         return [pathlib.Path("/")]
     return [cache() / kind.arch / "sysroot"]

@@ -9,7 +9,7 @@ import guest_case
 import guest_machine
 
 ARM = guest_machine.Kind("arm64")
-# Hints come by and by, and protecting pages anew has a budget: both must take some seconds.
+# Hints come by and by, and protecting pages again has a budget: both must take some seconds.
 SIZES = {"numa-hint": 544, "uffd-wp": 320}
 PAGE = 4096
 SCRIPT = """
@@ -80,7 +80,7 @@ def judge_pages(tap, results, mechanism):
     master = reported["pages"][0]["pid"]
     # None: a page whose writer had ended before its interval was reported.
     writers = {user["tid"] for row in found.get("res", []) for user in row["threads"] if user["writes"]} - {None}
-    # Both workers use the same pages at the same time: a fault tells of the one that was first after the page was armed,
+    # Both workers use the same pages at the same time: a fault reports the one that was first after the page was armed,
     # and hints are armed by a thread, which then often is the first.
     tap.check(f"{mechanism}: the master and the workers write the result", master in writers and len(writers) in (2, 3), writers)
     homes = {row["node"] for rows in found.values() for row in rows} - {None}
@@ -105,7 +105,7 @@ def judge(tap, results):
         judge_pages(tap, results, mechanism)
     tap.is_equal("settings are what they were", results.text("balancing").strip(), "1")
     frames = results.json("physical") or {"pages": []}
-    # QEMU's nodes lie one behind the other, 256 MiB each, from 1 GiB on.
+    # QEMU's nodes are one behind the other, 256 MiB each, from 1 GiB on.
     known = [(row["physical_node"], (row["physical"] - (1 << 30)) // (256 << 20)) for row in frames["pages"]
              if row["physical_node"] is not None]
     right = sum(node == place for node, place in known)

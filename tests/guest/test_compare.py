@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""compare on four real nodes: threads and memory lie where each placement says, access by access; the best placement is named by
-run time, with what explains it; what a program may not use is left out, with the reason.
+"""compare on four real nodes: threads and memory are where each placement says, access by access; the best placement is named by
+run time, with what explains it; what a program may not use is skipped, with the reason.
 
 The guest's clock counts instructions, and far memory costs the program more of them (programs/far_costs.c): so run times differ between
 placements for the reason that they have on a real machine, and do not depend on what else this one does. The kernel's own
@@ -13,7 +13,7 @@ import guest_case
 
 # A signal is dear in the guest; without leave to spend more there would be too few samples to judge.
 OFTEN = ["--", "--frequency=1000", "--burst=4", "--budget=90", "--"]
-# Plain runs have no agent that deals threads to nodes: where run time is judged, threads are spread by the kernel.
+# Plain runs have no agent that assigns threads to nodes: where run time is judged, threads are spread by the kernel.
 MODES = {"own": ("cluster", "mem0-cpu0", "mem0-cpu1", "interleave"), "shared": ("cluster", "interleave"),
          "near": ("cluster", "distributed"), "assigned": ("distributed", "local")}
 TIMED = {"own": 2, "shared": 2}   # runs of each placement; of the others one

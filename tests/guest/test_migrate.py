@@ -12,7 +12,7 @@ from guest_build import quote
 
 # A signal is dear in the guest, and so is everything else: leave to spend more, and no rest because of it.
 OFTEN = ["--interval=200ms", "--frequency=500", "--budget=100", "--keep-going"]
-# Programs go on until their pages have gone where they should, at most for WAIT seconds; what should stay is watched for
+# Programs go on until their pages are where they should be, at most for WAIT seconds; what should stay is watched for
 # STAY seconds, twenty intervals.
 WAIT, STAY = 400, 4
 FAR = ["10000", "16"]

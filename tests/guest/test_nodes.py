@@ -18,7 +18,7 @@ cat /sys/devices/system/node/node?/distance > $out/distances
 cat /sys/devices/system/node/has_cpu /sys/devices/system/node/has_memory > $out/nodes
 %(numalens)s doctor --json > $out/doctor.out
 echo 0 > /proc/sys/kernel/numa_balancing
-# The first recording after the boot calibrates and hardly samples: it is not judged.
+# The first recording after the boot calibrates and takes few samples: it is not judged.
 %(numalens)s record -q {OFTEN} -o first.data -- %(build)s/tests/guest/moved 3 > /dev/null
 %(numalens)s record {OFTEN} -o $out/moved.data -- %(build)s/tests/guest/moved 3 > $out/moved 2> $out/moved.err; echo $? > $out/moved.status
 """

@@ -15,7 +15,7 @@ import verdicts  # noqa: E402
 # A signal is dear in the guest; without leave to spend more there would be too few samples to judge.
 OFTEN = ["--frequency=1000", "--budget=90"]
 ENOUGH = 1600  # samples, of a hundred bursts
-# Emulation is slow: fewer rounds than elsewhere.
+# Emulation is slow: fewer iterations than elsewhere.
 ROUNDS = {"remote_after_allocation": 1500000, "far_initialised": 1500000, "mixed_pages": 300}
 
 
@@ -28,7 +28,7 @@ def script(build):
                                              [build / "examples/patterns" / name, mode, "--pin", *options], enough))
         lines.append("cut -d' ' -f1 /proc/uptime >>/root/out/uptime")
 
-    # The first recording after the boot calibrates and hardly samples: it is not one of those that are judged.
+    # The first recording after the boot calibrates and takes few samples: it is not one of those that are judged.
     program("moved_pages", "stays", "--rounds=100", enough=0)
     for name, rounds in ROUNDS.items():
         for mode in ("bad", "good"):

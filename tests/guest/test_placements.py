@@ -26,7 +26,7 @@ def script(build):
     def run(name, *words):
         lines.extend(guest_case.run_lines(name, *words))
 
-    # The first recording after the boot calibrates and hardly samples: it is not one of those that are judged.
+    # The first recording after the boot calibrates and takes few samples: it is not one of those that are judged.
     program, *arguments = PROGRAMS["blackscholes"]
     run("first", build / "src/cli/numalens", "record", "-q", *OFTEN[1:-1], "-o", "/tmp/first.data", "--", build / program, *arguments)
     for name, (program, *arguments) in PROGRAMS.items():

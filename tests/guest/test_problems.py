@@ -14,8 +14,8 @@ RUNS = 10
 ENOUGH = 400  # samples to judge by, of a hundred bursts
 # Samples begin when the workers are there: in an emulator, loading the program takes as long as its work.
 OFTEN = ["--frequency=1000", "--burst=4", "--budget=90"]
-KIB = 512  # of each worker: touching a page first takes as long there as 500 rounds
-# mode: (pattern that must be found, rounds: emulation is slow, workers)
+KIB = 512  # of each worker: touching a page first takes as long there as 500 iterations
+# mode: (pattern that must be found, iterations: emulation is slow, workers)
 MODES = {"none": (None, 120000, 4), "imbalance": ("imbalance", 200000, 4), "sharing": ("cross-node-sharing", 100000, 6)}
 PROBLEMS = ("cross-node-sharing", "imbalance")
 
@@ -27,7 +27,7 @@ def script(build):
     def run(name, *words):
         lines.extend(guest_case.run_lines(name, *words))
 
-    # The first recording after the boot calibrates and hardly samples: it is not one of those that are judged.
+    # The first recording after the boot calibrates and takes few samples: it is not one of those that are judged.
     run("first", numalens, "record", "-q", *OFTEN, "--threads=5", "-o", "first.data", "--", build / "examples/patterns/problems",
         "none", "--pin", "--threads=4", "--rounds=50000")
     for mode, (_, rounds, workers) in MODES.items():

@@ -15,7 +15,7 @@ import guest_machine
 
 WITHIN = 0.05
 
-# A signal is dear in the guest; without leave to spend more there would be too few samples to judge. A burst lies in one
+# A signal is dear in the guest; without leave to spend more there would be too few samples to judge. A burst is in one
 # loop: it is the number of bursts by which shares are known, so they are short.
 BURST = 4
 OFTEN = ["--frequency=1000", f"--burst={BURST}", "--budget=90"]
@@ -67,7 +67,7 @@ def runner(lines):
 
 def shares_script(build):
     """For a guest whose clock counts instructions. Samples are shared out by time; where the clock is this machine's, an
-    emulated loop takes longer whenever others work here, and its share tells of them and not of the program."""
+    emulated loop takes longer whenever others work here, and its share shows them and not the program."""
     numalens, lines = build / "src/cli/numalens", ["cd /tmp"]
     run = runner(lines)
     lines.append("cut -d' ' -f1 /proc/uptime >/root/out/uptime")
@@ -207,7 +207,7 @@ def judge_pool(tap, results):
                                         ("body", 0.2, "pool_zero", POOL_ROUNDS), ("trailer", 0.1, "pool_zero", POOL_ROUNDS)):
             line = site_line(judge.source, site)
             row = next((row for row in rows if row["line"] == line), {"share": -1, "via": None, "count": 0})
-            # A burst lies in one loop: only bursts, some hundreds, are independent of each other.
+            # A burst is in one loop: only bursts, some hundreds, are independent of each other.
             judge.near(f"share of {site}", row["share"], share, 0.06)
             tap.is_equal(f"pool: {site} comes through its function, so often", [row["via"], row["count"]], [via, count])
 
@@ -277,7 +277,7 @@ def judge_all(tap, build, folder):
     puts = guest_build.puts(build, "examples", "src/agent", "src/cli", "tests/guest", "tests/trace")
     results = guest_case.boot(tap, folder, script(build), *puts)
     source = guest_machine.PROJECT / NODES   # names of objects are taken from it
-    # One CPU: QEMU gives several their turns in slices of many ticks. The nodes are there without.
+    # One CPU: QEMU runs several one after the other, in slices of many ticks. The nodes are there without.
     counted = guest_case.boot(tap, folder, shares_script(build), "--count", "2", "--memory-only", "1,2,3", *puts, *debug_files(), "--put",
                               f"{source}:{source}", name="guest that counts instructions")
     tap.check("doctor runs", results.status("doctor") == 0, *results.notes("doctor"))

@@ -2,8 +2,8 @@
 """Unit tests of what meets a kernel or a processor, built for x86-64 and run in the guest: on a machine of another kind that
 is the only place where the x86-64 stepper, unwinder and agent run; on any machine, here they meet four real nodes.
 
-The clock counts instructions, so that a busy machine changes nothing. One node has a CPU: QEMU gives several their turns
-in slices of up to a tenth of a second, and threads that wait for each other crawl."""
+The clock counts instructions, so that a busy machine changes nothing. One node has a CPU: QEMU runs several one after the
+other, in slices of up to a tenth of a second, and threads that wait for each other crawl."""
 import platform
 import re
 import sys

@@ -1,5 +1,5 @@
-/* A target that turns against its recorder: finds the shared region as the agent does (NUMALENS_REGION names it), or where the
- * agent has mapped it, and writes into it. What writes everywhere has no agent, so that only the recorder can suffer.
+/* A target that attacks its recorder: finds the shared region as the agent does (NUMALENS_REGION names it), or where
+ * the agent has mapped it, and writes into it. What writes everywhere has no agent: only the recorder can suffer.
  *
  *   hostile_region PASSES        random words everywhere, and rings that look as if someone had claimed them
  *   hostile_region list          pointers of its own where a mutex would have its links, if recorder_tid were one
@@ -111,7 +111,7 @@ static void nest(struct wire_region *region)
     }
     for (uint32_t i = 0; i < region->ring_count; i++)
         atomic_store(&wire_ring_at(region, i)->state, WIRE_RING_CLAIMED);
-    usleep(300000); /* some rounds of the recorder's */
+    usleep(300000); /* some passes of the recorder */
 }
 
 int main(int argc, char **argv)

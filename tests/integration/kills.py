@@ -33,7 +33,7 @@ for thread in threads:
     thread.join()
 print("ended", flush=True)
 """
-# More turns than two rings hold, many times.
+# More allocations than two rings hold, many times.
 MANY = 50000
 
 
@@ -117,7 +117,7 @@ def kill(folder, whom, delay):
 
 
 def pause(folder, delay, seconds):
-    """Stops the recorder for so long, and until the program has gone on without it: (the report, how long it was)."""
+    """Stops the recorder for so long, and until the program went on without it: (the report, how long it was)."""
     recording = Recording(folder, ["-F", "1000", "--budget", "20"])
     time.sleep(delay)
     os.kill(recording.process.pid, signal.SIGSTOP)

@@ -3,7 +3,7 @@
 A test file holds functions marked @check("what must be true"). A check fails by raising (assert), is skipped by raising
 Skip("why"), and may print notes with note(). At the end of the file stands `nlens.main()`.
 
-The environment tells where things are: NUMALENS_BUILD, the build folder; tests of Meson set it.
+The environment says where things are: NUMALENS_BUILD, the build folder; tests of Meson set it.
 """
 import ctypes
 import functools
@@ -113,7 +113,7 @@ def site_line(source, name):
 
 
 class Folder(tempfile.TemporaryDirectory):
-    """A folder of its own for a check, gone afterwards: with Folder() as folder: ..."""
+    """A folder of its own for a check, deleted afterwards: with Folder() as folder: ..."""
 
     def __init__(self):
         super().__init__(prefix="numalens-")

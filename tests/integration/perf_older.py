@@ -2,7 +2,7 @@
 import struct
 
 HEAD = 104  # of the file
-FIELDS = 16  # in it: the size of an entry, then where the entries lie and where the records do
+FIELDS = 16  # in it: the size of an entry, then where the entries are and where the records are
 ATTR = 128  # bytes that Linux 5.13 to 6.2 describe an event with; a newer one has more
 COMPRESSED, COMPRESSED2 = 81, 83  # the newer kind says how long it is, and is filled up to eight bytes
 

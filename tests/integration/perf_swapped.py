@@ -1,5 +1,5 @@
 """A recording of perf as a machine of the other byte order would have written it. Only what memory recordings consist of: other
-records and features are left out."""
+records and features are dropped."""
 import struct
 
 HEAD, FIELDS, SECTION = 104, "<7Q", 16

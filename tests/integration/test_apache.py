@@ -54,7 +54,7 @@ def free_port():
 
 
 def wait_until_up(process, port):
-    """Asks until the server answers; Popen.wait is what tells that it never will."""
+    """Asks until the server answers; Popen.wait is what shows that it never will."""
     for _ in range(PATIENCE * 20):
         try:
             socket.create_connection(("127.0.0.1", port)).close()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The case studies of MemProf (sections 5.2 to 5.5) in small, as docs/case-studies.md shows them: the tables name the
 functions and objects that the paper's do, the diagnosis is the paper's, its first advice is what the paper's authors did,
-and after that change the finding is gone."""
+and after that change the finding is absent."""
 import collections
 import functools
 import os

@@ -22,7 +22,7 @@ def compare(*words, status=0, **rest):
     return ended
 
 
-# Short bursts, so that a thread's ring holds many: a recorder that has to wait for its turn loses none. The programs below do as
+# Short bursts, so that a thread's ring holds many: a recorder that has to wait for a CPU loses none. The programs below do as
 # much work as gives twice the bursts that are needed.
 BURST = 8
 OFTEN = ["-F", "3000", "--burst", str(BURST), "--budget", "100"]
@@ -79,7 +79,7 @@ def ratios():
     assert ratio["cluster"] == ratio["mem0-cpu0"] == 0, ratio
     assert ratio["mem0-cpu1"] == 1, ratio
     assert abs(ratio["interleave"] - 0.75) < 0.12, ratio
-    # Main fills the array alone, where it lies; then three workers of four are elsewhere.
+    # Main fills the array alone, on its node; then three workers of four are elsewhere.
     assert 0.45 < ratio["distributed"] < 0.85 and 0.45 < ratio["local"] < 0.85, ratio
     verdict = answer["verdict"]
     assert verdict["differ"] and verdict["best"] == ["cluster", "mem0-cpu0"], verdict

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Whatever dies, what was recorded stays: the file opens, holds every whole block, and says what is missing. And the
-program does not notice that its recorder is gone."""
+"""Whatever ends, what was recorded stays: the file opens, holds every whole block, and says what is missing. And the
+program does not notice that its recorder has ended."""
 import os
 import random
 import resource
@@ -183,7 +183,7 @@ def full_disk():
         around = [unshare, "--mount", "--map-root-user", "sh", "-c", script % "128k", "sh", disk]
         if run(around + ["true"]).status != 0:
             raise Skip("a disk of one's own cannot be mounted here")
-        # The mount is gone with the command: the file is copied out of it before.
+        # The mount ends with the command: the file is copied out of it before.
         inner = "\"$0\" record -o disk/x.data -- \"$1\" -c \"$2\"; status=$?; cp disk/x.data . ; exit $status"
         ended = run(around + ["sh", "-c", inner, nlens.NUMALENS, python(), LOAD], folder=folder)
         ended.trace = os.path.join(folder, "x.data")

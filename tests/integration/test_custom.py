@@ -41,7 +41,7 @@ def pool():
     assert rows["header"]["via"] == "pool_alloc" and rows["body"]["via"] == "pool_zero", "the outer function tells"
     assert [rows[name]["count"] for name in rows] == [1, 100, 100, 100]
     assert "fn_missing" not in result["dropped"] and "fn_refused" not in result["dropped"], result["dropped"]
-    # A header and the trailer of the same round lie at one address, one after the other; so each has its own life.
+    # A header and the trailer of the same pass have one address, one after the other; so each has its own lifetime.
     lives = sorted((row["start_s"], row["end_s"], row["line"]) for row in result["objects"]
                    if row["line"] in (rows["header"]["line"], rows["trailer"]["line"]))
     assert len(lives) > 50 and all(freed is not None for _, freed, _ in lives)

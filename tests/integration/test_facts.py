@@ -9,7 +9,7 @@ import verdicts
 from nlens import check, note
 
 # These programs are short and have up to nine threads: with so many bursts each is seen for certain, at all that it does. Bursts are
-# short, so that a thread's ring holds many: a recorder that has to wait for its turn loses none.
+# short, so that a thread's ring holds many: a recorder that has to wait for a CPU loses none.
 OFTEN = ["-F", "4000", "--burst", "8", "--budget", "100"]
 BURSTS = 1000
 # What these do depends on how long it takes, or is no more than needed; of the others half of their usual work will do.
@@ -135,7 +135,7 @@ def turns():
     for _, recording, nodes in each("alternate_remote", "bad"):
         facts = recording.facts("array", nodes)
         same("concurrency", facts["concurrency"], "disjoint")
-        # 16 turns of 80 ms; the one who fills the array may count as one more
+        # 16 turns of threads of 80 ms; the one who fills the array may count as one more
         assert facts["switches"] in (15, 16), facts["switches"]
         assert facts["switch_s"] > 0.07, facts["switch_s"]
         apart[nodes] = facts["overlap"]

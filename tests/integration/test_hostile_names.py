@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Names come from programs, and a program may have any: functions, source files, variables, threads, mapped files, its own
-path and its arguments are recorded here with control characters, escape sequences, markup, quotes, no UTF-8, turned
+path and its arguments are recorded here with control characters, escape sequences, markup, quotes, no UTF-8, reversed
 writing, and 10,000 characters. Nothing of it may steer a terminal, break a table or break JSON.
 
 A compiler refuses such names. So the program is compiled with names of the same length, and its file is changed."""
@@ -137,7 +137,7 @@ def columns(text):
 
 
 def harmless(data, where, width=ALONE):
-    """No control character but the newline, nothing that is no UTF-8, nothing that turns or hides text, no long line."""
+    """No control character but the newline, nothing that is no UTF-8, nothing that reverses or hides text, no long line."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:

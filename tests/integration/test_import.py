@@ -13,7 +13,7 @@ from perf_older import as_older
 from perf_swapped import as_swapped
 
 HERE = os.path.join(nlens.SOURCE, "tests", "perf", "data")
-# More and larger recordings may lie beside the project.
+# More and larger recordings may be beside the project.
 BESIDE = os.path.join(os.path.dirname(nlens.SOURCE), "shared", "data", "perf")
 
 

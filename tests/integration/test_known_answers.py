@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Programs whose right answer is known by construction: shares, kinds, sites and threads as the report tells them."""
+"""Programs whose right answer is known by construction: shares, kinds, sites and threads as the report shows them."""
 import functools
 import os
 
@@ -11,7 +11,7 @@ ON_AVERAGE = 0.03
 # Where a burst sees one thing at a time it is their number that shares are counted by: with so many the bound is five standard
 # deviations of a half.
 BURSTS = 2500
-# Short bursts, so that a thread's ring holds many: a recorder that has to wait for its turn loses none.
+# Short bursts, so that a thread's ring holds many: a recorder that has to wait for a CPU loses none.
 OFTEN = ["-F", "8000", "--burst", "4", "--budget", "50"]
 errors = []
 

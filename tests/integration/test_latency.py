@@ -167,8 +167,8 @@ def sleeps():
         long, short = workers
         assert report["barriers"] and report["last_tid"] == long["tid"], report
         assert {row["waited_by"] for row in workers} == {"barriers"}, workers
-        # They also wait once for all to begin, which they do not tell: some milliseconds. A thread may be set aside
-        # between its own look at the clock and the agent's; hardly ever, so a tenth is much.
+        # They also wait once for all to begin, which they do not print: some milliseconds. A thread may be set aside
+        # between its own look at the clock and the agent's; rarely, so a tenth is much.
         for row in workers:
             note("%s: %.3f s, it says %.3f s" % (row["name"], row["waited_s"], known[row["name"]]))
         assert abs(short["waited_s"] - known["worker 2"]) <= 0.1 * known["worker 2"], (short, known)

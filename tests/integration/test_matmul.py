@@ -103,7 +103,7 @@ def faults():
         assert {use[3] for use in second} == {"res"}, second[:10]
         overlap = max(use[1] for use in first) - min(use[0] for use in second)
         assert overlap <= 100000000, overlap  # an interval that both phases are in, and its neighbour
-        # Each page of the result in its turn, from first to last.
+        # Each page of the result after the one before, from first to last.
         assert len({use[4] for use in second}) >= 0.8 * len(found["res"]), len(second)
         for worker in sorted(workers):
             sweep = correlation([(use[0], use[4]) for use in second if use[2] == worker])

@@ -147,7 +147,7 @@ def _():
 def program_of(pid):
     try:
         return os.path.basename(os.readlink("/proc/%s/exe" % pid))
-    except FileNotFoundError:  # gone meanwhile
+    except FileNotFoundError:  # exited meanwhile
         return ""
 
 

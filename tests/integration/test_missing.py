@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Binaries that are gone or changed since the recording are reported, and found where perf's users keep them."""
+"""Binaries that are deleted or changed since the recording are reported, and found where perf's users keep them."""
 import json
 import os
 import re

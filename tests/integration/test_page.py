@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The page of `report --html` carries what `report --json` tells, and is written whole or not at all."""
+"""The page of `report --html` carries what `report --json` prints, and is written whole or not at all."""
 import os
 import re
 import resource

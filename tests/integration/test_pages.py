@@ -11,7 +11,7 @@ BASE = 0x7F0000000000
 
 
 def recording():
-    """Three tasks as MOCA would tell them. The first writes 100 pages in ten intervals, ten in each: a sweep. The second and
+    """Three tasks as MOCA would report them. The first writes 100 pages in ten intervals, ten in each: a sweep. The second and
     third read the first 50 of them in each of five intervals after that. The third has one page of its own."""
     tasks = {0: [], 1: [], 2: []}
     for interval in range(10):

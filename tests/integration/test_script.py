@@ -52,7 +52,7 @@ def handover():
 
 
 def turns():
-    """Four workers, two turns of 100 ms each, on an array that the main thread made; worker 4 runs where it lies."""
+    """Four threads, two turns of 100 ms each, on an array that the main thread made; worker 4 runs on its home node."""
     return trace_of("patterns/alternate_remote", "bad", "--threads=4", "--rounds=100")
 
 

@@ -26,7 +26,7 @@ for page in range(%d):
 
 
 def make_machine(name, folder):
-    """tests/count/tree.h tells what the lists mean."""
+    """tests/count/tree.h says what the lists mean."""
     def write(path, content):
         braces = re.search(r"\{(\d+)-(\d+)\}", path)
         if braces:
@@ -278,7 +278,7 @@ def clocks():
         row, ns = reported["total"]["nodes"][0], reported["total"]["duration_s"] * 1e9
         assert 0.8 < row["read"] / (3 * ns) < 1.2 and 0.8 < row["write"] / (64 * ns) < 1.2, reported
         assert abs(row["total"] - row["read"] - row["write"]) <= 1 and reported["counters"] == 2, reported
-        # There is no such event for local and remote: they are left out, and it is reported.
+        # There is no such event for local and remote: they are skipped, and it is reported.
         assert "local" not in row and [r["devices"] for r in reported["refused"]] == [
             "the counters of local and remote requests"], reported
         assert reported["running_ratio"] == 1 and reported["counters_lost"] == 0
@@ -289,7 +289,7 @@ def shared_rows():
     with Folder() as root:
         make_machine("sapphire-rapids-snc", root)
         text = stat("--root", root, "-d", "0.01").out.decode()
-        # Here nobody has those PMUs; resctrl's files are there, and tell the nodes apart.
+        # Here nobody has those PMUs; resctrl's files are there, and distinguish the nodes.
         assert "resctrl" in text and "share their counters" not in text, text
         assert re.search(r"^ +4 +- +- ", text, re.MULTILINE), text  # memory without CPUs causes nothing
 

@@ -63,7 +63,7 @@ def near(got, right, what):
 
 
 def streams(kernel, arrays, share=0.8):
-    """Each of these arrays comes from memory, and hardly anything waits for it."""
+    """Each of these arrays comes from memory, and very little waits for it."""
     answer, rows, truth = traffic_of(kernel)
     for name in arrays:
         row = rows[name]

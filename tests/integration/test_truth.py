@@ -14,7 +14,7 @@ def error(samples, samples_all, count, count_all):
 @check("the error D against a program's own counters stays under 0.1")
 def truth():
     # Distances between bursts vary by a third or so, and the least thread has 850 of so many: D is off by a hundredth by chance.
-    # Bursts are short, so that a recorder that has to wait for its turn loses none: threads would lose unequal parts.
+    # Bursts are short, so that a recorder that has to wait for a CPU loses none: threads would lose unequal parts.
     result = record_and_report([example("truth"), "--truth", "--rounds=25000"], ["-F", "8000", "--burst", "4", "--budget", "50"],
                                tables=["objects"], bursts=6000)
     counted = {}

@@ -48,7 +48,7 @@ KERNEL static void triad(double *a, const double *b, const double *c, size_t n)
 #define EIGHT(table, i)   TWICE(table, i), TWICE(table, (i) + 2), TWICE(table, (i) + 4), TWICE(table, (i) + 6)
 #define TWENTY4(table, i) EIGHT(table, i), EIGHT(table, (i) + 8), EIGHT(table, (i) + 16)
 
-/* A turn of the loop has 97 accesses, of which one is of the array: more than a burst. */
+/* An iteration of the loop has 97 accesses, of which one is of the array: more than a burst. */
 KERNEL static double wide(const double *a, size_t n)
 {
     volatile double table[48] = {0};

@@ -86,7 +86,7 @@ def truth(program, mode):
 
 def is_right(program, mode, row):
     """Whether a single finding on a run is right, whatever else is said or not."""
-    if row["pattern"] == "saturated-node":  # right beside what one thread made and all use, but not of what is used in turns
+    if row["pattern"] == "saturated-node":  # right beside what one thread made and all use, but not of what threads use in turns
         return row["name"] == "node 0" and (mode == "bad" and program != "alternate_remote" or mode == "same")
     if program == "saturated_node":
         return row["pattern"] == "concurrent-remote"

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Bounds lie between two levels, as far from both by factor when a nanosecond is added: sqrt(2 * 11) - 1 = 3.7 and
+/* Bounds are between two levels, as far from both by factor when a nanosecond is added: sqrt(2 * 11) - 1 = 3.7 and
  * sqrt(11 * 101) - 1 = 32.3. */
 static uint32_t level_of(const nlens_sample *sample)
 {

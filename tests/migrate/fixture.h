@@ -52,7 +52,7 @@ static inline void touch(struct page_map *map, uint64_t page, uint32_t thread, u
         page_map_add(map, &access);
 }
 
-/* A memory in which the test says what lies where and what cannot be moved. */
+/* A memory in which the test says what is where and what cannot be moved. */
 struct toy {
     struct map64 homes;  /* page number, to node */
     struct map64 faults; /* page number, to the errno of moving it */

@@ -1,4 +1,4 @@
-/* A policy that does what HOW says: stops, hangs, or asks for nonsense. */
+/* A policy that does what HOW says: stops, hangs, or makes invalid requests. */
 #include <numalens/policy.h>
 
 #include <stdint.h>

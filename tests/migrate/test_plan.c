@@ -1,4 +1,4 @@
-/* Wishes: checked, held back, cut. Then moving, with what fails. */
+/* Requests: checked, held back, cut. Then moving, with what fails. */
 #include "fixture.h"
 
 #include "migrate/mover.h"

@@ -1,4 +1,4 @@
-/* Mappings as the kernel tells them, and huge pages put together. */
+/* Mappings as the kernel reports them, and huge pages put together. */
 #include "../skip.h"
 #include "fixture.h"
 

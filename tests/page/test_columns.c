@@ -233,7 +233,7 @@ static void check_field(const char *object, const char *name, const struct colum
     if (is_real(value, flow, &real)) {
         double most = value->type == VALUE_RATE   ? 0.51
                       : value->type == VALUE_MEAN ? 0.051
-                                                  : 0.00000051; /* what its decimals leave out */
+                                                  : 0.00000051; /* what its decimals do not show */
         assert_true(strtod(field, NULL) - real < most && real - strtod(field, NULL) < most);
     } else if (value->type == VALUE_NODES) {
         assert_int_equal(*field, page ? '[' : '{');

@@ -36,7 +36,7 @@ static void read_container(const struct container_bytes *bytes, struct read_back
     read->area_size = bytes->size - 16 - padded;
 }
 
-/* Where the JSON says that a column lies. */
+/* Where the JSON says that a column is. */
 static const void *column_of(const struct read_back *read, const char *name, const char *type, size_t count,
                              size_t item)
 {

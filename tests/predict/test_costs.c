@@ -34,7 +34,7 @@ struct run {
     unsigned rounds;   /* of a burst by each worker */
     uint32_t latency;  /* of a load */
     unsigned distance; /* bytes between a burst's accesses */
-    bool shared;       /* every other round is of a second array, all over which all workers go */
+    bool shared;       /* every other pass is over a second array, all of which all workers use */
     double link;       /* GB/s between nodes; 0: 20 */
 };
 
@@ -156,8 +156,8 @@ static void streams_on_one_node(void **state)
 }
 
 /* Links of 4 GB/s, and half of the bytes are of an array that all share. Each worker's 5 GB/s are 40 of a node. All on node 0, each link
- * to it has to carry 40: 10 times as long. All in turns on the nodes, 10: 2.5 times. As the findings advise, 5: 1.25 times, parts near
- * their users and what is shared in turns. One of these alone leaves 20, or 25, to the links: 5 and 6.25 times as long. */
+ * to it has to carry 40: 10 times as long. All interleaved over the nodes, 10: 2.5 times. As the findings advise, 5:
+ * 1.25 times, parts near their users and shared data interleaved. One of these alone leaves 20, or 25: 5 and 6.25 times as long. */
 static void better_as_advised(void **state)
 {
     (void)state;
@@ -174,8 +174,8 @@ static void better_as_advised(void **state)
     judged_free(&judged);
 }
 
-/* What is named when the first finding's object has `first` times its bytes, and the others `rest` times theirs; `nameless`: these
- * are of no object that is known. */
+/* What is named when the first finding's object has `first` times its bytes, and the others `rest` times theirs;
+ * `nameless`: these are of no object that is known. */
 static const char *causes(struct judged *judged, double first, double rest, bool nameless, int *home)
 {
     struct error err = {0};

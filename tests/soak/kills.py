@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """usage: tests/soak/kills.py [KILLS [PAUSES]]
 
-kill -9 of the program, of the recorder and of both, in turn, at KILLS (200) random moments; then the recorder is stopped for
+kill -9 of the program, of the recorder and of both, alternately, at KILLS (200) random moments; then the recorder is stopped for
 5 s at PAUSES (20). What is checked is in tests/integration/kills.py. The first failure ends it, with the moment."""
 import os
 import random

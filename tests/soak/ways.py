@@ -11,7 +11,7 @@ SHELL = ["sh", "-c"]
 
 
 def low_limits(program):
-    # Chromium dies of one of three signals, by chance, when it finds no descriptor.
+    # Chromium ends by one of three signals, by chance, when it finds no descriptor.
     files = 256 if program == "chromium" else 64
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

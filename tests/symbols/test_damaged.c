@@ -75,7 +75,7 @@ static void check_changes(const char *path, int rounds)
             first = 16; /* behind the magic number */
             room = 48;
         } else if (round % 4 == 3) {
-            first = headers_at / 2; /* where debug information lies */
+            first = headers_at / 2; /* where debug information is */
             room = headers_at - first;
         }
         int changes = 1 + (int)(next_random() % 30);

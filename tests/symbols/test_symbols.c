@@ -234,7 +234,7 @@ static void debug_files_are_found_by_build_id(void **state)
     assert_ptr_equal(module, symbols_module(symbols, copy, known_id, sizeof known_id));
     assert_string_equal(symbols_module_path(module), copy);
     symbols_free(symbols);
-    /* The program is gone: its debug file still knows. */
+    /* The program was deleted: its debug file still knows. */
     fixture_run("rm '%s'", copy);
     symbols = symbols_new();
     symbols_add_debug_directory(symbols, directory);
@@ -245,7 +245,7 @@ static void debug_files_are_found_by_build_id(void **state)
     fixture_clean(directory, copy);
 }
 
-/* A program that is gone from its place, or another build of it. */
+/* A program that was deleted, or another build of it. */
 static void binaries_are_found_elsewhere(void **state)
 {
     (void)state;

@@ -50,7 +50,7 @@ static void touched_pages_have_a_home(void **state)
     free(nodes);
 }
 
-/* Pages put on each node in turn: numbers that are no node of this machine are refused by mbind. */
+/* Pages put on one node after the other: numbers that are no node of this machine are refused by mbind. */
 static void bound_pages_are_where_they_were_put(void **state)
 {
     (void)state;

@@ -11,7 +11,7 @@ struct churn {
     uint64_t random; /* anything but 0 */
     uint32_t tid;
     bool exact;      /* times in single nanoseconds, else in steps of 16 */
-    bool long_lived; /* hardly anything is released by the thread itself */
+    bool long_lived; /* very little is released by the thread itself */
     uint64_t time, fresh;
     uint64_t live[CHURN_PLACES], sizes[CHURN_PLACES];
     uint64_t free[CHURN_CLASSES][CHURN_PLACES];

@@ -118,7 +118,7 @@ static void every_field_comes_back_in_order(void **state)
     trace_reader_close(reader);
 }
 
-/* Blocks that are released and allocated anew, some of them by other threads, more than a run keeps slots for. */
+/* Blocks that are released and allocated again, some of them by other threads, more than a run keeps slots for. */
 static void lives_of_blocks_come_back_in_order(void **state)
 {
     (void)state;

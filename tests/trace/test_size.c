@@ -104,7 +104,7 @@ static void allocations(void **unused)
     while (events < EVENTS) {
         uint32_t thread = (uint32_t)(next() % THREADS);
         uint64_t slot = next() % LIVE;
-        /* Most blocks die young, some stay long. */
+        /* Most blocks have short lifetimes, some long ones. */
         if (next() % 4)
             slot = thread * 64 + slot % 64;
         struct event event = {.pid = 1000, .tid = 1000 + thread};

@@ -62,7 +62,7 @@ typedef int writer(const struct check_shown *shown, FILE *out, struct error *err
 
 static char *written(writer *write, const struct check_shown *shown)
 {
-    static char *text; /* static: at -O3 gcc 12 takes what it points to for a variable that is gone */
+    static char *text; /* static: at -O3 gcc 12 takes what it points to for a variable out of scope */
     static size_t size;
     FILE *out = open_memstream(&text, &size);
     struct error err = {0};

@@ -1,5 +1,5 @@
-/* Views of a made-up recording, compared letter by letter with the files in golden/. NUMALENS_UPDATE_GOLDEN=1 writes
- * them anew: look at the difference before it is kept. */
+/* Views of a made-up recording, compared letter by letter with the files in golden/. NUMALENS_UPDATE_GOLDEN=1
+ * rewrites them: look at the difference before it is kept. */
 #include "base/mem.h"
 #include "base/text.h"
 #include "trace/writer.h"
@@ -79,7 +79,7 @@ static void put_story(struct writing *writing)
     put_samples(writing, 10, 102, 0x30000, SAMPLE_READ, 90);
     put_samples(writing, 5, 102, 0x7f0000, SAMPLE_WRITE, 20);
     put_samples(writing, 3, 102, 0x900000, SAMPLE_READ, 20);
-    for (unsigned i = 0; i < 20; i++) /* reads and writes in turn, all of them remote */
+    for (unsigned i = 0; i < 20; i++) /* reads and writes alternate, all of them remote */
         put_samples(writing, 1, 101, 0x10000, i % 2 ? SAMPLE_READ : SAMPLE_WRITE, 220);
     put(writing, (struct event){.kind = EVENT_FREE, .free = {.addr = 0x20000}});
     put(writing, (struct event){.kind = EVENT_LOSS, .loss = {.cause = LOSS_RING_FULL, .count = 1234}});

@@ -1,6 +1,6 @@
 """What a line of GNU objdump (-M intel) says about an instruction, in the words of decode_text.h.
 
-Written from the mnemonics alone, so that it shares no table with the decoder. None: the line does not tell."""
+Written from the mnemonics alone, so that it shares no table with the decoder. None: the line does not say."""
 import re
 
 SIZES = {"BYTE": 1, "WORD": 2, "DWORD": 4, "FWORD": 6, "QWORD": 8, "TBYTE": 10, "XMMWORD": 16, "OWORD": 16,
@@ -141,7 +141,7 @@ def expected(line, length):
                 flags = "w"
             else:
                 return None
-            if size is None:  # mov between the accumulator and an address: the register tells
+            if size is None:  # mov between the accumulator and an address: the register decides
                 size = {"al": 1, "ax": 2, "eax": 4, "rax": 8}.get(re.sub(r",?[defgcs]s:0x\w+,?", "", operands))
             if size is None:
                 return None

@@ -75,7 +75,7 @@ static bool is_apart(const ZydisDecodedInstruction *instruction)
     case ZYDIS_MNEMONIC_FLDENV:
     case ZYDIS_MNEMONIC_FNSAVE:
     case ZYDIS_MNEMONIC_FRSTOR:
-    case ZYDIS_MNEMONIC_BT: /* with a register the bit may lie anywhere */
+    case ZYDIS_MNEMONIC_BT: /* with a register the bit may be anywhere */
     case ZYDIS_MNEMONIC_BTS:
     case ZYDIS_MNEMONIC_BTR:
     case ZYDIS_MNEMONIC_BTC:

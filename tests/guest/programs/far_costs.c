@@ -1,9 +1,9 @@
 /* far_costs.c - four workers for whom far memory is dear, on a machine whose memory is all alike.
  *
- * An emulator answers from every node equally fast. So each worker asks the kernel where its pages lie, and works on for a while
- * after each access to a page of another node: run time depends on placement, as it does on a real machine.
+ * An emulator answers from every node equally fast. So each worker asks the kernel where its pages are, and works on
+ * for a while after each access to a page of another node: run time depends on placement, as it does on a real machine.
  *
- * own: main fills an array on its node; each worker uses a part of its own. Where it runs elsewhere, data just lies far away.
+ * own: main fills an array on its node; each worker uses a part of its own. Where it runs elsewhere, data is remote.
  * shared: likewise, but all workers use and write all of it.
  * near: each worker fills its part before it uses it, so nothing is ever far. */
 #include "../../../examples/example.h"

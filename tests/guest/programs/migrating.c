@@ -1,20 +1,20 @@
 /* migrating.c - arrays that a migrating tool should move, or leave alone; run where there are four nodes.
  *     far          made on node 0, used from node 3
  *     follow       likewise, and half-way the thread moves on to node 1
- *     fight        one page, used by threads on nodes 1 and 2 in turn
+ *     fight        one page, used by threads on nodes 1 and 2 that take turns
  *     shared       made on node 0, read by a thread on each node
  *     bound        made on node 0 and bound there, used from node 3
  *     twins        shared memory that a child process has too, made on node 0, used from node 3
  *     huge         as far, in one huge page
  *     full         as far, while node 3 is filled up
  *     dies         as far; unmaps its array half-way, then kills itself
- *     execs        as far, then begins itself anew as far
+ *     execs        as far, then executes itself again as far
  *     stops        as far; stops itself half-way, until a child wakes it
  *     as UID COMMAND...   runs COMMAND as that user
- * With LINGER in the environment it goes on reading, once its sum is known, until the pages have gone where they should, at
- * most for so many seconds; where they should stay, for just as long. With READY it makes that file when the array is
- * filled; with UNTIL it goes on writing until that file is there, and with THERE makes that one once 15 of 16 pages are on
- * node 3.
+ * With LINGER in the environment it goes on reading, once its sum is known, until the pages are where they should be,
+ * at most for so many seconds; where they should stay, for just as long. With READY it makes that file when the array
+ * is filled; with UNTIL it goes on writing until that file is there, and with THERE makes that one once 15 of 16 pages
+ * are on node 3.
  * Prints a sum that depends on nothing but its arguments, then on which nodes the pages are. */
 #include <errno.h>
 #include <linux/mempolicy.h>
@@ -124,8 +124,8 @@ static bool is_there(int node, const unsigned *count)
     return true;
 }
 
-/* Threads that read the same pages stop together, as soon as one of them has seen enough; what it saw last is what is reported.
- * Pages that only the last of them still reads would go to its node, and rightly so. */
+/* Threads that read the same pages stop together, as soon as one of them has seen enough; what it saw last is what is
+ * reported. Pages that only the last of them still reads would go to its node, and rightly so. */
 static atomic_bool seen;
 static unsigned last_seen[NODES + 1];
 

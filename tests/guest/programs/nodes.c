@@ -1,4 +1,4 @@
-/* nodes.c - arrays that lie on chosen nodes, read by a thread on node 0.
+/* nodes.c - arrays on chosen nodes, read by a thread on node 0.
  * Truth: of the reads, `far` (node 1) gets half, `near` (node 0) and `spread` (a quarter of it on each of four nodes) get
  * a quarter each. So `far` is all remote, `near` not at all, `spread` to three quarters; eleven sixteenths of all.
  * Prints where the kernel says that the pages are, and the sum. */
