@@ -1,6 +1,6 @@
 /* wire/custom.h - functions of the program that the user named as allocators: what to hook, and what came of it.
  *
- * The recorder writes the table before the target starts; it lies in the region behind the header. Agents copy what
+ * The recorder writes the table before the target starts; it is in the region behind the header. Agents copy what
  * they need and count in `hooked` and `refused`. Arguments are numbered from 1; 0 means: none. */
 #ifndef NUMALENS_WIRE_CUSTOM_H
 #define NUMALENS_WIRE_CUSTOM_H

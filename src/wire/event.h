@@ -23,12 +23,12 @@ enum event_kind {
     EVENT_FREE,
     EVENT_SAMPLE,
     EVENT_TOUCH,      /* a page fault: first touch of a page */
-    EVENT_HOME,       /* a page was seen to lie on a node */
+    EVENT_HOME,       /* a page and its home node */
     EVENT_LOSS,       /* `count` things were lost since the last such event, for `cause` */
     EVENT_POOL,       /* a pool, or one of the objects that a function named by the user gave, begins or ends */
     EVENT_POOL_ALLOC, /* such a function gave an object: `alloc`, with the pool it is from */
     EVENT_PAGE,       /* a page was used during an interval, by one thread where that is known (else tid is 0) */
-    EVENT_FRAME,      /* a page was seen to lie in a frame of physical memory */
+    EVENT_FRAME,      /* a page and its frame of physical memory */
     EVENT_BARRIER,    /* a thread has waited at a barrier */
     EVENT_STREAM, /* what an instruction of a burst accesses, and how far it got by the next one (docs/traffic.md) */
     EVENT_KINDS
@@ -156,7 +156,7 @@ struct event_thread {
 
 struct event_module {
     uint64_t bias;       /* run-time address minus address in the file */
-    uint64_t start, end; /* all its segments lie inside */
+    uint64_t start, end; /* all its segments are inside */
     const char *path;
     uint8_t build_id[20];
     uint8_t build_id_size;
@@ -187,7 +187,7 @@ struct event_alloc {
 
 enum pool_change {
     POOL_CREATED,
-    POOL_CLEARED,   /* its objects and child pools are gone */
+    POOL_CLEARED,   /* its objects and child pools are freed */
     POOL_DESTROYED, /* and so is itself */
     POOL_FREED      /* one object; `handle` is its address */
 };

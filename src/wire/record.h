@@ -2,8 +2,8 @@
  *
  * Every record begins with struct wire_head. `words` is the whole record's size in 8-byte words; a text runs to the
  * record's end and is padded with NULs. The time of a record is its `time` field, in the unit that
- * WIRE_COUNTER_IS_CPU reports. Within a ring times never go back, except that a sample taken by a handler may lie
- * before the record that the handler interrupted. */
+ * WIRE_COUNTER_IS_CPU reports. Within a ring times never go back, except that a sample taken by a handler may be
+ * older than the record that the handler interrupted. */
 #ifndef NUMALENS_WIRE_RECORD_H
 #define NUMALENS_WIRE_RECORD_H
 

@@ -70,7 +70,7 @@ struct wire_config { /* written by the recorder before the target starts, then r
 enum wire_ring_state {
     WIRE_RING_FREE,
     WIRE_RING_CLAIMED, /* a thread writes */
-    WIRE_RING_CLOSED,  /* the thread is gone: drain, then free */
+    WIRE_RING_CLOSED,  /* the thread has ended: drain, then free */
 };
 
 /* Written by the owning thread (and its signal handlers) only; the recorder reads them at any time. */
@@ -116,7 +116,7 @@ struct wire_region {
         burst_ns; /* what a burst costs, smoothed over all threads; 0 before the first. Any thread writes it */
     _Atomic uint64_t offer; /* process << 32 | descriptor + 1 (or WIRE_OFFER_NONE); the recorder sets it to 0 again */
     _Atomic uint32_t offer_word;        /* futex: changes whenever it does */
-    _Atomic uint32_t assigned;          /* threads and processes that have got their turn */
+    _Atomic uint32_t assigned;          /* threads and processes that were assigned so far */
     _Atomic uint32_t explained;         /* programs whose agent gave up at their start, and counted the cause */
     _Atomic uint64_t stops[WIRE_STOPS]; /* bytes of the instruction << 32 | how often: wire_stop_count */
     /* A robust futex of the recorder's: the kernel sets FUTEX_OWNER_DIED here when the recorder is killed. Its list is in the

@@ -55,7 +55,7 @@ static inline void wire_ring_commit(struct wire_producer *producer, uint32_t wor
 }
 
 /* The oldest record, or NULL when there is none. `*corrupt` is set when what is there cannot be a record: the ring
- * must then be given up. The record's words all lie inside the ring's bytes and behind the head. */
+ * must then be given up. The record's words are all inside the ring's bytes and behind the head. */
 static inline const struct wire_head *wire_ring_peek(struct wire_ring *ring, const uint8_t *data, uint32_t bytes,
                                                      uint64_t *tail, bool *corrupt)
 {
