@@ -1,4 +1,4 @@
-/* base/own_files.h - this program: files that belong to it, found from where it lies, and what it may do. */
+/* base/own_files.h - this program: files that belong to it, found from its own path, and what it may do. */
 #ifndef NUMALENS_BASE_OWN_FILES_H
 #define NUMALENS_BASE_OWN_FILES_H
 

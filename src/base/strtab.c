@@ -9,7 +9,7 @@ enum { PAGE_BYTES = 64 * 1024 };
 struct strtab {
     array_of(const char *) texts;
     array_of(uint32_t) lengths;
-    array_of(char *) pages; /* where the texts lie: never moved */
+    array_of(char *) pages; /* where the texts are: never moved */
     size_t page_used, page_size;
     uint32_t *slots; /* open addressing; number + 1, or 0 */
     size_t slot_count;

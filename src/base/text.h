@@ -10,8 +10,8 @@
  * text and is no sequence. */
 unsigned text_utf8(const char *text, uint32_t *code);
 
-/* Whether a character changes how its neighbours are shown and not more: it turns the direction of writing, ends lines, or
- * cannot be seen. */
+/* Whether a character changes how its neighbours are shown and not more: it reverses the direction of writing, ends
+ * lines, or cannot be seen. */
 bool text_deceives(uint32_t code);
 
 /* `text` for a terminal: control characters, invalid UTF-8, characters that deceive, and more than a few marks on one
