@@ -109,13 +109,13 @@ double calibration_memory(const struct calibration *calibration, int from, int t
 
 static double nearest_memory(const struct calibration *calibration)
 {
-    double least = 0;
+    double min_ns = 0;
     for (uint32_t i = 0; i < calibration->node_count * calibration->node_count; i++) {
         double sampled = calibration->memory[i].sampled;
-        if (sampled > 0 && (least == 0 || sampled < least))
-            least = sampled;
+        if (sampled > 0 && (min_ns == 0 || sampled < min_ns))
+            min_ns = sampled;
     }
-    return least;
+    return min_ns;
 }
 
 static double last_cache(const struct calibration *calibration)

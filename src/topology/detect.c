@@ -160,7 +160,7 @@ static struct topology *take(hwloc_topology_t hwloc, const char *spec, bool keep
 /* Takes `hwloc`, configured but not loaded. */
 static struct topology *load(hwloc_topology_t hwloc, const char *spec, bool keep_memory, struct error *err)
 {
-    /* Caches are of no use here. CPUs and nodes outside this process's cpuset are: pages lie there. */
+    /* Caches are of no use here. CPUs and nodes outside this process's cpuset are: pages are there. */
     hwloc_topology_set_cache_types_filter(hwloc, HWLOC_TYPE_FILTER_KEEP_NONE);
     hwloc_topology_set_flags(hwloc, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
     if (hwloc_topology_load(hwloc) == 0)

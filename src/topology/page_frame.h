@@ -1,4 +1,4 @@
-/* topology/page_frame.h - in which frame of physical memory a page of another process lies, asked of /proc/PID/pagemap. */
+/* topology/page_frame.h - the frame of physical memory of another process's page, asked of /proc/PID/pagemap. */
 #ifndef NUMALENS_TOPOLOGY_PAGE_FRAME_H
 #define NUMALENS_TOPOLOGY_PAGE_FRAME_H
 
