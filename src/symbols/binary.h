@@ -38,7 +38,7 @@ bool binary_extent(const struct binary *binary, uint64_t *low, uint64_t *high);
 bool binary_has_dwarf(const struct binary *binary);
 
 /* The separate file with its debug information, or NULL: by build-id in each of `directories` ("/usr/lib/debug" comes
- * last by itself) and in debuginfod's cache, then by debug link. `binary` may be NULL when the program itself is gone. */
+ * last by itself) and in debuginfod's cache, then by debug link. `binary` may be NULL: not found. */
 struct binary *binary_find_debug(const struct binary *binary, const char *path, const uint8_t *build_id,
                                  size_t build_id_size, const char *const *directories, size_t directory_count);
 

@@ -53,7 +53,7 @@ struct binary *binary_find(const char *path, const char *root, const uint8_t *id
     *why = NULL;
     if (in_root)
         found = try_build(mem_format("%s%s", root, path), id, size, why);
-    /* A file of this machine has the same path as one of another: only a build-id can tell them apart. */
+    /* A file of this machine has the same path as one of another: only a build-id distinguishes them. */
     if (!found && (!in_root || size)) {
         char *reason = NULL;
         found = try_build(mem_strdup(path), id, size, &reason);

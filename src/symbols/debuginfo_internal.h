@@ -16,7 +16,7 @@ typedef array_of(struct range) range_list;
 
 struct inlined_call {
     Dwarf_Die die;
-    uint32_t caller; /* the inlined call it lies in, or NO_CALLER */
+    uint32_t caller; /* the inlined call it is in, or NO_CALLER */
     uint32_t depth;
     uint64_t low; /* lowest address */
 };

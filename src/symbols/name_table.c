@@ -49,7 +49,7 @@ void table_finish(struct table *table)
 const struct table_entry *table_find(const struct table *table, uint64_t addr)
 {
     size_t low = bisect(table->count, i, table->items[i].start <= addr);
-    /* Ranges rarely nest, and then a few deep: symbols that lie inside another are stepped over. */
+    /* Ranges rarely nest, and then a few deep: symbols inside another are skipped. */
     enum { NESTING = 64 };
     for (size_t i = low, steps = 0; i > 0 && steps < NESTING; i--, steps++)
         if (addr - table->items[i - 1].start < table->items[i - 1].size)

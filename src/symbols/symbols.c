@@ -139,7 +139,7 @@ static void read_sections(struct symbols_module *module, const struct binary *bi
     Elf_Scn *section = NULL;
     while ((section = elf_nextscn(binary->elf, section))) {
         GElf_Shdr header;
-        /* .tbss has an address but takes none: it lies over what follows. */
+        /* .tbss has an address but takes none: its range is that of what follows. */
         if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_ALLOC) || header.sh_size == 0 ||
             (header.sh_flags & SHF_TLS && header.sh_type == SHT_NOBITS))
             continue;

@@ -1,4 +1,4 @@
-/* symbols/variables.c - where static objects are declared, and what lies in Fortran's COMMON blocks. */
+/* symbols/variables.c - where static objects are declared, and what is in Fortran's COMMON blocks. */
 #include "base/bisect.h"
 #include "symbols/debuginfo_internal.h"
 
@@ -185,7 +185,7 @@ bool debuginfo_variable(struct debuginfo *info, uint64_t addr, struct symbol_obj
 bool debuginfo_common_member(struct debuginfo *info, uint64_t addr, struct symbol_object *object)
 {
     read_variables(info);
-    const struct member *best = NULL; /* the smallest: units may lay a block out differently */
+    const struct member *best = NULL; /* the smallest: units may give a block different layouts */
     array_each (&info->members, struct member, member) {
         if (member->addr > addr)
             break;
