@@ -10,7 +10,7 @@ enum { /* the flags of perf_event_attr as bits of one word, in the order of the 
        FLAG_PRECISE = 15, /* two bits */
 };
 
-/* The flags are a bit-field: on a machine of the other byte order each byte holds its bits the other way round. */
+/* The flags are a bit-field: on a machine of the other byte order each byte holds its bits in reverse order. */
 static uint64_t flags_of(uint64_t word, bool swapped)
 {
     if (!swapped)
@@ -21,7 +21,7 @@ static uint64_t flags_of(uint64_t word, bool swapped)
     return flags;
 }
 
-/* Field by field: what an older or newer perf left out or added costs nothing but itself. */
+/* Field by field: what an older or newer perf lacks or adds costs nothing but itself. */
 static struct perf_event_attr read_attr(struct perf_walk walk, struct perf_layout *layout)
 {
     struct perf_event_attr attr = {0};
@@ -81,7 +81,7 @@ void perf_events_name(struct perf_events *events, uint64_t id, const char *name)
         events->items.items[*number].name = name;
 }
 
-/* Where a sample's id lies, in 8-byte words from the header; -1 when it has none. */
+/* Where a sample's id is, in 8-byte words from the header; -1 when it has none. */
 static int id_place(uint64_t type)
 {
     if (type & PERF_SAMPLE_IDENTIFIER)

@@ -53,7 +53,7 @@ struct perf_features {
 /* Ready for use: texts are "" until they are reported. */
 void perf_features_init(struct perf_features *features);
 
-/* One feature's bytes. What is damaged or not known is left out: a header is no reason to refuse the samples. */
+/* One feature's bytes. What is damaged or not known is skipped: a header is no reason to refuse the samples. */
 void perf_features_read(struct perf_features *features, struct perf_events *events, unsigned feature,
                         struct perf_walk walk);
 void perf_features_build_id(struct perf_features *features, struct perf_walk record, uint16_t misc);

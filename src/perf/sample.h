@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct perf_layout { /* what decides where a record's fields lie */
+struct perf_layout { /* what decides where a record's fields are */
     uint64_t sample_type, read_format, branch_sample_type;
     uint64_t sample_regs_user, sample_regs_intr;
     bool sample_id_all;
@@ -29,7 +29,7 @@ struct perf_sample {
     uint32_t raw_size;
 };
 
-/* `record` is a whole PERF_RECORD_SAMPLE of `size` bytes. False when a field would lie beyond its end. */
+/* `record` is a whole PERF_RECORD_SAMPLE of `size` bytes. False when a field would be beyond its end. */
 bool perf_sample_parse(struct perf_sample *sample, const struct perf_layout *layout, const void *record, size_t size);
 
 uint64_t perf_sample_frame(const struct perf_sample *sample, const struct perf_layout *layout, uint64_t index);

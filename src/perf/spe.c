@@ -83,12 +83,12 @@ static unsigned index_of(enum packet_kind kind, uint8_t header)
 /* False when the packet goes on beyond `end`. */
 static bool take(const uint8_t *at, const uint8_t *end, struct packet *packet)
 {
-    size_t left = (size_t)(end - at), head = 1;
+    size_t remaining = (size_t)(end - at), head = 1;
     *packet = (struct packet){.size = 1};
     unsigned index_high = 0;
     uint8_t header = at[0];
     if ((header & 0xfc) == 0x20) { /* an extended header: two bytes */
-        if (left < 2)
+        if (remaining < 2)
             return false;
         index_high = (header & 3u) << 3;
         header = at[1];
@@ -104,7 +104,7 @@ static bool take(const uint8_t *at, const uint8_t *end, struct packet *packet)
         return true;
     }
     size_t payload = (size_t)1 << (header >> 4 & 3);
-    if (left < head + payload)
+    if (remaining < head + payload)
         return false;
     *packet = (struct packet){.kind = kind, .index = index_of(kind, header) | index_high, .size = head + payload};
     for (size_t i = 0; i < payload; i++)
@@ -369,21 +369,21 @@ void spe_stream_free(struct spe_stream *stream)
 
 void spe_stream_add(struct spe_stream *stream, const uint8_t *bytes, size_t size)
 {
-    size_t left = stream->end - stream->start;
-    if (left > RECORD_MOST) { /* no record is that long: it has no end */
-        stream->decoder.skipped += left;
-        left = 0;
+    size_t kept = stream->end - stream->start;
+    if (kept > RECORD_MOST) { /* no record is that long: it has no end */
+        stream->decoder.skipped += kept;
+        kept = 0;
     }
-    if (left)
-        memmove(stream->bytes, stream->bytes + stream->end - left, left);
-    if (left + size > stream->capacity) {
-        stream->capacity = left + size;
+    if (kept)
+        memmove(stream->bytes, stream->bytes + stream->end - kept, kept);
+    if (kept + size > stream->capacity) {
+        stream->capacity = kept + size;
         stream->bytes = mem_resize(stream->bytes, stream->capacity);
     }
     if (size)
-        memcpy(stream->bytes + left, bytes, size);
+        memcpy(stream->bytes + kept, bytes, size);
     stream->start = 0;
-    stream->end = left + size;
+    stream->end = kept + size;
 }
 
 void spe_stream_cut(struct spe_stream *stream)

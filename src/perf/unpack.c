@@ -34,8 +34,8 @@ int perf_unpack_add(struct perf_unpack *unpack, const uint8_t *payload, size_t s
             return -EFBIG;
         ZSTD_outBuffer out = {unpack->bytes + unpack->end, unpack->capacity - unpack->end, 0};
         size_t before = in.pos;
-        size_t left = ZSTD_decompressStream(unpack->stream, &out, &in);
-        if (ZSTD_isError(left))
+        size_t hint = ZSTD_decompressStream(unpack->stream, &out, &in);
+        if (ZSTD_isError(hint))
             return -EBADMSG;
         unpack->end += out.pos;
         full = out.pos == out.size;
