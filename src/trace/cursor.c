@@ -21,7 +21,7 @@ bool run_cursor_step(struct run_cursor *cursor)
     if (!get(cursor, 0, &difference) || difference > UINT64_MAX - cursor->time)
         return false;
     cursor->time += difference;
-    cursor->left--;
+    cursor->remaining--;
     return true;
 }
 
@@ -31,7 +31,7 @@ bool run_cursor_begin(struct run_cursor *cursor, uint8_t kind, uint32_t pid, uin
     cursor->kind = kind;
     cursor->pid = pid;
     cursor->tid = tid;
-    cursor->left = count;
+    cursor->remaining = count;
     cursor->time = first_time;
     memset(&cursor->state, 0, sizeof cursor->state);
     return run_cursor_step(cursor);

@@ -76,20 +76,20 @@ int trace_file_create(const char *path, struct error *err)
 int trace_file_append(int fd, uint64_t at, const void *bytes, size_t size)
 {
     const char *from = bytes;
-    size_t left = size;
-    while (left) {
-        ssize_t written = write(fd, from, left);
+    size_t remaining = size;
+    while (remaining) {
+        ssize_t written = write(fd, from, remaining);
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0) {
             int code = written < 0 ? -errno : -EIO;
-            /* Half a block would be distinguished from a whole one, but the space is better left to a smaller last block. */
+            /* A reader would reject half a block, but a smaller last block may use the space. */
             if (ftruncate(fd, (off_t)at) == 0)
                 lseek(fd, (off_t)at, SEEK_SET);
             return code;
         }
         from += written;
-        left -= (size_t)written;
+        remaining -= (size_t)written;
     }
     return 0;
 }

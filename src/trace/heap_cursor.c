@@ -132,6 +132,6 @@ bool heap_cursor_step(struct run_cursor *cursor)
     if (difference > UINT64_MAX - cursor->time)
         return false;
     cursor->time += difference;
-    cursor->left--;
+    cursor->remaining--;
     return true;
 }

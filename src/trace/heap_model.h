@@ -22,7 +22,7 @@ enum {
     HEAP_UNKNOWN = 0,   /* the class of blocks whose size the run does not know */
     HEAP_GUESSES = 128, /* by call chain */
     HEAP_SLOTS = 65535, /* at most; blocks beyond have none */
-    /* Nor do they when hardly any release is of a slot: other threads release what this one allocates. */
+    /* Nor do they when fewer than one slot in 8 was released: other threads release what this one allocates. */
     HEAP_SLOTS_FIRST = 1024,
     HEAP_SLOTS_PER_HIT = 8,
 };

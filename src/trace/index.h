@@ -1,4 +1,4 @@
-/* trace/index.h - where the whole blocks of a file lie, and what is wrong with the rest. Private to src/trace. */
+/* trace/index.h - where the whole blocks of a file are, and what is wrong with the rest. Private to src/trace. */
 #ifndef NUMALENS_TRACE_INDEX_H
 #define NUMALENS_TRACE_INDEX_H
 

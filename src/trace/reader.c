@@ -28,7 +28,7 @@ struct open_run {
     uint64_t ordinal; /* EVENT_SAMPLE: of the current event */
 };
 
-/* Sources lie in a heap by what comes first: time, then kind, then place in the file. */
+/* Sources are in a heap by what comes first: time, then kind, then place in the file. */
 struct heap_entry {
     uint64_t time, tie;
     struct open_run *source;
@@ -330,7 +330,7 @@ static int next_event(struct trace_reader *reader, struct event *event, struct e
         event->sample.ordinal = source->ordinal++;
     else if (!is_heap && event->kind == EVENT_PAGE)
         event->page.ordinal = source->ordinal++;
-    if (good && cursor->left == 0) {
+    if (good && cursor->remaining == 0) {
         finish_first(reader);
         return 1;
     }
@@ -347,7 +347,7 @@ static int next_event(struct trace_reader *reader, struct event *event, struct e
     return 1;
 }
 
-/* Whether an event is one of those that a window leaves out. */
+/* Whether an event is one of those that a window skips. */
 static bool outside(const struct trace_reader *reader, const struct event *event)
 {
     return reader->windowed && event_rows[event->kind].carry == CARRY_NONE &&

@@ -27,8 +27,8 @@ void trace_reader_rewind(struct trace_reader *reader);
 /* Leaves kinds out of trace_reader_next: bit 1 << event_kind set = handed out. All are at first. Rewinds. */
 void trace_reader_only(struct trace_reader *reader, uint64_t kinds);
 
-/* Leaves out samples, uses of pages, waits and losses before `since` and from `until` on (UINT64_MAX: to the end), as if they were not in
- * the file; ordinals and trace_reader_count stay. What they depend on is handed out all the same. Rewinds. */
+/* Skips samples, uses of pages, waits and losses before `since` and from `until` on (UINT64_MAX: to the end); ordinals
+ * and trace_reader_count stay. What they depend on is handed out all the same. Rewinds. */
 void trace_reader_window(struct trace_reader *reader, uint64_t since, uint64_t until);
 
 /* When what is handed out begins and ends: a window's bounds, else what the file was recorded in. */
@@ -49,7 +49,7 @@ int trace_reader_each_sample(struct trace_reader *reader, void (*visit)(void *co
  * 2n + 1 its writes. -ERANGE when it has no such access. */
 int trace_reader_page_access(struct trace_reader *reader, uint64_t ordinal, struct event *event, struct error *err);
 
-/* Samples lie in blocks: the first ordinal behind the block of this one, and the times that all in it are between. */
+/* Samples are in blocks: the first ordinal behind the block of this one, and the times that all in it are between. */
 uint64_t trace_reader_sample_block(const struct trace_reader *reader, uint64_t ordinal, uint64_t *first_time,
                                    uint64_t *last_time);
 

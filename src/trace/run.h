@@ -1,9 +1,9 @@
 /* trace/run.h - a run: events of one kind and one thread in order of time, coded in columns as they are appended.
  *
  * A block is a handful of runs. Each column predicts its next value from what it has seen (an address from the last one
- * of the same call chain, a size likewise) and keeps the difference as a varint; values that hardly ever change are
- * kept as (value, repetitions). Nothing is sorted and no row is kept: this is the recorder's hot path. A reader restores
- * the order by merging runs. docs/format.md lists the columns. Private to src/trace. */
+ * of the same call chain, a size likewise) and keeps the difference as a varint; values that rarely change are kept as
+ * (value, repetitions). Nothing is sorted and no row is kept: this is the recorder's hot path. A reader restores the
+ * order by merging runs. docs/format.md lists the columns. Private to src/trace. */
 #ifndef NUMALENS_TRACE_RUN_H
 #define NUMALENS_TRACE_RUN_H
 
@@ -90,8 +90,8 @@ unsigned run_columns(unsigned kind);
 /* Makes a run ready for its first event; columns keep the memory they have. */
 void run_begin(struct trace_run *run, uint8_t kind, uint32_t tid, uint64_t first_time);
 
-/* Sees to it that run->room is not 0. Then run_append_fast (trace/run_append.h) may append an event that does not lie
- * before the run's last. */
+/* Sees to it that run->room is not 0. Then run_append_fast (trace/run_append.h) may append an event that is not older
+ * than the run's last. */
 void run_make_room(struct trace_run *run);
 
 /* Room in one column for what may be longer than RUN_ROOM; run->room is 0 then. */
@@ -109,8 +109,8 @@ size_t run_bytes(const struct trace_run *run); /* coded so far */
 struct run_cursor {
     uint8_t kind;
     uint32_t pid, tid;
-    uint32_t left; /* events after the current one */
-    uint64_t time; /* of the current event */
+    uint32_t remaining; /* events after the current one */
+    uint64_t time;      /* of the current event */
     const uint8_t *at[TRACE_MAX_COLUMNS], *end[TRACE_MAX_COLUMNS];
     struct run_state state;
     uint64_t *words;         /* TRACE_MAX_FRAMES of them, for kinds that event_keeps_words */

@@ -93,9 +93,9 @@ static inline bool decode_runs(const struct index_block *from, const struct bloc
         if (!run_cursor_begin(&cursor, (uint8_t)from->header.kind, from->header.pid, runs[i].tid, runs[i].count,
                               runs[i].first_time))
             return false;
-        for (uint32_t left = runs[i].count; left; left--) {
+        for (uint32_t remaining = runs[i].count; remaining; remaining--) {
             struct event event;
-            if (!run_cursor_event(&cursor, &event) || (left > 1 && !run_cursor_step(&cursor)))
+            if (!run_cursor_event(&cursor, &event) || (remaining > 1 && !run_cursor_step(&cursor)))
                 return false;
             take(context, &event);
         }

@@ -1,7 +1,7 @@
 /* trace/writer.h - writes numalens.data: append-only blocks, each whole by itself (docs/format.md).
  *
  * Events may be appended in any order of time and kind; a block holds one kind of one process, sorted by time. The
- * file is readable up to its last whole block at any moment, whatever dies. Created with mode 0600. */
+ * file is readable up to its last whole block at any moment, whatever is killed. Created with mode 0600. */
 #ifndef NUMALENS_TRACE_WRITER_H
 #define NUMALENS_TRACE_WRITER_H
 
