@@ -18,7 +18,7 @@ struct relocate_job {
     const uint8_t *code; /* the function's bytes */
     size_t size;         /* how many there are */
     uint64_t at;         /* where it runs */
-    uint64_t thunk;      /* where its thunk will lie; a multiple of 16 */
+    uint64_t thunk;      /* where its thunk will be; a multiple of 16 */
     uint64_t hook;       /* what the thunk hands to the agent ... */
     uint64_t entered;    /* ... and where it enters it */
 };

@@ -98,7 +98,7 @@ access_begin:
     finish access_zero_block
 
     /* The counter may be read early; isb keeps it in its place, and a read that depends on the loaded value comes
-     * after the load: the value is folded into the second isb's way by dsb, which waits for the load. The empty round
+     * after the load: the value is folded into the second isb's way by dsb, which waits for the load. The empty pass
      * goes through the same instructions but for the load. */
     function access_probe
     ldrb w3, [x1]

@@ -49,7 +49,7 @@ extern unsigned long cpu_features;
 /* The view of a frame, with whom to ask before accesses; false when the frame holds state that this code must not step over. */
 bool cpu_view(struct cpu *cpu, cpu_accessor *access, void *user, ucontext_t *context);
 
-/* Carries out the instruction `word`, which lies at *cpu->pc; pc is changed only with OUTCOME_JUMPED. */
+/* Carries out the instruction `word`, which is at *cpu->pc; pc is changed only with OUTCOME_JUMPED. */
 enum outcome cpu_execute(struct cpu *cpu, uint32_t word);
 
 /* The groups of instructions, by the architecture's top-level table. */

@@ -33,7 +33,7 @@ static void put(struct building *building, uint32_t word)
     memcpy(building->result->thunk + building->words++ * 4, &word, 4);
 }
 
-/* LDR register, literal: where the literal lies is filled in at the end. */
+/* LDR register, literal: the literal's place is filled in at the end. */
 static void put_load(struct building *building, unsigned reg, uint64_t value)
 {
     building->literals[building->literal_count] = value;

@@ -18,7 +18,7 @@ bool slots_start(void);
  * OUTCOME_FAULT when it accessed memory and faulted. `state` is changed with OUTCOME_NEXT only. */
 enum outcome slot_execute(uint32_t word, struct slot_state *state);
 
-/* Whether `pc` lies in the slots. */
+/* Whether `pc` is in the slots. */
 bool slots_hold(uint64_t pc);
 
 #endif

@@ -55,10 +55,10 @@ enum decode_encoding { DECODE_LEGACY, DECODE_VEX, DECODE_EVEX };
 struct decoded {
     uint8_t length;
     uint8_t operand_count;
-    uint8_t rip_at;      /* where in it a displacement from rip lies (4 bytes); 0: it has none */
-    uint8_t modrm_at;    /* where its ModRM lies; 0: it has none */
-    uint8_t prefix_at;   /* where its REX, VEX or EVEX prefix lies; DECODE_NONE: it has none */
-    uint8_t opcode_at;   /* legacy encodings: where the opcode begins; what lies before are prefixes */
+    uint8_t rip_at;      /* where in it a displacement from rip is (4 bytes); 0: it has none */
+    uint8_t modrm_at;    /* where its ModRM is; 0: it has none */
+    uint8_t prefix_at;   /* where its REX, VEX or EVEX prefix is; DECODE_NONE: it has none */
+    uint8_t opcode_at;   /* legacy encodings: where the opcode begins; the bytes before are prefixes */
     uint8_t encoding;    /* enum decode_encoding */
     uint8_t map, opcode; /* map: 0, or 1, 2, 3 for 0F, 0F 38, 0F 3A */
     uint8_t modrm;
@@ -74,7 +74,7 @@ struct decoded {
     struct decode_operand operands[DECODE_MAX_OPERANDS];
 };
 
-/* Pieces of vector registers as they lie in a signal frame; NULL where the processor holds zeros. */
+/* Pieces of vector registers as they are in a signal frame; NULL where the processor holds zeros. */
 struct decode_vectors {
     const uint8_t *xmm;      /* bytes 0-15 of registers 0-15, 16 bytes apart */
     const uint8_t *ymm_high; /* bytes 16-31 of registers 0-15, 16 bytes apart */

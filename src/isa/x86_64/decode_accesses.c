@@ -30,7 +30,7 @@ static uint64_t base_value(const struct decoded *decoded, const struct decode_op
     return value;
 }
 
-/* Copies `bytes` at `offset` of a vector register; they lie within one of its pieces. */
+/* Copies `bytes` at `offset` of a vector register; they are within one of its pieces. */
 static void vector_bytes(const struct decode_vectors *vectors, unsigned number, unsigned offset, unsigned bytes,
                          void *value)
 {

@@ -28,7 +28,7 @@ struct form {
     /* ModRM */
     bool has_modrm, is_memory;
     uint8_t modrm, reg, rm;                              /* reg, rm: three bits */
-    uint8_t rip_at;                                      /* where a displacement from rip lies, or 0 */
+    uint8_t rip_at;                                      /* where a displacement from rip is, or 0 */
     uint8_t modrm_at, prefix_at, opcode_at, map, opcode; /* see struct decoded */
     bool vector;
     int32_t immediate;

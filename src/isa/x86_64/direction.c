@@ -33,7 +33,7 @@ enum direction direction_pick(const uint8_t *bytes, size_t available, const stru
     enum { NEAR = 256 }; /* a string instruction moves up to so much at once; a push's place is close to rsp */
     struct decoded decoded;
     const struct decode_operand *nearest = NULL, *other = NULL;
-    uint64_t least = UINT64_MAX;
+    uint64_t min_away = UINT64_MAX;
     if (!decode_instruction(bytes, available, &decoded))
         return DIRECTION_UNKNOWN;
     for (unsigned i = 0; i < decoded.operand_count; i++) {
@@ -44,14 +44,14 @@ enum direction direction_pick(const uint8_t *bytes, size_t available, const stru
                                                       : 0;
         bool known = base && operand->index == DECODE_NONE;
         uint64_t away = known ? distance(base + (uint64_t)operand->disp, addr) : UINT64_MAX;
-        if (known && away < least) {
-            least = away;
+        if (known && away < min_away) {
+            min_away = away;
             nearest = operand;
         }
         if (!known)
             other = operand;
     }
-    if (nearest && (least <= NEAR || !other))
+    if (nearest && (min_away <= NEAR || !other))
         return of_operand(nearest);
     return other ? of_operand(other) : DIRECTION_UNKNOWN;
 }

@@ -1,6 +1,6 @@
 /* isa/x86_64/emit.c - writes the code of slots. Runs in bursts: general registers only, no calls out.
  *
- * The slots lie within 2 GiB of struct engine, so the program's registers are saved and loaded by addresses relative to
+ * The slots are within 2 GiB of struct engine, so the program's registers are saved and loaded by addresses relative to
  * rip: no register is needed for that. */
 #include "isa/x86_64/engine.h"
 

@@ -55,8 +55,8 @@ struct block {
     uint64_t pc, next;
     struct outline last;  /* the branch it ends with, or the repeated instruction it is; OUTLINE_STOP: nothing runs */
     struct decoded first; /* whose accesses are noted */
-    uint32_t code;        /* where its code lies in the slots; 0: it has none */
-    uint32_t place;       /* where it would lie: blocks are in this order, backwards */
+    uint32_t code;        /* where its code is in the slots; 0: it has none */
+    uint32_t place;       /* where it would be: blocks are in this order, backwards */
     uint8_t instructions;
     uint8_t copied; /* of them, in the slot */
     uint8_t source_bytes;
@@ -111,9 +111,9 @@ void emit_leave(struct emitter *out);
 
 /* translate.c: the block at registers.rip, as the program has it now, or NULL when nothing can be read there. */
 struct block *block_at(struct engine *engine, uint64_t pc);
-/* The instruction of `block` that lies at an offset in the slots: its number. */
+/* The instruction of `block` that is at an offset in the slots: its number. */
 unsigned block_instruction(const struct block *block, uint32_t offset);
-/* The block whose code lies there. */
+/* The block whose code is there. */
 const struct block *block_holding(const struct engine *engine, uint32_t offset);
 
 /* branches.c: registers.rip gets the address behind the block. False: it would fault, and nothing was changed. */

@@ -15,10 +15,10 @@ extern const uint8_t frame_order[16] __attribute__((visibility("hidden")));
 /* Whether QEMU's emulator carries this code out. */
 bool frame_is_emulated(void);
 
-/* Where protection keys lie in a frame's image of vector state, or 0: there are none here. */
+/* Where protection keys are in a frame's image of vector state, or 0: there are none here. */
 uint32_t frame_keys_offset(void);
 
-/* Where libc's area for restartable sequences lies; false: it has registered none. */
+/* Where libc's area for restartable sequences is; false: it has registered none. */
 bool frame_rseq_area(uint64_t fs_base, uint64_t *area);
 
 /* Finds vector registers in the image; false: it has none. */

@@ -22,8 +22,8 @@ int guard_store(uint64_t to, uint64_t value);
 /* 1 when the program's bytes are readable and the same as ours. */
 int guard_equal(const void *program, const void *ours, size_t bytes);
 
-/* Has the processor fetch instructions anew. What was written through one mapping and runs through another needs that by
- * the makers' manuals; iret is the cheapest way that every one of them has. */
+/* Has the processor fetch instructions again. What was written through one mapping and runs through another needs that
+ * by the makers' manuals; iret is the cheapest way that every one of them has. */
 void guard_serialize(void);
 
 /* Where to go on after a fault at `rip`, or 0 when that is none of ours. */

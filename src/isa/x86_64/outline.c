@@ -203,18 +203,18 @@ uint32_t outline_name(const uint8_t *bytes, size_t available)
     while (at + 1 < available && is_prefix(bytes[at]))
         at++;
     const uint8_t *from = bytes + at;
-    size_t left = available - at;
-    if (left == 0)
+    size_t remaining = available - at;
+    if (remaining == 0)
         return 0;
     /* The map is in the byte behind VEX or EVEX, the opcode one or two further on. */
-    if (from[0] == 0xc4 && left > 3)
+    if (from[0] == 0xc4 && remaining > 3)
         return name_of(3, 0xc4, from[1] & 31, from[3]);
-    if (from[0] == 0x62 && left > 4)
+    if (from[0] == 0x62 && remaining > 4)
         return name_of(3, 0x62, from[1] & 7, from[4]);
-    if (from[0] == 0xc5 && left > 2)
+    if (from[0] == 0xc5 && remaining > 2)
         return name_of(3, 0xc5, 1, from[2]);
-    if (from[0] != 0x0f || left < 2)
+    if (from[0] != 0x0f || remaining < 2)
         return name_of(1, from[0], 0, 0);
     bool longer = from[1] == 0x38 || from[1] == 0x3a || from[1] == 0x01; /* of 0F 01 ModRM says which it is */
-    return longer && left > 2 ? name_of(3, 0x0f, from[1], from[2]) : name_of(2, 0x0f, from[1], 0);
+    return longer && remaining > 2 ? name_of(3, 0x0f, from[1], from[2]) : name_of(2, 0x0f, from[1], 0);
 }

@@ -47,7 +47,7 @@ struct outline {
 /* What is at `bytes`, in up to three bytes that say which instruction it is, as wire_stop_count() wants it. */
 uint32_t outline_name(const uint8_t *bytes, size_t available);
 
-/* How `decoded`, which lies at `pc`, is carried out. */
+/* How `decoded`, which is at `pc`, is carried out. */
 void outline_of(const struct decoded *decoded, uint64_t pc, struct outline *outline);
 
 #endif

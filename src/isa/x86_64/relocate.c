@@ -86,7 +86,7 @@ struct building {
     uint64_t thunk;
     uint32_t used;
     uint64_t literals[4];
-    uint32_t literal_user[4], literal_count; /* where its displacement lies */
+    uint32_t literal_user[4], literal_count; /* where its displacement is */
 };
 
 static void put_bytes(struct building *building, const void *bytes, size_t size)
@@ -95,7 +95,7 @@ static void put_bytes(struct building *building, const void *bytes, size_t size)
     building->used += (uint32_t)size;
 }
 
-/* PUSH [rip + x] (FF /6) or JMP [rip + x] (FF /4); where x lies is filled in at the end. */
+/* PUSH [rip + x] (FF /6) or JMP [rip + x] (FF /4); x is filled in at the end. */
 static void put_indirect(struct building *building, uint8_t modrm, uint64_t value)
 {
     uint8_t bytes[INDIRECT] = {0xff, modrm};

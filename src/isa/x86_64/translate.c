@@ -1,4 +1,4 @@
-/* isa/x86_64/translate.c - blocks: found by their address, compared with the program, made anew. Runs in bursts. */
+/* isa/x86_64/translate.c - blocks: found by their address, compared with the program, made again. Runs in bursts. */
 #include "isa/x86_64/engine.h"
 #include "isa/x86_64/frame.h"
 #include "isa/x86_64/guard.h"
