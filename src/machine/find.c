@@ -19,7 +19,7 @@ static bool has_suffix(const char *name)
     return length > suffix && strcmp(name + length - suffix, SUFFIX) == 0;
 }
 
-/* In a build tree this program is src/cli/numalens and its models lie in share/machines. */
+/* In a build tree this program is src/cli/numalens and its models are in share/machines. */
 static char *folder(struct error *err)
 {
     char *path = self_find("../../share/machines");

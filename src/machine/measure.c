@@ -42,7 +42,7 @@ static uint64_t bytes_each(const struct calibration *calibration, uint32_t threa
     return bytes & ~((4ull << 20) - 1);
 }
 
-/* The best of some rounds: what else runs on the machine can only take from it. */
+/* The best of some passes: what else runs on the machine can only take from it. */
 static double best_of(struct stream *stream, struct error *err)
 {
     double best = -1;
@@ -91,7 +91,7 @@ static int measure_bandwidth(struct model *machine, const struct topology *topol
     return failed;
 }
 
-/* What a load takes while so many of the other CPUs of its node read as fast as they can: the least of some rounds. */
+/* What a load takes at least in some passes while so many other CPUs of its node read as fast as they can. */
 static int chase(struct stream *stream, double *gbs, double *ns, struct error *err)
 {
     *gbs = 0;

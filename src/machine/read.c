@@ -30,13 +30,13 @@ static int refuse(struct reading *reading, char *cause)
 }
 
 /* The next word of a line as a number between the bounds; NAN when there is none such. */
-static double number_within(const char *word, double least, double most)
+static double number_within(const char *word, double min, double max)
 {
     char *end;
     if (!word)
         return NAN;
     double value = strtod(word, &end);
-    return *end == '\0' && end != word && value >= least && value <= most ? value : NAN;
+    return *end == '\0' && end != word && value >= min && value <= max ? value : NAN;
 }
 
 static int set_text(struct reading *reading, char **to, const char *key, const char *text)
