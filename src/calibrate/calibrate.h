@@ -1,9 +1,9 @@
 /* calibrate/calibrate.h - measures memory fields (topology/calibration.h): load latencies from each node's CPUs to each
  * node's memory, and to the caches (SPEC L13).
  *
- * Loads depend on each other and go round at random, so that no prefetcher and no second load in flight hides anything.
- * Lines are flushed before they are read from memory: then few of them do, and all of it takes well under a second, with
- * at most some MiB of memory. Threads of its own do it: affinity and memory policy of the caller stay as they are. */
+ * Loads depend on each other in random order, so that no prefetcher and no second load in flight hides anything. Lines
+ * are flushed before they are read from memory: then few of them do, and all of it takes well under a second, with at
+ * most some MiB of memory. Threads of its own do it: affinity and memory policy of the caller stay as they are. */
 #ifndef NUMALENS_CALIBRATE_CALIBRATE_H
 #define NUMALENS_CALIBRATE_CALIBRATE_H
 

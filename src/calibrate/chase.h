@@ -27,7 +27,7 @@ struct chase_times { /* ns of single loads, or of loads on average over a stretc
     size_t count, capacity;
 };
 
-/* Once round: a time for each stretch. What disturbs now and then is in few of them. */
+/* One pass over all lines: a time for each stretch. What disturbs now and then is in few of them. */
 void chase_run(const struct chase *chase, struct chase_times *times);
 
 /* Likewise, but a time for each load, with the reading of the clock in it: distinguishes loads that were answered by different
