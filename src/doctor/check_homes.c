@@ -1,4 +1,4 @@
-/* doctor/check_homes.c - whether the kernel says where pages lie, and whether target and recorder can share memory. */
+/* doctor/check_homes.c - whether the kernel reports home nodes, and whether target and recorder can share memory. */
 #include "doctor/trial.h"
 #include "topology/home.h"
 

@@ -93,7 +93,7 @@ static struct probe_result try_executable_memory(void *unused)
     return (struct probe_result){0};
 }
 
-/* Counts fault samples in a ring whose address lies in [start, end). */
+/* Counts fault samples in a ring whose address is in [start, end). */
 static uint64_t count_faults(const void *ring, uint64_t start, uint64_t end)
 {
     struct sample {

@@ -1,7 +1,7 @@
 /* doctor/doctor.h - what numalens can do on this machine, found out by trying it.
  *
  * Every check is a trial, not a guess from version numbers: an event is opened and must tick, a page's home is asked
- * for, a small program is recorded. What can hang or die runs in a child with a time limit. */
+ * for, a small program is recorded. What can hang or crash runs in a child with a time limit. */
 #ifndef NUMALENS_DOCTOR_DOCTOR_H
 #define NUMALENS_DOCTOR_DOCTOR_H
 
