@@ -112,7 +112,7 @@ static void report(struct homes *homes, const struct watched *watched, uint64_t 
     sink_put(homes->sink, &event);
 }
 
-/* Asks for homes->addresses. False when the process is gone or the kernel will not report. */
+/* Asks for homes->addresses. False when the process has ended or the kernel will not report. */
 static bool query(struct homes *homes, struct watched *watched, uint64_t now)
 {
     size_t count = homes->addresses.count;
@@ -126,7 +126,7 @@ static bool query(struct homes *homes, struct watched *watched, uint64_t now)
     return false;
 }
 
-/* Of homes->addresses: those that are new or lie elsewhere than they did. */
+/* Of homes->addresses: those that are new or in another frame than before. */
 static void report_frames(struct homes *homes, struct watched *watched, uint64_t now)
 {
     struct error err;
@@ -174,7 +174,7 @@ static void ask_fresh(struct homes *homes, struct watched *watched, uint64_t now
             continue; /* asked again when it is sampled again */
         }
         *value = (uint64_t)(uint32_t)node << 32 | (*value & FRAME_BITS) | REPORTED;
-        /* The page lay there when it was sampled, as far as anyone can say. */
+        /* Its home node when it was sampled, as far as anyone can know. */
         report(homes, watched, watched->fresh.items[i].page, node, watched->fresh.items[i].time);
     }
     sink_loss(homes->sink, now, watched->pid, 0, LOSS_HOME_UNKNOWN, unknown);

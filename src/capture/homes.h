@@ -1,6 +1,6 @@
-/* capture/homes.h - asks the kernel where the pages of samples lie: new pages at once, hot ones again every second so
- * that migrations show. Appends EVENT_HOME only when something is new. Bounded: when the set of pages is full it starts
- * anew, and pages are reported again. */
+/* capture/homes.h - asks the kernel for the home nodes of sampled pages: new pages at once, hot ones again every second
+ * so that migrations show. Appends EVENT_HOME only when something is new. Bounded: when the set of pages is full it is
+ * emptied, and pages are reported again. */
 #ifndef NUMALENS_CAPTURE_HOMES_H
 #define NUMALENS_CAPTURE_HOMES_H
 

@@ -16,7 +16,7 @@ struct pause {
 /* Before the target starts: rests when there is something to wait for. */
 void pause_start(struct pause *pause, const struct capture_options *options, const struct capture_region *region);
 
-/* Every round: `pid` is the program's process, `started` the run's first moment. Returns whether samples are wanted. */
+/* In every pass: `pid` is the program's process, `started` when the run began. Returns whether samples are wanted. */
 bool pause_step(struct pause *pause, const struct capture_options *options, const struct capture_region *region,
                 uint32_t pid, uint64_t started, uint64_t now);
 

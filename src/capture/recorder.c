@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 enum {
-    PAUSED_NS = 1000000000, /* between two rounds: the recorder was stopped, suspended or starved */
+    PAUSED_NS = 1000000000, /* between two passes: the recorder was stopped, suspended or starved */
     LITTLE_BYTES = 32 << 10,
     BUFFERS_WATCHED = 1024,
 };
@@ -314,7 +314,7 @@ static void finish(struct recorder *recorder)
         struct faults_totals totals = faults_totals(recorder->sources.faults);
         describe_faults(result, &recorder->sources.means, &totals);
     }
-    signals_release(); /* one that comes now must not wake agents' rings that are gone */
+    signals_release(); /* one that comes now must not wake agents' rings that are unmapped */
     sources_close_one(&recorder->sources.list, FROM_AGENTS); /* whose rings have lanes of the writer */
     recorder->sources.agents = NULL;
     close_trace(recorder, ending, now);

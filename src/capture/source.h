@@ -1,11 +1,11 @@
-/* capture/source.h - one interface for everything that events come from: rings of agents, records of perf, hardware samples, page
- * faults, CPU time, homes and mappings of pages, counters. Recorders, the library's engine and the loops of src/migrate put
- * together a list of those they want, and drain that.
+/* capture/source.h - one interface for everything that events come from: rings of agents, records of perf, hardware
+ * samples, page faults, CPU time, homes and mappings of pages, counters. Recorders, the library's engine and the loops
+ * of src/migrate put together a list of those they want, and drain that.
  *
- * What all of them have in common: each is opened on a target and may be refused; is drained again and again, up to a time,
- * and says how full its buffers were, which decides how long the loop may sleep; puts events into a sink (capture/sink.h) and
- * reports pages to one listener; and is finished once no more will come. A source leaves out what it has no use for: any
- * function may be NULL. Used by one thread. */
+ * What all of them have in common: each is opened on a target and may be refused; is drained again and again, up to a
+ * time, and says how full its buffers were, which decides how long the loop may sleep; puts events into a sink
+ * (capture/sink.h) and reports pages to one listener; and is finished once no more will come. A source need not have
+ * all of that: any function may be NULL. Used by one thread. */
 #ifndef NUMALENS_CAPTURE_SOURCE_H
 #define NUMALENS_CAPTURE_SOURCE_H
 
@@ -19,7 +19,7 @@
 enum {
     SOURCE_IDLE_NS = 10000000,    /* a loop sleeps at most that long */
     SOURCE_HURRY_NS = 1000000,    /* when buffers of the kernel fill up */
-    SOURCE_TEND_NS = 100000000,   /* between looks for threads that came or are gone */
+    SOURCE_TEND_NS = 100000000,   /* between looks for threads that started or ended */
     SOURCE_FLUSH_NS = 1000000000, /* what a kill -9 may cost */
 };
 #define SOURCE_HURRY_FILLED 0.1 /* of a buffer of the kernel */
@@ -59,7 +59,7 @@ struct source {
     /* 0, or negative with `err`: cause and remedy. */
     int (*open)(void *context, struct error *err);
 
-    /* A thread of the target, for sources that must be given each one. One that is gone already is no error. */
+    /* A thread of the target, for sources that must be given each one. One that has ended already is no error. */
     int (*watch)(void *context, uint32_t tid, struct error *err);
     void (*unwatch)(void *context, uint32_t tid);
 
@@ -69,7 +69,7 @@ struct source {
     /* Takes what happened up to time `until`; raises `level`. */
     void (*drain)(void *context, uint64_t until, struct source_level *level);
 
-    /* About every SOURCE_TEND_NS: threads that are gone, counters that are passed on. */
+    /* About every SOURCE_TEND_NS: threads that ended, counters that are passed on. */
     void (*tend)(void *context, uint64_t now);
 
     uint64_t (*cost_ns)(void *context); /* of the target's CPU time so far */
@@ -94,12 +94,12 @@ struct sources {
  * sources->refusals; or negative with `err`. What was refused is closed. */
 int sources_open(struct sources *sources, struct source source, struct error *err);
 
-/* A thread of the target that is new, or gone. 0, or negative with `err`: one source at least cannot watch it. */
+/* A thread of the target that is new, or has ended. 0, or negative with `err`: one source at least cannot watch it. */
 int sources_watch(struct sources *sources, uint32_t tid, struct error *err);
 void sources_unwatch(struct sources *sources, uint32_t tid);
 
-/* Drains all, in the order of their kinds. `level` starts anew; a buffer that was spared for spacing_ns counts as full: it may
- * be the one that woke the loop. */
+/* Drains all, in the order of their kinds. `level` starts at zero; a buffer that was spared for spacing_ns counts as
+ * full: it may be the one that woke the loop. */
 void sources_drain(struct sources *sources, uint64_t now, struct source_level *level);
 
 /* True when it was time to tend them, which is done then. */

@@ -282,7 +282,7 @@ static void take_waited(struct agent_source *source, struct ring_state *state, u
 static bool take(struct agent_source *source, struct ring_state *state, struct wire_head head,
                  const struct wire_head *record)
 {
-    static const uint8_t least_words[WIRE_TYPES] = {
+    static const uint8_t min_words[WIRE_TYPES] = {
         [WIRE_PROCESS] = sizeof(struct wire_process) / 8,
         [WIRE_THREAD] = sizeof(struct wire_thread) / 8,
         [WIRE_THREAD_NAME] = sizeof(struct wire_thread_name) / 8,
@@ -301,7 +301,7 @@ static bool take(struct agent_source *source, struct ring_state *state, struct w
         [WIRE_BARRIER] = sizeof(struct wire_barrier) / 8,
         [WIRE_EVENT] = sizeof(struct wire_event) / 8,
     };
-    if (head.words < least_words[head.type] || (!state->process && head.type != WIRE_PROCESS))
+    if (head.words < min_words[head.type] || (!state->process && head.type != WIRE_PROCESS))
         return false;
     switch (head.type) {
     case WIRE_ALLOC:

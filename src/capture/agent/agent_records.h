@@ -16,7 +16,7 @@ struct ring_state {
     bool nameless;    /* its thread's number cannot be known */
     bool refused;     /* its bytes were no records: nothing of this owner is believed any more */
     bool busy;        /* being drained */
-    uint8_t patience; /* rounds that this ring was left alone because its process is not known yet */
+    uint8_t patience; /* drains that skipped this ring because its process is not known yet */
     uint64_t last_time;
     struct trace_lane lane;
     uint32_t *stacks; /* number in the ring, to number in the process */

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum {
-    PATIENCE = 8,           /* rounds to wait for a process to introduce itself */
+    PATIENCE = 8,           /* drains to wait for a process to introduce itself */
     SCAN_NS = 2000000,      /* between looks for rings that got an owner, while there is much to do */
     NESTED_MOST = 16,       /* parents of parents that are drained before their children: each level takes stack */
     KEEP_RINGS = 64,        /* memory of rings above is given back when they are free */
@@ -205,7 +205,7 @@ static void pass_counters(struct agent_source *source, struct ring_state *state,
     pass_losses(source, counters, state->lost_reported, now, state->pid, state->tid);
 }
 
-/* The ring's thread is gone and its records are taken: ready for another. */
+/* The ring's thread has ended and its records are taken: ready for another. */
 static void free_ring(struct agent_source *source, struct ring_state *state, uint64_t now)
 {
     struct wire_ring *ring = state->ring;
@@ -308,7 +308,7 @@ void agent_source_tend(struct agent_source *source, uint64_t now)
         if (atomic_load(&state->ring->state) != WIRE_RING_CLAIMED)
             continue; /* one that was closed is freed as soon as it is drained */
         if (!state->owned && state->ring->pid && state->ring->tid)
-            adopt(source, state); /* claimed, and nothing written: its thread may be gone all the same */
+            adopt(source, state); /* claimed, and nothing written: its thread may have ended all the same */
         if (!state->owned)
             continue;
         bool ended = thread_ended(source, state);

@@ -1,5 +1,5 @@
-/* capture/agent/agent_source.h - drains the rings that agents fill: checks every record, makes events of them, frees rings
- * whose threads are gone, and keeps the agents' counters. Used by one thread. */
+/* capture/agent/agent_source.h - drains the rings that agents fill: checks every record, makes events of them, frees
+ * rings whose threads have ended, and keeps the agents' counters. Used by one thread. */
 #ifndef NUMALENS_CAPTURE_AGENT_AGENT_SOURCE_H
 #define NUMALENS_CAPTURE_AGENT_AGENT_SOURCE_H
 
@@ -27,14 +27,14 @@ void agent_source_free(struct agent_source *source);
 /* Takes what is there; returns how many bytes that were. Wakes threads that wait for room. */
 size_t agent_source_drain(struct agent_source *source, uint64_t now);
 
-/* Frees rings of threads that are gone without having said so, and passes counters on. About every 100 ms. */
+/* Frees rings of threads that ended without closing them, and passes counters on. About every 100 ms. */
 void agent_source_tend(struct agent_source *source, uint64_t now);
 
 /* Sleeps until an agent calls or `timeout_ns` are over. agent_source_wake is async-signal-safe. */
 void agent_source_sleep(struct agent_source *source, uint64_t timeout_ns);
 void agent_source_wake(struct agent_source *source);
 
-/* The rings as a source. At the end they are drained several times: a ring whose process is not known yet waits some rounds. */
+/* The rings as a source. At the end they are drained several times, for rings whose process is not known yet. */
 struct source agent_source_events(struct agent_source *source);
 
 const struct agent_totals *agent_source_totals(const struct agent_source *source);

@@ -42,13 +42,13 @@ struct moment {
 static struct moment measure(void)
 {
     struct moment best = {0};
-    uint64_t least = UINT64_MAX;
+    uint64_t min_ticks = UINT64_MAX;
     for (int try = 0; try < 8; try++) {
         uint64_t before = wire_counter(), now = clock_now_ns(), after = wire_counter();
-        if (after - before >= least)
+        if (after - before >= min_ticks)
             continue;
-        least = after - before;
-        best = (struct moment){before + least / 2, now};
+        min_ticks = after - before;
+        best = (struct moment){before + min_ticks / 2, now};
     }
     return best;
 }
@@ -120,7 +120,7 @@ void counter_clock_renew(struct counter_clock *clock, uint64_t now_ns)
     clock->renewed_ns = ns;
     uint64_t reached = counter_clock_ns(clock, counter);
     if (counter < clock->lines[0].from || reached > ns + STEP_NS || ns > reached + STEP_NS) {
-        /* One of the two was stepped: a suspended machine's counter may run on or begin anew, its clock stands still. */
+        /* One of the two was stepped: a suspended machine's counter may run on or restart, its clock stands still. */
         clock->origin = counter;
         clock->origin_ns = ns;
         clock->lines[0] = (struct counter_line){counter, ns, clock->lines[0].slope};

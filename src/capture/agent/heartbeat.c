@@ -12,7 +12,7 @@
 
 enum { BEAT_MS = 50 };
 
-/* Whether any buffer fills up. A buffer whose program is gone would say so for ever. */
+/* Whether any buffer fills up. A buffer whose program has ended would say so for ever. */
 static bool look(struct heartbeat *heartbeat)
 {
     bool filling = false;

@@ -21,7 +21,7 @@
 
 enum { RING_BYTES = 128 << 10, FEWEST_RINGS = 16, MOST_RINGS = 4096 };
 
-/* Nobody but a thread itself can be in time: what it touches first lies where it runs then. */
+/* Only the thread itself can move in time: the home node of what it touches first is where it runs then. */
 static void configure_assign(struct wire_config *config, const struct placement *placement)
 {
     _Static_assert(sizeof config->assign_cpus == sizeof placement->assign, "sets of CPUs");

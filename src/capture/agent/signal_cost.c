@@ -18,7 +18,7 @@ enum {
     SIGNALS = 51,
     WARM_UP = 4,
     TICKS = 15,
-    FEWEST_TICKS = 8, /* of them tell what one takes */
+    FEWEST_TICKS = 8, /* of them show what one takes */
     PLAIN = 101,
     TICK_NS = 100000,  /* between two ticks at least, */
     TICK_SIGNALS = 10, /* and so many times what a signal takes: they must not overtake each other */
@@ -53,7 +53,7 @@ static int by_size(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* Others may run meanwhile: that makes some rounds longer, never shorter. */
+/* The median: other programs may make some of the times longer, never shorter. */
 static uint64_t middle(uint64_t *taken, size_t count)
 {
     qsort(taken, count, sizeof *taken, by_size);

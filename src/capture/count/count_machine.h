@@ -1,4 +1,4 @@
-/* capture/count/count_machine.h - what plans ask of a machine: its nodes, and where each CPU lies. */
+/* capture/count/count_machine.h - what plans ask of a machine: its nodes, and the node and package of each CPU. */
 #ifndef NUMALENS_CAPTURE_COUNT_COUNT_MACHINE_H
 #define NUMALENS_CAPTURE_COUNT_COUNT_MACHINE_H
 
@@ -31,7 +31,7 @@ int64_t count_machine_number(const struct count_machine *machine, int64_t otherw
 bool count_machine_list(const char *text, void (*see)(void *context, uint32_t number), void *context);
 
 /* Rows: first one for each node, then count_machine_rows_join for all CPUs that share a counter. The nodes' rows are in
- * `row_of`, by index of the node; count_machine_rows_make turns them into the plan's. */
+ * `row_of`, by index of the node; count_machine_rows_make makes the plan's of them. */
 struct count_rows {
     uint32_t *row_of;
 };

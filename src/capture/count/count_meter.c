@@ -10,7 +10,7 @@ static void take(struct count_meter *counters, struct count_reading *reading)
 static int open_counters(void *context, struct error *err)
 {
     struct count_meter *counters = context;
-    (void)err; /* the session is open: a counter that is gone since is a cell that is not known */
+    (void)err; /* the session is open: a counter that was lost since is a cell that is not known */
     take(counters, counters->first);
     return 0;
 }

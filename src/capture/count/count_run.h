@@ -27,7 +27,7 @@ struct count_run_result {
 int count_run(struct count_session *session, const struct count_run *run, struct count_run_result *result,
               struct error *err);
 
-/* The end of the interval in which `now` lies, when the first began at `start`. */
+/* The end of the interval that contains `now`, when the first began at `start`. */
 uint64_t count_run_next(uint64_t start, uint64_t interval_ns, uint64_t now);
 
 #endif

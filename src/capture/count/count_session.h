@@ -63,7 +63,7 @@ struct count_quality {
         running; /* the smallest share of its time that a counter was on the hardware; below 1 figures are scaled up */
     size_t shared; /* counters with less than all of it */
     size_t never;  /* counters with none of it: others hold the hardware. Their part is missing */
-    size_t lost;   /* counters that are gone: devices or CPUs taken away. What they had counted still stands */
+    size_t lost;   /* counters of devices or CPUs that were removed. What they had counted still stands */
     size_t counters;
     const char *first_lost; /* NULL: none */
 };

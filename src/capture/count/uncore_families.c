@@ -43,7 +43,7 @@ const struct uncore_family uncore_families[] = {
      .scope = UNCORE_OF_PACKAGE,
      .events = {{"uncore_imc", COUNT_READ, "data_reads", LINE, false, 1},
                 {"uncore_imc", COUNT_WRITE, "data_writes", LINE, false, 1}}},
-    /* Zen 4 and later, from Linux 6.9. The data fabric has 16 counters for 48 events: they take turns. */
+    /* Zen 4 and later, from Linux 6.9. The data fabric has 16 counters for 48 events: they are multiplexed. */
     {.name = "AMD memory controllers",
      .scope = UNCORE_OF_PACKAGE,
      .events = {{"amd_umc_[0-9]*", COUNT_READ, "event=0x0a,rdwrmask=0x1", LINE, false, 1},

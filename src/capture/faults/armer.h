@@ -19,17 +19,17 @@ struct armer {
     uint64_t (*arm)(void *context, uint32_t pid, uint64_t most, armer_found *found, void *finder);
     /* After arm() of all processes. */
     void (*pass)(void *context, uint64_t most);
-    /* Another program runs in that process since `time`, or it is gone (UINT64_MAX). */
+    /* Another program runs in that process since `time`, or it has ended (UINT64_MAX). */
     void (*forget)(void *context, uint32_t pid, uint64_t time);
     void (*close)(void *context);
 };
 
-/* Write protection through userfaultfd, asynchronous (Linux 6.7): the agent in each process passes its descriptor through
- * `region`. write_protect_round must be called often, agents wait for it; it returns the process that passed one, or 0.
- * `readable`: pages of files that are only read show one by one, which costs their readers more faults. */
+/* Write protection through userfaultfd, asynchronous (Linux 6.7): the agent in each process passes its descriptor
+ * through `region`. write_protect_pass must be called often, agents wait for it; it returns the process that passed
+ * one, or 0. `readable`: pages of files that are only read show one by one, which costs their readers more faults. */
 void write_protect_open(struct armer *armer, struct wire_region *region, bool readable);
 uint32_t write_protect_pass(struct armer *armer, uint64_t now);
-/* New memory at these addresses: it must be registered anew. */
+/* New memory at these addresses: it must be registered again. */
 void write_protect_fresh(struct armer *armer, uint32_t pid, uint64_t addr, uint64_t size);
 uint64_t write_protect_without(const struct armer *armer); /* processes that would not pass one */
 

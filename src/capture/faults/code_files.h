@@ -1,5 +1,5 @@
-/* capture/faults/code_files.h - the files that processes have mapped as code, so that an instruction can be looked at when its
- * process is gone or runs another program by now. Bounded: what does not fit is looked for in the process's memory alone. */
+/* capture/faults/code_files.h - the files that processes have mapped as code: an instruction can be read after its
+ * process has ended or runs another program. Bounded: what does not fit is read from the process's memory alone. */
 #ifndef NUMALENS_CAPTURE_FAULTS_CODE_FILES_H
 #define NUMALENS_CAPTURE_FAULTS_CODE_FILES_H
 

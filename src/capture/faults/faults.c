@@ -251,8 +251,8 @@ static void settle(struct faults *faults)
 }
 
 /* Whether the profiler used the page, not the program: in memory of the agent's own, and what its code uses or reads
- * elsewhere. But its frames lie on the program's stack, which the program will use as well; and where it samples too, it
- * may carry out the program's own accesses. */
+ * elsewhere. But its frames are on the program's stack, which the program will use as well; and where it samples too,
+ * it may carry out the program's own accesses. */
 static bool is_own(struct faults *faults, const struct faults_fault *fault)
 {
     enum { NEAR = 1 << 16 };
@@ -274,7 +274,7 @@ void faults_fault(struct faults *faults, const struct faults_fault *fault)
                                  .tid = fault->tid,
                                  .cpu = fault->cpu,
                                  .mechanism = PAGE_FIRST_TOUCH};
-    /* Pages are armed anew since then: what arming found must be judged by what was known before. */
+    /* Pages were armed again since then: what arming found must be judged by what was known before. */
     if (faults->pending.count && fault->time > faults->armed_at)
         settle(faults);
     /* With hints and write protection, a write may be due to either. */
@@ -300,7 +300,7 @@ static bool unlimited(const struct faults *faults)
     return faults->options->fault_budget_ppm >= NO_LIMIT_PPM;
 }
 
-/* Returns what this round has earned. */
+/* Adds to the credit and returns what was added: a share of the CPU time since the last pass. */
 static double earn(struct faults *faults)
 {
     double share = faults->options->fault_budget_ppm / 1e6, most = 1e9 * share;
@@ -347,13 +347,13 @@ static void arm(struct faults *faults)
         uint64_t pace = (uint64_t)(earned / faults->cost_ns);
         if (armer->mechanism == PAGE_NUMA_HINT && !unlimited(faults) && share > pace)
             share = pace;
-        uint64_t left = share;
+        uint64_t remaining = share;
         array_each (&faults->watched, struct watched, watched) {
-            uint64_t armed = armer->arm(armer->context, watched->pid, left, collect, faults);
+            uint64_t armed = armer->arm(armer->context, watched->pid, remaining, collect, faults);
             faults->totals.armed += armed;
-            faults->totals.skipped += armed >= left;
+            faults->totals.skipped += armed >= remaining;
             faults->credit_ns -= (double)armed * faults->cost_ns;
-            left = unlimited(faults) ? share : armed < left ? left - armed : 0;
+            remaining = unlimited(faults) ? share : armed < remaining ? remaining - armed : 0;
         }
         armer->pass(armer->context, share);
     }

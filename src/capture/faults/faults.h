@@ -44,11 +44,11 @@ void faults_serve(struct faults *faults, uint64_t now);
 
 struct faults_totals {
     uint64_t faults;    /* seen */
-    uint64_t own;       /* of the profiler itself: left out */
+    uint64_t own;       /* of the profiler itself: dropped */
     uint64_t armed;     /* pages made to fault again, where the mechanism counts them */
     uint64_t unseen;    /* written pages that no fault reported: the mechanism did */
     uint64_t pages;     /* reported, each for one thread and interval */
-    uint64_t skipped;   /* rounds that armed less than all there was, to stay inside the budget */
+    uint64_t skipped;   /* passes that armed less than all there was, to stay inside the budget */
     uint64_t unguarded; /* processes that the mechanism could not watch */
     uint64_t lone;      /* processes with never more than one thread: see numa-hint in docs/pages.md */
     uint64_t fault_ns;  /* what one costs, as measured at the start */

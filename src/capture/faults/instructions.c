@@ -39,7 +39,7 @@ enum direction instructions_direction(struct instructions *instructions, uint32_
     if (got == 0)
         got = read_memory(pid, ip, bytes);
     if (got == 0)
-        return DIRECTION_UNKNOWN; /* gone: not remembered, another process may have the number next */
+        return DIRECTION_UNKNOWN; /* unmapped or ended: not remembered, another process may get the number next */
     enum direction direction = direction_here(bytes, got);
     if (!kept) {
         if (instructions->known.count >= MOST)

@@ -1,5 +1,5 @@
-/* capture/faults/instructions.h - reads or writes: looks at the instruction that faulted, in the file it was mapped from or else in the
- * target's memory, and remembers the answer. Bounded: starts anew when full. */
+/* capture/faults/instructions.h - reads or writes: looks at the instruction that faulted, in the file it was mapped
+ * from or else in the target's memory, and remembers the answer. Bounded: emptied when full. */
 #ifndef NUMALENS_CAPTURE_FAULTS_INSTRUCTIONS_H
 #define NUMALENS_CAPTURE_FAULTS_INSTRUCTIONS_H
 
@@ -14,8 +14,8 @@ struct instructions {   /* zeroed = ready */
     struct code_files files;
 };
 
-/* DIRECTION_UNKNOWN for the kernel's own instructions, and for generated ones when the process is gone before the first look.
- * `registers` may be NULL. */
+/* DIRECTION_UNKNOWN for the kernel's own instructions, and for generated ones when the process ends before the first
+ * look. `registers` may be NULL. */
 enum direction instructions_direction(struct instructions *instructions, uint32_t pid, uint64_t ip,
                                       const struct direction_registers *registers, uint64_t addr);
 

@@ -170,14 +170,14 @@ int mechanism_choose(enum fault_mechanism wanted, const struct topology *topolog
 
 uint64_t mechanism_fault_ns(void)
 {
-    uint64_t least = 0;
-    for (int pass = 0; pass < 5; pass++) { /* the least: another program may have had the CPU meanwhile */
+    uint64_t min_ns = 0;
+    for (int pass = 0; pass < 5; pass++) { /* the min_ns: another program may have had the CPU meanwhile */
         struct error ignored = {0};
         uint64_t ns = 0;
-        if (try_write_protect(&ignored, &ns) && ns && (!least || ns < least))
-            least = ns;
+        if (try_write_protect(&ignored, &ns) && ns && (!min_ns || ns < min_ns))
+            min_ns = ns;
     }
-    return least ? least : USUAL_FAULT_NS;
+    return min_ns ? min_ns : USUAL_FAULT_NS;
 }
 
 uint32_t mechanism_filters(void)

@@ -18,10 +18,10 @@ const char *mechanism_sees(enum fault_mechanism mechanism);
  * is missing. */
 bool mechanism_works(enum fault_mechanism mechanism, struct error *why);
 
-/* Whether auto may take it on this machine without changing where pages lie; false with `why`. */
+/* Whether auto may take it on this machine without changing home nodes of pages; false with `why`. */
 bool mechanism_unharmful(enum fault_mechanism mechanism, const struct topology *topology, struct error *why);
 
-/* What is in force when `wanted` is asked for: never AUTO. `why` gets what speaks against those that auto passed over
+/* What is in force when `wanted` is asked for: never AUTO. `why` gets what speaks against those that auto skipped
  * ("" when nothing does). Negative with `err` when one that was named does not work. */
 int mechanism_choose(enum fault_mechanism wanted, const struct topology *topology, enum fault_mechanism *chosen,
                      char *why, size_t room, struct error *err);

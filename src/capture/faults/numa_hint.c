@@ -16,7 +16,7 @@ enum { PAGES_PER_MB = 256, MB_PER_SECOND = 2560 };
 struct numa_hint {
     struct settings settings;
     uint64_t interval_ms;
-    uint64_t pages; /* of the largest process, in this round */
+    uint64_t pages; /* of the largest process, in this pass */
 };
 
 static uint64_t arm(void *context, uint32_t pid, uint64_t most, armer_found *found, void *finder)

@@ -1,4 +1,4 @@
-/* capture/faults/own_memory.h - where the profiler's own memory lies in the processes it watches: the agent's code and
+/* capture/faults/own_memory.h - where the profiler's own memory is in the processes it watches: the agent's code and
  * data, and what it shares with the recorder. Nothing there is the program's. */
 #ifndef NUMALENS_CAPTURE_FAULTS_OWN_MEMORY_H
 #define NUMALENS_CAPTURE_FAULTS_OWN_MEMORY_H

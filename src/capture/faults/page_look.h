@@ -1,4 +1,4 @@
-/* capture/faults/page_look.h - how large pages of a process are, and which frames they lie in, as far as it has them. */
+/* capture/faults/page_look.h - how large pages of a process are, and in which frames, as far as it has them. */
 #ifndef NUMALENS_CAPTURE_FAULTS_PAGE_LOOK_H
 #define NUMALENS_CAPTURE_FAULTS_PAGE_LOOK_H
 
@@ -13,7 +13,7 @@ struct page_seen {
     bool huge;         /* part of one of `huge_bytes` */
 };
 
-/* Fills all but the addresses, which ascend. False when the process is gone. */
+/* Fills all but the addresses, which ascend. False when the process has ended. */
 bool page_look(uint32_t pid, uint64_t huge_bytes, struct page_seen *pages, size_t count);
 
 #endif

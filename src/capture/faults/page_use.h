@@ -32,14 +32,14 @@ void page_use_free(struct page_use *use); /* what was not reported is dropped */
 
 void page_use_add(struct page_use *use, const struct page_access *access);
 
-/* Asks for sizes and frames of its pages now: later the process may be gone. */
+/* Asks for sizes and frames of its pages now: later the process may have ended. */
 void page_use_look(struct page_use *use, uint32_t pid);
 
 /* Everything up to `time` has been added: reports intervals that are over by then, but pages that the kernel does not have
  * yet one interval later. */
 void page_use_reach(struct page_use *use, uint64_t time);
 
-/* The process is about to lose its memory (exec), or is gone: says what is kept of it. */
+/* The process is about to lose its memory (exec), or has ended: reports what is kept of it. */
 void page_use_report_process(struct page_use *use, uint32_t pid, uint64_t time);
 void page_use_report_all(struct page_use *use, uint64_t time);
 

@@ -32,7 +32,7 @@ uint64_t pagemap_page(void)
 
 uint64_t pagemap_end(void)
 {
-    char here; /* stacks lie at the top: as many bits as addresses have */
+    char here; /* stacks are at the top: as many bits as addresses have */
     return ((uint64_t)1 << (64 - __builtin_clzll((uintptr_t)&here))) - pagemap_page();
 }
 

@@ -112,7 +112,7 @@ static uint64_t read_all(struct soft_dirty *dirty, int fd, uint32_t pid, armer_f
     return marked;
 }
 
-/* All pages at once: what that costs beyond `most` is made up for by rounds that arm nothing. */
+/* All pages at once: what that costs beyond `most` is made up for by passes that arm nothing. */
 static uint64_t arm(void *context, uint32_t pid, uint64_t most, armer_found *found, void *finder)
 {
     struct soft_dirty *dirty = context;

@@ -1,5 +1,5 @@
-/* The descriptor must be made by the process whose memory it watches. Its agent makes one, passes it and closes its own:
- * nothing stays in the program, and when this recorder dies, the kernel forgets about the protection. Asynchronous means
+/* The descriptor must be made by the process whose memory it watches. Its agent makes one, passes it and closes its
+ * own: nothing stays in the program, and when this recorder ends, the kernel lifts the protection. Asynchronous means
  * that the kernel lifts the protection of a page by itself at the first write: nobody waits for anybody, system calls
  * that write into such memory work as always. */
 #include "base/bisect.h"
@@ -203,7 +203,7 @@ static uint64_t arm(void *context, uint32_t pid, uint64_t most, armer_found *fou
                                           .return_mask = PAGEMAP_WRITTEN | PAGEMAP_ZERO | PAGEMAP_HUGE};
         int count = last > guarded->cursor ? pagemap_scan(guarded->pagemap, &request, protect->found, RANGES) : 0;
         if (count < 0)
-            break; /* gone */
+            break; /* the process has ended */
         for (int i = 0; i < count; i++) {
             armed += (protect->found[i].end - protect->found[i].start) / pagemap_page();
             found(finder, pid, &protect->found[i]);

@@ -71,9 +71,9 @@ static bool full(const struct choosing *choosing)
     return choosing->choice->count >= PMU_EVENTS_MOST;
 }
 
-static uint32_t bounded(uint32_t value, uint32_t least, uint32_t most)
+static uint32_t bounded(uint32_t value, uint32_t min, uint32_t max)
 {
-    return value < least ? least : value > most ? most : value;
+    return value < min ? min : value > max ? max : value;
 }
 
 /* Every one that PEBS can write with a sample. */
@@ -85,7 +85,7 @@ static void fill_pebs(struct choosing *choosing, const struct pmu_device *device
         PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_PHYS_ADDR;
     uint64_t precise = pmu_device_number(device, "caps/max_precise", 3);
     event->attr.precise_ip = precise >= 1 && precise <= 3 ? precise : 3;
-    event->least_precise = 1; /* with none there is no address */
+    event->min_precise = 1; /* with none there is no address */
     fill_common(&event->attr, choosing->request);
 }
 
@@ -219,12 +219,12 @@ static void add_spe(struct choosing *choosing, const struct pmu_device *device)
         event->optional = physical.config; /* for the privileged only */
         attr->config |= physical.config;
     }
-    uint64_t least = pmu_device_number(device, "caps/min_interval", SPE_PERIOD_LEAST);
+    uint64_t min_period = pmu_device_number(device, "caps/min_interval", SPE_PERIOD_LEAST);
     uint64_t period =
         attr->freq ? SPE_OPERATIONS_A_SECOND / (request->frequency ? request->frequency : 1) : request->period;
     attr->freq = 0;
     attr->sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
-    attr->sample_period = period < least ? least : period;
+    attr->sample_period = period < min_period ? min_period : period;
 }
 
 static void choose_spe(struct choosing *choosing)

@@ -32,12 +32,12 @@ struct pmu_event {
     bool aux;       /* samples come through an AUX buffer (SPE) */
     bool has_leader;
     /* Of attr: what to count, how often, and the best that could be recorded. Some of it a kernel may refuse:
-     * precise_ip can be lowered as far as `least_precise`, bits of `optional` in config left out, some of sample_type,
+     * precise_ip can be lowered as far as `min_precise`, bits of `optional` in config cleared, some of sample_type,
      * and software filters. */
     struct perf_event_attr attr;
     struct perf_event_attr leader; /* must be in the same group before it (Sapphire Rapids) */
     uint64_t optional;
-    unsigned least_precise;
+    unsigned min_precise;
 };
 
 struct pmu_choice {

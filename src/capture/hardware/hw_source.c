@@ -103,7 +103,7 @@ static bool lower(struct pmu_event *event, int code)
         attr->sample_type |= PERF_SAMPLE_WEIGHT;
         return true;
     }
-    if (attr->precise_ip > event->least_precise) {
+    if (attr->precise_ip > event->min_precise) {
         attr->precise_ip--;
         return true;
     }

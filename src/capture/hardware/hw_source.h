@@ -8,7 +8,7 @@
 
 struct hw_target {
     pid_t pid;            /* of the first thread; 0: the caller; -1: everything on each CPU */
-    const pid_t *threads; /* or several that run already, with `inherit`; those that end meanwhile are passed over */
+    const pid_t *threads; /* or several that run already, with `inherit`; those that end meanwhile are skipped */
     size_t thread_count;
     bool inherit;        /* and all it starts. Then, as for -1, a ring per CPU, else one for the thread */
     bool enable_on_exec; /* else hw_source_enable does */

@@ -1,5 +1,5 @@
-/* capture/perf/perf_records.h - records of the kernel that are no samples, as they lie in a ring whose events ask for TID, TIME
- * and CPU (sample_id_all). */
+/* capture/perf/perf_records.h - records of the kernel that are no samples, as they are in a ring whose events ask for
+ * TID, TIME and CPU (sample_id_all). */
 #ifndef NUMALENS_CAPTURE_PERF_PERF_RECORDS_H
 #define NUMALENS_CAPTURE_PERF_PERF_RECORDS_H
 

@@ -41,7 +41,7 @@ struct perf_source {
     bool registers; /* are in the records */
 };
 
-struct fault_record { /* as it lies in the buffer with our sample_type */
+struct fault_record { /* as it is in the buffer with our sample_type */
     struct perf_event_header header;
     uint64_t ip;
     uint32_t pid, tid;

@@ -1,7 +1,7 @@
 /* capture/perf/touched_pages.h - which pages of which process were touched already, in a bounded amount of memory.
  *
- * Only the first touch of a page says where it lies; a program that makes the same pages fault again and again must not
- * blow up the trace. When the set is full it starts anew: then a page that faults again is reported again, no more. */
+ * Only the first touch of a page decides its home node; a program whose pages fault again and again must not
+ * blow up the trace. When the set is full it is emptied: then a page that faults again is reported again, no more. */
 #ifndef NUMALENS_CAPTURE_PERF_TOUCHED_PAGES_H
 #define NUMALENS_CAPTURE_PERF_TOUCHED_PAGES_H
 

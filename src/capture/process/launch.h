@@ -25,7 +25,7 @@ int launch_prepare(struct launch *launch, char **command, const char *region, co
 int launch_prepare_placed(struct launch *launch, char **command, const char *region, const char *agent,
                           const sigset_t *mask, const struct placement *placement, struct error *err);
 
-/* Lets it go; 0 once the program runs. On failure `*exit_status` is what a shell would say, and the child is gone. */
+/* Lets it go; 0 once the program runs. On failure `*exit_status` is what a shell would say, and the child has ended. */
 int launch_go(struct launch *launch, const char *name, int *exit_status, struct error *err);
 
 /* Instead of launch_go: the child leaves without having run anything. */

@@ -139,7 +139,7 @@ void proc_program(uint32_t pid, const char *name, struct proc_program *program)
     size_t size = read_text(pid, "cmdline", program->command, sizeof program->command);
     for (size_t i = 0; i + 1 < size; i++)
         program->command[i] = program->command[i] ? program->command[i] : ' ';
-    if (size == 0) /* gone, or the kernel's own */
+    if (size == 0) /* ended, or the kernel's own */
         snprintf(program->command, sizeof program->command, "%s", name);
 }
 

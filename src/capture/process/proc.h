@@ -11,13 +11,13 @@ struct proc_map {
     const char *path;     /* "" when it has none */
 };
 
-/* One line of /proc/PID/maps; its end is cut off, and `path` lies in it. False when it is none. */
+/* One line of /proc/PID/maps; its end is cut off, and `path` points into it. False when it is none. */
 bool proc_map_parse(char *line, struct proc_map *map);
 
 /* What kind of mapping has that path, in /proc or in perf's words. */
 enum map_kind proc_map_kind(const char *path, uint32_t flags);
 
-/* Where the whole binary of module->path lies, when one mapping of it is known. Without the binary at hand: there. */
+/* The range of the whole binary of module->path, from one mapping of it. Without the binary at hand: that mapping's. */
 void proc_place_module(struct symbols *symbols, struct event_module *module, const struct event_map *map);
 
 /* Appends EVENT_MAP and, for code of a file, EVENT_MODULE_LOAD. Anonymous mappings get no path. */
@@ -30,8 +30,8 @@ struct proc_program {
 
 void proc_program(uint32_t pid, const char *name, struct proc_program *program);
 
-/* Starts the process in the table as it is now, with `time` for everything. It is started without a name when it is gone
- * or not ours to look at. */
+/* Starts the process in the table as it is now, with `time` for everything. It is started without a name when it has
+ * ended or is not ours to look at. */
 struct capture_process *proc_report(struct process_table *processes, struct symbols *symbols, uint32_t pid,
                                     uint64_t time);
 

@@ -25,7 +25,7 @@ struct line {
     char *path;
 };
 
-struct missing { /* a sample that lay nowhere */
+struct missing { /* a sample outside of all known maps */
     uint64_t addr, time;
 };
 
@@ -97,7 +97,7 @@ static struct line *find(const struct asked *asked, uint64_t addr)
     return low < asked->lines.count && asked->lines.items[low].start <= addr ? &asked->lines.items[low] : NULL;
 }
 
-/* What was reported lately is not reported again. After some time it is: meanwhile it may have been unmapped and mapped anew. */
+/* Maps are reported again after LATEST_NS only: meanwhile one may have been unmapped and mapped again. */
 static void look(struct capture_maps *maps, struct asked *asked, uint64_t now)
 {
     char name[32], *text = NULL;
@@ -109,7 +109,7 @@ static void look(struct capture_maps *maps, struct asked *asked, uint64_t now)
     snprintf(name, sizeof name, "/proc/%u/maps", asked->pid);
     FILE *file = fopen(name, "re");
     if (!file)
-        return; /* gone, or not ours to look at: what is known stays */
+        return; /* ended, or not ours to look at: what is known stays */
     bool again = now - asked->reported >= LATEST_NS;
     if (again)
         asked->reported = now;
@@ -182,7 +182,7 @@ static void look_for_missing(struct capture_maps *maps, struct asked *asked, uin
     array_each (&asked->missing, const struct missing, missing)
         found |= report_at(maps, asked, missing->addr, missing->time);
     if (!found)
-        asked->wait = LATEST_NS; /* gone, or never there */
+        asked->wait = LATEST_NS; /* unmapped, or never there */
     forget_missing(maps, asked);
 }
 

@@ -11,10 +11,10 @@
 /* /proc/PID/NAME for reading, or NULL. */
 FILE *procfs_open(uint32_t pid, const char *name);
 
-/* CPU time of all its threads so far, in ns; 0 when it is gone. */
+/* CPU time of all its threads so far, in ns; 0 when it has ended. */
 uint64_t procfs_cpu_ns(uint32_t pid);
 
-/* That of its children that it waited for included, and who its parent is (0 when it is gone). */
+/* That of its children that it waited for included, and who its parent is (0 when it has ended). */
 uint64_t procfs_cpu_and_parent(uint32_t pid, uint32_t *parent);
 
 /* Which nodes its cpuset allows, by index of the topology. All when that cannot be read. */

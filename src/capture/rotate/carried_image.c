@@ -20,7 +20,7 @@ static void end_block(struct carried_image *image, struct carried_items *items, 
                       uint64_t time, bool keep)
 {
     if (keep && items == &image->blocks)
-        map64_insert(&image->left, item->addr, NULL);
+        map64_insert(&image->freed, item->addr, NULL);
     carried_items_end(items, item, time, keep);
 }
 
@@ -29,7 +29,7 @@ static bool began_with(const struct carried_image *image, uint64_t addr)
 {
     for (const struct carried_image *from = image->parent; from; image = from, from = from->parent) {
         const struct carried_item *item = carried_items_find(&from->blocks, addr);
-        if ((item && item->time <= image->start.time) || map64_find(&from->left, addr))
+        if ((item && item->time <= image->start.time) || map64_find(&from->freed, addr))
             return true;
     }
     return false;
@@ -82,7 +82,7 @@ static void keep_free(struct carried_image *image, const struct event *event)
     for (size_t i = 0; i < image->frees.list.count; i++) {
         struct carried_item *item = &image->frees.list.items[i];
         if (!(item->marks & CARRIED_FREED) && item->time + EARLY_NS < event->time && !began_with(image, item->addr) &&
-            !map64_find(&image->left, item->addr))
+            !map64_find(&image->freed, item->addr))
             item->marks |= CARRIED_ENDED;
     }
     carried_items_drop(&image->frees, CARRIED_ENDED);
@@ -102,7 +102,7 @@ static void see_free(struct carried_image *image, const struct event *event)
     bool keep = inherited(image, item->time);
     end_block(image, &image->blocks, item, event->time, keep);
     /* Else what was at this address before, and is carried, would be there again. */
-    if (map64_find(&image->left, event->free.addr) || began_with(image, event->free.addr))
+    if (map64_find(&image->freed, event->free.addr) || began_with(image, event->free.addr))
         keep_free(image, event);
 }
 
@@ -120,10 +120,10 @@ static void forget_pages(struct carried_image *image, uint64_t start, uint64_t e
     carried_items_forget_pages(&image->frames, start, end, time);
 }
 
-/* Drops what [start, end) covers. True when something there is left: of a map that reaches beyond, or that a child has. */
+/* Drops what [start, end) covers. True when a map remains there that reaches beyond, or that a child has. */
 static bool clear_maps(struct carried_image *image, uint64_t start, uint64_t end, uint64_t time)
 {
-    bool left = false;
+    bool remains = false;
     for (size_t i = image->layout.count; i-- > 0;) {
         const struct event *old = &image->layout.items[i];
         if ((old->kind != EVENT_MAP && old->kind != EVENT_UNMAP) || old->time > time)
@@ -134,9 +134,9 @@ static bool clear_maps(struct carried_image *image, uint64_t start, uint64_t end
         if (low >= start && high <= end && !inherited(image, old->time))
             drop_layout(image, i);
         else
-            left |= old->kind == EVENT_MAP;
+            remains |= old->kind == EVENT_MAP;
     }
-    return left;
+    return remains;
 }
 
 static bool same_map(const struct event *old, const struct event_map *map)
@@ -340,7 +340,7 @@ void carried_image_see(struct carried_image *image, const struct event *event)
 void carried_image_alone(struct carried_image *image)
 {
     carried_items_drop(&image->blocks, CARRIED_ENDED);
-    map64_free(&image->left);
+    map64_free(&image->freed);
 }
 
 static void free_thread(struct carried_thread *thread)
@@ -366,7 +366,7 @@ void carried_image_free(struct carried_image *image)
     array_free(&image->layout);
     array_free(&image->threads);
     array_free(&image->pools);
-    map64_free(&image->left);
+    map64_free(&image->freed);
     map64_free(&image->thread_of);
     map64_free(&image->pool_of);
     event_copy_free(&image->start);

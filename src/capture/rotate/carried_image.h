@@ -20,7 +20,7 @@ struct carried_thread {
 struct carried_pool {
     struct event event; /* POOL_CREATED; kind 0: it was never created in sight */
     uint64_t handle;
-    uint32_t generation; /* objects of an earlier one are gone */
+    uint32_t generation; /* objects of an earlier one are freed */
     bool destroyed;
 };
 
@@ -32,8 +32,8 @@ struct carried_image {
     uint64_t last_fork;           /* of those */
     bool ended;                   /* exited, or replaced by exec */
 
-    struct map64 left; /* addresses of blocks that ended and that a child may have still */
-    size_t frees_most; /* when `frees` is looked through next */
+    struct map64 freed; /* addresses of blocks that ended and that a child may have still */
+    size_t frees_most;  /* when `frees` is looked through next */
     struct carried_items blocks, frees, pooled, touches, homes, frames;
     array_of(struct event) repeated; /* call chains, and whatever else is CARRY_ALL */
     array_of(struct event) layout;   /* modules and maps, and ends of those that are partly there */
