@@ -25,14 +25,14 @@ struct sampler_thread {
     bool has_timer, ready; /* ready: ticks may arrive */
     volatile bool bursting;
     volatile bool stop;  /* the burst is to end at the next access */
-    uint32_t left;       /* accesses left in the burst */
+    uint32_t remaining;  /* accesses of the burst still to come */
     uint32_t skip;       /* accesses to let pass before the first one is kept */
     uint32_t steps;      /* instructions stepped in this burst */
     bool ran_out;        /* they are all that a burst may step */
     uint32_t seen, kept; /* accesses met and kept in this burst */
     uint32_t stopped_at; /* sampling/CPU: the instruction that ended the burst, as wire_stop_count wants it; 0: none */
     uint64_t began;      /* wire_counter() at the burst's start */
-    uint32_t context_switches;                    /* tick_turns() then */
+    uint32_t context_switches;                    /* tick_context_switches() then */
     uint64_t period_ns;                           /* mean spacing in force */
     uint64_t random;                              /* xorshift state */
     uint64_t user_seen;                           /* ns of user CPU time, when the spacing of ticks was looked at */
@@ -72,7 +72,7 @@ struct agent_thread {
     uint32_t claim_skip;   /* thread_ring.c: reservations to refuse before a ring is asked for again */
     uint32_t claim_misses; /* thread_ring.c: times in a row that no ring was free */
     uint64_t stuck_at;     /* thread_ring.c: where the ring's tail stood too long, + 1; else 0 */
-    uint32_t destructor_passes; /* thread.c: rounds of key destructors seen */
+    uint32_t destructor_passes; /* thread.c: passes of key destructors so far */
     struct sampler_thread sampler;
     uint64_t custom[AGENT_CUSTOM_WORDS]; /* custom_calls.c: unfinished calls of functions that the user named */
 };
@@ -89,8 +89,8 @@ extern struct wire_region *agent_region;
 extern uint32_t agent_ticks_per_us;
 
 /* Whether anything is to be recorded. The page is wiped by the kernel in every child of a fork, whichever way it was
- * made: so the child, whose thread still points at its parent's ring, finds zeroes and starts anew before it records.
- * Also zeroed when the recorder is gone; sampling handlers that find `live` 0 leave and stop their tick. */
+ * made: so the child, whose thread still points at its parent's ring, finds zeroes and attaches again before it
+ * records. Also zeroed when the recorder has ended; sampling handlers that find `live` 0 leave and stop their tick. */
 union agent_switch {
     struct {
         volatile uint8_t live;    /* the region is there and the recorder reads */

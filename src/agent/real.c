@@ -146,7 +146,7 @@ bool real_resolve(void)
     _Atomic uint64_t *resolver = resolver_enter(thread);
     int saved = errno;
     struct real found = real;
-    /* Part of a library that others need (join.h), this may lie behind libc: then nothing comes next. */
+    /* Part of a library that others need (join.h), this may come after libc: then nothing comes next. */
     void *from = dlsym(RTLD_NEXT, "sigaction") ? RTLD_NEXT : dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
     NEXT(malloc, "malloc");
     NEXT(calloc, "calloc");

@@ -13,7 +13,7 @@
 #include <pthread.h>
 
 /* Once per process, before any block is made: creates the key. `at_end` is called with a thread's block when that
- * thread ends, once in each round of key destructors. False when no key below 32 is free. Not in handlers. */
+ * thread ends, once in each pass of key destructors. False when no key below 32 is free. Not in handlers. */
 bool self_setup(void (*at_end)(void *block));
 
 /* The calling thread's block, made when there is none; NULL when the thread has ended or there is no memory. Handlers
@@ -39,7 +39,7 @@ struct agent_thread *self_in_handler(void);
 void *self_stack(const struct agent_thread *self, unsigned number);
 bool self_is_inside(const struct agent_thread *self, uint64_t sp);
 
-/* In a round of key destructors: keeps the block for the next round. */
+/* In a pass of key destructors: keeps the block for the next pass. */
 void self_keep(struct agent_thread *self);
 
 /* The thread has ended: its block may be given to another one, and self_make() makes it no new one. */

@@ -45,7 +45,7 @@ __attribute__((target("general-regs-only"))) bool burst_access(struct agent_thre
 static void begin(struct agent_thread *self, ucontext_t *context)
 {
     self->sampler.steps = 0;
-    self->sampler.left = MAX_SEEN;
+    self->sampler.remaining = MAX_SEEN;
     step_begin(self, context);
     bursts++;
 }

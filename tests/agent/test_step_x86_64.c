@@ -44,7 +44,7 @@ static void begin(struct agent_thread *self, ucontext_t *context)
 {
     self->sampler.bursting = true;
     self->sampler.steps = 0;
-    self->sampler.left = enough;
+    self->sampler.remaining = enough;
     if (step_begin(self, context) == STEP_DONE) {
         self->sampler.bursting = false;
         bursts_ended++;

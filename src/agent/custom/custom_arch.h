@@ -1,10 +1,10 @@
 /* agent/custom/custom_arch.h - picks the processor's half of agent/custom/custom_calls.h. Each half defines:
  *
- *   CUSTOM_REACH                 how far from a function its thunk may lie
+ *   CUSTOM_REACH                 how far from a function its thunk may be
  *   custom_arch_relocate()       that processor's function of isa/relocate.h
  *   custom_arch_shadow_stack()   whether the processor checks return addresses in this thread
  *   custom_arch_prepare()        once, before the first function is hooked
- *   custom_arch_arguments()      fills in the arguments that lie on the stack */
+ *   custom_arch_arguments()      fills in the arguments that are on the stack */
 #ifndef NUMALENS_AGENT_CUSTOM_CUSTOM_ARCH_H
 #define NUMALENS_AGENT_CUSTOM_CUSTOM_ARCH_H
 

@@ -44,8 +44,8 @@ static uint64_t find_return(uint64_t cfa)
     if (!self)
         return 0;
     struct custom_thread *thread = custom_of(self);
-    for (uint32_t left = thread->used; left; left &= left - 1) {
-        struct custom_entry *entry = &thread->entries[__builtin_ctz(left)];
+    for (uint32_t remaining = thread->used; remaining; remaining &= remaining - 1) {
+        struct custom_entry *entry = &thread->entries[__builtin_ctz(remaining)];
         if (entry->cfa != cfa)
             continue;
         entry->walk = thread->walk;
@@ -75,13 +75,14 @@ static bool on_stack(const struct agent_thread *self, uint64_t address)
     return address - self->stack_low <= self->stack_high - self->stack_low && self->stack_high;
 }
 
-/* Entries whose frames are gone: what is called now lies further out. */
-static void forget_left(const struct agent_thread *self, struct custom_thread *thread, const struct custom_call *call)
+/* Frees entries whose frames were left without a return: the frame of this call is further out. */
+static void free_abandoned(const struct agent_thread *self, struct custom_thread *thread,
+                           const struct custom_call *call)
 {
     if (!on_stack(self, call->cfa))
         return;
-    for (uint32_t left = thread->used; left; left &= left - 1) {
-        struct custom_entry *entry = &thread->entries[__builtin_ctz(left)];
+    for (uint32_t remaining = thread->used; remaining; remaining &= remaining - 1) {
+        struct custom_entry *entry = &thread->entries[__builtin_ctz(remaining)];
         bool inside = entry->cfa < call->cfa || (entry->cfa == call->cfa && call->ra != return_address());
         if (inside && on_stack(self, entry->cfa))
             release(entry);
@@ -110,8 +111,8 @@ static bool called_from(const struct agent_thread *self, struct custom_thread *t
 static bool is_nested(const struct agent_thread *self, struct custom_thread *thread, const struct custom_hook *hook,
                       const struct custom_call *call)
 {
-    for (uint32_t left = thread->used; left; left &= left - 1) {
-        struct custom_entry *entry = &thread->entries[__builtin_ctz(left)];
+    for (uint32_t remaining = thread->used; remaining; remaining &= remaining - 1) {
+        struct custom_entry *entry = &thread->entries[__builtin_ctz(remaining)];
         if (entry->hook->role == hook->role && called_from(self, thread, entry, call))
             return true;
     }
@@ -128,7 +129,7 @@ static struct custom_entry *enter(struct agent_thread *self, const struct custom
 {
     struct custom_thread *thread = custom_of(self);
     if (__builtin_expect(thread->used, 0)) {
-        forget_left(self, thread, call);
+        free_abandoned(self, thread, call);
         if (thread->used && is_nested(self, thread, hook, call))
             return NULL;
         if (thread->used == (1u << ENTRIES) - 1) {
@@ -255,8 +256,8 @@ __attribute__((used)) int custom_personality(int version, int actions, uint64_t 
     if (!self)
         return CONTINUE_UNWIND;
     struct custom_thread *thread = custom_of(self);
-    for (uint32_t left = thread->used; left && (actions & CLEANUP_PHASE); left &= left - 1) {
-        struct custom_entry *entry = &thread->entries[__builtin_ctz(left)];
+    for (uint32_t remaining = thread->used; remaining && (actions & CLEANUP_PHASE); remaining &= remaining - 1) {
+        struct custom_entry *entry = &thread->entries[__builtin_ctz(remaining)];
         if (!entry->doubtful && (!innermost || entry->cfa < innermost->cfa))
             innermost = entry;
     }

@@ -15,7 +15,7 @@
  * inside > 0, one at a time, never from a handler. */
 void custom_module_added(const char *path, uint64_t start, uint64_t end, uint64_t bias, bool fresh);
 
-/* It is gone, and its code with it. */
+/* The module and its code were unloaded. */
 void custom_module_unloaded(uint64_t start, uint64_t end);
 
 /* The rest is between custom_calls.c, custom_hook.c and the processor's half, CPU/custom.S. */

@@ -1,6 +1,6 @@
 /* agent/custom/custom_hook.c - finds the functions that the user named in a module and changes their entries.
  *
- * Thunks of one module lie together in fresh pages near it, written first and made executable then; only after that
+ * Thunks of one module are together in fresh pages near it, written first and made executable then; only after that
  * is an entry changed, in one write. Written once, thunks stay for ever: a thread may be in one at any time. */
 #include "agent/custom/custom_calls.h"
 

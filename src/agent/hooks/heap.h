@@ -11,14 +11,14 @@
 #include "agent/self.h"
 #include "agent/unwind/stack.h"
 
-/* A hook that is called by the code of an operator new or delete has nothing of its own to report. Known by where that
- * code lies, not by a mark that an exception might leave behind. Forms of new come first; set by hook_new.c. */
+/* A hook that is called by the code of an operator new or delete has nothing of its own to report. Known by the address
+ * of that code, not by a mark that an exception might leave behind. Forms of new come first; set by hook_new.c. */
 struct heap_operator {
     uint64_t start, size;
 };
 enum { HEAP_NEWS = 8, HEAP_OPERATORS = 20 };
 extern struct heap_operator heap_operators[HEAP_OPERATORS];
-extern uint64_t heap_operators_start, heap_operators_span; /* all of them lie inside */
+extern uint64_t heap_operators_start, heap_operators_span; /* all of them are inside */
 
 void heap_allocated(void *block, size_t size, enum alloc_fn fn, const struct unwind_regs *caller);
 void heap_freed(void *block, enum alloc_fn fn, uint64_t pc);

@@ -15,7 +15,7 @@ AGENT_EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
         return real.pthread_barrier_wait(barrier);
     uint64_t since = agent_time();
     int result = real.pthread_barrier_wait(barrier);
-    /* The barrier may be gone by now: another thread need not wait for this one to destroy it. */
+    /* Another thread may destroy the barrier without waiting for this one: it is not used from here on. */
     if (!attach_live() || !(self = self_need()) || !record_begin(self, &saved))
         return result;
     record = agent_reserve(self, WORDS, LOSS_RING_FULL, true);

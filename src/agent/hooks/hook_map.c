@@ -78,7 +78,7 @@ static inline void *map(void *addr, size_t size, int prot, int flags, int fd, of
     const char *path = flags & MAP_ANONYMOUS ? "" : file.path;
     if (!attach_heap())
         return real.mmap(addr, size, prot, flags, fd, offset);
-    /* A fixed map ends what lies there. */
+    /* A fixed map ends the maps in its range. */
     if (flags & MAP_FIXED)
         report_unmap(addr, size);
     void *mapped = real.mmap(addr, size, prot, flags, fd, offset);

@@ -63,7 +63,7 @@ typedef void *operator_fn(uint64_t, uint64_t, uint64_t);
 /* Written by whichever thread calls a form first; two would write the same. */
 static operator_fn *_Atomic next_forms[FORMS];
 
-/* Keeps where a next operator lies, for heap.c. */
+/* Keeps the code range of a next operator, for heap.c. */
 static void note_code(enum operator_form form, void *function)
 {
     Dl_info info;

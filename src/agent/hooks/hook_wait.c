@@ -55,10 +55,10 @@ AGENT_EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct
     int64_t began = now_ns(), whole = (int64_t)timeout->tv_sec * 1000000000 + timeout->tv_nsec;
     int signal = real.sigtimedwait(set, into, timeout);
     while (signal > 0 && sampler_is_tick(signal, into)) {
-        int64_t left = whole - (now_ns() - began);
-        if (left < 0)
-            left = 0;
-        struct timespec rest = {.tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000)};
+        int64_t remaining = whole - (now_ns() - began);
+        if (remaining < 0)
+            remaining = 0;
+        struct timespec rest = {.tv_sec = (time_t)(remaining / 1000000000), .tv_nsec = (long)(remaining % 1000000000)};
         signal = real.sigtimedwait(set, into, &rest);
     }
     return signal;

@@ -5,10 +5,10 @@
 
 #include <stdint.h>
 
-/* The next turn, taken where a thread is created: so they are in order of creation. 0 when nothing is assigned. */
+/* The next place, taken where a thread is created: so they are in order of creation. 0 when nothing is assigned. */
 uint32_t assign_next(void);
 
-/* The calling thread goes where that turn belongs; 0: nowhere. One whose CPUs the program has chosen itself stays. */
+/* Moves the calling thread to that place; 0: nowhere. One whose CPUs the program has chosen itself stays. */
 void assign_go(uint32_t place);
 
 #endif

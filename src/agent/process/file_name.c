@@ -11,8 +11,8 @@
 
 #define DEVICE_ZERO makedev(1, 5)
 
-/* A file is the same while none of these changes. An inode's number is used again when its file is gone, but then the time
- * of its last change is another; a new name changes that time too. */
+/* A file is the same while none of these changes. An inode's number is used again when its file was deleted, but then
+ * the time of its last change is another; a new name changes that time too. */
 struct identity {
     dev_t device;
     ino_t inode;
@@ -63,8 +63,8 @@ static void keep(const struct identity *identity, const char *path)
     atomic_store_explicit(&kept->version, version + 2, memory_order_release);
 }
 
-/* The kernel's clock for files advances in steps: what was changed just now may be changed again, or be gone and its number
- * another file's, without a new time. What is kept was settled then: each change since gave it another time. */
+/* The kernel's clock for files advances in steps: what was changed just now may be changed again, or deleted and its
+ * number another file's, without a new time. What is kept was settled then: each change since gave it another time. */
 static bool settled(const struct stat *file)
 {
     struct timespec now;

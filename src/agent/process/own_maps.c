@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Small, because it lies on the stack of whichever thread asks; a longer path is cut. */
+/* Small, because it is on the stack of whichever thread asks; a longer path is cut. */
 enum { BUFFER = 1024 };
 
 static uint64_t hex(const char **at)

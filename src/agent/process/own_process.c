@@ -33,7 +33,7 @@ void process_report(struct agent_thread *self)
             length += (size_t)got;
         sys_close(fd);
     }
-    /* The arguments are parted and closed by NULs. */
+    /* Each argument ends with a NUL. */
     while (length > begin && !texts[length - 1])
         length--;
     for (size_t i = begin; i < length; i++) {
@@ -91,7 +91,7 @@ static bool see_map(const struct maps_line *line, void *data)
         map.kind = MAP_KIND_BRK;
         found->heap = map;
     } else if (strcmp(line->path, "[stack]") == 0) {
-        /* It may grow down to its limit, but not into what lies below. */
+        /* It may grow down to its limit, but not into the mapping below. */
         struct rlimit limit = {0};
         uint64_t low = line->start;
         if (sys_call(SYS_prlimit64, 0, RLIMIT_STACK, NULL, &limit) == 0)

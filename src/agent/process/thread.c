@@ -25,7 +25,7 @@ enum {
 static void end_destructor(void *value)
 {
     struct agent_thread *self = value;
-    /* Destructors of other keys may still allocate and release: let them go first, for as many rounds as there are. */
+    /* Destructors of other keys may still allocate and release: let them run first, in as many passes as there are. */
     if (++self->destructor_passes < PTHREAD_DESTRUCTOR_ITERATIONS) {
         self_keep(self);
         return;

@@ -8,7 +8,7 @@
 bool thread_setup(void);
 
 /* Makes sure that this thread has a ring and that its start was recorded; false when it cannot have one. `may_ask`:
- * not in a handler, so the kernel may be asked where the stack lies. */
+ * not in a handler, so the kernel may be asked for the range of the stack. */
 bool thread_ready(struct agent_thread *self, bool may_ask);
 
 /* Finds the stack of a thread that was not started through pthread_create. */

@@ -26,7 +26,7 @@ static int make(void)
     return fd;
 }
 
-/* Until `offer` is in its place (`wanted` 0) or is gone from it. */
+/* Waits until `offer` is posted (`wanted`) or taken from its place (not `wanted`). */
 static bool wait_while(uint64_t offer, bool wanted)
 {
     struct wire_region *region = agent_region;

@@ -19,9 +19,9 @@
 
 enum phase {
     PHASE_UNTRIED,
-    PHASE_BUSY, /* a thread attaches, or starts anew after fork; its own hooks pass through */
+    PHASE_BUSY, /* a thread attaches, or attaches again after fork; its own hooks pass through */
     PHASE_ATTACHED,
-    PHASE_OFF, /* no recorder, or it is gone: for good */
+    PHASE_OFF, /* no recorder, or it has ended: for good */
 };
 
 static _Atomic uint32_t phase;

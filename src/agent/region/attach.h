@@ -6,7 +6,7 @@
 
 #include "agent/agent.h"
 
-/* For a hook that found the switch off: attaches when that was not tried yet, starts anew in a fork's child, and
+/* For a hook that found the switch off: attaches when that was not tried yet, attaches again in a fork's child, and
  * otherwise does nothing. Cheap when there is nothing to do. */
 void attach_look(void);
 
@@ -24,7 +24,7 @@ void attach_finish(void);
  * the process is attached already. */
 bool attach_join(struct wire_region *region);
 
-/* The recorder is gone or wants no more: nothing is recorded in this process from now on. Safe in handlers. */
+/* The recorder has ended or wants no more: nothing is recorded in this process from now on. Safe in handlers. */
 void attach_give_up(void);
 
 /* The program is locking itself up (seccomp): from now on the agent makes no system call that only adds detail. */

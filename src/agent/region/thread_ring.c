@@ -200,7 +200,7 @@ static enum claimed claim(struct agent_thread *self, uint32_t index)
     return CLAIM_OK;
 }
 
-/* The first of the rings from `from` on, round and round; gives up when mapping fails a few times. */
+/* The first free ring from `from` on, then from 0; gives up when mapping fails a few times. */
 static bool claim_from(struct agent_thread *self, uint32_t from)
 {
     struct wire_region *region = agent_region;

@@ -28,7 +28,7 @@ struct burst_place { /* an instruction, in one direction */
     uint32_t ahead_ns;
     uint16_t behind, behind_ns; /* a load so many strides behind, and what it took */
     uint16_t size, times, runs;
-    uint16_t noted; /* of the runs: without those that were watched only, which `times` leaves out too */
+    uint16_t noted; /* of the runs: without those that were watched only, which `times` does not count either */
     uint16_t far;   /* steps that no prefetcher might guess */
     uint16_t odd;   /* steps that are not the stride */
     uint8_t flags, timed, sample_flags;
@@ -41,17 +41,17 @@ struct burst_place { /* an instruction, in one direction */
 
 struct burst_traffic {
     enum state state;
-    uint32_t count, found, burst, left;
+    uint32_t count, found, burst, remaining;
     uint64_t ended_at;         /* wire_counter() when the first burst was left */
     uint64_t ended_cpu_ns;     /* CPU time of the thread then; 0: not known */
-    uint32_t context_switches; /* tick_turns() then */
+    uint32_t context_switches; /* tick_context_switches() then */
     bool switched;             /* another thread had the CPU since */
     uint64_t due_ns;           /* then: CPU time of the thread when the second burst began */
     uint64_t spent_ns;         /* since then, in ticks that started nothing */
     uint32_t gap_ns;
     uint64_t carried;
     bool cut;              /* the first burst ended before its samples began */
-    bool retry;            /* it comes in the place of one that did, and lets hardly anything pass */
+    bool retry;            /* it replaces one that was cut, and skips as few accesses as bursts do without traffic */
     uint32_t asked;        /* times that the kernel was asked for a page in this burst */
     uint64_t known[KNOWN]; /* pages that were accessed in this burst, by their number, + 1 */
     uint8_t table[TABLE];  /* number of the place + 1 */

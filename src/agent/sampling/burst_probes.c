@@ -7,7 +7,7 @@
 
 enum {
     PROBES = 6,
-    AHEAD_LINES = 128, /* at least so far ahead, and so many steps: prefetchers do not get there */
+    AHEAD_LINES = 128, /* at min_steps so far ahead, and so many steps: prefetchers do not get there */
     AHEAD_SPREAD = 384,
     BEHIND_LINES = 64, /* beyond the row that it is in, and still in a cache */
     BEHIND_SPREAD = 1024,
@@ -63,8 +63,8 @@ static uint64_t ahead_of(struct agent_thread *self, const struct burst_place *pl
 {
     int64_t far = (int64_t)(AHEAD_LINES + next_random(self) % AHEAD_SPREAD) * CACHE_LINE, step = step_of(place);
     int64_t size = length_of(step);
-    int64_t steps = (far + size - 1) / size, least = AHEAD_LINES + (int64_t)(next_random(self) % STEPS_SPREAD);
-    uint64_t to = place->addr + (uint64_t)((steps > least ? steps : least) * step);
+    int64_t steps = (far + size - 1) / size, min_steps = AHEAD_LINES + (int64_t)(next_random(self) % STEPS_SPREAD);
+    uint64_t to = place->addr + (uint64_t)((steps > min_steps ? steps : min_steps) * step);
     return to > PAGE_UNIT && to < (uint64_t)ADDRESS_END ? to : 0;
 }
 

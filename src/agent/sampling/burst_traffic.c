@@ -128,7 +128,7 @@ void traffic_note(struct agent_thread *self, const ucontext_t *context, const st
         place->latencies[place->timed++] = (uint16_t)ns;
 }
 
-/* Whether half of the instructions have come round: the others are before the loop, or on a path that it does not always take. */
+/* Whether half of the instructions were executed again: the others are before the loop or on a rare path of it. */
 static bool loop_repeats(const struct burst_traffic *traffic)
 {
     uint32_t loops = 0;
@@ -142,7 +142,7 @@ bool traffic_begin_watch(struct agent_thread *self)
     struct burst_traffic *traffic = self->sampler.traffic;
     if (!traffic || traffic->state != FIRST || loop_repeats(traffic))
         return false;
-    traffic->left = TRAFFIC_WATCH;
+    traffic->remaining = TRAFFIC_WATCH;
     return true;
 }
 
@@ -155,7 +155,7 @@ bool traffic_watch(struct agent_thread *self, const ucontext_t *context, const s
         if (place->runs == STREAM_RUNS && loop_repeats(traffic))
             return false;
     }
-    return --traffic->left > 0;
+    return --traffic->remaining > 0;
 }
 
 /* How often it was carried out since: by its own addresses, else by registers that change evenly. */
@@ -202,7 +202,7 @@ bool traffic_follow(struct agent_thread *self, const ucontext_t *context, const 
                 place->flags |= STREAM_PASSED;
         }
     }
-    return traffic->found < traffic->count && --traffic->left > 0;
+    return traffic->found < traffic->count && --traffic->remaining > 0;
 }
 
 _Static_assert(sizeof(struct event_stream) % 8 == 0, "records are whole words");
@@ -309,7 +309,7 @@ bool traffic_begin(struct agent_thread *self)
     bool again = traffic->state == DUE && traffic->cut;
     if (traffic->state == DUE && !again) {
         traffic->state = SECOND;
-        traffic->left = TRAFFIC_FOLLOW;
+        traffic->remaining = TRAFFIC_FOLLOW;
         traffic->found = 0;
         return true;
     }

@@ -11,7 +11,7 @@
  * that nothing came from memory. The next tick begins another in its place that lets as much pass as bursts do without
  * traffic. What its accesses take is not noted: their lines may be on their way since before the tick.
  *
- * A load ahead is made only where a page lies in this process's page table, so that it is never a first touch and asks no
+ * A load ahead is made only where a page is in this process's page table, so that it is never a first touch and asks no
  * userfaultfd; and not at all once the program has mapped a device. It may not fault: step_probe().
  *
  * All but traffic_thread_start and traffic_thread_stop run in bursts, with general registers only. */
@@ -26,7 +26,7 @@ enum {
     TRAFFIC_PASS = 64,        /* accesses let pass at least: what is under way out of order must be done before */
     TRAFFIC_SPREAD = 64,      /* ... and at random below this more */
     TRAFFIC_BEFORE = 40,      /* of those, the last so many are noted too */
-    TRAFFIC_WATCH = 320,      /* accesses after the samples at most, until a loop is seen to come round */
+    TRAFFIC_WATCH = 320,      /* accesses after the samples at most, until a loop is seen to repeat */
     TRAFFIC_FOLLOW = 128,     /* accesses of a second burst at most */
     TRAFFIC_NOT_TIMED = -1,
 };
@@ -38,8 +38,8 @@ void traffic_thread_stop(struct agent_thread *self);
 /* After a fork, in the child: the pair under way was the parent's. */
 void traffic_forget(struct agent_thread *self);
 
-/* Whether the tick that has just come is too close behind the first burst of a pair: where bursts take long it comes in the middle
- * of one, and is delivered at its end. It starts nothing, and the pair goes on waiting. to_ns turns wire_counter() ticks into time, delivery_ns is what a tick takes. */
+/* Whether this tick is too close behind the first burst of a pair: one that comes during a long burst is delivered at
+ * its end. It starts nothing. to_ns converts wire_counter() ticks to time, delivery_ns is what a tick takes. */
 bool traffic_is_early(struct agent_thread *self, uint64_t (*to_ns)(uint64_t ticks), uint64_t delivery_ns);
 
 /* Whether the tick that has just come is to start the second burst of a pair. Asked once for each tick. */
@@ -58,8 +58,8 @@ bool traffic_may_load(struct agent_thread *self, uint64_t addr);
 /* An access of a first burst, with what its line took (ns) or TRAFFIC_NOT_TIMED. */
 void traffic_note(struct agent_thread *self, const ucontext_t *context, const struct step_access *access, int64_t ns);
 
-/* A first burst has its samples. Of a long loop they are less than one turn: true when the instructions in it are to be watched until
- * they come round, which shows their strides. Then an access; false: that is enough. */
+/* A first burst has its samples. Of a long loop they are less than one iteration: true when the instructions in it are
+ * to be watched until they are executed again, which shows their strides. Then an access; false: that is enough. */
 bool traffic_begin_watch(struct agent_thread *self);
 bool traffic_watch(struct agent_thread *self, const ucontext_t *context, const struct step_access *access);
 

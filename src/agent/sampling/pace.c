@@ -75,28 +75,28 @@ static uint64_t burst_cost(void)
 static uint64_t affordable_tick(void)
 {
     const struct wire_config *config = &agent_region->config;
-    uint64_t least = config->budget_ppm ? pace_delivery_ns() * 3000000 / config->budget_ppm : 0,
+    uint64_t min_ns = config->budget_ppm ? pace_delivery_ns() * 3000000 / config->budget_ppm : 0,
              wanted = config->tick_ns;
     if (config->flags & WIRE_TRAFFIC && wanted > TRAFFIC_TICK)
-        wanted = TRAFFIC_TICK; /* two bursts of a pair must not lie far apart */
-    if (least < pace_delivery_ns() * TICK_SHARE)
-        least = pace_delivery_ns() * TICK_SHARE;
-    return least > wanted ? least : wanted;
+        wanted = TRAFFIC_TICK; /* two bursts of a pair must not be far apart */
+    if (min_ns < pace_delivery_ns() * TICK_SHARE)
+        min_ns = pace_delivery_ns() * TICK_SHARE;
+    return min_ns > wanted ? min_ns : wanted;
 }
 
 uint64_t pace_period(const struct sampler_thread *sampler)
 {
     const struct wire_config *config = &agent_region->config;
-    uint64_t left = config->budget_ppm, cost = burst_cost();
+    uint64_t remaining_ppm = config->budget_ppm, cost = burst_cost();
     if (config->budget_ppm == 0)
         return config->tick_ns;
     if (sampler->has_timer) {
         cost += pace_delivery_ns(); /* every tick starts a burst */
     } else if (sampler->spacing_ns) {
-        uint64_t ticks = pace_delivery_ns() * 1000000 / sampler->spacing_ns, least = config->budget_ppm / 4 + 1;
-        left = ticks + least < config->budget_ppm ? config->budget_ppm - ticks : least;
+        uint64_t ticks = pace_delivery_ns() * 1000000 / sampler->spacing_ns, min_ppm = config->budget_ppm / 4 + 1;
+        remaining_ppm = ticks + min_ppm < config->budget_ppm ? config->budget_ppm - ticks : min_ppm;
     }
-    uint64_t affordable = cost * 1000000 / left;
+    uint64_t affordable = cost * 1000000 / remaining_ppm;
     return affordable > config->tick_ns ? affordable : config->tick_ns;
 }
 

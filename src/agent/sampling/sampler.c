@@ -257,13 +257,13 @@ bool burst_access(struct agent_thread *self, const ucontext_t *context, const st
         sampler->skip--;
         return true;
     }
-    if (sampler->left == 0)
+    if (sampler->remaining == 0)
         return traffic_watch(self, context, access);
     int saved = errno;
     send_sample(self, context, access);
     errno = saved;
     sampler->kept++;
-    return --sampler->left > 0 || traffic_begin_watch(self);
+    return --sampler->remaining > 0 || traffic_begin_watch(self);
 }
 
 static void end_burst(struct agent_thread *self)
@@ -305,7 +305,7 @@ static void run_burst(struct agent_thread *self, ucontext_t *context)
     sampler->bursting = true;
     sampler->stop = false;
     bool second = traffic_begin(self);
-    sampler->left = second ? TRAFFIC_FOLLOW : agent_region->config.burst;
+    sampler->remaining = second ? TRAFFIC_FOLLOW : agent_region->config.burst;
     sampler->skip = second ? 0 : choose_skip(self);
     sampler->steps = sampler->seen = sampler->kept = sampler->stopped_at = 0;
     sampler->ran_out = false;
@@ -353,7 +353,7 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
 {
     if (!sampling || !self->sampler.ready) {
         if (self->sampler.ready && agent_region->config.flags & WIRE_JOINED)
-            disarm(self); /* a timer's tick that is not set again is the last: let it be asked for anew */
+            disarm(self); /* a timer's tick that is not set again is the last: let it be asked for again */
         return;
     }
     if (!agent_switch.live) {

@@ -31,7 +31,7 @@ void step_thread_stop(struct agent_thread *self);
 void step_forget(struct agent_thread *self);
 
 /* Calls work() where stepping cannot overwrite it: instructions carried out in the handler push to the program's stack,
- * on which the handler and its frame lie. So this moves to the agent's own stack with a copy of the frame and goes back
+ * on which the handler and its frame are. So this moves to the agent's own stack with a copy of the frame and goes back
  * to the program from there. By the trap flag, it just calls. Returns false when it cannot: then nothing was done. */
 bool step_apart(struct agent_thread *self, siginfo_t *info, ucontext_t *context,
                 void (*work)(struct agent_thread *self, ucontext_t *context));

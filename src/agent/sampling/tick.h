@@ -25,7 +25,7 @@ void tick_forget(struct agent_thread *self);
 /* Sets the timer for its next tick in `ns`; nothing for perf. False when the kernel refuses. In handlers. */
 bool tick_rearm(struct agent_thread *self, uint64_t ns);
 
-/* A number that changes whenever the thread is put on a CPU anew; always 0 for the timer. In handlers. */
+/* A number that changes with each context switch to the thread; always 0 for the timer. In handlers. */
 uint32_t tick_context_switches(const struct agent_thread *self);
 
 /* Whether this signal is a tick; and whether it waited while its signal was blocked, so that it comes at a place that

@@ -280,7 +280,7 @@ bool signals_is_own_process(void)
 
 bool signals_held(void)
 {
-    /* SIGSEGV matters most; the others take turns */
+    /* SIGSEGV matters most: checked every time, the others one after the other */
     int other = 1 + (int)(atomic_fetch_add_explicit(&next_check, 1, memory_order_relaxed) % (HELD_COUNT - 1));
     return is_held(0) && is_held(other);
 }

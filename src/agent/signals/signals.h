@@ -30,7 +30,7 @@ bool signals_is_own_process(void);
 uint64_t signals_lock(void);
 void signals_unlock(uint64_t mask);
 
-/* Sets in the kernel anew how the held signals are to come: agent/signals/alternate.h has changed its mind. */
+/* Sets the handlers of the held signals in the kernel again, after a change in agent/signals/alternate.h. */
 void signals_renew(void);
 
 /* Whether the sampler holds this signal, once it holds any. */

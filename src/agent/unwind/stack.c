@@ -28,7 +28,7 @@ struct start { /* where a walk begins; a frame pointer or link register only cou
     uint64_t epoch; /* of the rules; and whether pc is a return address */
 };
 
-/* Both are laid out by cache lines: what is looked at first lies in one. */
+/* Both are laid out by cache lines: what is looked at first is in one. */
 struct walk_place {
     alignas(CACHE_LINE) struct start start;
     uint32_t count;
@@ -107,7 +107,7 @@ static inline uint64_t word_differs(uint64_t sp, const struct unwind_note *note)
     return word_at(sp, note->offset) ^ note->value;
 }
 
-/* All words lie between sp, which is the current one, and high, so they can be read. */
+/* All words are between sp, which is the current one, and high, so they can be read. */
 static inline bool memo_holds(const struct memo *memo, struct start start, const struct unwind_regs *regs)
 {
     if (!starts_alike(&memo->start, start) || memo->number == 0)
@@ -234,8 +234,8 @@ static __attribute__((noinline)) uint32_t number_by_walk(struct agent_thread *se
 }
 
 /* The end of the stack that sp is on, or 0 when that is not known. Hooks bring the modules up to date before they ask
- * for a chain. A handler cannot: where the C library does not report what is loaded either, it must not touch the tables
- * of code that may be gone. */
+ * for a chain. A handler cannot: where the C library does not report what is loaded either, it must not touch the
+ * tables of code that may be unloaded. */
 static inline uint64_t stack_end(const struct agent_thread *self, uint64_t sp, bool in_handler)
 {
     if (in_handler && agent_switch.modules && !unwind_module_can_ask())

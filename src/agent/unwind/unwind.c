@@ -198,7 +198,7 @@ static bool in_module(uint64_t address)
     return is;
 }
 
-/* On aarch64 the two words may lie anywhere in their frame, so the caller's stack pointer is not known, only that it is
+/* On aarch64 the two words may be anywhere in their frame, so the caller's stack pointer is not known, only that it is
  * above them. Where the caller needs it and keeps such words itself, they show it; else the walk ends with this frame. */
 static void find_sp(struct walk *walk)
 {
@@ -224,7 +224,7 @@ static void find_sp(struct walk *walk)
 uint64_t unwind_hook_return;
 uint64_t (*unwind_hook_find)(uint64_t cfa);
 
-/* The address was the agent's: here is the true one of the same frame. It lies outside of the stack, so the walk depends
+/* The address was the agent's: here is the true one of the same frame. It is not on the stack, so the walk depends
  * on more than can be noted. */
 static enum step step_hook(struct walk *walk)
 {

@@ -8,7 +8,7 @@
 #include "agent/unwind/unwind_modules.h"
 #include "agent/unwind/unwind_rule.h"
 
-/* The rule at `address`, which lies in the module. UNWIND_NONE when no FDE covers it. */
+/* The rule at `address`, which is in the module. UNWIND_NONE when no FDE covers it. */
 struct unwind_rule unwind_cfi_rule(const struct unwind_module *module, uint64_t address);
 
 #endif

@@ -43,7 +43,7 @@ const struct unwind_module *unwind_module_at(const struct unwind_modules *module
 }
 
 /* glibc 2.35 and later know without a lock what is loaded now. The table may lag behind: a library that was unloaded
- * has no .eh_frame to look at, and another one may lie in its place. */
+ * has no .eh_frame to look at, and another one may be in its place. */
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
 #pragma weak _dl_find_object
 

@@ -16,7 +16,7 @@ struct unwind_module { /* one executable segment */
     const uint8_t *index_rows; /* its sorted table */
     uint32_t index_count;
     bool is_vdso, is_readable; /* is_readable: the code may be looked at */
-    uint64_t low, high;        /* FDEs lie in here: the segment that holds .eh_frame */
+    uint64_t low, high;        /* FDEs are in here: the segment that holds .eh_frame */
 };
 
 struct unwind_modules {
@@ -41,8 +41,8 @@ const struct unwind_module *unwind_module_at(const struct unwind_modules *module
 bool unwind_module_is_loaded(const struct unwind_module *module);
 bool unwind_module_can_ask(void);
 
-/* Builds and publishes the table anew. False when nothing has changed. `*removed` says whether any code that was known
- * is gone. */
+/* Builds and publishes a new table. False when nothing has changed. `*removed` says whether any code that was known
+ * was unloaded. */
 bool unwind_modules_build(bool *removed);
 
 #endif

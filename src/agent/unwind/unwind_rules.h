@@ -27,7 +27,7 @@ uint32_t unwind_rule_read(uint64_t key);
 /* The full rule behind a packed one of kind UNWIND_PACKED_INDEX. */
 const struct unwind_rule *unwind_rule_indexed(uint32_t packed);
 
-/* Forgets everything (code is gone). */
+/* Forgets everything: code was unloaded. */
 void unwind_rules_clear(void);
 
 static inline uint32_t unwind_cache_place(uint64_t key)

@@ -1,8 +1,8 @@
 /* agent/sampling/aarch64/entry.c - bursts run on a stack of the agent's, with a copy of the signal frame.
  *
- * The kernel puts the frame of a signal right below the interrupted stack pointer. The instructions that a burst carries
- * out push to that very place. So the frame is copied away first; the copy is what the burst works on, and rt_sigreturn
- * takes it back from there: the kernel does not mind where a frame lies. */
+ * The kernel puts the frame of a signal right below the interrupted stack pointer. The instructions that a burst
+ * carries out push to that very place. So the frame is copied away first; the copy is what the burst works on, and
+ * rt_sigreturn takes it back from there: the kernel takes a frame from any address. */
 #include "agent/sampling/aarch64/entry.h"
 #include "agent/sampling/step.h"
 #include "base/sys.h"

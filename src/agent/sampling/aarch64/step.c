@@ -54,7 +54,7 @@ enum step_state step_begin(struct agent_thread *self, ucontext_t *context)
     struct cpu cpu;
     if (!cpu_view(&cpu, step_note_access, self, context))
         return STEP_DONE;
-    uint64_t limit = (uint64_t)STEPS_PER_ACCESS * (self->sampler.left + 1);
+    uint64_t limit = (uint64_t)STEPS_PER_ACCESS * (self->sampler.remaining + 1);
     while (self->sampler.steps < limit) {
         uint64_t pc = *cpu.pc, word;
         if (agent_owns_code(pc) || access_load4(pc, &word) != 0)

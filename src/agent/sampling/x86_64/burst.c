@@ -6,7 +6,7 @@
 enum {
     STEPS_PER_ACCESS = 64,
     RSEQ_BYTES = 32,
-    TLS_BYTES = 64 << 10, /* below the thread pointer: where a restartable sequence's area lies that is not libc's */
+    TLS_BYTES = 64 << 10, /* below the thread pointer: the area of restartable sequences that is not libc's */
 };
 
 #define VSYSCALL_PAGE 0xffffffffff600000u /* may be executed but not read */
@@ -55,9 +55,9 @@ static bool note_accesses(struct engine *engine, const struct block *block, ucon
 
 static void repeat(struct engine *engine, const struct block *block)
 {
-    uint64_t left = --engine->registers.general[DECODE_RCX];
+    uint64_t remaining = --engine->registers.general[DECODE_RCX];
     bool equal = engine->flags & FLAG_ZERO;
-    bool again = left != 0 && !(block->last.until_equal && equal) && !(block->last.while_equal && !equal);
+    bool again = remaining != 0 && !(block->last.until_equal && equal) && !(block->last.while_equal && !equal);
     if (!again)
         engine->registers.rip = block->next;
 }
@@ -112,7 +112,7 @@ void engine_burst(struct engine *engine, struct agent_thread *self, ucontext_t *
     engine->faulted = false;
     engine->flags = flags & FLAGS_PROGRAM;
     frame_registers(context, &engine->registers, &engine->vectors);
-    uint64_t limit = (uint64_t)STEPS_PER_ACCESS * (self->sampler.left + self->sampler.skip + 1);
+    uint64_t limit = (uint64_t)STEPS_PER_ACCESS * (self->sampler.remaining + self->sampler.skip + 1);
     while (self->sampler.steps < limit) {
         uint64_t pc = engine->registers.rip;
         if (agent_owns_code(pc) || pc >= VSYSCALL_PAGE)

@@ -1,9 +1,9 @@
-/* agent/sampling/x86_64/trap_flag.c - stepping by the trap flag: the fall-back where the engine gets no executable memory.
- * Runs in signal handlers.
+/* agent/sampling/x86_64/trap_flag.c - stepping by the trap flag: the fall-back where the engine gets no executable
+ * memory. Runs in signal handlers.
  *
  * With TF set in the interrupted context the next instruction ends in a SIGTRAP (TRAP_TRACE). The kernel clears TF when
  * it starts a handler of the program in between, and the flag comes back when that returns; should it leave by a jump,
- * the flag is gone and no trap follows. So `owed` counts the contexts that still hold our flag, rather than whether a
+ * the flag is lost and no trap follows. So `owed` counts the contexts that still hold our flag, rather than whether a
  * burst goes on: a nested burst may have ended before an outer context gets its trap. */
 #include "agent/sampling/x86_64/trap_flag.h"
 
