@@ -16,7 +16,7 @@ static sem_t turns[THREADS];
 
 struct thread {
     size_t number;
-    long turns, rounds;                                  /* rounds: passes in a thread's turn */
+    long turns, rounds;                                  /* the second: passes in a thread's turn */
     unsigned long shared_reads, mine_reads, table_reads; /* the thread's own counts */
 };
 

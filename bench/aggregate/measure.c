@@ -1,6 +1,6 @@
 /* Times the aggregation of made-up memory maps: measure KIND LEAVES SLICES. For bench/aggregate/run.
  *
- * Kinds: sweep (each of three arrays is gone through once, a few slices at each page), matrix (two swept arrays, and a dense one
+ * Kinds: sweep (each of three arrays is walked once, a few slices at each page), matrix (two swept arrays, and a dense one
  * between them that is used all the time by chance, as in a matrix multiplication), phases (blocks of steady use with
  * chance in it), sparse (one cell in fifty has something), dense (every cell has), equal (every cell has the same). */
 #include "analysis/memory_map/aggregate.h"

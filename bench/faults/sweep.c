@@ -1,5 +1,5 @@
-/* Two threads go over halves of one large array, again and again, reading and writing all of it: sweep MIB ROUNDS. Says
- * how long the rounds took and how much CPU time, without the array's first touch, and a sum that must not change. */
+/* Two threads go over halves of one large array, again and again, reading and writing all of it: sweep MIB PASSES. Says
+ * how long the passes took and how much CPU time, without the array's first touch, and a sum that must not change. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* evaluate.c - what it costs to decide about very many sampled pages.
  *     evaluate POLICY PAGES [ONLY_FILL]
  * PAGES pages of one process on a simulated machine of four nodes, each with two samples: half of them used by one thread
- * from another node than they lie on, a quarter used where they lie, a quarter used from two nodes. Prints
+ * from another node than their home node, a quarter from their home node, a quarter used from two nodes. Prints
  * "pages N moves N fill_ms T locate_ms T evaluate_ms T", CPU time of the thread. With ONLY_FILL it ends before it
  * evaluates: the difference in instructions is the evaluation's. */
 #include "migrate/policies/policy_machine.h"

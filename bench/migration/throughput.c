@@ -1,6 +1,6 @@
 /* throughput.c - what moving pages costs: numalens' mover against a bare move_pages over the same pages.
- *     throughput ROUNDS
- * Prints "pages N from N to N bare_ns T mover_ns T": the least of ROUNDS, which alternate. For a machine with several
+ *     throughput PASSES
+ * Prints "pages N from N to N bare_ns T mover_ns T": the minimum of PASSES, which alternate. For a machine with several
  * nodes; under an emulator that counts instructions a nanosecond is one. */
 #include "base/clock.h"
 #include "base/mem.h"

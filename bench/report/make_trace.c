@@ -10,7 +10,7 @@
 
 enum { THREADS = 8, CHAINS = 200, DEPTH = 8, PID = 1000, HOT = 64 };
 
-struct heap { /* slots of one size lie side by side; a freed one is used again, as allocators do */
+struct heap { /* slots of one size are adjacent; a freed one is used again, as allocators do */
     uint64_t *slots;
     uint32_t *free_slots;
     size_t live, free_count, made;

@@ -1,4 +1,4 @@
-/* A fixed amount of work and little memory: target_work ROUNDS reads a page that often. What sampling makes it take longer is
+/* A fixed amount of work and little memory: target_work PASSES reads a page that often. What sampling makes it take longer is
  * what sampling costs. With a second argument it prints how many nanoseconds of CPU time the process has had in the end. */
 #include <stdint.h>
 #include <stdio.h>

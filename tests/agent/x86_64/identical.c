@@ -1,6 +1,6 @@
 /* Runs kernels and prints what they computed: the same whoever looks on.
  *
- *   target_identical ROUNDS [KERNEL] */
+ *   target_identical PASSES [KERNEL] */
 #include "identical.h"
 
 #include <stdbool.h>
