@@ -119,7 +119,7 @@ static int import_moca(const struct arguments *arguments, struct error *err)
     printf("%s page uses of %s task%s, over %s, into %s\n", number_count(result.accesses), number_count(result.tasks),
            result.tasks == 1 ? "" : "s", number_seconds((double)result.span / 1e9), arguments->output.path);
     if (result.renumbered)
-        puts("Chunks will be numbered anew when this is exported again: there are too many to keep their numbers.");
+        puts("Chunks will be renumbered when this is exported again: there are too many to keep their numbers.");
     return 0;
 }
 
