@@ -118,6 +118,21 @@ static void test_faults(void)
     fclose(file);
 }
 
+/* Sent so often that some come together with a tick: each finds the program's own mask and stack. */
+static void test_sent_often(int times)
+{
+    int odd = 0;
+    set(SIGILL, note, SA_RESTART);
+    for (int i = 0; i < times; i++) {
+        kill(getpid(), SIGILL);
+        int masked = seen_masked;
+        odd += masked != 3 || seen_on_stack || seen_signal != SIGILL;
+        seen_signal = 0;
+    }
+    signal(SIGILL, SIG_DFL);
+    printf("sent %d times, %d at the wrong place\n", times, odd);
+}
+
 static void test_sent(void)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGTRAP};
@@ -275,6 +290,7 @@ int main(int argc, char **argv)
         test_place();
         test_blocked();
     }
+    test_sent_often(rounds * 500);
     static const char *const ends[] = {"segv", "segv_ignored", "raise_segv", "raise_trap",
                                        "trap", "ill",          "abort",      "exec"};
     for (unsigned i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)

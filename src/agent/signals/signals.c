@@ -113,10 +113,30 @@ struct arrival {
 static void on_signal(int signal, siginfo_t *info, void *frame);
 static void pass_on(struct arrival *arrival);
 
+static void fill_mask(sigset_t *mask);
+
+/* A signal that was sent may interrupt a tick's handler, which blocks all but these. The program's own handler would run under that
+ * mask and on that stack: so it is blocked until the tick's handler returns, and sent again to be delivered then. */
+static bool wait_for_tick_end(const struct arrival *arrival)
+{
+    sigset_t full;
+    uint64_t blocked, ticks;
+    fill_mask(&full);
+    memcpy(&ticks, &full, sizeof ticks);
+    memcpy(&blocked, &arrival->context->uc_sigmask, sizeof blocked);
+    ticks &= ~(1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1)); /* the kernel does not block these */
+    if (arrival->info->si_code > 0 || carries_ticks(held_index(arrival->signal)) || (blocked & ticks) != ticks ||
+        sys_restricted)
+        return false;
+    sigaddset(&arrival->context->uc_sigmask, arrival->signal);
+    sys_call(SYS_rt_tgsigqueueinfo, sys_call(SYS_getpid), sys_call(SYS_gettid), arrival->signal, arrival->info);
+    return true;
+}
+
 static void arrive(void *argument)
 {
     struct arrival *arrival = argument;
-    if (!sampler_signal(arrival->signal, arrival->info, arrival->context))
+    if (!sampler_signal(arrival->signal, arrival->info, arrival->context) && !wait_for_tick_end(arrival))
         pass_on(arrival);
 }
 
