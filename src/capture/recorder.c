@@ -90,6 +90,8 @@ static int start(struct recorder *recorder, struct error *err)
     handover_start(&recorder->handover, &recorder->region);
     signals_ready(recorder->sources.agents, &mask);
     recorder->started = recorder->sources.list.tended = recorder->flushed = clock_now_ns();
+    if (options->stop_ns)
+        agent_source_stop_samples(recorder->sources.agents, recorder->started + options->stop_ns);
     code = launch_go(&recorder->launch, options->command[0], &result->exit_status, err);
     if (code < 0 && recorder->options->rotate_ns) {
         rotation_finish(&recorder->rotation, NULL, recorder->started);

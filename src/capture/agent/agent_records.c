@@ -229,6 +229,8 @@ static inline void take_sample(struct agent_source *source, struct ring_state *s
     struct event event;
     event.kind = EVENT_SAMPLE;
     event.time = time_of(source, sample->time);
+    if (source->samples_until && event.time > source->samples_until)
+        return;
     event.sample = (struct event_sample){
         .addr = sample->addr,
         .latency = sample->latency,

@@ -38,6 +38,7 @@ struct agent_source {
     uint64_t scanned;                /* when rings were last looked through for new owners */
     bool idle;                       /* there was little to drain: time enough to look through all rings */
     uint32_t ring_count, ring_bytes; /* own copies: the region's header is the target's to change */
+    uint64_t samples_until;          /* later ones are not wanted; 0: all are */
     unsigned nested;                 /* calls of agent_drain_process under way */
     size_t stack_entries, stack_entries_most;
     uint64_t shared_reported[LOSS_CAUSES];

@@ -49,6 +49,11 @@ struct agent_source *agent_source_new(const struct capture_region *region, struc
     return source;
 }
 
+void agent_source_stop_samples(struct agent_source *source, uint64_t at)
+{
+    source->samples_until = at;
+}
+
 void agent_source_free(struct agent_source *source)
 {
     if (!source)

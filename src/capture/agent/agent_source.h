@@ -24,6 +24,9 @@ struct agent_source *agent_source_new(const struct capture_region *region, struc
                                       const struct source_listener *listener, size_t memory);
 void agent_source_free(struct agent_source *source);
 
+/* Samples later than `at` are dropped: agents take some until the recorder gets to stop them. */
+void agent_source_stop_samples(struct agent_source *source, uint64_t at);
+
 /* Takes what is there; returns how many bytes that were. Wakes threads that wait for room. */
 size_t agent_source_drain(struct agent_source *source, uint64_t now);
 
