@@ -144,7 +144,8 @@ def hardly_waits():
                   re.findall(r"^(worker \d+) spun (\S+) of (\S+)$", printed, re.M)}
         for row in workers:
             note("%s: %s" % (row["name"], row))
-            near(row["waited_share"], 1 - worked[row["name"]] / max(worked.values()), within=0.15)
+            # While it has no CPU it has no samples: that time is known to nobody as work or as waiting.
+            near(row["waited_share"], 1 - worked[row["name"]] / max(worked.values()), within=0.15 + 1 - row["ran"])
 
 
 @check("report balance: waiting is reported for each phase, for the thread that is last in it")

@@ -317,7 +317,9 @@ int main(int argc, char **argv)
         linger(STAY);
         report();
         close(end);
-        waitpid(child, NULL, 0);
+        int status = -1;
+        waitpid(child, &status, 0);
+        need(status == 0, "the other process ended before it was to");
     } else {
         if (strcmp(how, "full") == 0)
             fill_node_3();
