@@ -71,10 +71,8 @@ static void *churn(void *argument)
     for (long i = 0; i < pairs; i++) {
         /* Few turns differ, so that there are PATHS / 4 of each of four depths between 8 and 12 frames. */
         unsigned which = (unsigned)(i * 7919 % PATHS);
-        struct path path = {.depth = 4 + which % 4,
-                            .iterations = which / 4 * 3,
-                            .place = &kept[i % KEPT],
-                            .size = 16 + (size_t)(which * 8)};
+        struct path path = {
+            .depth = 4 + which % 4, .turns = which / 4 * 3, .place = &kept[i % KEPT], .size = 16 + (size_t)(which * 8)};
         descend(&path);
     }
     for (int i = 0; i < KEPT; i++)

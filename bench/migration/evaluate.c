@@ -61,7 +61,7 @@ int main(int argc, char **argv)
     struct memory memory = memory_simulated(topology);
     struct page_map *map = page_map_new(pages + 1);
     struct history *history = history_new(pages + 1);
-    struct plan_limits limits = {.pages = 16384, .bytes = (uint64_t)256 << 20, .least = 1};
+    struct plan_limits limits = {.pages = 16384, .bytes = (uint64_t)256 << 20, .min_accesses = 1};
     struct survey survey;
     struct plan plan = {0};
     double start = now_ms();
