@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-DRIVE, AGENT, SIGNALS, SHARES = sys.argv[1:5]
+DRIVE, AGENT, SIGNALS, SHARES = map(os.path.abspath, sys.argv[1:5])  # programs change their folder
 OFTEN = ["-t", "40000", "-b", "64", "-p", "900000"]
 TIMER_ONLY = 1 | 2 | 4 | 8 | 16 | 32 | 64
 STORES_ONLY = 2 | 8 | 16 | 64
