@@ -20,7 +20,7 @@ enum phase { READING, WRITING, LINGERING, ENDED };
 struct connection {
     int file;
     enum phase phase;
-    uint64_t deadline;
+    uint64_t opened, deadline;
     char text[REQUEST_MOST];
     size_t size;
     struct answer answer;
@@ -32,7 +32,8 @@ struct connection *connection_new(int file)
 {
     struct connection *connection = mem_zalloc(sizeof *connection);
     connection->file = file;
-    connection->deadline = clock_now_ns() + READ_TIME;
+    connection->opened = clock_now_ns();
+    connection->deadline = connection->opened + READ_TIME;
     return connection;
 }
 
@@ -146,6 +147,11 @@ void connection_write(struct connection *connection)
     connection->phase = LINGERING;
     connection->deadline = clock_now_ns() + LINGER_TIME;
     linger(connection);
+}
+
+uint64_t connection_expendable(const struct connection *connection)
+{
+    return connection->phase == WRITING ? 0 : connection->opened;
 }
 
 bool connection_ended(const struct connection *connection, uint64_t now)

@@ -28,6 +28,9 @@ enum connection_state connection_read(struct connection *connection, const char 
 void connection_answer(struct connection *connection, const struct answer *answer);
 void connection_write(struct connection *connection);
 
+/* When it was opened, or 0 while an answer is being written: who has the secret is never given up for somebody else. */
+uint64_t connection_expendable(const struct connection *connection);
+
 /* Everything is written, or the other side has closed, or is too slow. `now`: clock_now_ns(). */
 bool connection_ended(const struct connection *connection, uint64_t now);
 

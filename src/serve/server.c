@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { CONNECTIONS = 16, TOKEN_BYTES = 16, TOKEN_LETTERS = 2 * TOKEN_BYTES, WAIT_MS = 1000 };
+enum { CONNECTIONS = 32, BACKLOG = 128, TOKEN_BYTES = 16, TOKEN_LETTERS = 2 * TOKEN_BYTES, WAIT_MS = 1000 };
 
 struct server {
     int listener;
@@ -61,8 +61,7 @@ static int listen_on(struct server *server, uint16_t port, struct error *err)
     if (bind(server->listener, (struct sockaddr *)&address, sizeof address) < 0)
         return error_set(err, -errno, "cannot listen on 127.0.0.1 port %u: %s%s", port, strerror(errno),
                          errno == EADDRINUSE ? "; another port: --port N, or none for one that is free" : "");
-    if (listen(server->listener, CONNECTIONS) < 0 ||
-        getsockname(server->listener, (struct sockaddr *)&address, &size) < 0)
+    if (listen(server->listener, BACKLOG) < 0 || getsockname(server->listener, (struct sockaddr *)&address, &size) < 0)
         return error_set(err, -errno, "cannot listen on 127.0.0.1: %s", strerror(errno));
     server->port = ntohs(address.sin_port);
     return 0;
@@ -157,11 +156,38 @@ static void take(struct server *server, struct connection *connection)
     }
 }
 
+/* The longest open of those that may be closed for a new one, or `count` when all are being answered. A reader's request comes
+ * at once; those who say nothing grow old. */
+static unsigned oldest_expendable(const struct server *server)
+{
+    unsigned oldest = server->count;
+    uint64_t earliest = UINT64_MAX;
+    for (unsigned i = 0; i < server->count; i++) {
+        uint64_t opened = connection_expendable(server->connections[i]);
+        if (opened && opened < earliest) {
+            earliest = opened;
+            oldest = i;
+        }
+    }
+    return oldest;
+}
+
+static bool has_room(const struct server *server)
+{
+    return server->count < CONNECTIONS || oldest_expendable(server) < server->count;
+}
+
 static void accept_one(struct server *server)
 {
     int file = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (file >= 0)
-        server->connections[server->count++] = connection_new(file);
+    if (file < 0)
+        return;
+    if (server->count == CONNECTIONS) {
+        unsigned oldest = oldest_expendable(server);
+        connection_close(server->connections[oldest]);
+        server->connections[oldest] = server->connections[--server->count];
+    }
+    server->connections[server->count++] = connection_new(file);
 }
 
 static void drop_ended(struct server *server)
@@ -185,8 +211,8 @@ static int serve_once(struct server *server, const sigset_t *open_mask, struct e
     unsigned count = server->count;
     for (unsigned i = 0; i < count; i++)
         polled[i] = connection_poll(server->connections[i]);
-    /* With as many as there may be, the others wait in the kernel. */
-    polled[count] = (struct pollfd){.fd = count < CONNECTIONS ? server->listener : -1, .events = POLLIN};
+    /* With as many as there may be, and all of them being answered, the others wait in the kernel. */
+    polled[count] = (struct pollfd){.fd = has_room(server) ? server->listener : -1, .events = POLLIN};
     if (ppoll(polled, count + 1, &patience, open_mask) < 0)
         return errno == EINTR ? 0 : error_set(err, -errno, "cannot wait for requests: %s", strerror(errno));
     for (unsigned i = 0; i < count; i++) {
@@ -195,7 +221,7 @@ static int serve_once(struct server *server, const sigset_t *open_mask, struct e
         else if (polled[i].revents)
             take(server, server->connections[i]);
     }
-    if (polled[count].revents)
+    if (polled[count].revents && has_room(server))
         accept_one(server);
     drop_ended(server);
     return 0;

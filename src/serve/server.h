@@ -1,7 +1,7 @@
 /* serve/server.h - a small HTTP server for one reader on this machine: loopback only, GET only, a secret in the path.
  *
  * Requests are answered one after another; a few connections may wait or be written to at once, each with a deadline, so that
- * one that stalls holds up nobody. The Host header must name this server: a foreign page whose name was pointed at loopback
+ * one that stalls holds up nobody; where there is no room, the oldest that is not being answered makes it. The Host header must name this server: a foreign page whose name was pointed at loopback
  * (DNS rebinding) is refused. */
 #ifndef NUMALENS_SERVE_SERVER_H
 #define NUMALENS_SERVE_SERVER_H

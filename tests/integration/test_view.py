@@ -3,6 +3,7 @@
 import http.client
 import os
 import re
+import select
 import shutil
 import signal
 import socket
@@ -157,8 +158,10 @@ def hostile():
                                 (b"\r\n\r\n", b"400")):
             said = served.raw(content)
             assert said.startswith(b"HTTP/1.1 " + status + b" "), (content[:60], said[:60])
-        silent = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(10)]
-        for client in silent[:5]:
+        silent = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(33)]   # more than it holds at once
+        assert served.get("")[0] == 200
+        assert not select.select(silent[2:], [], [], 0)[0], "silent connections had to expire first"
+        for client in silent[-5:]:
             client.sendall(b"GET / HT")
         slow = socket.create_connection(("127.0.0.1", served.port))
         slow.sendall(b"GET " + served.path.encode() + b"data?run=0 HTTP/1.1\r\n" + host + b"\r\n")   # and never reads it
