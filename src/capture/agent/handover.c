@@ -12,20 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 128, PATIENCE_S = 1 };
-
-static uint32_t parent_of(uint32_t pid)
-{
-    char line[256];
-    uint32_t parent = 0;
-    FILE *file = procfs_open(pid, "status");
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "PPid: %u", &parent) == 1)
-            break;
-    if (file)
-        fclose(file);
-    return parent;
-}
+enum { BACKLOG = 128, CLIENTS = 64 };
 
 static void send_answer(int fd, int region, const struct wire_answer *answer)
 {
@@ -41,47 +28,70 @@ static void send_answer(int fd, int region, const struct wire_answer *answer)
     control.head.cmsg_type = SCM_RIGHTS;
     control.head.cmsg_len = CMSG_LEN(sizeof region);
     memcpy(CMSG_DATA(&control.head), &region, sizeof region);
-    if (sendmsg(fd, &message, MSG_NOSIGNAL) < 0)
+    if (sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
         return; /* it went away: its program is not recorded, which is found out by its absence */
 }
 
 static void serve(const struct handover *handover, int fd)
 {
-    struct timeval patience = {.tv_sec = PATIENCE_S};
     struct wire_hello hello;
     struct ucred who;
     socklen_t size = sizeof who;
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    if (recv(fd, &hello, sizeof hello, 0) != sizeof hello ||
-        hello.token != wire_token(handover->region->map->nonce, WIRE_TOKEN_HELLO) ||
+    if (recv(fd, &hello, sizeof hello, MSG_DONTWAIT) != sizeof hello || hello.token != handover->token ||
         getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) < 0 || who.pid <= 0)
         return;
-    struct wire_answer answer = {(uint32_t)who.pid, parent_of((uint32_t)who.pid)};
-    send_answer(fd, handover->region->fd, &answer);
+    struct wire_answer answer = {(uint32_t)who.pid, procfs_parent((uint32_t)who.pid)};
+    send_answer(fd, handover->region_fd, &answer);
+}
+
+/* Anybody may connect and say nothing: nobody waits for that, and where there is no room the oldest makes it. */
+static void admit(int fd, struct pollfd *clients, unsigned *count)
+{
+    if (*count == CLIENTS) {
+        close(clients[0].fd);
+        memmove(clients, clients + 1, --*count * sizeof *clients);
+    }
+    clients[(*count)++] = (struct pollfd){.fd = fd, .events = POLLIN};
+}
+
+/* Those that have said something, or are gone, leave; the others stay in the order of their coming. */
+static void serve_those_who_asked(const struct handover *handover, struct pollfd *clients, unsigned *count)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < *count; i++) {
+        if (!clients[i].revents) {
+            clients[kept++] = clients[i];
+            continue;
+        }
+        serve(handover, clients[i].fd);
+        close(clients[i].fd);
+    }
+    *count = kept;
 }
 
 static void *listen_on(void *argument)
 {
     struct handover *handover = argument;
-    for (;;) {
-        struct pollfd watched[] = {{.fd = handover->stop, .events = POLLIN},
-                                   {.fd = handover->listener, .events = POLLIN}};
-        if (poll(watched, 2, -1) < 0)
+    struct pollfd watched[2 + CLIENTS] = {{.fd = handover->stop, .events = POLLIN},
+                                          {.fd = handover->listener, .events = POLLIN}};
+    unsigned count = 0;
+    do {
+        if (poll(watched, 2 + count, -1) < 0)
             continue; /* signals are blocked here: only memory may be short for a moment */
-        if (watched[0].revents)
-            return NULL;
-        int fd = accept4(handover->listener, NULL, NULL, SOCK_CLOEXEC);
-        if (fd < 0)
-            continue;
-        serve(handover, fd);
-        close(fd);
-    }
+        serve_those_who_asked(handover, watched + 2, &count);
+        int fd = watched[1].revents ? accept4(handover->listener, NULL, NULL, SOCK_CLOEXEC) : -1;
+        if (fd >= 0)
+            admit(fd, watched + 2, &count);
+    } while (!watched[0].revents);
+    for (unsigned i = 0; i < count; i++)
+        close(watched[2 + i].fd);
+    return NULL;
 }
 
 bool handover_start(struct handover *handover, const struct capture_region *region)
 {
-    *handover = (struct handover){.region = region, .listener = -1, .stop = -1};
+    *handover = (struct handover){
+        .region_fd = region->fd, .token = wire_token(region->map->nonce, WIRE_TOKEN_HELLO), .listener = -1, .stop = -1};
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     socklen_t length =
         (socklen_t)(offsetof(struct sockaddr_un, sun_path) + wire_socket_name(address.sun_path, region->map->nonce));

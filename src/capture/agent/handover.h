@@ -12,13 +12,14 @@
 #include <stdbool.h>
 
 struct handover {
-    const struct capture_region *region;
+    int region_fd;
+    uint64_t token; /* of a hello */
     pthread_t thread;
     int listener, stop;
     bool running;
 };
 
-/* A thread of its own: agents wait for it, and the recorder may wait for its disk. False: there is none. */
+/* A thread of its own: agents wait for it, and the recorder may wait for its disk. It waits for no single client. False: there is none. */
 bool handover_start(struct handover *handover, const struct capture_region *region);
 void handover_stop(struct handover *handover);
 

@@ -51,6 +51,13 @@ uint64_t procfs_cpu_and_parent(uint32_t pid, uint32_t *parent)
     return (times[0] + times[1] + times[2] + times[3]) * (1000000000u / (unsigned long long)hz);
 }
 
+uint32_t procfs_parent(uint32_t pid)
+{
+    uint32_t parent;
+    procfs_cpu_and_parent(pid, &parent);
+    return parent;
+}
+
 /* The last number of a thread's "NSpid:" line: that in its own namespace; 0 when there is none. */
 static uint32_t innermost(uint32_t pid, const char *task)
 {

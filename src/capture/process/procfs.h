@@ -17,6 +17,8 @@ uint64_t procfs_cpu_ns(uint32_t pid);
 /* That of its children that it waited for included, and who its parent is (0 when it has ended). */
 uint64_t procfs_cpu_and_parent(uint32_t pid, uint32_t *parent);
 
+uint32_t procfs_parent(uint32_t pid); /* 0 when it has ended */
+
 /* Which nodes its cpuset allows, by index of the topology. All when that cannot be read. */
 void procfs_open_nodes(uint32_t pid, const struct topology *topology, bool *open);
 
