@@ -231,6 +231,7 @@ ALLOWED = [
     ("*: *", "the kernel ha* no huge page*", no_huge_page),
     ("faults: huge pages*", "there are none here", no_huge_page),
     ("faults: without perf*", "it has not", no_write_protection),
+    ("hostile_region: an offer*", "userfaultfd cannot be used here", no_write_protection),
     ("faults: where userfaultfd is refused*", "another mechanism steps in", has_nodes),
     ("faults: where userfaultfd is refused*", "another mechanism steps in", has_soft_dirty),
     ("matmul: *", "only first touches can be seen here", no_second_touch),

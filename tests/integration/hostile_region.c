@@ -3,14 +3,23 @@
  *
  *   hostile_region PASSES        random words everywhere, and rings that look as if someone had claimed them
  *   hostile_region list          pointers of its own where a mutex would have its links, if recorder_tid were one
- *   hostile_region nest          one ring for each of many made-up processes, each the parent of the next */
+ *   hostile_region nest          one ring for each of many made-up processes, each the parent of the next
+ *   hostile_region offer:PID:FD  offers the userfaultfd FD of process PID (0:0: one of its own) and prints whether the
+ *                                recorder has it then
+ *   hostile_region victim        no target: makes a userfaultfd, prints PID:FD and waits until its input ends */
 #include "wire/ring.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
+#include <linux/userfaultfd.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -114,9 +123,54 @@ static void nest(struct wire_region *region)
     usleep(300000); /* some passes of the recorder */
 }
 
+static int make_userfault(void)
+{
+    struct uffdio_api api = {.api = UFFD_API, .features = WIRE_UFFD_FEATURES};
+    int fd = (int)syscall(SYS_userfaultfd, WIRE_UFFD_FLAGS);
+    return fd >= 0 && ioctl(fd, UFFDIO_API, &api) == 0 ? fd : -1;
+}
+
+/* Whether the recorder has the very file that is descriptor `fd` of `pid`. */
+static bool recorder_has(pid_t pid, int fd)
+{
+    char path[64];
+    int recorder = atoi(getenv("REGION"));
+    bool has = false;
+    snprintf(path, sizeof path, "/proc/%d/fd", recorder);
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        has |= syscall(SYS_kcmp, recorder, pid, KCMP_FILE, atoi(entry->d_name), fd) == 0;
+    if (folder)
+        closedir(folder);
+    return has;
+}
+
+static void offer(struct wire_region *region, const char *what)
+{
+    int pid = 0, fd = 0;
+    sscanf(what, "%d:%d", &pid, &fd);
+    if (!pid) {
+        pid = getpid();
+        fd = make_userfault();
+    }
+    atomic_store(&region->offer, (uint64_t)pid << 32 | (uint32_t)(fd + 1));
+    while (atomic_load(&region->offer))
+        usleep(1000);
+    puts(recorder_has(pid, fd) ? "taken" : "not taken");
+}
+
+static int victim(void)
+{
+    printf("%d:%d\n", getpid(), make_userfault());
+    fflush(stdout);
+    return getchar() != EOF;
+}
+
 int main(int argc, char **argv)
 {
     size_t bytes = 0;
+    if (argc == 2 && !strcmp(argv[1], "victim"))
+        return victim();
     const char *name = getenv("NUMALENS_REGION");
     if (argc == 2 && name && strcmp(argv[1], "list") != 0) {
         /* Once more without the agent, and with the region's name under another. */
@@ -139,6 +193,8 @@ int main(int argc, char **argv)
     }
     if (!strcmp(argv[1], "list"))
         list(region);
+    else if (!strncmp(argv[1], "offer:", 6))
+        offer(region, argv[1] + 6);
     else if (!strcmp(argv[1], "nest"))
         nest(region);
     else

@@ -3,6 +3,7 @@
 program's exit status and a file that can be read."""
 import os
 import shutil
+import subprocess
 
 import nlens
 from nlens import NUMALENS, check, run
@@ -40,6 +41,25 @@ for source in ("soft", "none"):
 @check("the same while files rotate")
 def _():
     attack(PASSES, "--rotate", "1s")
+
+
+def offered(what):
+    """Whether the recorder takes a userfaultfd that the target offers."""
+    with nlens.Folder() as folder:
+        ended = nlens.record(folder, [PROGRAM, "offer:" + what], ["--source", "faults", "--mechanism", "uffd-wp"])
+        if ended.status == 1 and b"userfaultfd" in ended.err:
+            raise nlens.Skip("userfaultfd cannot be used here")
+        assert ended.status == 0 and ended.out.endswith(b"taken\ndone\n"), ended
+        return ended.out == b"taken\ndone\n"
+
+
+@check("an offer in the name of a process outside of the recorded tree is not taken")
+def _():
+    assert offered("0:0"), "not even the target's own"
+    with subprocess.Popen([PROGRAM, "victim"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as victim:
+        who = victim.stdout.readline().decode().strip()
+        assert not who.endswith(":-1"), who
+        assert not offered(who), "%s, of another process" % who
 
 
 @check("another user's target and root's recorder")

@@ -26,9 +26,11 @@ struct armer {
 
 /* Write protection through userfaultfd, asynchronous (Linux 6.7): the agent in each process passes its descriptor
  * through `region`. write_protect_pass must be called often, agents wait for it; it returns the process that passed
- * one, or 0. `readable`: pages of files that are only read show one by one, which costs their readers more faults. */
+ * one, or 0. Anything may be written there: only processes that `knows` vouches for are looked at, others are asked about
+ * a second time at the next call. `readable`: pages of files that are only read show one by one, which costs their readers more faults. */
 void write_protect_open(struct armer *armer, struct wire_region *region, bool readable);
-uint32_t write_protect_pass(struct armer *armer, uint64_t now);
+typedef bool write_protect_knows(void *context, uint32_t pid);
+uint32_t write_protect_pass(struct armer *armer, uint64_t now, write_protect_knows *knows, void *context);
 /* New memory at these addresses: it must be registered again. */
 void write_protect_fresh(struct armer *armer, uint32_t pid, uint64_t addr, uint64_t size);
 uint64_t write_protect_without(const struct armer *armer); /* processes that would not pass one */

@@ -9,6 +9,7 @@
 #include "capture/faults/mechanism.h"
 #include "capture/faults/own_memory.h"
 #include "capture/faults/page_use.h"
+#include "capture/process/procfs.h"
 #include "capture/perf/touched_pages.h"
 
 #include <stdlib.h>
@@ -27,7 +28,8 @@ enum { NO_LIMIT_PPM = 1000000, PENDING_MOST = 1 << 16, WATCHED_MOST = 4096 };
 
 struct watched { /* a process */
     uint32_t pid;
-    bool lone; /* never had a second thread */
+    bool lone;     /* never had a second thread */
+    bool reported; /* by the kernel, which will report its end too */
     uint64_t since;
     uint64_t cpu_ns; /* of it, when last looked at */
 };
@@ -142,12 +144,21 @@ static uint64_t cpu_time(uint32_t pid)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
+static void watch(struct faults *faults, uint32_t pid, bool reported)
+{
+    struct watched *watched = find(faults, pid);
+    if (watched)
+        watched->reported |= reported;
+    else if (faults->watched.count < WATCHED_MOST)
+        array_push(
+            &faults->watched,
+            (struct watched){
+                .pid = pid, .lone = true, .reported = reported, .since = clock_now_ns(), .cpu_ns = cpu_time(pid)});
+}
+
 void faults_process(struct faults *faults, uint32_t pid)
 {
-    if (find(faults, pid) || faults->watched.count >= WATCHED_MOST)
-        return;
-    array_push(&faults->watched,
-               (struct watched){.pid = pid, .lone = true, .since = clock_now_ns(), .cpu_ns = cpu_time(pid)});
+    watch(faults, pid, true);
 }
 
 void faults_fork(struct faults *faults, uint32_t pid, uint32_t parent)
@@ -205,11 +216,27 @@ void faults_fresh(struct faults *faults, uint32_t pid, uint64_t addr, uint64_t s
         write_protect_fresh(faults->protecting, pid, addr, size);
 }
 
+/* Whether the process is of the recorded tree: known from the kernel, or a descendant of one that is. What the target writes
+ * about processes counts for nothing. */
+static bool is_ours(void *context, uint32_t pid)
+{
+    enum { DEEPEST = 256 };
+    struct faults *faults = context;
+    for (unsigned i = 0; i < DEEPEST && pid > 1; i++) {
+        const struct watched *watched = find(faults, pid);
+        uint32_t parent = procfs_parent(pid);
+        if ((watched && watched->reported) || parent == (uint32_t)getpid())
+            return true;
+        pid = parent;
+    }
+    return false;
+}
+
 void faults_serve(struct faults *faults, uint64_t now)
 {
-    uint32_t pid = faults->protecting ? write_protect_pass(faults->protecting, now) : 0;
+    uint32_t pid = faults->protecting ? write_protect_pass(faults->protecting, now, is_ours, faults) : 0;
     if (pid)
-        faults_process(faults, pid);
+        watch(faults, pid, false);
 }
 
 static void collect(void *context, uint32_t pid, const struct pagemap_range *range)

@@ -42,6 +42,7 @@ struct write_protect {
     struct map64 by_pid; /* to struct guarded * */
     struct pagemap_range *found;
     uint64_t without;
+    uint64_t unknown; /* an offer in the name of a process that nobody knew when it was first seen */
 };
 
 static struct guarded *find(const struct write_protect *protect, uint32_t pid)
@@ -80,13 +81,10 @@ static void close_protect(void *context)
     free(protect);
 }
 
-static int copy_descriptor(uint32_t pid, int there)
+static int copy_descriptor(int process, int there)
 {
     char path[64], what[64] = "";
-    int process = (int)syscall(SYS_pidfd_open, pid, 0);
-    int here = process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, there, 0);
-    if (process >= 0)
-        close(process);
+    int here = (int)syscall(SYS_pidfd_getfd, process, there, 0);
     if (here < 0)
         return -1;
     snprintf(path, sizeof path, "/proc/self/fd/%d", here);
@@ -97,14 +95,22 @@ static int copy_descriptor(uint32_t pid, int there)
     return here;
 }
 
-uint32_t write_protect_pass(struct armer *armer, uint64_t now)
+uint32_t write_protect_pass(struct armer *armer, uint64_t now, write_protect_knows *knows, void *context)
 {
     struct write_protect *protect = armer->context;
     uint64_t offer = atomic_load_explicit(&protect->region->offer, memory_order_acquire);
     if (!offer)
         return 0;
     uint32_t pid = (uint32_t)(offer >> 32), there = (uint32_t)offer;
-    int uffd = there == WIRE_OFFER_NONE ? -1 : copy_descriptor(pid, (int)there - 1);
+    /* Held before it is looked for in the tree: the number cannot pass to another process unnoticed. */
+    int process = (int)syscall(SYS_pidfd_open, pid, 0);
+    bool known = process >= 0 && knows(context, pid), again = protect->unknown == offer;
+    protect->unknown = process >= 0 && !known && !again ? offer : 0;
+    int uffd = known && there != WIRE_OFFER_NONE ? copy_descriptor(process, (int)there - 1) : -1;
+    if (process >= 0)
+        close(process);
+    if (protect->unknown)
+        return 0; /* the kernel's news of it may come with the next draining */
     atomic_store_explicit(&protect->region->offer, 0, memory_order_release);
     atomic_fetch_add(&protect->region->offer_word, 1);
     syscall(SYS_futex, &protect->region->offer_word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
