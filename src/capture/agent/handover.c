@@ -54,7 +54,7 @@ static void admit(int fd, struct pollfd *clients, unsigned *count)
     clients[(*count)++] = (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
-/* Those that have said something, or are gone, leave; the others stay in the order of their coming. */
+/* Those that have said something, or hung up, leave; the others stay in the order of their coming. */
 static void serve_those_who_asked(const struct handover *handover, struct pollfd *clients, unsigned *count)
 {
     unsigned kept = 0;
