@@ -54,7 +54,6 @@ struct sampler_thread {
 
 struct agent_thread {
     struct wire_producer producer; /* .ring is NULL until the thread has claimed one */
-    uint32_t ring_index;
     uint32_t pid, tid;
     uint32_t made_by;         /* self.c: the tid of the thread that has this block */
     volatile uint32_t inside; /* > 0: agent code runs on this thread; counts nesting */

@@ -2,7 +2,6 @@
 
 #include "capture/agent/agent_source.h"
 
-#include <errno.h>
 #include <sys/resource.h>
 
 /* SIGXFSZ and SIGPIPE: the write that failed says so by itself. */

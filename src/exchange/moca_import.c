@@ -34,7 +34,7 @@ struct importing {
     struct map64 pid_used; /* pids of tasks */
     array_of(struct seen_chunk) chunks;
     struct moca_mask announced, together; /* of the chunk being read */
-    bool styled, masked, by_task, by_time;
+    bool styled, masked, by_task;
     uint32_t last_task;
     uint64_t last_start, first_time, last_time;
     struct trace_writer *writer;
@@ -158,9 +158,6 @@ static int look(struct importing *importing, const struct moca_item *item, const
         if (result->accesses && (item->task < importing->last_task ||
                                  (item->task == importing->last_task && item->start < importing->last_start)))
             importing->by_task = false;
-        if (result->accesses && (item->start < importing->last_start ||
-                                 (item->start == importing->last_start && item->task < importing->last_task)))
-            importing->by_time = false;
         importing->last_task = item->task;
         importing->last_start = item->start;
     }
@@ -329,7 +326,7 @@ int moca_import(const char *const *paths, size_t count, const char *output, stru
     *result = (struct moca_import){0};
     struct importing *importing = mem_zalloc(sizeof *importing);
     importing->result = result;
-    importing->by_task = importing->by_time = true;
+    importing->by_task = true;
     int failed = each_item(importing, paths, count, look, err);
     if (failed == 0) {
         end_chunk(importing);

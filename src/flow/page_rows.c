@@ -2,8 +2,6 @@
 #include "base/units.h"
 #include "flow/state.h"
 
-#include <errno.h>
-
 /* Whoever had that number then; FLOW_NONE when nobody did. */
 static uint32_t process_at(const struct flow *flow, uint32_t pid, uint64_t time)
 {

@@ -2,7 +2,6 @@
 
 #include "base/array.h"
 #include "base/bisect.h"
-#include "base/mem.h"
 #include "capture/faults/huge.h"
 #include "capture/process/procfs.h"
 #include "migrate/page_map.h"
@@ -48,7 +47,6 @@ static void parse_numa_maps(struct ranges *ranges, FILE *numa_maps)
         char policy[64];
         if (sscanf(line, "%" SCNx64 " %63s", &start, policy) != 2)
             continue;
-        ranges->nodes_known = true;
         while (at < ranges->count && ranges->items[at].start < start)
             at++;
         if (at == ranges->count || ranges->items[at].start != start)

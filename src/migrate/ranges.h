@@ -20,7 +20,6 @@ struct ranges {
     struct range *items; /* in order of address */
     size_t count, capacity;
     uint64_t huge_bytes; /* of a transparent huge page; 0 when there are none */
-    bool nodes_known;    /* numa_maps could be read: `bound` means something */
 };
 
 /* 0, or a negative code: -ESRCH when the process has exited. The caller frees with ranges_free. */

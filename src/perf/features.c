@@ -88,12 +88,11 @@ static void read_clock(struct perf_features *features, struct perf_walk *walk)
 {
     if (perf_walk32(walk) != 1)
         return;
-    int32_t clock = (int32_t)perf_walk32(walk);
+    perf_walk32(walk); /* which clock the times are of */
     uint64_t wall = perf_walk64(walk), time = perf_walk64(walk);
     if (walk->short_of)
         return;
     features->facts.clock_known = true;
-    features->facts.clockid = clock;
     features->facts.wall_ns = wall;
     features->facts.clock_ns = time;
 }
@@ -143,7 +142,6 @@ void perf_features_read(struct perf_features *features, struct perf_events *even
         break;
     case FEATURE_CPUS:
         facts->cpus_available = perf_walk32(&walk);
-        facts->cpus_online = perf_walk32(&walk);
         break;
     case FEATURE_CPU_DESC:
         facts->cpu_desc = read_text(features, &walk);

@@ -58,20 +58,13 @@ static bool state_known(const struct ibs_cpu *cpu)
 
 static void memory_level(struct memory_access *access, const struct op *op)
 {
-    access->remote = far_node(op);
-    access->level = access->remote ? LEVEL_REMOTE_RAM : LEVEL_RAM;
-    access->hops = access->remote ? HOPS_NODE : HOPS_NONE; /* another node; of which socket is not reported */
-    access->has_node_answer = true;
+    access->level = far_node(op) ? LEVEL_REMOTE_RAM : LEVEL_RAM; /* of which socket is not reported */
 }
 
 /* A cache beyond the core's own two. */
-static void cache_level(struct memory_access *access, const struct op *op, bool far, bool other_core)
+static void cache_level(struct memory_access *access, const struct op *op, bool far)
 {
-    access->remote = far;
     access->level = far ? LEVEL_REMOTE_CACHE : LEVEL_L3;
-    access->hops = far ? HOPS_NODE : other_core ? HOPS_CORE : HOPS_NONE;
-    access->has_node_answer = far;
-    access->snooped = far || other_core;
     if (state_known(op->cpu) && !(op->data2 & BIT(5))) /* 0: modified there; 1: owned */
         access->flags |= SAMPLE_HITM;
 }
@@ -90,13 +83,11 @@ static void level_new(struct memory_access *access, const struct op *op)
     unsigned source = (unsigned)((op->data2 >> 6 & 3) << 3 | (op->data2 & 7));
     switch (source) {
     case NEW_L3:
-        cache_level(access, op, false, false);
-        break;
     case NEW_NEAR_CACHE:
-        cache_level(access, op, false, true);
+        cache_level(access, op, false);
         break;
     case NEW_FAR_CACHE:
-        cache_level(access, op, true, true);
+        cache_level(access, op, true);
         break;
     case NEW_PERSISTENT:
     case NEW_EXTENDED:
@@ -117,11 +108,11 @@ static void level_old(struct memory_access *access, const struct op *op)
             access->level = LEVEL_L3;
         break;
     case OLD_CACHE:
-        cache_level(access, op, northbridge && far_node(op), true);
+        cache_level(access, op, northbridge && far_node(op));
         break;
     case OLD_FAR_CACHE:
         if (!northbridge) {
-            cache_level(access, op, true, true);
+            cache_level(access, op, true);
             access->flags &= (uint8_t)~SAMPLE_HITM; /* the state is reported for near caches only */
         }
         break;

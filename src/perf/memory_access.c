@@ -14,7 +14,6 @@ enum { /* fields and values that older headers lack */
        SHIFT_TLB = PERF_MEM_TLB_SHIFT,
        SHIFT_NUMBER = 33,
        SHIFT_REMOTE = 37,
-       SHIFT_SNOOPX = 38,
        SHIFT_HOPS = 43,
        NUMBER_L1 = 1,
        NUMBER_L2 = 2,
@@ -30,8 +29,7 @@ enum { /* fields and values that older headers lack */
        NUMBER_RAM = 13,
        NUMBER_PMEM = 14,
        NUMBER_NONE = 15,
-       SNOOPX_FORWARD = 1,
-       SNOOPX_PEER = 2,
+       HOPS_CORE = 1,
 };
 
 /* A cache beyond the core that is on another node answers like any other remote cache. */
@@ -90,19 +88,9 @@ static uint8_t level_of_bits(unsigned bits)
     return LEVEL_UNKNOWN;
 }
 
-static uint8_t hops_of(unsigned hops, unsigned bits, bool remote)
-{
-    if (hops)
-        return hops <= HOPS_BOARD ? (uint8_t)hops : HOPS_BOARD;
-    if (bits & (PERF_MEM_LVL_REM_RAM2 | PERF_MEM_LVL_REM_CCE2))
-        return HOPS_BOARD; /* "two hops" */
-    return remote ? HOPS_SOCKET : HOPS_NONE;
-}
-
 void memory_from_data_src(struct memory_access *access, uint64_t data_src)
 {
     unsigned op = field(data_src, 0, 5), bits = field(data_src, SHIFT_LEVEL, 14);
-    unsigned snoop = field(data_src, SHIFT_SNOOP, 5), snoopx = field(data_src, SHIFT_SNOOPX, 2);
     unsigned number = field(data_src, SHIFT_NUMBER, 4), hops = field(data_src, SHIFT_HOPS, 3);
     /* another core of the same node (hop 0) is remote to the core, not to the node */
     bool remote = field(data_src, SHIFT_REMOTE, 1) && hops != HOPS_CORE;
@@ -117,13 +105,8 @@ void memory_from_data_src(struct memory_access *access, uint64_t data_src)
     bool missed = bits & PERF_MEM_LVL_MISS && !(bits & PERF_MEM_LVL_HIT);
     if (missed && level >= LEVEL_L1 && level <= LEVEL_L3)
         level = LEVEL_UNKNOWN;
-    remote = level == LEVEL_REMOTE_RAM || level == LEVEL_REMOTE_CACHE;
 
     access->level = level;
-    access->remote = remote;
-    access->hops = hops_of(hops, bits, remote);
-    access->has_node_answer = level == LEVEL_RAM || remote;
-    access->snooped = (snoop & (PERF_MEM_SNOOP_HIT | PERF_MEM_SNOOP_HITM)) || (snoopx & (SNOOPX_FORWARD | SNOOPX_PEER));
     access->flags = 0;
     if (op & PERF_MEM_OP_LOAD)
         access->flags |= SAMPLE_READ;
@@ -131,7 +114,7 @@ void memory_from_data_src(struct memory_access *access, uint64_t data_src)
         access->flags |= SAMPLE_WRITE;
     if (field(data_src, SHIFT_LOCK, 2) & PERF_MEM_LOCK_LOCKED)
         access->flags |= SAMPLE_LOCKED;
-    if (snoop & PERF_MEM_SNOOP_HITM)
+    if (field(data_src, SHIFT_SNOOP, 5) & PERF_MEM_SNOOP_HITM)
         access->flags |= SAMPLE_HITM;
     unsigned tlb = field(data_src, SHIFT_TLB, 7);
     if ((tlb & PERF_MEM_TLB_MISS) || (tlb & (PERF_MEM_TLB_WK | PERF_MEM_TLB_OS)))

@@ -8,23 +8,19 @@
 #include "perf/sample.h"
 #include "wire/event.h"
 
-enum memory_hops { HOPS_NONE, HOPS_CORE, HOPS_NODE, HOPS_SOCKET, HOPS_BOARD }; /* how far away it was answered */
-
 struct memory_access {
     uint64_t time, ip, addr, physical;
     uint32_t pid, tid;
     uint32_t latency; /* cycles */
     uint32_t period;  /* events that it stands for (perf/period.h); 0 when not known */
     uint16_t cpu, size;
-    uint8_t level;                 /* enum sample_level */
-    uint8_t hops;                  /* enum memory_hops */
-    uint8_t flags;                 /* enum sample_flag */
-    bool has_cpu, has_node_answer; /* the hardware itself said local or remote */
-    bool remote, snooped;
+    uint8_t level; /* enum sample_level */
+    uint8_t flags; /* enum sample_flag */
+    bool has_cpu;
 };
 
 /* data_src of the kernel: new fields (mem_lvl_num, mem_remote, mem_hops) first, the old bits second: on Skylake and
- * later the old ones never say remote. Fills level, hops, remote, snooped and flags. */
+ * later the old ones never say remote. Fills level and flags. */
 void memory_from_data_src(struct memory_access *access, uint64_t data_src);
 
 /* A parsed sample whose data_src and weight report all. False when it is no memory access (no address, no operation). */

@@ -24,12 +24,11 @@ struct perf_file_node { /* of HEADER_NUMA_TOPOLOGY */
 
 struct perf_file_facts { /* header features; "" and 0 where missing */
     const char *hostname, *os_release, *arch, *cpu_desc, *cpuid, *command;
-    uint32_t cpus_online, cpus_available;
+    uint32_t cpus_available;
     const struct perf_file_node *nodes;
     size_t node_count;
-    bool clock_known; /* HEADER_CLOCKID / CLOCK_DATA: times are of clock `clockid` */
-    int32_t clockid;
-    uint64_t wall_ns, clock_ns; /* the same moment on both, with CLOCK_DATA */
+    bool clock_known;
+    uint64_t wall_ns, clock_ns; /* the same moment on two clocks, with CLOCK_DATA */
 };
 
 struct perf_file_record {

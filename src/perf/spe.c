@@ -248,26 +248,16 @@ static void level_by_source(struct memory_access *access, enum source source)
         access->level = LEVEL_L1;
         break;
     case SOURCE_L2:
-        access->level = LEVEL_L2;
-        break;
     case SOURCE_PEER_CORE:
         access->level = LEVEL_L2;
-        access->snooped = true;
-        access->hops = HOPS_CORE;
         break;
     case SOURCE_CLUSTER:
     case SOURCE_PEER_CLUSTER:
-        access->level = LEVEL_L3;
-        access->snooped = true;
-        access->hops = HOPS_CORE;
-        break;
     case SOURCE_SYSTEM_CACHE:
         access->level = LEVEL_L3;
         break;
     case SOURCE_OTHER_SOCKET: /* its caches or its memory: not reported */
         access->level = LEVEL_REMOTE_CACHE;
-        access->hops = HOPS_SOCKET;
-        access->snooped = true;
         break;
     case SOURCE_DRAM:
         access->level = LEVEL_RAM;
@@ -279,18 +269,16 @@ static void level_by_source(struct memory_access *access, enum source source)
 
 static void level_by_events(struct memory_access *access, uint64_t events)
 {
-    if (events & EVENT_REMOTE) {
+    if (events & EVENT_REMOTE)
         access->level = LEVEL_REMOTE_CACHE;
-        access->hops = HOPS_SOCKET;
-    } else if (events & EVENT_LLC_MISS) {
+    else if (events & EVENT_LLC_MISS)
         access->level = LEVEL_RAM;
-    } else if (events & EVENT_LLC_ACCESS || events & EVENT_L2_MISS) {
+    else if (events & EVENT_LLC_ACCESS || events & EVENT_L2_MISS)
         access->level = LEVEL_L3;
-    } else if (events & EVENT_L1_REFILL || events & EVENT_L2_ACCESS) {
+    else if (events & EVENT_L1_REFILL || events & EVENT_L2_ACCESS)
         access->level = LEVEL_L2;
-    } else if (events & EVENT_L1_ACCESS) {
+    else if (events & EVENT_L1_ACCESS)
         access->level = LEVEL_L1;
-    }
 }
 
 uint64_t spe_time(const struct spe_clock *clock, uint64_t ticks)
@@ -312,13 +300,8 @@ static void finish(const struct spe_decoder *decoder, struct record *record, str
         level_by_events(made, record->events);
     if (record->events & EVENT_TLB_WALK)
         made->flags |= SAMPLE_TLB_MISS;
-    if (record->events & EVENT_SNOOPED) {
-        made->snooped = true;
-        if (record->events & EVENT_MODIFIED)
-            made->flags |= SAMPLE_HITM;
-    }
-    made->remote = made->level == LEVEL_REMOTE_CACHE;
-    made->has_node_answer = made->remote || made->level == LEVEL_RAM;
+    if (record->events & EVENT_SNOOPED && record->events & EVENT_MODIFIED)
+        made->flags |= SAMPLE_HITM;
     if (record->has_ticks)
         made->time = spe_time(&decoder->clock, record->ticks);
     *access = *made;

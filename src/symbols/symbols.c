@@ -120,11 +120,6 @@ struct symbols_module *symbols_module(struct symbols *symbols, const char *path,
     return module;
 }
 
-const char *symbols_module_path(const struct symbols_module *module)
-{
-    return module->path;
-}
-
 static int by_section_start(const void *left, const void *right)
 {
     const struct symbol_section *a = left, *b = right;

@@ -50,7 +50,6 @@ void symbols_set_root(struct symbols *symbols, const char *directory);
 struct symbols_module *symbols_module(struct symbols *symbols, const char *path, const uint8_t *build_id,
                                       size_t build_id_size);
 
-const char *symbols_module_path(const struct symbols_module *module);
 const char *symbols_module_trouble(struct symbols_module *module); /* NULL when all is well */
 
 /* Why there are no names at all, neither of the file nor of a debug file of the same build; NULL when there are. */

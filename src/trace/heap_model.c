@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { FIRST_SLOTS = 64 };

@@ -1,7 +1,6 @@
 #include "view/number.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { BUFFERS = 16, BUFFER = 48 };
 

@@ -1,7 +1,6 @@
 #include "view/view.h"
 
 #include "analysis/traffic/traffic.h"
-#include "view/number.h"
 #include "view/report/report.h"
 #include "view/report/rows.h"
 

@@ -1,8 +1,6 @@
 #include "wire/custom.h"
 #include "wire/event.h"
 
-#include <stddef.h>
-
 #define NAME_OF(table, index) ((index) < sizeof(table) / sizeof *(table) && (table)[index] ? (table)[index] : "unknown")
 
 static const char *const loss_names[LOSS_CAUSES] = {

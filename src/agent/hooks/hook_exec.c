@@ -3,7 +3,6 @@
  *
  * A wrapper that sets LD_PRELOAD to a library of its own takes the agent out of it: it is put back in front. One that
  * empties it may know a program that no library may be preloaded into: that is respected, and counted. */
-#include "agent/region/attach.h"
 #include "agent/environment.h"
 #include "agent/real.h"
 #include "agent/region/thread_ring.h"

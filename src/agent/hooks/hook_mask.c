@@ -1,5 +1,4 @@
 /* The functions that change signal masks: see agent/signals/mask.h. */
-#include "agent/region/attach.h"
 #include "agent/signals/mask.h"
 #include "agent/real.h"
 #include "agent/sampling/sampler.h"

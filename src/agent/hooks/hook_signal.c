@@ -5,7 +5,6 @@
 #include "agent/sampling/sampler.h"
 #include "agent/signals/signals.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -7,7 +7,6 @@
 #include "agent/self.h"
 #include "base/sys.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 /* What a new thread needs to know. Slots are taken by the creator and given back by the thread itself. */

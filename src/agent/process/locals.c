@@ -1,6 +1,5 @@
 #include "agent/process/locals.h"
 
-#include "agent/process/modules.h"
 #include "agent/region/hook_record.h"
 
 #include <link.h>

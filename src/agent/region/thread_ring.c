@@ -193,7 +193,6 @@ static enum claimed claim(struct agent_thread *self, uint32_t index)
     ring->pid = identity.pid;
     ring->tid = identity_tid(self->pid, self->tid, &ring->local_tid);
     atomic_store_explicit(&ring->image, ring_image, memory_order_relaxed);
-    self->ring_index = index;
     self->claim_misses = 0;
     wire_producer_init(&self->producer, ring, bytes, region->ring_bytes);
     self->wake_at = self->producer.head + region->ring_bytes / 2;

@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "capture/process/procfs.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <linux/futex.h>
 #include <linux/userfaultfd.h>

@@ -37,7 +37,6 @@ struct hw_source {
     unsigned count, most;
     array_of(struct member) members;
     struct pmu_event events[PMU_EVENTS_MOST]; /* lowered to what the kernel took */
-    size_t event_count;
 };
 
 /* "0-15,32": whether `cpu` is in it. */
@@ -279,7 +278,6 @@ struct hw_source *hw_source_open(const struct pmu_choice *choice, const struct h
     source->rings = mem_zalloc(source->most * sizeof *source->rings);
     source->readers = mem_zalloc(source->most * sizeof *source->readers);
     source->leaders = mem_zalloc(source->most * sizeof *source->leaders);
-    source->event_count = choice->count;
     memcpy(source->events, choice->events, sizeof source->events);
     size_t pages = ring_pages(target, cpus, choice->count);
     if (!one)

@@ -124,7 +124,6 @@ static void report(struct tasks *tasks, struct task *task)
     }
     if (task->apart) {
         sink_loss(tasks->sink, task->start, task->pid, task->pid, LOSS_UNREACHABLE, 1);
-        tasks->unreachable++;
         return;
     }
     tasks->untracked++;

@@ -17,7 +17,6 @@ struct tasks {
     uint64_t untracked;     /* programs reported that had no agent */
     uint32_t untracked_pid; /* the last of them, and when it began */
     uint64_t untracked_time;
-    uint64_t unreachable; /* and whose agent could not reach the recorder */
 };
 
 void tasks_init(struct tasks *tasks, uint32_t first, bool follow);

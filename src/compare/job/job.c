@@ -1,7 +1,5 @@
 #include "compare/job/job.h"
 
-#include "base/strtab.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,6 @@
 #include "lib/sampling/session_engine.h"
 #include "lib/sampling/soft.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

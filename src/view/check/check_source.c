@@ -1,7 +1,6 @@
 /* view/check/check_source.c - names of source files, as the compiler wrote them, as URIs that a code-review tool can open. */
 #include "view/check/check_view.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,5 +1,4 @@
 /* view/compare/compare_text.c - numalens compare A B as text. */
-#include "base/text.h"
 #include "view/compare/compare_rows.h"
 #include "view/number.h"
 #include "view/paragraph.h"

@@ -1,5 +1,4 @@
 /* view/report/tables_text.c - rows as tables for people. */
-#include "base/text.h"
 #include "view/columns/columns.h"
 #include "view/number.h"
 #include "view/table.h"
