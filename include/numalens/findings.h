@@ -48,52 +48,17 @@ typedef struct nlens_facts {
     nlens_trace *trace;
     const nlens_object *object; /* of a site: the one with the most samples */
     const nlens_site *site;     /* NULL for what nobody allocated */
-    uint32_t instances;         /* sampled ones */
     nlens_totals totals;
-    const nlens_user *users; /* most samples first */
-    uint32_t using_threads;  /* users with more than stray accesses */
-    uint32_t using_nodes;
+    const nlens_user *users;     /* most samples first */
     const uint64_t *from, *home; /* accesses that came from each node, that went to each: nlens_node_count of them */
-
-    const char *use;         /* "read-only" after its initialisation, "read-mostly", "written" */
-    const char *sharing;     /* "thread": private to one, "node": to those of one node, "shared" */
-    const char *concurrency; /* threads use it at "disjoint" times or "concurrent"ly; "none": too few to say */
-    const char *shape;       /* of accesses in a row: "sequential", "strided", "random", "unknown" */
-    uint32_t writers;        /* threads that write after the initialisation */
-    uint64_t init_end;       /* when the initialisation was over */
-    uint64_t init_samples;   /* accesses before that */
-    uint32_t private_count;  /* of a site: instances that are private to a thread */
-
-    const nlens_thread *alloc_thread, *toucher, *main_user; /* allocated it; first touched most pages; uses it most;
-                                                               each may be NULL */
-    int alloc_node, toucher_node, main_user_node;           /* of those threads, -1 when not known */
-    int main_home;                                          /* home node of most of it */
-    uint64_t alloc_thread_samples;                          /* after the initialisation, by the allocating thread */
-    uint64_t first_remote; /* ns from its allocation to the first remote access, NLENS_FOREVER when there was none */
-
-    double overlap;     /* part of its hot time in which threads of several nodes use it: 0 to 1 */
-    uint64_t switches;  /* changes of thread: MemProf's Figure 3 */
-    uint64_t switch_ns; /* mean time between them */
-
-    uint64_t pages, pages_moved;        /* pages sampled or touched; those that changed their node */
-    uint64_t mixed_pages, mixed_remote; /* pages that also hold private objects of other nodes; remote accesses there */
-    uint64_t false_sharing, true_sharing; /* accesses to lines that several threads use, one of them writing: other
-                                             bytes, the same bytes */
-    uint64_t worst_line;                  /* the falsely shared line with the most accesses, 0: none */
-
-    double separated;          /* 1: nodes keep to different parts of it, 0: as at random, -1: not examined */
-    double slow_time;          /* part of all CPU time that its accesses beyond the caches wait, estimated */
-    double remote_time;        /* the part of that which is there because they are remote */
-    int64_t stride;            /* bytes, the most frequent; 0 when not known */
-    double shape_share;        /* part of the accesses in a row that have that shape */
-    const nlens_phase *phases; /* in order of time */
+    const nlens_phase *phases;   /* in order of time */
 } nlens_facts;
 
 /* NULL for what has no samples. A process's stacks are one: the first of them has the facts of all. */
 NLENS_API const nlens_facts *nlens_object_facts(const nlens_object *object);
 NLENS_API const nlens_facts *nlens_site_facts(const nlens_site *site);
 
-/* One fact by its name in JSON: those that are fields above, and those that are not. */
+/* One fact by its name in JSON; docs/json.md and docs/patterns.md say what each means. */
 typedef struct nlens_fact {
     const char *name;    /* "using_threads", "first_remote_s" */
     const char *meaning; /* in a phrase */
@@ -102,8 +67,9 @@ typedef struct nlens_fact {
     bool known;          /* else it is not known: 0 */
 } nlens_fact;
 
-/* Fills `fact` with the one at this index; false behind the last. */
+/* Fills `fact` with the one at this index, or of this name; false behind the last, or where there is none. */
 NLENS_API bool nlens_fact_at(const nlens_facts *facts, unsigned index, nlens_fact *fact);
+NLENS_API bool nlens_fact_named(const nlens_facts *facts, const char *name, nlens_fact *fact);
 
 /* ---- Findings ---------------------------------------------------------------------------------------------------- */
 

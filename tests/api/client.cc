@@ -28,13 +28,15 @@ int main(int argc, char **argv)
                 pairs += a->thread == t;
         }
         const nlens_facts *facts = nlens_object_facts(o);
-        if (facts)
-            std::cout << o->label << " is " << facts->use << "\n";
-        nlens_fact fact;
+        nlens_fact fact, named;
+        if (facts && nlens_fact_named(facts, "use", &fact))
+            std::cout << o->label << " is " << fact.word << "\n";
         for (unsigned i = 0; facts && nlens_fact_at(facts, i, &fact); i++) {
-            if (fact.name == std::string("writers") && (!fact.known || fact.number != facts->writers))
+            if (!nlens_fact_named(facts, fact.name, &named) || fact.number != named.number || fact.word != named.word)
                 return 1;
         }
+        if (facts && nlens_fact_named(facts, "no such fact", &fact))
+            return 1;
     }
     nlens_foreach_finding (trace, f) {
         nlens_foreach_advice (f->advice, v)

@@ -29,7 +29,7 @@ LIES_AT(nlens_frame, inlined, 28);
 LIES_AT(nlens_access, stack, 96);
 LIES_AT(nlens_user, last, 72);
 LIES_AT(nlens_phase, remote, 32);
-LIES_AT(nlens_facts, phases, 400);
+LIES_AT(nlens_facts, phases, 144);
 LIES_AT(nlens_advice, code, 32);
 LIES_AT(nlens_finding, against, 152);
 LIES_AT(nlens_page_user, unknown, 32);

@@ -5,6 +5,7 @@
 #include "numalens/findings.h"
 
 #include <errno.h>
+#include <string.h>
 
 struct api_findings {
     struct facts *facts; /* NULL: the trace could not be read */
@@ -72,44 +73,9 @@ static nlens_facts *make_facts(nlens_trace *trace, const struct facts_subject *f
     *to = (nlens_facts){.trace = trace,
                         .object = api_object(trace, from->object),
                         .site = from->site == FLOW_NONE ? NULL : &trace->sites[from->site],
-                        .instances = from->instances,
                         .users = make_users(trace, from),
-                        .using_threads = from->using_threads,
-                        .using_nodes = from->using_nodes,
                         .from = from->from,
                         .home = from->home,
-                        .use = fact_word(FACT_USE, from->use),
-                        .sharing = fact_word(FACT_SHARING, from->sharing),
-                        .concurrency = fact_word(FACT_CONCURRENCY, from->concurrency),
-                        .shape = fact_word(FACT_SHAPE, from->shape),
-                        .writers = from->writers,
-                        .init_end = from->init_end,
-                        .init_samples = from->init_samples,
-                        .private_count = from->private_instances,
-                        .alloc_thread = api_thread(trace, from->alloc_thread),
-                        .toucher = api_thread(trace, from->toucher),
-                        .main_user = api_thread(trace, from->main_user),
-                        .alloc_node = from->alloc_node,
-                        .toucher_node = from->toucher_node,
-                        .main_user_node = from->main_user_node,
-                        .main_home = from->main_home,
-                        .alloc_thread_samples = from->alloc_thread_samples,
-                        .first_remote = from->first_remote,
-                        .overlap = from->overlap,
-                        .switches = from->switches,
-                        .switch_ns = from->switch_ns,
-                        .pages = from->pages,
-                        .pages_moved = from->pages_moved,
-                        .mixed_pages = from->mixed_pages,
-                        .mixed_remote = from->mixed_remote,
-                        .false_sharing = from->false_sharing,
-                        .true_sharing = from->true_sharing,
-                        .worst_line = from->worst_line,
-                        .separated = from->separated,
-                        .slow_time = from->slow_time,
-                        .remote_time = from->remote_time,
-                        .stride = from->stride,
-                        .shape_share = from->shape_share,
                         .phases = make_phases(trace, from)};
     api_totals(&to->totals, &from->totals);
     return to;
@@ -231,6 +197,14 @@ bool nlens_fact_at(const nlens_facts *facts, unsigned index, nlens_fact *fact)
                          .number = value.decimals ? value.real : (double)value.number,
                          .known = value.known};
     return true;
+}
+
+bool nlens_fact_named(const nlens_facts *facts, const char *name, nlens_fact *fact)
+{
+    for (unsigned i = 0; i < FACTS; i++)
+        if (strcmp(fact_table[i].name, name) == 0)
+            return nlens_fact_at(facts, i, fact);
+    return false;
 }
 
 const nlens_finding *nlens_next_finding(nlens_trace *trace, const nlens_finding *last)
