@@ -1,6 +1,5 @@
 #include "cli/export_output.h"
 
-#include "base/replace.h"
 #include "exchange/export/fields.h"
 
 #include <errno.h>
@@ -24,20 +23,15 @@ int export_output_check(const char *path, const char *binary, struct error *err)
     return 0;
 }
 
-static int fill(FILE *out, const void *context, struct error *err)
-{
-    const struct export_job *job = context;
-    return job->write(job->flow, job->options, out, err);
-}
-
-int export_output(const struct export_job *job, const char *path, struct error *err)
+int export_output(const struct input *source, const char *path, replace_fill *fill, const void *context,
+                  struct error *err)
 {
     if (!is_stdout(path)) {
-        if (input_has(job->source, path))
+        if (input_has(source, path))
             return error_set(err, -EINVAL, "%s is the recording itself; name another file with -o", path);
-        return replace_file(path, REPLACE_FOR_OWNER, fill, job, err);
+        return replace_file(path, REPLACE_FOR_OWNER, fill, context, err);
     }
-    int failed = fill(stdout, job, err);
+    int failed = fill(stdout, context, err);
     if (failed == 0 && (fflush(stdout) != 0 || ferror(stdout)))
         failed = error_set(err, -EIO, "cannot write to standard output: %s", strerror(errno));
     return failed;

@@ -2,15 +2,8 @@
 #ifndef NUMALENS_CLI_EXPORT_OUTPUT_H
 #define NUMALENS_CLI_EXPORT_OUTPUT_H
 
+#include "base/replace.h"
 #include "cli/input/input_files.h"
-#include "exchange/export/export.h"
-
-struct export_job {
-    export_write *write;
-    const struct flow *flow;
-    const struct export_options *options;
-    const struct input *source; /* the recording: never written to */
-};
 
 /* Whether it goes to a terminal; `path` NULL or "-": standard output. */
 bool export_output_is_terminal(const char *path);
@@ -19,7 +12,9 @@ bool export_output_is_terminal(const char *path);
  * is refused. Before anything is read. */
 int export_output_check(const char *path, const char *binary, struct error *err);
 
-int export_output(const struct export_job *job, const char *path, struct error *err);
+/* Lets `fill` write there. The recording that it reads, `source`, is never written to. */
+int export_output(const struct input *source, const char *path, replace_fill *fill, const void *context,
+                  struct error *err);
 
 /* Negative with the list of fields when one of these does not exist. */
 int export_fields_are_wrong(const char *fields, struct error *err);

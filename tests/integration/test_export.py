@@ -440,8 +440,8 @@ def failures():
             assert stream.read() == "old"
         ended = run([nlens.NUMALENS, "export", "-f", "csv", "-o", os.path.join(folder, "no", "out"), trace])
         assert ended.status == 1 and b"cannot write" in ended.err, ended
-        for command in (["export", "-f", "csv"], ["export", "-f", "text"]):
-            ended = run([nlens.NUMALENS, *command, "-o", trace, trace])
+        for form in ("csv", "text", "events"):
+            ended = run([nlens.NUMALENS, "export", "-f", form, "-o", trace, trace])
             assert ended.status == 1 and b"is the recording itself" in ended.err, ended
         nlens.report(trace)
         if os.path.exists("/dev/full"):

@@ -216,7 +216,7 @@ def nothing_left():
         assert run([nlens.NUMALENS, "import", "--format", "moca"]).status == 2
 
 
-@check("out into a file is the same as to standard output")
+@check("out into a file is the same as to standard output; the recording itself is refused and stays")
 def to_file():
     with Folder() as folder:
         _, trace = import_moca(folder, write(folder, "in", LINES))
@@ -225,6 +225,13 @@ def to_file():
         assert ended.status == 0 and b"5 pages of 2 tasks" in ended.out, ended
         with open(out) as file:
             assert file.read() == LINES
+        with open(trace, "rb") as file:
+            before = file.read()
+        for form in ("moca", "moca-csv"):
+            ended = run([nlens.NUMALENS, "export", "--format", form, "-o", trace, trace])
+            assert ended.status == 1 and b"is the recording itself; name another file with -o" in ended.err, ended
+            with open(trace, "rb") as file:
+                assert file.read() == before
         full = run([nlens.NUMALENS, "export", "--format", "moca", "-o", "/dev/full", trace])
         assert full.status == 1, full
         assert os.path.exists("/dev/full")

@@ -10,7 +10,6 @@
 #include "base/progress.h"
 #include "exchange/export/export.h"
 #include "exchange/export/fields.h"
-#include "trace/file.h"
 #include "view/number.h"
 
 #include <argp.h>
@@ -139,17 +138,18 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     return 0;
 }
 
-static FILE *open_output(const char *path, struct error *err)
-{
-    int fd = trace_file_create(path, err);
-    return fd < 0 ? NULL : fdopen(fd, "w");
-}
+struct trace_export {
+    const struct export_format *format;
+    struct trace_reader *reader;
+    struct moca_export *result;
+};
 
-static int write_from(struct trace_reader *reader, const struct export_format *format, FILE *out,
-                      struct moca_export *result, struct error *err)
+static int fill_from_trace(FILE *out, const void *context, struct error *err)
 {
-    return format->write_events ? format->write_events(reader, out, &result->accesses, err)
-                                : format->write_pages(reader, out, result, err);
+    const struct trace_export *export = context;
+    const struct export_format *format = export->format;
+    return format->write_events ? format->write_events(export->reader, out, &export->result->accesses, err)
+                                : format->write_pages(export->reader, out, export->result, err);
 }
 
 static int trace_to(struct trace_reader *reader, const struct arguments *arguments, struct moca_export *result,
@@ -159,19 +159,8 @@ static int trace_to(struct trace_reader *reader, const struct arguments *argumen
         !trace_session_get(trace_reader_session(reader), "imported"))
         return error_set(err, -ENODATA, "%s has no pages in it; 'numalens record --source faults' records them",
                          arguments->input.name);
-    if (!arguments->output.path)
-        return write_from(reader, arguments->format, stdout, result, err);
-    FILE *out = open_output(arguments->output.path, err);
-    if (!out)
-        return -1;
-    int failed = write_from(reader, arguments->format, out, result, err);
-    if (fclose(out) != 0 && failed == 0)
-        failed = error_set(err, -errno, "cannot write: %s", strerror(errno));
-    if (failed < 0) {
-        trace_file_remove(arguments->output.path);
-        error_prefix(err, "%s", arguments->output.path);
-    }
-    return failed;
+    return export_output(&arguments->input, arguments->output.path, fill_from_trace,
+                         &(struct trace_export){arguments->format, reader, result}, err);
 }
 
 static int export_trace(struct arguments *arguments, struct error *err)
@@ -197,6 +186,18 @@ static int export_trace(struct arguments *arguments, struct error *err)
     return 0;
 }
 
+struct samples_export {
+    const struct export_format *format;
+    const struct flow *flow;
+    const struct export_options *options;
+};
+
+static int fill_from_flow(FILE *out, const void *context, struct error *err)
+{
+    const struct samples_export *export = context;
+    return export->format->write(export->flow, export->options, out, err);
+}
+
 static int export_samples(struct arguments *arguments, const struct topology *topology, struct error *err)
 {
     struct recording recording;
@@ -211,8 +212,8 @@ static int export_samples(struct arguments *arguments, const struct topology *to
         return failed;
     uint64_t samples = flow_totals(recording.flow).samples;
     progress_begin("writing", 0);
-    failed = export_output(&(struct export_job){format->write, recording.flow, &arguments->options, &arguments->input},
-                           arguments->output.path, err);
+    failed = export_output(&arguments->input, arguments->output.path, fill_from_flow,
+                           &(struct samples_export){format, recording.flow, &arguments->options}, err);
     recording_close(&recording);
     if (failed == 0 && arguments->output.path && !arguments->output.quiet)
         printf("%s samples into %s\n", number_count(samples), arguments->output.path);
