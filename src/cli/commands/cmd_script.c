@@ -22,7 +22,10 @@
 static const char description[] =
     "Compiles SCRIPT, a C program over numalens/flow.h, and runs it on a recording.\v"
     "SCRIPT is a file (mine.c, ./mine.cc) or the name of a ready one. Arguments after '--' go to the script; those of "
-    "the form KEY=VALUE restrict which accesses it sees (kind=heap, thread='worker*', time=0.5..2).\n" INPUT_HELP "\n\n"
+    "the form KEY=VALUE restrict which accesses it sees (kind=heap, thread='worker*', time=0.5..2).\n" INPUT_HELP "\n"
+    "The compiler is $CC ($CXX for .cc, .cpp and .cxx), else cc, gcc or clang. It works in a folder of its own in "
+    "$TMPDIR, "
+    "else in /tmp.\n\n"
     "EXAMPLES\n"
     "  numalens script --list\n"
     "  numalens script switches\n"

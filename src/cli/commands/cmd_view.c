@@ -17,11 +17,13 @@
 static const char description[] =
     "Shows a recording in a browser: the page of 'numalens report --html', and where one zooms in further than it has "
     "data, more of it out of the trace.\v" INPUT_HELP " Served on this machine only, under an "
-    "address that cannot be guessed, until Ctrl-C.\n\n"
+    "address that cannot be guessed, until Ctrl-C. No browser is opened where neither DISPLAY nor WAYLAND_DISPLAY is "
+    "set.\n\n"
     "EXAMPLES\n"
     "  numalens view\n"
     "  numalens view other.data --no-open\n"
-    "  numalens view --port 8000 --no-open      for ssh -L 8000:127.0.0.1:8000\n";
+    "  numalens view --port 8000 --no-open      for ssh -L 8000:127.0.0.1:8000\n\n"
+    "The exit status is 0; 1 when the recording cannot be read or the port is taken; 2 for wrong usage.";
 
 enum { OPTION_NO_OPEN = 1, OPTION_TOPOLOGY, OPTION_SYMFS };
 
