@@ -21,7 +21,7 @@ static void take_sample(void *context, const struct hw_sample *sample)
 {
     uint64_t *sums = context;
     sums[0] += sample->access.latency;
-    sums[1] += sample->access.remote;
+    sums[1] += sample->access.level;
 }
 
 static void take_loss(void *context, uint64_t time, enum loss_cause cause, uint64_t count)
