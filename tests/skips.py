@@ -227,6 +227,7 @@ ALLOWED = [
     ("crash: a full disk*", "a disk of one's own cannot be mounted here", no_namespaces),
     ("honest: without /proc*", "nothing can be mounted over /proc here", no_namespaces),
     ("honest: *", "strace cannot trace here*", no_ptrace),
+    ("left_alone: *", "processes cannot be traced here", no_ptrace),
     ("*home: *", "the kernel *", no_move_pages),
     ("*: *", "the kernel ha* no huge page*", no_huge_page),
     ("faults: huge pages*", "there are none here", no_huge_page),

@@ -13,6 +13,14 @@ static char *value_of(char *entry, const char *name)
     return strncmp(entry, name, length) == 0 && entry[length] == '=' ? entry + length + 1 : NULL;
 }
 
+const char *environment_value(char *const *environment, const char *name)
+{
+    const char *value = NULL;
+    for (; environment && *environment && !value; environment++)
+        value = value_of(*environment, name);
+    return value;
+}
+
 static bool number(const char **at, char stop, uint64_t *value)
 {
     const char *begin = *at;
@@ -29,13 +37,9 @@ static bool number(const char **at, char stop, uint64_t *value)
 
 bool environment_read(char *const *environment, struct environment_region *found)
 {
-    for (; *environment; environment++) {
-        const char *at = value_of(*environment, WIRE_ENVIRONMENT);
-        if (at)
-            return number(&at, ':', &found->pid) && number(&at, ':', &found->fd) && number(&at, ':', &found->nonce) &&
-                   number(&at, '\0', &found->filters);
-    }
-    return false;
+    const char *at = environment_value(environment, WIRE_ENVIRONMENT);
+    return at && number(&at, ':', &found->pid) && number(&at, ':', &found->fd) && number(&at, ':', &found->nonce) &&
+           number(&at, '\0', &found->filters);
 }
 
 static bool names_library(const char *entry, size_t length)
@@ -107,14 +111,8 @@ static bool names_agent(const char *list)
 
 enum environment_preload environment_preload(char *const *environment)
 {
-    const char *list = NULL;
-    bool region = false;
-    for (; environment && *environment; environment++) {
-        const char *value = value_of(*environment, "LD_PRELOAD");
-        list = value && !list ? value : list; /* the dynamic linker takes the first, too */
-        region |= value_of(*environment, WIRE_ENVIRONMENT) != NULL;
-    }
-    if (!region || (list && names_agent(list)))
+    const char *list = environment_value(environment, "LD_PRELOAD");
+    if (!environment_value(environment, WIRE_ENVIRONMENT) || (list && names_agent(list)))
         return PRELOAD_AGENT;
     return list && list[strspn(list, " :")] ? PRELOAD_OTHERS : PRELOAD_NOTHING;
 }

@@ -14,6 +14,9 @@ struct
 /* Reads NUMALENS_REGION. False when it is absent or malformed. */
 bool environment_read(char *const *environment, struct environment_region *found);
 
+/* The value of the first entry of that name, which is the one that libc and the dynamic linker take; NULL without. */
+const char *environment_value(char *const *environment, const char *name);
+
 /* Takes NUMALENS_REGION out, and of LD_PRELOAD exactly the entry that names this library. Edits in place; allocates
  * nothing. */
 void environment_strip(char **environment);

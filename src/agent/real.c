@@ -172,6 +172,7 @@ bool real_resolve(void)
     NEXT(pthread_setname_np, "pthread_setname_np");
     NEXT(pthread_barrier_wait, "pthread_barrier_wait");
     NEXT(prctl, "prctl");
+    NEXT(ptrace, "ptrace");
     NEXT(syscall, "syscall");
     NEXT(fork, "fork");
     NEXT(fork_bare, "_Fork");

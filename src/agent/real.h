@@ -43,6 +43,7 @@ struct real {
     int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
     int (*pthread_setname_np)(pthread_t, const char *);
     int (*pthread_barrier_wait)(pthread_barrier_t *);
+    long (*ptrace)(long, ...);
     long (*syscall)(long, long, long, long, long, long, long);
     int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
     pid_t (*fork)(void);

@@ -170,7 +170,7 @@ void describe_result(struct recorder_result *result, const struct sink *sink, co
                             (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000u;
     result->recorder_cpu_ns = (uint64_t)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) * 1000000000u +
                               (uint64_t)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) * 1000u;
-    result->preload_emptied = sink->lost[LOSS_CHILD_PRELOAD];
+    result->apart = sink->lost[LOSS_CHILD_PRELOAD] + sink->lost[LOSS_SANITIZED] + sink->lost[LOSS_TRACED];
     result->drops = 0;
     for (unsigned i = 0; i < sizeof weighty / sizeof *weighty; i++)
         result->drops += sink->lost[weighty[i]];
@@ -261,21 +261,17 @@ void describe_means(struct recorder_result *result, const struct capture_options
         add_note(result, "bytes of each node's memory are not counted: %s", means->counters_reason);
     if (*means->core_reason)
         add_note(result, "lines that prefetching brings from memory are not counted: %s", means->core_reason);
-    uint64_t others = result->untracked > result->preload_emptied ? result->untracked - result->preload_emptied : 0;
-    if (result->preload_emptied)
-        add_note(result,
-                 "%" PRIu64 " program%s started without the agent: LD_PRELOAD was emptied for %s; record %s directly",
-                 result->preload_emptied, result->preload_emptied == 1 ? "" : "s",
-                 result->preload_emptied == 1 ? "it" : "them", result->preload_emptied == 1 ? "it" : "them");
+    uint64_t others = result->untracked > result->apart ? result->untracked - result->apart : 0;
     if (others && !*reason && !*means->homes_reason)
         add_note(result,
-                 "%" PRIu64 " program%s started without the agent (static, setuid, another environment, or a sandbox "
+                 "%" PRIu64 " program%s started without the agent (static, setuid, another environment%s, or a sandbox "
                  "from which the recorder cannot be reached)",
-                 others, others == 1 ? "" : "s");
+                 others, others == 1 ? "" : "s", result->apart ? ", by a program without it" : "");
 }
 
 void describe_losses(struct recorder_result *result, const struct sink *sink)
 {
+    static const enum loss_cause programs[] = {LOSS_CHILD_PRELOAD, LOSS_SANITIZED, LOSS_TRACED};
     static const struct {
         enum loss_cause cause;
         const char *text;
@@ -284,6 +280,11 @@ void describe_losses(struct recorder_result *result, const struct sink *sink)
         {LOSS_RESTRICTED, "not recorded once its system calls were restricted (seccomp)"},
         {LOSS_NO_COUNTER, "not recorded once the processor's counter was forbidden to it (prctl PR_SET_TSC)"},
     };
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        uint64_t count = sink->lost[programs[i]];
+        if (count)
+            add_note(result, "%" PRIu64 " %s", count, loss_text(programs[i], count));
+    }
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
         uint64_t count = sink->lost[causes[i].cause];
         if (count == 1)

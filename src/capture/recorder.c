@@ -71,13 +71,14 @@ static int start(struct recorder *recorder, struct error *err)
     if (code < 0)
         return code;
     result->exit_status = PROGRAM_REFUSED;
+    enum loss_cause apart = program_apart(options->command[0]);
     if (!(agent = program_agent_path(err)))
         return err->code;
     signals_take(&mask);
     if ((code = recorder_sources_find(&recorder->sources, err)) < 0 ||
         (code = capture_region_make(&recorder->region, options, recorder->sources.means.perf_tick, err)) < 0 ||
-        (code = launch_prepare_placed(&recorder->launch, options->command, recorder->region.environment, agent, &mask,
-                                      options->placement, err)) < 0 ||
+        (code = launch_prepare_placed(&recorder->launch, options->command, recorder->region.environment,
+                                      apart == LOSS_CAUSES ? agent : NULL, &mask, options->placement, err)) < 0 ||
         (code = recorder_sources_open(&recorder->sources, recorder->launch.pid, &recorder->region, &recorder->sink,
                                       err)) < 0 ||
         (code = open_trace(recorder, err)) < 0)
@@ -101,6 +102,8 @@ static int start(struct recorder *recorder, struct error *err)
         trace_file_remove(options->output);
     }
     result->ran = code == 0;
+    if (result->ran && apart != LOSS_CAUSES)
+        sink_loss(&recorder->sink, recorder->started, (uint32_t)recorder->launch.pid, 0, apart, 1);
 cleanup:
     free(agent);
     return code;

@@ -15,7 +15,7 @@ struct recorder_result {
     enum fault_mechanism mechanism; /* that made pages fault again */
     bool write_protect;             /* and uffd-wp beside it */
     uint64_t untracked;             /* programs that no agent spoke for */
-    uint64_t preload_emptied;       /* of those: started with an empty LD_PRELOAD */
+    uint64_t apart;                 /* of those: the agent was kept away, and the cause is counted */
     uint64_t bytes;                 /* of the file, or of all files */
     uint64_t files, removed;        /* with --rotate: there, and no longer kept; 0 without */
     uint64_t rotate_most_ns;        /* the longest that beginning a next file took */

@@ -33,6 +33,8 @@ static const char *const loss_names[LOSS_CAUSES] = {
     [LOSS_RESTRICTED] = "restricted",
     [LOSS_NO_COUNTER] = "no_counter",
     [LOSS_NO_TICK] = "no_tick",
+    [LOSS_SANITIZED] = "sanitized",
+    [LOSS_TRACED] = "traced",
 };
 
 static const char *const loss_texts[LOSS_CAUSES] = {
@@ -57,7 +59,8 @@ static const char *const loss_texts[LOSS_CAUSES] = {
     [LOSS_FN_NESTED] = "calls of named functions skipped: too many unfinished ones",
     [LOSS_AUX_FULL] = "stretches of hardware samples cut: buffer full",
     [LOSS_COLLISION] = "stretches in which hardware samples collided",
-    [LOSS_CHILD_PRELOAD] = "child programs started without the agent: LD_PRELOAD was emptied for them",
+    [LOSS_CHILD_PRELOAD] =
+        "child programs started without the agent: LD_PRELOAD was emptied for them; record them directly",
     [LOSS_THREAD_ENDED] = "allocations or releases of threads that were ending",
     [LOSS_NO_KEY] = "processes not recorded: the program's libraries hold all of the first 32 pthread keys",
     [LOSS_UNREACHABLE] = "programs not recorded: in a network namespace of their own, without the recorder's /proc",
@@ -66,6 +69,8 @@ static const char *const loss_texts[LOSS_CAUSES] = {
     [LOSS_NO_COUNTER] = "processes not recorded once the processor's counter was forbidden to them (prctl PR_SET_TSC)",
     [LOSS_NO_TICK] =
         "threads not sampled: neither perf events nor timers could be had for their ticks (seccomp, ulimit -i)",
+    [LOSS_SANITIZED] = "programs not recorded: built with -fsanitize=address, thread, memory or leak; build without it",
+    [LOSS_TRACED] = "programs not recorded: under a debugger, a tracer or valgrind; record without it",
 };
 
 /* When there was one of them. */
@@ -91,7 +96,7 @@ static const char *const loss_texts_of_one[LOSS_CAUSES] = {
     [LOSS_FN_NESTED] = "call of a named function skipped: too many unfinished ones",
     [LOSS_AUX_FULL] = "stretch of hardware samples cut: buffer full",
     [LOSS_COLLISION] = "stretch in which hardware samples collided",
-    [LOSS_CHILD_PRELOAD] = "child program started without the agent: LD_PRELOAD was emptied for it",
+    [LOSS_CHILD_PRELOAD] = "child program started without the agent: LD_PRELOAD was emptied for it; record it directly",
     [LOSS_THREAD_ENDED] = "allocation or release of a thread that was ending",
     [LOSS_NO_KEY] = "process not recorded: the program's libraries hold all of the first 32 pthread keys",
     [LOSS_UNREACHABLE] = "program not recorded: in a network namespace of its own, without the recorder's /proc",
@@ -100,6 +105,8 @@ static const char *const loss_texts_of_one[LOSS_CAUSES] = {
     [LOSS_NO_COUNTER] = "process not recorded once the processor's counter was forbidden to it (prctl PR_SET_TSC)",
     [LOSS_NO_TICK] =
         "thread not sampled: neither a perf event nor a timer could be had for its ticks (seccomp, ulimit -i)",
+    [LOSS_SANITIZED] = "program not recorded: built with -fsanitize=address, thread, memory or leak; build without it",
+    [LOSS_TRACED] = "program not recorded: under a debugger, a tracer or valgrind; record without it",
 };
 
 static const char *const alloc_names[ALLOC_FNS] = {

@@ -118,6 +118,7 @@ struct wire_region {
     _Atomic uint32_t offer_word;        /* futex: changes whenever it does */
     _Atomic uint32_t assigned;          /* threads and processes that were assigned so far */
     _Atomic uint32_t explained;         /* programs whose agent gave up at their start, and counted the cause */
+    _Atomic uint32_t tracing;           /* 1: a program called ptrace, so that others may be traced */
     _Atomic uint64_t stops[WIRE_STOPS]; /* bytes of the instruction << 32 | how often: wire_stop_count */
     /* A robust futex of the recorder's: the kernel sets FUTEX_OWNER_DIED here when the recorder is killed. Its list is in the
      * recorder's own memory (capture/agent/heartbeat.c): no pointer of anyone's is in this region. */

@@ -1,5 +1,7 @@
 #include "capture/process/program.h"
 
+#include "base/sanitizer.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -127,6 +129,38 @@ static void binaries_that_the_agent_cannot_enter(void **state)
     expect(path, 0, "");
 }
 
+static void runtimes_that_the_agent_stays_away_from(void **state)
+{
+    (void)state;
+    assert_int_equal(program_apart("sh"), LOSS_CAUSES);
+    assert_int_equal(program_apart("/no/such/program"), LOSS_CAUSES);
+    static const char *const lists[] = {"libasan.so.8", "a.so:/usr/lib/libtsan.so.2", "/x/libasan.so/a.so liblsan.so.0",
+                                        "/usr/lib/clang/libclang_rt.msan-x86_64.so"};
+    for (unsigned i = 0; i < sizeof lists / sizeof *lists; i++)
+        assert_true(sanitizer_in_list(lists[i]));
+    assert_false(sanitizer_in_list(""));
+    assert_false(sanitizer_in_list("libubsan.so.1:/x/notlibasan.so:/libasan/x.so:libclang_rt.ubsan_standalone.so"));
+    setenv("LD_PRELOAD", "/usr/libexec/valgrind/vgpreload_core-amd64-linux.so", 1);
+    assert_int_equal(program_apart("sh"), LOSS_TRACED);
+    unsetenv("LD_PRELOAD");
+
+    /* Anything may be in a file: of this one, headers, dynamic section and symbols are damaged at random. */
+    static char bytes[1 << 16], damaged[sizeof bytes];
+    int own = open("/proc/self/exe", O_RDONLY);
+    ssize_t size = read(own, bytes, sizeof bytes);
+    close(own);
+    assert_true(size > 4096);
+    srandom(1);
+    for (unsigned round = 0; round < 2000; round++) {
+        memcpy(damaged, bytes, (size_t)size);
+        for (unsigned i = 0; i < 8; i++)
+            damaged[(size_t)random() % (i < 4 ? 1024 : (size_t)size)] = (char)random();
+        memcpy(damaged, ELFMAG, SELFMAG);
+        put_file(damaged, round % 4 ? (size_t)size : (size_t)random() % (size_t)size, 0755);
+        program_apart(path);
+    }
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -149,6 +183,7 @@ int main(void)
         cmocka_unit_test(programs_that_are_there_or_not),
         cmocka_unit_test(scripts_are_judged_by_their_interpreter),
         cmocka_unit_test(binaries_that_the_agent_cannot_enter),
+        cmocka_unit_test(runtimes_that_the_agent_stays_away_from),
     };
     return cmocka_run_group_tests_name("program", tests, make_folder, remove_folder);
 }

@@ -199,7 +199,7 @@ def wrapper():
         for empty in ("LD_PRELOAD= %s" % loop, "unset LD_PRELOAD; %s; :" % loop):
             ended = record(folder, ["sh", "-c", empty])
             assert ended.status == 0, ended
-            assert b"1 program started without the agent: LD_PRELOAD was emptied for it" in ended.err, ended
+            assert b"1 child program started without the agent: LD_PRELOAD was emptied for it; record it" in ended.err, ended
             text = text_of(ended.trace)
             assert re.search(r" 1  child program started without the agent: LD_PRELOAD", text), text
             assert "could not be followed" not in text, text

@@ -179,7 +179,8 @@ void tasks_finish(struct tasks *tasks, uint64_t explained)
             report(tasks, (struct task *)(uintptr_t)tasks->by_pid.values[i]);
     tasks->untracked -= explained < tasks->untracked ? explained : tasks->untracked;
     /* Agents that saw them leave have counted them, some with the cause: nobody counts twice. */
-    uint64_t counted = tasks->sink->lost[LOSS_CHILD_UNTRACKED] + tasks->sink->lost[LOSS_CHILD_PRELOAD];
+    const uint64_t *lost = tasks->sink->lost;
+    uint64_t counted = lost[LOSS_CHILD_UNTRACKED] + lost[LOSS_CHILD_PRELOAD] + lost[LOSS_SANITIZED] + lost[LOSS_TRACED];
     if (tasks->untracked > counted)
         sink_loss(tasks->sink, tasks->untracked_time, tasks->untracked_pid, tasks->untracked_pid, LOSS_CHILD_UNTRACKED,
                   tasks->untracked - counted);

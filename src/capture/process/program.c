@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/own_files.h"
+#include "base/sanitizer.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -185,6 +186,18 @@ int program_check(const char *name, int *exit_status, struct error *err)
     }
     free(path);
     return code;
+}
+
+enum loss_cause program_apart(const char *name)
+{
+    int cause;
+    const char *others = getenv("LD_PRELOAD");
+    if (others && strstr(others, "/vgpreload_"))
+        return LOSS_TRACED;
+    char *path = find_in_path(name, &cause);
+    bool sanitized = (others && sanitizer_in_list(others)) || sanitizer_in_program(AT_FDCWD, path);
+    free(path);
+    return sanitized ? LOSS_SANITIZED : LOSS_CAUSES;
 }
 
 char *program_agent_path(struct error *err)

@@ -3,6 +3,7 @@
 #define NUMALENS_CAPTURE_PROCESS_PROGRAM_H
 
 #include "base/error.h"
+#include "wire/event.h"
 
 /* Exit statuses of a shell for programs that cannot be run. */
 enum { PROGRAM_REFUSED = 1, PROGRAM_NOT_EXECUTABLE = 126, PROGRAM_NOT_FOUND = 127 };
@@ -11,6 +12,10 @@ enum { PROGRAM_REFUSED = 1, PROGRAM_NOT_EXECUTABLE = 126, PROGRAM_NOT_FOUND = 12
  * here: static ones, setuid and setgid ones, those with file capabilities, those for other processors or another C
  * library. A script is judged by its interpreter. */
 int program_check(const char *name, int *exit_status, struct error *err);
+
+/* Why the agent must stay out of a program that can be run: LOSS_SANITIZED, LOSS_TRACED (in valgrind, as numalens itself), or
+ * LOSS_CAUSES when it may go in. */
+enum loss_cause program_apart(const char *name);
 
 /* The agent's library: beside this binary in a build tree, else where it was installed. The caller frees it. */
 char *program_agent_path(struct error *err);
