@@ -257,6 +257,8 @@ void describe_means(struct recorder_result *result, const struct capture_options
                  *means->faults_reason ? "first touch comes from the samples" : "");
     else if (*means->homes_reason)
         snprintf(result->notes, sizeof result->notes, "home nodes of pages are not known: %s", means->homes_reason);
+    if (*means->memory_note)
+        add_note(result, "%s", means->memory_note);
     if (*means->counters_reason)
         add_note(result, "bytes of each node's memory are not counted: %s", means->counters_reason);
     if (*means->core_reason)

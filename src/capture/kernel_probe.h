@@ -23,6 +23,7 @@ struct capture_means {
     char mechanism_reason[1024];    /* why not a better one, or "" */
     char counters_reason[400];      /* why memory controllers are not counted beside hardware samples, or "" */
     char core_reason[400];          /* likewise, lines from memory by the target's own CPUs */
+    char memory_note[128];          /* "" where --memory holds */
     char tick_reason[256], faults_reason[256], homes_reason[256], frames_reason[256];
 };
 

@@ -5,6 +5,7 @@
 #include "capture/describe.h"
 #include "capture/agent/handover.h"
 #include "capture/agent/heartbeat.h"
+#include "capture/memory_limit.h"
 #include "capture/process/launch.h"
 #include "capture/observer.h"
 #include "capture/pause.h"
@@ -75,7 +76,9 @@ static int start(struct recorder *recorder, struct error *err)
     if (!(agent = program_agent_path(err)))
         return err->code;
     signals_take(&mask);
-    if ((code = recorder_sources_find(&recorder->sources, err)) < 0 ||
+    if ((code = memory_limit_fit(&recorder->sources.options.memory, recorder->sources.means.memory_note,
+                                 sizeof recorder->sources.means.memory_note, err)) < 0 ||
+        (code = recorder_sources_find(&recorder->sources, err)) < 0 ||
         (code = capture_region_make(&recorder->region, options, recorder->sources.means.perf_tick, err)) < 0 ||
         (code = launch_prepare_placed(&recorder->launch, options->command, recorder->region.environment,
                                       apart == LOSS_CAUSES ? agent : NULL, &mask, options->placement, err)) < 0 ||

@@ -100,6 +100,20 @@ def unwritten():
         assert "events could not be written" in text and "Nothing was lost" not in text, text
 
 
+@check("a limit of address space: it records with less, or says what it needs; it never ends by a signal")
+def limited_memory():
+    import resource
+    ends = []
+    with Folder() as folder:
+        for limit in range(40, 112, 8):
+            ended = record(folder, [nlens.example("many_small")], ["-F", "5000"],
+                           prepare=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit << 20, limit << 20)))
+            words = b"(ulimit -v)" if ended.status == 0 else b"ulimit -v, %d MiB) is too low" % limit
+            assert ended.status in (0, 1) and words in ended.err, (limit, ended)
+            ends.append(ended.status)
+    assert ends[0] == 1 and ends[-1] == 0 and ends == sorted(ends, reverse=True), ends
+
+
 @check("a report without samples says why: none were requested, the file is incomplete, or the run may have been too short")
 def no_samples():
     with Folder() as folder:

@@ -1,9 +1,9 @@
 #include "capture/agent/handover.h"
 
 #include "capture/process/procfs.h"
+#include "capture/side_thread.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -97,14 +97,10 @@ bool handover_start(struct handover *handover, const struct capture_region *regi
         (socklen_t)(offsetof(struct sockaddr_un, sun_path) + wire_socket_name(address.sun_path, region->map->nonce));
     handover->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     handover->stop = eventfd(0, EFD_CLOEXEC);
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &old);
     handover->running = handover->listener >= 0 && handover->stop >= 0 &&
                         bind(handover->listener, (struct sockaddr *)&address, length) == 0 &&
                         listen(handover->listener, BACKLOG) == 0 &&
-                        pthread_create(&handover->thread, NULL, listen_on, handover) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+                        side_thread_start(&handover->thread, listen_on, handover);
     if (!handover->running) {
         close(handover->listener);
         close(handover->stop);

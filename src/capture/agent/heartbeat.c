@@ -3,8 +3,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "capture/agent/region_make.h"
+#include "capture/side_thread.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -70,12 +70,7 @@ bool heartbeat_start(struct heartbeat *heartbeat, struct wire_region *region, co
     heartbeat->watched = mem_zalloc(heartbeat->count * sizeof *heartbeat->watched);
     for (nfds_t i = 0; i < heartbeat->count; i++)
         heartbeat->watched[i] = (struct pollfd){.fd = i ? fds[i - 1] : stop, .events = POLLIN};
-    /* Signals are for the recorder's first thread, which they must wake. */
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &old);
-    heartbeat->running = pthread_create(&heartbeat->thread, NULL, beat, heartbeat) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    heartbeat->running = side_thread_start(&heartbeat->thread, beat, heartbeat);
     if (!heartbeat->running) {
         close(stop);
         free(heartbeat->watched);
