@@ -148,6 +148,8 @@ static void impossible_machines_are_refused(void **state)
         "core:x",
         "pu:99999999",
         "numa:2000 core:1",
+        "core:65536",
+        "numa:64 core:128", /* hwloc would take minutes */
         "numa:2 core:2 (",
         "package:4000 core:4000 pu:4000",
         "nope.xml",
