@@ -3,13 +3,18 @@
 #include "base/mem.h"
 
 #include <ctype.h>
-#include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { LONGEST_NAME = 8192, LONGEST_TEXT = 16384 };
+
+/* Of libiberty, as in its demangle.h, which Fedora has not beside the library. */
+enum { DMGL_PARAMS = 1, DMGL_ANSI = 2 };
+typedef void take_bytes(const char *bytes, size_t length, void *opaque);
+int rust_demangle_callback(const char *mangled, int options, take_bytes *take, void *opaque);
+int cplus_demangle_v3_callback(const char *mangled, int options, take_bytes *take, void *opaque);
 
 struct text {
     jmp_buf too_long;
