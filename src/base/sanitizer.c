@@ -16,7 +16,7 @@ enum {
     BATCH = 16,
 };
 
-/* Every runtime that is linked into the program asks for this, if anybody has it. */
+/* Every runtime that is linked into the program uses this (a weak symbol) where somebody defines it. */
 static const char any_runtime[] = "__sanitizer_symbolize_code";
 
 struct image {
@@ -117,13 +117,10 @@ static bool needs_runtime(struct image *image, bool libraries)
     return false;
 }
 
-static bool is_symbol(const struct image *image, uint64_t index, const char *wanted)
+static bool is_named(const struct image *image, const Elf64_Sym *symbol, const char *wanted)
 {
-    Elf64_Sym symbol;
     char name[NAME_BYTES];
-    if (read_address(image, image->symbols + index * sizeof symbol, &symbol, sizeof symbol) != sizeof symbol)
-        return false;
-    read_name(image, symbol.st_name, name);
+    read_name(image, symbol->st_name, name);
     return strcmp(name, wanted) == 0;
 }
 
@@ -154,8 +151,12 @@ static bool defines(const struct image *image, const char *name, uint32_t *impor
         uint64_t at = chain + (uint64_t)(index - table.first) * sizeof chained;
         if (read_address(image, at, &chained, sizeof chained) != sizeof chained)
             return false;
-        if ((chained | 1) == (hash | 1) && is_symbol(image, index, name))
-            return true;
+        Elf64_Sym symbol;
+        if ((chained | 1) == (hash | 1) &&
+            read_address(image, image->symbols + (uint64_t)index * sizeof symbol, &symbol, sizeof symbol) ==
+                sizeof symbol &&
+            is_named(image, &symbol, name))
+            return symbol.st_shndx != SHN_UNDEF; /* one at a fixed address may only have a stub for libc's */
         if (chained & 1)
             return false;
     }
@@ -168,9 +169,15 @@ static bool has_runtime(const struct image *image)
     uint32_t imports;
     if (!defines(image, "malloc", &imports))
         return false;
-    for (uint32_t i = 1; i < imports && i < IMPORTS_MOST; i++)
-        if (is_symbol(image, i, any_runtime))
-            return true;
+    for (uint32_t first = 0; first < imports && first < IMPORTS_MOST; first += BATCH) {
+        Elf64_Sym batch[BATCH] = {0};
+        if (read_address(image, image->symbols + first * sizeof *batch, batch, sizeof batch) == 0)
+            return false;
+        for (unsigned i = 0; i < BATCH; i++)
+            if (ELF64_ST_BIND(batch[i].st_info) == STB_WEAK && batch[i].st_shndx == SHN_UNDEF &&
+                is_named(image, &batch[i], any_runtime))
+                return true;
+    }
     return false;
 }
 
