@@ -1,7 +1,7 @@
 # A thin layer over Meson: the commands a newcomer types. Each installs what is missing first.
 BUILD ?= build
 
-.PHONY: all configured deps deps-all demo test quick bench soak lint format install uninstall dist deb check-packages check-fresh clean
+.PHONY: all configured deps deps-all deps-soak demo test quick bench soak lint format install uninstall dist deb check-packages check-fresh clean
 
 .NOTPARALLEL:
 
@@ -22,6 +22,9 @@ deps:
 deps-all:
 	@scripts/install-deps --all
 
+deps-soak:
+	@scripts/install-deps --soak
+
 # Records a program with a NUMA mistake in it and says what is wrong.
 demo: deps configured
 	@ninja -C $(BUILD) src/cli/numalens src/agent/libnumalens-agent.so examples/demo
@@ -39,7 +42,7 @@ bench: deps-all all
 	@scripts/bench $(BUILD)
 
 # Many programs in many ways, plain and recorded; kills and pauses at random moments: docs/reliability.md.
-soak: deps-all all
+soak: deps-soak all
 	@NUMALENS_BUILD=$(abspath $(BUILD)) tests/soak/matrix.py --write docs/reliability.md
 	@NUMALENS_BUILD=$(abspath $(BUILD)) tests/soak/kills.py
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Programs times ways of running: does recording leave a program as it is, and is it recorded, or is the reason given?
 
-  tests/soak/matrix.py [--programs A,B] [--ways A,B] [--write docs/reliability.md]
+  tests/soak/matrix.py [--programs A,B] [--ways A,B] [--jobs N] [--results FILE] [--write docs/reliability.md]
 
 Each pair is run plain and recorded, in a folder of its own: the same output, the same status, the same signal. Then the
 recording must open and name the program; where none was made, or the program is not in it, numalens must have said why. The
-exit status is 1 when any pair fails. `make soak` runs all of it; tests/integration/test_matrix.py a part.
+exit status is 1 when any pair fails. With --results, pairs are kept in FILE, and those in it are not run again. `make soak` runs
+all of it; tests/integration/test_matrix.py a part.
 """
 import argparse
 import functools
@@ -58,7 +59,7 @@ def look(trace, name, ended):
     notes = [line for line in lines if "note:" in line or "not whole" in line]
     if any("not whole" in line for line in notes):
         return INCOMPLETE, notes[0]
-    known = all_programs.KNOWN_AS.get(name, name)
+    known = all_programs.KNOWN_AS.get(name, name.split("-")[0])
     # What a thread's process became in the end: a sandbox may be the same program.
     last = {thread["tid"]: thread for thread in sorted(result["threads"], key=lambda thread: thread["start_s"])}
     threads = [thread for thread in last.values()
@@ -94,9 +95,9 @@ def pair(name, command, way):
         # What the program prints must not depend on the folder: both runs are in one of the same name.
         if way.disk:
             keep = "\"$0\" \"$@\"; status=$?; cp %s/disk/x.data %s 2> /dev/null; exit $status" % (plain_folder, trace)
-            numalens = ["sh", "-c", keep, nlens.NUMALENS, "record", *OPTIONS, "-o", target, "--"]
+            numalens = ["sh", "-c", keep, nlens.NUMALENS, *way.command, *OPTIONS, "-o", target, "--"]
         else:
-            numalens = [nlens.NUMALENS, "record", *OPTIONS, "-o", target, "--"]
+            numalens = [nlens.NUMALENS, *way.command, *OPTIONS, "-o", target, "--"]
         try:
             ended = run(name, way, command, plain_folder, numalens, port=all_programs.free_port())
         except AssertionError:
@@ -145,9 +146,11 @@ def cell(job):
         return name, way_name, SKIPPED, str(reason)
 
 
-def cells(programs, wanted_programs, wanted_ways, jobs):
-    """Yields what cell() returns, in order."""
-    work = [(name, programs[name], way) for name in wanted_programs for way in wanted_ways]
+def cells(programs, wanted_programs, wanted_ways, jobs, kept):
+    """Yields what cell() returns, in order; of those that are kept already, that."""
+    yield from kept
+    work = [(name, programs[name], way) for way in wanted_ways for name in wanted_programs
+            if not any(result[:2] == (name, way) for result in kept)]
     if jobs == 1:
         yield from map(cell, work)
         return
@@ -169,7 +172,8 @@ HEAD = """# Reliability
 
 Programs times ways of running, each plain and recorded at 1,000 bursts a second: the same output, the same status, the same
 signal. Then the recording must open and have the program in it; where none was made, or the program is not in it, numalens must
-have given the reason. This page up to *Kills and pauses* is written by `tests/soak/matrix.py --write docs/reliability.md`; `make
+have given the reason: `not followed` are those that ran unharmed but unrecorded. The ways `no samples`, `faults`, `timers` and
+`migrate` are other sources and commands; elsewhere `record` chose. Debian has no .NET. This page up to *Kills and pauses* is written by `tests/soak/matrix.py --write docs/reliability.md`; `make
 soak` runs all of it, `make test` a part.
 
 """
@@ -216,24 +220,35 @@ def write(path, results):
         out.write(kept_text)
 
 
+def read_results(path):
+    try:
+        with open(path) as stream:
+            return [tuple(json.loads(line)) for line in stream]
+    except OSError:
+        return []
+
+
 def main():
     ways = all_ways.make()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--programs")
     parser.add_argument("--ways")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--results", metavar="FILE", default=os.devnull)
     parser.add_argument("--write", metavar="FILE")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="numalens-") as folder:
         os.chmod(folder, 0o755)
-        programs = all_programs.make(folder)
-        results = []
-        for result in cells(programs, choose(programs, arguments.programs), choose(ways, arguments.ways), arguments.jobs):
-            results.append(result)
-            print("%-10s %-22s %-12s %s" % (*result[:3], result[3].replace("\n", " ")[:160]), flush=True)
-            if arguments.write:
-                write(arguments.write, results + [(p, w, SKIPPED, "not reached") for p in dict.fromkeys(r[0] for r in results)
-                                                  for w in ways if not any(r[:2] == (p, w) for r in results)])
+        programs, kept, results = all_programs.make(folder), read_results(arguments.results), []
+        with open(arguments.results, "a") as stream:
+            for result in cells(programs, choose(programs, arguments.programs), choose(ways, arguments.ways), arguments.jobs, kept):
+                results.append(result)
+                print("%-16s %-22s %-12s %s" % (*result[:3], result[3].replace("\n", " ")[:160]), flush=True)
+                if len(results) > len(kept):
+                    print(json.dumps(result), file=stream, flush=True)
+        if arguments.write:
+            done = {result[:2]: result for result in results}
+            write(arguments.write, [done.get((name, way), (name, way, SKIPPED, "not run this time")) for name in programs for way in ways])
     failed = sum(result[2] == FAILED for result in results)
     print("%d pairs, %d failed" % (len(results), failed))
     sys.exit(1 if failed else 0)

@@ -30,12 +30,13 @@ def refuser(*calls, error):
 
 class Way:
     """`outer` stands before numalens, `inner` between numalens and the program; a plain run has both. `prepare` is called with
-    the program's name in the process that becomes the outermost."""
+    the program's name in the process that becomes the outermost. `command`: of numalens, with its options."""
 
-    def __init__(self, outer=(), inner=(), prepare=None, needs=(), root=False, silent=False, disk=None):
+    def __init__(self, outer=(), inner=(), prepare=None, needs=(), root=False, silent=False, disk=None, command=("record",)):
         self.outer, self.inner, self.prepare, self.needs, self.root = list(outer), list(inner), prepare, needs, root
         self.silent = silent  # the streams are closed: only the status can be compared
         self.disk = disk      # where the recording goes instead
+        self.command = list(command)
 
     def missing(self):
         for name in self.needs:
@@ -68,4 +69,8 @@ def make():
         "full disk": Way(outer=["unshare", "--mount", "--map-root-user", *SHELL,
                                 "mkdir -p {folder}/disk && mount -t tmpfs -o size=8k none {folder}/disk && exec \"$@\"", "sh"],
                          needs=["unshare"], disk="disk"),
+        "no samples": Way(command=["record", "--source", "none"]),
+        "faults": Way(command=["record", "--source", "faults"]),
+        "timers": Way(command=["record", "--tick", "timer"]),
+        "migrate": Way(command=["migrate", "--topology", "numa:2 core:2", "--interval", "100ms"]),
     }
