@@ -13,7 +13,7 @@ import struct
 import subprocess
 import sys
 
-CALLS = {"x86_64": {"move_pages": 279, "perf_event_open": 298}, "aarch64": {"move_pages": 239, "perf_event_open": 241}}
+CALLS = {"x86_64": {"move_pages": 279, "perf_event_open": 298, "seccomp": 317}, "aarch64": {"move_pages": 239, "perf_event_open": 241, "seccomp": 277}}
 
 
 def text_of(path):
@@ -153,6 +153,11 @@ def no_ptrace():
     return not works("strace", "-o", "/dev/null", "true")
 
 
+def no_filters():
+    """seccomp is refused"""
+    return call("seccomp", 2, 0, ctypes.byref(ctypes.c_uint(0x00050000))) != 0  # SECCOMP_GET_ACTION_AVAIL
+
+
 def no_avx2():
     """a processor without AVX2 or BMI2"""
     return not processor_has("avx2", "bmi2")
@@ -228,6 +233,8 @@ ALLOWED = [
     ("honest: without /proc*", "nothing can be mounted over /proc here", no_namespaces),
     ("honest: *", "strace cannot trace here*", no_ptrace),
     ("left_alone: *", "processes cannot be traced here", no_ptrace),
+    ("sandbox: *", "seccomp is refused here", no_filters),
+    ("sandbox: *", "strace cannot trace here", no_ptrace),
     ("*home: *", "the kernel *", no_move_pages),
     ("*: *", "the kernel ha* no huge page*", no_huge_page),
     ("faults: huge pages*", "there are none here", no_huge_page),

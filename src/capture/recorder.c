@@ -1,6 +1,7 @@
 #include "capture/recorder.h"
 
 #include "base/clock.h"
+#include "base/sandbox.h"
 #include "capture/agent/custom_result.h"
 #include "capture/describe.h"
 #include "capture/agent/handover.h"
@@ -86,6 +87,8 @@ static int start(struct recorder *recorder, struct error *err)
                                       err)) < 0 ||
         (code = open_trace(recorder, err)) < 0)
         goto cleanup;
+    if (options->restrict_self)
+        sandbox_drop_capabilities(); /* before there are other threads, which would keep theirs */
     pause_start(&recorder->pause, options, &recorder->region);
     int buffers[BUFFERS_WATCHED];
     unsigned count =
@@ -105,6 +108,8 @@ static int start(struct recorder *recorder, struct error *err)
         trace_file_remove(options->output);
     }
     result->ran = code == 0;
+    if (code == 0 && options->restrict_self)
+        sandbox_enter(SANDBOX_SERVER); /* the program runs already: it keeps what it has */
     if (result->ran && apart != LOSS_CAUSES)
         sink_loss(&recorder->sink, recorder->started, (uint32_t)recorder->launch.pid, 0, apart, 1);
 cleanup:

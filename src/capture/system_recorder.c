@@ -1,6 +1,7 @@
 #include "capture/system_recorder.h"
 
 #include "base/clock.h"
+#include "base/sandbox.h"
 #include "base/mem.h"
 #include "capture/describe.h"
 #include "capture/homes.h"
@@ -207,6 +208,8 @@ static int start(struct system_recorder *recorder, struct error *err)
         trace_file_remove(options->output);
     }
     result->ran = code == 0;
+    if (code == 0 && options->restrict_self)
+        sandbox_enter(SANDBOX_SERVER);
     return code;
 }
 

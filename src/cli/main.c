@@ -1,4 +1,6 @@
 /* cli/main.c - the table of commands. */
+#include "base/sandbox.h"
+#include "capture/job_rank.h"
 #include "cli/command.h"
 #include "cli/harmless_stderr.h"
 #include "cli/usage/help.h"
@@ -8,6 +10,7 @@
 #include <argp.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -34,11 +37,27 @@ static void usage(FILE *out)
           out);
 }
 
+/* Commands that read files of others, start no program and reach nobody; under mpirun its processes reach each other. */
+static bool only_reads(const char *name)
+{
+    struct job_rank rank;
+    job_rank_find(&rank, getenv);
+    if (rank.in_job)
+        return false;
+    static const char *const readers[] = {"report", "export", "check", "merge", "import", "predict"};
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
+        if (strcmp(name, readers[i]) == 0)
+            return true;
+    return false;
+}
+
 static int run(size_t command, int argc, char **argv)
 {
     char title[64];
     snprintf(title, sizeof title, "numalens %s", commands[command].name);
     argv[0] = title;
+    if (only_reads(commands[command].name))
+        sandbox_enter(SANDBOX_READER);
     return commands[command].run(argc, argv);
 }
 

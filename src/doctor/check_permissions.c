@@ -2,6 +2,7 @@
 #include "doctor/trial.h"
 
 #include "base/own_files.h"
+#include "base/sandbox.h"
 
 #include <inttypes.h>
 #include <linux/capability.h>
@@ -79,6 +80,24 @@ static void check_confinement(struct doctor *doctor)
                   container ? container : "");
 }
 
+static struct probe_result enter_sandbox(void *argument)
+{
+    (void)argument;
+    return (struct probe_result){.error = -sandbox_enter(SANDBOX_SERVER)};
+}
+
+/* The recorder takes its own rights away once the program runs; where that is refused it records all the same. */
+static void check_sandbox(struct doctor *doctor)
+{
+    struct probe_result result = probe_in_child(enter_sandbox, NULL);
+    if (result.error)
+        probe_add(doctor, GROUP, "sandbox", "sandbox", DOCTOR_LIMITED, NULL,
+                  "the recorder cannot restrict itself: seccomp: %s", probe_error_text(result.error));
+    else
+        probe_add(doctor, GROUP, "sandbox", "sandbox", DOCTOR_WORKS, NULL,
+                  "the recorder starts no program and opens no socket once it runs (seccomp)");
+}
+
 static void check_memory_limits(struct doctor *doctor)
 {
     struct rlimit limit = {0};
@@ -97,5 +116,6 @@ void doctor_check_permissions(struct doctor *doctor)
     check_paranoid(doctor);
     check_yama(doctor);
     check_confinement(doctor);
+    check_sandbox(doctor);
     check_memory_limits(doctor);
 }

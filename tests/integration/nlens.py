@@ -291,9 +291,9 @@ def truths(text):
 
 _SYSTEM_CALLS = {
     "x86_64": {"perf_event_open": 298, "move_pages": 279, "ptrace": 101, "process_vm_readv": 310, "userfaultfd": 323,
-               "timer_create": 222, "timer_settime": 223},
+               "timer_create": 222, "timer_settime": 223, "seccomp": 317},
     "aarch64": {"perf_event_open": 241, "move_pages": 239, "ptrace": 117, "process_vm_readv": 270, "userfaultfd": 282,
-                "timer_create": 107, "timer_settime": 110},
+                "timer_create": 107, "timer_settime": 110, "seccomp": 277},
 }
 
 

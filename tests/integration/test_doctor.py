@@ -14,7 +14,7 @@ from nlens import Folder, Skip, check, note, refuse, run
 IDS = {"recording", "tick_perf", "tick_timer", "executable_memory", "faults", "pmu", "counters", "homes", "region",
        "numa_hint", "uffd_wp", "soft_dirty_faults", "numa_balancing", "userfaultfd", "soft_dirty", "pagemap_scan",
        "protection_keys", "user_dispatch",
-       "user", "perf_event_paranoid", "ptrace_scope", "seccomp", "memlock"}
+       "user", "perf_event_paranoid", "ptrace_scope", "seccomp", "sandbox", "memlock"}
 MEMFD_CREATE = {"x86_64": 319, "aarch64": 279}
 
 

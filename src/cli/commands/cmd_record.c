@@ -544,6 +544,7 @@ static int record(struct arguments *arguments)
     char *machine = machine_text(arguments->model);
     options->machine = machine ? arguments->machine : NULL;
     options->machine_model = machine;
+    options->restrict_self = true;
     struct recorder_result result;
     int code = outside(options) ? system_recorder_run(options, &result, &err) : recorder_run(options, &result, &err);
     free(calibration);

@@ -1,4 +1,5 @@
 /* cli/commands/cmd_view.c - numalens view: the page of a recording in a browser, with all of the trace behind it. */
+#include "base/sandbox.h"
 #include "cli/command.h"
 
 #include "cli/browser.h"
@@ -98,6 +99,7 @@ static int serve(const struct arguments *arguments, const struct recording *reco
         printf("%s\nServed until Ctrl-C.\n", server_address(server));
         fflush(stdout);
         struct browser *browser = arguments->no_open ? NULL : browser_open(server_address(server));
+        sandbox_enter(SANDBOX_SERVER);
         failed = server_run(server, site_answer, site, err);
         browser_close(browser);
     }
