@@ -73,8 +73,11 @@ static int simulate(struct machine_choice *choice, const struct machine_options 
                     const struct topology *recorded, struct error *err)
 {
     const struct model *model = choice->model;
-    if (options->topology) {
-        choice->topology = topology_simulate_text(options->topology, options->assign, options->homes, err);
+    const struct topology_options *asked = &options->topology;
+    if ((asked->assign || asked->homes) && !asked->spec && !options->machine)
+        return error_set(err, -EINVAL, "--assign and --homes are for a simulated topology: add --topology");
+    if (asked->spec) {
+        choice->topology = topology_simulate_text(asked->spec, asked->assign, asked->homes, err);
         if (!choice->topology)
             return -EINVAL;
         if (options->machine && choice->topology->node_count != model->node_count)
@@ -83,11 +86,11 @@ static int simulate(struct machine_choice *choice, const struct machine_options 
         return 0;
     }
     bool as_it_is =
-        recorded && recorded->node_count == (model ? model->node_count : 0) && !options->assign && !options->homes;
+        recorded && recorded->node_count == (model ? model->node_count : 0) && !asked->assign && !asked->homes;
     if (!options->machine || as_it_is)
         return 0;
-    choice->topology = model_topology_assigned(model, options->assign, options->homes, err);
-    if (choice->topology && recorded && !options->assign && !options->homes)
+    choice->topology = model_topology_assigned(model, asked->assign, asked->homes, err);
+    if (choice->topology && recorded && !asked->assign && !asked->homes)
         topology_place_like(choice->topology, recorded);
     return choice->topology ? 0 : -EINVAL;
 }

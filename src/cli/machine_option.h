@@ -2,14 +2,13 @@
 #ifndef NUMALENS_CLI_MACHINE_OPTION_H
 #define NUMALENS_CLI_MACHINE_OPTION_H
 
-#include "base/error.h"
+#include "cli/topology_options.h"
 
 struct model;
-struct topology;
 
 struct machine_options {
-    const char *machine;                   /* as a user names it, or NULL */
-    const char *topology, *assign, *homes; /* --topology and what belongs to it, or NULL */
+    const char *machine; /* as a user names it, or NULL */
+    struct topology_options topology;
 };
 
 enum machine_from {

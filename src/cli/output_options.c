@@ -19,5 +19,3 @@ static error_t parse(int key, char *value, struct argp_state *state)
 }
 
 const struct argp output_argp = {.options = option_table, .parser = parse};
-
-const struct argp_child output_children[] = {{&output_argp, 0, NULL, 0}, {0}};

@@ -12,6 +12,5 @@ struct output_options {
 };
 
 extern const struct argp output_argp;
-extern const struct argp_child output_children[];
 
 #endif

@@ -4,20 +4,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-const char *symfs_parse(const struct argp_state *state, const char *directory)
-{
-    struct stat status;
-    if (stat(directory, &status) != 0)
-        argp_error(state, "--symfs: %s: %s", directory, strerror(errno));
-    else if (!S_ISDIR(status.st_mode))
-        argp_error(state, "--symfs: %s is not a directory", directory);
-    return directory;
-}
-
 enum { OPTION_SYMFS = 1 };
 
 static const struct argp_option option_table[] = {
-    {"symfs", OPTION_SYMFS, "DIR", 0, SYMFS_HELP, 0},
+    {"symfs", OPTION_SYMFS, "DIR", 0, "Search the recorded binaries below this directory first: DIR/usr/bin/program",
+     0},
     {0},
 };
 
@@ -26,7 +17,12 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     const char **symfs = state->input;
     if (key != OPTION_SYMFS)
         return ARGP_ERR_UNKNOWN;
-    *symfs = symfs_parse(state, value);
+    struct stat status;
+    if (stat(value, &status) != 0)
+        argp_error(state, "--symfs: %s: %s", value, strerror(errno));
+    else if (!S_ISDIR(status.st_mode))
+        argp_error(state, "--symfs: %s is not a directory", value);
+    *symfs = value;
     return 0;
 }
 

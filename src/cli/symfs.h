@@ -4,12 +4,7 @@
 
 #include <argp.h>
 
-#define SYMFS_HELP "Search the recorded binaries below this directory first: DIR/usr/bin/program"
-
-/* The option by itself, as a child of a command's own argp: its input is a const char *. */
+/* A child of a command's own argp: its input is a const char *. */
 extern const struct argp symfs_argp;
-
-/* The directory as it was given; ends in a usage error when it is none. */
-const char *symfs_parse(const struct argp_state *state, const char *directory);
 
 #endif

@@ -4,7 +4,18 @@
 
 #include "view/view.h"
 
-/* Fills color, ascii and, unless the user gave one, width. `color`: auto, always, never, or NULL for auto. */
-void terminal_look(struct view_options *view, const char *color, bool has_width);
+#include <argp.h>
+
+struct terminal_options {
+    struct view_options *view; /* json and width, as given */
+    const char *color;         /* auto, always, never, or NULL for auto */
+    bool has_width;
+};
+
+/* --json, --color and --width: a child of a command's own argp, with struct terminal_options as its input. */
+extern const struct argp terminal_argp;
+
+/* Fills color, ascii and, unless the user gave one, width. */
+void terminal_look(const struct terminal_options *options);
 
 #endif

@@ -38,9 +38,6 @@ enum {
     KEY_JUNIT,
     KEY_SARIF,
     KEY_SOURCE_ROOT,
-    KEY_JSON,
-    KEY_COLOR,
-    KEY_WIDTH,
 };
 
 static const struct argp_option option_table[] = {
@@ -53,25 +50,22 @@ static const struct argp_option option_table[] = {
      "again for several files of one recording",
      1},
     {0, 0, 0, 0, "Output:", 2},
-    {"json", KEY_JSON, 0, 0, "For programs; docs/json.md names the fields", 2},
     {"junit", KEY_JUNIT, "FILE", 0, "Also write a JUnit report: one test case per rule; - for standard output", 2},
     {"sarif", KEY_SARIF, "FILE", 0,
      "Also write SARIF 2.1.0: findings at the lines that allocate; - for standard output", 2},
     {"source-root", KEY_SOURCE_ROOT, "DIR", 0,
      "SARIF: source files below it get relative names (the top of the git repository, else the current folder)", 2},
     {"quiet", 'q', 0, 0, "Print nothing when all rules hold", 2},
-    {"color", KEY_COLOR, "WHEN", 0, "auto, always or never", 2},
-    {"width", KEY_WIDTH, "COLUMNS", 0, "As wide as this; 0: as wide as it gets", 2},
     {0},
 };
 
 struct arguments {
     struct input input, before;
     const char *junit, *sarif, *root, *symfs;
-    const char *color;
     struct topology_options topology;
-    bool quiet, has_width;
+    bool quiet;
     struct view_options view;
+    struct terminal_options terminal;
     struct check_request request;
 };
 
@@ -92,9 +86,6 @@ static error_t parse_output(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
     switch (key) {
-    case KEY_JSON:
-        arguments->view.json = true;
-        break;
     case KEY_JUNIT:
         arguments->junit = value;
         break;
@@ -107,20 +98,6 @@ static error_t parse_output(int key, char *value, struct argp_state *state)
     case 'q':
         arguments->quiet = true;
         break;
-    case KEY_COLOR:
-        if (strcmp(value, "auto") != 0 && strcmp(value, "always") != 0 && strcmp(value, "never") != 0)
-            argp_error(state, "--color: '%s' is none of auto, always, never", value);
-        arguments->color = value;
-        break;
-    case KEY_WIDTH: {
-        char *end;
-        unsigned long width = strtoul(value, &end, 10);
-        if (end == value || *end || value[0] == '-' || width > 1000000000)
-            argp_error(state, "--width: '%s' is no number", value);
-        arguments->view.width = (unsigned)width;
-        arguments->has_width = true;
-        break;
-    }
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -149,6 +126,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         state->child_inputs[0] = &arguments->topology;
         state->child_inputs[1] = &arguments->symfs;
         state->child_inputs[2] = &arguments->input;
+        state->child_inputs[3] = &arguments->terminal;
         break;
     default:
         return parse_output(key, value, state);
@@ -292,9 +270,12 @@ cleanup:
 
 int cmd_check(int argc, char **argv)
 {
-    struct arguments arguments = {.view = {.filter = {.kind = -1}}};
-    const struct argp_child children[] = {
-        {&topology_argp, 0, "Both recordings:", 3}, {&symfs_argp, 0, NULL, 3}, {&input_argp, 0, NULL, 3}, {0}};
+    struct arguments arguments = {.view = {.filter = {.kind = -1}}, .terminal = {.view = &arguments.view}};
+    const struct argp_child children[] = {{&topology_argp, 0, "Both recordings:", 3},
+                                          {&symfs_argp, 0, NULL, 3},
+                                          {&input_argp, 0, NULL, 3},
+                                          {&terminal_argp, 0, NULL, 2},
+                                          {0}};
     struct argp argp = {option_table, parse_option, "[FILE...]", description, children, NULL, NULL};
     struct topology *topology = NULL;
     struct error err = {0};
@@ -306,7 +287,7 @@ int cmd_check(int argc, char **argv)
         topology_free(topology);
         return EXIT_USAGE;
     }
-    terminal_look(&arguments.view, arguments.color, arguments.has_width);
+    terminal_look(&arguments.terminal);
     progress_line_begin("check", arguments.quiet, arguments.view.json);
     int status = judge(&arguments, &(struct flow_options){.topology = topology, .symfs = arguments.symfs}, root);
     free(root);

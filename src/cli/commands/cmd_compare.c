@@ -8,6 +8,8 @@
 #include "cli/symfs.h"
 #include "cli/terminal.h"
 #include "cli/thresholds.h"
+#include "cli/topology_options.h"
+#include "cli/usage/number_option.h"
 #include "view/compare/compare.h"
 
 #include <argp.h>
@@ -38,15 +40,8 @@ enum {
     KEY_KEEP,
     KEY_THRESHOLDS,
     KEY_GRAIN,
-    KEY_JSON,
     KEY_TABLE,
     KEY_ALL,
-    KEY_TOPOLOGY,
-    KEY_ASSIGN,
-    KEY_HOMES,
-    KEY_SYMFS,
-    KEY_COLOR,
-    KEY_WIDTH,
     DEFAULT_LIMIT = 10,
     DEFAULT_REPEAT = 3,
 };
@@ -70,42 +65,24 @@ static const struct argp_option option_table[] = {
      "again",
      2},
     {"limit", 'n', "N", 0, "rows of a table; 0 for all (10 as text, all with --json)", 2},
-    {"symfs", KEY_SYMFS, "DIR", 0, SYMFS_HELP, 2},
     {0, 0, 0, 0, "Both:", 3},
-    {"json", KEY_JSON, 0, 0, "for programs; docs/json.md names the fields", 3},
-    {"topology", KEY_TOPOLOGY, "SPEC", 0, "simulate this topology: \"numa:4 core:2\"", 3},
-    {"assign", KEY_ASSIGN, "HOW", 0,
-     "recordings: assign threads to simulated CPUs: round-robin (default), packed, node:NODE", 3},
-    {"homes", KEY_HOMES, "HOW", 0, "recordings: home nodes of simulated pages: first-touch, interleave or bind:NODE",
-     3},
     {"quiet", 'q', 0, 0, "do not print which run is going on", 3},
-    {"color", KEY_COLOR, "WHEN", 0, "auto, always or never", 3},
-    {"width", KEY_WIDTH, "COLUMNS", 0, "as wide as this; 0: as wide as it gets", 3},
     {0},
 };
 
 struct arguments {
     struct input words, sides[2];
-    const char *topology, *assign, *homes, *color, *symfs;
-    bool has_limit, has_width, for_runs, for_traces;
+    struct topology_options topology;
+    const char *symfs;
+    bool has_limit, for_runs, for_traces;
     struct view_options view;
+    struct terminal_options terminal;
     unsigned tables;
     bool with_noise;
     enum placement_kind kinds[PLACEMENTS];
     uint32_t kind_count;
     struct compare_runs_options runs;
 };
-
-static unsigned long parse_number(struct argp_state *state, const char *name, const char *text, unsigned long min,
-                                  unsigned long max)
-{
-    char *end;
-    errno = 0;
-    unsigned long number = strtoul(text, &end, 10);
-    if (end == text || *end || errno || text[0] == '-' || number < min || number > max)
-        argp_error(state, "--%s: '%s' is no number between %lu and %lu", name, text, min, max);
-    return number;
-}
 
 static void parse_placements(struct argp_state *state, struct arguments *arguments, const char *text)
 {
@@ -162,7 +139,7 @@ static error_t parse_runs(int key, char *value, struct argp_state *state)
         parse_placements(state, arguments, value);
         break;
     case KEY_REPEAT:
-        arguments->runs.repeat = (uint32_t)parse_number(state, "repeat", value, 1, 1000);
+        arguments->runs.repeat = (uint32_t)number_option(state, "repeat", value, 1, 1000);
         break;
     case KEY_SAME_OUTPUT:
         arguments->runs.same_output = true;
@@ -192,9 +169,6 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     if (key >= KEY_PLACEMENTS && key <= KEY_GRAIN)
         return parse_runs(key, value, state);
     switch (key) {
-    case KEY_JSON:
-        arguments->view.json = true;
-        break;
     case KEY_TABLE:
         arguments->for_traces = true;
         parse_table(state, arguments, value);
@@ -211,34 +185,15 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         break;
     case 'n':
         arguments->for_traces = arguments->has_limit = true;
-        arguments->view.limit = parse_number(state, "limit", value, 0, 1000000000);
-        break;
-    case KEY_TOPOLOGY:
-        arguments->topology = value;
-        break;
-    case KEY_ASSIGN:
-        arguments->for_traces = true;
-        arguments->assign = value;
-        break;
-    case KEY_SYMFS:
-        arguments->for_traces = true;
-        arguments->symfs = symfs_parse(state, value);
-        break;
-    case KEY_HOMES:
-        arguments->for_traces = true;
-        arguments->homes = value;
+        arguments->view.limit = number_option(state, "limit", value, 0, 1000000000);
         break;
     case 'q':
         arguments->runs.quiet = true;
         break;
-    case KEY_COLOR:
-        if (strcmp(value, "auto") != 0 && strcmp(value, "always") != 0 && strcmp(value, "never") != 0)
-            argp_error(state, "--color: '%s' is none of auto, always, never", value);
-        arguments->color = value;
-        break;
-    case KEY_WIDTH:
-        arguments->view.width = (unsigned)parse_number(state, "width", value, 0, 1000000000);
-        arguments->has_width = true;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &arguments->symfs;
+        state->child_inputs[1] = &arguments->topology;
+        state->child_inputs[2] = &arguments->terminal;
         break;
     case ARGP_KEY_ARG:
         input_parse(&arguments->words, state, value);
@@ -293,15 +248,13 @@ static int check(struct arguments *arguments, struct error *err)
         if (arguments->words.files.count)
             return error_set(err, -EINVAL, "'%s': recordings and a program cannot be compared with each other",
                              arguments->words.files.items[0]);
-        if (arguments->for_traces)
+        if (arguments->for_traces || arguments->symfs || arguments->topology.assign || arguments->topology.homes)
             return error_set(err, -EINVAL,
-                             "--table, --all, --filter, --limit, --assign and --homes are for two recordings");
+                             "--table, --all, --filter, --limit, --symfs, --assign and --homes are for two recordings");
         return check_record_options(runs, err);
     }
     if (arguments->for_runs)
         return error_set(err, -EINVAL, "a program to run is missing: numalens compare [options] -- ./app");
-    if ((arguments->assign || arguments->homes) && !arguments->topology)
-        return error_set(err, -EINVAL, "--assign and --homes are for a simulated topology: add --topology");
     return input_split(&arguments->words, arguments->sides, err);
 }
 
@@ -329,12 +282,9 @@ static int compare_traces(struct arguments *arguments)
     struct compare_options options = {
         .view = &arguments->view, .tables = arguments->tables, .with_noise = arguments->with_noise};
     int status = EXIT_OK;
-    if (arguments->topology) {
-        topology = topology_simulate_text(arguments->topology, arguments->assign, arguments->homes, &err);
-        if (!topology) {
-            command_failed("compare", &err);
-            return EXIT_USAGE;
-        }
+    if (topology_options_make(&arguments->topology, &topology, &err) < 0) {
+        command_failed("compare", &err);
+        return EXIT_USAGE;
     }
     if (!arguments->has_limit && !arguments->view.json)
         arguments->view.limit = DEFAULT_LIMIT;
@@ -364,8 +314,9 @@ static int plan(struct arguments *arguments, struct compare_runs *runs, bool *si
 {
     struct placement_limits limits;
     uint32_t possible = 0;
-    struct topology *topology =
-        arguments->topology ? topology_simulate_text(arguments->topology, NULL, NULL, err) : topology_load(err);
+    struct topology *topology = arguments->topology.spec
+                                    ? topology_simulate_text(arguments->topology.spec, NULL, NULL, err)
+                                    : topology_load(err);
     if (!topology)
         return -1;
     *simulated = topology->simulated;
@@ -434,7 +385,7 @@ static int compare_placements(struct arguments *arguments)
     struct error err = {0};
     bool simulated = false;
     int status = EXIT_OK, signal = 0;
-    arguments->runs.topology = arguments->topology;
+    arguments->runs.topology = arguments->topology.spec;
     if (plan(arguments, &runs, &simulated, &err) < 0)
         status = command_failed("compare", &err);
     else if (compare_runs_make(&runs, &arguments->runs, &status, &signal, &err) < 0)
@@ -453,10 +404,13 @@ int cmd_compare(int argc, char **argv)
 {
     struct arguments arguments = {
         .view = {.filter = {.kind = -1}},
+        .terminal = {.view = &arguments.view},
         .runs = {.repeat = DEFAULT_REPEAT,
                  .figures = {.thresholds = {100, 300, 1000}, .threshold_count = 3, .grain = GRAIN_LINE}}};
+    const struct argp_child children[] = {
+        {&symfs_argp, 0, NULL, 2}, {&topology_argp, 0, NULL, 3}, {&terminal_argp, 0, NULL, 3}, {0}};
     struct argp argp = {option_table, parse_option, "BEFORE... AFTER...\n-- [RECORD OPTIONS --] PROGRAM [ARGUMENT...]",
-                        description,  NULL,         NULL,
+                        description,  children,     NULL,
                         NULL};
     struct error err = {0};
     int own = split_program(argc, argv, &arguments.runs);
@@ -465,7 +419,7 @@ int cmd_compare(int argc, char **argv)
         command_failed("compare", &err);
         return EXIT_USAGE;
     }
-    terminal_look(&arguments.view, arguments.color, arguments.has_width);
+    terminal_look(&arguments.terminal);
     if (arguments.runs.command)
         return compare_placements(&arguments);
     progress_line_begin("compare", arguments.runs.quiet, arguments.view.json);

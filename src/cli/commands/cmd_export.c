@@ -34,7 +34,7 @@ static const char examples[] = "\nEXAMPLES\n"
                                "  numalens export --format csv -F time,tid,addr,latency -o samples.csv\n"
                                "  numalens export --format moca -o run.moca\n";
 
-enum { OPTION_VALUE = 1, OPTION_SYMFS, OPTION_NO_HEADER };
+enum { OPTION_VALUE = 1, OPTION_NO_HEADER };
 
 static const struct argp_option option_table[] = {
     {"format", 'f', "NAME", 0, NULL, 0}, /* its text is made of the formats there are */
@@ -44,7 +44,6 @@ static const struct argp_option option_table[] = {
      0},
     {"fields", 'F', "NAME,NAME,...", 0, "Text, csv: these fields, in this order", 0},
     {"no-header", OPTION_NO_HEADER, NULL, 0, "Text, csv: without the first line, which names the fields", 0},
-    {"symfs", OPTION_SYMFS, "DIR", 0, SYMFS_HELP, 0},
     {0},
 };
 
@@ -121,13 +120,11 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         if (arguments->options.value == TALLY_VALUES)
             argp_error(state, "--value: '%s' is none of samples, remote, latency, timed, home_known, bytes", value);
         break;
-    case OPTION_SYMFS:
-        arguments->symfs = symfs_parse(state, value);
-        break;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &arguments->output;
         state->child_inputs[1] = &arguments->topology;
-        state->child_inputs[2] = &arguments->input;
+        state->child_inputs[2] = &arguments->symfs;
+        state->child_inputs[3] = &arguments->input;
         break;
     case ARGP_KEY_END:
         check(arguments, state);
@@ -249,8 +246,11 @@ static error_t parse(int argc, char **argv, struct arguments *arguments)
     memcpy(options, option_table, sizeof options);
     char *doc = whole_description(), *list = format_list(" or "), *formats = mem_format("%s; list: what each is", list);
     options[0].doc = formats;
-    const struct argp_child children[] = {
-        {&output_argp, 0, NULL, 0}, {&topology_argp, 0, NULL, 0}, {&input_argp, 0, NULL, 0}, {0}};
+    const struct argp_child children[] = {{&output_argp, 0, NULL, 0},
+                                          {&topology_argp, 0, NULL, 0},
+                                          {&symfs_argp, 0, NULL, 0},
+                                          {&input_argp, 0, NULL, 0},
+                                          {0}};
     const struct argp parser = {
         .options = options, .parser = parse_option, .args_doc = "[FILE...]", .doc = doc, .children = children};
     error_t wrong = argp_parse(&parser, argc, argv, 0, NULL, arguments);

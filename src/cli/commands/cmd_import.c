@@ -27,14 +27,11 @@ static const char description[] =
     "  perf mem record numalens record --source none -o agent.data -- ./app && numalens import --with agent.data\n"
     "  numalens import --format moca Moca-task*\n";
 
-enum { OPTION_SYMFS = 1 };
-
 static const struct argp_option option_table[] = {
     {"input", 'i', "FILE", 0, "The recording, instead of naming it last", 0},
     {"format", 'f', "NAME", 0, "perf (the default) or moca", 0},
     {"with", 'w', "FILE", 0,
      "A recording of 'numalens record' of the same run: heap objects, sites and threads from it", 0},
-    {"symfs", OPTION_SYMFS, "DIR", 0, SYMFS_HELP, 0},
     {0},
 };
 
@@ -52,12 +49,10 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &arguments->output;
+        state->child_inputs[1] = &arguments->symfs;
         break;
     case 'w':
         arguments->with = value;
-        break;
-    case OPTION_SYMFS:
-        arguments->symfs = symfs_parse(state, value);
         break;
     case 'i':
     case ARGP_KEY_ARG:
@@ -137,11 +132,12 @@ static int import_perf(const struct arguments *arguments, struct error *err)
 int cmd_import(int argc, char **argv)
 {
     struct arguments arguments = {.output.path = "numalens.data"};
+    const struct argp_child children[] = {{&output_argp, 0, NULL, 0}, {&symfs_argp, 0, NULL, 0}, {0}};
     const struct argp parser = {.options = option_table,
                                 .parser = parse_option,
                                 .args_doc = "[FILE...]",
                                 .doc = description,
-                                .children = output_children};
+                                .children = children};
     struct error err = {0};
     arguments.paths = mem_zalloc(((size_t)argc + 1) * sizeof *arguments.paths);
     if (argp_parse(&parser, argc, argv, 0, NULL, &arguments)) {

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "cli/usage/number_option.h"
 #include "machine/model.h"
 #include "machine/from_hwloc.h"
 #include "machine/measure.h"
@@ -245,7 +246,6 @@ static int show(const struct machines_arguments *arguments, struct error *err)
 static error_t parse(int key, char *text, struct argp_state *state)
 {
     struct machines_arguments *arguments = state->input;
-    char *end;
     switch (key) {
     case 'j':
         arguments->as_json = true;
@@ -259,13 +259,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case KEY_IMPORT:
         arguments->import = text;
         return 0;
-    case KEY_CPUS: {
-        unsigned long cpus = strtoul(text, &end, 10);
-        if (*end || end == text || cpus == 0 || cpus > MODEL_CPUS / MODEL_NODES)
-            argp_error(state, "--cpus is the number of CPUs of a node, 1 to %d", MODEL_CPUS / MODEL_NODES);
-        arguments->cpus = (uint32_t)cpus;
+    case KEY_CPUS:
+        arguments->cpus = (uint32_t)number_option(state, "cpus", text, 1, MODEL_CPUS / MODEL_NODES);
         return 0;
-    }
     case ARGP_KEY_ARG:
         if (arguments->name)
             argp_error(state, "shows one machine at a time");

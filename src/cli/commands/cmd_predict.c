@@ -260,7 +260,7 @@ static void print(const struct answer *answer, size_t placements)
     struct view_options look = {0};
     struct table *table = table_new();
     char limit[LIMIT_TEXT];
-    terminal_look(&look, NULL, false);
+    terminal_look(&(struct terminal_options){.view = &look});
     array_each (&answer->machines, const struct machine_rows, machine) {
         print_choice(machine, look.width);
         print_machine(answer, machine, placements, look.width);

@@ -4,6 +4,7 @@
 
 #include "analysis/problems/latency.h"
 #include "base/text.h"
+#include "cli/usage/number_option.h"
 #include "cli/usage/perf_habits.h"
 #include "cli/machine_option.h"
 #include "cli/progress_line.h"
@@ -52,13 +53,7 @@ static const char description[] =
     "  numalens report --html both.html -i before.data --against after.data\n";
 
 enum {
-    OPTION_JSON = 1,
-    OPTION_TOPOLOGY,
-    OPTION_ASSIGN,
-    OPTION_HOMES,
-    OPTION_COLOR,
-    OPTION_WIDTH,
-    OPTION_THRESHOLDS,
+    OPTION_THRESHOLDS = 1,
     OPTION_PHYSICAL,
     OPTION_HTML,
     OPTION_AGAINST,
@@ -71,7 +66,6 @@ enum {
     OPTION_STDIO,
     OPTION_TUI,
     OPTION_CHILDREN,
-    OPTION_SYMFS,
     OPTION_SINCE,
     OPTION_UNTIL,
     OPTION_MACHINE,
@@ -79,7 +73,6 @@ enum {
 };
 
 static const struct argp_option option_table[] = {
-    {"json", OPTION_JSON, NULL, 0, "For programs; docs/json.md names the fields", 0},
     {"html", OPTION_HTML, "PAGE", 0, "Write everything into one HTML page instead; docs/view.md shows what is in it",
      0},
     {"against", OPTION_AGAINST, "FILE", 0,
@@ -107,14 +100,7 @@ static const struct argp_option option_table[] = {
      "Predict run time on this machine and simulate its nodes; 'numalens machines' lists them; or a file "
      "(./my.machine)",
      0},
-    {"topology", OPTION_TOPOLOGY, "SPEC", 0, "Simulate this topology on the recording: \"numa:4 core:2\"", 0},
-    {"assign", OPTION_ASSIGN, "HOW", 0, "Assign threads to simulated CPUs: round-robin (default), packed, node:NODE",
-     0},
-    {"homes", OPTION_HOMES, "HOW", 0, "Home nodes of simulated pages: first-touch, interleave or bind:NODE", 0},
-    {"symfs", OPTION_SYMFS, "DIR", 0, SYMFS_HELP, 0},
     {"verbose", 'v', NULL, 0, "The report: also threads, functions, processes, traffic between nodes, every loss", 0},
-    {"color", OPTION_COLOR, "WHEN", 0, "auto, always or never", 0},
-    {"width", OPTION_WIDTH, "COLUMNS", 0, "As wide as this; 0: as wide as it gets", 0},
     {"stdio", OPTION_STDIO, NULL, OPTION_HIDDEN, NULL, 0}, /* of perf, as are the next: docs/perf.md */
     {"tui", OPTION_TUI, NULL, OPTION_HIDDEN, NULL, 0},
     {"gtk", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0},
@@ -144,9 +130,10 @@ struct arguments {
     struct input input, against;
     struct time_window window;
     struct machine_options machine;
-    const char *color, *symfs;
-    bool has_limit, has_width, ascii, for_map;
+    const char *symfs;
+    bool has_limit, ascii, for_map;
     struct view_options view;
+    struct terminal_options terminal;
     uint32_t thresholds[LATENCY_THRESHOLDS];
 
     const char *html;
@@ -158,16 +145,6 @@ struct arguments {
     unsigned accesses;     /* enum view_problem: the reports of what accesses are like */
     uint32_t object;
 };
-
-static unsigned long parse_number(struct argp_state *state, const char *name, const char *text)
-{
-    char *end;
-    errno = 0;
-    unsigned long number = strtoul(text, &end, 10);
-    if (end == text || *end || errno || text[0] == '-' || number > 1000000000)
-        argp_error(state, "--%s: '%s' is no number", name, text);
-    return number;
-}
 
 static double parse_seconds(struct argp_state *state, const char *name, const char *text)
 {
@@ -198,9 +175,7 @@ static bool parse_map_option(int key, char *value, struct argp_state *state, str
         view->gantt = true;
         break;
     case OPTION_HEIGHT:
-        view->height = (unsigned)parse_number(state, "height", value);
-        if (view->height > 10000)
-            argp_error(state, "--height: %s rows are too many", value);
+        view->height = (unsigned)number_option(state, "height", value, 0, 10000);
         break;
     case OPTION_BY:
         view->by = parse_by(state, value);
@@ -248,9 +223,6 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     struct arguments *arguments = state->input;
     struct error err;
     switch (key) {
-    case OPTION_JSON:
-        arguments->view.json = true;
-        break;
     case OPTION_HTML:
         arguments->html = value;
         break;
@@ -274,23 +246,11 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         time_window_option(state, "until", value, &arguments->window.until);
         break;
     case 'n':
-        arguments->view.limit = parse_number(state, "limit", value);
+        arguments->view.limit = number_option(state, "limit", value, 0, 1000000000);
         arguments->has_limit = true;
-        break;
-    case OPTION_TOPOLOGY:
-        arguments->machine.topology = value;
         break;
     case OPTION_MACHINE:
         arguments->machine.machine = value;
-        break;
-    case OPTION_ASSIGN:
-        arguments->machine.assign = value;
-        break;
-    case OPTION_HOMES:
-        arguments->machine.homes = value;
-        break;
-    case OPTION_SYMFS:
-        arguments->symfs = symfs_parse(state, value);
         break;
     case OPTION_PHYSICAL:
         arguments->view.physical = true;
@@ -302,14 +262,10 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case 'v':
         arguments->view.verbose = true;
         break;
-    case OPTION_COLOR:
-        if (strcmp(value, "auto") != 0 && strcmp(value, "always") != 0 && strcmp(value, "never") != 0)
-            argp_error(state, "--color: '%s' is none of auto, always, never", value);
-        arguments->color = value;
-        break;
-    case OPTION_WIDTH:
-        arguments->view.width = (unsigned)parse_number(state, "width", value);
-        arguments->has_width = true;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &arguments->machine.topology;
+        state->child_inputs[1] = &arguments->symfs;
+        state->child_inputs[2] = &arguments->terminal;
         break;
     case ARGP_KEY_ARG:
         input_parse(&arguments->words, state, value);
@@ -418,10 +374,6 @@ static int understand(struct arguments *arguments, struct error *err)
             "%s is a folder: of a job there is one report, as text or --json; name a rank's file for tables, "
             "--html, --machine, --sort, --filter and --since",
             arguments->input.path);
-    if ((arguments->machine.assign || arguments->machine.homes) && !arguments->machine.topology &&
-        !arguments->machine.machine)
-        return error_set(err, -EINVAL,
-                         "--assign and --homes are for a simulated topology: add --topology or --machine");
     return 0;
 }
 
@@ -483,8 +435,10 @@ static void free_arguments(struct arguments *arguments)
 
 int cmd_report(int argc, char **argv)
 {
-    struct arguments arguments = {.view = {.filter = {.kind = -1}}};
-    struct argp argp = {option_table, parse_option, "[TABLE] [FILE...]", description, NULL, NULL, NULL};
+    struct arguments arguments = {.view = {.filter = {.kind = -1}}, .terminal = {.view = &arguments.view}};
+    const struct argp_child children[] = {
+        {&topology_argp, 0, NULL, 0}, {&symfs_argp, 0, NULL, 0}, {&terminal_argp, 0, NULL, 0}, {0}};
+    struct argp argp = {option_table, parse_option, "[TABLE] [FILE...]", description, children, NULL, NULL};
     struct machine_choice machine = {0};
     struct error err = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
@@ -500,7 +454,7 @@ int cmd_report(int argc, char **argv)
         return chosen == -ENOENT ? EXIT_FAILED : EXIT_USAGE;
     }
     arguments.view.machine = machine.model;
-    terminal_look(&arguments.view, arguments.color, arguments.has_width);
+    terminal_look(&arguments.terminal);
     arguments.view.ascii |= arguments.ascii;
     if (arguments.ascii)
         text_ascii_only();

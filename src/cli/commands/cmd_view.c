@@ -7,13 +7,12 @@
 #include "cli/progress_line.h"
 #include "cli/input/recording.h"
 #include "cli/symfs.h"
+#include "cli/usage/number_option.h"
 #include "serve/site.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static const char description[] =
     "Shows a recording in a browser: the page of 'numalens report --html', and where one zooms in further than it has "
@@ -26,19 +25,18 @@ static const char description[] =
     "  numalens view --port 8000 --no-open      for ssh -L 8000:127.0.0.1:8000\n\n"
     "The exit status is 0; 1 when the recording cannot be read or the port is taken; 2 for wrong usage.";
 
-enum { OPTION_NO_OPEN = 1, OPTION_TOPOLOGY, OPTION_SYMFS };
+enum { OPTION_NO_OPEN = 1 };
 
 static const struct argp_option option_table[] = {
     {"port", 'p', "N", 0, "Listen on this port; 0, the default: any that is free", 0},
     {"no-open", OPTION_NO_OPEN, NULL, 0, "Open no browser", 0},
-    {"topology", OPTION_TOPOLOGY, "SPEC", 0, "Simulate this topology on the recording: \"numa:4 core:2\"", 0},
-    {"symfs", OPTION_SYMFS, "DIR", 0, SYMFS_HELP, 0},
     {0},
 };
 
 struct arguments {
     struct input input;
-    const char *topology, *symfs;
+    struct machine_options machine;
+    const char *symfs;
     uint16_t port;
     bool no_open;
 };
@@ -46,27 +44,17 @@ struct arguments {
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
-    char *end;
-    unsigned long number;
     switch (key) {
     case 'p':
-        errno = 0;
-        number = strtoul(value, &end, 10);
-        if (end == value || *end || errno || value[0] == '-' || number > 65535)
-            argp_error(state, "--port: '%s' is no port", value);
-        arguments->port = (uint16_t)number;
+        arguments->port = (uint16_t)number_option(state, "port", value, 0, 65535);
         break;
     case OPTION_NO_OPEN:
         arguments->no_open = true;
         break;
-    case OPTION_TOPOLOGY:
-        arguments->topology = value;
-        break;
-    case OPTION_SYMFS:
-        arguments->symfs = symfs_parse(state, value);
-        break;
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &arguments->input;
+        state->child_inputs[0] = &arguments->machine.topology;
+        state->child_inputs[1] = &arguments->symfs;
+        state->child_inputs[2] = &arguments->input;
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -122,7 +110,8 @@ static int view(struct arguments *arguments, const struct machine_choice *machin
 int cmd_view(int argc, char **argv)
 {
     struct arguments arguments = {0};
-    const struct argp_child children[] = {{&input_argp, 0, NULL, 0}, {0}};
+    const struct argp_child children[] = {
+        {&topology_argp, 0, NULL, 0}, {&symfs_argp, 0, NULL, 0}, {&input_argp, 0, NULL, 0}, {0}};
     struct argp argp = {option_table, parse_option, "[FILE...]", description, children, NULL, NULL};
     struct machine_choice machine;
     struct error err = {0};
@@ -130,8 +119,7 @@ int cmd_view(int argc, char **argv)
     int status = EXIT_OK;
     if (input_find(&arguments.input, &err) < 0) {
         status = command_failed("view", &err);
-    } else if (machine_choose(&machine, &(struct machine_options){.topology = arguments.topology}, arguments.input.path,
-                              &err) < 0) {
+    } else if (machine_choose(&machine, &arguments.machine, arguments.input.path, &err) < 0) {
         command_failed("view", &err);
         status = EXIT_USAGE;
     } else {

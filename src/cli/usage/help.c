@@ -35,7 +35,7 @@ bool help_print(const char *term)
 {
     struct view_options view = {0};
     bool all = strcmp(term, "glossary") == 0 || strcmp(term, "terms") == 0;
-    terminal_look(&view, NULL, false);
+    terminal_look(&(struct terminal_options){.view = &view});
     for (size_t i = 0; i < COUNT; i++) {
         bool again = i && strcmp(terms[i].title, terms[i - 1].title) == 0;
         if (all ? !again : strcasecmp(terms[i].term, term) == 0)
