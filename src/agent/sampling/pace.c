@@ -102,11 +102,11 @@ uint64_t pace_period(const struct sampler_thread *sampler)
 
 /* A perf event makes a thread's start and end three times as dear, and many threads end before its first tick. So one that a
  * program starts has a timer first, unless it must be sampled more often than timers can. */
-static bool begins_by_timer(const struct agent_thread *self)
+static bool begins_by_timer(void)
 {
     const struct wire_config *config = &agent_region->config;
     uint64_t blocked = 0;
-    if (self->tid == self->pid || config->tick_ns < TIMER_NS || !config->budget_ppm ||
+    if (config->tick_ns < TIMER_NS || !config->budget_ppm ||
         config->flags & (WIRE_TICK_TIMER_ONLY | WIRE_TRAFFIC | WIRE_JOINED))
         return false;
     sys_call(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &blocked, sizeof(blocked));
@@ -135,7 +135,7 @@ bool pace_start(struct agent_thread *self)
     sampler->period_ns = agent_region->config.tick_ns;
     sampler->ticks = 0;
     sampler->user_seen = sampler->switches_seen = sampler->cpu_seen = 0;
-    return start_provisionally(self, begins_by_timer(self));
+    return start_provisionally(self, begins_by_timer());
 }
 
 /* The clock runs on while another thread has the CPU: where the tick's page shows that this happened, the burst cost what
