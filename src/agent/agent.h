@@ -70,6 +70,7 @@ struct agent_thread {
     uint32_t hook_calls;   /* hook_record.h: of hooks so far. All above fills two cache lines: each hook needs it */
     uint32_t claim_skip;   /* thread_ring.c: reservations to refuse before a ring is asked for again */
     uint32_t claim_misses; /* thread_ring.c: times in a row that no ring was free */
+    uint32_t stack_base;   /* stack.c: numbers of `stacks` up to this one are the parent's */
     uint64_t stuck_at;     /* thread_ring.c: where the ring's tail stood too long, + 1; else 0 */
     uint32_t destructor_passes; /* thread.c: passes of key destructors so far */
     struct sampler_thread sampler;
@@ -77,8 +78,10 @@ struct agent_thread {
 };
 
 /* Globals that every hook reads, side by side in a section of their own: a server comes to a hook with cold caches, and each
- * further cache line costs it as much as the hook's instructions do. Beside `real` (agent/real.h), which hooks read too. */
-#define AGENT_HOT __attribute__((section("agent_hot")))
+ * further cache line costs it as much as the hook's instructions do. Beside `real` (agent/real.h), which hooks read too.
+ * On the same page those that the child of a fork writes: each further page would cost it a fault, and a copy. */
+#define AGENT_HOT    __attribute__((section(".agent_hot")))
+#define AGENT_FORKED AGENT_HOT
 
 /* Set once, before anything is recorded, and never unset; NULL means: do nothing but pass calls on. */
 extern struct wire_region *agent_region;
@@ -95,6 +98,7 @@ union agent_switch {
         volatile uint8_t live;    /* the region is there and the recorder reads */
         volatile uint8_t heap;    /* and allocations are wanted */
         volatile uint8_t modules; /* something may have been loaded or unloaded: see modules.h */
+        volatile uint8_t touched; /* written only: a child that reads the page first has two faults, not one */
     };
     uint8_t page[65536]; /* the largest page of the processors we know */
 };

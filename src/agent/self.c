@@ -228,12 +228,14 @@ void self_forked(void)
     for (unsigned number = 0; number < CHUNKS; number++) {
         struct chunk *chunk = atomic_load_explicit(&chunks[number], memory_order_acquire);
         for (uint32_t i = 0; chunk && i < chunk_count(number); i++)
-            if (block_at(chunk, number, i) != own)
+            if (block_at(chunk, number, i) != own && atomic_load_explicit(&chunk->owners[i], memory_order_relaxed))
                 atomic_store_explicit(&chunk->owners[i], 0, memory_order_relaxed);
     }
     if (own)
         own->made_by = (uint32_t)sys_call(SYS_gettid);
-    memset(ended, 0, sizeof ended);
+    for (unsigned i = 0; i < ENDED; i++)
+        if (atomic_load_explicit(&ended[i], memory_order_relaxed)) /* a store would copy the page */
+            atomic_store_explicit(&ended[i], 0, memory_order_relaxed);
 }
 
 const struct agent_thread *self_of(pthread_t thread)

@@ -211,7 +211,8 @@ void modules_refresh(struct agent_thread *self)
 
 void modules_forked(void)
 {
-    atomic_store_explicit(&busy, 0, memory_order_relaxed);
+    if (atomic_load_explicit(&busy, memory_order_relaxed)) /* a store would copy the page */
+        atomic_store_explicit(&busy, 0, memory_order_relaxed);
 }
 
 static int find_code(struct dl_phdr_info *info, size_t size, void *data)

@@ -10,20 +10,20 @@
 #include <sys/resource.h>
 
 enum { OWE_NOTHING, OWE_IMAGE, OWE_FORK };
-static _Atomic uint32_t owed;
+AGENT_FORKED static _Atomic uint32_t owed;
 
 void process_owe(bool forked)
 {
     atomic_store_explicit(&owed, forked ? OWE_FORK : OWE_IMAGE, memory_order_relaxed);
 }
 
-void process_report(struct agent_thread *self)
+/* Path and command, each with its NUL, as they were when the program began: a fork has its parent's, and asking /proc would cost it
+ * more than all else here. Written once, by the thread that reports the program. */
+static char texts[WIRE_MAX_TEXT];
+static size_t texts_length;
+
+static void read_texts(void)
 {
-    uint32_t owing = atomic_exchange_explicit(&owed, OWE_NOTHING, memory_order_relaxed);
-    if (owing == OWE_NOTHING)
-        return;
-    /* Both texts, each with its NUL; exe first. On the stack: 2 KB, once per process. */
-    char texts[WIRE_MAX_TEXT];
     size_t length = sys_readlink("/proc/self/exe", texts, sizeof texts / 2) + 1;
     int fd = sys_open_read("/proc/self/cmdline");
     size_t begin = length;
@@ -41,7 +41,17 @@ void process_report(struct agent_thread *self)
             texts[i] = ' ';
     }
     texts[length++] = '\0';
+    texts_length = length;
+}
 
+void process_report(struct agent_thread *self)
+{
+    uint32_t owing = atomic_exchange_explicit(&owed, OWE_NOTHING, memory_order_relaxed);
+    if (owing == OWE_NOTHING)
+        return;
+    if (!texts_length)
+        read_texts();
+    size_t length = texts_length;
     uint32_t words = (uint32_t)(sizeof(struct wire_process) + length + 7) / 8;
     struct wire_process *record = agent_reserve(self, words, LOSS_RING_FULL, true);
     if (!record)

@@ -24,8 +24,8 @@ enum phase {
     PHASE_OFF, /* no recorder, or it has ended: for good */
 };
 
-static _Atomic uint32_t phase;
-static uint32_t process_pid; /* whose state this is; written when attached and after fork */
+AGENT_FORKED static _Atomic uint32_t phase;
+AGENT_FORKED static uint32_t process_pid; /* whose state this is; written when attached and after fork */
 static bool restricted, sampling;
 
 void attach_give_up(void)
@@ -166,7 +166,7 @@ static void start_again(struct agent_thread *self, bool was_inside)
         return;
     }
     ring_forget(self);
-    stack_forget(self);
+    stack_forked(self);
     introduce(self, true);
     share_userfault();
     switch_on();
@@ -204,6 +204,7 @@ void attach_forked(void)
 {
     if (atomic_load_explicit(&phase, memory_order_acquire) != PHASE_ATTACHED)
         return;
+    agent_switch.touched = 1;
     if (agent_switch.live && process_pid != (uint32_t)sys_call(SYS_getpid)) {
         agent_switch.live = 0;
         agent_switch.heap = 0;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct identity identity;
+AGENT_FORKED struct identity identity;
 
 static uint64_t proc_device; /* see struct reached */
 
@@ -90,10 +90,13 @@ bool identity_attach(const struct reached *reached)
     return true;
 }
 
+/* A child's namespace is its parent's, or one below that, from which the parent has no number (getppid() is 0). Only there, or where
+ * the parent itself has none, must /proc be asked: that makes inodes which the kernel has to find and free when the child ends, at
+ * several times what a fork costs else. */
 bool identity_forked(void)
 {
     struct identity parent = identity;
-    int foreign = is_foreign();
+    int foreign = sys_call(SYS_getppid) > 0 ? parent.foreign : is_foreign();
     /* Without /proc: a child is in its parent's namespace, unless it is the first process in one of its own. */
     if (foreign < 0)
         foreign = parent.foreign || sys_call(SYS_getpid) == 1;
@@ -101,7 +104,7 @@ bool identity_forked(void)
     if (foreign)
         known = learn_foreign();
     else
-        learn_local();
+        identity = (struct identity){.pid = (uint32_t)sys_call(SYS_getpid)};
     identity.parent = parent.pid;
     return known;
 }

@@ -26,7 +26,7 @@ enum {
 AGENT_HOT struct wire_region *agent_region; /* written once by attach.c */
 AGENT_HOT uint32_t agent_ticks_per_us;      /* likewise */
 union agent_switch agent_switch __attribute__((aligned(sizeof(union agent_switch))));
-uint32_t ring_image;
+AGENT_FORKED uint32_t ring_image;
 
 /* The recorder does not run: the heartbeat that it was last heard with; else 0. Until it is heard again nobody waits for
  * it, and what finds no room is lost. Any thread writes it. */
@@ -220,7 +220,7 @@ static bool claim_from(struct agent_thread *self, uint32_t from)
  * quickly, most are not free again yet. */
 static bool claim_again(struct agent_thread *self)
 {
-    static _Atomic uint32_t next; /* any thread: where to look first */
+    AGENT_FORKED static _Atomic uint32_t next; /* any thread: where to look first */
     uint32_t count = agent_region->ring_count, from = atomic_load_explicit(&next, memory_order_relaxed);
     for (uint32_t i = 0, tried = 0; i < count && tried < CLAIM_TRIES; i++) {
         uint32_t index = (from + i) % count;

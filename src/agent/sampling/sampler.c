@@ -27,14 +27,13 @@ enum {
 volatile bool agent_device_mapped;
 
 /* Set by sampler_start; cleared in any thread or handler that finds that sampling must end. */
-static volatile bool sampling;
+AGENT_FORKED static volatile bool sampling;
 
 bool sampler_start(bool forked)
 {
     struct agent_thread *self = thread_self();
     const struct wire_config *config = &agent_region->config;
     if (forked) {
-        signals_forked();
         tick_forget(self);
         step_forget(self);
         traffic_forget(self);
@@ -45,7 +44,8 @@ bool sampler_start(bool forked)
     sampling = false;
     if (!(config->flags & (WIRE_SAMPLE_LOADS | WIRE_SAMPLE_STORES)) || config->tick_ns == 0 || config->burst == 0)
         return false;
-    if (!sampler_join())
+    sampling = forked ? signals_start() : sampler_join();
+    if (!sampling)
         return false;
     sampler_thread_start(self);
     return self->sampler.ready;

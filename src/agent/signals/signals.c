@@ -23,9 +23,9 @@ struct disposition {
 
 static int held_signals[HELD_COUNT] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, 0};
 static struct disposition dispositions[HELD_COUNT];
-static _Atomic uint32_t dispositions_lock;
-static _Atomic int holding_pid; /* of the process whose signals are held; 0: none */
-static _Atomic uint32_t next_check;
+AGENT_FORKED static _Atomic uint32_t dispositions_lock;
+AGENT_FORKED static _Atomic int holding_pid; /* of the process whose signals are held; 0: none */
+AGENT_FORKED static _Atomic uint32_t next_check;
 
 static bool is_holding(void)
 {
@@ -288,7 +288,8 @@ void signals_forked(void)
 {
     atomic_store(&dispositions_lock, 0);
     for (int i = 0; i < HELD_COUNT; i++)
-        atomic_store(&dispositions[i].sequence, 0);
+        if (atomic_load(&dispositions[i].sequence) & 1) /* by a thread that the child does not have */
+            atomic_fetch_add(&dispositions[i].sequence, 1);
     if (is_holding())
         atomic_store(&holding_pid, (int)sys_call(SYS_getpid));
 }

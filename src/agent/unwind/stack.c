@@ -54,10 +54,17 @@ struct stack_table {
 
 static const uint64_t golden = 0x9e3779b97f4a7c15u;
 
+/* The tables stay, and what is in them is known by its number to be the parent's: a short-lived child has no use for new ones. */
+void stack_forked(struct agent_thread *self)
+{
+    self->stack_base = self->stacks ? self->stacks->last : 0;
+}
+
 void stack_forget(struct agent_thread *self)
 {
     struct stack_table *table = self->stacks;
     self->stacks = NULL;
+    self->stack_base = 0;
     if (!table)
         return;
     stack_chains_free(&table->chains);
@@ -184,7 +191,9 @@ static uint32_t chain_send(struct agent_thread *self, struct stack_table *table,
         return 0;
     uint32_t number = ++table->last;
     record->head =
-        (struct wire_head){.type = WIRE_STACK, .words = (uint8_t)(1 + depth), .value = number | (uint32_t)cut << 31};
+        (struct wire_head){.type = WIRE_STACK,
+                           .words = (uint8_t)(1 + depth),
+                           .value = (number - self->stack_base) | (uint32_t)cut << 31};
     memcpy(record->frames, frames, depth * sizeof *frames);
     agent_commit(self, 1 + depth);
     return number;
@@ -195,7 +204,7 @@ static uint32_t chain_number(struct agent_thread *self, struct stack_table *tabl
 {
     uint64_t hash = chain_hash(frames, depth, cut);
     uint32_t number = stack_chains_find(&table->chains, hash);
-    if (number)
+    if (number > self->stack_base)
         return number;
     if (table->last == LAST_NUMBER) {
         atomic_fetch_add_explicit(&agent_region->shared.lost[LOSS_STACK_TABLE], 1, memory_order_relaxed);
@@ -229,6 +238,7 @@ static __attribute__((noinline)) uint32_t number_by_walk(struct agent_thread *se
         walked->lr = regs->lr;
         walked->number = number;
         memo_keep(table, walked);
+        number -= self->stack_base;
     }
     return number;
 }
@@ -255,8 +265,8 @@ uint32_t stack_number(struct agent_thread *self, const struct unwind_regs *regs,
             memo++;
             __asm__("" : "+r"(memo)); /* a branch: what follows need not wait for the tag */
         }
-        if (memo_holds(memo, start, regs))
-            return memo->number;
+        if (memo_holds(memo, start, regs) && memo->number > self->stack_base)
+            return memo->number - self->stack_base;
     }
     return number_by_walk(self, regs, high, epoch, may_wait);
 }

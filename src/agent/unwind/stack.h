@@ -9,7 +9,8 @@
  * inside > 0. A chain that equals the thread's last one costs one comparison a frame. */
 uint32_t stack_number(struct agent_thread *self, const struct unwind_regs *regs, bool pc_is_return, bool may_wait);
 
-/* Forgets what this thread has sent (after fork: the child's ring is new). */
+/* Forgets what this thread has sent. stack_forked: in the child of a fork, whose ring is new. */
 void stack_forget(struct agent_thread *self);
+void stack_forked(struct agent_thread *self);
 
 #endif

@@ -6,7 +6,7 @@ static struct stack_chain *free_place(struct stack_chain *items, uint32_t capaci
 {
     struct stack_chain *bucket = &items[hash >> 32 & (capacity - STACK_CHAINS_BUCKET)];
     for (unsigned i = 0; i < STACK_CHAINS_BUCKET; i++)
-        if (bucket[i].number == 0)
+        if (bucket[i].number == 0 || bucket[i].hash == hash) /* the latter: a parent's number for it */
             return &bucket[i];
     return NULL;
 }

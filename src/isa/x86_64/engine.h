@@ -95,6 +95,9 @@ struct engine {
 struct engine *engine_take(void);
 void engine_give_back(struct engine *engine);
 void engine_forget(void);
+
+/* Before each burst, in its handler: gives the engine that a child of fork has begun with memory. False: there is none. */
+bool engine_ready(const struct engine *engine);
 uint8_t *engine_stack_top(struct engine *engine);
 
 /* emit.c */

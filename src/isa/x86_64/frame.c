@@ -27,7 +27,7 @@ enum {
 
 /* What the processor says, asked once before the first tick: in a virtual machine cpuid is slow. */
 static struct {
-    bool can_read_gs, emulated;
+    bool known, can_read_gs, emulated;
     uint32_t masks, zmm_high, zmm_16, keys; /* offsets; 0 when there is no such component */
 } processor;
 
@@ -62,6 +62,9 @@ static bool is_emulated(void)
 
 void frame_learn(void)
 {
+    if (processor.known) /* by the parent of a fork, too */
+        return;
+    processor.known = true;
     processor.emulated = is_emulated();
     processor.can_read_gs = getauxval(AT_HWCAP2) & HWCAP2_HAS_FSGSBASE;
     processor.masks = component_offset(COMPONENT_MASKS);

@@ -1,11 +1,12 @@
 /* isa/x86_64/slots.c - memory of a thread's engine: code that runs, the same to write to, state, stack.
  *
- * Shared anonymous memory mapped twice, so that no page is ever writable and executable. Its children would share it, so
- * a fork leaves all of it out (MADV_DONTFORK).
+ * Shared anonymous memory, its first part mapped twice, so that no page is ever writable and executable. Its children would share
+ * it, so a fork leaves it out (MADV_DONTFORK); but for the engine that was mapped first: its addresses are still taken in the child,
+ * whose first burst puts memory of the child's own there (engine_ready). Most children of servers and shells end, or become another
+ * program, before their first tick, and mapping and touching all this would take longer than their fork.
  *
- * Mapping and touching it takes longer than all else at a thread's start, so some of what ended threads leave is kept for the
- * next ones. Not made at a thread's first tick instead: a handler that maps memory may get just the hole that the program has
- * made for a mapping of its own. */
+ * For the same reason some of what ended threads leave is kept for the next ones. Other threads' engines are not made at their first
+ * tick instead: a handler that maps memory may get just the hole that the program has made for a mapping of its own. */
 #include "isa/x86_64/engine.h"
 #include "base/sys.h"
 #include "base/units.h"
@@ -17,23 +18,38 @@ enum {
     ALL_BYTES = 2 * ENGINE_CODE + STATE_BYTES + ENGINE_STACK
 };
 
-static _Atomic(struct engine *) kept[ENGINES_KEPT];
+/* Where the agent has what the child of a fork writes (agent/agent.h). */
+#define FORKED __attribute__((section(".agent_hot")))
+
+FORKED static _Atomic(struct engine *) kept[ENGINES_KEPT];
+FORKED static _Atomic(struct engine *) first; /* that children have the addresses of, or NULL */
+FORKED static bool first_is_parents; /* its memory; written at a fork, then by the thread that has the engine */
 
 static bool failed(long result)
 {
     return result < 0 && result > -4096;
 }
 
-static bool map_parts(uint8_t *base)
+static uint8_t *base_of(const struct engine *engine)
 {
-    uint8_t *writable = base + ENGINE_CODE, *rest = writable + ENGINE_CODE;
+    return (uint8_t *)engine - 2 * (size_t)ENGINE_CODE;
+}
+
+/* Over what is there, which is the caller's. */
+static bool fill(uint8_t *base)
+{
+    uint8_t *writable = base + ENGINE_CODE;
     /* an old size of 0 maps the same shared pages once more */
-    return !failed(sys_call(SYS_mmap, writable, (size_t)ENGINE_CODE, PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0L)) &&
-           !failed(sys_call(SYS_mremap, writable, 0L, (size_t)ENGINE_CODE, MREMAP_MAYMOVE | MREMAP_FIXED, base)) &&
-           !failed(sys_call(SYS_mprotect, base, (size_t)ENGINE_CODE, PROT_READ | PROT_EXEC)) &&
-           !failed(sys_call(SYS_mprotect, rest, STATE_BYTES + ENGINE_STACK, PROT_READ | PROT_WRITE)) &&
-           !failed(sys_call(SYS_madvise, base, (size_t)ALL_BYTES, MADV_DONTFORK));
+    if (failed(sys_call(SYS_mmap, writable, (size_t)ALL_BYTES - ENGINE_CODE, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0L)) ||
+        failed(sys_call(SYS_mremap, writable, 0L, (size_t)ENGINE_CODE, MREMAP_MAYMOVE | MREMAP_FIXED, base)) ||
+        failed(sys_call(SYS_mprotect, base, (size_t)ENGINE_CODE, PROT_READ | PROT_EXEC)))
+        return false;
+    struct engine *engine = (struct engine *)(writable + ENGINE_CODE);
+    engine->code = base;
+    engine->writable = writable;
+    emit_entry(engine);
+    return true;
 }
 
 static struct engine *map(void)
@@ -43,15 +59,12 @@ static struct engine *map(void)
     if (failed(at))
         return NULL;
     uint8_t *base = (uint8_t *)at;
-    if (!map_parts(base)) {
-        sys_unmap(base, ALL_BYTES);
-        return NULL;
-    }
-    struct engine *engine = (struct engine *)(base + 2 * ENGINE_CODE);
-    engine->code = base;
-    engine->writable = base + ENGINE_CODE;
-    emit_entry(engine);
-    return engine;
+    struct engine *engine = (struct engine *)(base + 2 * ENGINE_CODE), *none = NULL;
+    if (fill(base) && (atomic_compare_exchange_strong(&first, &none, engine) ||
+                       !failed(sys_call(SYS_madvise, base, (size_t)ALL_BYTES, MADV_DONTFORK))))
+        return engine;
+    sys_unmap(base, ALL_BYTES);
+    return NULL;
 }
 
 struct engine *engine_take(void)
@@ -72,13 +85,28 @@ void engine_give_back(struct engine *engine)
                                                     memory_order_relaxed))
             return;
     }
-    sys_unmap(engine->code, ALL_BYTES);
+    struct engine *was_first = engine;
+    atomic_compare_exchange_strong(&first, &was_first, NULL);
+    sys_unmap(base_of(engine), ALL_BYTES);
 }
 
 void engine_forget(void)
 {
-    for (unsigned i = 0; i < ENGINES_KEPT; i++)
+    for (unsigned i = 1; i < ENGINES_KEPT; i++)
         atomic_store_explicit(&kept[i], NULL, memory_order_relaxed);
+    struct engine *inherited = atomic_load(&first);
+    first_is_parents = inherited != NULL;
+    atomic_store_explicit(&kept[0], inherited, memory_order_relaxed);
+}
+
+bool engine_ready(const struct engine *engine)
+{
+    if (__builtin_expect(!first_is_parents, 1) || engine != atomic_load_explicit(&first, memory_order_relaxed))
+        return true;
+    if (!fill(base_of(engine)))
+        return false;
+    first_is_parents = false;
+    return true;
 }
 
 uint8_t *engine_stack_top(struct engine *engine)

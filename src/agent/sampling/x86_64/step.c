@@ -78,6 +78,10 @@ bool step_apart(struct agent_thread *self, siginfo_t *info, ucontext_t *context,
     }
     if (has_shadow_stack())
         return false;
+    if (!engine_ready(engine)) {
+        self->sampler.step_stack = NULL; /* from the next burst on by the trap flag */
+        return false;
+    }
     ucontext_t *copy = frame_copy(context, engine_stack_top(engine));
     if (!copy)
         return false;
