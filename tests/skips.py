@@ -235,6 +235,7 @@ ALLOWED = [
     ("left_alone: *", "processes cannot be traced here", no_ptrace),
     ("sandbox: *", "seccomp is refused here", no_filters),
     ("sandbox: *", "strace cannot trace here", no_ptrace),
+    ("account: *", "strace cannot trace here*", no_ptrace),
     ("*home: *", "the kernel *", no_move_pages),
     ("*: *", "the kernel ha* no huge page*", no_huge_page),
     ("faults: huge pages*", "there are none here", no_huge_page),

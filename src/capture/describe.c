@@ -311,6 +311,7 @@ void describe_faults(struct recorder_result *result, const struct capture_means 
 {
     result->pages = totals->pages;
     result->faults = totals->faults;
+    result->faults_ns = totals->cost_ns;
     result->mechanism = means->mechanism;
     result->write_protect = means->write_protect;
     if (totals->unguarded)
@@ -368,6 +369,7 @@ void describe_fault_totals(struct trace_session *ending, const struct faults_tot
         {"faults", totals->faults},       {"faults_own", totals->own},      {"pages_reported", totals->pages},
         {"pages_armed", totals->armed},   {"pages_unseen", totals->unseen}, {"intervals_skipped", totals->skipped},
         {"unguarded", totals->unguarded}, {"one_thread", totals->lone},     {"fault_cost_ns", totals->fault_ns},
+        {"faults_ns", totals->cost_ns},
     };
     for (unsigned i = 0; i < sizeof figures / sizeof *figures; i++)
         trace_session_setf(ending, figures[i].key, "%" PRIu64, figures[i].value);

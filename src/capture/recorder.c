@@ -198,6 +198,8 @@ static struct trace_session *conclude(struct recorder *recorder, uint64_t now)
     describe_result(result, &recorder->sink, totals, &recorder->usage);
     result->target_cpu_ns += cpu_account_total(&recorder->sources.others);
     result->tracking_ns = describe_tracking_ns(totals, recorder->region.ticks_per_us);
+    if (recorder->sources.perf)
+        result->tracking_ns += perf_source_cost_ns(recorder->sources.perf);
     result->processes = recorder->sources.processes.started;
     struct trace_session *ending = describe_ending(result, &recorder->sink, totals);
     describe_stops(ending, recorder->region.map);

@@ -26,6 +26,7 @@ static const char *const figures[] = {
     "unguarded",
     "one_thread",
     "fault_cost_ns",
+    "faults_ns",
 };
 
 static bool adds_up(const char *key)

@@ -6,6 +6,7 @@
 #include "agent/process/locals.h"
 #include "agent/process/modules.h"
 #include "agent/process/own_process.h"
+#include "agent/region/hook_record.h"
 #include "agent/region/reach.h"
 #include "agent/real.h"
 #include "agent/process/restrict.h"
@@ -191,11 +192,13 @@ void attach_look(void)
         return;
     }
     bool was_inside = self->inside != 0;
+    uint64_t began = record_cpu_ns();
     self->inside += AGENT_CALLS_LIBC;
     if (now == PHASE_UNTRIED)
         attach(self);
     else
         start_again(self, was_inside);
+    record_rare_cpu(self, began);
     self->inside -= AGENT_CALLS_LIBC;
     errno = saved;
 }

@@ -10,14 +10,19 @@
 
 #include <errno.h>
 
-/* One call in HOOKS_TIMED is timed, not the first ones: those set up the thread. */
-enum { HOOKS_TIMED = 64, HOOKS_UNTIMED = 32 };
+/* One call in 64 is timed, not the first ones: those set up the thread. This one is due. */
+void record_hook_due(struct agent_thread *self);
 
 /* The call that began at hook_began ends: see hook_record.c. */
 void record_time_hook(struct agent_thread *self);
 
 /* Adds what was done since `began` (ring_time()) to the account, when the thread has one. */
 void record_rare_work(struct agent_thread *self, uint64_t began);
+
+/* The same for work that may wait: by the thread's CPU time, which takes a system call. Into the account at once: many children of a
+ * fork end without anybody being asked. */
+uint64_t record_cpu_ns(void);
+void record_rare_cpu(struct agent_thread *self, uint64_t began);
 
 /* The thread ends: what it has kept back of that goes into the account now. */
 void record_rare_account(struct agent_thread *self);
@@ -47,8 +52,8 @@ static inline bool record_begin(struct agent_thread *self, int *saved)
         if (!self->stack_high && !self->stack_asked)
             thread_find_stack(self);
     }
-    if (__builtin_expect(++self->hook_calls % HOOKS_TIMED == HOOKS_UNTIMED, 0))
-        self->hook_began = ring_time();
+    if (__builtin_expect(self->hook_left-- == 0, 0))
+        record_hook_due(self);
     return true;
 }
 

@@ -307,6 +307,8 @@ void faults_fault(struct faults *faults, const struct faults_fault *fault)
     /* With hints and write protection, a write may be due to either. */
     if (!fault->first && faults->armed_at)
         access.mechanism = faults->armers[0].mechanism;
+    if (access.mechanism != PAGE_FIRST_TOUCH)
+        faults->totals.cost_ns += (uint64_t)(COLD * (double)faults->totals.fault_ns);
     if (access.mechanism == PAGE_NUMA_HINT)
         faults->credit_ns -= faults->cost_ns;
     access.direction =

@@ -52,6 +52,7 @@ struct faults_totals {
     uint64_t unguarded; /* processes that the mechanism could not watch */
     uint64_t lone;      /* processes with never more than one thread: see numa-hint in docs/pages.md */
     uint64_t fault_ns;  /* what one costs, as measured at the start */
+    uint64_t cost_ns;   /* what those that were provoked took of the program's time */
 };
 struct faults_totals faults_totals(const struct faults *faults);
 

@@ -35,6 +35,7 @@ struct perf_source {
     struct touched touched;
     uint32_t first;
     uint64_t latest; /* time of the last record taken */
+    uint64_t records, record_ns; /* taken, but for provoked faults; what one costs the target */
     bool follow;
     struct faults *faults; /* or NULL: only first touches are of interest */
     const struct source_listener *listener;
@@ -133,6 +134,7 @@ static int open_rings(void *context, struct error *err)
     if (code < 0)
         return probe_explain_perf(code, err);
     source->registers = attr.sample_type & PERF_SAMPLE_REGS_USER;
+    source->record_ns = perf_record_cost_ns();
     touched_init(&source->touched, options->memory / 32);
     tasks_init(&source->tasks, source->first, options->follow);
     return 0;
@@ -195,6 +197,7 @@ static void take_fault(struct perf_source *source, const struct fault_record *fa
     if (fault->addr >> KERNEL_BIT || (!source->follow && fault->pid != source->first))
         return;
     bool first = touched_add(&source->touched, fault->pid, fault->addr);
+    source->records += first || !source->faults;
     if (source->faults)
         report_fault(source, fault, first);
     if (!first)
@@ -235,6 +238,7 @@ static void take(void *context, unsigned ring, const struct perf_event_header *r
     const struct comm_record *comm = (const struct comm_record *)record;
     uint64_t time = time_of(record);
     source->latest = time;
+    source->records += record->type != PERF_RECORD_SAMPLE;
     switch (record->type) {
     case PERF_RECORD_SAMPLE:
         take_fault(source, (const struct fault_record *)record);
@@ -318,6 +322,11 @@ void perf_source_fresh(struct perf_source *source, uint32_t pid, uint64_t addr, 
     touched_forget(&source->touched, pid, addr, size);
     if (source->faults)
         faults_fresh(source->faults, pid, addr, size);
+}
+
+uint64_t perf_source_cost_ns(const struct perf_source *source)
+{
+    return source->records * source->record_ns;
 }
 
 unsigned perf_source_descriptors(const struct perf_source *source, int *fds, unsigned most)

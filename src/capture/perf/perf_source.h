@@ -36,4 +36,7 @@ void perf_source_fresh(struct perf_source *source, uint32_t pid, uint64_t addr, 
 /* Programs that no agent spoke for, once it is finished; but for those whose agents gave up (capture/perf/tasks.h). */
 uint64_t perf_source_untracked(const struct perf_source *source);
 
+/* What the target spent on records so far, but for those of faults that were provoked (struct faults_totals has what these take). */
+uint64_t perf_source_cost_ns(const struct perf_source *source);
+
 #endif

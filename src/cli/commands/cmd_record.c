@@ -342,6 +342,10 @@ static void summarise(const struct arguments *arguments, const struct recorder_r
         fprintf(stderr, "); sampling took %.1f%% of the program's CPU time, tracking its objects %.1f%%",
                 percent(result->handler_ns, result->target_cpu_ns),
                 percent(result->tracking_ns, result->target_cpu_ns));
+    if (result->faults_ns)
+        fprintf(stderr, "%s %.1f%%%s", by_faults || result->hardware ? "; that took" : ", page faults",
+                percent(result->faults_ns, result->target_cpu_ns),
+                by_faults || result->hardware ? " of the program's CPU time" : "");
     if (result->drops)
         fprintf(stderr, "; %" PRIu64 " events lost", result->drops);
     put_next(arguments);
