@@ -67,12 +67,13 @@ struct agent_thread {
     uint64_t wake_at;           /* thread_ring.c: head at which to see whether the recorder should be woken */
     uint64_t hook_began;        /* hook_record.h: when the hook began that is being timed; 0: none is */
     uint64_t rare_time;         /* hook_record.c: of rare work that is not in the account yet */
-    uint32_t hook_left;    /* hook_record.h: calls of hooks until one is timed. All above fills two cache lines: each hook needs it */
-    uint32_t hook_stride;  /* hook_record.c: calls that that one stands for; 0: none is due yet */
-    uint32_t claim_skip;   /* thread_ring.c: reservations to refuse before a ring is asked for again */
-    uint32_t claim_misses; /* thread_ring.c: times in a row that no ring was free */
-    uint32_t stack_base;   /* stack.c: numbers of `stacks` up to this one are the parent's */
-    uint64_t stuck_at;     /* thread_ring.c: where the ring's tail stood too long, + 1; else 0 */
+    uint32_t
+        hook_left; /* hook_record.h: calls of hooks until one is timed. All above fills two cache lines: each hook needs it */
+    uint32_t hook_stride;       /* hook_record.c: calls that that one stands for; 0: none is due yet */
+    uint32_t claim_skip;        /* thread_ring.c: reservations to refuse before a ring is asked for again */
+    uint32_t claim_misses;      /* thread_ring.c: times in a row that no ring was free */
+    uint32_t stack_base;        /* stack.c: numbers of `stacks` up to this one are the parent's */
+    uint64_t stuck_at;          /* thread_ring.c: where the ring's tail stood too long, + 1; else 0 */
     uint32_t destructor_passes; /* thread.c: passes of key destructors so far */
     struct sampler_thread sampler;
     uint64_t custom[AGENT_CUSTOM_WORDS]; /* custom_calls.c: unfinished calls of functions that the user named */

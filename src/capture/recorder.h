@@ -21,7 +21,8 @@ struct recorder_result {
     uint64_t rotate_most_ns;        /* the longest that beginning a next file took */
     uint64_t drops;                 /* things lost that weigh: see recorder.c */
     uint64_t duration_ns, target_cpu_ns, recorder_cpu_ns, handler_ns;
-    uint64_t tracking_ns;       /* in hooks of the heap, of mappings and threads: from calls that were timed; for records of perf */
+    uint64_t
+        tracking_ns; /* in hooks of the heap, of mappings and threads: from calls that were timed; for records of perf */
     uint64_t faults_ns;         /* in page faults that were provoked */
     char source[768];           /* which sampler is in force and why */
     char notes[1024];           /* what could not be had, one after the other; "" when nothing */

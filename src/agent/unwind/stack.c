@@ -190,10 +190,8 @@ static uint32_t chain_send(struct agent_thread *self, struct stack_table *table,
     if (!record)
         return 0;
     uint32_t number = ++table->last;
-    record->head =
-        (struct wire_head){.type = WIRE_STACK,
-                           .words = (uint8_t)(1 + depth),
-                           .value = (number - self->stack_base) | (uint32_t)cut << 31};
+    record->head = (struct wire_head){
+        .type = WIRE_STACK, .words = (uint8_t)(1 + depth), .value = (number - self->stack_base) | (uint32_t)cut << 31};
     memcpy(record->frames, frames, depth * sizeof *frames);
     agent_commit(self, 1 + depth);
     return number;

@@ -34,7 +34,7 @@ struct perf_source {
     struct tasks tasks;
     struct touched touched;
     uint32_t first;
-    uint64_t latest; /* time of the last record taken */
+    uint64_t latest;             /* time of the last record taken */
     uint64_t records, record_ns; /* taken, but for provoked faults; what one costs the target */
     bool follow;
     struct faults *faults; /* or NULL: only first touches are of interest */
