@@ -5,6 +5,7 @@
 #include "capture/agent/custom_spec.h"
 #include "capture/faults/mechanism.h"
 #include "capture/job_rank.h"
+#include "trace/redact.h"
 #include "topology/placement.h"
 
 #include <inttypes.h>
@@ -99,6 +100,8 @@ struct trace_session *describe_session(const struct capture_options *options, co
     struct trace_session *session = trace_session_new();
     char *line = command_line(options->command), *topology = topology_to_text(options->topology);
     trace_session_set(session, "version", NUMALENS_VERSION);
+    if (options->redact)
+        trace_session_set(session, REDACT_KEY, "yes");
     trace_session_set(session, "command", line);
     set_machine(session);
     set_rank(session, options->rank);

@@ -48,6 +48,7 @@ struct capture_options {
     uint32_t fault_budget_ppm;      /* of the program's CPU time that this may cost; 1000000: no limit */
     uint32_t chunks, chunk_pages;   /* of pages kept in memory */
     bool follow;
+    bool redact; /* nothing that names people or machines is written (trace/redact.h) */
     bool
         restrict_self; /* the recorder gives up rights and system calls once the program runs (base/sandbox.h): for good */
     const char *sysfs; /* where the machine's PMUs are described; NULL: /sys */

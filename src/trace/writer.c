@@ -6,6 +6,7 @@
 #include "trace/file.h"
 #include "trace/lane.h"
 #include "trace/pack.h"
+#include "trace/redact.h"
 #include "trace/run_append.h"
 #include "trace/session_text.h"
 
@@ -41,6 +42,7 @@ struct pending_block {
 struct trace_writer {
     int fd;
     int failed; /* the code of the first write error, or 0 */
+    bool redacts;
     struct error failure;
     uint64_t bytes, unwritten;
     struct packer *packer;
@@ -73,13 +75,17 @@ static int put_session(struct trace_writer *writer, uint16_t kind, const struct 
                        struct error *err)
 {
     size_t length, size;
+    struct trace_session *redacted = writer->redacts ? redact_session(session) : NULL;
+    session = redacted ? redacted : session;
+    uint32_t count = (uint32_t)trace_session_count(session);
     char *text = trace_session_to_text(session, &length);
-    if (length > TRACE_MAX_SESSION || trace_session_count(session) > TRACE_MAX_KEYS) {
+    trace_session_free(redacted);
+    if (length > TRACE_MAX_SESSION || count > TRACE_MAX_KEYS) {
         free(text);
         return error_set(err, -E2BIG, "cannot write the trace: %zu bytes of session data, more than the format allows",
                          length);
     }
-    const void *block = packer_text(writer->packer, kind, text, length, (uint32_t)trace_session_count(session), &size);
+    const void *block = packer_text(writer->packer, kind, text, length, count, &size);
     free(text);
     return put_block(writer, block, size, err);
 }
@@ -91,6 +97,7 @@ struct trace_writer *trace_writer_open(const char *path, const struct trace_sess
         return NULL;
     struct trace_writer *writer = mem_zalloc(sizeof *writer);
     writer->fd = fd;
+    writer->redacts = trace_session_get(session, REDACT_KEY) != NULL;
     writer->packer = packer_new();
     struct trace_file_header header = {.version = TRACE_VERSION,
                                        .block_header_bytes = sizeof(struct trace_block_header)};
@@ -221,6 +228,9 @@ static int find_run(struct trace_writer *writer, struct trace_run **run, const s
 
 int trace_writer_append(struct trace_writer *writer, const struct event *event, struct error *err)
 {
+    struct redacted redacted;
+    if (writer->redacts)
+        event = redact_event(&redacted, event);
     struct pending_block *pending = pending_for(writer, event->pid, trace_block_kind(event->kind));
     uint64_t *known = map64_find(&pending->run_of_tid, event->tid);
     struct trace_run *run = known ? (struct trace_run *)(uintptr_t)*known : NULL;
@@ -255,6 +265,9 @@ int trace_writer_append_lane(struct trace_writer *writer, struct trace_lane *lan
                              struct error *err)
 {
     struct trace_run **held = &lane->runs[trace_block_kind(event->kind)], *run = *held;
+    struct redacted redacted;
+    if (__builtin_expect(writer->redacts, 0))
+        event = redact_event(&redacted, event);
     if (__builtin_expect(!run || run->room == 0 || !run_takes(run, event->time) || writer->failed, 0))
         return append_lane_again(writer, held, event, err);
     run_append_fast(run, event);

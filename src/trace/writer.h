@@ -11,7 +11,7 @@
 
 struct trace_writer;
 
-/* NULL with `err` on failure. An existing file is replaced only once the new one could be created. */
+/* NULL with `err` on failure. Of a session with REDACT_KEY (trace/redact.h) nothing that names somebody is written. An existing file is replaced only once the new one could be created. */
 struct trace_writer *trace_writer_open(const char *path, const struct trace_session *session, struct error *err);
 
 /* Copies the event. Blocks that are full are written. After a write error every call returns that error, and

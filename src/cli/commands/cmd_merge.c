@@ -3,12 +3,16 @@
 
 #include "cli/progress_line.h"
 #include "cli/input/input_files.h"
+#include "base/mem.h"
+#include "trace/file.h"
 #include "trace/merge.h"
+#include "trace/redact.h"
 
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -22,18 +26,23 @@ static const char description[] =
     "No command needs a merge: each takes FILE... or the folder.\n\n"
     "EXAMPLES\n"
     "  numalens merge -o hour.data numalens.*.data\n"
-    "  numalens merge -o hour.data /var/log/service/\n\n"
+    "  numalens merge -o hour.data /var/log/service/\n"
+    "  numalens merge --redact -o public.data numalens.data\n\n"
     "The exit status is 0, 1 when the files cannot be read or do not belong together, 2 for wrong usage.\n";
+
+enum { OPTION_REDACT = 256 };
 
 static const struct argp_option option_table[] = {
     {"output", 'o', "FILE", 0, "Write the recording to FILE (numalens.data)", 0},
+    {"redact", OPTION_REDACT, 0, 0,
+     "Leave out arguments, paths, host and thread names (docs/security.md); of one file too", 0},
     {"quiet", 'q', 0, 0, "Print nothing but errors", 0},
     {0},
 };
 
 struct arguments {
     const char *output;
-    bool quiet;
+    bool quiet, redact;
     struct input files;
 };
 
@@ -43,6 +52,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
     switch (key) {
     case 'o':
         arguments->output = value;
+        break;
+    case OPTION_REDACT:
+        arguments->redact = true;
         break;
     case 'q':
         arguments->quiet = true;
@@ -59,6 +71,22 @@ static error_t parse(int key, char *value, struct argp_state *state)
     return 0;
 }
 
+/* Of one file, or of several that are first put together beside the output. */
+static int redact(struct arguments *arguments, struct error *err)
+{
+    struct input *files = &arguments->files;
+    if (files->files.count == 1)
+        return trace_redact(files->files.items[0], arguments->output, err);
+    char *together = mem_format("%s.merging", arguments->output);
+    int code = trace_merge((const char *const *)files->files.items, files->files.count, together, NULL, err);
+    if (code == 0) {
+        code = trace_redact(together, arguments->output, err);
+        trace_file_remove(together);
+    }
+    free(together);
+    return code;
+}
+
 static int merge(struct arguments *arguments, struct error *err)
 {
     struct trace_merged merged;
@@ -66,6 +94,8 @@ static int merge(struct arguments *arguments, struct error *err)
     struct input *files = &arguments->files;
     progress_line_begin("merge", arguments->quiet, false);
     int code = input_find(files, err);
+    if (code == 0 && arguments->redact)
+        return redact(arguments, err);
     if (code == 0)
         code =
             trace_merge((const char *const *)files->files.items, files->files.count, arguments->output, &merged, err);

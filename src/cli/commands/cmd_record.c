@@ -27,6 +27,7 @@
 enum {
     KEY_MEMORY = 256,
     KEY_FRAMES,
+    KEY_REDACT,
     KEY_ALLOC_FN,
     KEY_FREE_FN,
     KEY_POOL_FN,
@@ -90,6 +91,7 @@ static const struct argp_option option_table[] = {
     {"pool-fn", KEY_POOL_FN, "NAME:HOW", 0,
      "a function of pools, such as my_destroy:destroy,pool=1; or a ready set: apr", 6},
     {0, 0, 0, 0, "The command itself:", 7},
+    {"redact", KEY_REDACT, 0, 0, "write no arguments, paths, host or thread names (docs/security.md)", 7},
     {"memory", KEY_MEMORY, "MIB", 0, "memory that the recorder may use (64)", 7},
     {"quiet", 'q', 0, 0, "print nothing but errors", 7},
     {"verbose", 'v', 0, 0, "print more at the end", 7},
@@ -233,6 +235,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
         break;
     case KEY_POOL_FN:
         name_function(arguments, CUSTOM_POOL_FN, text);
+        break;
+    case KEY_REDACT:
+        options->redact = true;
         break;
     case KEY_MEMORY:
         options->memory =

@@ -1,0 +1,194 @@
+#include "trace/redact.h"
+
+#include "base/mem.h"
+#include "trace/file.h"
+#include "trace/reader.h"
+#include "trace/writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+static const char AGENT[] = "libnumalens-agent.so";
+
+static uint64_t turned(uint64_t value, unsigned bits)
+{
+    return value << bits | value >> (64 - bits);
+}
+
+static void sip_round(uint64_t v[4])
+{
+    v[0] += v[1], v[1] = turned(v[1], 13) ^ v[0], v[0] = turned(v[0], 32);
+    v[2] += v[3], v[3] = turned(v[3], 16) ^ v[2];
+    v[0] += v[3], v[3] = turned(v[3], 21) ^ v[0];
+    v[2] += v[1], v[1] = turned(v[1], 17) ^ v[2], v[2] = turned(v[2], 32);
+}
+
+/* SipHash-2-4 (Aumasson, Bernstein 2012): without the key, nobody finds a text by trying. */
+static uint64_t mark_of(const char *text)
+{
+    uint64_t key[2] = {0}, v[4], length = strlen(text);
+    const char *random = (const char *)getauxval(AT_RANDOM);
+    if (random)
+        memcpy(key, random, sizeof key);
+    v[0] = key[0] ^ 0x736f6d6570736575u, v[1] = key[1] ^ 0x646f72616e646f6du;
+    v[2] = key[0] ^ 0x6c7967656e657261u, v[3] = key[1] ^ 0x7465646279746573u;
+    for (uint64_t at = 0; at <= length; at += 8) {
+        uint64_t word = 0, part = length - at < 8 ? length - at : 8;
+        memcpy(&word, text + at, part);
+        if (part < 8)
+            word |= length << 56;
+        v[3] ^= word;
+        sip_round(v), sip_round(v);
+        v[0] ^= word;
+    }
+    v[2] ^= 0xff;
+    for (unsigned i = 0; i < 4; i++)
+        sip_round(v);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* A library of the system's, directly in one of its folders: the same on every machine, and where symbols come from. */
+static bool is_public(const char *path)
+{
+    static const char *const folders[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        if (!begins(path, folders[i]))
+            continue;
+        const char *name = path + strlen(folders[i]), *slash = strchr(name, '/');
+        bool triplet = slash && memmem(name, (size_t)(slash - name), "-linux-", 7);
+        name = triplet ? slash + 1 : name;
+        return !strchr(name, '/') && strstr(name, ".so");
+    }
+    return begins(path, "linux-vdso") || strcmp(path, "[heap]") == 0 || strcmp(path, "[vdso]") == 0 ||
+           strcmp(path, "[vvar]") == 0 || (begins(path, "[stack") && !strchr(path, ' '));
+}
+
+static const char *redact_path(char *to, const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    if (!path || !*path || is_public(path))
+        return path;
+    if (slash && strcmp(slash + 1, AGENT) == 0)
+        snprintf(to, REDACT_TEXT, "/redacted/%s", AGENT);
+    else
+        snprintf(to, REDACT_TEXT, "/redacted/%016" PRIx64, mark_of(path));
+    return to;
+}
+
+static const char *redact_name(char *to, const char *name)
+{
+    if (!name || !*name)
+        return name;
+    snprintf(to, REDACT_TEXT, "thread %08x", (unsigned)mark_of(name));
+    return to;
+}
+
+const struct event *redact_event(struct redacted *to, const struct event *event)
+{
+    to->event = *event;
+    switch (event->kind) {
+    case EVENT_PROCESS_START: /* the program stands for its arguments too */
+        to->event.process.exe = to->event.process.command = redact_path(to->texts[0], event->process.exe);
+        return &to->event;
+    case EVENT_THREAD_START:
+    case EVENT_THREAD_NAME:
+    case EVENT_THREAD_EXIT:
+        to->event.thread.name = redact_name(to->texts[0], event->thread.name);
+        return &to->event;
+    case EVENT_MODULE_LOAD:
+    case EVENT_MODULE_UNLOAD:
+        to->event.module.path = redact_path(to->texts[0], event->module.path);
+        return &to->event;
+    case EVENT_MAP:
+    case EVENT_UNMAP:
+        to->event.map.path = redact_path(to->texts[0], event->map.path);
+        return &to->event;
+    default:
+        return event;
+    }
+}
+
+static bool is_figure(const char *text)
+{
+    return text[strspn(text, "0123456789.,:+-TZ ")] == '\0';
+}
+
+/* Texts of numalens's own words and of the hardware; any other one may be anything. */
+static bool is_kept(const char *key)
+{
+    static const char *const kept[] = {"version",     "kernel",       "cpu_model", "source",   "tick",
+                                       "accesses",    "latency_unit", "homes",     "frames",   "run",
+                                       "first_touch", "placement",    "mechanism", "traffic",  "launcher",
+                                       "stops",       "calibration",  "signal",    "topology", REDACT_KEY};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (strcmp(key, kept[i]) == 0)
+            return true;
+    return false;
+}
+
+struct trace_session *redact_session(const struct trace_session *session)
+{
+    struct trace_session *redacted = trace_session_new();
+    for (size_t i = 0; i < trace_session_count(session); i++) {
+        const char *key = trace_session_key(session, i), *value = trace_session_get(session, key);
+        size_t length = strlen(key);
+        const char *spec = strcmp(key, "topology") == 0 ? strstr(value, " spec=") : NULL;
+        if (spec && strstr(spec, ".xml")) /* the name of a file */
+            trace_session_setf(redacted, key, "%.*s spec=redacted.xml", (int)(spec - value), value);
+        else if (is_figure(value) || is_kept(key))
+            trace_session_set(redacted, key, value);
+        else if (length > 7 && strcmp(key + length - 7, "_reason") == 0 && !strchr(value, '/'))
+            trace_session_set(redacted, key, value);
+        else if (strcmp(key, "machine_model") != 0) /* a text with a grammar: none is better than a broken one */
+            trace_session_set(redacted, key, "redacted");
+    }
+    trace_session_set(redacted, REDACT_KEY, "yes");
+    return redacted;
+}
+
+static int copy_events(struct trace_reader *reader, struct trace_writer *writer, struct error *err)
+{
+    struct event event;
+    int got, code = 0;
+    while (code == 0 && (got = trace_reader_next(reader, &event, err)) != 0)
+        code = got < 0 ? got : trace_writer_append(writer, &event, err);
+    return code;
+}
+
+int trace_redact(const char *path, const char *output, struct error *err)
+{
+    struct trace_reader *reader = trace_reader_open(path, err);
+    if (!reader)
+        return err->code;
+    int code = 0;
+    if (trace_reader_partial(reader))
+        code =
+            error_set(err, -EINVAL,
+                      "%s repeats what earlier files of its run had: redact them together (numalens merge --redact), "
+                      "or record with --redact",
+                      path);
+    struct trace_session *session = redact_session(trace_reader_session(reader));
+    struct trace_writer *writer = code < 0 ? NULL : trace_writer_open(output, session, err);
+    trace_session_free(session);
+    if (writer) {
+        code = copy_events(reader, writer, err);
+        int closed = trace_writer_close(writer, trace_reader_ending(reader), code < 0 ? NULL : err);
+        code = code < 0 ? code : closed;
+        if (code < 0)
+            trace_file_remove(output);
+    } else if (code == 0) {
+        code = err->code;
+    }
+    trace_reader_close(reader);
+    return code;
+}
