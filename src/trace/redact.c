@@ -20,7 +20,7 @@ static uint64_t turned(uint64_t value, unsigned bits)
     return value << bits | value >> (64 - bits);
 }
 
-static void sip_round(uint64_t v[4])
+static void sip_mix(uint64_t v[4])
 {
     v[0] += v[1], v[1] = turned(v[1], 13) ^ v[0], v[0] = turned(v[0], 32);
     v[2] += v[3], v[3] = turned(v[3], 16) ^ v[2];
@@ -43,12 +43,12 @@ static uint64_t mark_of(const char *text)
         if (part < 8)
             word |= length << 56;
         v[3] ^= word;
-        sip_round(v), sip_round(v);
+        sip_mix(v), sip_mix(v);
         v[0] ^= word;
     }
     v[2] ^= 0xff;
     for (unsigned i = 0; i < 4; i++)
-        sip_round(v);
+        sip_mix(v);
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 

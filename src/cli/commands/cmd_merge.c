@@ -35,7 +35,7 @@ enum { OPTION_REDACT = 256 };
 static const struct argp_option option_table[] = {
     {"output", 'o', "FILE", 0, "Write the recording to FILE (numalens.data)", 0},
     {"redact", OPTION_REDACT, 0, 0,
-     "Leave out arguments, paths, host and thread names (docs/security.md); of one file too", 0},
+     "Remove arguments, paths, host and thread names (docs/security.md); of one file too", 0},
     {"quiet", 'q', 0, 0, "Print nothing but errors", 0},
     {0},
 };
