@@ -62,14 +62,20 @@ char *mem_strdup(const char *text)
     return memcpy(mem_alloc(size), text, size);
 }
 
-char *mem_format(const char *format, ...)
+char *mem_vformat(const char *format, va_list args)
 {
     char *text = NULL;
+    int length = vasprintf(&text, format, args);
+    return checked(length < 0 ? NULL : text, 1);
+}
+
+char *mem_format(const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    int length = vasprintf(&text, format, args);
+    char *text = mem_vformat(format, args);
     va_end(args);
-    return checked(length < 0 ? NULL : text, 1);
+    return text;
 }
 
 FILE *mem_stream(char **text, size_t *size)

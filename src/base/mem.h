@@ -6,6 +6,7 @@
 #ifndef NUMALENS_BASE_MEM_H
 #define NUMALENS_BASE_MEM_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -17,6 +18,7 @@ void *mem_alloc_spread(size_t size);  /* likewise, uninitialised: for what will 
 void *mem_resize(void *old, size_t size);
 char *mem_strdup(const char *text);
 char *mem_format(const char *format, ...) __attribute__((format(printf, 1, 2))); /* caller frees */
+char *mem_vformat(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
 /* A stream into a text that the caller frees, as open_memstream(); and its end, by which the text is whole. */
 FILE *mem_stream(char **text, size_t *size);

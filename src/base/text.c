@@ -113,6 +113,13 @@ static size_t prefix_within(const char *text, size_t width)
     return at;
 }
 
+char *text_safe_format(const char *format, va_list args)
+{
+    char *text = mem_vformat(format, args), *safe = text_safe(text);
+    free(text);
+    return safe;
+}
+
 char *text_safe_fit(const char *text, size_t columns)
 {
     char *safe = text_safe(text);

@@ -2,6 +2,7 @@
 #ifndef NUMALENS_BASE_TEXT_H
 #define NUMALENS_BASE_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,6 +18,7 @@ bool text_deceives(uint32_t code);
 /* `text` for a terminal: control characters, invalid UTF-8, characters that deceive, and more than a few marks on one
  * letter come out as \x1b or \u{202e}. The caller frees it. */
 char *text_safe(const char *text);
+char *text_safe_format(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
 /* The same, cut by text_fit where `columns` is not 0. The caller frees it. */
 char *text_safe_fit(const char *text, size_t columns);

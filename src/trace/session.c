@@ -54,14 +54,12 @@ void trace_session_set(struct trace_session *session, const char *key, const cha
 
 void trace_session_setf(struct trace_session *session, const char *key, const char *format, ...)
 {
-    char *text = NULL;
     va_list args;
     va_start(args, format);
-    int length = vasprintf(&text, format, args);
+    char *text = mem_vformat(format, args);
     va_end(args);
-    trace_session_set(session, key, length < 0 ? "" : text);
-    if (length >= 0)
-        free(text);
+    trace_session_set(session, key, text);
+    free(text);
 }
 
 const char *trace_session_get(const struct trace_session *session, const char *key)

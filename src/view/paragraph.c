@@ -33,21 +33,11 @@ static void put_words(FILE *out, char *safe, size_t column, unsigned indent, uns
     fputc('\n', out);
 }
 
-static char *safe_format(const char *format, va_list args)
-{
-    char *text = NULL;
-    int length = vasprintf(&text, format, args);
-    char *safe = text_safe(length < 0 ? "" : text);
-    if (length >= 0)
-        free(text);
-    return safe;
-}
-
 void paragraph(FILE *out, unsigned indent, unsigned width, const char *color, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    char *safe = safe_format(format, args);
+    char *safe = text_safe_format(format, args);
     va_end(args);
     fprintf(out, "%*s", (int)indent, "");
     put_words(out, safe, indent, indent, width, color);
@@ -59,7 +49,7 @@ void paragraph_labelled(FILE *out, const char *label, unsigned indent, unsigned 
 {
     va_list args;
     va_start(args, format);
-    char *safe = safe_format(format, args);
+    char *safe = text_safe_format(format, args);
     va_end(args);
     int column = fprintf(out, "%*s%s", (int)indent, "", label);
     if (column < (int)hang)

@@ -39,21 +39,11 @@ void table_column(struct table *table, const char *title, unsigned align)
     table->columns[table->column_count++].align = align & ~(unsigned)TABLE_OPTIONAL;
 }
 
-static char *safe_text(const char *format, va_list args)
-{
-    char *text = NULL;
-    int length = vasprintf(&text, format, args);
-    char *safe = text_safe(length < 0 ? "" : text);
-    if (length >= 0)
-        free(text);
-    return safe;
-}
-
 void table_cell(struct table *table, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    array_push(&table->cells, (struct cell){.text = safe_text(format, args)});
+    array_push(&table->cells, (struct cell){.text = text_safe_format(format, args)});
     va_end(args);
 }
 
@@ -62,7 +52,7 @@ void table_shorter(struct table *table, const char *format, ...)
     va_list args;
     va_start(args, format);
     if (table->cells.count)
-        table->cells.items[table->cells.count - 1].shorter = safe_text(format, args);
+        table->cells.items[table->cells.count - 1].shorter = text_safe_format(format, args);
     va_end(args);
 }
 

@@ -65,9 +65,7 @@ const char *action_text(enum action action)
 
 const char *findings_vtext(struct findings *findings, const char *format, va_list args)
 {
-    char *text = NULL;
-    if (vasprintf(&text, format, args) < 0)
-        return "";
+    char *text = mem_vformat(format, args);
     const char *kept = strtab_intern(findings->texts, text);
     free(text);
     return kept;

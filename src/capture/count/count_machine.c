@@ -24,13 +24,10 @@ static char *read_line(const char *path)
 
 char *count_machine_line(const struct count_machine *machine, const char *format, ...)
 {
-    char *relative = NULL;
     va_list list;
     va_start(list, format);
-    int length = vasprintf(&relative, format, list);
+    char *relative = mem_vformat(format, list);
     va_end(list);
-    if (length < 0)
-        return NULL;
     char *path = mem_format("%s/%s", machine->root, relative);
     char *line = read_line(path);
     free(path);
