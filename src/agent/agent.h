@@ -4,8 +4,7 @@
  * path, keeps no descriptor open below the program's feet, changes neither errno nor signal masks nor floating-point
  * state that the program could see, and when anything is doubtful it does less. Handlers of the agent may run at any
  * instruction; `inside` shows them that this thread was already in the agent, and then they leave at once. */
-#ifndef NUMALENS_AGENT_AGENT_H
-#define NUMALENS_AGENT_AGENT_H
+#pragma once
 
 #include "wire/ring.h"
 
@@ -155,5 +154,3 @@ static inline bool agent_owns_code(uint64_t pc)
         owns |= pc - agent_thunks[i].start < agent_thunks[i].size;
     return owns;
 }
-
-#endif

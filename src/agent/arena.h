@@ -1,8 +1,7 @@
 /* agent/arena.h - the little memory that is handed out before the real malloc is known. Never given back.
  *
  * Its blocks may live as long as the program: every hook that takes a pointer must ask arena_owns() first. */
-#ifndef NUMALENS_AGENT_ARENA_H
-#define NUMALENS_AGENT_ARENA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ static inline bool arena_owns(const void *block)
 /* Zeroed memory, or NULL with errno ENOMEM. `align` is a power of two. */
 void *arena_alloc(size_t size, size_t align);
 size_t arena_size(const void *block);
-
-#endif

@@ -1,6 +1,5 @@
 /* agent/environment.h - the agent's entries in the environment: read, taken out again, put back for a new program. */
-#ifndef NUMALENS_AGENT_ENVIRONMENT_H
-#define NUMALENS_AGENT_ENVIRONMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ enum environment_preload environment_preload(char *const *environment);
  * agent's path before the others. 0 when its path is not known. */
 size_t environment_room(char *const *environment);
 char *const *environment_put_back(char *const *environment, void *room);
-
-#endif

@@ -1,8 +1,7 @@
 /* agent/join.h - the sampler in a program that asks for it: libnumalens links it, and nothing is preloaded.
  *
  * There are no hooks then, and allocations are not seen. The recorder's region has WIRE_JOINED. */
-#ifndef NUMALENS_AGENT_JOIN_H
-#define NUMALENS_AGENT_JOIN_H
+#pragma once
 
 #include "wire/region.h"
 
@@ -33,5 +32,3 @@ void join_refresh(void);
 /* Without hooks the program's handlers are not seen coming: one that it sets for a signal of the sampler's ends the
  * sampling. This begins it again, with that handler honoured like those that were there before. False when it cannot. */
 bool join_keep(void);
-
-#endif

@@ -3,8 +3,7 @@
  * The allocation family and the mappings may be called at any time: before they are known, each entry leads to a
  * function that finds them first, and what the finding itself allocates comes from a small arena (agent/arena.h). The
  * others are there after real_resolve(). */
-#ifndef NUMALENS_AGENT_REAL_H
-#define NUMALENS_AGENT_REAL_H
+#pragma once
 
 #include <pthread.h>
 #include <signal.h>
@@ -87,5 +86,3 @@ static inline void real_need(void)
 
 /* Whether the program's calls of malloc reach the hook: not so when the executable itself has a malloc. */
 bool real_malloc_is_hooked(void);
-
-#endif

@@ -5,8 +5,7 @@
  * of each thread: they take no room of their own, setting one allocates nothing, and they are found at a fixed
  * distance from the thread pointer. thread_self() in agent/agent.h reads ours. Blocks are page by page in mappings that
  * only grow: a block is touched first by the thread it belongs to, and may be looked at by others at any time. */
-#ifndef NUMALENS_AGENT_SELF_H
-#define NUMALENS_AGENT_SELF_H
+#pragma once
 
 #include "agent/agent.h"
 
@@ -50,5 +49,3 @@ void self_forked(void);
 
 /* The block of any thread of this process, or NULL. */
 const struct agent_thread *self_of(pthread_t thread);
-
-#endif

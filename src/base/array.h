@@ -6,8 +6,7 @@
  *     array_free(&numbers);
  *
  * Items move when the array grows: keep indices, not pointers. */
-#ifndef NUMALENS_BASE_ARRAY_H
-#define NUMALENS_BASE_ARRAY_H
+#pragma once
 
 #include "base/mem.h"
 
@@ -51,5 +50,3 @@
         (array)->items = NULL;                                                                                         \
         (array)->count = (array)->capacity = 0;                                                                        \
     } while (0)
-
-#endif

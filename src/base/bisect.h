@@ -6,8 +6,7 @@
  *     size_t at = bisect(table->count, i, table->items[i].start <= addr);     the first that begins behind addr
  *
  * No calls, no state: handlers of signals may use it. */
-#ifndef NUMALENS_BASE_BISECT_H
-#define NUMALENS_BASE_BISECT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@
         }                                                                                                              \
         bisect_low_;                                                                                                   \
     })
-
-#endif

@@ -1,6 +1,5 @@
 /* base/clock.h - the one clock of every record: CLOCK_MONOTONIC_RAW, in nanoseconds. */
-#ifndef NUMALENS_BASE_CLOCK_H
-#define NUMALENS_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -11,5 +10,3 @@ static inline uint64_t clock_now_ns(void)
     clock_gettime(CLOCK_MONOTONIC_RAW, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
-
-#endif

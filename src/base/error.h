@@ -2,8 +2,7 @@
  *
  * A function that can fail returns 0 or a negative errno-like code and takes a `struct error *` last. The text is
  * made where the failure is understood; callers pass it on unchanged or prefix it. Only `main` prints it. */
-#ifndef NUMALENS_BASE_ERROR_H
-#define NUMALENS_BASE_ERROR_H
+#pragma once
 
 struct error {
     int code; /* 0, or the negative code that was returned */
@@ -15,5 +14,3 @@ int error_set(struct error *err, int code, const char *format, ...) __attribute_
 
 /* Puts "prefix: " before the text that is already there. Returns the code in it. */
 int error_prefix(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

@@ -9,8 +9,7 @@
  *     return json_finish(json, &err);
  *
  * `key` is NULL inside an array. Texts may hold any bytes: what is not UTF-8 comes out as U+FFFD. */
-#ifndef NUMALENS_BASE_JSON_H
-#define NUMALENS_BASE_JSON_H
+#pragma once
 
 #include "base/error.h"
 
@@ -40,5 +39,3 @@ enum { JSON_VERSION = 3 };
 
 /* Ends what is open, writes the last newline, frees. Negative with `err` when the stream failed. */
 int json_finish(struct json *json, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* base/link.h - which file a path leads to, without trusting links that somebody else may have laid. */
-#ifndef NUMALENS_BASE_LINK_H
-#define NUMALENS_BASE_LINK_H
+#pragma once
 
 #include "base/error.h"
 
@@ -9,5 +8,3 @@
  * directory's owner's: the rule of the kernel's fs.protected_symlinks, which may be off and does not hold for what is
  * resolved by hand. */
 char *link_follow(const char *path, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* base/map64.h - a hash map from 64-bit keys to 64-bit values. Any key but MAP64_EMPTY may be used. */
-#ifndef NUMALENS_BASE_MAP64_H
-#define NUMALENS_BASE_MAP64_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ static inline uint64_t map64_hash(uint64_t key)
     key *= 0x9e3779b97f4a7c15u;
     return key ^ key >> 29;
 }
-
-#endif

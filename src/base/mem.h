@@ -3,8 +3,7 @@
  * For the tools and the libraries, never for the agent: when memory runs out the process ends with one line on stderr and
  * abort(), which leaves every block of a trace that was written whole. Bounded structures are the caller's business; what a
  * caller chose the size of is allocated with malloc(), so that too much can be refused. */
-#ifndef NUMALENS_BASE_MEM_H
-#define NUMALENS_BASE_MEM_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ void mem_stream_end(FILE *stream, char *const *text);
 
 /* Memory has run out. Does not return. */
 _Noreturn void mem_exhausted(size_t wanted);
-
-#endif

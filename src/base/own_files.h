@@ -1,6 +1,5 @@
 /* base/own_files.h - this program: files that belong to it, found from its own path, and what it may do. */
-#ifndef NUMALENS_BASE_OWN_FILES_H
-#define NUMALENS_BASE_OWN_FILES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -9,5 +8,3 @@ char *self_find(const char *path);
 
 /* Whether it has a capability (CAP_IPC_LOCK). */
 bool self_may(int capability);
-
-#endif

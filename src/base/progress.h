@@ -3,8 +3,7 @@
  * One state for the process, since one piece of work is shown at a time: written by the threads that work, read by the one that
  * shows (cli/progress_line.h). Words and numbers are atomic each for itself, which is all that a line on a terminal needs.
  * Texts must be literals: whoever shows them may come late. */
-#ifndef NUMALENS_BASE_PROGRESS_H
-#define NUMALENS_BASE_PROGRESS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ struct progress progress_now(void);
 /* Until it is called with NULL, `listener` is called on this thread whenever this thread begins work or advances in it. */
 typedef void progress_listener(void *data, const char *what, uint64_t done, uint64_t total);
 void progress_listen(progress_listener *listener, void *data);
-
-#endif

@@ -1,7 +1,6 @@
 /* base/replace.h - a file that is written whole or not at all; or, where it is read while it grows, as it comes. Links that
  * somebody else may have laid are not followed (base/link.h). */
-#ifndef NUMALENS_BASE_REPLACE_H
-#define NUMALENS_BASE_REPLACE_H
+#pragma once
 
 #include "base/error.h"
 
@@ -19,5 +18,3 @@ int replace_file(const char *path, enum replace_readers readers, replace_fill *f
 
 /* Opens the file itself, empty. NULL with `err`. */
 FILE *replace_stream(const char *path, struct error *err);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Calls are refused by name with EPERM (a list of what is forbidden, since what a C library uses changes between versions), and
  * no call ends the process. Where the kernel or a container refuses filters, the process goes on without. */
-#ifndef NUMALENS_BASE_SANDBOX_H
-#define NUMALENS_BASE_SANDBOX_H
+#pragma once
 
 enum sandbox_kind {
     SANDBOX_READER, /* reads foreign files: starts no program, opens no socket, traces nobody; may fork */
@@ -17,5 +16,3 @@ int sandbox_enter(enum sandbox_kind kind);
 
 /* Of this thread and those that it starts: keeps the capabilities that recording takes, if it has them, and drops all others. */
 void sandbox_drop_capabilities(void);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * The file may be anything, and may change while it is read. System calls only, nothing is allocated, 3 KB of stack: also for
  * handlers and the child of a vfork. False whenever a file cannot be read or understood. */
-#ifndef NUMALENS_BASE_SANITIZER_H
-#define NUMALENS_BASE_SANITIZER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ bool sanitizer_in_program(int directory, const char *path);
 
 /* Whether a list of libraries, as in LD_PRELOAD, names such a runtime. */
 bool sanitizer_in_list(const char *list);
-
-#endif

@@ -1,6 +1,5 @@
 /* base/strtab.h - interned strings: equal texts share one number and one pointer that lives as long as the table. */
-#ifndef NUMALENS_BASE_STRTAB_H
-#define NUMALENS_BASE_STRTAB_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ const char *strtab_text(const struct strtab *table, uint32_t id);
 const char *strtab_intern(struct strtab *table, const char *text);
 
 size_t strtab_count(const struct strtab *table);
-
-#endif

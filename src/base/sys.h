@@ -1,8 +1,7 @@
 /* base/sys.h - system calls made by the agent itself: past its own hooks, and without a trace in errno.
  *
  * Each returns what the kernel returned: a negative errno on failure. All may be used in signal handlers. */
-#ifndef NUMALENS_BASE_SYS_H
-#define NUMALENS_BASE_SYS_H
+#pragma once
 
 #include <errno.h>
 #include <fcntl.h>
@@ -104,5 +103,3 @@ static inline void sys_futex_wake(void *word, bool within)
 {
     sys_call(SYS_futex, word, FUTEX_WAKE | (within ? FUTEX_PRIVATE_FLAG : 0), 1, NULL, NULL, 0);
 }
-
-#endif

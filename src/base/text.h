@@ -1,6 +1,5 @@
 /* base/text.h - text from a target program is hostile: what a terminal or a JSON reader gets of it is made safe here. */
-#ifndef NUMALENS_BASE_TEXT_H
-#define NUMALENS_BASE_TEXT_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -33,5 +32,3 @@ char *text_fit(const char *text, size_t width);
  * anything is printed. */
 const char *text_cut(void);
 void text_ascii_only(void);
-
-#endif

@@ -3,8 +3,7 @@
  * PAGE_UNIT is the 4 KiB in which traces, flows and analyses divide addresses: the smallest page of every kernel that
  * numalens runs on. The kernel's own page may be larger (16 or 64 KiB on aarch64); what is asked of the kernel or mapped goes
  * by sysconf(_SC_PAGESIZE). */
-#ifndef NUMALENS_BASE_UNITS_H
-#define NUMALENS_BASE_UNITS_H
+#pragma once
 
 enum {
     PAGE_UNIT_SHIFT = 12,
@@ -13,5 +12,3 @@ enum {
     CACHE_LINE_SHIFT = 6,
     CACHE_LINE = 1 << CACHE_LINE_SHIFT, /* bytes that caches and memory controllers of both processors move */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* base/wilson.h - how far a share that was found in a few trials may be from the true one (Wilson 1927, 95%). */
-#ifndef NUMALENS_BASE_WILSON_H
-#define NUMALENS_BASE_WILSON_H
+#pragma once
 
 #include <math.h>
 
@@ -19,5 +18,3 @@ static inline struct wilson wilson_interval(double share, double trials)
     double low = (middle - half) / width, high = (middle + half) / width;
     return (struct wilson){low > 0 ? low : 0, high < 1 ? high : 1};
 }
-
-#endif

@@ -4,8 +4,7 @@
  * Loads depend on each other in random order, so that no prefetcher and no second load in flight hides anything. Lines
  * are flushed before they are read from memory: then few of them do, and all of it takes well under a second, with at
  * most some MiB of memory. Threads of its own do it: affinity and memory policy of the caller stay as they are. */
-#ifndef NUMALENS_CALIBRATE_CALIBRATE_H
-#define NUMALENS_CALIBRATE_CALIBRATE_H
+#pragma once
 
 #include "topology/calibration.h"
 #include "topology/topology.h"
@@ -23,5 +22,3 @@ struct calibration *calibrate_kept(const struct topology *topology);
 
 /* Keeps it for calibrate_cached. Failing to is no error: then the next one measures again. */
 void calibrate_keep(const struct topology *topology, const struct calibration *calibration);
-
-#endif

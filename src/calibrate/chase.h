@@ -1,6 +1,5 @@
 /* calibrate/chase.h - a ring of pointers through memory, in random order; private to src/calibrate. */
-#ifndef NUMALENS_CALIBRATE_CHASE_H
-#define NUMALENS_CALIBRATE_CHASE_H
+#pragma once
 
 #include "base/array.h"
 
@@ -49,5 +48,3 @@ void chase_probe(const struct chase *chase, enum chase_state state, unsigned num
 
 /* The value that `part` of the times do not exceed; -1 when there are none. Sorts them. */
 double chase_quantile(struct chase_times *times, double part);
-
-#endif

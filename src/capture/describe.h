@@ -1,6 +1,5 @@
 /* capture/describe.h - a recording in words: the trace's first and last block, and the figures for the user. */
-#ifndef NUMALENS_CAPTURE_DESCRIBE_H
-#define NUMALENS_CAPTURE_DESCRIBE_H
+#pragma once
 
 #include "capture/agent/agent_source.h"
 #include "capture/faults/faults.h"
@@ -36,5 +35,3 @@ void describe_losses(struct recorder_result *result, const struct sink *sink);
 void describe_faults(struct recorder_result *result, const struct capture_means *means,
                      const struct faults_totals *totals);
 void describe_fault_totals(struct trace_session *ending, const struct faults_totals *totals);
-
-#endif

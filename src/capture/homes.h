@@ -1,8 +1,7 @@
 /* capture/homes.h - asks the kernel for the home nodes of sampled pages: new pages at once, hot ones again every second
  * so that migrations show. Appends EVENT_HOME only when something is new. Bounded: when the set of pages is full it is
  * emptied, and pages are reported again. */
-#ifndef NUMALENS_CAPTURE_HOMES_H
-#define NUMALENS_CAPTURE_HOMES_H
+#pragma once
 
 #include "capture/sink.h"
 #include "capture/source.h"
@@ -26,5 +25,3 @@ void homes_ask(struct homes *homes, uint64_t now);
 struct source homes_source(struct homes *homes);
 
 size_t homes_memory(const struct homes *homes);
-
-#endif

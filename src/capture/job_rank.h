@@ -2,8 +2,7 @@
  *
  * Launchers of parallel programs say it in the environment. Several may have left their variables: the innermost counts, which
  * is the MPI library's own, and a scheduler's only where a task of it runs and not the script around it. */
-#ifndef NUMALENS_CAPTURE_JOB_RANK_H
-#define NUMALENS_CAPTURE_JOB_RANK_H
+#pragma once
 
 #include "base/error.h"
 
@@ -29,5 +28,3 @@ char *job_rank_file(const struct job_rank *rank, const char *pattern, struct err
 
 /* Makes the folder of a file that job_rank_file named. */
 int job_rank_make_folder(const char *file, struct error *err);
-
-#endif

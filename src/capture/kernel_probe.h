@@ -1,6 +1,5 @@
 /* capture/kernel_probe.h - what the kernel allows here, tried out before anything depends on it. */
-#ifndef NUMALENS_CAPTURE_KERNEL_PROBE_H
-#define NUMALENS_CAPTURE_KERNEL_PROBE_H
+#pragma once
 
 #include "base/error.h"
 #include "capture/options.h"
@@ -35,5 +34,3 @@ void probe_frames(struct capture_means *means);
 
 /* The message for a perf_event_open that failed with `code`. Returns it. */
 int probe_explain_perf(int code, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* capture/observer.h - someone who looks on while a program is recorded: sees each event as it is drained, and is called
  * between drains. So live commands use the same recording as `record` does. */
-#ifndef NUMALENS_CAPTURE_OBSERVER_H
-#define NUMALENS_CAPTURE_OBSERVER_H
+#pragma once
 
 #include "capture/sink.h"
 #include "capture/source.h"
@@ -20,5 +19,3 @@ struct capture_observer {
     void (*event)(void *context, const struct event *event);
     void (*poll)(void *context, uint64_t now, const struct capture_live *live); /* about every 10 ms */
 };
-
-#endif

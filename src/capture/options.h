@@ -1,6 +1,5 @@
 /* capture/options.h - what a recording should be like: filled by the command, read by everything in this room. */
-#ifndef NUMALENS_CAPTURE_OPTIONS_H
-#define NUMALENS_CAPTURE_OPTIONS_H
+#pragma once
 
 #include "topology/topology.h"
 #include "wire/custom.h"
@@ -70,5 +69,3 @@ struct capture_options {
         *machine_model;          /* kept with the trace: the machine that it is for, and its model as a text; or NULL */
     const struct job_rank *rank; /* kept with the trace: capture/job_rank.h; or NULL */
 };
-
-#endif

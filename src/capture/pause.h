@@ -1,8 +1,7 @@
 /* capture/pause.h - when samples begin and end within a run (record --threads, --start-after, --stop-after).
  *
  * Objects are followed all the time: only bursts rest. A hardware source is started and stopped the same way. */
-#ifndef NUMALENS_CAPTURE_PAUSE_H
-#define NUMALENS_CAPTURE_PAUSE_H
+#pragma once
 
 #include "capture/options.h"
 
@@ -19,5 +18,3 @@ void pause_start(struct pause *pause, const struct capture_options *options, con
 /* In every pass: `pid` is the program's process, `started` when the run began. Returns whether samples are wanted. */
 bool pause_step(struct pause *pause, const struct capture_options *options, const struct capture_region *region,
                 uint32_t pid, uint64_t started, uint64_t now);
-
-#endif

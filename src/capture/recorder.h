@@ -1,6 +1,5 @@
 /* capture/recorder.h - one recording from start to end: starts the target, drains all sources, writes the trace. */
-#ifndef NUMALENS_CAPTURE_RECORDER_H
-#define NUMALENS_CAPTURE_RECORDER_H
+#pragma once
 
 #include "capture/options.h"
 
@@ -34,5 +33,3 @@ struct recorder_result {
 /* 0 once the program has run, whatever became of it; negative with `err` and result->exit_status when it could not be
  * started. No file is left then. */
 int recorder_run(const struct capture_options *options, struct recorder_result *result, struct error *err);
-
-#endif

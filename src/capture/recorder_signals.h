@@ -2,8 +2,7 @@
  *
  * Ctrl-C reaches both through the terminal; a signal sent to the recorder alone is passed on. The only global state of
  * this room is here, because handlers have no other way to reach it. */
-#ifndef NUMALENS_CAPTURE_RECORDER_SIGNALS_H
-#define NUMALENS_CAPTURE_RECORDER_SIGNALS_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -31,5 +30,3 @@ void signals_release(void);
 
 /* Ends this process by that signal as if it had hit it, without a core file. Returns only when that is impossible. */
 void signals_die_of(int number);
-
-#endif

@@ -1,7 +1,6 @@
 /* capture/recorder_sources.h - what one recording with an agent has its events from: found out, opened on the target, and connected to
  * each other. Private to recorder.c and recorder_sources.c. */
-#ifndef NUMALENS_CAPTURE_RECORDER_SOURCES_H
-#define NUMALENS_CAPTURE_RECORDER_SOURCES_H
+#pragma once
 
 #include "capture/agent/agent_source.h"
 #include "capture/count/count_recorded.h"
@@ -44,5 +43,3 @@ int recorder_sources_open(struct recorder_sources *sources, pid_t child, struct 
                           struct sink *sink, struct error *err);
 
 void recorder_sources_close(struct recorder_sources *sources);
-
-#endif

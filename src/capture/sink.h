@@ -1,7 +1,6 @@
 /* capture/sink.h - where sources put events: the trace, with a count of what was put, and whoever looks on. A full disk does not stop a
  * recording: the target must not notice; what could not be written is counted. */
-#ifndef NUMALENS_CAPTURE_SINK_H
-#define NUMALENS_CAPTURE_SINK_H
+#pragma once
 
 #include "capture/rotate/carried.h"
 #include "trace/lane.h"
@@ -50,5 +49,3 @@ static inline void sink_loss(struct sink *sink, uint64_t time, uint32_t pid, uin
     event.loss = (struct event_loss){cause, count};
     sink_put(sink, &event);
 }
-
-#endif

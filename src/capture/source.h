@@ -6,8 +6,7 @@
  * time, and says how full its buffers were, which decides how long the loop may sleep; puts events into a sink
  * (capture/sink.h) and reports pages to one listener; and is finished once no more will come. A source need not have
  * all of that: any function may be NULL. Used by one thread. */
-#ifndef NUMALENS_CAPTURE_SOURCE_H
-#define NUMALENS_CAPTURE_SOURCE_H
+#pragma once
 
 #include "base/error.h"
 
@@ -129,5 +128,3 @@ static inline void source_level_raise(struct source_level *level, double filled)
 {
     level->filled = filled > level->filled ? filled : level->filled;
 }
-
-#endif

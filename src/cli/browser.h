@@ -1,6 +1,5 @@
 /* cli/browser.h - opens an address in the user's browser, where there is one. */
-#ifndef NUMALENS_CLI_BROWSER_H
-#define NUMALENS_CLI_BROWSER_H
+#pragma once
 
 struct browser;
 
@@ -8,5 +7,3 @@ struct browser;
  * machine could read among a program's arguments: so the browser is given a file, for the user's eyes only, that leads there. */
 struct browser *browser_open(const char *address);
 void browser_close(struct browser *browser); /* removes the file */
-
-#endif

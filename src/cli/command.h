@@ -2,8 +2,7 @@
  *
  * argv[0] is "numalens NAME", so that argp's messages read well. A command returns the exit status: 0, 1 for a failure
  * that it has explained in one line on stderr, 2 for wrong usage; `record` returns the program's own. */
-#ifndef NUMALENS_CLI_COMMAND_H
-#define NUMALENS_CLI_COMMAND_H
+#pragma once
 
 #include "base/error.h"
 
@@ -34,5 +33,3 @@ COMMAND_LIST(DECLARE)
 
 /* Prints "numalens NAME: text" and returns EXIT_FAILED. */
 int command_failed(const char *name, const struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* cli/export_output.h - where an export goes: a file that is there whole or not at all, or standard output. */
-#ifndef NUMALENS_CLI_EXPORT_OUTPUT_H
-#define NUMALENS_CLI_EXPORT_OUTPUT_H
+#pragma once
 
 #include "base/replace.h"
 #include "cli/input/input_files.h"
@@ -18,5 +17,3 @@ int export_output(const struct input *source, const char *path, replace_fill *fi
 
 /* Negative with the list of fields when one of these does not exist. */
 int export_fields_are_wrong(const char *fields, struct error *err);
-
-#endif

@@ -1,10 +1,7 @@
 /* cli/harmless_stderr.h - what is said on stderr often repeats names from elsewhere: paths, arguments, traces. A name must
  * not be able to steer the terminal, whoever prints it: a command, argp or getopt. So it is not left to them. */
-#ifndef NUMALENS_CLI_HARMLESS_STDERR_H
-#define NUMALENS_CLI_HARMLESS_STDERR_H
+#pragma once
 
 /* From here on each line that goes to stdio's stderr is passed through text_safe, and cut in the middle where it is
  * longer than any honest message. The file descriptor, which a recorded program inherits, stays as it is. */
 void harmless_stderr(void);
-
-#endif

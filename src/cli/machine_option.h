@@ -1,6 +1,5 @@
 /* cli/machine_option.h - --machine: the model of a machine that run times are predicted for, and the topology that goes with it. */
-#ifndef NUMALENS_CLI_MACHINE_OPTION_H
-#define NUMALENS_CLI_MACHINE_OPTION_H
+#pragma once
 
 #include "cli/topology_options.h"
 
@@ -30,5 +29,3 @@ struct machine_choice {
 int machine_choose(struct machine_choice *choice, const struct machine_options *options, const char *path,
                    struct error *err);
 void machine_choice_free(struct machine_choice *choice);
-
-#endif

@@ -1,7 +1,6 @@
 /* cli/output_options.h - -o and -q of the commands that convert one file into another: a child of their own argp, with struct
  * output_options as its input. */
-#ifndef NUMALENS_CLI_OUTPUT_OPTIONS_H
-#define NUMALENS_CLI_OUTPUT_OPTIONS_H
+#pragma once
 
 #include <argp.h>
 #include <stdbool.h>
@@ -12,5 +11,3 @@ struct output_options {
 };
 
 extern const struct argp output_argp;
-
-#endif

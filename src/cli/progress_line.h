@@ -2,8 +2,7 @@
  *
  * It goes to stderr when that is a terminal, and to nowhere else. It is erased before anything else is printed, on stdout or
  * stderr, and when the program ends; after that it does not come again. */
-#ifndef NUMALENS_CLI_PROGRESS_LINE_H
-#define NUMALENS_CLI_PROGRESS_LINE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@ void progress_line_begin(const char *command, bool quiet, bool json);
 
 /* Before something is printed. May be called at any time, again too. */
 void progress_line_end(void);
-
-#endif

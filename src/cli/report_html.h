@@ -1,6 +1,5 @@
 /* cli/report_html.h - report --html: one page of a recording, or of two. */
-#ifndef NUMALENS_CLI_REPORT_HTML_H
-#define NUMALENS_CLI_REPORT_HTML_H
+#pragma once
 
 #include "base/error.h"
 #include "cli/input/input_files.h"
@@ -18,5 +17,3 @@ struct report_html {
 
 /* Says on stdout where the page is. */
 int report_html(const struct report_html *html, struct error *err);
-
-#endif

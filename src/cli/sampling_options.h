@@ -1,7 +1,6 @@
 /* cli/sampling_options.h - the options that every command which samples a program has in common: how often, what, on
  * which machine. A child of the command's own argp, with struct sampling_options as its input. */
-#ifndef NUMALENS_CLI_SAMPLING_OPTIONS_H
-#define NUMALENS_CLI_SAMPLING_OPTIONS_H
+#pragma once
 
 #include "capture/options.h"
 
@@ -39,5 +38,3 @@ uint64_t option_duration(struct sampling_options *options, const char *option, c
                          double max_ns, const char *wanted);
 int option_choice(struct sampling_options *options, const char *option, const char *text, const char *const *names,
                   const char *wanted);
-
-#endif

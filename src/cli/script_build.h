@@ -1,6 +1,5 @@
 /* cli/script_build.h - compiles a script (a C or C++ program over numalens/flow.h) and becomes it. */
-#ifndef NUMALENS_CLI_SCRIPT_BUILD_H
-#define NUMALENS_CLI_SCRIPT_BUILD_H
+#pragma once
 
 #include "base/error.h"
 
@@ -11,5 +10,3 @@ char *script_folder(struct error *err);
  * deleted on return. An open descriptor of the program, to execute, or a negative code. What the compiler has to
  * say, it says on stderr itself. */
 int script_build(const char *source, const char *flags, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* cli/stat_text.h - what `numalens stat` counted, as a table for people or as JSON, while it goes on and at the end. */
-#ifndef NUMALENS_CLI_STAT_TEXT_H
-#define NUMALENS_CLI_STAT_TEXT_H
+#pragma once
 
 #include "capture/count/count_run.h"
 
@@ -24,5 +23,3 @@ bool stat_text_interval(struct stat_text *writer, const struct count_reading *fr
 /* The sums, and how good they are. Frees `writer`; negative with `err` when something could not be written. `result` is
  * NULL when nothing ran. */
 int stat_text_end(struct stat_text *writer, const struct count_run_result *result, struct error *err);
-
-#endif

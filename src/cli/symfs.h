@@ -1,10 +1,7 @@
 /* cli/symfs.h - --symfs DIR: binaries of the machine that was recorded, in a tree of their own; as perf's option. */
-#ifndef NUMALENS_CLI_SYMFS_H
-#define NUMALENS_CLI_SYMFS_H
+#pragma once
 
 #include <argp.h>
 
 /* A child of a command's own argp: its input is a const char *. */
 extern const struct argp symfs_argp;
-
-#endif

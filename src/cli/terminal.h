@@ -1,6 +1,5 @@
 /* cli/terminal.h - what standard output can show: colours, letters, how many columns. */
-#ifndef NUMALENS_CLI_TERMINAL_H
-#define NUMALENS_CLI_TERMINAL_H
+#pragma once
 
 #include "view/view.h"
 
@@ -17,5 +16,3 @@ extern const struct argp terminal_argp;
 
 /* Fills color, ascii and, unless the user gave one, width. */
 void terminal_look(const struct terminal_options *options);
-
-#endif

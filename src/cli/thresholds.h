@@ -1,6 +1,5 @@
 /* cli/thresholds.h - "100,300,1000" as an option. */
-#ifndef NUMALENS_CLI_THRESHOLDS_H
-#define NUMALENS_CLI_THRESHOLDS_H
+#pragma once
 
 #include "analysis/problems/latency.h"
 
@@ -8,5 +7,3 @@
 
 /* Rising numbers, at most LATENCY_THRESHOLDS of them. Returns how many they are; argp_error when it is no such list. */
 unsigned thresholds_parse(struct argp_state *state, const char *text, uint32_t thresholds[LATENCY_THRESHOLDS]);
-
-#endif

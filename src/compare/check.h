@@ -3,8 +3,7 @@
  * A rule holds, fails, or cannot be decided: two recordings of one program must not one pass and one fail. So a share
  * is compared with its limit by its interval, with the burst as unit (analysis/facts/claim.h), and a finding is new only when
  * what it is made of changed significantly (compare/difference.h). What is not decided says how many bursts would do. */
-#ifndef NUMALENS_COMPARE_CHECK_H
-#define NUMALENS_COMPARE_CHECK_H
+#pragma once
 
 #include "compare/difference.h"
 
@@ -65,5 +64,3 @@ const char *check_outcome_name(enum check_outcome outcome); /* "holds", "fails",
 /* Whether so large a share, from so many bursts, is below the limit (holds), above it (fails) or neither; and how many bursts
  * would decide it, if it is what it seems. */
 enum check_outcome check_share(double share, double limit, uint64_t bursts, uint64_t *needed);
-
-#endif

@@ -5,8 +5,7 @@
  * (Bonferroni). It speaks of sampling only. Two runs also differ by how threads were scheduled and by what else the
  * machine did: that is what the bounds are for. Samples that were lost may all have been of one thread or object: no share is
  * called different that they alone could have changed so far. */
-#ifndef NUMALENS_COMPARE_DIFFERENCE_H
-#define NUMALENS_COMPARE_DIFFERENCE_H
+#pragma once
 
 #include "compare/profile.h"
 
@@ -68,5 +67,3 @@ const char *profile_entry_text(const struct profile_entry *entry, char *text, un
 
 /* Words for a change, used by difference_make: fills what, proof and note. Private to src/compare. */
 void difference_sentences(struct difference *difference);
-
-#endif

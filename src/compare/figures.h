@@ -1,7 +1,6 @@
 /* compare/figures.h - what LaProf's tables say of one run: TL, TN and AL of private and shared data, counts of slow
  * accesses, how unevenly threads bear remote ones (Tables III to VI). The trace can be freed afterwards. */
-#ifndef NUMALENS_COMPARE_FIGURES_H
-#define NUMALENS_COMPARE_FIGURES_H
+#pragma once
 
 #include "analysis/problems/latency.h"
 #include "analysis/problems/sharing.h"
@@ -33,5 +32,3 @@ int figures_take(struct figures *figures, const struct flow *flow, const struct 
 
 /* 0 to 1; 0 without a known home. */
 double figures_remote(const struct figures *figures);
-
-#endif

@@ -3,8 +3,7 @@
  * Addresses, ids and process numbers differ from run to run; names do not. A profile keeps names and sums and nothing of
  * the flow it was made of: the trace can be freed. Two entries of different runs are the same thing when their keys are
  * equal, or else, since a repair moves lines, when they are the same but for the line. */
-#ifndef NUMALENS_COMPARE_PROFILE_H
-#define NUMALENS_COMPARE_PROFILE_H
+#pragma once
 
 #include "analysis/findings/findings.h"
 #include "analysis/problems/latency.h"
@@ -86,5 +85,3 @@ void profile_free(struct profile *profile);
 
 /* An entry's key without what may change, for comparing with another profile's. */
 const char *profile_loose(const struct profile *profile, const struct profile_entry *entry);
-
-#endif

@@ -1,6 +1,5 @@
 /* compare/profile_names.h - which entries of a profile an access belongs to; private to src/compare. */
-#ifndef NUMALENS_COMPARE_PROFILE_NAMES_H
-#define NUMALENS_COMPARE_PROFILE_NAMES_H
+#pragma once
 
 #include "analysis/facts/accesses.h"
 #include "compare/profile.h"
@@ -16,5 +15,3 @@ void profile_names_of(struct profile_names *names, const struct one_access *acce
 
 /* The entry of an object that was asked for already, else FLOW_NONE. */
 uint32_t profile_names_object(const struct profile_names *names, uint32_t object);
-
-#endif

@@ -3,8 +3,7 @@
  * Samples come in bursts, and those of one burst are alike: they are one look, not sixteen. So the unit is the burst: with
  * x and n of each (remote accesses and accesses, say) the ratio is sum(x)/sum(n), and its variance that of a ratio of
  * means over the bursts (Cochran, Sampling Techniques, section 6.4; also known as cluster-robust). */
-#ifndef NUMALENS_COMPARE_RATIO_H
-#define NUMALENS_COMPARE_RATIO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ double ratio_variance(const struct ratio *ratio, bool proportion);
 
 /* How probable a difference as large as that between the two is by chance alone, from 0 to 1; 1 without bursts. */
 double ratio_chance(const struct ratio *left, const struct ratio *right, bool proportion);
-
-#endif

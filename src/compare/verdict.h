@@ -4,8 +4,7 @@
  * Run times are compared by their medians. Two placements differ when the medians are farther apart than the runs of
  * either spread, from the fastest to the slowest. On a simulated machine time says nothing of placement: there the
  * remote share takes its place. */
-#ifndef NUMALENS_COMPARE_VERDICT_H
-#define NUMALENS_COMPARE_VERDICT_H
+#pragma once
 
 #include "base/array.h"
 #include "compare/figures.h"
@@ -59,5 +58,3 @@ struct figures placed_median(const struct placed *placed, unsigned threshold_cou
 
 /* Which placement a repetition has at `position`: each begins one later, so that none is always the first. */
 uint32_t placement_at(uint32_t repetition, uint32_t position, uint32_t count);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Every check is a trial, not a guess from version numbers: an event is opened and must tick, a page's home is asked
  * for, a small program is recorded. What can hang or crash runs in a child with a time limit. */
-#ifndef NUMALENS_DOCTOR_DOCTOR_H
-#define NUMALENS_DOCTOR_DOCTOR_H
+#pragma once
 
 #include "base/array.h"
 #include "topology/topology.h"
@@ -44,5 +43,3 @@ void doctor_exercise(void);
 
 /* The check of that id, or NULL. */
 const struct doctor_check *doctor_find(const struct doctor *doctor, const char *id);
-
-#endif

@@ -1,6 +1,5 @@
 /* doctor/trial.h - what the checks share: trials in children, adding results, explaining refusals. */
-#ifndef NUMALENS_DOCTOR_TRIAL_H
-#define NUMALENS_DOCTOR_TRIAL_H
+#pragma once
 
 #include "doctor/doctor.h"
 
@@ -52,5 +51,3 @@ void doctor_check_permissions(struct doctor *doctor);
 
 /* Records a small program for real. True when the agent got into it. */
 bool doctor_check_recording(struct doctor *doctor);
-
-#endif

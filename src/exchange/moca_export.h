@@ -1,8 +1,7 @@
 /* exchange/moca_export.h - the pages of a trace as MOCA writes them: lines T, C, A, or its single CSV.
  *
  * A chunk is one interval of one thread. What came from MOCA is written as it was (exchange/moca_notes.h). */
-#ifndef NUMALENS_EXCHANGE_MOCA_EXPORT_H
-#define NUMALENS_EXCHANGE_MOCA_EXPORT_H
+#pragma once
 
 #include "base/error.h"
 #include "trace/reader.h"
@@ -25,5 +24,3 @@ int moca_export(struct trace_reader *reader, bool csv, size_t most, FILE *out, s
 /* With what is usually held at once. */
 int moca_export_lines(struct trace_reader *reader, FILE *out, struct moca_export *result, struct error *err);
 int moca_export_csv(struct trace_reader *reader, FILE *out, struct moca_export *result, struct error *err);
-
-#endif

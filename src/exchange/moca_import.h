@@ -2,8 +2,7 @@
  *
  * Read twice: once to check every line and to learn what is noted beside pages (exchange/moca_notes.h), once to write.
  * MOCA does not say which tasks are threads of one process: all are taken as threads of the first one. */
-#ifndef NUMALENS_EXCHANGE_MOCA_IMPORT_H
-#define NUMALENS_EXCHANGE_MOCA_IMPORT_H
+#pragma once
 
 #include "base/error.h"
 
@@ -22,5 +21,3 @@ struct moca_import {
  * wrong. No output is left then, and what was there before stays. */
 int moca_import(const char *const *paths, size_t count, const char *output, struct moca_import *result,
                 struct error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* exchange/moca_notes.h - what a MOCA recording has beyond pages, kept in a trace's session so that nothing is lost when it
  * is written again: how numbers are written, which task is which thread, and of chunks what cannot be worked out from
  * their accesses. */
-#ifndef NUMALENS_EXCHANGE_MOCA_NOTES_H
-#define NUMALENS_EXCHANGE_MOCA_NOTES_H
+#pragma once
 
 #include "base/array.h"
 #include "base/error.h"
@@ -50,5 +49,3 @@ bool moca_notes_keep(const struct moca_notes *notes, struct trace_session *sessi
 
 /* From a session; false when it has none, or none that make sense: `notes` is empty then. */
 bool moca_notes_find(struct moca_notes *notes, const struct trace_session *session);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Addresses are hexadecimal, with 0x or without. A mask is binary, the highest CPU first, as wide as it likes to be; with
  * 0x before it, it is hexadecimal. Nothing else is taken: an error names the line. */
-#ifndef NUMALENS_EXCHANGE_MOCA_READER_H
-#define NUMALENS_EXCHANGE_MOCA_READER_H
+#pragma once
 
 #include "base/error.h"
 
@@ -53,5 +52,3 @@ bool moca_reader_csv(const struct moca_reader *reader);
 
 /* 1 with the next item, 0 at the end, or negative: what is wrong, and in which line. */
 int moca_reader_next(struct moca_reader *reader, struct moca_item *item, struct error *err);
-
-#endif

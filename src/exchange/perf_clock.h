@@ -3,8 +3,7 @@
  * perf's usual clock is the scheduler's, which starts at boot and is no other clock of the system's. But both recordings report
  * the same events: the kernel of an exec, a new thread or a mapping at the moment of it, the agent shortly before or after.
  * Each such pair bounds the distance of the clocks from one side, and together they leave little room between. */
-#ifndef NUMALENS_EXCHANGE_PERF_CLOCK_H
-#define NUMALENS_EXCHANGE_PERF_CLOCK_H
+#pragma once
 
 #include "exchange/perf_tasks.h"
 #include "trace/reader.h"
@@ -24,5 +23,3 @@ static inline uint64_t perf_clock_time(const struct perf_clock *clock, uint64_t 
 {
     return time + (uint64_t)clock->offset;
 }
-
-#endif

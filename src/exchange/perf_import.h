@@ -3,8 +3,7 @@
  * Read twice: once for the processes that have memory samples and for when it all began (perf says what ran before it
  * with time 0), once for the samples. Static objects, files and sections are attributed later as in any trace; where an
  * access went is what the hardware said. */
-#ifndef NUMALENS_EXCHANGE_PERF_IMPORT_H
-#define NUMALENS_EXCHANGE_PERF_IMPORT_H
+#pragma once
 
 #include "base/error.h"
 
@@ -33,5 +32,3 @@ struct perf_import {
  * is left then. */
 int perf_import(const char *path, const char *with, const char *symfs, const char *output, struct perf_import *result,
                 struct error *err);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Read in two passes: perf_spe_learn sees every record first (which thread filled which stretch of a buffer, what the
  * clock and the cores are), then perf_spe_decode takes the buffers. */
-#ifndef NUMALENS_EXCHANGE_PERF_SPE_H
-#define NUMALENS_EXCHANGE_PERF_SPE_H
+#pragma once
 
 #include "perf/perf_file.h"
 #include "perf/memory_access.h"
@@ -22,5 +21,3 @@ void perf_spe_rewind(struct perf_spe *spe);
 /* The accesses of one AUXTRACE record; those of no known thread have pid 0. */
 void perf_spe_decode(struct perf_spe *spe, const struct perf_file *file, const struct perf_file_record *record,
                      void (*take)(void *context, const struct memory_access *access), void *context);
-
-#endif

@@ -1,6 +1,5 @@
 /* exchange/perf_tasks.h - processes, threads and mappings of a recording, reported in order of time. */
-#ifndef NUMALENS_EXCHANGE_PERF_TASKS_H
-#define NUMALENS_EXCHANGE_PERF_TASKS_H
+#pragma once
 
 #include "base/array.h"
 #include "base/map64.h"
@@ -44,5 +43,3 @@ void perf_tasks_report(struct perf_tasks *tasks, uint64_t start, const struct pe
 /* The process of a sample, started at `time` when the recording never reported it. */
 struct capture_process *perf_tasks_process(struct perf_tasks *tasks, struct process_table *processes, uint64_t time,
                                            uint32_t pid, uint32_t tid);
-
-#endif

@@ -1,6 +1,5 @@
 /* exchange/perf_weights.h - how many accesses each sample of a perf.data stands for (perf/period.h), so that none counts twice. */
-#ifndef NUMALENS_EXCHANGE_PERF_WEIGHTS_H
-#define NUMALENS_EXCHANGE_PERF_WEIGHTS_H
+#pragma once
 
 #include "base/array.h"
 #include "perf/memory_access.h"
@@ -29,5 +28,3 @@ uint32_t perf_weight_packet(const struct perf_weights *weights, const struct per
 
 /* Cycles that a load had to take for a sample, as an event's name says ("cpu/mem-loads,ldlat=30/P"); 0: any. */
 unsigned long perf_weights_threshold(const struct perf_file *file);
-
-#endif

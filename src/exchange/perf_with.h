@@ -3,8 +3,7 @@
  *
  * Samples are held in memory until all are known, and then put between the agent's events in order of time: a process may
  * become another program, whose call chains are others. */
-#ifndef NUMALENS_EXCHANGE_PERF_WITH_H
-#define NUMALENS_EXCHANGE_PERF_WITH_H
+#pragma once
 
 #include "exchange/perf_clock.h"
 
@@ -35,5 +34,3 @@ struct trace_session *perf_with_session(const struct perf_with *with, const char
 
 /* Reports everything. 0, or negative with `err`: the agent's trace is damaged. */
 int perf_with_report(struct perf_with *with, struct process_table *processes, struct error *err);
-
-#endif

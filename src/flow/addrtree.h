@@ -2,8 +2,7 @@
  *
  * A B+ tree whose nodes are shared until one side changes them: addrtree_share costs one counter, and after it each
  * side copies only the nodes on the paths it writes. Some 23 bytes an entry. */
-#ifndef NUMALENS_FLOW_ADDRTREE_H
-#define NUMALENS_FLOW_ADDRTREE_H
+#pragma once
 
 #include "flow/slab.h"
 
@@ -74,5 +73,3 @@ void addrtree_each_own(const struct addrtree *tree, void (*visit)(void *context,
 /* A copy that shares all nodes. Both are then freed apart. */
 struct addrtree addrtree_share(struct addrtree *tree);
 void addrtree_free(struct addrtree *tree);
-
-#endif

@@ -4,8 +4,7 @@
  * object, the node it came from and the node it went to. Objects are instances: an address range with a life
  * [start, end). Two objects may share an address at different times, never at the same time. A site groups the
  * instances that one call chain allocated. Analyses read flows and nothing else. */
-#ifndef NUMALENS_FLOW_FLOW_H
-#define NUMALENS_FLOW_FLOW_H
+#pragma once
 
 #include "base/error.h"
 #include "symbols/symbols.h"
@@ -337,5 +336,3 @@ struct flow_frame {
 };
 size_t flow_stack_places(const struct flow *flow, uint32_t process, uint32_t stack, struct flow_frame *frames,
                          size_t max);
-
-#endif

@@ -1,6 +1,5 @@
 /* flow/pool.h - numbered records that never move: chunks out of a slab, no doubling, so memory follows what is used. */
-#ifndef NUMALENS_FLOW_POOL_H
-#define NUMALENS_FLOW_POOL_H
+#pragma once
 
 #include "base/array.h"
 #include "flow/slab.h"
@@ -27,5 +26,3 @@ enum { POOL_SHIFT = 10, POOL_CHUNK = 1 << POOL_SHIFT };
 
 /* The records themselves go with the slab. */
 #define pool_free(pool) array_free(&(pool)->chunks)
-
-#endif

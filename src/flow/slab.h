@@ -2,8 +2,7 @@
  *
  * A report walks at random through records and tree nodes; with small pages, more time goes into translating a page's
  * address than into reading it. What a slab gave is given back only as a whole. */
-#ifndef NUMALENS_FLOW_SLAB_H
-#define NUMALENS_FLOW_SLAB_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ struct slab { /* zeroed = empty and ready */
 /* `size` bytes, aligned to 64; uninitialised. */
 void *slab_get(struct slab *slab, size_t size);
 void slab_free(struct slab *slab);
-
-#endif

@@ -3,8 +3,7 @@
  * A record is one object while it lives, and afterwards when it was sampled; an unsampled one is folded into its trail
  * and its place used again. A trail is a node in the tree of allocating call chains, innermost frame first: counters
  * are on the first few levels, so that a site can be drawn at whichever frame matters. */
-#ifndef NUMALENS_FLOW_STATE_H
-#define NUMALENS_FLOW_STATE_H
+#pragma once
 
 #include "base/map64.h"
 #include "base/strtab.h"
@@ -443,5 +442,3 @@ void live_objects_number(struct flow *flow);
 void live_objects_free(struct flow *flow);
 void live_rows_new(struct flow *flow); /* room for rows that are made when they are asked for */
 void live_rows_free(struct flow *flow);
-
-#endif

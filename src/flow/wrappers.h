@@ -1,6 +1,5 @@
 /* flow/wrappers.h - which functions only pass an allocation on, known from their names. */
-#ifndef NUMALENS_FLOW_WRAPPERS_H
-#define NUMALENS_FLOW_WRAPPERS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ bool wrapper_by_module(const char *module);
 
 /* A name such as matrix_new, make_grid, Grid::Grid or pool_alloc: a wrapper when several lines call it. */
 bool wrapper_like_constructor(const char *function);
-
-#endif

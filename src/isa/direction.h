@@ -2,8 +2,7 @@
  * fault events give the instruction and the address, not the direction.
  *
  * Pure: bytes in, answer out; both processors' build on any machine. */
-#ifndef NUMALENS_ISA_DIRECTION_H
-#define NUMALENS_ISA_DIRECTION_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ static inline enum direction direction_here(const uint8_t *bytes, size_t availab
 #error "direction_here: this architecture is not supported"
 #endif
 }
-
-#endif

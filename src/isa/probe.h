@@ -4,8 +4,7 @@
  *   probe_ticks()  wire_counter() ticks that a fenced load of one byte takes beyond the measuring itself, after another
  *                  line of its page was touched; false when it faulted and was recovered (the sampler only)
  *   probe_flush()  the line of an address leaves all caches; done when it returns */
-#ifndef NUMALENS_ISA_PROBE_H
-#define NUMALENS_ISA_PROBE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,6 +15,4 @@
 #include "isa/x86_64/probe.h"
 #else
 #error "this architecture is not supported"
-#endif
-
 #endif

@@ -3,8 +3,7 @@
  * Pure: bytes in, bytes out; both processors' halves build and are tested on any machine. A *thunk* passes control to
  * the agent and, behind that, holds the instructions that the hook displaced, made fit to run in their new place; then
  * it goes on behind them. Whatever cannot be moved with certainty is refused. */
-#ifndef NUMALENS_ISA_RELOCATE_H
-#define NUMALENS_ISA_RELOCATE_H
+#pragma once
 
 #include "wire/custom.h"
 
@@ -35,5 +34,3 @@ struct relocate_result {
 /* False with the reason in `*why` when the function has to be left alone. */
 bool relocate_aarch64(const struct relocate_job *job, struct relocate_result *result, enum wire_custom_refusal *why);
 bool relocate_x86_64(const struct relocate_job *job, struct relocate_result *result, enum wire_custom_refusal *why);
-
-#endif

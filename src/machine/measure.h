@@ -2,12 +2,9 @@
  *
  * Threads of its own do it: affinity and memory policy of the caller stay as they are. Takes a second and about 200 ms for
  * each pair of nodes, and up to 2 GiB of memory, a quarter of what is free at most. */
-#ifndef NUMALENS_MACHINE_MEASURE_H
-#define NUMALENS_MACHINE_MEASURE_H
+#pragma once
 
 #include "machine/model.h"
 
 /* NULL with `err` when a pair of nodes cannot be measured: a model with holes would be none. */
 struct model *model_measure(struct error *err);
-
-#endif

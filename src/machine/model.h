@@ -3,8 +3,7 @@
  * A model is a text file (docs/machines.md has its keys). Models come with numalens, are measured here
  * (machine/measure.h), or are read from the output of a tool that measures (machine/mlc.h). Facts only: what a model does not
  * say is 0 here, which means unknown, never free. */
-#ifndef NUMALENS_MACHINE_MODEL_H
-#define NUMALENS_MACHINE_MODEL_H
+#pragma once
 
 #include "base/array.h"
 #include "base/error.h"
@@ -77,5 +76,3 @@ struct model_summary model_summary(const struct model *machine);
 
 /* Latency over idle latency where `use` (0 to 1) of the bandwidth is in use, between the curve's points; 1 without a curve. */
 double model_loaded(const struct model *machine, double use);
-
-#endif

@@ -1,7 +1,6 @@
 /* machine/stream.h - how many bytes a second some CPUs read from one node's memory, and what a load takes meanwhile; private to
  * src/machine. */
-#ifndef NUMALENS_MACHINE_STREAM_H
-#define NUMALENS_MACHINE_STREAM_H
+#pragma once
 
 #include "base/error.h"
 
@@ -23,5 +22,3 @@ struct stream {
 
 /* GB/s of all threads together, read and written, but for the one that chases; negative with `err`. */
 double stream_run(struct stream *stream, struct error *err);
-
-#endif

@@ -5,8 +5,7 @@
  *   - pages are moved interval after interval, and no less is remote than before;
  *   - it costs more of the program's time than it may.
  * After a rest one interval is watched again; the next rest is twice as long when that shows the same, up to a bound. */
-#ifndef NUMALENS_MIGRATE_GOVERNOR_H
-#define NUMALENS_MIGRATE_GOVERNOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ bool governor_next(struct governor *governor, const struct governor_interval *in
 bool governor_rests(const struct governor *governor);
 
 const char *governor_text(enum governor_verdict verdict);
-
-#endif

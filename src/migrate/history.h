@@ -3,8 +3,7 @@
  * After a move a page rests for some intervals, until samples can speak of its new place. When it is to be moved again
  * soon after, it is contended: it rests twice as long each time, up to a bound. A page that stays put long enough is
  * forgotten. Bounded in memory: when full, the calm ones are forgotten, then all. */
-#ifndef NUMALENS_MIGRATE_HISTORY_H
-#define NUMALENS_MIGRATE_HISTORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ void history_forget(struct history *history, uint32_t pid);
 
 /* Pages that were contended at least once. */
 uint64_t history_contended(const struct history *history);
-
-#endif

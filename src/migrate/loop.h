@@ -7,8 +7,7 @@
  *
  * Overhead is what the paper's equation 1 counts: the time of interrupts in the program's threads, and of moving pages.
  * What the monitor itself spends (equation 2) is distinguished. */
-#ifndef NUMALENS_MIGRATE_LOOP_H
-#define NUMALENS_MIGRATE_LOOP_H
+#pragma once
 
 #include "migrate/governor.h"
 #include "migrate/memory.h"
@@ -87,5 +86,3 @@ uint64_t loop_due(const struct loop *loop);
 /* Waits for the worker (not for ever) and frees. What was sampled since the last interval's end is not looked at: the
  * program has exited, or goes on without it. */
 void loop_finish(struct loop *loop, uint64_t now, struct loop_summary *summary);
-
-#endif

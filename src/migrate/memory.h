@@ -2,8 +2,7 @@
  *
  * Nodes are indices into the topology. Answers for single pages are a node, or a negative errno as the kernel gives it:
  * -ENOENT not there, -EACCES used by several processes, -EBUSY, -ENOMEM no room on the node, -EFAULT no memory there. */
-#ifndef NUMALENS_MIGRATE_MEMORY_H
-#define NUMALENS_MIGRATE_MEMORY_H
+#pragma once
 
 #include "base/error.h"
 #include "topology/topology.h"
@@ -36,5 +35,3 @@ void memory_touch(const struct memory *memory, uint32_t pid, uint64_t addr, uint
 
 /* All that is known of a process's pages is void: it began another program. Likewise. */
 void memory_forget(const struct memory *memory, uint32_t pid);
-
-#endif

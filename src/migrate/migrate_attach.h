@@ -1,7 +1,6 @@
 /* migrate/migrate_attach.h - migrates the pages of a process that runs already. It is not stopped, nothing is put into it, and when
  * numalens ends it goes on as before. */
-#ifndef NUMALENS_MIGRATE_MIGRATE_ATTACH_H
-#define NUMALENS_MIGRATE_MIGRATE_ATTACH_H
+#pragma once
 
 #include "migrate/loop.h"
 
@@ -15,5 +14,3 @@ struct attach_result {
  * watching may cost. */
 int attach_run(uint32_t pid, double budget, const struct loop_options *options, const struct loop_listener *listener,
                struct attach_result *result, struct loop_summary *summary, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* migrate/migrate_run.h - starts a program with the agent in it and migrates its pages while it runs. The recording is the one that
  * `record` makes, with or without a trace; the loop looks on. */
-#ifndef NUMALENS_MIGRATE_MIGRATE_RUN_H
-#define NUMALENS_MIGRATE_MIGRATE_RUN_H
+#pragma once
 
 #include "capture/recorder.h"
 #include "migrate/loop.h"
@@ -11,5 +10,3 @@
 int migrate_run(struct capture_options *capture, const struct loop_options *options,
                 const struct loop_listener *listener, struct recorder_result *result, struct loop_summary *summary,
                 struct error *err);
-
-#endif

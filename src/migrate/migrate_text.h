@@ -1,6 +1,5 @@
 /* migrate/migrate_text.h - what `numalens migrate` says: a line for each interval, a summary, JSON (docs/json.md). */
-#ifndef NUMALENS_MIGRATE_MIGRATE_TEXT_H
-#define NUMALENS_MIGRATE_MIGRATE_TEXT_H
+#pragma once
 
 #include "base/json.h"
 #include "migrate/loop.h"
@@ -16,5 +15,3 @@ void print_summary(FILE *out, const char *prefix, const struct loop_summary *sum
 /* Inside an array, and inside an object. */
 void print_interval_json(struct json *json, const struct loop_interval *interval, uint64_t origin_ns);
 void print_summary_json(struct json *json, const struct loop_summary *summary, uint64_t cpu_ns);
-
-#endif

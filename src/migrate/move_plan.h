@@ -3,8 +3,7 @@
  * Requests for pages or nodes that do not exist are counted, never followed. What remains is sorted out in this order:
  * there already; bound by the program; node closed by the cpuset; moved a moment ago; no room on the node; over the budget.
  * When there is more than the budget allows, pages with the most to gain go first. */
-#ifndef NUMALENS_MIGRATE_MOVE_PLAN_H
-#define NUMALENS_MIGRATE_MOVE_PLAN_H
+#pragma once
 
 #include "migrate/history.h"
 #include "migrate/survey.h"
@@ -60,5 +59,3 @@ int plan_make(struct plan *plan, const struct nlens_policy *policy, void *self, 
               const struct survey *survey, const struct memory *memory, const struct history *history,
               const struct plan_limits *limits, uint64_t interval, uint64_t duration_ns);
 void plan_free(struct plan *plan);
-
-#endif

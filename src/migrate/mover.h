@@ -1,6 +1,5 @@
 /* migrate/mover.h - carries out a plan and says of every page that stayed why it did. */
-#ifndef NUMALENS_MIGRATE_MOVER_H
-#define NUMALENS_MIGRATE_MOVER_H
+#pragma once
 
 #include "migrate/history.h"
 #include "migrate/memory.h"
@@ -29,5 +28,3 @@ struct moved {
 /* Moves what is in `plan`. Of moves that fail `history` learns; moves[i].to of those becomes moves[i].from. */
 void mover_run(struct moved *moved, struct plan *plan, const struct memory *memory, struct history *history,
                uint64_t interval);
-
-#endif

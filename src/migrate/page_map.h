@@ -3,8 +3,7 @@
  * Filled one sampled access at a time, then surveyed: pages in order of process and address, each with its accesses in
  * one piece. Small pages only; survey.h puts those of a huge page together. Bounded: accesses to pages beyond the bound
  * are counted and dropped. Used by one thread at a time. */
-#ifndef NUMALENS_MIGRATE_PAGE_MAP_H
-#define NUMALENS_MIGRATE_PAGE_MAP_H
+#pragma once
 
 #include "numalens/policy.h"
 
@@ -39,5 +38,3 @@ uint32_t page_map_threads(const struct page_map *map);
 
 /* log2 of the size of a small page. */
 unsigned page_shift(void);
-
-#endif

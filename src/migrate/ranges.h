@@ -1,7 +1,6 @@
 /* migrate/ranges.h - the mappings of a process as far as moving pages goes: what is there, how large its pages are,
  * whether the program bound it to nodes. From /proc/PID/maps, numa_maps and, for huge pages, pagemap. */
-#ifndef NUMALENS_MIGRATE_RANGES_H
-#define NUMALENS_MIGRATE_RANGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ void ranges_parse(struct ranges *ranges, FILE *maps, FILE *numa_maps);
 /* Which of these pages (ascending addresses) are part of transparent huge pages. False when the kernel cannot say
  * (before 6.7): then `huge` is what can be guessed from smaps: mappings that consist of huge pages only. */
 bool ranges_huge(const struct ranges *ranges, uint32_t pid, const uint64_t *pages, size_t count, bool *huge);
-
-#endif

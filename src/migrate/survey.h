@@ -1,7 +1,6 @@
 /* migrate/survey.h - one interval's page map with everything that must be known before a policy is asked: huge pages
  * put together, home nodes, what may not be moved and why. */
-#ifndef NUMALENS_MIGRATE_SURVEY_H
-#define NUMALENS_MIGRATE_SURVEY_H
+#pragma once
 
 #include "migrate/memory.h"
 #include "migrate/page_map.h"
@@ -33,5 +32,3 @@ void survey_make(struct survey *survey, struct page_map *map, const struct memor
 void survey_free(struct survey *survey);
 
 const struct survey_process *survey_process_of(const struct survey *survey, uint32_t pid);
-
-#endif

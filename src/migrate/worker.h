@@ -1,8 +1,7 @@
 /* migrate/worker.h - the thread that evaluates and migrates: one job at a time, handed over and fetched by the loop.
  *
  * A job belongs to the worker from worker_start_job until worker_take says that it is done. */
-#ifndef NUMALENS_MIGRATE_WORKER_H
-#define NUMALENS_MIGRATE_WORKER_H
+#pragma once
 
 #include "migrate/loop.h"
 #include "migrate/page_map.h"
@@ -34,5 +33,3 @@ bool worker_is_busy(struct worker *worker);
 
 /* NULL when it could be stopped; else what it is stuck in. It is left behind then, and all that it uses must stay. */
 const char *worker_stop(struct worker *worker);
-
-#endif

@@ -1,8 +1,7 @@
 /* page/container.h - what the page reads: one JSON object and typed columns behind it, in one run of bytes (docs/view.md).
  *
  * Columns are where a browser's typed arrays can view them without a copy: little-endian, each at a multiple of 8. */
-#ifndef NUMALENS_PAGE_CONTAINER_H
-#define NUMALENS_PAGE_CONTAINER_H
+#pragma once
 
 #include "base/error.h"
 #include "base/json.h"
@@ -39,5 +38,3 @@ void container_rows(struct container *container, const void *rows, size_t row_si
 
 /* Ends and frees it. The caller frees the bytes. */
 int container_finish(struct container *container, struct container_bytes *bytes, struct error *err);
-
-#endif

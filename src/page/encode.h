@@ -1,6 +1,5 @@
 /* page/encode.h - bytes as a page can carry them: deflated (zlib, RFC 1950) and in base64. */
-#ifndef NUMALENS_PAGE_ENCODE_H
-#define NUMALENS_PAGE_ENCODE_H
+#pragma once
 
 #include "base/error.h"
 #include "page/container.h"
@@ -13,5 +12,3 @@ size_t encode_base64_size(size_t size);
 
 /* On one line, with padding. Whether the stream took it is for its owner to ask. */
 void encode_base64(const struct container_bytes *bytes, FILE *out);
-
-#endif

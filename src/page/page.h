@@ -3,8 +3,7 @@
  * The page itself, script and style in one file, is built from web/ and embedded; what is written here is its data:
  * a container for each run (docs/view.md). Everything is bounded, so that a page of any recording opens in a browser;
  * what was dropped is reported in it. */
-#ifndef NUMALENS_PAGE_PAGE_H
-#define NUMALENS_PAGE_PAGE_H
+#pragma once
 
 #include "page/container.h"
 #include "view/view.h"
@@ -36,5 +35,3 @@ int page_served(unsigned runs, struct container_bytes *bytes, struct error *err)
 /* One map of a window of a run, as a container. The caller frees the bytes. */
 int page_window(const struct flow *flow, const struct memory_map_options *window, struct container_bytes *bytes,
                 struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* perf/file_parts.h - the parts of a recording that perf_file.c puts together; private to src/perf. */
-#ifndef NUMALENS_PERF_FILE_PARTS_H
-#define NUMALENS_PERF_FILE_PARTS_H
+#pragma once
 
 #include "base/array.h"
 #include "base/map64.h"
@@ -70,5 +69,3 @@ struct perf_unpack {
 /* Adds what the payload unpacks to. 0 or -EBADMSG; -EFBIG when it grows beyond reason. */
 int perf_unpack_add(struct perf_unpack *unpack, const uint8_t *payload, size_t size);
 void perf_unpack_free(struct perf_unpack *unpack);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Kernels before 6.1 leave data_src empty for IBS, and no kernel reports all of it: the registers do. Layout and encodings
  * as in AMD's Processor Programming References of families 10h, 17h, 19h and 1Ah. */
-#ifndef NUMALENS_PERF_IBS_H
-#define NUMALENS_PERF_IBS_H
+#pragma once
 
 #include "perf/memory_access.h"
 
@@ -17,5 +16,3 @@ bool memory_from_ibs(struct memory_access *access, const struct perf_sample *sam
 
 /* "AuthenticAMD-25-1-1" as perf's header reports it. False for other makers. */
 bool ibs_cpu_of(const char *cpuid, struct ibs_cpu *cpu);
-
-#endif

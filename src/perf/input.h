@@ -1,6 +1,5 @@
 /* perf/input.h - bytes of a recording: from a file or a pipe, with a memory that follows what is asked for. */
-#ifndef NUMALENS_PERF_INPUT_H
-#define NUMALENS_PERF_INPUT_H
+#pragma once
 
 #include "base/error.h"
 
@@ -73,5 +72,3 @@ static inline uint64_t perf_walk64(struct perf_walk *walk)
     perf_walk_into(walk, &value, sizeof value);
     return walk->swapped ? bswap_64(value) : value;
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Intel's PEBS and every other source that the kernel has decoded speak through data_src and weight; AMD's IBS through
  * its registers (raw), when data_src does not report; Arm's SPE through packets in an AUX buffer. */
-#ifndef NUMALENS_PERF_MEMORY_ACCESS_H
-#define NUMALENS_PERF_MEMORY_ACCESS_H
+#pragma once
 
 #include "perf/sample.h"
 #include "wire/event.h"
@@ -28,5 +27,3 @@ bool memory_from_sample(struct memory_access *access, const struct perf_sample *
 
 /* The same of a page fault: it reports who touched which address, but not how. */
 bool memory_from_fault(struct memory_access *access, const struct perf_sample *sample);
-
-#endif

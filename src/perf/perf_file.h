@@ -2,8 +2,7 @@
  *
  * Records come in the order of the file, attributes and header features before them. Nothing is trusted: sizes are
  * checked, a damaged part ends the reading with what came before it kept and `damage` reporting where and why. */
-#ifndef NUMALENS_PERF_PERF_FILE_H
-#define NUMALENS_PERF_PERF_FILE_H
+#pragma once
 
 #include "base/error.h"
 #include "perf/sample.h"
@@ -54,5 +53,3 @@ bool perf_file_swapped(const struct perf_file *file);
 
 /* The build id of a file that the recording names, or 0 bytes. */
 size_t perf_file_build_id(const struct perf_file *file, const char *path, uint8_t build_id[20]);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * 0 is "not known", never "none". What a PMU did not count is never in it: lost and throttled samples, and of Intel's load latency
  * facility the loads that it did not follow, as it follows one at a time. So sums of periods are lower bounds. */
-#ifndef NUMALENS_PERF_PERIOD_H
-#define NUMALENS_PERF_PERIOD_H
+#pragma once
 
 #include "perf/sample.h"
 
@@ -17,5 +16,3 @@ struct perf_periods perf_periods_of(const struct perf_event_attr *attr, uint8_t 
 
 /* Of a sample; of a packet of SPE with NULL. */
 uint32_t perf_period(const struct perf_periods *periods, const struct perf_sample *sample);
-
-#endif

@@ -1,7 +1,6 @@
 /* perf/sample.h - one PERF_RECORD_SAMPLE, taken apart by its event's attributes. The same code for a ring of this
  * kernel and for a file of another machine: byte order and layout are reported by `perf_layout`. */
-#ifndef NUMALENS_PERF_SAMPLE_H
-#define NUMALENS_PERF_SAMPLE_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -37,5 +36,3 @@ uint64_t perf_sample_frame(const struct perf_sample *sample, const struct perf_l
 /* The trailer that sample_id_all puts behind records that are no samples; false when there is none. */
 bool perf_sample_parse_id(struct perf_sample *sample, const struct perf_layout *layout, const void *record,
                           size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A record is the packets up to an END or a timestamp. Which memory answered is reported by events (any implementation) and
  * by a data source packet, whose meaning is the core's own: `midr` picks the encoding. */
-#ifndef NUMALENS_PERF_SPE_H
-#define NUMALENS_PERF_SPE_H
+#pragma once
 
 #include "perf/memory_access.h"
 
@@ -40,5 +39,3 @@ void spe_stream_add(struct spe_stream *stream, const uint8_t *bytes, size_t size
 bool spe_stream_next(struct spe_stream *stream, struct memory_access *access);
 void spe_stream_cut(struct spe_stream *stream); /* something is missing here: what was begun has no end */
 void spe_stream_free(struct spe_stream *stream);
-
-#endif

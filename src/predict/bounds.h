@@ -1,7 +1,6 @@
 /* predict/bounds.h - a verdict on a recording of which most bytes are unknown: where they come from is known all the same, and
  * how many they can be at most. */
-#ifndef NUMALENS_PREDICT_BOUNDS_H
-#define NUMALENS_PREDICT_BOUNDS_H
+#pragma once
 
 #include "analysis/findings/findings.h"
 
@@ -15,5 +14,3 @@ bool bounds_verdict(struct findings *findings, const struct model *machine, cons
 
 /* Why more samples would not decide, as the end of a sentence. */
 const char *bounds_reason(struct findings *findings, const struct traffic *traffic);
-
-#endif

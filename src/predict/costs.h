@@ -1,8 +1,7 @@
 /* predict/costs.h - what a program's placement of memory costs in run time on a machine: the first line of a report, and the
  * gain of each finding. The figures are those of predict.h; where the recording has no traffic, latency alone is counted, and
  * the line says so. */
-#ifndef NUMALENS_PREDICT_COSTS_H
-#define NUMALENS_PREDICT_COSTS_H
+#pragma once
 
 #include "analysis/findings/findings.h"
 
@@ -14,5 +13,3 @@ void verdict_predict(struct findings *findings, const struct model *machine);
 
 /* A factor from which a change is worth its while. */
 extern const double verdict_bound;
-
-#endif

@@ -3,8 +3,7 @@
  * The recording is cut into phases, in each of which the same threads run. Of each thread in each phase: CPU time, bytes from
  * memory, and loads that wait for memory, burst by burst, with the part of the object that they go to. Pure data: tests
  * make it by hand. */
-#ifndef NUMALENS_PREDICT_DEMAND_H
-#define NUMALENS_PREDICT_DEMAND_H
+#pragma once
 
 #include "base/array.h"
 #include "base/error.h"
@@ -70,5 +69,3 @@ struct demand_place {
     uint32_t object, thread, burst, cell;
 };
 void demand_find_near(struct demand *demand, struct demand_place *rows);
-
-#endif

@@ -1,8 +1,7 @@
 /* predict/fair_share.h - bandwidth of memory and links, shared max-min fair among threads that run at the same time.
  *
  * Every thread's bandwidth rises alike until something it uses is full, or until it has what it wants; the others go on. */
-#ifndef NUMALENS_PREDICT_FAIR_SHARE_H
-#define NUMALENS_PREDICT_FAIR_SHARE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ struct share_user {
 enum { SHARE_NOTHING = -1 }; /* else a node, or node_count + from * node_count + to for a link */
 
 void share_bandwidth(const struct share_machine *machine, struct share_user *users, uint32_t count);
-
-#endif

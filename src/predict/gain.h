@@ -1,6 +1,5 @@
 /* predict/gain.h - what each finding's first advice would bring in run time, alone and all together; for costs.c. */
-#ifndef NUMALENS_PREDICT_GAIN_H
-#define NUMALENS_PREDICT_GAIN_H
+#pragma once
 
 #include "analysis/findings/findings.h"
 #include "predict/predict.h"
@@ -26,5 +25,3 @@ void gain_sort(struct findings *findings);
 /* ": a, b and c are on node 0": the findings' objects that make most of the remote bytes and are on one node, which is set, and with
  * them the first finding's, whatever it makes; "" and -1 when there are none. */
 const char *gain_causes(struct findings *findings, const struct demand *demand, int *home);
-
-#endif

@@ -1,6 +1,5 @@
 /* predict/phase.h - threads that run side by side on a machine until the last one is done; for predict.c alone. */
-#ifndef NUMALENS_PREDICT_PHASE_H
-#define NUMALENS_PREDICT_PHASE_H
+#pragma once
 
 #include "predict/predict.h"
 
@@ -30,5 +29,3 @@ struct phase {
 
 /* Seconds until the last thread is done. */
 double phase_run(struct phase *phase);
-
-#endif

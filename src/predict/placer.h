@@ -1,6 +1,5 @@
 /* predict/placer.h - which nodes a cell's bytes come from under a placement; for predict.c and its tests. */
-#ifndef NUMALENS_PREDICT_PLACER_H
-#define NUMALENS_PREDICT_PLACER_H
+#pragma once
 
 #include "predict/predict.h"
 
@@ -15,5 +14,3 @@ int placer_node(const struct placer *placer, const struct demand_cell *cell);
 
 /* Likewise of a page whose home is not known, used from `node`: any, the user's own, or where the most bytes are. */
 int placer_unknown(const struct placer *placer, uint32_t node, enum assumption assumption);
-
-#endif

@@ -1,6 +1,5 @@
 /* predict/predict.h - run time of a program on a machine that is a model, under a placement of its memory (docs/predict.md). */
-#ifndef NUMALENS_PREDICT_PREDICT_H
-#define NUMALENS_PREDICT_PREDICT_H
+#pragma once
 
 #include "predict/demand.h"
 
@@ -70,5 +69,3 @@ struct factor {
     double likely, low, high;
 };
 struct factor prediction_factor(const struct prediction *slow, const struct prediction *fast);
-
-#endif

@@ -1,6 +1,5 @@
 /* serve/connection.h - one connection: a request comes in, an answer goes out, it is closed. Never waits. Private to src/serve. */
-#ifndef NUMALENS_SERVE_CONNECTION_H
-#define NUMALENS_SERVE_CONNECTION_H
+#pragma once
 
 #include "serve/server.h"
 
@@ -33,5 +32,3 @@ uint64_t connection_expendable(const struct connection *connection);
 
 /* Everything is written, or the other side has closed, or is too slow. `now`: clock_now_ns(). */
 bool connection_ended(const struct connection *connection, uint64_t now);
-
-#endif

@@ -1,8 +1,7 @@
 /* serve/request.h - one HTTP request, understood strictly: what is not a plain GET of ours is refused. Knows no sockets.
  *
  * Whatever a browser, another program or another page in the browser sends is hostile input. */
-#ifndef NUMALENS_SERVE_REQUEST_H
-#define NUMALENS_SERVE_REQUEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ int request_parse(struct request *request, const char *text, size_t size);
  * key that is there twice, makes `*bad` true. */
 bool request_number(const struct request *request, const char *key, double *number, bool *bad);
 bool request_integer(const struct request *request, const char *key, uint64_t *number, bool *bad);
-
-#endif

@@ -3,8 +3,7 @@
  * Requests are answered one after another; a few connections may wait or be written to at once, each with a deadline, so that
  * one that stalls holds up nobody; where there is no room, the oldest that is not being answered makes it. The Host header must name this server: a foreign page whose name was pointed at loopback
  * (DNS rebinding) is refused. */
-#ifndef NUMALENS_SERVE_SERVER_H
-#define NUMALENS_SERVE_SERVER_H
+#pragma once
 
 #include "base/error.h"
 #include "serve/request.h"
@@ -32,5 +31,3 @@ const char *server_address(const struct server *server); /* "http://127.0.0.1:80
 
 /* Until SIGINT or SIGTERM. */
 int server_run(struct server *server, server_answer *answer, void *context, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* serve/site.h - what `numalens view` serves of a recording: the page, its data, and windows into the whole trace. */
-#ifndef NUMALENS_SERVE_SITE_H
-#define NUMALENS_SERVE_SITE_H
+#pragma once
 
 #include "page/page.h"
 #include "serve/server.h"
@@ -13,5 +12,3 @@ void site_free(struct site *site);
 
 /* For server_run, with the site as its context. */
 void site_answer(void *context, const char *path, const struct request *request, struct answer *answer);
-
-#endif

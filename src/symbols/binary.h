@@ -1,6 +1,5 @@
 /* symbols/binary.h - one ELF file, open for reading: the program's own, or one that holds debug information. */
-#ifndef NUMALENS_SYMBOLS_BINARY_H
-#define NUMALENS_SYMBOLS_BINARY_H
+#pragma once
 
 #include <gelf.h>
 #include <stdbool.h>
@@ -41,5 +40,3 @@ bool binary_has_dwarf(const struct binary *binary);
  * last by itself) and in debuginfod's cache, then by debug link. `binary` may be NULL: not found. */
 struct binary *binary_find_debug(const struct binary *binary, const char *path, const uint8_t *build_id,
                                  size_t build_id_size, const char *const *directories, size_t directory_count);
-
-#endif

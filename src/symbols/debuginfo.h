@@ -2,8 +2,7 @@
  *
  * Units are indexed by address once; a unit's functions, a function's inlines and the variables of the whole file are
  * read on first need. Nothing here trusts the file: siblings must follow one another, depths are bounded. */
-#ifndef NUMALENS_SYMBOLS_DEBUGINFO_H
-#define NUMALENS_SYMBOLS_DEBUGINFO_H
+#pragma once
 
 #include "symbols/binary.h"
 #include "symbols/symbols.h"
@@ -29,5 +28,3 @@ bool debuginfo_thread_local(struct debuginfo *info, uint64_t offset, const char 
 
 /* The member of a Fortran COMMON block that covers `addr`: fills everything. */
 bool debuginfo_common_member(struct debuginfo *info, uint64_t addr, struct symbol_object *object);
-
-#endif

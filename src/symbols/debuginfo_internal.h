@@ -1,6 +1,5 @@
 /* symbols/debuginfo_internal.h - the index that units.c builds and inlines.c and variables.c use. */
-#ifndef NUMALENS_SYMBOLS_DEBUGINFO_INTERNAL_H
-#define NUMALENS_SYMBOLS_DEBUGINFO_INTERNAL_H
+#pragma once
 
 #include "base/array.h"
 #include "base/map64.h"
@@ -88,5 +87,3 @@ uint32_t function_call_at(struct function *function, uint64_t addr);
 
 /* The name of a function or inlined call, demangled, interned; "" when it has none. */
 const char *debuginfo_function_name(struct debuginfo *info, Dwarf_Die *die);
-
-#endif

@@ -1,6 +1,5 @@
 /* symbols/die.h - safe steps through a tree of DWARF entries (DIEs). */
-#ifndef NUMALENS_SYMBOLS_DIE_H
-#define NUMALENS_SYMBOLS_DIE_H
+#pragma once
 
 #include "symbols/symbols.h"
 
@@ -28,5 +27,3 @@ bool die_is_fortran(Dwarf_Die *die);
 
 /* Calls `visit` for each address range of the entry. */
 void die_ranges(Dwarf_Die *die, void (*visit)(void *context, uint64_t low, uint64_t high), void *context);
-
-#endif

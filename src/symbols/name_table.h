@@ -1,7 +1,6 @@
 /* symbols/name_table.h - address ranges with names, sorted once, then searched. Names are as the file has them (mangled) and
  * belong to whoever filled the table. */
-#ifndef NUMALENS_SYMBOLS_NAME_TABLE_H
-#define NUMALENS_SYMBOLS_NAME_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ void table_finish(struct table *table);
 const struct table_entry *table_find(const struct table *table, uint64_t addr);
 
 void table_free(struct table *table);
-
-#endif

@@ -4,8 +4,7 @@
  * Binaries are found by path, below another root and in perf's cache, debug files by build-id and by debug link. Names come demangled. Everything is read lazily, and a file that
  * is missing, damaged or changed since the recording gives no names but never an error to the caller:
  * symbols_module_trouble says what is wrong with it. */
-#ifndef NUMALENS_SYMBOLS_SYMBOLS_H
-#define NUMALENS_SYMBOLS_SYMBOLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ bool symbols_extent(struct symbols_module *module, uint64_t *low, uint64_t *high
 
 /* Demangled, or `name` itself; lives as long as `symbols`. */
 const char *symbols_demangle(struct symbols *symbols, const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* symbols/symbols_internal.h - what the files of symbols share. */
-#ifndef NUMALENS_SYMBOLS_SYMBOLS_INTERNAL_H
-#define NUMALENS_SYMBOLS_SYMBOLS_INTERNAL_H
+#pragma once
 
 #include "symbols/symbols.h"
 
@@ -8,5 +7,3 @@ struct strtab;
 
 /* Where every text of `symbols` is interned. */
 struct strtab *symbols_names(struct symbols *symbols);
-
-#endif

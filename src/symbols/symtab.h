@@ -1,7 +1,6 @@
 /* symbols/symtab.h - functions and static objects from an ELF file's own tables. The names that are added point into
  * the binary, which must stay open, or are interned in `names`. */
-#ifndef NUMALENS_SYMBOLS_SYMTAB_H
-#define NUMALENS_SYMBOLS_SYMTAB_H
+#pragma once
 
 #include "base/strtab.h"
 #include "symbols/binary.h"
@@ -23,5 +22,3 @@ void symtab_read_plt(const struct binary *binary, struct table *functions, struc
 
 /* How well a name suits an address that has several: the lowest is the one that programmers use. */
 uint32_t symtab_rank(const char *name, unsigned char info);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Each place has two latencies: of a chain of dependent loads, which is what hardware manuals report, and as the soft
  * sampler times single loads, which starts at 0 for the first cache (docs/sampling.md). */
-#ifndef NUMALENS_TOPOLOGY_CALIBRATION_H
-#define NUMALENS_TOPOLOGY_CALIBRATION_H
+#pragma once
 
 #include "base/error.h"
 
@@ -49,5 +48,3 @@ unsigned calibration_level(const struct calibration *calibration, uint32_t laten
 
 /* Latency from which an access was served from memory, not a cache, as the sampler times it; 0 when not known. */
 uint32_t calibration_beyond_caches(const struct calibration *calibration);
-
-#endif

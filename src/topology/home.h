@@ -1,6 +1,5 @@
 /* topology/home.h - the home node of a page of another process, asked of the kernel in batches. */
-#ifndef NUMALENS_TOPOLOGY_HOME_H
-#define NUMALENS_TOPOLOGY_HOME_H
+#pragma once
 
 #include "base/error.h"
 
@@ -12,5 +11,3 @@
  * asked in batches. Needs no privilege beyond the target's own user. Returns 0, or a negative code when the kernel
  * will not answer at all (-EPERM in some containers, -ESRCH when the process has ended). */
 int home_query(pid_t pid, const uint64_t *pages, size_t count, int32_t *nodes, struct error *err);
-
-#endif

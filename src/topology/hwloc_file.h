@@ -3,8 +3,7 @@
  * The file may be anybody's, and both XML readers of hwloc (its own, and libxml2 where its plugin is installed) crash on some
  * damaged files: hwloc 2.9 on 1 of 100 random changes. So a child process loads it first, with limits of time and memory, and
  * what it does not survive is refused. */
-#ifndef NUMALENS_TOPOLOGY_HWLOC_FILE_H
-#define NUMALENS_TOPOLOGY_HWLOC_FILE_H
+#pragma once
 
 #include "base/error.h"
 
@@ -18,5 +17,3 @@ char *hwloc_file_read(FILE *in, const char *path, struct error *err);
  * it. NULL with `err`, which names `path`. */
 hwloc_topology_t hwloc_file_load(const char *text, const char *path, enum hwloc_type_filter_e caches,
                                  struct error *err);
-
-#endif

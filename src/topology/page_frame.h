@@ -1,6 +1,5 @@
 /* topology/page_frame.h - the frame of physical memory of another process's page, asked of /proc/PID/pagemap. */
-#ifndef NUMALENS_TOPOLOGY_PAGE_FRAME_H
-#define NUMALENS_TOPOLOGY_PAGE_FRAME_H
+#pragma once
 
 #include "base/error.h"
 
@@ -14,5 +13,3 @@ int frame_query(pid_t pid, const uint64_t *pages, size_t count, uint64_t *frames
 
 /* 0 when the kernel reports frames to this process; else negative, with what is missing. */
 int frame_allowed(struct error *err);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * What that means here is worked out from a topology, real or simulated, and from what this process may use. The first
  * node is the first that has CPUs and memory to use; the second one the next such. */
-#ifndef NUMALENS_TOPOLOGY_PLACEMENT_H
-#define NUMALENS_TOPOLOGY_PLACEMENT_H
+#pragma once
 
 #include "topology/topology.h"
 
@@ -87,5 +86,3 @@ static inline bool placement_set_has(const struct placement_set *set, uint32_t n
 {
     return number < PLACEMENT_CPUS && (set->words[number / 64] >> number % 64 & 1);
 }
-
-#endif

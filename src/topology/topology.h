@@ -3,8 +3,7 @@
  * Real topologies come from hwloc. Simulated ones come from hwloc's synthetic syntax ("numa:4 core:2"), or from an XML
  * file that lstopo wrote on another machine, and stand for a machine that is not there: threads are assigned to its CPUs
  * and pages get homes by rule. Everything downstream reads only this. */
-#ifndef NUMALENS_TOPOLOGY_TOPOLOGY_H
-#define NUMALENS_TOPOLOGY_TOPOLOGY_H
+#pragma once
 
 #include "base/error.h"
 
@@ -87,5 +86,3 @@ int topology_set_assign(struct topology *topology, const char *text, struct erro
 
 enum { TOPOLOGY_ASSIGN_TEXT = 32 };
 const char *topology_assign_text(const struct topology *topology, char text[TOPOLOGY_ASSIGN_TEXT]);
-
-#endif

@@ -1,6 +1,5 @@
 /* topology/topology_internal.h - what the files of topology share and nobody else needs. */
-#ifndef NUMALENS_TOPOLOGY_TOPOLOGY_INTERNAL_H
-#define NUMALENS_TOPOLOGY_TOPOLOGY_INTERNAL_H
+#pragma once
 
 #include "topology/topology.h"
 
@@ -11,5 +10,3 @@ enum {
 
 /* A topology with zeroed nodes and distances, and every CPU without a node. Counts must be within the limits. */
 struct topology *topology_new(uint32_t node_count, uint32_t cpu_count, const char *spec);
-
-#endif

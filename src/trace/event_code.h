@@ -2,8 +2,7 @@
  *
  * Whatever the bytes are, decoding ends in an event whose fields are in range, or in false. Inline, so that a row which
  * is a constant gets code of its own. */
-#ifndef NUMALENS_TRACE_EVENT_CODE_H
-#define NUMALENS_TRACE_EVENT_CODE_H
+#pragma once
 
 #include "trace/event_rows.h"
 #include "trace/run_code.h"
@@ -283,5 +282,3 @@ static ALWAYS_INLINE bool fields_decode(struct run_cursor *cursor, struct event 
     }
     return true;
 }
-
-#endif

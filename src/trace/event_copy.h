@@ -1,6 +1,5 @@
 /* trace/event_copy.h - an event with texts, frames and masks of its own: for who keeps events longer than their maker does. */
-#ifndef NUMALENS_TRACE_EVENT_COPY_H
-#define NUMALENS_TRACE_EVENT_COPY_H
+#pragma once
 
 #include "wire/event.h"
 
@@ -15,5 +14,3 @@ void event_copy_free(struct event *event);
 /* The event whose struct the agent wrote into `size` bytes of a ring, with counts and flags in range; its time is the caller's. False
  * when the agent writes no such kind, or when it cannot be one. */
 bool event_from_ring(struct event *event, unsigned kind, const void *bytes, size_t size);
-
-#endif

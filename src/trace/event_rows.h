@@ -2,8 +2,7 @@
  *
  * What handles events of any kind goes by the rows: coding and decoding with range checks (trace/event_code.h), copies
  * (trace/event_copy.h), text (trace/event_text.h), windows of time (trace/reader.c), rotation (capture/rotate). A new event is a struct in wire/event.h and a row in event_rows.c. */
-#ifndef NUMALENS_TRACE_EVENT_ROWS_H
-#define NUMALENS_TRACE_EVENT_ROWS_H
+#pragma once
 
 #include "wire/event.h"
 
@@ -141,5 +140,3 @@ static inline void event_field_set_count(struct event *event, const struct event
     else
         *(uint8_t *)to = (uint8_t)count;
 }
-
-#endif

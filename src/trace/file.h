@@ -1,6 +1,5 @@
 /* trace/file.h - the file under a trace: created with care for what was there, appended whole or not at all. */
-#ifndef NUMALENS_TRACE_FILE_H
-#define NUMALENS_TRACE_FILE_H
+#pragma once
 
 #include "base/error.h"
 
@@ -17,5 +16,3 @@ void trace_file_remove(const char *path);
 
 /* Writes all of it at offset `at`, or leaves the file `at` bytes long and returns a negative errno. */
 int trace_file_append(int fd, uint64_t at, const void *bytes, size_t size);
-
-#endif

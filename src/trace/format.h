@@ -2,8 +2,7 @@
  *
  * A file header, then blocks. A block is a 64-byte header and a payload; the header carries checksums of itself and of
  * the payload, so a block is either whole or not there. Everything is little-endian. */
-#ifndef NUMALENS_TRACE_FORMAT_H
-#define NUMALENS_TRACE_FORMAT_H
+#pragma once
 
 #include "wire/event.h"
 
@@ -57,5 +56,3 @@ static inline uint8_t trace_block_kind(uint8_t kind)
 {
     return kind == EVENT_FREE ? TRACE_HEAP : kind;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * src/trace.
  *
  * The table forgets when it is crowded: a release that finds no slot writes its address out. */
-#ifndef NUMALENS_TRACE_HEAP_CODER_H
-#define NUMALENS_TRACE_HEAP_CODER_H
+#pragma once
 
 #include "trace/heap_model.h"
 #include "trace/run.h"
@@ -28,5 +27,3 @@ size_t heap_coder_memory(const struct heap_coder *coder);
 /* Appends to a run of kind TRACE_HEAP that has room; the time is written already. */
 void heap_put_alloc(struct trace_run *run, const struct event_alloc *alloc);
 void heap_put_free(struct trace_run *run, const struct event_free *release);
-
-#endif

@@ -8,8 +8,7 @@
  * - A call chain allocates the size it allocated before, and is followed by the chain that followed it before.
  * What is not as expected is written out: a model that is wrong costs bytes, never an event. docs/format.md has the
  * rules; a change of them is a change of the format. */
-#ifndef NUMALENS_TRACE_HEAP_MODEL_H
-#define NUMALENS_TRACE_HEAP_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -155,5 +154,3 @@ static inline uint64_t heap_slot_release(struct heap_model *model, uint32_t slot
     heap_recent_push(model, old->size_class, old->addr);
     return old->addr;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* trace/heap_ways.h - searches among eight, all at once: nobody can foretell where they end, so there are no branches.
  * Private to src/trace. */
-#ifndef NUMALENS_TRACE_HEAP_WAYS_H
-#define NUMALENS_TRACE_HEAP_WAYS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -110,7 +109,5 @@ static inline unsigned ways_equal(const uint64_t *numbers, uint64_t number)
         mask |= (unsigned)(numbers[i] == number) << i;
     return mask;
 }
-
-#endif
 
 #endif

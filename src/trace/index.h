@@ -1,6 +1,5 @@
 /* trace/index.h - where the whole blocks of a file are, and what is wrong with the rest. Private to src/trace. */
-#ifndef NUMALENS_TRACE_INDEX_H
-#define NUMALENS_TRACE_INDEX_H
+#pragma once
 
 #include "base/array.h"
 #include "base/error.h"
@@ -32,5 +31,3 @@ void trace_index_free(struct trace_index *index);
 
 /* Reads exactly that many bytes; false at a file's end or on an error. */
 bool trace_read_at(int fd, uint64_t offset, void *bytes, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A lane remembers where the thread's last event of each kind went. Zeroed = ready. It belongs to one writer, and must
  * be dropped before its memory goes away. */
-#ifndef NUMALENS_TRACE_LANE_H
-#define NUMALENS_TRACE_LANE_H
+#pragma once
 
 #include "trace/writer.h"
 
@@ -18,5 +17,3 @@ int trace_writer_append_lane(struct trace_writer *writer, struct trace_lane *lan
                              struct error *err);
 
 void trace_lane_drop(struct trace_lane *lane);
-
-#endif

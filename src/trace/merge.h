@@ -2,8 +2,7 @@
  *
  * Blocks are copied as they are, without what a file repeats of those before it: the result has each event once, as if the
  * run had been recorded into one file. */
-#ifndef NUMALENS_TRACE_MERGE_H
-#define NUMALENS_TRACE_MERGE_H
+#pragma once
 
 #include "base/error.h"
 
@@ -24,5 +23,3 @@ int trace_merge(const char *const *paths, size_t count, const char *output, stru
 /* The run that the file is one of several of, for comparing with another's; the caller frees it. NULL when it is a recording of its own
  * or cannot be read. */
 char *trace_run_of(const char *path);
-
-#endif

@@ -1,6 +1,5 @@
 /* trace/pack.h - blocks: making one of runs, and taking one apart. Private to src/trace. */
-#ifndef NUMALENS_TRACE_PACK_H
-#define NUMALENS_TRACE_PACK_H
+#pragma once
 
 #include "trace/run.h"
 
@@ -31,5 +30,3 @@ struct block_run {
 
 /* Fills runs[header->runs]. False when the bytes are no such runs; then nothing in `runs` may be used. */
 bool block_find_runs(const struct trace_block_header *header, const uint8_t *raw, struct block_run *runs);
-
-#endif

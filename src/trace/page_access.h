@@ -2,8 +2,7 @@
  *
  * A page makes at most two accesses: one for its writes, one for its reads or for uses whose direction is not reported (which
  * is neither read nor write then). They have no latency and no size. */
-#ifndef NUMALENS_TRACE_PAGE_ACCESS_H
-#define NUMALENS_TRACE_PAGE_ACCESS_H
+#pragma once
 
 #include "wire/event.h"
 
@@ -33,5 +32,3 @@ static inline bool page_access(const struct event_page *page, bool write, struct
                                                            : 0};
     return true;
 }
-
-#endif

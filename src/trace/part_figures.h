@@ -1,6 +1,5 @@
 /* trace/part_figures.h - the figures of an ending that add up over the files of one run: each file has its own part of them. */
-#ifndef NUMALENS_TRACE_PART_FIGURES_H
-#define NUMALENS_TRACE_PART_FIGURES_H
+#pragma once
 
 #include "trace/session.h"
 
@@ -13,5 +12,3 @@ void trace_parts_add(struct trace_session *sum, const struct trace_session *endi
 /* Leaves in `ending`, whose figures are of the run so far, the part of the file that ends. `*before` has what earlier files had, NULL at
  * first, and goes on with it; trace_session_free() at the end. */
 void trace_parts_take(struct trace_session *ending, struct trace_session **before);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Any byte string is met with a clear error. A file that ends early (killed recorder, full disk) opens, and
  * trace_reader_damage says what is missing. */
-#ifndef NUMALENS_TRACE_READER_H
-#define NUMALENS_TRACE_READER_H
+#pragma once
 
 #include "base/error.h"
 #include "trace/session.h"
@@ -61,5 +60,3 @@ uint64_t trace_reader_count(const struct trace_reader *reader, enum event_kind k
 
 /* NULL when the file is whole, else one sentence. */
 const char *trace_reader_damage(const struct trace_reader *reader);
-
-#endif

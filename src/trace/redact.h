@@ -3,8 +3,7 @@
  * Paths, names of threads and the like become marks: equal texts have equal marks within one process, and nobody can compute a
  * text from its mark, since the marks' key is this process's own random number (AT_RANDOM) and is kept nowhere. What the system
  * itself installs keeps its path, as do build IDs: with the same binaries functions and lines are found again. */
-#ifndef NUMALENS_TRACE_REDACT_H
-#define NUMALENS_TRACE_REDACT_H
+#pragma once
 
 #include "base/error.h"
 #include "trace/session.h"
@@ -27,5 +26,3 @@ struct trace_session *redact_session(const struct trace_session *session);
 
 /* Writes a redacted copy of one trace. Refuses a file that repeats what earlier ones of its run had, and leaves nothing then. */
 int trace_redact(const char *path, const char *output, struct error *err);
-
-#endif

@@ -4,8 +4,7 @@
  * of the same call chain, a size likewise) and keeps the difference as a varint; values that rarely change are kept as
  * (value, repetitions). Nothing is sorted and no row is kept: this is the recorder's hot path. A reader restores the
  * order by merging runs. docs/format.md lists the columns. Private to src/trace. */
-#ifndef NUMALENS_TRACE_RUN_H
-#define NUMALENS_TRACE_RUN_H
+#pragma once
 
 #include "trace/format.h"
 
@@ -138,5 +137,3 @@ static inline uint64_t rotate_left(uint64_t value, unsigned by)
 {
     return value << by | value >> (-by & 63);
 }
-
-#endif

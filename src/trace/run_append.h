@@ -1,6 +1,5 @@
 /* trace/run_append.h - appending to a run, inline: the part that is done for every allocation of the target. */
-#ifndef NUMALENS_TRACE_RUN_APPEND_H
-#define NUMALENS_TRACE_RUN_APPEND_H
+#pragma once
 
 #include "trace/event_rows.h"
 #include "trace/heap_coder.h"
@@ -35,5 +34,3 @@ static inline void run_append_fast(struct trace_run *run, const struct event *ev
     else
         event_rows[event->kind].encode(run, event);
 }
-
-#endif

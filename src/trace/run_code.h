@@ -1,6 +1,5 @@
 /* trace/run_code.h - how single numbers are coded in a column of a run, and decoded. Private to src/trace. */
-#ifndef NUMALENS_TRACE_RUN_CODE_H
-#define NUMALENS_TRACE_RUN_CODE_H
+#pragma once
 
 #include "trace/run.h"
 #include "trace/varint.h"
@@ -56,5 +55,3 @@ static ALWAYS_INLINE bool get_repeat(struct run_cursor *cursor, unsigned column,
     *value = repeat->value;
     return true;
 }
-
-#endif

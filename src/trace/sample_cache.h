@@ -1,8 +1,7 @@
 /* trace/sample_cache.h - single samples by their number, from the few blocks unpacked last. Private to src/trace.
  *
  * Pages are handed out as samples too: trace/page_access.h. */
-#ifndef NUMALENS_TRACE_SAMPLE_CACHE_H
-#define NUMALENS_TRACE_SAMPLE_CACHE_H
+#pragma once
 
 #include "trace/index.h"
 
@@ -24,5 +23,3 @@ int sample_cache_each(struct sample_cache *cache, void (*visit)(void *context, c
 /* See trace_reader_sample_block. */
 uint64_t sample_cache_block(const struct sample_cache *cache, uint64_t ordinal, uint64_t *first_time,
                             uint64_t *last_time);
-
-#endif

@@ -1,7 +1,6 @@
 /* trace/sample_code.h - the columns of samples, written and read back: a call chain's next access is near its last one, of the same
  * size and kind. Private to src/trace. */
-#ifndef NUMALENS_TRACE_SAMPLE_CODE_H
-#define NUMALENS_TRACE_SAMPLE_CODE_H
+#pragma once
 
 #include "trace/run_code.h"
 
@@ -49,5 +48,3 @@ static inline bool get_sample(struct run_cursor *cursor, struct event_sample *sa
     sample->ordinal = 0;
     return true;
 }
-
-#endif

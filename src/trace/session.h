@@ -4,8 +4,7 @@
  * burst, accesses (loads|stores|all), latency_threshold_ns, latency_unit (ns|cycles), budget_ppm, topology
  * (topology_to_text), first_touch (faults|samples), homes (kernel|simulated|unknown), calibration
  * (calibration_to_text), sampled (when samples began and ended), version; of a job's processes rank, ranks, job, launcher. Unknown keys are kept. */
-#ifndef NUMALENS_TRACE_SESSION_H
-#define NUMALENS_TRACE_SESSION_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ uint64_t trace_session_number(const struct trace_session *session, const char *k
 
 size_t trace_session_count(const struct trace_session *session);
 const char *trace_session_key(const struct trace_session *session, size_t index);
-
-#endif

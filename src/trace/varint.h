@@ -1,7 +1,6 @@
 /* trace/varint.h - LEB128 numbers and their helpers. Writing trusts its caller for 10 bytes of room; reading trusts
  * nothing. */
-#ifndef NUMALENS_TRACE_VARINT_H
-#define NUMALENS_TRACE_VARINT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ static inline uint64_t unzigzag(uint64_t code)
 {
     return code >> 1 ^ -(code & 1);
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Events may be appended in any order of time and kind; a block holds one kind of one process, sorted by time. The
  * file is readable up to its last whole block at any moment, whatever is killed. Created with mode 0600. */
-#ifndef NUMALENS_TRACE_WRITER_H
-#define NUMALENS_TRACE_WRITER_H
+#pragma once
 
 #include "base/error.h"
 #include "trace/session.h"
@@ -33,5 +32,3 @@ int trace_writer_close(struct trace_writer *writer, const struct trace_session *
 uint64_t trace_writer_bytes(const struct trace_writer *writer);     /* in the file so far */
 uint64_t trace_writer_unwritten(const struct trace_writer *writer); /* events lost to write errors */
 size_t trace_writer_pending(const struct trace_writer *writer);     /* bytes of memory held for blocks to come */
-
-#endif

@@ -1,6 +1,5 @@
 /* view/node_matrix.h - a table with the nodes of CPUs down and the nodes of memory across. */
-#ifndef NUMALENS_VIEW_NODE_MATRIX_H
-#define NUMALENS_VIEW_NODE_MATRIX_H
+#pragma once
 
 #include "view/table.h"
 
@@ -14,5 +13,3 @@ typedef void node_matrix_cell(struct table *table, uint32_t from, uint32_t to, c
 /* Of more nodes than a screen has room for it prints where every pair is instead. */
 void node_matrix_print(const struct topology *topology, node_matrix_cell *cell, const void *argument, FILE *out,
                        unsigned width, bool color);
-
-#endif

@@ -1,6 +1,5 @@
 /* view/number.h - numbers for people. Each returns one of a few buffers that are reused: use it at once. */
-#ifndef NUMALENS_VIEW_NUMBER_H
-#define NUMALENS_VIEW_NUMBER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@ const char *number_percent(uint64_t part, uint64_t whole);                  /* 1
 const char *number_remote(uint64_t remote, uint64_t home_known);            /* 12.3% remote; remote unknown */
 const char *number_seconds(double seconds);                                 /* 12.3 s, 45 ms, 3 m 05 s */
 const char *number_latency(uint64_t sum, uint64_t count, const char *unit); /* 212 ns, or - */
-
-#endif

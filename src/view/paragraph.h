@@ -1,6 +1,5 @@
 /* view/paragraph.h - sentences that fit the width. */
-#ifndef NUMALENS_VIEW_PARAGRAPH_H
-#define NUMALENS_VIEW_PARAGRAPH_H
+#pragma once
 
 #include <stdio.h>
 
@@ -12,5 +11,3 @@ void paragraph(FILE *out, unsigned indent, unsigned width, const char *color, co
 /* Likewise, with a label (plain letters) at `indent` on the first line and the text from column `hang` on. */
 void paragraph_labelled(FILE *out, const char *label, unsigned indent, unsigned hang, unsigned width,
                         const char *format, ...) __attribute__((format(printf, 6, 7)));
-
-#endif

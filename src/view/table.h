@@ -1,6 +1,5 @@
 /* view/table.h - aligned columns that fit the width. Cells are made safe for terminals here, once. */
-#ifndef NUMALENS_VIEW_TABLE_H
-#define NUMALENS_VIEW_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,5 +22,3 @@ void table_hot(struct table *table); /* the last cell stands out where there are
 
 /* Prints with `indent` blanks before each line, and frees. A column without any text in its cells is not printed. */
 void table_print(struct table *table, FILE *out, unsigned indent, unsigned width, bool color);
-
-#endif

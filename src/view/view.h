@@ -3,8 +3,7 @@
  * Text is designed: the answer first, then the evidence, then what is not known and how it was measured, then which
  * command digs deeper. JSON's fields are documented in docs/json.md and versioned. Views write to a stream and return 0,
  * or a negative code with `err` when the stream or the trace failed. */
-#ifndef NUMALENS_VIEW_VIEW_H
-#define NUMALENS_VIEW_VIEW_H
+#pragma once
 
 #include "base/error.h"
 #include "flow/flow.h"
@@ -102,5 +101,3 @@ int view_filter_parse(struct view_filter *filter, const char *text, struct error
 
 const char *view_kind_name(unsigned kind);
 const char *view_object_kind(const struct flow_object *object); /* the same; "thread-local" of a thread's own */
-
-#endif

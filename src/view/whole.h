@@ -1,6 +1,5 @@
 /* view/whole.h - what is known of a recording as a whole, from its session and its end. */
-#ifndef NUMALENS_VIEW_WHOLE_H
-#define NUMALENS_VIEW_WHOLE_H
+#pragma once
 
 #include "view/view.h"
 
@@ -25,5 +24,3 @@ const char *whole_assign(const struct topology *topology);
 
 /* "first-touch", "interleave", "bind:2" of a simulated topology. */
 const char *whole_homes(const struct topology *topology);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The recorder writes the table before the target starts; it is in the region behind the header. Agents copy what
  * they need and count in `hooked` and `refused`. Arguments are numbered from 1; 0 means: none. */
-#ifndef NUMALENS_WIRE_CUSTOM_H
-#define NUMALENS_WIRE_CUSTOM_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ struct wire_custom {
 };
 
 const char *custom_refusal_text(unsigned refusal); /* a phrase for people; never NULL */
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Pointers in an event belong to whoever made it and are good until that maker is asked for the next one. Times are
  * CLOCK_MONOTONIC_RAW nanoseconds. Addresses are the target's virtual ones, without tag bits. */
-#ifndef NUMALENS_WIRE_EVENT_H
-#define NUMALENS_WIRE_EVENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -320,5 +319,3 @@ const char *alloc_fn_name(unsigned fn);
 const char *sample_source_name(unsigned source);
 const char *sample_level_name(unsigned level);
 const char *page_mechanism_name(unsigned mechanism);
-
-#endif

@@ -4,8 +4,7 @@
  * record's end and is padded with NULs. The time of a record is its `time` field, in the unit that
  * WIRE_COUNTER_IS_CPU reports. Within a ring times never go back, except that a sample taken by a handler may be
  * older than the record that the handler interrupted. */
-#ifndef NUMALENS_WIRE_RECORD_H
-#define NUMALENS_WIRE_RECORD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -144,5 +143,3 @@ struct wire_event { /* value: enum event_kind */
     uint64_t time;
     uint64_t body[]; /* the event's struct, of a kind whose row has ring_bytes (trace/event_rows.h) */
 };
-
-#endif

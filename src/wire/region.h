@@ -8,8 +8,7 @@
  *
  * A ring has one producer, the thread that claimed it, and one consumer, the recorder. Indices count bytes and only
  * grow. A record never wraps: when it does not fit before the end, a WIRE_PAD fills the rest. */
-#ifndef NUMALENS_WIRE_REGION_H
-#define NUMALENS_WIRE_REGION_H
+#pragma once
 
 #include "wire/custom.h"
 #include "wire/event.h"
@@ -207,5 +206,3 @@ static inline uint64_t wire_counter(void)
 #error "wire_counter: this architecture is not supported"
 #endif
 }
-
-#endif

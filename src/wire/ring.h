@@ -1,6 +1,5 @@
 /* wire/ring.h - both ends of one ring. Inline: the producer's end runs inside the target's malloc. */
-#ifndef NUMALENS_WIRE_RING_H
-#define NUMALENS_WIRE_RING_H
+#pragma once
 
 #include "wire/record.h"
 #include "wire/region.h"
@@ -92,5 +91,3 @@ static inline void wire_ring_release(struct wire_ring *ring, uint64_t tail)
 {
     atomic_store_explicit(&ring->tail, tail, memory_order_release);
 }
-
-#endif

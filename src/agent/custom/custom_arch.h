@@ -5,8 +5,7 @@
  *   custom_arch_shadow_stack()   whether the processor checks return addresses in this thread
  *   custom_arch_prepare()        once, before the first function is hooked
  *   custom_arch_arguments()      fills in the arguments that are on the stack */
-#ifndef NUMALENS_AGENT_CUSTOM_CUSTOM_ARCH_H
-#define NUMALENS_AGENT_CUSTOM_CUSTOM_ARCH_H
+#pragma once
 
 #include "agent/custom/custom_calls.h"
 #include "isa/relocate.h"
@@ -18,6 +17,4 @@
 #include "agent/custom/x86_64/custom_arch.h"
 #else
 #error "custom: this architecture is not supported"
-#endif
-
 #endif

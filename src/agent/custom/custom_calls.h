@@ -6,8 +6,7 @@
  * the entry that holds the true address and that register's own value: .eh_frame rules of custom_return say so, and
  * exceptions, cancellation and debuggers pass through. Nothing of this runs in a program for which no function was
  * named. */
-#ifndef NUMALENS_AGENT_CUSTOM_CUSTOM_CALLS_H
-#define NUMALENS_AGENT_CUSTOM_CUSTOM_CALLS_H
+#pragma once
 
 #include "agent/agent.h"
 
@@ -53,5 +52,3 @@ extern const char custom_entered[], custom_return[];
 
 /* Sets what must be set before the first function is hooked; false when none may be. */
 bool custom_start(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* agent/custom/custom_symbols.h - functions of a binary by name, from its file: also those that only .symtab knows. */
-#ifndef NUMALENS_AGENT_CUSTOM_CUSTOM_SYMBOLS_H
-#define NUMALENS_AGENT_CUSTOM_CUSTOM_SYMBOLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ void custom_file_each(const struct custom_file *file, void (*visit)(void *contex
 
 /* The `size` bytes that the file has for the code at `addr`, or NULL. */
 const uint8_t *custom_file_code(const struct custom_file *file, uint64_t addr, uint64_t size);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A release is recorded before it happens, an allocation after: so that between the two records of one address, in
  * whichever rings they are, the times are in the order of the lives. */
-#ifndef NUMALENS_AGENT_HOOKS_HEAP_H
-#define NUMALENS_AGENT_HOOKS_HEAP_H
+#pragma once
 
 #include "agent/region/attach.h"
 #include "agent/process/modules.h"
@@ -22,5 +21,3 @@ extern uint64_t heap_operators_start, heap_operators_span; /* all of them are in
 
 void heap_allocated(void *block, size_t size, enum alloc_fn fn, const struct unwind_regs *caller);
 void heap_freed(void *block, enum alloc_fn fn, uint64_t pc);
-
-#endif

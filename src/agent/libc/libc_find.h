@@ -3,10 +3,7 @@
  * A program's own `strlen` or `dlsym` takes the place of libc's in every library, the agent included. So the agent leaves no
  * function undefined: what computes is here (libc_text.c), what only libc can do is found in libc's own symbol table and called by
  * address (libc_calls.c). tests/integration/test_own_names.py holds the agent to it. */
-#ifndef NUMALENS_AGENT_LIBC_LIBC_FIND_H
-#define NUMALENS_AGENT_LIBC_LIBC_FIND_H
+#pragma once
 
 /* The default version of `name` in libc or the dynamic linker; NULL when they have none. Allocates nothing, takes no lock. */
 void *libc_find(const char *name);
-
-#endif

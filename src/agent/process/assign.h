@@ -1,7 +1,6 @@
 /* agent/process/assign.h - puts new threads and forked processes on the nodes' CPUs in turn, where the user asked for that
  * placement (topology/placement.h: distributed). The only thing that the agent changes about a program on purpose. */
-#ifndef NUMALENS_AGENT_PROCESS_ASSIGN_H
-#define NUMALENS_AGENT_PROCESS_ASSIGN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@ uint32_t assign_next(void);
 
 /* Moves the calling thread to that place; 0: nowhere. One whose CPUs the program has chosen itself stays. */
 void assign_go(uint32_t place);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A server maps a file for each request, the same few again and again. To ask /proc for the name of a descriptor takes
  * microseconds, fstat a fraction of one; so names are kept by what fstat reports of a file. */
-#ifndef NUMALENS_AGENT_PROCESS_FILE_NAME_H
-#define NUMALENS_AGENT_PROCESS_FILE_NAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,5 +16,3 @@ struct file_name {
 
 /* Safe in handlers; keeps errno. Without `wanted` the path stays "". */
 void file_name_find(int fd, bool wanted, struct file_name *name);
-
-#endif

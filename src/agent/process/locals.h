@@ -2,8 +2,7 @@
  *
  * What is loaded at the start has its blocks at fixed distances from each other, the same in every thread. A
  * library that is loaded later gets blocks from malloc, thread by thread; those are malloc'd blocks like any other. */
-#ifndef NUMALENS_AGENT_PROCESS_LOCALS_H
-#define NUMALENS_AGENT_PROCESS_LOCALS_H
+#pragma once
 
 #include "agent/agent.h"
 
@@ -12,5 +11,3 @@ void locals_setup(void);
 
 /* Reports the calling thread's blocks. Call with inside > 0, on a thread that has a ring. */
 void locals_report(struct agent_thread *self);
-
-#endif

@@ -1,6 +1,5 @@
 /* agent/process/modules.h - which binaries are loaded, reported to the recorder as they come and go. */
-#ifndef NUMALENS_AGENT_PROCESS_MODULES_H
-#define NUMALENS_AGENT_PROCESS_MODULES_H
+#pragma once
 
 #include "agent/agent.h"
 
@@ -29,5 +28,3 @@ static inline bool modules_is_agent(uint64_t pc)
     extern const char custom_return[];
     return pc - agent_text_start < agent_text_end - agent_text_start && pc != (uint64_t)custom_return;
 }
-
-#endif

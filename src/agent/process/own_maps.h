@@ -1,6 +1,5 @@
 /* agent/process/own_maps.h - /proc/self/maps, read without libc's buffers: for the few facts that only the kernel knows. */
-#ifndef NUMALENS_AGENT_PROCESS_OWN_MAPS_H
-#define NUMALENS_AGENT_PROCESS_OWN_MAPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@ struct maps_line {
 
 /* Visits every map in the order of addresses until `visit` returns true. False when none did or nothing could be read. */
 bool maps_find(bool (*visit)(const struct maps_line *line, void *data), void *data);
-
-#endif

@@ -1,6 +1,5 @@
 /* agent/process/own_process.h - what the recorder learns of a process when it begins. */
-#ifndef NUMALENS_AGENT_PROCESS_OWN_PROCESS_H
-#define NUMALENS_AGENT_PROCESS_OWN_PROCESS_H
+#pragma once
 
 #include "agent/agent.h"
 
@@ -15,5 +14,3 @@ void process_report_main(struct agent_thread *self);
 
 /* Only the heap and the main thread's stack, by any thread. */
 void process_report_maps(struct agent_thread *self);
-
-#endif

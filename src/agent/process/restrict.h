@@ -4,8 +4,7 @@
  * A filter may kill for any system call, and without the counter every record would be a fault. So before such a call of
  * the program takes effect, recording ends in its process: no tick, no hook and no handler of ours makes a system call or
  * reads the counter from then on. The report counts the process, with the cause. */
-#ifndef NUMALENS_AGENT_PROCESS_RESTRICT_H
-#define NUMALENS_AGENT_PROCESS_RESTRICT_H
+#pragma once
 
 #include "agent/agent.h"
 
@@ -19,5 +18,3 @@ uint32_t restrict_filters(void);
 /* The program is about to make this call. */
 void restrict_prctl(unsigned long option, unsigned long value, unsigned long more);
 void restrict_seccomp(unsigned long operation, unsigned long filter);
-
-#endif

@@ -1,6 +1,5 @@
 /* agent/process/thread.h - the beginning and end of threads, as the recorder learns of them. */
-#ifndef NUMALENS_AGENT_PROCESS_THREAD_H
-#define NUMALENS_AGENT_PROCESS_THREAD_H
+#pragma once
 
 #include "agent/agent.h"
 
@@ -26,5 +25,3 @@ void thread_end(struct agent_thread *self);
 
 /* The name of a thread of this process changed. */
 void thread_renamed(struct agent_thread *self, uint32_t tid, const char *name);
-
-#endif

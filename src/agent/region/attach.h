@@ -1,8 +1,7 @@
 /* agent/region/attach.h - how the agent finds its recorder, survives forks and lets go.
  *
  * Hooks run before any constructor of ours: whichever comes first attaches. */
-#ifndef NUMALENS_AGENT_REGION_ATTACH_H
-#define NUMALENS_AGENT_REGION_ATTACH_H
+#pragma once
 
 #include "agent/agent.h"
 
@@ -51,5 +50,3 @@ static inline bool attach_live(void)
     attach_look();
     return agent_switch.live;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* agent/region/hook_record.h - the records that hooks send. Call with inside > 0, on a thread that thread_ready() said yes to. */
-#ifndef NUMALENS_AGENT_REGION_HOOK_RECORD_H
-#define NUMALENS_AGENT_REGION_HOOK_RECORD_H
+#pragma once
 
 #include "agent/agent.h"
 #include "agent/region/thread_ring.h"
@@ -101,5 +100,3 @@ static inline void record_free(struct agent_thread *self, uint64_t addr, enum al
     record->addr = addr;
     ring_commit(self, WORDS);
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * In another PID namespace they are not those that getpid() and gettid() say. They can be had through the recorder's own
  * /proc, where that is mounted, or by asking the recorder (agent/region/reach.h). */
-#ifndef NUMALENS_AGENT_REGION_IDENTITY_H
-#define NUMALENS_AGENT_REGION_IDENTITY_H
+#pragma once
 
 #include "agent/region/reach.h"
 
@@ -23,5 +22,3 @@ bool identity_forked(void);
 
 /* This thread's number to the recorder. Safe in handlers. With `*local` not 0 it is only its number in its own namespace. */
 uint32_t identity_tid(uint32_t pid, uint32_t tid, uint32_t *local);
-
-#endif

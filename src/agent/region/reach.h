@@ -1,7 +1,6 @@
 /* agent/region/reach.h - how the agent gets at the recorder's memory: through /proc where that shows the recorder, else over an
  * abstract socket. Neither leaves a descriptor open. */
-#ifndef NUMALENS_AGENT_REGION_REACH_H
-#define NUMALENS_AGENT_REGION_REACH_H
+#pragma once
 
 #include "agent/environment.h"
 #include "wire/region.h"
@@ -23,5 +22,3 @@ bool reach_ask(uint64_t nonce, struct wire_answer *answer);
 
 /* The device of what is mounted at /proc, or 0. */
 uint64_t reach_proc_device(void);
-
-#endif

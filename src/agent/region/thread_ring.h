@@ -1,6 +1,5 @@
 /* agent/region/thread_ring.h - a thread's ring: claimed from the region, filled, closed. The way into it is in agent/agent.h. */
-#ifndef NUMALENS_AGENT_REGION_THREAD_RING_H
-#define NUMALENS_AGENT_REGION_THREAD_RING_H
+#pragma once
 
 #include "agent/agent.h"
 
@@ -78,5 +77,3 @@ void ring_wake_recorder(void);
 
 /* The number of this program image; reported in each ring. Written at start and after fork, by the only thread there is. */
 extern uint32_t ring_image;
-
-#endif

@@ -1,6 +1,5 @@
 /* agent/sampling/account.h - what the sampler counts for the recorder, and its random numbers. In handlers. */
-#ifndef NUMALENS_AGENT_SAMPLING_ACCOUNT_H
-#define NUMALENS_AGENT_SAMPLING_ACCOUNT_H
+#pragma once
 
 #include "agent/agent.h"
 #include "agent/region/attach.h"
@@ -38,5 +37,3 @@ static inline uint64_t account_random(struct agent_thread *self)
     x ^= x << 17;
     return self->sampler.random = x;
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A tick can only be started by its own thread. So the recorder sends the thread a signal that the sampler holds
  * anyway, with a mark that nobody else knows, and its handler does it. */
-#ifndef NUMALENS_AGENT_SAMPLING_ARMED_H
-#define NUMALENS_AGENT_SAMPLING_ARMED_H
+#pragma once
 
 #include "agent/agent.h"
 
@@ -21,5 +20,3 @@ int armed_call(uint32_t tid, int signal);
 
 /* Whether this signal is one. In handlers. */
 bool armed_is_call(const siginfo_t *info);
-
-#endif

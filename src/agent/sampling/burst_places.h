@@ -1,7 +1,6 @@
 /* agent/sampling/burst_places.h - what a pair of bursts knows of the instructions in it; for burst_traffic.c and burst_probes.c
  * alone. */
-#ifndef NUMALENS_AGENT_SAMPLING_BURST_PLACES_H
-#define NUMALENS_AGENT_SAMPLING_BURST_PLACES_H
+#pragma once
 
 #include "base/units.h"
 #include "agent/sampling/burst_traffic.h"
@@ -68,5 +67,3 @@ static inline bool is_stream(const struct burst_place *place)
 /* burst_probes.c: at the end of a first burst, times a load ahead of each of some streams, and one behind: whether it uses all the
  * lines that it comes by. */
 void probe_around(struct agent_thread *self, struct burst_traffic *traffic, uint64_t (*to_ns)(uint64_t ticks));
-
-#endif

@@ -15,8 +15,7 @@
  * userfaultfd; and not at all once the program has mapped a device. It may not fault: step_probe().
  *
  * All but traffic_thread_start and traffic_thread_stop run in bursts, with general registers only. */
-#ifndef NUMALENS_AGENT_SAMPLING_BURST_TRAFFIC_H
-#define NUMALENS_AGENT_SAMPLING_BURST_TRAFFIC_H
+#pragma once
 
 #include "agent/sampling/step.h"
 
@@ -73,5 +72,3 @@ bool traffic_is_second(const struct agent_thread *self);
 uint64_t traffic_carry(struct agent_thread *self, uint64_t cost_ns);
 /* After all of that, as late as it can be: time begins to count. */
 void traffic_leave(struct agent_thread *self);
-
-#endif

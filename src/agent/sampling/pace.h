@@ -1,7 +1,6 @@
 /* agent/sampling/pace.h - how often a thread is sampled: what ticks and bursts cost, what the budget allows, and which kind of tick a
  * thread has. */
-#ifndef NUMALENS_AGENT_SAMPLING_PACE_H
-#define NUMALENS_AGENT_SAMPLING_PACE_H
+#pragma once
 
 #include "agent/agent.h"
 
@@ -35,5 +34,3 @@ bool pace_chooses(struct agent_thread *self);
 
 /* At the end of a burst: what it cost. */
 void pace_learn_cost(struct agent_thread *self);
-
-#endif

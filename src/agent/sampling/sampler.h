@@ -1,7 +1,6 @@
 /* agent/sampling/sampler.h - precise memory samples with no PMU: every so often a thread is stepped through its next few
  * accesses, and each one's address, size, direction, latency and call chain are noted. docs/architecture.md has why. */
-#ifndef NUMALENS_AGENT_SAMPLING_SAMPLER_H
-#define NUMALENS_AGENT_SAMPLING_SAMPLER_H
+#pragma once
 
 #include "agent/agent.h"
 
@@ -50,5 +49,3 @@ void sampler_exec_failed(struct agent_thread *self);
 /* Set, never unset, by the mmap hook when the program maps a character device: reading such memory could have effects,
  * so latencies are no longer probed. */
 extern volatile bool agent_device_mapped;
-
-#endif

@@ -7,8 +7,7 @@
  *
  * All keep one promise: an instruction that is not fully understood is never touched. The burst ends before it and
  * the program runs it by itself. Everything here runs in signal handlers. */
-#ifndef NUMALENS_AGENT_SAMPLING_STEP_H
-#define NUMALENS_AGENT_SAMPLING_STEP_H
+#pragma once
 
 #include "agent/agent.h"
 
@@ -107,5 +106,3 @@ bool step_is_nontemporal(uint64_t pc);
 
 /* In sampler.c: notes one access; false when the burst has enough. `context` holds the registers before the access. */
 bool burst_access(struct agent_thread *self, const ucontext_t *context, const struct step_access *access);
-
-#endif

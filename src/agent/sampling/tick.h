@@ -5,8 +5,7 @@
  * so no descriptor stays open. Where perf is refused or older than 5.19 (before it killed a program that blocked
  * SIGTRAP), a CPU-time timer per thread sends a real-time signal at the kernel's timer resolution; pace.h has who else gets
  * one. A timer's tick that falls into a system call comes at its end. */
-#ifndef NUMALENS_AGENT_SAMPLING_TICK_H
-#define NUMALENS_AGENT_SAMPLING_TICK_H
+#pragma once
 
 #include "agent/agent.h"
 
@@ -32,5 +31,3 @@ uint32_t tick_context_switches(const struct agent_thread *self);
  * has nothing to do with it. */
 bool tick_is(int signal, const siginfo_t *info);
 bool tick_is_late(int signal, const siginfo_t *info);
-
-#endif

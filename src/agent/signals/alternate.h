@@ -3,8 +3,7 @@
  * A frame takes up to 3.4 KiB where a processor has AVX-512, and programs set stacks of 4096 bytes. While a handler of the
  * program runs on one, no tick may come: there would be no room for its frame. So once it has
  * set a small one, ticks are blocked in all of its handlers that run on alternate stacks; it does not see that. */
-#ifndef NUMALENS_AGENT_SIGNALS_ALTERNATE_H
-#define NUMALENS_AGENT_SIGNALS_ALTERNATE_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -23,5 +22,3 @@ int alternate_sigaction(int signal, const struct sigaction *wanted, struct sigac
 
 /* For handlers that were set before the sampler began, or before the first small stack. */
 void alternate_begin(void);
-
-#endif

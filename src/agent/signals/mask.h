@@ -6,8 +6,7 @@
  * the program is shown its own mask, and a held signal that is *sent* meanwhile is made to wait as it would have. A
  * program that blocks only some of them is taken at its word, but for the timer's: that is the agent's choice, and servers block
  * all but their faults. */
-#ifndef NUMALENS_AGENT_SIGNALS_MASK_H
-#define NUMALENS_AGENT_SIGNALS_MASK_H
+#pragma once
 
 #include "agent/agent.h"
 
@@ -26,5 +25,3 @@ void mask_inherit(struct agent_thread *self, uint64_t hidden);
 /* A new image inherits the kernel's mask: makes it what the program believes; and back, when there is none. */
 void mask_exec_begin(struct agent_thread *self);
 void mask_exec_failed(struct agent_thread *self);
-
-#endif

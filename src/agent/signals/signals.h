@@ -3,8 +3,7 @@
  * The kernel calls the agent for SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP and the timer's signal. What is not the agent's own
  * business goes to the program as if it had been called directly: its handler, on its stack, under its mask; or death by
  * the same signal at the same place. */
-#ifndef NUMALENS_AGENT_SIGNALS_SIGNALS_H
-#define NUMALENS_AGENT_SIGNALS_SIGNALS_H
+#pragma once
 
 #include "agent/agent.h"
 
@@ -49,5 +48,3 @@ bool sampler_signal(int signal, siginfo_t *info, ucontext_t *context);
 /* Sampling has ended for good and this thread, whose tick is stopped, is the process's only one: the kernel gets the
  * program's dispositions, and nothing comes to the agent any more. */
 void signals_give_back(struct agent_thread *self);
-
-#endif

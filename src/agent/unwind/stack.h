@@ -1,6 +1,5 @@
 /* agent/unwind/stack.h - numbers for call chains: each chain is sent once per thread, then named by its number. */
-#ifndef NUMALENS_AGENT_UNWIND_STACK_H
-#define NUMALENS_AGENT_UNWIND_STACK_H
+#pragma once
 
 #include "agent/agent.h"
 #include "agent/unwind/unwind.h"
@@ -12,5 +11,3 @@ uint32_t stack_number(struct agent_thread *self, const struct unwind_regs *regs,
 /* Forgets what this thread has sent. stack_forked: in the child of a fork, whose ring is new. */
 void stack_forget(struct agent_thread *self);
 void stack_forked(struct agent_thread *self);
-
-#endif

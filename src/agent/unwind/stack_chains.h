@@ -2,8 +2,7 @@
  *
  * Begins small, grows with what it holds and then forgets: a chain that is not found is sent again under a new number.
  * One wrong match is to be expected in 2^64 / STACK_CHAINS_MOST chains. Owned by one thread; handlers may call it. */
-#ifndef NUMALENS_AGENT_UNWIND_STACK_CHAINS_H
-#define NUMALENS_AGENT_UNWIND_STACK_CHAINS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ static inline uint32_t stack_chains_find(const struct stack_chains *chains, uint
 void stack_chains_put(struct stack_chains *chains, uint64_t hash, uint32_t number);
 
 void stack_chains_free(struct stack_chains *chains);
-
-#endif

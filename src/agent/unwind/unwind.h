@@ -4,8 +4,7 @@
  * look-up and two loads a frame. It reads only between `sp` and `stack_high`, so it never faults, and it may run in a
  * signal handler. Where no rule is known (JIT code, hand-written assembler) it tries the frame pointer and otherwise
  * stops: a chain is cut, never invented. */
-#ifndef NUMALENS_AGENT_UNWIND_UNWIND_H
-#define NUMALENS_AGENT_UNWIND_UNWIND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ extern uint64_t (*unwind_hook_find)(uint64_t cfa);
     ((struct unwind_regs){.pc = (uint64_t)__builtin_extract_return_addr(__builtin_return_address(0)),                  \
                           .sp = (uint64_t)__builtin_dwarf_cfa(),                                                       \
                           .fp = *(uint64_t *)__builtin_frame_address(0)})
-
-#endif

@@ -10,8 +10,7 @@
  *   unwind_arch_signal_slots()                    where the kernel put the registers, seen from the stack pointer
  *   unwind_arch_known_code()                      the rule of code that has no .eh_frame but a known shape
  *   unwind_arch_after_call()                      whether a call instruction stands before an address */
-#ifndef NUMALENS_AGENT_UNWIND_UNWIND_ARCH_H
-#define NUMALENS_AGENT_UNWIND_UNWIND_ARCH_H
+#pragma once
 
 #include "agent/unwind/unwind_rule.h"
 
@@ -26,6 +25,4 @@ struct unwind_signal_slots {
 #include "agent/unwind/x86_64/unwind_arch.h"
 #else
 #error "unwind: this architecture is not supported"
-#endif
-
 #endif

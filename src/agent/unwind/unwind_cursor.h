@@ -1,6 +1,5 @@
 /* agent/unwind/unwind_cursor.h - reads numbers from .eh_frame, byte by byte, without leaving it. */
-#ifndef NUMALENS_AGENT_UNWIND_UNWIND_CURSOR_H
-#define NUMALENS_AGENT_UNWIND_UNWIND_CURSOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ static inline int64_t take_sleb(struct cursor *from)
         return (int64_t)value;
     }
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * One table for the process, sorted by address and never changed once published: readers take it, look, and give it
  * back; a new one replaces it when a library came or went. An old one is unmapped only when nobody looks at any. */
-#ifndef NUMALENS_AGENT_UNWIND_UNWIND_MODULES_H
-#define NUMALENS_AGENT_UNWIND_UNWIND_MODULES_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ bool unwind_module_can_ask(void);
 /* Builds and publishes a new table. False when nothing has changed. `*removed` says whether any code that was known
  * was unloaded. */
 bool unwind_modules_build(bool *removed);
-
-#endif

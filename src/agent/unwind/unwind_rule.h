@@ -3,8 +3,7 @@
  * Only three registers are followed: stack pointer, frame pointer and return address. That is enough for what compilers
  * make; a rule that needs more is UNWIND_CUT. Kept as it is in a side table when rare, and packed into 32 bits (see
  * agent/unwind/CPU/unwind_arch.h) when common. */
-#ifndef NUMALENS_AGENT_UNWIND_UNWIND_RULE_H
-#define NUMALENS_AGENT_UNWIND_UNWIND_RULE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ enum unwind_packed {
     UNWIND_PACKED_INDEX = 2,   /* bits 2 and up: number of a rule in the side table */
     UNWIND_PACKED_MASK = 3,
 };
-
-#endif

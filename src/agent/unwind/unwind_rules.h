@@ -3,8 +3,7 @@
  * A table of 65,536 words for the whole process. Each word holds a packed rule and the part of its address that its
  * place does not show, so it is read and replaced whole: no lock, no mixed entry. An address has two places, side by
  * side; when both are taken by others, one of them is replaced and costs another reading of .eh_frame later. */
-#ifndef NUMALENS_AGENT_UNWIND_UNWIND_RULES_H
-#define NUMALENS_AGENT_UNWIND_UNWIND_RULES_H
+#pragma once
 
 #include "agent/unwind/unwind_arch.h"
 
@@ -50,5 +49,3 @@ static inline uint32_t unwind_rule_of(uint64_t key)
         return (uint32_t)word;
     return unwind_rule_read(key);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * A walk is a function of its starting registers, the rules in force (unwind_generation), the stack's bounds and the
  * words it read from the stack. When all of these are as they were, so is the chain: that is checked much faster than
  * walked. A stored frame pointer only counts when a later frame was found by it. */
-#ifndef NUMALENS_AGENT_UNWIND_UNWIND_WALK_H
-#define NUMALENS_AGENT_UNWIND_UNWIND_WALK_H
+#pragma once
 
 #include "agent/unwind/unwind.h"
 
@@ -22,5 +21,3 @@ struct unwind_notes {
 /* unwind_walk() that fills `notes`. */
 unsigned unwind_walk_noting(const struct unwind_regs *regs, uint64_t stack_high, bool pc_is_return, uint64_t *frames,
                             unsigned max, bool *cut, struct unwind_notes *notes);
-
-#endif

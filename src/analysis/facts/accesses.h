@@ -3,8 +3,7 @@
  * What accesses are about is a thing: a site with all its objects, or an object that nobody allocated, or all stacks of a
  * process together. TL, TN and AL are LaProf's words: total latency, number of accesses with a latency, and the one by
  * the other. */
-#ifndef NUMALENS_ANALYSIS_FACTS_ACCESSES_H
-#define NUMALENS_ANALYSIS_FACTS_ACCESSES_H
+#pragma once
 
 #include "base/array.h"
 #include "flow/flow.h"
@@ -78,5 +77,3 @@ static inline double tally_mean(const struct access_tally *tally)
 {
     return tally->timed ? (double)tally->latency / (double)tally->timed : 0;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * are writes". Each has a null hypothesis, a share that it must differ from, and is tested by the score test whose
  * inverse is the Wilson interval. A burst counts once, however many accesses of it hit: these are no independent
  * observations. A claim that is not reached says how many bursts would decide it. */
-#ifndef NUMALENS_ANALYSIS_FACTS_CLAIM_H
-#define NUMALENS_ANALYSIS_FACTS_CLAIM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ double claim_at_most(double share, double bursts);
 
 /* "certain", "likely", "a hint"; "undecided" below. */
 const char *claim_word(double confidence);
-
-#endif

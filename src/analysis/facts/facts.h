@@ -3,8 +3,7 @@
  * A pure function of a flow: one pass over its accesses, time and memory linear in them. A fact is a number or a word
  * with a stated meaning, never a judgement; judging is findings.h's work. A subject is what a finding can be about: an
  * object, or a site (all instances that one call chain allocated), or all stacks of a process together. */
-#ifndef NUMALENS_ANALYSIS_FACTS_FACTS_H
-#define NUMALENS_ANALYSIS_FACTS_FACTS_H
+#pragma once
 
 #include "base/array.h"
 #include "flow/flow.h"
@@ -284,5 +283,3 @@ struct fact_value fact_value(const struct fact *fact, const struct facts_subject
 /* "read-only", "read-mostly", "written"; "none", "read-only", "written"; "thread", "node", "shared"; "none", "disjoint",
  * "concurrent"; "unknown", "sequential", "strided", "random". */
 const char *fact_word(enum fact_kind kind, unsigned value);
-
-#endif

@@ -1,6 +1,5 @@
 /* analysis/facts/facts_second_pass.h - the facts that need all the others first: a second pass over the accesses. */
-#ifndef NUMALENS_ANALYSIS_FACTS_FACTS_SECOND_PASS_H
-#define NUMALENS_ANALYSIS_FACTS_FACTS_SECOND_PASS_H
+#pragma once
 
 #include "analysis/facts/facts.h"
 
@@ -13,5 +12,3 @@ int facts_second_pass(struct facts *facts, struct error *err);
 
 /* facts_written.c: fills `written_pages` and `proof`, from pages that were recorded beside the samples. */
 int facts_find_written(struct facts *facts, struct error *err);
-
-#endif

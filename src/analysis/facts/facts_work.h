@@ -2,8 +2,7 @@
  *
  * Samples come in bursts of consecutive accesses of one thread. The accesses of a burst are not independent looks at the
  * program: what is judged by number is counted in bursts. Accesses come in order of time within their process. */
-#ifndef NUMALENS_ANALYSIS_FACTS_FACTS_WORK_H
-#define NUMALENS_ANALYSIS_FACTS_FACTS_WORK_H
+#pragma once
 
 #include "analysis/facts/facts.h"
 #include "base/map64.h"
@@ -212,5 +211,3 @@ void shape_finish(struct facts_subject *subject, const struct detail *detail);
 unsigned phases_slice(const struct flow *flow, uint64_t time);
 void phases_add(struct detail *detail, unsigned slice, bool remote);
 void phases_finish(const struct gathering *gathering, struct facts_subject *subject, const struct detail *detail);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * From pages that faults recorded where the trace has any; else from the pages that samples touched, with intervals of 50 ms
  * drawn over their times. */
-#ifndef NUMALENS_ANALYSIS_FACTS_PAGE_LIST_H
-#define NUMALENS_ANALYSIS_FACTS_PAGE_LIST_H
+#pragma once
 
 #include "base/array.h"
 #include "flow/flow.h"
@@ -48,5 +47,3 @@ static inline uint64_t page_row_uses(const struct page_row *row)
 /* Whether two rows are used alike: by the same threads in the same directions, found out in the same way, on the same
  * node, for the same object. */
 bool page_rows_alike(const struct page_list *list, const struct page_row *one, const struct page_row *other);
-
-#endif

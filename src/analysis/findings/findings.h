@@ -2,8 +2,7 @@
  *
  * A finding names one pattern on one subject, says how much it matters and how sure it is, gives the change to make and
  * why not the other ones. Judging needs no human and no tuning for a machine: every bound stands in findings_bounds. */
-#ifndef NUMALENS_ANALYSIS_FINDINGS_FINDINGS_H
-#define NUMALENS_ANALYSIS_FINDINGS_FINDINGS_H
+#pragma once
 
 #include "analysis/facts/facts.h"
 #include "analysis/pattern_list.h"
@@ -162,5 +161,3 @@ const char *pattern_on(enum pattern pattern);   /* what it is found on: "object"
 enum pattern_lines pattern_lines(enum pattern pattern);
 const char *action_name(enum action action); /* "allocate-near", ... */
 const char *action_text(enum action action); /* a phrase for people */
-
-#endif

@@ -1,6 +1,5 @@
 /* analysis/findings/findings_advice.h - what patterns share to write a finding: its evidence, gain, advice and code; private to src/analysis. */
-#ifndef NUMALENS_ANALYSIS_FINDINGS_FINDINGS_ADVICE_H
-#define NUMALENS_ANALYSIS_FINDINGS_FINDINGS_ADVICE_H
+#pragma once
 
 #include "analysis/findings/findings_internal.h"
 
@@ -79,5 +78,3 @@ const char *code_allocator(struct consult *it);
 const char *code_prove(struct consult *it); /* the run that shows which pages are written */
 const char *code_arena(struct consult *it);
 const char *code_pad(struct consult *it);
-
-#endif

@@ -1,6 +1,5 @@
 /* analysis/findings/findings_internal.h - the steps from facts to findings; private to src/analysis. */
-#ifndef NUMALENS_ANALYSIS_FINDINGS_FINDINGS_INTERNAL_H
-#define NUMALENS_ANALYSIS_FINDINGS_FINDINGS_INTERNAL_H
+#pragma once
 
 #include "analysis/facts/claim.h"
 #include "analysis/findings/findings.h"
@@ -166,5 +165,3 @@ static inline int node_number(const struct facts *facts, int node)
     const struct topology *topology = flow_topology(facts->flow);
     return node >= 0 && (uint32_t)node < topology->node_count ? topology->nodes[node].os_index : -1;
 }
-
-#endif

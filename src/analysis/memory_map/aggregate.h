@@ -10,8 +10,7 @@
  * and of equally good ones the one with the higher gain. At p = 0 that is the full detail (equal neighbours are one block,
  * for that loses nothing), at p = 1 one block. Blocks without any value are skipped. docs/pages.md says how it is computed,
  * and what is done where the exact optimum would take too long. */
-#ifndef NUMALENS_ANALYSIS_MEMORY_MAP_AGGREGATE_H
-#define NUMALENS_ANALYSIS_MEMORY_MAP_AGGREGATE_H
+#pragma once
 
 #include "base/array.h"
 #include "base/error.h"
@@ -70,5 +69,3 @@ struct aggregation {
 struct aggregation *aggregate(const struct aggregate_input *input, const struct aggregate_options *options,
                               struct error *err);
 void aggregation_free(struct aggregation *aggregation);
-
-#endif

@@ -6,8 +6,7 @@
  * A node's columns are the slices in which it has a value: empty ones cost nothing, so a block never needs to begin or end
  * with one. A problem is a node over a stretch of units; its states are the pairs of units i <= j. With one level the units
  * are columns and the stretch is all of time. With more levels the units of a level are the stretches of the level below it. */
-#ifndef NUMALENS_ANALYSIS_MEMORY_MAP_AGGREGATE_WORK_H
-#define NUMALENS_ANALYSIS_MEMORY_MAP_AGGREGATE_WORK_H
+#pragma once
 
 #include "analysis/memory_map/aggregate.h"
 
@@ -109,5 +108,3 @@ void agg_scratch_free(struct agg_scratch *scratch);
 /* The child's unit that is the first not before each of the parent's, and behind the last not after it. */
 void agg_align(const struct agg *agg, unsigned level, const struct agg_problem *parent, const struct agg_problem *child,
                uint16_t *first, uint16_t *behind);
-
-#endif

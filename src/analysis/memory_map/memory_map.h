@@ -3,8 +3,7 @@
  * Only touched pages are there. Pages that follow one another, or that belong to one object, are a range; ranges are split
  * until leaves are pages, or groups of pages where there are too many. What one thread did in one leaf during one slice
  * of time is a cell. Made in one pass over the accesses; memory is proportional to the cells, not to the accesses. */
-#ifndef NUMALENS_ANALYSIS_MEMORY_MAP_MEMORY_MAP_H
-#define NUMALENS_ANALYSIS_MEMORY_MAP_MEMORY_MAP_H
+#pragma once
 
 #include "base/array.h"
 #include "flow/flow.h"
@@ -78,5 +77,3 @@ struct memory_map {
 struct memory_map *memory_map_build(const struct flow *flow, const struct memory_map_options *options,
                                     struct error *err);
 void memory_map_free(struct memory_map *map);
-
-#endif

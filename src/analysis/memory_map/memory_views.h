@@ -2,8 +2,7 @@
  *
  * Cartography is the map's own tree. The Gantt view has the threads first: under each, those of the map's nodes that hold
  * something of this thread, so that its memory is in ranges, splits and pages of its own. */
-#ifndef NUMALENS_ANALYSIS_MEMORY_MAP_MEMORY_VIEWS_H
-#define NUMALENS_ANALYSIS_MEMORY_MAP_MEMORY_VIEWS_H
+#pragma once
 
 #include "analysis/memory_map/aggregate.h"
 #include "analysis/memory_map/memory_map.h"
@@ -32,5 +31,3 @@ struct aggregation *aggregate_map(const struct memory_map *map, const struct agg
                                   struct error *err);
 struct aggregation *aggregate_gantt(const struct memory_map *map, const struct gantt *gantt,
                                     const struct aggregate_options *options, struct error *err);
-
-#endif

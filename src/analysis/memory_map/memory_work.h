@@ -2,8 +2,7 @@
  *
  *     gather: accesses -> pages and cells of pages    leaves: pages -> ranges and leaves    tree: leaves -> nodes
  */
-#ifndef NUMALENS_ANALYSIS_MEMORY_MAP_MEMORY_WORK_H
-#define NUMALENS_ANALYSIS_MEMORY_MAP_MEMORY_WORK_H
+#pragma once
 
 #include "analysis/memory_map/memory_map.h"
 #include "base/map64.h"
@@ -65,5 +64,3 @@ void memory_layout_make(struct memory_layout *layout, const struct memory_gather
 void memory_layout_free(struct memory_layout *layout);
 
 void memory_tree_make(struct memory_map *map, const struct memory_layout *layout);
-
-#endif

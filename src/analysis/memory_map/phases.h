@@ -3,8 +3,7 @@
  * A phase is a stretch of time in which the same threads do the same to the same objects. Phases follow one another and
  * cover the map's time. A run that does the same all the time has one. Nothing is to be tuned: a border stands where
  * distinguishing the two sides explains more than it costs to say so. */
-#ifndef NUMALENS_ANALYSIS_MEMORY_MAP_PHASES_H
-#define NUMALENS_ANALYSIS_MEMORY_MAP_PHASES_H
+#pragma once
 
 #include "analysis/memory_map/memory_map.h"
 
@@ -30,5 +29,3 @@ struct phases {
 
 struct phases *phases_find(const struct memory_map *map);
 void phases_free(struct phases *phases);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Threads that start alike have one role: on few processors worker threads take turns at random, which is no
  * change of phase. Objects of one site, and all stacks, are one thing. */
-#ifndef NUMALENS_ANALYSIS_MEMORY_MAP_RUN_PHASES_H
-#define NUMALENS_ANALYSIS_MEMORY_MAP_RUN_PHASES_H
+#pragma once
 
 #include "analysis/memory_map/phases.h"
 
@@ -53,5 +52,3 @@ uint32_t phase_prepared_until(const struct phase_counts *counts, uint32_t from, 
 
 /* Fills name, accesses, threads and uses of phases whose times are known. */
 void phases_name(struct phases *phases, const struct phase_counts *counts);
-
-#endif

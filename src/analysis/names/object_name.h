@@ -1,7 +1,6 @@
 /* analysis/names/object_name.h - an object in one or two words, for axes and sentences: the name that the source gives it, else its
  * symbol, else the function that allocated it. "" for none. Names are the trace's: not safe for terminals as they are. */
-#ifndef NUMALENS_ANALYSIS_NAMES_OBJECT_NAME_H
-#define NUMALENS_ANALYSIS_NAMES_OBJECT_NAME_H
+#pragma once
 
 #include "flow/flow.h"
 
@@ -12,5 +11,3 @@ void object_names_free(struct object_names *names);
 
 /* Lives as long as `names`. */
 const char *object_name(struct object_names *names, uint32_t object);
-
-#endif

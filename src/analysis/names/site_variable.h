@@ -1,6 +1,5 @@
 /* analysis/names/site_variable.h - the name that the source gives to what a site allocates: `s->basis`. */
-#ifndef NUMALENS_ANALYSIS_NAMES_SITE_VARIABLE_H
-#define NUMALENS_ANALYSIS_NAMES_SITE_VARIABLE_H
+#pragma once
 
 #include "analysis/names/sources.h"
 #include "flow/flow.h"
@@ -8,5 +7,3 @@
 /* Of a site of `process` (FLOW_NONE: not known). False when the source is not at hand or gives no name. */
 bool site_variable(struct sources *sources, const struct flow *flow, uint32_t site, uint32_t process,
                    char name[SOURCE_NAME_MAX]);
-
-#endif

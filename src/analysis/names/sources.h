@@ -1,8 +1,7 @@
 /* analysis/names/sources.h - names that source text gives to what it allocates: `s->basis` of `s->basis = malloc(n);`.
  *
  * Source files are hostile input: read once, bounded, regular files only. What is not understood gives no name. */
-#ifndef NUMALENS_ANALYSIS_NAMES_SOURCES_H
-#define NUMALENS_ANALYSIS_NAMES_SOURCES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ bool source_text_name(const char *text, size_t size, uint32_t line, bool fortran
 enum { SOURCE_NAMES = 64 };
 size_t source_text_names(const char *text, size_t size, uint32_t line, bool fortran,
                          char names[SOURCE_NAMES][SOURCE_NAME_MAX]);
-
-#endif

@@ -4,8 +4,7 @@
  * when it did at least a tenth of what the busiest did: one that only starts the others and waits says nothing.
  * Only what happens while at least two threads live is counted: a program's beginning is its main thread's alone.
  * Accesses are remote by the home nodes of their pages; with a threshold, as in the paper, by latency alone. */
-#ifndef NUMALENS_ANALYSIS_PROBLEMS_BALANCE_H
-#define NUMALENS_ANALYSIS_PROBLEMS_BALANCE_H
+#pragma once
 
 #include "analysis/facts/accesses.h"
 
@@ -75,5 +74,3 @@ extern const struct balance_bounds balance_bounds;
 
 struct balance *balance_make(const struct accesses *accesses, uint32_t threshold);
 void balance_free(struct balance *balance);
-
-#endif

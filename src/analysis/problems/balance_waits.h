@@ -1,6 +1,5 @@
 /* analysis/problems/balance_waits.h - waiting at barriers, for analysis/problems/balance.c alone. */
-#ifndef NUMALENS_ANALYSIS_PROBLEMS_BALANCE_WAITS_H
-#define NUMALENS_ANALYSIS_PROBLEMS_BALANCE_WAITS_H
+#pragma once
 
 #include "analysis/problems/balance.h"
 #include "base/map64.h"
@@ -29,5 +28,3 @@ bool waits_alike(const struct balance_wait *left, const struct balance_wait *rig
 
 /* Of all of the run, by what was waited in its phases. */
 void waits_in_all(struct balance *balance, const uint64_t *waited);
-
-#endif

@@ -1,10 +1,7 @@
 /* analysis/problems/contention.h - whether memory, or a way to it, is used by more than it can serve; private to src/analysis. */
-#ifndef NUMALENS_ANALYSIS_PROBLEMS_CONTENTION_H
-#define NUMALENS_ANALYSIS_PROBLEMS_CONTENTION_H
+#pragma once
 
 #include "analysis/problems/latency.h"
 
 /* Fills what latency.h says of contention, from the tallies and histograms. `calibration` may be NULL. */
 void contention_judge(struct latency *latency, const struct calibration *calibration);
-
-#endif

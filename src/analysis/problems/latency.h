@@ -3,8 +3,7 @@
  *
  * Contention shows as latencies that memory without load never has. What memory has without load is known by calibration
  * (topology/calibration.h); where there is none, by the faster half of the recording's own accesses beyond the caches. */
-#ifndef NUMALENS_ANALYSIS_PROBLEMS_LATENCY_H
-#define NUMALENS_ANALYSIS_PROBLEMS_LATENCY_H
+#pragma once
 
 #include "analysis/facts/accesses.h"
 
@@ -86,5 +85,3 @@ extern const struct latency_bounds latency_bounds;
 struct latency *latency_make(const struct accesses *accesses, const uint32_t *thresholds, unsigned count,
                              const struct calibration *calibration);
 void latency_free(struct latency *latency);
-
-#endif

@@ -3,8 +3,7 @@
  * A piece of memory is private when one thread was seen using it, shared when more were. What a piece is, is judged at four
  * grains: an address (of one object: memory that was freed and given out again is another piece), a cache line, a page
  * (whatever is in it), an object. Shared pieces are cross-node when their threads ran on more than one node. */
-#ifndef NUMALENS_ANALYSIS_PROBLEMS_SHARING_H
-#define NUMALENS_ANALYSIS_PROBLEMS_SHARING_H
+#pragma once
 
 #include "analysis/facts/accesses.h"
 
@@ -52,5 +51,3 @@ void sharing_free(struct sharing *sharing);
 struct access_tally sharing_shared(const struct sharing_grain_totals *totals);
 
 const char *sharing_grain_name(enum sharing_grain grain); /* "address", "line", "page", "object" */
-
-#endif

@@ -3,8 +3,7 @@
  * Without a PMU from pairs of bursts (struct flow_stream): how often an instruction is carried out in a while, how many lines that is,
  * and which share of them memory serves. From the processor's samples by their data sources (traffic_sampled.c): then bytes are at
  * least what is said. What cannot be known stays unknown, and never becomes 0. */
-#ifndef NUMALENS_ANALYSIS_TRAFFIC_TRAFFIC_H
-#define NUMALENS_ANALYSIS_TRAFFIC_TRAFFIC_H
+#pragma once
 
 #include "base/array.h"
 #include "flow/flow.h"
@@ -189,5 +188,3 @@ const struct traffic_thread *traffic_of_thread(const struct traffic *traffic, ui
 
 /* A function's, after traffic_functions(); NULL when none of its instructions was met. */
 const struct traffic_bytes *traffic_of_function(const struct traffic *traffic, uint32_t function);
-
-#endif

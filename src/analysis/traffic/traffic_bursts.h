@@ -1,6 +1,5 @@
 /* analysis/traffic/traffic_bursts.h - the instructions of one burst, for analysis/traffic.c alone. */
-#ifndef NUMALENS_ANALYSIS_TRAFFIC_TRAFFIC_BURSTS_H
-#define NUMALENS_ANALYSIS_TRAFFIC_TRAFFIC_BURSTS_H
+#pragma once
 
 #include "base/units.h"
 #include "flow/flow.h"
@@ -19,5 +18,3 @@ struct burst_item {
 /* Fills `items`, one for each row of a burst: who goes over the same lines, and how many those are. */
 void burst_items(const struct flow *flow, const struct flow_stream *const *rows, uint32_t count,
                  struct burst_item *items);
-
-#endif

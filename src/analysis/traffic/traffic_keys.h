@@ -1,8 +1,7 @@
 /* analysis/traffic/traffic_keys.h - what bursts say of each instruction, for traffic.c alone.
  *
  * A key is an instruction, in one direction, of one thread, in one object or all those of a site. */
-#ifndef NUMALENS_ANALYSIS_TRAFFIC_TRAFFIC_KEYS_H
-#define NUMALENS_ANALYSIS_TRAFFIC_TRAFFIC_KEYS_H
+#pragma once
 
 #include "analysis/traffic/traffic.h"
 #include "analysis/traffic/traffic_bursts.h"
@@ -81,5 +80,3 @@ double traffic_most_lines(const struct traffic_work *work, const struct traffic_
 
 /* Of `all`, those that are more than noise. */
 double traffic_share(uint32_t hits, uint32_t all);
-
-#endif

@@ -1,6 +1,5 @@
 /* analysis/traffic/traffic_make.h - what both ways to a struct traffic have in common; for src/analysis/traffic alone. */
-#ifndef NUMALENS_ANALYSIS_TRAFFIC_TRAFFIC_MAKE_H
-#define NUMALENS_ANALYSIS_TRAFFIC_TRAFFIC_MAKE_H
+#pragma once
 
 #include "analysis/traffic/traffic.h"
 
@@ -29,5 +28,3 @@ void traffic_count(struct traffic *traffic);
 void traffic_sampled_functions(struct traffic *traffic);
 bool traffic_sampled_bytes(const struct traffic *traffic, const struct flow_access *access,
                            struct traffic_bytes *bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* analysis/traffic/traffic_times.h - bytes from memory over time, by home node. */
-#ifndef NUMALENS_ANALYSIS_TRAFFIC_TRAFFIC_TIMES_H
-#define NUMALENS_ANALYSIS_TRAFFIC_TRAFFIC_TIMES_H
+#pragma once
 
 #include "analysis/traffic/traffic.h"
 
@@ -19,5 +18,3 @@ struct traffic_times {
 /* As many as have some eight bursts each, at most `most`. */
 void traffic_times_make(struct traffic_times *times, const struct traffic *traffic, uint32_t most);
 void traffic_times_free(struct traffic_times *times);
-
-#endif

@@ -1,7 +1,6 @@
 /* capture/agent/agent_records.h - one ring's state, and records made into events. Private to agent_source.c and
  * agent_records.c. */
-#ifndef NUMALENS_CAPTURE_AGENT_AGENT_RECORDS_H
-#define NUMALENS_CAPTURE_AGENT_AGENT_RECORDS_H
+#pragma once
 
 #include "capture/agent/agent_source.h"
 #include "wire/ring.h"
@@ -57,5 +56,3 @@ uint64_t agent_first_time(const struct agent_source *source, const struct ring_s
 
 /* Takes the records between the ring's tail and `head`. False when they cannot be records. */
 bool agent_take_records(struct agent_source *source, struct ring_state *state, uint64_t head);
-
-#endif

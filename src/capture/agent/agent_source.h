@@ -1,7 +1,6 @@
 /* capture/agent/agent_source.h - drains the rings that agents fill: checks every record, makes events of them, frees
  * rings whose threads have ended, and keeps the agents' counters. Used by one thread. */
-#ifndef NUMALENS_CAPTURE_AGENT_AGENT_SOURCE_H
-#define NUMALENS_CAPTURE_AGENT_AGENT_SOURCE_H
+#pragma once
 
 #include "capture/agent/counter.h"
 #include "capture/process/process_table.h"
@@ -42,5 +41,3 @@ struct source agent_source_events(struct agent_source *source);
 
 const struct agent_totals *agent_source_totals(const struct agent_source *source);
 size_t agent_source_memory(const struct agent_source *source);
-
-#endif

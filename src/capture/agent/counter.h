@@ -3,8 +3,7 @@
  * Both run at constant rates, but their ratio is only known as well as it was measured. So it is measured again and
  * again over longer stretches, and each new line begins where the last one had got to: time never jumps and never goes
  * back. A record is converted by the line that was in force when it was made. */
-#ifndef NUMALENS_CAPTURE_AGENT_COUNTER_H
-#define NUMALENS_CAPTURE_AGENT_COUNTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ static inline uint64_t counter_clock_ns(const struct counter_clock *clock, uint6
         return line->ns + (uint64_t)((unsigned __int128)(counter - line->from) * line->slope >> 32);
     return counter_clock_old_ns(clock, counter);
 }
-
-#endif

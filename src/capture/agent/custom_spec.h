@@ -8,8 +8,7 @@
  *             pool=N; alloc: as --alloc-fn. Without a colon: a ready set, such as apr.
  *
  * docs/custom-allocators.md says what they mean. */
-#ifndef NUMALENS_CAPTURE_AGENT_CUSTOM_SPEC_H
-#define NUMALENS_CAPTURE_AGENT_CUSTOM_SPEC_H
+#pragma once
 
 #include "base/error.h"
 #include "wire/custom.h"
@@ -28,5 +27,3 @@ int custom_spec_add(struct custom_specs *specs, enum custom_option option, const
 
 /* The functions' names with a blank between; the caller frees it. */
 char *custom_spec_names(const struct wire_custom *specs, uint32_t count);
-
-#endif

@@ -3,8 +3,7 @@
  * In another PID namespace, or without a /proc, an agent neither finds its recorder nor knows its own number as the
  * recorder counts. It connects to an abstract socket (struct wire_hello) and the kernel says who that is. Such sockets
  * belong to a network namespace: from another one there is no way. */
-#ifndef NUMALENS_CAPTURE_AGENT_HANDOVER_H
-#define NUMALENS_CAPTURE_AGENT_HANDOVER_H
+#pragma once
 
 #include "capture/agent/region_make.h"
 
@@ -22,5 +21,3 @@ struct handover {
 /* A thread of its own: agents wait for it, and the recorder may wait for its disk. It waits for no single client. False: there is none. */
 bool handover_start(struct handover *handover, const struct capture_region *region);
 void handover_stop(struct handover *handover);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * A thread of its own: it sleeps nearly always, so the scheduler lets it run soon however many threads compete. Agents
  * whose ring is full wait as long as they hear it. */
-#ifndef NUMALENS_CAPTURE_AGENT_HEARTBEAT_H
-#define NUMALENS_CAPTURE_AGENT_HEARTBEAT_H
+#pragma once
 
 #include "wire/region.h"
 
@@ -29,5 +28,3 @@ struct heartbeat {
  * caller must renew region->heartbeat_ns itself. */
 bool heartbeat_start(struct heartbeat *heartbeat, struct wire_region *region, const int *fds, unsigned count);
 void heartbeat_stop(struct heartbeat *heartbeat);
-
-#endif

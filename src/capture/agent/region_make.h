@@ -1,6 +1,5 @@
 /* capture/agent/region_make.h - makes the shared memory that wire/region.h describes. */
-#ifndef NUMALENS_CAPTURE_AGENT_REGION_MAKE_H
-#define NUMALENS_CAPTURE_AGENT_REGION_MAKE_H
+#pragma once
 
 #include "base/error.h"
 #include "capture/options.h"
@@ -37,5 +36,3 @@ uint8_t *capture_region_ring_data(const struct capture_region *region, uint32_t 
 
 /* Gives the memory of a ring that nobody uses back to the system. */
 void capture_region_drop_ring(const struct capture_region *region, uint32_t index);
-
-#endif

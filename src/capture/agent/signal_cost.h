@@ -1,7 +1,6 @@
 /* capture/agent/signal_cost.h - what a tick costs on this machine: some 2 us on most, fifty times that in an emulator. The agent's
  * account of its own cost, and so the budget, rests on it. */
-#ifndef NUMALENS_CAPTURE_AGENT_SIGNAL_COST_H
-#define NUMALENS_CAPTURE_AGENT_SIGNAL_COST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,5 +11,3 @@
  * a short-lived child with signal handlers of its own: this process, which need not be ours, notices nothing. The caller's
  * signals wait meanwhile. One thread at a time. */
 uint32_t signal_cost_ns(bool perf_tick);
-
-#endif

@@ -1,8 +1,7 @@
 /* capture/count/core_lines.h - how many lines the target's own CPUs brought from memory while it was recorded, prefetched or not, by the
  * kernel's generic events of a core. They count the target and what it starts, in user mode, and need no privilege. What such an event
  * counts differs by processor (docs/traffic.md): core_events_of() has those that are known to count lines that no cache has. */
-#ifndef NUMALENS_CAPTURE_COUNT_CORE_LINES_H
-#define NUMALENS_CAPTURE_COUNT_CORE_LINES_H
+#pragma once
 
 #include "capture/count/count_reader.h"
 #include "trace/session.h"
@@ -50,5 +49,3 @@ void core_lines_close(struct core_lines *lines);
 
 /* The figures, or the reason, for the trace's last block (docs/format.md). */
 void core_lines_describe(const struct core_lines *lines, struct trace_session *ending);
-
-#endif

@@ -1,6 +1,5 @@
 /* capture/count/count_machine.h - what plans ask of a machine: its nodes, and the node and package of each CPU. */
-#ifndef NUMALENS_CAPTURE_COUNT_COUNT_MACHINE_H
-#define NUMALENS_CAPTURE_COUNT_COUNT_MACHINE_H
+#pragma once
 
 #include "capture/count/count_plan.h"
 
@@ -38,5 +37,3 @@ struct count_rows {
 void count_machine_rows_init(struct count_rows *rows, const struct count_machine *machine);
 void count_machine_rows_join(struct count_rows *rows, const struct count_machine *machine, uint32_t a, uint32_t b);
 void count_machine_rows_make(struct count_rows *rows, const struct count_machine *machine, struct count_plan *plan);
-
-#endif

@@ -1,7 +1,6 @@
 /* capture/count/count_meter.h - counters as a source: a reading when it is opened, one with each drain, and the last one when it is
  * finished. There are no events: an interval is the difference of two readings (count_amount). */
-#ifndef NUMALENS_CAPTURE_COUNT_COUNT_METER_H
-#define NUMALENS_CAPTURE_COUNT_COUNT_METER_H
+#pragma once
 
 #include "capture/count/count_session.h"
 #include "capture/source.h"
@@ -16,5 +15,3 @@ struct count_meter {
 
 /* `counters` must outlive it. */
 struct source count_meter_source(struct count_meter *counters);
-
-#endif

@@ -3,8 +3,7 @@
  * A plan is a list of counters, each with the row and the column it adds to. Making plans opens nothing and needs no
  * privilege: `root` may be another machine's files in a folder. Whether the counters can be had is capture/count/count_session.h's
  * business. A row is one node, or several nodes whose traffic no counter distinguishes. */
-#ifndef NUMALENS_CAPTURE_COUNT_COUNT_PLAN_H
-#define NUMALENS_CAPTURE_COUNT_COUNT_PLAN_H
+#pragma once
 
 #include "base/array.h"
 
@@ -81,5 +80,3 @@ const char *count_what_name(enum count_what what);       /* "read", as in JSON *
 
 /* "0", "0-1", "0,2"; in `text`. */
 void count_row_label(const struct count_row *row, char *text, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* capture/count/count_reader.h - one counter: a perf event or a number in a file, as a sum that only means something as a difference. */
-#ifndef NUMALENS_CAPTURE_COUNT_COUNT_READER_H
-#define NUMALENS_CAPTURE_COUNT_COUNT_READER_H
+#pragma once
 
 #include "capture/count/count_plan.h"
 
@@ -40,5 +39,3 @@ void count_reader_take(struct count_reader *reader, uint64_t value, uint64_t ena
 /* The number in a file's text: its first, or that of the line which begins with `field`. False when it has none, as
  * "Unavailable" has not. */
 bool count_reader_parse(const char *text, const char *field, uint64_t *value);
-
-#endif

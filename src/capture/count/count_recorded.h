@@ -1,8 +1,7 @@
 /* capture/count/count_recorded.h - what the memory of each node moved while a recording went on, by the memory controllers' counters, and
  * what the target's own CPUs brought from memory (core_lines.h): read at its beginning and at its end, for the trace's last block
  * (docs/format.md). As a source: it has no events. */
-#ifndef NUMALENS_CAPTURE_COUNT_COUNT_RECORDED_H
-#define NUMALENS_CAPTURE_COUNT_COUNT_RECORDED_H
+#pragma once
 
 #include "capture/count/core_lines.h"
 #include "capture/count/count_session.h"
@@ -24,5 +23,3 @@ struct source count_recorded_source(struct count_recorded *recorded);
 
 /* After it was finished: the figures of each node and of the target, or the reasons. */
 void count_recorded_describe(const struct count_recorded *recorded, struct trace_session *ending);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The program is started as a shell would: nothing in it, same signals, same descriptors. What is sent to numalens alone
  * is passed on to it. Intervals end at multiples of their length from the start, so that lateness never adds up. */
-#ifndef NUMALENS_CAPTURE_COUNT_COUNT_RUN_H
-#define NUMALENS_CAPTURE_COUNT_COUNT_RUN_H
+#pragma once
 
 #include "capture/count/count_session.h"
 
@@ -29,5 +28,3 @@ int count_run(struct count_session *session, const struct count_run *run, struct
 
 /* The end of the interval that contains `now`, when the first began at `start`. */
 uint64_t count_run_next(uint64_t start, uint64_t interval_ns, uint64_t now);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Counters run from the opening on and are the machine's: whoever causes traffic is counted. A reading holds sums since
  * then, so differences of two are exact whatever happened in between. One thread at a time uses a session. */
-#ifndef NUMALENS_CAPTURE_COUNT_COUNT_SESSION_H
-#define NUMALENS_CAPTURE_COUNT_COUNT_SESSION_H
+#pragma once
 
 #include "base/error.h"
 #include "capture/count/count_plan.h"
@@ -68,5 +67,3 @@ struct count_quality {
     const char *first_lost; /* NULL: none */
 };
 struct count_quality count_session_quality(const struct count_session *session);
-
-#endif

@@ -1,6 +1,5 @@
 /* capture/count/plan_make.h - between the makers of plans. */
-#ifndef NUMALENS_CAPTURE_COUNT_PLAN_MAKE_H
-#define NUMALENS_CAPTURE_COUNT_PLAN_MAKE_H
+#pragma once
 
 #include "capture/count/count_machine.h"
 
@@ -17,5 +16,3 @@ void count_plan_finish(struct count_plan *plan);
 void count_uncore_plans(struct count_plans *plans, const struct count_machine *machine);
 void count_resctrl_plans(struct count_plans *plans, const struct count_machine *machine);
 void count_numastat_plans(struct count_plans *plans, const struct count_machine *machine);
-
-#endif

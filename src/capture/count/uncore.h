@@ -1,6 +1,5 @@
 /* capture/count/uncore.h - the families of memory controllers' counters that are known, as data. */
-#ifndef NUMALENS_CAPTURE_COUNT_UNCORE_H
-#define NUMALENS_CAPTURE_COUNT_UNCORE_H
+#pragma once
 
 #include "capture/count/count_plan.h"
 
@@ -31,5 +30,3 @@ struct uncore_family {
 
 /* Best first; ends with one without a name. */
 extern const struct uncore_family uncore_families[];
-
-#endif

@@ -1,8 +1,7 @@
 /* capture/faults/armer.h - what makes pages of a running process fault again, so that more than their first use shows.
  * Each mechanism is one file that fills in this struct; none stops or changes the program. All functions are called by
  * one thread. */
-#ifndef NUMALENS_CAPTURE_FAULTS_ARMER_H
-#define NUMALENS_CAPTURE_FAULTS_ARMER_H
+#pragma once
 
 #include "base/error.h"
 #include "capture/faults/pagemap.h"
@@ -40,5 +39,3 @@ void soft_dirty_open(struct armer *armer);
 
 /* NUMA hinting faults: settings of the whole system are changed, and put back by close(). */
 int numa_hint_open(struct armer *armer, uint64_t interval_ns, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* capture/faults/code_files.h - the files that processes have mapped as code: an instruction can be read after its
  * process has ended or runs another program. Bounded: what does not fit is read from the process's memory alone. */
-#ifndef NUMALENS_CAPTURE_FAULTS_CODE_FILES_H
-#define NUMALENS_CAPTURE_FAULTS_CODE_FILES_H
+#pragma once
 
 #include "base/array.h"
 #include "base/map64.h"
@@ -43,5 +42,3 @@ void code_files_free(struct code_files *code);
 
 /* What was mapped at `addr`; returns how many bytes, 0 when that is not known. */
 size_t code_files_read(struct code_files *code, uint32_t pid, uint64_t addr, uint8_t *bytes, size_t most);
-
-#endif

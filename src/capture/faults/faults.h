@@ -1,7 +1,6 @@
 /* capture/faults/faults.h - which pages each thread used in each interval, from page faults: those that happen by
  * themselves, and those that a mechanism provokes (docs/pages.md). Appends EVENT_PAGE. Used by one thread. */
-#ifndef NUMALENS_CAPTURE_FAULTS_FAULTS_H
-#define NUMALENS_CAPTURE_FAULTS_FAULTS_H
+#pragma once
 
 #include "capture/faults/code_files.h"
 #include "capture/options.h"
@@ -55,5 +54,3 @@ struct faults_totals {
     uint64_t cost_ns;   /* what those that were provoked took of the program's time */
 };
 struct faults_totals faults_totals(const struct faults *faults);
-
-#endif

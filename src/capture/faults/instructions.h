@@ -1,7 +1,6 @@
 /* capture/faults/instructions.h - reads or writes: looks at the instruction that faulted, in the file it was mapped
  * from or else in the target's memory, and remembers the answer. Bounded: emptied when full. */
-#ifndef NUMALENS_CAPTURE_FAULTS_INSTRUCTIONS_H
-#define NUMALENS_CAPTURE_FAULTS_INSTRUCTIONS_H
+#pragma once
 
 #include "base/map64.h"
 #include "capture/faults/code_files.h"
@@ -23,5 +22,3 @@ enum direction instructions_direction(struct instructions *instructions, uint32_
 void instructions_forget(struct instructions *instructions, uint32_t pid);
 
 void instructions_free(struct instructions *instructions);
-
-#endif

@@ -1,6 +1,5 @@
 /* capture/faults/mechanism.h - ways to make pages fault again, and which of them work here: found out by trying. */
-#ifndef NUMALENS_CAPTURE_FAULTS_MECHANISM_H
-#define NUMALENS_CAPTURE_FAULTS_MECHANISM_H
+#pragma once
 
 #include "base/error.h"
 #include "capture/options.h"
@@ -31,5 +30,3 @@ uint64_t mechanism_fault_ns(void);
 
 /* System call filters on this process; agents under more of them make no descriptor. */
 uint32_t mechanism_filters(void);
-
-#endif

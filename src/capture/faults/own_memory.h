@@ -1,7 +1,6 @@
 /* capture/faults/own_memory.h - where the profiler's own memory is in the processes it watches: the agent's code and
  * data, and what it shares with the recorder. Nothing there is the program's. */
-#ifndef NUMALENS_CAPTURE_FAULTS_OWN_MEMORY_H
-#define NUMALENS_CAPTURE_FAULTS_OWN_MEMORY_H
+#pragma once
 
 #include "base/array.h"
 #include "base/map64.h"
@@ -30,5 +29,3 @@ void own_memory_forget(struct own_memory *own, uint32_t pid);
 void own_memory_free(struct own_memory *own);
 
 bool own_memory_has(struct own_memory *own, uint32_t pid, uint64_t addr);
-
-#endif

@@ -1,6 +1,5 @@
 /* capture/faults/page_look.h - how large pages of a process are, and in which frames, as far as it has them. */
-#ifndef NUMALENS_CAPTURE_FAULTS_PAGE_LOOK_H
-#define NUMALENS_CAPTURE_FAULTS_PAGE_LOOK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,5 +14,3 @@ struct page_seen {
 
 /* Fills all but the addresses, which ascend. False when the process has ended. */
 bool page_look(uint32_t pid, uint64_t huge_bytes, struct page_seen *pages, size_t count);
-
-#endif

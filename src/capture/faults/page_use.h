@@ -3,8 +3,7 @@
  *
  * A chunk holds one thread's pages of one interval. One that is full is reported at once and goes on empty; so is the oldest
  * when there are too many. Accesses must come in order of time. Used by one thread. */
-#ifndef NUMALENS_CAPTURE_FAULTS_PAGE_USE_H
-#define NUMALENS_CAPTURE_FAULTS_PAGE_USE_H
+#pragma once
 
 #include "isa/direction.h"
 #include "capture/sink.h"
@@ -60,5 +59,3 @@ struct page_use_totals {
     uint64_t pages, chunks, early; /* reported; early: chunks reported before their interval was over */
 };
 struct page_use_totals page_use_totals(const struct page_use *use);
-
-#endif

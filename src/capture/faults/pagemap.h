@@ -1,7 +1,6 @@
 /* capture/faults/pagemap.h - the kernel's page table walk over a process (the ioctl PAGEMAP_SCAN, Linux 6.7), and what
  * stands in for it on older kernels where only soft-dirty bits are wanted. */
-#ifndef NUMALENS_CAPTURE_FAULTS_PAGEMAP_H
-#define NUMALENS_CAPTURE_FAULTS_PAGEMAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ size_t pagemap_read(int fd, uint64_t addr, uint64_t *entries, size_t count);
  * not ours to know. */
 uint64_t pagemap_entry_categories(uint64_t entry);
 uint64_t pagemap_entry_frame(uint64_t entry);
-
-#endif

@@ -1,8 +1,7 @@
 /* capture/faults/rundir.h - small files that outlive a killed run: in /run/numalens for root, else in
  * $XDG_RUNTIME_DIR/numalens or /tmp/numalens-UID; NUMALENS_RUN_DIR names another place. The directory must be ours and
  * closed to others. Files have mode 0600 and are replaced whole. */
-#ifndef NUMALENS_CAPTURE_FAULTS_RUNDIR_H
-#define NUMALENS_CAPTURE_FAULTS_RUNDIR_H
+#pragma once
 
 #include "base/error.h"
 
@@ -21,5 +20,3 @@ void rundir_boot_id(char *text, size_t room);
 
 /* When a process began, in the kernel's ticks since boot: with its number it names one process for good. 0: ended. */
 uint64_t rundir_process_start(uint32_t pid);
-
-#endif

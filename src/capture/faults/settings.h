@@ -4,8 +4,7 @@
  * Before the first change what was there is written to a file (mode 0600, in /run/numalens for root, else in
  * $XDG_RUNTIME_DIR/numalens or /tmp/numalens-UID), so that a run that was killed can be made good: by the next recording
  * or by `numalens doctor --repair`. One run at a time may change them. */
-#ifndef NUMALENS_CAPTURE_FAULTS_SETTINGS_H
-#define NUMALENS_CAPTURE_FAULTS_SETTINGS_H
+#pragma once
 
 #include "base/error.h"
 
@@ -41,5 +40,3 @@ void settings_close(struct settings *settings);
 /* Puts back what a run left that is no more. 1 when it did (`what` says so), 0 when there was nothing to do, negative
  * with `err` when it could not. */
 int settings_repair(char *what, size_t room, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* capture/faults/soft_dirty.h - the kernel's marks of written pages: whether there are any, and taking them away. */
-#ifndef NUMALENS_CAPTURE_FAULTS_SOFT_DIRTY_H
-#define NUMALENS_CAPTURE_FAULTS_SOFT_DIRTY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,5 +10,3 @@ bool soft_dirty_works(void);
 
 /* Takes all marks of a process away: the first write to each of its pages faults. False when that may not be. */
 bool soft_dirty_clear(uint32_t pid);
-
-#endif

@@ -1,8 +1,7 @@
 /* capture/faults/thread_faults.h - page faults of a process that runs already, thread by thread: no agent is in it, so the kernel
  * must report. First touches; NUMA hinting faults where the kernel balances; and, where it tracks soft-dirty pages, the
  * first write to each page in an interval. Appends EVENT_SAMPLE, and EVENT_LOSS for what the kernel could not report. */
-#ifndef NUMALENS_CAPTURE_FAULTS_THREAD_FAULTS_H
-#define NUMALENS_CAPTURE_FAULTS_THREAD_FAULTS_H
+#pragma once
 
 #include "capture/sink.h"
 #include "capture/source.h"
@@ -21,5 +20,3 @@ struct thread_faults_means {
 
 /* Once it is open. */
 const struct thread_faults_means *thread_faults_means(const struct thread_faults *faults);
-
-#endif

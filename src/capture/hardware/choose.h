@@ -3,8 +3,7 @@
  * A pure function of a sysfs tree and a processor's name, so that any machine can be tested on any other. The kernel is
  * asked first: it names its events and lays out their fields in /sys/bus/event_source/devices. Where it names none,
  * libpfm4 is asked (when numalens was built with it), then a small table. */
-#ifndef NUMALENS_CAPTURE_HARDWARE_CHOOSE_H
-#define NUMALENS_CAPTURE_HARDWARE_CHOOSE_H
+#pragma once
 
 #include "base/error.h"
 
@@ -59,5 +58,3 @@ void pmu_cpuid(char *text, size_t size);
 
 /* MIDR_EL1 of one CPU, 0 when the kernel does not report it. */
 uint64_t pmu_midr(const char *sysfs, unsigned cpu);
-
-#endif

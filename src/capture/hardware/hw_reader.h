@@ -2,8 +2,7 @@
  * the AUX buffer beside them. What the kernel says it lost is passed on. Meets any bytes without harm.
  *
  * Records must carry IP, TID, TIME and CPU first (hw_source.h sees to that). */
-#ifndef NUMALENS_CAPTURE_HARDWARE_HW_READER_H
-#define NUMALENS_CAPTURE_HARDWARE_HW_READER_H
+#pragma once
 
 #include "capture/agent/counter.h"
 #include "capture/perf/perf_ring.h"
@@ -49,5 +48,3 @@ void hw_reader_take(struct hw_reader *reader, struct perf_ring *ring, const stru
                     const struct hw_listener *listener);
 
 void hw_reader_free(struct hw_reader *reader);
-
-#endif

@@ -1,7 +1,6 @@
 /* capture/hardware/hw_record.h - hardware samples in a recording: chosen for this machine, opened on the target, reported to the sink as
  * events with numbers for their call chains. */
-#ifndef NUMALENS_CAPTURE_HARDWARE_HW_RECORD_H
-#define NUMALENS_CAPTURE_HARDWARE_HW_RECORD_H
+#pragma once
 
 #include "capture/hardware/hw_source.h"
 #include "capture/kernel_probe.h"
@@ -34,5 +33,3 @@ void hw_record_follow(struct hw_record *record, struct running *running);
 
 /* What samples, for the trace and for people; once it is open. */
 void hw_record_describe(const struct hw_record *record, struct capture_means *means);
-
-#endif

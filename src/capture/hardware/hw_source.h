@@ -1,7 +1,6 @@
 /* capture/hardware/hw_source.h - hardware events on a process, a thread or all CPUs: opens what pmu/choose.h chose, as good as this
  * kernel allows, and drains their rings in order of time. Used by one thread. */
-#ifndef NUMALENS_CAPTURE_HARDWARE_HW_SOURCE_H
-#define NUMALENS_CAPTURE_HARDWARE_HW_SOURCE_H
+#pragma once
 
 #include "capture/hardware/hw_reader.h"
 #include "capture/hardware/choose.h"
@@ -44,5 +43,3 @@ struct hw_totals {
 };
 
 struct hw_totals hw_source_totals(const struct hw_source *source);
-
-#endif

@@ -1,6 +1,5 @@
 /* capture/hardware/known.h - encodings of memory events for kernels that name none: libpfm4's, then a table's. */
-#ifndef NUMALENS_CAPTURE_HARDWARE_KNOWN_H
-#define NUMALENS_CAPTURE_HARDWARE_KNOWN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ bool pmu_known_pfm(struct pmu_known *known);
 
 /* By the processor's name; see pmu_choose. */
 bool pmu_known_table(struct pmu_known *known, const char *cpuid);
-
-#endif

@@ -1,6 +1,5 @@
 /* capture/hardware/sysfs.h - one PMU as the kernel describes it: fields, events, abilities. */
-#ifndef NUMALENS_CAPTURE_HARDWARE_SYSFS_H
-#define NUMALENS_CAPTURE_HARDWARE_SYSFS_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -29,5 +28,3 @@ bool pmu_device_set(const struct pmu_device *device, const char *term, uint64_t 
 
 /* The event that the kernel calls `name`. False when it has none, or one with fields that nobody described. */
 bool pmu_device_event(const struct pmu_device *device, const char *name, struct perf_event_attr *attr);
-
-#endif

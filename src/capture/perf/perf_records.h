@@ -1,7 +1,6 @@
 /* capture/perf/perf_records.h - records of the kernel that are no samples, as they are in a ring whose events ask for
  * TID, TIME and CPU (sample_id_all). */
-#ifndef NUMALENS_CAPTURE_PERF_PERF_RECORDS_H
-#define NUMALENS_CAPTURE_PERF_PERF_RECORDS_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ struct lost_record {
 };
 
 enum { TRAILER_BYTES = 24 }; /* behind each of them: pid, tid; time; CPU */
-
-#endif

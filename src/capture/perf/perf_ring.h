@@ -1,6 +1,5 @@
 /* capture/perf/perf_ring.h - one buffer of perf_event_open, read record by record. */
-#ifndef NUMALENS_CAPTURE_PERF_PERF_RING_H
-#define NUMALENS_CAPTURE_PERF_PERF_RING_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -68,5 +67,3 @@ double perf_ring_filled(const struct perf_ring *ring);
 void perf_ring_merge(struct perf_ring *rings, unsigned count,
                      uint64_t (*time_of)(const struct perf_event_header *record), uint64_t until,
                      void (*take)(void *context, unsigned ring, const struct perf_event_header *record), void *context);
-
-#endif

@@ -2,8 +2,7 @@
  * (first touch), and processes, threads, names and mappings as they come and go.
  *
  * One software event per CPU on the held child, inherited by all its descendants. Used by one thread. */
-#ifndef NUMALENS_CAPTURE_PERF_PERF_SOURCE_H
-#define NUMALENS_CAPTURE_PERF_PERF_SOURCE_H
+#pragma once
 
 #include "capture/faults/faults.h"
 #include "capture/options.h"
@@ -38,5 +37,3 @@ uint64_t perf_source_untracked(const struct perf_source *source);
 
 /* What the target spent on records so far, but for those of faults that were provoked (struct faults_totals has what these take). */
 uint64_t perf_source_cost_ns(const struct perf_source *source);
-
-#endif

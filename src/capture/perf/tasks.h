@@ -3,8 +3,7 @@
  *
  * An agent introduces itself a moment after exec. So what the kernel says of a process is kept back until its agent is
  * known (then it is dropped: the agent says more) or the process ends (then it is reported). */
-#ifndef NUMALENS_CAPTURE_PERF_TASKS_H
-#define NUMALENS_CAPTURE_PERF_TASKS_H
+#pragma once
 
 #include "capture/process/process_table.h"
 
@@ -30,5 +29,3 @@ bool tasks_exit(struct tasks *tasks, uint64_t time, uint32_t pid);
 
 /* Reports all that no agent spoke for. Agents gave up in `explained` of them, and have counted the cause. */
 void tasks_finish(struct tasks *tasks, uint64_t explained);
-
-#endif

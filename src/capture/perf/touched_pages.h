@@ -2,8 +2,7 @@
  *
  * Only the first touch of a page decides its home node; a program whose pages fault again and again must not
  * blow up the trace. When the set is full it is emptied: then a page that faults again is reported again, no more. */
-#ifndef NUMALENS_CAPTURE_PERF_TOUCHED_PAGES_H
-#define NUMALENS_CAPTURE_PERF_TOUCHED_PAGES_H
+#pragma once
 
 #include "base/map64.h"
 
@@ -26,5 +25,3 @@ bool touched_add(struct touched *set, uint32_t pid, uint64_t addr);
 /* These addresses hold new memory, or none: the next touch is a first one. */
 void touched_forget(struct touched *set, uint32_t pid, uint64_t addr, uint64_t size);
 void touched_forget_process(struct touched *set, uint32_t pid);
-
-#endif

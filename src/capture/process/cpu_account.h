@@ -3,8 +3,7 @@
  * What wait4 reports of the target includes those of its children that were waited for. A child that outlives the program, or
  * that was left to somebody else (a daemon), is in nobody's sum; yet it was sampled, and what that took would be held against
  * the time of the others. Used by one thread. */
-#ifndef NUMALENS_CAPTURE_PROCESS_CPU_ACCOUNT_H
-#define NUMALENS_CAPTURE_PROCESS_CPU_ACCOUNT_H
+#pragma once
 
 #include "capture/process/process_table.h"
 #include "capture/source.h"
@@ -21,5 +20,3 @@ struct source cpu_account_source(struct cpu_account *account);
 
 /* What was noted, in ns. */
 uint64_t cpu_account_total(const struct cpu_account *account);
-
-#endif

@@ -1,6 +1,5 @@
 /* capture/process/launch.h - starts the target: forked first and held, so that counters can be opened on it, then let go. */
-#ifndef NUMALENS_CAPTURE_PROCESS_LAUNCH_H
-#define NUMALENS_CAPTURE_PROCESS_LAUNCH_H
+#pragma once
 
 #include "base/error.h"
 
@@ -30,5 +29,3 @@ int launch_go(struct launch *launch, const char *name, int *exit_status, struct 
 
 /* Instead of launch_go: the child leaves without having run anything. */
 void launch_cancel(struct launch *launch);
-
-#endif

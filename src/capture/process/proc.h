@@ -1,6 +1,5 @@
 /* capture/process/proc.h - a process that runs already, as /proc reports it: program, threads, mappings, binaries. */
-#ifndef NUMALENS_CAPTURE_PROCESS_PROC_H
-#define NUMALENS_CAPTURE_PROCESS_PROC_H
+#pragma once
 
 #include "capture/process/process_table.h"
 #include "symbols/symbols.h"
@@ -40,5 +39,3 @@ void proc_each_thread(uint32_t pid, void (*visit)(uint32_t tid, void *context), 
 
 /* The name of a thread, "" when it is not known. */
 void proc_thread_name(uint32_t pid, uint32_t tid, char name[static 32]);
-
-#endif

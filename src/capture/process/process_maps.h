@@ -3,8 +3,7 @@
  * Hooks see what the program maps itself. What libc maps behind their back (malloc's arenas, locale files) and the
  * growth of the break they do not: when a sample is in a map that was not reported yet, it is reported then, with the
  * sample's time and without a call chain. A process that has ended meanwhile cannot be asked. */
-#ifndef NUMALENS_CAPTURE_PROCESS_PROCESS_MAPS_H
-#define NUMALENS_CAPTURE_PROCESS_PROCESS_MAPS_H
+#pragma once
 
 #include "capture/process/process_table.h"
 #include "capture/sink.h"
@@ -21,5 +20,3 @@ void capture_maps_sample(struct capture_maps *maps, uint32_t pid, uint64_t addr,
 void capture_maps_poll(struct capture_maps *maps, uint64_t now);
 
 struct source capture_maps_source(struct capture_maps *maps);
-
-#endif

@@ -1,6 +1,5 @@
 /* capture/process/process_table.h - the processes of a recording, one for each program image, and their call chains' numbers. */
-#ifndef NUMALENS_CAPTURE_PROCESS_PROCESS_TABLE_H
-#define NUMALENS_CAPTURE_PROCESS_PROCESS_TABLE_H
+#pragma once
 
 #include "base/map64.h"
 #include "capture/sink.h"
@@ -52,5 +51,3 @@ uint32_t process_stack(struct process_table *table, struct capture_process *proc
 void process_table_prune(struct process_table *table);
 
 size_t process_table_memory(const struct process_table *table);
-
-#endif

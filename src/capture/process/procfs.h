@@ -1,6 +1,5 @@
 /* capture/process/procfs.h - what /proc says of a process and of the kernel's own balancing. */
-#ifndef NUMALENS_CAPTURE_PROCESS_PROCFS_H
-#define NUMALENS_CAPTURE_PROCESS_PROCFS_H
+#pragma once
 
 #include "topology/topology.h"
 
@@ -34,5 +33,3 @@ uint64_t procfs_pid_namespace(void);
 
 /* kernel.numa_balancing: its value, or -1 when the kernel has none. */
 int procfs_numa_balancing(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* capture/process/program.h - whether a program can be recorded, found out before it is started. */
-#ifndef NUMALENS_CAPTURE_PROCESS_PROGRAM_H
-#define NUMALENS_CAPTURE_PROCESS_PROGRAM_H
+#pragma once
 
 #include "base/error.h"
 #include "wire/event.h"
@@ -19,5 +18,3 @@ enum loss_cause program_apart(const char *name);
 
 /* The agent's library: beside this binary in a build tree, else where it was installed. The caller frees it. */
 char *program_agent_path(struct error *err);
-
-#endif

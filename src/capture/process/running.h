@@ -1,8 +1,7 @@
 /* capture/process/running.h - processes that no agent introduces, in samples of a whole machine or of a program that runs already:
  * each is looked at when its first sample comes, and followed by the kernel's records from then on. One that ends before
  * that look keeps its samples, but has no names. Used by one thread. */
-#ifndef NUMALENS_CAPTURE_PROCESS_RUNNING_H
-#define NUMALENS_CAPTURE_PROCESS_RUNNING_H
+#pragma once
 
 #include "capture/process/process_table.h"
 #include "symbols/symbols.h"
@@ -27,5 +26,3 @@ void running_knows(struct running *running, uint32_t pid, uint32_t tid);
 
 /* A record that is no sample, with TID, TIME and CPU at its end. */
 void running_record(struct running *running, const struct perf_event_header *record, uint64_t time);
-
-#endif

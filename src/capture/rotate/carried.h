@@ -3,8 +3,7 @@
  *
  * Sees every event on its way to the trace. Times stay what they were: a block that was allocated an hour ago says so in
  * each file. Takes about 80 bytes for a live block or a page that was touched. */
-#ifndef NUMALENS_CAPTURE_ROTATE_CARRIED_H
-#define NUMALENS_CAPTURE_ROTATE_CARRIED_H
+#pragma once
 
 #include "wire/event.h"
 
@@ -29,5 +28,3 @@ struct carried_taker {
 
 /* Hands out what is carried, and what comes meanwhile. */
 void carried_replay(struct carried *carried, const struct carried_taker *taker);
-
-#endif

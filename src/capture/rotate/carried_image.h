@@ -5,8 +5,7 @@
  * parent had at the fork is kept together with its end. Threads' events come in their own order of time, but one thread's may
  * come before an earlier one of another: an end is taken only for what is older than it, and an end of nothing that is known
  * waits for its beginning. */
-#ifndef NUMALENS_CAPTURE_ROTATE_CARRIED_IMAGE_H
-#define NUMALENS_CAPTURE_ROTATE_CARRIED_IMAGE_H
+#pragma once
 
 #include "capture/rotate/carried_items.h"
 
@@ -55,5 +54,3 @@ void carried_image_replay(struct carried_image *image, bool all_threads,
                           void (*put)(void *context, const struct event *event), void *context);
 
 void carried_image_free(struct carried_image *image);
-
-#endif

@@ -2,8 +2,7 @@
  * pages. A list in the order in which they came, which is each thread's order of time and what a writer packs best, and a map
  * of the latest by address. One that ends leaves a hole, which is found for a while; holes are closed when they are as many as the
  * rest. */
-#ifndef NUMALENS_CAPTURE_ROTATE_CARRIED_ITEMS_H
-#define NUMALENS_CAPTURE_ROTATE_CARRIED_ITEMS_H
+#pragma once
 
 #include "base/array.h"
 #include "base/map64.h"
@@ -56,5 +55,3 @@ void carried_items_forget_pages(struct carried_items *items, uint64_t start, uin
 void carried_items_drop(struct carried_items *items, uint8_t marks);
 
 void carried_items_free(struct carried_items *items);
-
-#endif

@@ -4,8 +4,7 @@
  * The files of NAME.data are NAME.000001.data and so on (of a NAME that ends otherwise, NAME.000001). The one that is being
  * written has .part behind its name and gets its name with its last block. A file that cannot be written does not end the
  * recording: with the next one it is tried again, and the number of the one that is missing is not used again. */
-#ifndef NUMALENS_CAPTURE_ROTATE_ROTATION_H
-#define NUMALENS_CAPTURE_ROTATE_ROTATION_H
+#pragma once
 
 #include "base/array.h"
 #include "capture/options.h"
@@ -58,5 +57,3 @@ void rotation_switch(struct rotation *rotation, struct trace_session *ending, ui
 /* Ends the last file. `ending` may be NULL: it is removed. */
 void rotation_finish(struct rotation *rotation, struct trace_session *ending, uint64_t now);
 void rotation_free(struct rotation *rotation);
-
-#endif

@@ -1,6 +1,5 @@
 /* cli/commands/predict_object.h - the object that --placements replicate:OBJECT names. */
-#ifndef NUMALENS_CLI_PREDICT_OBJECT_H
-#define NUMALENS_CLI_PREDICT_OBJECT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ struct predict_names {
 
 /* A flow's object: by its id, or what the source calls it (or its last member), or its symbol or site. UINT32_MAX when none with traffic has that name. */
 uint32_t predict_find_object(const struct traffic *traffic, const char *name, struct predict_names *names);
-
-#endif

@@ -1,7 +1,6 @@
 /* cli/input/input_files.h - the recording that a user names, the same way for every command: a file, several files of one recording with
  * --rotate, or the folder that they are in. Several are read as one trace. */
-#ifndef NUMALENS_CLI_INPUT_INPUT_FILES_H
-#define NUMALENS_CLI_INPUT_INPUT_FILES_H
+#pragma once
 
 #include "base/array.h"
 #include "base/error.h"
@@ -44,5 +43,3 @@ int input_merge(struct input *input, struct error *err);
 bool input_has(const struct input *input, const char *path);
 
 void input_free(struct input *input);
-
-#endif

@@ -1,6 +1,5 @@
 /* cli/input/recording.h - a trace opened for reading, with its flow. */
-#ifndef NUMALENS_CLI_INPUT_RECORDING_H
-#define NUMALENS_CLI_INPUT_RECORDING_H
+#pragma once
 
 #include "cli/input/input_files.h"
 #include "cli/input/time_window.h"
@@ -20,5 +19,3 @@ struct recording {
 int recording_open(struct recording *recording, const char *command, struct input *input,
                    const struct flow_options *options, const struct time_window *window, struct error *err);
 void recording_close(struct recording *recording);
-
-#endif

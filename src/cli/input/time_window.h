@@ -3,8 +3,7 @@
  * A time is one after the start of the recording (90s, 5m), one before its end (-90s), a time of day (15:30 or 15:30:20: the latest
  * one before the recording's end), or a date (2026-11-16, 2026-11-16T15:30, with Z or an offset; else in the zone of the
  * recorded machine). */
-#ifndef NUMALENS_CLI_INPUT_TIME_WINDOW_H
-#define NUMALENS_CLI_INPUT_TIME_WINDOW_H
+#pragma once
 
 #include "trace/reader.h"
 
@@ -30,5 +29,3 @@ void time_window_option(struct argp_state *state, const char *option, const char
 
 /* Leaves in the reader what is within the window. Negative with `err` when nothing can be, or the recording does not say when it was. */
 int time_window_apply(const struct time_window *window, struct trace_reader *reader, struct error *err);
-
-#endif

@@ -2,8 +2,7 @@
  * job runs under mpirun itself, and nowhere else.
  *
  * Each function is looked up by its name, with the type beside it. They return 0, or -1 when MPI failed. */
-#ifndef NUMALENS_CLI_MPI_MPI_GATHER_H
-#define NUMALENS_CLI_MPI_MPI_GATHER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ typedef int mpi_gather_end_fn(void);
 mpi_gather_begin_fn numalens_mpi_begin;
 mpi_gather_fn numalens_mpi_gather;
 mpi_gather_end_fn numalens_mpi_end;
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Without numalens-mpi.so, or where mpirun is not the one that it was built for, the first process does all the work and the
  * others nothing. The answer is the same. */
-#ifndef NUMALENS_CLI_MPI_MPI_SHARE_H
-#define NUMALENS_CLI_MPI_MPI_SHARE_H
+#pragma once
 
 #include "base/error.h"
 #include "cli/mpi/mpi_gather.h"
@@ -20,5 +19,3 @@ struct mpi_share {
 
 int mpi_share_begin(struct mpi_share *share, struct error *err);
 void mpi_share_end(struct mpi_share *share);
-
-#endif

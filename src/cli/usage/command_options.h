@@ -7,13 +7,10 @@
  * - --version prints the version.
  * - The one argument --list-options prints the tables and ends the program: a line for each option with its short and long
  *   name, argument and text, tabulators between them (scripts/completion reads it). */
-#ifndef NUMALENS_CLI_USAGE_COMMAND_OPTIONS_H
-#define NUMALENS_CLI_USAGE_COMMAND_OPTIONS_H
+#pragma once
 
 #include <argp.h>
 
 /* An option of perf that means something else here, or nothing: says what to use instead, in one line, and ends the program with
  * status 2. `value` may be NULL. */
 void command_instead(const struct argp_state *state, const char *option, const char *value, const char *instead);
-
-#endif

@@ -1,6 +1,5 @@
 /* cli/usage/help.h - numalens help TERM: the words of docs/glossary.md, which are built into the program. */
-#ifndef NUMALENS_CLI_USAGE_HELP_H
-#define NUMALENS_CLI_USAGE_HELP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,5 +11,3 @@ bool help_print(const char *term);
 
 /* All terms, in the glossary's order; returns how many. */
 size_t help_terms(const char **terms);
-
-#endif

@@ -1,11 +1,8 @@
 /* cli/usage/nearest.h - what somebody meant who typed a word that is none of those there are. */
-#ifndef NUMALENS_CLI_USAGE_NEAREST_H
-#define NUMALENS_CLI_USAGE_NEAREST_H
+#pragma once
 
 #include <stddef.h>
 
 /* The one of `count` names that is nearest to `word`: letters changed, added, missing or swapped, at most one in three; or that
  * begins with it. NULL when none is near. Letters count in any case. */
 const char *nearest_name(const char *word, const char *const *names, size_t count);
-
-#endif

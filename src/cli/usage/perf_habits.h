@@ -1,6 +1,5 @@
 /* cli/usage/perf_habits.h - what users of perf type: it does what they expect, or one line says what to use instead (docs/perf.md). */
-#ifndef NUMALENS_CLI_USAGE_PERF_HABITS_H
-#define NUMALENS_CLI_USAGE_PERF_HABITS_H
+#pragma once
 
 #include "cli/sampling_options.h"
 
@@ -21,5 +20,3 @@ const char *perf_sort_report(const char *key);
  * report"; `option`: "-F", "--fields". */
 const char *perf_command(const char *command);
 const char *perf_option(const char *command, const char *option);
-
-#endif

@@ -2,8 +2,7 @@
  * others up, and what is wrong on how many of them (docs/jobs.md).
  *
  * The answer depends on the summaries alone and not on their order: whoever collects them, and in how many processes. */
-#ifndef NUMALENS_COMPARE_JOB_JOB_H
-#define NUMALENS_COMPARE_JOB_JOB_H
+#pragma once
 
 #include "compare/job/rank_summary.h"
 
@@ -58,5 +57,3 @@ const char *job_balance_name(enum job_balance balance); /* "one-rank", "unknown"
 
 /* "0-3, 7". The caller frees it. */
 char *job_ranges(const uint32_t *numbers, size_t count);
-
-#endif

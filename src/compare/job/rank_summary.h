@@ -3,8 +3,7 @@
  * Ranks wait for each other inside of MPI, and most MPI libraries wait by polling: CPU time alone does not show which rank has
  * more to do. So bursts are separated by their call chains: those inside of MPI, and the others, which are the rank's work. A burst
  * stands for the same CPU time wherever it is, and its accesses share it evenly among the objects that they go to. */
-#ifndef NUMALENS_COMPARE_JOB_RANK_SUMMARY_H
-#define NUMALENS_COMPARE_JOB_RANK_SUMMARY_H
+#pragma once
 
 #include "analysis/findings/findings.h"
 
@@ -60,5 +59,3 @@ double rank_work(const struct rank_summary *summary);
 double rank_work_deviation(const struct rank_summary *summary);
 double rank_object_work(const struct rank_summary *summary, const struct rank_object *object);
 double rank_object_deviation(const struct rank_summary *summary, const struct rank_object *object);
-
-#endif

@@ -1,8 +1,7 @@
 /* exchange/export/emitter.h - text and bytes to a stream, a million lines a second: numbers without printf, names made fit
  * for the format that they go into. Names come from the recorded program and are hostile: each of these writes any of
  * them so that its reader gets one name back, and nothing else. */
-#ifndef NUMALENS_EXCHANGE_EXPORT_EMITTER_H
-#define NUMALENS_EXCHANGE_EXPORT_EMITTER_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -44,5 +43,3 @@ char *emit_utf8(const char *text);
 void emit_json(struct emit *emit, const char *text); /* with its quotes */
 void emit_csv(struct emit *emit, const char *text);  /* RFC 4180: with quotes where it needs them */
 void emit_line(struct emit *emit, const char *text); /* safe for terminals (base/text.h): never a newline or a tab */
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A format is a row of a table: its name, and a function that writes a flow to a stream. What other tools show of it is up
  * to them; what is not known is never written as 0. */
-#ifndef NUMALENS_EXCHANGE_EXPORT_EXPORT_H
-#define NUMALENS_EXCHANGE_EXPORT_EXPORT_H
+#pragma once
 
 #include "exchange/export/tally.h"
 #include "exchange/moca_export.h"
@@ -47,5 +46,3 @@ const struct export_format *export_format_named(const char *name);
 export_write export_text, export_folded, export_csv, export_speedscope, export_callgrind, export_pprof, export_sqlite,
     export_firefox, export_perfetto;
 export_write_events export_events;
-
-#endif

@@ -1,6 +1,5 @@
 /* exchange/export/fields.h - what can be said of one sample, field by field: for text and CSV. */
-#ifndef NUMALENS_EXCHANGE_EXPORT_FIELDS_H
-#define NUMALENS_EXCHANGE_EXPORT_FIELDS_H
+#pragma once
 
 #include "exchange/export/emitter.h"
 #include "exchange/export/names.h"
@@ -31,5 +30,3 @@ struct fields_writer {
 };
 
 void field_put(const struct fields_writer *writer, const struct field *field, const struct flow_access *access);
-
-#endif

@@ -1,7 +1,6 @@
 /* exchange/export/firefox_thread.h - the tables of one thread of a processed profile of the Firefox Profiler: a tree of stacks,
  * frames, functions, texts, each once. */
-#ifndef NUMALENS_EXCHANGE_EXPORT_FIREFOX_THREAD_H
-#define NUMALENS_EXCHANGE_EXPORT_FIREFOX_THREAD_H
+#pragma once
 
 #include "base/array.h"
 #include "base/map64.h"
@@ -47,5 +46,3 @@ uint32_t firefox_stack_of(struct firefox_thread *thread, uint32_t chain, uint32_
 
 /* "stackTable", "frameTable" and so on, with a comma before each. */
 void firefox_put_tables(const struct firefox_thread *thread, struct emit *emit);
-
-#endif

@@ -1,6 +1,5 @@
 /* exchange/export/known_traffic.h - traffic where something is said of it. */
-#ifndef NUMALENS_EXCHANGE_EXPORT_KNOWN_TRAFFIC_H
-#define NUMALENS_EXCHANGE_EXPORT_KNOWN_TRAFFIC_H
+#pragma once
 
 #include "analysis/traffic/traffic.h"
 
@@ -14,5 +13,3 @@ static inline struct traffic *known_traffic(const struct flow *flow)
     traffic_free(traffic);
     return NULL;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* exchange/export/names.h - what accesses are called in exports: call chains with every frame once, objects by what the
  * source calls them, processes and threads. Each is worked out once, when it is first asked for. */
-#ifndef NUMALENS_EXCHANGE_EXPORT_NAMES_H
-#define NUMALENS_EXCHANGE_EXPORT_NAMES_H
+#pragma once
 
 #include "flow/flow.h"
 
@@ -51,5 +50,3 @@ const char *names_process(struct names *names, uint32_t process);
 
 /* Of a thread that may be FLOW_NONE. */
 uint32_t names_process_of(const struct names *names, uint32_t thread);
-
-#endif

@@ -1,7 +1,6 @@
 /* exchange/export/perfetto_packet.h - packets of a Perfetto trace, and the field numbers of its schema. Private to perfetto.c and
  * perfetto_tracks.c. */
-#ifndef NUMALENS_EXCHANGE_EXPORT_PERFETTO_PACKET_H
-#define NUMALENS_EXCHANGE_EXPORT_PERFETTO_PACKET_H
+#pragma once
 
 #include "exchange/export/names.h"
 #include "exchange/export/protobuf.h"
@@ -99,5 +98,3 @@ struct perfetto_tracks *perfetto_tracks_new(struct perfetto *perfetto);
 void perfetto_tracks_note(struct perfetto_tracks *tracks, const struct flow_access *access, uint32_t thing);
 void perfetto_tracks_put(struct perfetto_tracks *tracks);
 void perfetto_tracks_free(struct perfetto_tracks *tracks);
-
-#endif

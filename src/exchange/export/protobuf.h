@@ -1,7 +1,6 @@
 /* exchange/export/protobuf.h - messages of protocol buffers, put together in memory: varints and what has a length. Field
  * numbers are the callers'. */
-#ifndef NUMALENS_EXCHANGE_EXPORT_PROTOBUF_H
-#define NUMALENS_EXCHANGE_EXPORT_PROTOBUF_H
+#pragma once
 
 #include "base/array.h"
 
@@ -21,5 +20,3 @@ void protobuf_raw(struct protobuf *message, uint64_t number); /* of a packed fie
 
 /* To the stream, as a field of the outermost message, and empty again. */
 void protobuf_flush(struct protobuf *message, unsigned field, FILE *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* exchange/export/tally.h - samples summed up for formats that have no time: by thread, call chain and what was accessed. */
-#ifndef NUMALENS_EXCHANGE_EXPORT_TALLY_H
-#define NUMALENS_EXCHANGE_EXPORT_TALLY_H
+#pragma once
 
 #include "base/array.h"
 #include "exchange/export/names.h"
@@ -45,5 +44,3 @@ enum tally_value tally_value_named(const char *name);
 
 /* "samples", "accesses", "bytes", "ns" or "cycles". */
 const char *tally_value_unit(const struct flow *flow, enum tally_value value);
-
-#endif

@@ -1,6 +1,5 @@
 /* exchange/export/walk.h - every access of a flow once, none skipped, in order of time. */
-#ifndef NUMALENS_EXCHANGE_EXPORT_WALK_H
-#define NUMALENS_EXCHANGE_EXPORT_WALK_H
+#pragma once
 
 #include "flow/flow.h"
 
@@ -8,5 +7,3 @@ typedef void walk_visit(void *context, const struct flow_access *access);
 
 /* One process after the other, each in order of time; those of unknown threads last. */
 int walk_in_time(const struct flow *flow, walk_visit *visit, void *context, struct error *err);
-
-#endif

@@ -4,8 +4,7 @@
  * touch: where every page fault is recorded, a page that is used without a fault of its own was brought in by a larger
  * one (a transparent huge page, fault-around), and has that one's home. When faults were lost, that is not so where
  * neighbouring pages had a fault each: there pages come one by one, and the missing fault may have been anybody's. */
-#ifndef NUMALENS_FLOW_LIVE_PAGE_HOMES_H
-#define NUMALENS_FLOW_LIVE_PAGE_HOMES_H
+#pragma once
 
 #include "base/map64.h"
 #include "base/units.h"
@@ -38,5 +37,3 @@ void pages_set(struct pages *pages, uint64_t addr, uint64_t size, int node);
 void pages_touch(struct pages *pages, uint64_t addr, int node); /* sets the page, and the block's latest touch */
 void pages_forget(struct pages *pages, uint64_t addr, uint64_t size);
 void pages_free(struct pages *pages);
-
-#endif

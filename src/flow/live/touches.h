@@ -2,8 +2,7 @@
  *
  * Kept for pages that were touched only: 8 bytes a page in blocks of 64 pages. A page without a fault of its own may have
  * come with a larger one (a transparent huge page): each 2 MiB remember their latest touch. */
-#ifndef NUMALENS_FLOW_LIVE_TOUCHES_H
-#define NUMALENS_FLOW_LIVE_TOUCHES_H
+#pragma once
 
 #include "base/map64.h"
 
@@ -23,5 +22,3 @@ void touches_free(struct touches *touches);
 /* Each page of [addr, addr + size) that has a fault of its own; when none has, each 2 MiB of it that has one. */
 void touches_each(const struct touches *touches, uint64_t addr, uint64_t size,
                   void (*visit)(void *context, uint32_t thread, uint32_t tick), void *context);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Each is a leaf that returns 0, or 1 when the access faulted and nothing was changed: the fault's handler sends them
  * back to their caller. The first argument is the program's address, tag and all; the second is our memory. */
-#ifndef NUMALENS_ISA_AARCH64_ACCESS_H
-#define NUMALENS_ISA_AARCH64_ACCESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ unsigned slot_run(uint64_t code, struct slot_state *state);
 
 /* The ranges that step_fault() knows, and where it sends a slot that faulted. */
 extern const char access_begin[], access_end[], slot_faulted[];
-
-#endif

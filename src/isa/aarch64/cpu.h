@@ -2,8 +2,7 @@
  * them. Shared by the files of this folder; nobody else includes it.
  *
  * Everything here runs in a signal handler, built without floating-point registers. */
-#ifndef NUMALENS_ISA_AARCH64_CPU_H
-#define NUMALENS_ISA_AARCH64_CPU_H
+#pragma once
 
 #include "wire/event.h"
 
@@ -99,5 +98,3 @@ static inline void write_sp(struct cpu *cpu, unsigned number, uint64_t value, bo
 {
     *(number == 31 ? cpu->sp : &cpu->x[number]) = wide ? value : (uint32_t)value;
 }
-
-#endif

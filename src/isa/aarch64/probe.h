@@ -1,6 +1,5 @@
 /* isa/aarch64/probe.h - see isa/probe.h. */
-#ifndef NUMALENS_ISA_AARCH64_PROBE_H
-#define NUMALENS_ISA_AARCH64_PROBE_H
+#pragma once
 
 #include "isa/aarch64/access.h"
 
@@ -19,5 +18,3 @@ static inline void probe_flush(const void *addr)
 {
     __asm__ volatile("dc civac, %0\n\tdsb ish" : : "r"(addr) : "memory");
 }
-
-#endif

@@ -4,8 +4,7 @@
  * instruction followed by a return, kept in executable memory and found by its word; so each is written once per
  * process family (the memory and its table are shared with forked children). Operands in general registers are renamed
  * to x0 to x5 by the caller; vector registers stay as they are. */
-#ifndef NUMALENS_ISA_AARCH64_SLOTS_H
-#define NUMALENS_ISA_AARCH64_SLOTS_H
+#pragma once
 
 #include "isa/aarch64/access.h"
 #include "isa/aarch64/cpu.h"
@@ -20,5 +19,3 @@ enum outcome slot_execute(uint32_t word, struct slot_state *state);
 
 /* Whether `pc` is in the slots. */
 bool slots_hold(uint64_t pc);
-
-#endif

@@ -5,8 +5,7 @@
  * understood (its length and every access it makes) or refused: a burst ends before a refused one. Refused as well are
  * instructions that show the trap flag to the program or must not be stepped: system calls, pushf, popf, iret, loads of
  * SS, transactions. lea, nop, prefetches and cache-line flushes access nothing. */
-#ifndef NUMALENS_ISA_X86_64_DECODE_H
-#define NUMALENS_ISA_X86_64_DECODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -105,5 +104,3 @@ bool decode_instruction(const uint8_t *bytes, size_t available, struct decoded *
  * Returns their number, or -1 when it cannot be known (a segment's base or vector registers are not at hand). */
 int decode_accesses(const struct decoded *decoded, const struct decode_registers *registers,
                     struct decode_access *accesses);
-
-#endif

@@ -1,7 +1,6 @@
 /* isa/x86_64/decode_form.h - the state of one decoding, shared by decode.c (prefixes, operands, vector
  * instructions) and decode_scalar.c (everything else). */
-#ifndef NUMALENS_ISA_X86_64_DECODE_FORM_H
-#define NUMALENS_ISA_X86_64_DECODE_FORM_H
+#pragma once
 
 #include "isa/x86_64/decode.h"
 #include "isa/x86_64/opcodes.h"
@@ -54,5 +53,3 @@ void form_use_implicit(const struct form *form, struct decoded *decoded, unsigne
 /* A scalar instruction of the one-byte or the 0F map; the opcode has been read. False: refused. */
 bool decode_scalar_1(struct form *form, uint8_t opcode, struct decoded *decoded);
 bool decode_scalar_0f(struct form *form, uint8_t opcode, struct decoded *decoded);
-
-#endif

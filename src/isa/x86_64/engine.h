@@ -14,8 +14,7 @@
  * The loop over blocks is in agent/sampling/x86_64/burst.c. All of it, and whatever runs between blocks, is built to use
  * general registers only (burst_args in src/agent/meson.build): the vector registers are the program's. agent_calls_out()
  * (agent/agent.h) puts them into safety before calls to libc. */
-#ifndef NUMALENS_ISA_X86_64_ENGINE_H
-#define NUMALENS_ISA_X86_64_ENGINE_H
+#pragma once
 
 #include "base/units.h"
 #include "isa/x86_64/decode.h"
@@ -127,5 +126,3 @@ bool vectors_fit(struct engine *engine, const ucontext_t *context); /* at the bu
 void vectors_load(struct engine *engine);
 void vectors_keep(struct engine *engine); /* at the burst's end, and before calls out; then they are no longer live */
 void vectors_show(struct engine *engine); /* fills engine->vectors for gathers; they stay live */
-
-#endif

@@ -1,6 +1,5 @@
 /* isa/x86_64/frame.h - registers out of a signal frame, as the decoder wants them. */
-#ifndef NUMALENS_ISA_X86_64_FRAME_H
-#define NUMALENS_ISA_X86_64_FRAME_H
+#pragma once
 
 #include "isa/x86_64/decode.h"
 
@@ -30,5 +29,3 @@ ucontext_t *frame_copy(const ucontext_t *context, uint8_t *top);
 /* Fills `registers` from the context. `vectors` is what registers->vectors will point to; nothing is copied, so both
  * are good as long as the frame is. */
 void frame_registers(const ucontext_t *context, struct decode_registers *registers, struct decode_vectors *vectors);
-
-#endif

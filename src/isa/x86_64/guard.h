@@ -1,8 +1,7 @@
 /* isa/x86_64/guard.h - reads of the program's memory that may fault: guard.S.
  *
  * A fault in one of them comes to step_fault(), which sends it to the end of the routine by guard_resume(). */
-#ifndef NUMALENS_ISA_X86_64_GUARD_H
-#define NUMALENS_ISA_X86_64_GUARD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ struct agent_thread;
 _Noreturn void step_return(ucontext_t *context, struct agent_thread *self,
                            void (*work)(struct agent_thread *self, ucontext_t *context));
 extern const char guard_landing[] __attribute__((visibility("hidden")));
-
-#endif

@@ -1,8 +1,7 @@
 /* isa/x86_64/opcodes.h - the tables behind decode.c: per opcode, how its memory operand is used.
  *
  * An entry is 0 when the opcode is refused. "Legacy" is an instruction without VEX or EVEX prefix. */
-#ifndef NUMALENS_ISA_X86_64_OPCODES_H
-#define NUMALENS_ISA_X86_64_OPCODES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -61,5 +60,3 @@ extern const uint16_t opcode_vex_38[256][4];
 extern const uint16_t vector_0f[256][4];
 extern const uint16_t vector_38[256][4];
 extern const uint16_t vector_3a[256][4];
-
-#endif

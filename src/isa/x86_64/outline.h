@@ -3,8 +3,7 @@
  * Pure, like the decoder. Most instructions do the same anywhere once an operand relative to rip has got a register in
  * its place. Branches are carried out by hand. The rest ends the burst before it: what would show where it runs
  * (fnstenv), what changes the state that the engine itself relies on (xrstor, wrpkru), what may start a transaction. */
-#ifndef NUMALENS_ISA_X86_64_OUTLINE_H
-#define NUMALENS_ISA_X86_64_OUTLINE_H
+#pragma once
 
 #include "isa/x86_64/decode.h"
 
@@ -49,5 +48,3 @@ uint32_t outline_name(const uint8_t *bytes, size_t available);
 
 /* How `decoded`, which is at `pc`, is carried out. */
 void outline_of(const struct decoded *decoded, uint64_t pc, struct outline *outline);
-
-#endif

@@ -1,6 +1,5 @@
 /* isa/x86_64/probe.h - see isa/probe.h. */
-#ifndef NUMALENS_ISA_X86_64_PROBE_H
-#define NUMALENS_ISA_X86_64_PROBE_H
+#pragma once
 
 #include "base/units.h"
 #include "isa/x86_64/guard.h"
@@ -20,5 +19,3 @@ static inline void probe_flush(const void *addr)
 {
     __asm__ volatile("clflush (%0)\n\tmfence" : : "r"(addr) : "memory");
 }
-
-#endif

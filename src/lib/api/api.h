@@ -2,8 +2,7 @@
  *
  * The public rows are copies of the flow's with pointers in place of numbers and with safe texts. Few kinds of row are
  * made at once; objects, of which there may be very many, in chunks when they are asked for. */
-#ifndef NUMALENS_LIB_API_API_H
-#define NUMALENS_LIB_API_API_H
+#pragma once
 
 #include "base/array.h"
 #include "base/map64.h"
@@ -125,5 +124,3 @@ struct condition {
 struct condition *condition_parse(nlens_trace *trace, const char *text, struct error *err); /* NULL on failure */
 struct condition *condition_window(uint64_t start, uint64_t end);
 void condition_free(struct condition *condition);
-
-#endif

@@ -1,7 +1,6 @@
 /* lib/numap/numap_measure.h - what is behind a measure of numap's clients: a session whose samples go to pages, one set for each
  * thread. Measures are the clients' memory with no room for ours, so this is found by the measure's address. */
-#ifndef NUMALENS_LIB_NUMAP_NUMAP_MEASURE_H
-#define NUMALENS_LIB_NUMAP_NUMAP_MEASURE_H
+#pragma once
 
 #include "lib/numap/numap_pages.h"
 
@@ -32,5 +31,3 @@ void measure_close(const void *key);
 /* What the calling thread's last failure was. */
 const char *measure_reason(void);
 void measure_set_reason(const char *text);
-
-#endif

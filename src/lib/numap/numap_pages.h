@@ -1,6 +1,5 @@
 /* lib/numap/numap_pages.h - memory that looks like the buffer of a perf event: clients of numap read it themselves. One writer. */
-#ifndef NUMALENS_LIB_NUMAP_NUMAP_PAGES_H
-#define NUMALENS_LIB_NUMAP_NUMAP_PAGES_H
+#pragma once
 
 #include "numalens/capture.h"
 #include "numap.h"
@@ -23,5 +22,3 @@ bool pages_put(struct perf_event_mmap_page *page, const nlens_sample *sample, ui
  * free. */
 void pages_each(const struct perf_event_mmap_page *page, void (*see)(void *context, const struct sample *sample),
                 void *context);
-
-#endif

@@ -1,7 +1,6 @@
 /* lib/sampling/collect.h - what the sampler's rings and the processor's report becomes samples of numalens/capture.h; what is no
  * sample is kept for files, and losses are counted. Guarded by the engine. */
-#ifndef NUMALENS_LIB_SAMPLING_COLLECT_H
-#define NUMALENS_LIB_SAMPLING_COLLECT_H
+#pragma once
 
 #include "capture/hardware/hw_reader.h"
 #include "capture/process/running.h"
@@ -29,5 +28,3 @@ void collect_init(struct collect *collect);
 /* Takes what the processor reports for one session; with a file, its process, threads and mappings too. */
 double collect_hardware(struct collect *collect, const nlens_session *session, uint64_t until,
                         const struct counter_clock *clock);
-
-#endif

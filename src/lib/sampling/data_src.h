@@ -1,6 +1,5 @@
 /* lib/sampling/data_src.h - samples in perf's words. */
-#ifndef NUMALENS_LIB_SAMPLING_DATA_SRC_H
-#define NUMALENS_LIB_SAMPLING_DATA_SRC_H
+#pragma once
 
 #include "numalens/capture.h"
 
@@ -11,5 +10,3 @@
 
 /* A sample's level and direction as perf writes them down, and its `flags` (enum sample_flag). */
 uint64_t data_src_of(const nlens_sample *sample, unsigned flags);
-
-#endif

@@ -1,7 +1,6 @@
 /* lib/sampling/dump.h - a session's file: a numalens.data like a recording's, without the objects that only a preloaded agent
  * sees. Used by whoever holds the session's `delivery`. */
-#ifndef NUMALENS_LIB_SAMPLING_DUMP_H
-#define NUMALENS_LIB_SAMPLING_DUMP_H
+#pragma once
 
 #include "base/error.h"
 #include "capture/kernel_probe.h"
@@ -23,5 +22,3 @@ uint64_t dump_unwritten(const struct dump *dump);
 
 /* Ends the file and frees the dump, also on failure. */
 int dump_close(struct dump *dump, const nlens_session_stats *stats, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* lib/sampling/kept_events.h - the events that are not samples, kept for as long as the process lives: a session may be made at any
  * time, and its file begins with what the process is made of. Guarded by the engine. */
-#ifndef NUMALENS_LIB_SAMPLING_KEPT_EVENTS_H
-#define NUMALENS_LIB_SAMPLING_KEPT_EVENTS_H
+#pragma once
 
 #include "base/array.h"
 #include "wire/event.h"
@@ -16,5 +15,3 @@ void kept_add(struct kept *kept, const struct event *event);
 
 /* Where a call chain begins; 0 when it is not known. */
 uint64_t kept_ip(const struct kept *kept, uint32_t stack);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Two locks, in this order: `delivery` of a session, held while its callback runs or its file is written, so that
  * batches keep their order; and the engine's, which guards everything else and is never held across either. */
-#ifndef NUMALENS_LIB_SAMPLING_SAMPLE_SESSION_H
-#define NUMALENS_LIB_SAMPLING_SAMPLE_SESSION_H
+#pragma once
 
 #include "base/array.h"
 #include "base/map64.h"
@@ -62,5 +61,3 @@ void session_deliver(nlens_session *session);
 
 /* Forgets windows that ended before `time`. With the engine's lock held. */
 void session_forget_windows(nlens_session *session, uint64_t time);
-
-#endif

@@ -4,8 +4,7 @@
  * Sessions on the soft sampler are started and stopped by a flag: threads keep their ticks for a moment, and while no
  * session runs the ticks start no bursts. So starting again costs next to nothing, and a thread whose ticks ran in vain for
  * long ends them. Sessions on hardware enable and disable their events. */
-#ifndef NUMALENS_LIB_SAMPLING_SESSION_ENGINE_H
-#define NUMALENS_LIB_SAMPLING_SESSION_ENGINE_H
+#pragma once
 
 #include "base/error.h"
 #include "capture/kernel_probe.h"
@@ -52,5 +51,3 @@ void engine_count_threads(const nlens_session *session, uint32_t *threads, uint3
 
 /* Whether ticks come from perf, and why not. */
 const struct capture_means *engine_means(void);
-
-#endif

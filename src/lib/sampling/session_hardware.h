@@ -2,8 +2,7 @@
  * added, enabled and disabled with the session. No signals are taken for it.
  *
  * The list of threads changes only with both of the engine's locks held; so either is enough to read it. */
-#ifndef NUMALENS_LIB_SAMPLING_SESSION_HARDWARE_H
-#define NUMALENS_LIB_SAMPLING_SESSION_HARDWARE_H
+#pragma once
 
 #include "capture/hardware/hw_source.h"
 #include "capture/kernel_probe.h"
@@ -38,5 +37,3 @@ void hardware_count(const struct hardware *hardware, uint32_t *threads, uint32_t
 
 /* Where the machine's PMUs are described: "/sys", but for tests. */
 void hardware_look_in(const char *sysfs);
-
-#endif

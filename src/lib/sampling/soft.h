@@ -1,7 +1,6 @@
 /* lib/sampling/soft.h - the soft sampler of this process: the region that its threads' rings are in, and who has ticks. A part
  * of the engine's; what its locks guard here is said there. */
-#ifndef NUMALENS_LIB_SAMPLING_SOFT_H
-#define NUMALENS_LIB_SAMPLING_SOFT_H
+#pragma once
 
 #include "capture/agent/agent_source.h"
 #include "capture/kernel_probe.h"
@@ -42,5 +41,3 @@ struct source soft_source(struct soft *soft);
 
 /* Reports libraries that came and went. Without locks: it may have to wait for room in a ring. */
 void soft_refresh(struct soft *soft);
-
-#endif

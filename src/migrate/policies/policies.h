@@ -1,6 +1,5 @@
 /* migrate/policies/policies.h - finds a policy by what --policy says: a built-in's name, or a shared library. */
-#ifndef NUMALENS_MIGRATE_POLICIES_POLICIES_H
-#define NUMALENS_MIGRATE_POLICIES_POLICIES_H
+#pragma once
 
 #include "base/error.h"
 #include "numalens/policy.h"
@@ -34,5 +33,3 @@ uint32_t policy_descend(const struct nlens_machine *machine, const uint64_t *cou
 #define POLICY(name) extern const struct nlens_policy policy_##name;
 POLICY_LIST(POLICY)
 #undef POLICY
-
-#endif

@@ -1,7 +1,6 @@
 /* migrate/policies/policy_machine.h - what policies see of the machine, made from a topology: levels of groups by distance, and where
  * pages may go. */
-#ifndef NUMALENS_MIGRATE_POLICIES_POLICY_MACHINE_H
-#define NUMALENS_MIGRATE_POLICIES_POLICY_MACHINE_H
+#pragma once
 
 #include "numalens/policy.h"
 #include "topology/topology.h"
@@ -17,5 +16,3 @@ void machine_refresh(struct nlens_machine *machine, const struct topology *topol
 
 /* Only these nodes are open to pages from now on (true: by index). */
 void machine_open(struct nlens_machine *machine, const bool *open);
-
-#endif

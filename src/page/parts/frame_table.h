@@ -1,6 +1,5 @@
 /* page/parts/frame_table.h - call chains as the page has them: each frame and each chain once, by number. Private to src/page. */
-#ifndef NUMALENS_PAGE_PARTS_FRAME_TABLE_H
-#define NUMALENS_PAGE_PARTS_FRAME_TABLE_H
+#pragma once
 
 #include "base/json.h"
 #include "flow/flow.h"
@@ -19,5 +18,3 @@ uint32_t frames_add_stack(struct frames *frames, uint32_t process, uint32_t stac
 
 /* "stacks" and "frames", when nothing more is added. */
 void frames_put(const struct frames *frames, struct json *json);
-
-#endif

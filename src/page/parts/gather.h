@@ -1,8 +1,7 @@
 /* page/parts/gather.h - what is made of the accesses themselves: collectors that share one pass, and memory maps. Private to src/page.
  *
  * Findings need several passes of their own and take longer than all this, so it is done in a thread of its own meanwhile. */
-#ifndef NUMALENS_PAGE_PARTS_GATHER_H
-#define NUMALENS_PAGE_PARTS_GATHER_H
+#pragma once
 
 #include "analysis/memory_map/phases.h"
 #include "page/parts/map_columns.h"
@@ -35,5 +34,3 @@ int gather_wait(struct gather *gather, struct error *err);
 size_t gather_cells(const struct gather *gather);
 int gather_maps(struct gather *gather, uint64_t max_cells, struct error *err);
 void gather_free(struct gather *gather);
-
-#endif

@@ -1,6 +1,5 @@
 /* page/parts/map_columns.h - memory maps in a container. Private to src/page. */
-#ifndef NUMALENS_PAGE_PARTS_MAP_COLUMNS_H
-#define NUMALENS_PAGE_PARTS_MAP_COLUMNS_H
+#pragma once
 
 #include "analysis/memory_map/memory_views.h"
 #include "page/container.h"
@@ -19,5 +18,3 @@ void shown_map_free(struct shown_map *map); /* may be made again afterwards */
 
 /* One map, into the open array "maps". `objects`: the page's numbers of objects. */
 void shown_map_put(const struct shown_map *map, const struct rank *objects, struct container *container);
-
-#endif

@@ -1,8 +1,7 @@
 /* page/parts/parts.h - the parts of a run's container and what they share. Private to src/page.
  *
  * Collectors see every access once, in one pass that they share (page.c); then each puts its own columns or tables. */
-#ifndef NUMALENS_PAGE_PARTS_PARTS_H
-#define NUMALENS_PAGE_PARTS_PARTS_H
+#pragma once
 
 #include "analysis/findings/findings.h"
 #include "page/container.h"
@@ -78,5 +77,3 @@ void verdicts_put(const struct parts *parts, struct json *json);
 
 /* lines.c: l.* */
 void lines_put(const struct parts *parts, struct container *container);
-
-#endif

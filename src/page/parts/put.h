@@ -1,6 +1,5 @@
 /* page/parts/put.h - how single values are reported in the page's JSON. Private to src/page. */
-#ifndef NUMALENS_PAGE_PARTS_PUT_H
-#define NUMALENS_PAGE_PARTS_PUT_H
+#pragma once
 
 #include "view/columns/columns.h"
 
@@ -37,5 +36,3 @@ static inline void put_totals(struct json *json, const struct flow_totals *total
 
 /* row_put.c: a row with the columns of columns_page(). */
 void row_put(struct json *json, const struct column_list *list, const struct rows *rows, const struct row *row);
-
-#endif

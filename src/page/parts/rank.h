@@ -1,6 +1,5 @@
 /* page/parts/rank.h - which objects and sites a page has, and their numbers there: most samples first. Private to src/page. */
-#ifndef NUMALENS_PAGE_PARTS_RANK_H
-#define NUMALENS_PAGE_PARTS_RANK_H
+#pragma once
 
 #include "flow/flow.h"
 
@@ -22,5 +21,3 @@ static inline uint32_t rank_of(const struct rank *rank, uint32_t index)
 {
     return index < rank->of_count ? rank->of[index] : FLOW_NONE;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* view/check/check_view.h - what became of the rules that a recording must keep: for people, for programs, for CI servers (JUnit) and
  * for code review (SARIF). docs/compare.md */
-#ifndef NUMALENS_VIEW_CHECK_CHECK_VIEW_H
-#define NUMALENS_VIEW_CHECK_CHECK_VIEW_H
+#pragma once
 
 #include "compare/check.h"
 #include "view/view.h"
@@ -26,5 +25,3 @@ char *check_finding_text(const struct check_finding *finding);
  * file:// where it is elsewhere. A relative name is looked for beside `module` and in the folders above it, then from
  * here; one that is not found stays as it is, without the steps up in front. The caller frees it. */
 char *check_source_uri(const char *file, const char *module, const char *root);
-
-#endif

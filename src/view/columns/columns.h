@@ -2,8 +2,7 @@
  *
  * JSON has the columns in the order of the description. Text and page have orders of their own, by `at`; one without a place
  * comes last, in text before the name. docs/json.md and docs/view.md have what each means. A name or heading that is NULL is not shown there. Private to src/view and src/page. */
-#ifndef NUMALENS_VIEW_COLUMNS_COLUMNS_H
-#define NUMALENS_VIEW_COLUMNS_COLUMNS_H
+#pragma once
 
 #include "base/json.h"
 #include "view/report/rows.h"
@@ -123,5 +122,3 @@ void columns_print(const struct rows *rows, const struct view_options *options, 
 void columns_put(struct json *json, const struct column *columns, const struct rows *rows, const struct row *row);
 void columns_put_row(struct json *json, const struct rows *rows, const struct row *row);
 void value_put(struct json *json, const char *key, const struct value *value, const struct flow *flow);
-
-#endif

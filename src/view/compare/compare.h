@@ -1,6 +1,5 @@
 /* view/compare/compare.h - two runs, or one program under several placements, as text and JSON (docs/compare.md). */
-#ifndef NUMALENS_VIEW_COMPARE_COMPARE_H
-#define NUMALENS_VIEW_COMPARE_COMPARE_H
+#pragma once
 
 #include "compare/difference.h"
 #include "compare/verdict.h"
@@ -28,5 +27,3 @@ struct placements_run { /* what `compare -- program` did */
 };
 
 int view_placements(const struct placements_run *run, const struct view_options *options, FILE *out, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* view/compare/compare_rows.h - what the two faces of a difference share; private to src/view. */
-#ifndef NUMALENS_VIEW_COMPARE_COMPARE_ROWS_H
-#define NUMALENS_VIEW_COMPARE_COMPARE_ROWS_H
+#pragma once
 
 #include "view/compare/compare.h"
 
@@ -13,5 +12,3 @@ bool difference_is_real(const struct difference_row *row);
 
 int difference_json(const struct difference *difference, const struct compare_options *options, FILE *out,
                     struct error *err);
-
-#endif

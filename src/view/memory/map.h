@@ -1,6 +1,5 @@
 /* view/memory/map.h - numalens report map: memory over time in the terminal; private to src/view. */
-#ifndef NUMALENS_VIEW_MEMORY_MAP_H
-#define NUMALENS_VIEW_MEMORY_MAP_H
+#pragma once
 
 #include "analysis/memory_map/memory_map.h"
 #include "analysis/names/object_name.h"
@@ -36,5 +35,3 @@ void map_spots(struct map_spot *spots, const struct map_regions *regions, const 
 
 int map_json(const struct memory_map *map, const struct phases *phases, const struct view_options *options, FILE *out,
              struct error *err);
-
-#endif

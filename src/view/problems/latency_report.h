@@ -1,6 +1,5 @@
 /* view/problems/latency_report.h - the two faces of report latency; private to src/view. */
-#ifndef NUMALENS_VIEW_PROBLEMS_LATENCY_REPORT_H
-#define NUMALENS_VIEW_PROBLEMS_LATENCY_REPORT_H
+#pragma once
 
 #include "analysis/problems/latency.h"
 #include "view/view.h"
@@ -9,5 +8,3 @@ struct calibration;
 
 void latency_text(const struct latency *latency, const struct calibration *calibration,
                   const struct view_options *options, FILE *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* view/problems/patterns.h - findings as text; private to src/view. */
-#ifndef NUMALENS_VIEW_PROBLEMS_PATTERNS_H
-#define NUMALENS_VIEW_PROBLEMS_PATTERNS_H
+#pragma once
 
 #include "analysis/findings/findings.h"
 #include "view/view.h"
@@ -21,5 +20,3 @@ void pattern_put_subject(struct json *json, const struct findings *findings, con
 void pattern_put_gain(struct json *json, const char *key, const struct findings *findings,
                       const struct finding *finding);
 void verdict_put(struct json *json, const struct findings *findings);
-
-#endif

@@ -1,6 +1,5 @@
 /* view/problems/problems.h - what the reports of sharing, latency and balance have in common; private to src/view. */
-#ifndef NUMALENS_VIEW_PROBLEMS_PROBLEMS_H
-#define NUMALENS_VIEW_PROBLEMS_PROBLEMS_H
+#pragma once
 
 #include "analysis/facts/accesses.h"
 #include "view/report/rows.h"
@@ -37,5 +36,3 @@ void thread_cell(struct table *table, const struct flow *flow, uint32_t thread);
 const uint32_t *view_thresholds(const struct view_options *options, unsigned *count);
 
 int node_os(const struct flow *flow, int node); /* the kernel's number, or -1 */
-
-#endif

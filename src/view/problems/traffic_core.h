@@ -1,6 +1,5 @@
 /* view/problems/traffic_core.h - what the program's own CPUs brought from memory, counted beside hardware samples; for traffic_report.c. */
-#ifndef NUMALENS_VIEW_PROBLEMS_TRAFFIC_CORE_H
-#define NUMALENS_VIEW_PROBLEMS_TRAFFIC_CORE_H
+#pragma once
 
 #include "analysis/traffic/traffic.h"
 #include "view/view.h"
@@ -10,5 +9,3 @@ struct json;
 /* Nothing where it was not requested, and why where it was and could not be. */
 void traffic_core_text(const struct traffic *traffic, const struct view_options *options, FILE *out);
 void traffic_core_json(const struct traffic *traffic, struct json *json);
-
-#endif

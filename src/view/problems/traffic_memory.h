@@ -1,6 +1,5 @@
 /* view/problems/traffic_memory.h - what memory controllers counted beside hardware samples; for traffic_report.c. */
-#ifndef NUMALENS_VIEW_PROBLEMS_TRAFFIC_MEMORY_H
-#define NUMALENS_VIEW_PROBLEMS_TRAFFIC_MEMORY_H
+#pragma once
 
 #include "analysis/traffic/traffic.h"
 #include "view/view.h"
@@ -13,5 +12,3 @@ void traffic_memory_json(const struct traffic *traffic, struct json *json);
 
 /* The row of this node alone; NULL when it has none. */
 const struct traffic_memory *traffic_memory_of(const struct traffic *traffic, uint32_t node);
-
-#endif

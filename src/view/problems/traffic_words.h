@@ -1,6 +1,5 @@
 /* view/problems/traffic_words.h - the sentences of report traffic; for traffic_report.c. */
-#ifndef NUMALENS_VIEW_PROBLEMS_TRAFFIC_WORDS_H
-#define NUMALENS_VIEW_PROBLEMS_TRAFFIC_WORDS_H
+#pragma once
 
 #include "analysis/traffic/traffic.h"
 #include "view/view.h"
@@ -30,5 +29,3 @@ const char *traffic_silence(const struct traffic *traffic, const struct view_opt
 
 /* The sum, and what it is known from. */
 void traffic_opening(const struct traffic *traffic, const struct view_options *options, FILE *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* view/report/object_facts.h - the facts of an object or site (docs/patterns.md), for people and for programs; private to src/view. */
-#ifndef NUMALENS_VIEW_REPORT_OBJECT_FACTS_H
-#define NUMALENS_VIEW_REPORT_OBJECT_FACTS_H
+#pragma once
 
 #include "analysis/facts/facts.h"
 #include "base/json.h"
@@ -11,5 +10,3 @@ void object_facts_text(const struct facts *facts, const struct facts_subject *su
 
 /* Into the open object; all of them, or those that tables have. */
 void object_facts_json(struct json *json, const struct flow *flow, const struct facts_subject *subject, bool all);
-
-#endif

@@ -1,6 +1,5 @@
 /* view/report/report.h - the two faces of a report; private to src/view. */
-#ifndef NUMALENS_VIEW_REPORT_REPORT_H
-#define NUMALENS_VIEW_REPORT_REPORT_H
+#pragma once
 
 #include "view/report/rows.h"
 
@@ -37,5 +36,3 @@ void report_json_verdict(struct json *json, const struct flow *flow, const struc
 
 /* Flushes; negative with `err` when something could not be written. */
 int report_flush(FILE *out, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* view/report/report_parts.h - what the one-screen report and its long form have in common; private to src/view. */
-#ifndef NUMALENS_VIEW_REPORT_REPORT_PARTS_H
-#define NUMALENS_VIEW_REPORT_REPORT_PARTS_H
+#pragma once
 
 #include "view/paragraph.h"
 #include "view/report/report.h"
@@ -40,5 +39,3 @@ void report_bursts(const struct report *report);
 /* report_full.c: which few objects and threads make most of it; the tables; the traffic between nodes. */
 void report_answer(const struct report *report);
 void report_tables(const struct report *report);
-
-#endif

@@ -1,7 +1,6 @@
 /* view/report/report_span.h - which part of a run a report is of, when it is not of all of it: a window of time, or some files of a
  * recording in several. */
-#ifndef NUMALENS_VIEW_REPORT_REPORT_SPAN_H
-#define NUMALENS_VIEW_REPORT_REPORT_SPAN_H
+#pragma once
 
 #include "base/json.h"
 #include "view/view.h"
@@ -21,5 +20,3 @@ void span_text(const struct flow *flow, const struct view_options *options, char
 
 /* A field "span", when there is something to say. */
 void span_json(struct json *json, const struct flow *flow, const struct view_options *options);
-
-#endif

@@ -1,6 +1,5 @@
 /* view/report/rows.h - the rows that text and JSON show, and the facts behind them; private to src/view and src/page. */
-#ifndef NUMALENS_VIEW_REPORT_ROWS_H
-#define NUMALENS_VIEW_REPORT_ROWS_H
+#pragma once
 
 #include "analysis/facts/facts.h"
 #include "base/array.h"
@@ -138,5 +137,3 @@ bool row_passes(const struct view_filter *filter, const struct row *row, uint64_
 
 /* whole.c: "ns" or "cycles" */
 const char *latency_unit(const struct flow *flow);
-
-#endif

@@ -1,6 +1,5 @@
 /* agent/custom/aarch64/custom_arch.h - see agent/custom/custom_arch.h. */
-#ifndef NUMALENS_AGENT_CUSTOM_AARCH64_CUSTOM_ARCH_H
-#define NUMALENS_AGENT_CUSTOM_AARCH64_CUSTOM_ARCH_H
+#pragma once
 
 enum { CUSTOM_REACH = 120 << 20 }; /* a branch goes 128 MiB */
 
@@ -21,5 +20,3 @@ static inline void custom_arch_arguments(struct custom_call *call)
 {
     (void)call; /* eight come in registers */
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* agent/custom/x86_64/custom_arch.h - see agent/custom/custom_arch.h. */
-#ifndef NUMALENS_AGENT_CUSTOM_X86_64_CUSTOM_ARCH_H
-#define NUMALENS_AGENT_CUSTOM_X86_64_CUSTOM_ARCH_H
+#pragma once
 
 enum { CUSTOM_REACH = 1 << 30 }; /* a jump goes 2 GiB, and so do addresses relative to the code */
 
@@ -34,5 +33,3 @@ static inline void custom_arch_arguments(struct custom_call *call)
     call->arguments[6] = ((const uint64_t *)call->cfa)[0];
     call->arguments[7] = ((const uint64_t *)call->cfa)[1];
 }
-
-#endif

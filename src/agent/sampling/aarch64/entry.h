@@ -1,6 +1,5 @@
 /* agent/sampling/aarch64/entry.h - the functions of entry.S. */
-#ifndef NUMALENS_AGENT_SAMPLING_AARCH64_ENTRY_H
-#define NUMALENS_AGENT_SAMPLING_AARCH64_ENTRY_H
+#pragma once
 
 #include "agent/agent.h"
 
@@ -14,5 +13,3 @@ _Noreturn void step_return(void *frame, struct agent_thread *self, ucontext_t *c
  * stack pointer. */
 unsigned guard_call(uint64_t *sp, void (*work)(void *argument), void *argument);
 extern const char guard_landing[];
-
-#endif

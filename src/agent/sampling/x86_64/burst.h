@@ -1,6 +1,5 @@
 /* agent/sampling/x86_64/burst.h - bursts by the engine (isa/x86_64/engine.h): the loop over blocks, and faults in slots. */
-#ifndef NUMALENS_AGENT_SAMPLING_X86_64_BURST_H
-#define NUMALENS_AGENT_SAMPLING_X86_64_BURST_H
+#pragma once
 
 #include "agent/agent.h"
 #include "isa/x86_64/engine.h"
@@ -10,5 +9,3 @@ void engine_burst(struct engine *engine, struct agent_thread *self, ucontext_t *
 
 /* A fault at an instruction in the slots: the context goes back into the engine, which ends the burst before it. */
 bool engine_fault(struct engine *engine, ucontext_t *context);
-
-#endif

@@ -1,6 +1,5 @@
 /* agent/sampling/x86_64/trap_flag.h - a burst with a SIGTRAP for each instruction: see trap_flag.c. */
-#ifndef NUMALENS_AGENT_SAMPLING_X86_64_TRAP_FLAG_H
-#define NUMALENS_AGENT_SAMPLING_X86_64_TRAP_FLAG_H
+#pragma once
 
 #include "agent/sampling/step.h"
 
@@ -9,5 +8,3 @@ enum step_state trap_flag_begin(struct agent_thread *self, ucontext_t *context);
 
 /* The program's own fault: its handler is not to find our flag in the context. */
 void trap_flag_fault(struct agent_thread *self, ucontext_t *context);
-
-#endif

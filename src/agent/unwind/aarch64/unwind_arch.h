@@ -4,8 +4,7 @@
  * address above that register / 8, bit 16 return address signed, bit 17 frame pointer stored right below the return
  * address (the frame record of the procedure call standard), bit 18 return address in the link register, bits 19-31 CFA
  * offset / 8. So on the way from a rule to the next address there is one mask and one load. */
-#ifndef NUMALENS_AGENT_UNWIND_AARCH64_UNWIND_ARCH_H
-#define NUMALENS_AGENT_UNWIND_AARCH64_UNWIND_ARCH_H
+#pragma once
 
 #include <stddef.h>
 #include <ucontext.h>
@@ -124,5 +123,3 @@ static inline bool unwind_arch_after_call(uint64_t address, uint64_t low)
            (code & 0xfffffc1f) == 0xd63f0000 || /* blr */
            (code & 0xfefff800) == 0xd63f0800;   /* blraa, blrab and their zero forms */
 }
-
-#endif

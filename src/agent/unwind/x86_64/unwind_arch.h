@@ -3,8 +3,7 @@
  * Packed frame rule: bit 2 CFA from the frame pointer instead of the stack pointer, bits 3-15 place of the return
  * address above that register / 8 (the CFA is right above it), bit 16 frame pointer stored, bits 19-31 its distance
  * below the CFA / 8. So on the way from a rule to the next address there is one mask and one load. */
-#ifndef NUMALENS_AGENT_UNWIND_X86_64_UNWIND_ARCH_H
-#define NUMALENS_AGENT_UNWIND_X86_64_UNWIND_ARCH_H
+#pragma once
 
 #include <stddef.h>
 #include <ucontext.h>
@@ -103,5 +102,3 @@ static inline bool unwind_arch_after_call(uint64_t address, uint64_t low)
             return true;
     return false;
 }
-
-#endif

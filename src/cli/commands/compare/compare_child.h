@@ -1,7 +1,6 @@
 /* cli/commands/compare/compare_child.h - starts one program after the other with the same standard input, waits, and passes signals on.
  * A signal to end is noted; nothing more is started then. */
-#ifndef NUMALENS_CLI_COMMANDS_COMPARE_COMPARE_CHILD_H
-#define NUMALENS_CLI_COMMANDS_COMPARE_COMPARE_CHILD_H
+#pragma once
 
 #include "base/error.h"
 
@@ -26,5 +25,3 @@ int compare_child_close(struct compare_child *child);
  * `*seconds` (may be NULL) the time from start to end. */
 int compare_child_run(struct compare_child *child, char **command, int out, const struct placement *placement,
                       int *status, double *seconds, struct error *err);
-
-#endif

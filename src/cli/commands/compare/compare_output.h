@@ -1,7 +1,6 @@
 /* cli/commands/compare/compare_output.h - what a program prints in each of its runs: nothing is shown; where asked, all must print the
  * same bytes. */
-#ifndef NUMALENS_CLI_COMMANDS_COMPARE_COMPARE_OUTPUT_H
-#define NUMALENS_CLI_COMMANDS_COMPARE_COMPARE_OUTPUT_H
+#pragma once
 
 #include "base/error.h"
 
@@ -21,5 +20,3 @@ int compare_output_begin(struct compare_output *output, struct error *err);
 
 /* After a run that ended well: 0, or negative when it printed something else than the first one. */
 int compare_output_end(struct compare_output *output, const char *what, struct error *err);
-
-#endif

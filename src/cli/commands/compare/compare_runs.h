@@ -1,7 +1,6 @@
 /* cli/commands/compare/compare_runs.h - runs a program under each placement again and again, in alternating order, and keeps the figures of
  * each run. Each run is a `numalens record` of its own, started as a user would start it. */
-#ifndef NUMALENS_CLI_COMMANDS_COMPARE_COMPARE_RUNS_H
-#define NUMALENS_CLI_COMMANDS_COMPARE_COMPARE_RUNS_H
+#pragma once
 
 #include "compare/verdict.h"
 
@@ -30,5 +29,3 @@ int compare_runs_make(struct compare_runs *runs, const struct compare_runs_optio
                       int *signal, struct error *err);
 
 void compare_runs_free(struct compare_runs *runs);
-
-#endif
