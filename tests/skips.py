@@ -232,6 +232,7 @@ ALLOWED = [
     ("crash: a full disk*", "a disk of one's own cannot be mounted here", no_namespaces),
     ("honest: without /proc*", "nothing can be mounted over /proc here", no_namespaces),
     ("honest: *", "strace cannot trace here*", no_ptrace),
+    ("left_alone: *", "nothing can be mounted over /proc here", no_namespaces),
     ("left_alone: *", "processes cannot be traced here", no_ptrace),
     ("sandbox: *", "seccomp is refused here", no_filters),
     ("sandbox: *", "strace cannot trace here", no_ptrace),

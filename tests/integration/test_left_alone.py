@@ -150,6 +150,17 @@ def gdb():
     try_traced("gdb", "-batch", "-nx", "-ex", "set print thread-events off", "-ex", "run")
 
 
+@check("gdb does so where there is no /proc to look into")
+def gdb_without_proc():
+    inner = ["unshare", "--mount", "--map-root-user", "sh", "-c", "mount -t tmpfs none /proc && exec \"$@\"", "sh"]
+    with Folder() as folder:
+        if run([*inner, "true"]).status != 0:
+            raise Skip("nothing can be mounted over /proc here")
+        gdb = ["gdb", "-batch", "-nx", "-ex", "set print thread-events off", "-ex", "run", build(folder, "gcc")]
+        ended = run([nlens.NUMALENS, "record", "-F", "1000", "-o", "x.data", "--", *inner, *gdb], folder=folder)
+        assert ended.status == 0 and b"89995\n89995\n" in ended.out and b"SIGTRAP" not in ended.out, ended
+
+
 @check("strace shows the program's own system calls and no signal")
 def strace():
     try_traced("strace", "-e", "trace=openat,execve")

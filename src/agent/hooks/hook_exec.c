@@ -41,10 +41,11 @@ static bool is_traced(char *const *environment)
     char text[256] = "";
     if (environment_value(environment, "VALGRIND_LAUNCHER"))
         return true;
-    int fd =
-        atomic_load_explicit(&agent_region->tracing, memory_order_relaxed) ? sys_open_read("/proc/self/status") : -1;
-    if (fd < 0)
+    if (!atomic_load_explicit(&agent_region->tracing, memory_order_relaxed))
         return false;
+    int fd = sys_open_read("/proc/self/status");
+    if (fd < 0)
+        return true; /* without /proc nobody can say */
     sys_read(fd, text, sizeof text - 1);
     sys_close(fd);
     const char *tracer = strstr(text, "\nTracerPid:\t");
@@ -131,17 +132,16 @@ static enum loss_cause count_stranger(char *const *environment, enum loss_cause 
     return cause;
 }
 
-/* Before and after the real call; the latter only when it failed. */
-static enum loss_cause leave(char *const *environment, enum loss_cause apart)
+/* Before anything else: a child of fork that reset its signals by system calls of its own (Chromium's) dies of its next tick. */
+static void leave(void)
 {
     real_need();
-    enum loss_cause counted = count_stranger(environment, apart);
     struct agent_thread *self = agent_switch.live ? self_need() : NULL;
     if (self)
         sampler_exec_begin(self);
-    return counted;
 }
 
+/* After a call that failed. */
 static int stay(int result, enum loss_cause counted)
 {
     if (counted != LOSS_CAUSES)
@@ -154,8 +154,9 @@ static int stay(int result, enum loss_cause counted)
 
 AGENT_EXPORT int execve(const char *path, char *const arguments[], char *const environment[])
 {
+    leave();
     WITH_AGENT(environment, wanted, apart, sanitizer_in_program(AT_FDCWD, path));
-    enum loss_cause counted = leave(wanted, apart);
+    enum loss_cause counted = count_stranger(wanted, apart);
     return stay(real.execve(path, arguments, wanted), counted);
 }
 
@@ -166,8 +167,9 @@ AGENT_EXPORT int execv(const char *path, char *const arguments[])
 
 AGENT_EXPORT int execvpe(const char *file, char *const arguments[], char *const environment[])
 {
+    leave();
     WITH_AGENT(environment, wanted, apart, is_sanitized_in_path(file));
-    enum loss_cause counted = leave(wanted, apart);
+    enum loss_cause counted = count_stranger(wanted, apart);
     return stay(real.execvpe(file, arguments, wanted), counted);
 }
 
@@ -178,8 +180,9 @@ AGENT_EXPORT int execvp(const char *file, char *const arguments[])
 
 AGENT_EXPORT int fexecve(int fd, char *const arguments[], char *const environment[])
 {
+    leave();
     WITH_AGENT(environment, wanted, apart, sanitizer_in_file(fd));
-    enum loss_cause counted = leave(wanted, apart);
+    enum loss_cause counted = count_stranger(wanted, apart);
     return stay(real.fexecve(fd, arguments, wanted), counted);
 }
 
@@ -191,9 +194,10 @@ AGENT_EXPORT int execveat(int directory, const char *path, char *const arguments
         errno = ENOSYS;
         return -1;
     }
+    leave();
     WITH_AGENT(environment, wanted, apart,
                *path ? sanitizer_in_program(directory, path) : sanitizer_in_file(directory));
-    enum loss_cause counted = leave(wanted, apart);
+    enum loss_cause counted = count_stranger(wanted, apart);
     return stay(real.execveat(directory, path, arguments, wanted, flags), counted);
 }
 
