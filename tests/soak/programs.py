@@ -281,7 +281,7 @@ def apache(mpm, limits):
 
 
 def java(collector):
-    return [word.replace("-Xmx128m", "-Xmx128m -XX:+Use%sGC" % collector) for word in JAVA]
+    return [word.replace("-Xmx128m", "-Xmx128m -XX:-UsePerfData -XX:+Use%sGC" % collector) for word in JAVA]
 
 
 SCRIPTS = {
