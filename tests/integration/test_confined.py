@@ -2,6 +2,7 @@
 """Where the kernel refuses: perf_event_open forbidden (perf_event_paranoid 3, containers), then more. Recording goes on
 with timers; the first sampled access stands for the first touch, and the report says so. And where programs are put apart:
 PID namespaces, sandboxes, no /proc."""
+import os
 import resource
 import sys
 
@@ -138,6 +139,27 @@ def in_namespace(how):
 for _how in APART:
     check("threads under %s: recorded to their end, under the numbers that the recorder has for them" % _how)(
         in_namespace(_how))
+
+
+@check("a time namespace: what the kernel reports has the program's times")
+def other_clock():
+    for offset in ("100000", "-1000"):
+        around = [tool("unshare"), "--time", "--fork", "--monotonic", offset]
+        if os.geteuid() != 0:
+            around.append("--map-root-user")
+        if run(around + ["true"]).status != 0:
+            raise Skip("time namespaces are not allowed here")
+        with Folder() as folder:
+            trace = os.path.join(folder, "x.data")
+            ended = run([*around, nlens.NUMALENS, "record", "-o", trace, "--", example("handover")], folder=folder)
+            assert ended.status == 0, ended
+            times = {}
+            for line in run([nlens.NUMALENS, "export", "--format", "events", trace]).out.decode().splitlines():
+                kind, at = line.split(" ", 2)[:2]
+                times.setdefault(kind, []).append(int(at.split("=")[1]))
+            assert "touch" in times, "no first touch, %s" % ended
+            begin, end = times["process"][0] - 10 ** 9, times["process_exit"][-1] + 10 ** 9
+            assert begin < min(times["touch"]) and max(times["touch"]) < end, (offset, begin, min(times["touch"]), max(times["touch"]), end)
 
 
 @check("bwrap --unshare-all: what cannot reach the recorder is counted, with the reason")

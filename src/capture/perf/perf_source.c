@@ -6,6 +6,7 @@
 #include "capture/perf/perf_ring.h"
 #include "capture/kernel_probe.h"
 #include "capture/process/proc.h"
+#include "capture/process/procfs.h"
 #include "capture/perf/tasks.h"
 #include "capture/perf/touched_pages.h"
 
@@ -35,6 +36,7 @@ struct perf_source {
     struct touched touched;
     uint32_t first;
     uint64_t latest;             /* time of the last record taken */
+    uint64_t ahead;              /* what the recorder's clock is ahead of the records', modulo 2^64 */
     uint64_t records, record_ns; /* taken, but for provoked faults; what one costs the target */
     bool follow;
     struct faults *faults; /* or NULL: only first touches are of interest */
@@ -100,6 +102,7 @@ struct perf_source *perf_source_new(pid_t child, const struct capture_options *o
     source->options = options;
     source->first = (uint32_t)child;
     source->follow = options->follow;
+    source->ahead = (uint64_t)procfs_clock_ahead();
     return source;
 }
 
@@ -172,10 +175,10 @@ static uint64_t time_of(const struct perf_event_header *record)
     return time;
 }
 
-static void report_fault(struct perf_source *source, const struct fault_record *fault, bool first)
+static void report_fault(struct perf_source *source, const struct fault_record *fault, uint64_t time, bool first)
 {
     struct direction_registers registers;
-    struct faults_fault seen = {.time = fault->time,
+    struct faults_fault seen = {.time = time,
                                 .addr = fault->addr,
                                 .ip = fault->ip,
                                 .pid = fault->pid,
@@ -189,20 +192,20 @@ static void report_fault(struct perf_source *source, const struct fault_record *
     }
     faults_fault(source->faults, &seen);
     if (first && source->listener->fault)
-        source->listener->fault(source->listener->context, fault->pid, fault->addr, fault->time);
+        source->listener->fault(source->listener->context, fault->pid, fault->addr, time);
 }
 
-static void take_fault(struct perf_source *source, const struct fault_record *fault)
+static void take_fault(struct perf_source *source, const struct fault_record *fault, uint64_t time)
 {
     if (fault->addr >> KERNEL_BIT || (!source->follow && fault->pid != source->first))
         return;
     bool first = touched_add(&source->touched, fault->pid, fault->addr);
     source->records += first || !source->faults;
     if (source->faults)
-        report_fault(source, fault, first);
+        report_fault(source, fault, time, first);
     if (!first)
         return;
-    struct event event = {.time = fault->time, .pid = fault->pid, .tid = fault->tid, .kind = EVENT_TOUCH};
+    struct event event = {.time = time, .pid = fault->pid, .tid = fault->tid, .kind = EVENT_TOUCH};
     event.touch = (struct event_touch){.addr = fault->addr, .ip = fault->ip, .cpu = (uint16_t)fault->cpu};
     sink_put(source->sink, &event);
 }
@@ -236,12 +239,12 @@ static void take(void *context, unsigned ring, const struct perf_event_header *r
     struct perf_source *source = context;
     const struct task_record *task = (const struct task_record *)record;
     const struct comm_record *comm = (const struct comm_record *)record;
-    uint64_t time = time_of(record);
+    uint64_t time = time_of(record) + source->ahead;
     source->latest = time;
     source->records += record->type != PERF_RECORD_SAMPLE;
     switch (record->type) {
     case PERF_RECORD_SAMPLE:
-        take_fault(source, (const struct fault_record *)record);
+        take_fault(source, (const struct fault_record *)record, time);
         break;
     case PERF_RECORD_MMAP2:
         take_map(source, (const struct map_record *)record, time);
@@ -300,7 +303,8 @@ static void drain(void *context, uint64_t until, struct source_level *level)
         full |= filled > 1 - (double)LARGEST_RECORD / (double)source->rings[i].size;
     }
     /* Processes fork on one CPU and end on another: only in order of time does that make sense. */
-    perf_ring_merge(source->rings, source->ring_count, time_of, until, take, source);
+    uint64_t kernels = until == UINT64_MAX ? until : until - source->ahead;
+    perf_ring_merge(source->rings, source->ring_count, time_of, kernels, take, source);
     if (full)
         report_full(source);
     for (unsigned i = 0; i < source->ring_count; i++)

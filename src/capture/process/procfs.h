@@ -31,5 +31,8 @@ bool procfs_is_apart(uint32_t pid, const char *space);
 /* The number that the kernel has for this process's PID namespace, or 0. */
 uint64_t procfs_pid_namespace(void);
 
+/* How much this process's monotonic clocks are ahead of the kernel's own, by which perf counts, in ns: a time namespace's. */
+int64_t procfs_clock_ahead(void);
+
 /* kernel.numa_balancing: its value, or -1 when the kernel has none. */
 int procfs_numa_balancing(void);
