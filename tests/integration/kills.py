@@ -1,5 +1,6 @@
 """kills - recordings that are killed or paused at chosen moments, and what must be left of them. Used by test_kills.py, for a
 few moments, and by tests/soak/kills.py for hundreds."""
+import glob
 import json
 import os
 import re
@@ -15,7 +16,8 @@ from nlens import ENVIRONMENT, PATIENCE, run
 DUMP = os.path.join(nlens.BUILD, "tests", "trace", "trace_dump")
 # Two threads that allocate; every line that comes in is answered with how often they did. An empty one ends it.
 WORK = """
-import sys, threading
+import signal, sys, threading
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 done, turns = False, [0, 0]
 def work(mine):
     kept = [b""] * 64
@@ -70,6 +72,57 @@ class Recording:
         return err
 
 
+def settings():
+    """What a recorder may have changed in the system, and what it may have forgotten there."""
+    found = {}
+    for path in glob.glob("/proc/sys/kernel/numa_balancing*") + ["/proc/sys/kernel/perf_event_paranoid"]:
+        if os.path.exists(path):
+            with open(path) as stream:
+                found[path] = stream.read()
+    found["shared memory"] = sorted(name for name in os.listdir("/dev/shm") if "numalens" in name) if os.path.isdir("/dev/shm") else []
+    return found
+
+
+def living(group):
+    """Processes of the group, without those that have ended and that nobody has waited for."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            with open(path, "rb") as stream:
+                state, _, member = stream.read().rpartition(b") ")[2].split()[:3]
+        except (OSError, ValueError):
+            continue
+        if int(member) == group and state not in b"ZX":
+            found.append(path)
+    return found
+
+
+def check_left(recording, folder, before):
+    """No process, no file beside the recording, no setting."""
+    began = time.monotonic()
+    while living(recording.process.pid):  # a program has closed its output a moment before it ends
+        assert time.monotonic() - began < PATIENCE, "a process is left"
+        time.sleep(0.01)
+    assert set(os.listdir(folder)) <= {"numalens.data", "before.data"}, os.listdir(folder)
+    assert settings() == before, (before, settings())
+
+
+def interrupt(folder, number, whom, delay):
+    """Ctrl-C and the like, as perf takes them: program and recorder end, and the file is whole. `whom`: "both", as a terminal
+    does, or the recorder alone, which passes it on."""
+    before = settings()
+    recording = Recording(folder)
+    time.sleep(delay)
+    (os.killpg if whom == "both" else os.kill)(recording.process.pid, number)
+    recording.process.wait(timeout=PATIENCE)  # its input stays open: only the signal may end it
+    _, err = recording.process.communicate()
+    assert recording.process.returncode in (-number, 128 + number), "%s %s" % (recording.process.returncode, err)
+    result = read(recording.trace)
+    assert result["damage"] is None and result["exit_status"] == 128 + number, (result["damage"], result["exit_status"])
+    check_left(recording, folder, before)
+    return result
+
+
 def read(trace):
     """The report, and it must be readable: every complete block is."""
     for command in (["report", "--json", trace], ["report", trace]):
@@ -90,6 +143,7 @@ def count(trace):
 
 def kill(folder, whom, delay):
     """Kills after so many seconds; every block that was in the file by then must be there. Returns the report."""
+    found = settings()
     recording = Recording(folder)
     process = recording.process
     time.sleep(delay)
@@ -113,6 +167,7 @@ def kill(folder, whom, delay):
         assert result["damage"] is None and result["exit_status"] == 137, result["damage"]
     else:  # how far it goes is said, in seconds, when there is anything
         assert "no end" in result["damage"] and ("is missing" in result["damage"] or not result["events"]), result["damage"]
+    check_left(recording, folder, found)
     return result
 
 

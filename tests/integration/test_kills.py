@@ -2,9 +2,10 @@
 """kill -9 of the program, of the recorder and of both at random moments, and a recorder that is stopped for a while: every
 complete block is there, and what is missing is reported with its time. tests/soak/kills.py does it hundreds of times."""
 import random
+import signal
 
 import nlens
-from kills import kill, pause
+from kills import interrupt, kill, pause
 from nlens import Folder, check, note
 
 KILLS, PAUSES = 3, 1
@@ -24,6 +25,15 @@ def at_random_moments(whom):
 for _whom in ("target", "recorder", "both"):
     check("kill -9 of %s at random moments: every complete block is there, the rest is named" % _whom)(
         at_random_moments(_whom))
+
+
+@check("Ctrl-C, SIGTERM and SIGHUP, to both or to the recorder alone: both end, the file is whole, nothing is left")
+def interrupted():
+    chance = random.Random(3)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for whom in ("both", "recorder"):
+            with Folder() as folder:
+                interrupt(folder, number, whom, chance.random() / 2)
 
 
 @check("a recorder that is stopped for 2 s: recording goes on after it, and the report has the time that is missing")
