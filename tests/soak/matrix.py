@@ -165,7 +165,7 @@ def shortened(text):
     """Its last line, without what differs from run to run."""
     line = (text.strip().splitlines() or [""])[-1]
     line = re.sub(r"/tmp/\S+/", "", re.sub(r"\b\d+ programs? ", "N programs ", re.sub(r"\b\d+ processes: ", "N processes: ", line)))
-    return line.replace("numalens record: ", "").replace("note: ", "")[:220]
+    return re.sub("numalens (record|migrate): |note: ", "", line)[:220]
 
 
 HEAD = """# Reliability
@@ -173,8 +173,8 @@ HEAD = """# Reliability
 Programs times ways of running, each plain and recorded at 1,000 bursts a second: the same output, the same status, the same
 signal. Then the recording must open and have the program in it; where none was made, or the program is not in it, numalens must
 have given the reason: `not followed` are those that ran unharmed but unrecorded. The ways `no samples`, `faults`, `timers` and
-`migrate` are other sources and commands; elsewhere `record` chose. Debian has no .NET. This page up to *Kills and pauses* is written by `tests/soak/matrix.py --write docs/reliability.md`; `make
-soak` runs all of it, `make test` a part.
+`migrate` are other sources and commands; elsewhere `record` chose. Debian has no .NET. This page up to *Kills and pauses* is
+written by `tests/soak/matrix.py --write docs/reliability.md`; `make soak` runs all of it, `make test` a part.
 
 """
 KEPT = "\n## Kills and pauses"

@@ -367,7 +367,7 @@ TOOLS = {"tar|xz": "xz", "redis": "redis-benchmark", "sqlite": "sqlite3", "postg
          "apache2-prefork": "apache2", "mpi": "mpirun", "erlang": "erl", "elixir": "elixir"}
 # Each runs one of those above, whose path takes the place of its name in braces.
 AROUND = {
-    "gdb": ["sh", "-c", "gdb -batch -nx -ex 'set print thread-events off' -ex run $0 2>&1 | grep -v process", "{c++}"],
+    "gdb": ["sh", "-c", "gdb -batch -nx -ex 'set print thread-events off' -ex run $0 2>&1 | grep -v -e process -e ^warning", "{c++}"],
     "strace": ["strace", "-f", "-o", "log", "{c}"],
     "ltrace": ["ltrace", "-o", "log", "-e", "malloc", "seq", "30000"],
     "valgrind": ["valgrind", "-q", "seq", "3000"],
