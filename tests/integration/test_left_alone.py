@@ -114,7 +114,9 @@ def preloaded():
         runtime = run([tool("gcc"), "-print-file-name=libasan.so"]).out.decode().strip()
         own = same(folder, ["sh", "-c", "LD_PRELOAD=%s %s; exit $?" % (os.path.realpath(runtime), program)])
         assert REASON in own, own
-        assert REASON in same(folder, [program], environment={"LD_PRELOAD": os.path.realpath(runtime)})
+        # Here numalens has the runtime too, and its sandbox refuses the ptrace that a search for leaks at its end needs.
+        environment = {"LD_PRELOAD": os.path.realpath(runtime), "ASAN_OPTIONS": "detect_leaks=0"}
+        assert REASON in same(folder, [program], environment=environment)
 
 
 @check("-fsanitize=undefined alone is recorded")
