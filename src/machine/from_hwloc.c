@@ -122,7 +122,9 @@ static void describe(const struct import *import, struct model *machine)
     machine->cpus_per_node = cores;
     for (uint32_t level = 1; level <= MODEL_CACHES; level++) {
         hwloc_obj_t cache = hwloc_get_obj_by_type(import->hwloc, (hwloc_obj_type_t)(HWLOC_OBJ_L1CACHE + level - 1), 0);
-        uint32_t sharing = cache && cache->attr->cache.size > 0 ? cores_in(import, cache->cpuset) : 0;
+        bool known =
+            cache && cache->attr->cache.size >= MODEL_CACHE_LEAST && cache->attr->cache.size <= MODEL_CACHE_MOST;
+        uint32_t sharing = known ? cores_in(import, cache->cpuset) : 0;
         if (sharing)
             machine->caches[machine->cache_count++] =
                 (struct model_cache){.level = level, .bytes = cache->attr->cache.size, .cores = sharing};
@@ -141,6 +143,7 @@ struct model *model_from_hwloc(const char *text, const char *path, struct error 
         machine = model_new(import.node_count);
         describe(&import, machine);
         failed = fill(&import, machine, err);
+        failed = failed ? failed : model_check(machine, path, err);
     }
     if (failed) {
         model_free(machine);

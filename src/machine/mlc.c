@@ -98,8 +98,8 @@ static void read_line(struct mlc *mlc, const char *line)
         const char *colon = strchr(line, ':');
         if (colon && strncmp(line, "ALL Reads", 9) == 0)
             mlc->reads = atof(colon + 1);
-        else if (colon && strncmp(line, "1:1 Reads-Writes", 16) == 0)
-            mlc->mixed = atof(strchr(line + 3, ':') + 1);
+        else if (strncmp(line, "1:1 Reads-Writes", 16) == 0 && (colon = strchr(line + 3, ':')))
+            mlc->mixed = atof(colon + 1);
     } else if (mlc->part == PART_LOADED && mlc->points < CURVE_MOST && numbers(line, values, 3) == 3) {
         mlc->curve[mlc->points].ns = values[1];
         mlc->curve[mlc->points++].mbs = values[2];
@@ -162,7 +162,13 @@ struct model *model_from_mlc(FILE *in, const char *path, uint32_t cpus, struct e
         }
         if (mlc->reads > 0 && mlc->mixed > 0)
             machine->mixed = fmin(mlc->mixed / mlc->reads, 2);
+        if (machine->mixed < MODEL_LEAST)
+            machine->mixed = 0;
         set_loads(machine, mlc);
+        if (model_check(machine, path, err) < 0) {
+            model_free(machine);
+            machine = NULL;
+        }
     }
     free(line);
     free(mlc);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "topology/topology.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -29,6 +30,19 @@ void model_free(struct model *machine)
     free(machine->read);
     array_free(&machine->loads);
     free(machine);
+}
+
+int model_check(const struct model *machine, const char *path, struct error *err)
+{
+    uint32_t nodes = machine->node_count;
+    for (uint32_t pair = 0; pair < nodes * nodes; pair++) {
+        double latency = machine->latency[pair], read = machine->read[pair];
+        if (!(latency >= MODEL_LEAST && latency <= MODEL_MOST) || !(read >= MODEL_LEAST && read <= MODEL_MOST))
+            return error_set(err, -EINVAL,
+                             "%s: %g ns and %g GB/s from node %u to node %u; a model has figures from %g to %g", path,
+                             latency, read, pair / nodes, pair % nodes, MODEL_LEAST, MODEL_MOST);
+    }
+    return 0;
 }
 
 struct topology *model_topology(const struct model *machine, struct error *err)

@@ -13,7 +13,12 @@
 
 struct topology;
 
-enum { MODEL_NODES = 64, MODEL_CPUS = 4096, MODEL_CACHES = 4 };
+enum { MODEL_NODES = 64, MODEL_CPUS = 4096, MODEL_CACHES = 4, MODEL_CACHE_LEAST = 1024 };
+
+/* A figure of a model: ns, GB/s, a share. */
+#define MODEL_LEAST      1e-3
+#define MODEL_MOST       1e5
+#define MODEL_CACHE_MOST 1e12 /* bytes */
 
 struct model_cache {
     uint32_t level; /* 1 to 4 */
@@ -54,6 +59,9 @@ struct model_names {
 };
 int model_names(struct model_names *names, struct error *err);
 void model_names_free(struct model_names *names);
+
+/* Whether latencies and bandwidths are such as model_read takes: 0, or negative with `err`, which names `path`. */
+int model_check(const struct model *machine, const char *path, struct error *err);
 
 /* Writes a model as model_read reads it. */
 void model_write(const struct model *machine, FILE *out);

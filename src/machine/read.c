@@ -89,7 +89,7 @@ static int set_row(struct reading *reading, const char *key, double *matrix, boo
     for (const char *word; (word = strsep(&words, " \t"));) {
         if (!*word)
             continue;
-        double value = number_within(word, 1e-3, most);
+        double value = number_within(word, MODEL_LEAST, most);
         if (isnan(value))
             return REFUSE(reading, "'%.40s' is no %s: a number above 0 and up to %g", word, key, most);
         if (column == nodes)
@@ -104,7 +104,7 @@ static int set_row(struct reading *reading, const char *key, double *matrix, boo
 
 static int set_share(struct reading *reading, const char *key, double *to, double most, const char *text)
 {
-    double value = number_within(text, 1e-3, most);
+    double value = number_within(text, MODEL_LEAST, most);
     if (*to > 0)
         return REFUSE(reading, "'%s' stands there twice", key);
     if (isnan(value))
@@ -123,7 +123,7 @@ static int add_cache(struct reading *reading, char *words)
     char *suffix = NULL;
     double amount = size ? strtod(size, &suffix) : NAN;
     double unit = suffix && strcmp(suffix, "K") == 0 ? 1024 : suffix && strcmp(suffix, "M") == 0 ? 1 << 20 : NAN;
-    if (isnan(level) || isnan(cores) || !(amount * unit >= 1024 && amount * unit <= 1e12))
+    if (isnan(level) || isnan(cores) || !(amount * unit >= MODEL_CACHE_LEAST && amount * unit <= MODEL_CACHE_MOST))
         return REFUSE(reading, "a cache is level, size and how many cores share it, such as 'cache 2 1280K 1'");
     if (machine->cache_count == MODEL_CACHES)
         return REFUSE(reading, "more than %d caches", MODEL_CACHES);
@@ -136,7 +136,7 @@ static int add_cache(struct reading *reading, char *words)
 static int add_load(struct reading *reading, char *words)
 {
     struct model *machine = reading->machine;
-    double use = number_within(strsep(&words, " \t"), 1e-3, 1), factor = number_within(words, 1, 100);
+    double use = number_within(strsep(&words, " \t"), MODEL_LEAST, 1), factor = number_within(words, 1, 100);
     if (isnan(use) || isnan(factor))
         return REFUSE(reading,
                       "'loaded' has a share of the bandwidth (to 1) and a factor (1 to 100), such as 'loaded 0.5 1.2'");
@@ -161,9 +161,9 @@ static int set_key(struct reading *reading, const char *key, char *value)
     if (strcmp(key, "topology") == 0)
         return set_topology(reading, value);
     if (strcmp(key, "latency") == 0)
-        return set_row(reading, key, machine->latency, reading->has_latency, 1e5, value);
+        return set_row(reading, key, machine->latency, reading->has_latency, MODEL_MOST, value);
     if (strcmp(key, "read") == 0)
-        return set_row(reading, key, machine->read, reading->has_read, 1e5, value);
+        return set_row(reading, key, machine->read, reading->has_read, MODEL_MOST, value);
     if (strcmp(key, "mixed") == 0)
         return set_share(reading, key, &machine->mixed, 2, value);
     if (strcmp(key, "core") == 0)

@@ -6,7 +6,7 @@ static void write_rows(const struct model *machine, const char *key, const doubl
     for (uint32_t from = 0; from < machine->node_count; from++) {
         fprintf(out, "%-9s %u", key, from);
         for (uint32_t to = 0; to < machine->node_count; to++)
-            fprintf(out, " %.1f", matrix[from * machine->node_count + to]);
+            fprintf(out, " %.6g", matrix[from * machine->node_count + to]);
         fputc('\n', out);
     }
 }
@@ -26,9 +26,9 @@ void model_write(const struct model *machine, FILE *out)
     fputs("# GB/s, all CPUs of a node reading from the memory of each\n", out);
     write_rows(machine, "read", machine->read, out);
     if (machine->mixed > 0)
-        fprintf(out, "mixed     %.2f\n", machine->mixed);
+        fprintf(out, "mixed     %.6g\n", machine->mixed);
     if (machine->core > 0)
-        fprintf(out, "core      %.1f\n", machine->core);
+        fprintf(out, "core      %.6g\n", machine->core);
     array_each (&machine->loads, const struct model_load, load)
-        fprintf(out, "loaded    %.3f %.2f\n", load->use, load->factor);
+        fprintf(out, "loaded    %.6g %.6g\n", load->use, load->factor);
 }

@@ -52,9 +52,9 @@ static void without_the_rest(void **state)
 {
     (void)state;
     struct error err = {0};
-    struct model *model = read_text(LATENCIES BANDWIDTHS, &err);
+    struct model *model = read_text(LATENCIES BANDWIDTHS "Measuring Peak\nALL Reads : 200\n1:1 Reads-Writes\n", &err);
     assert_non_null(model);
-    assert_float_equal(model->mixed, 0, 0);
+    assert_float_equal(model->mixed, 0, 0); /* its line has no value */
     assert_int_equal(model->loads.count, 0);
     model_free(model);
 }
@@ -70,6 +70,7 @@ static void other_text(void **state)
         "Measuring idle latencies\n 0 80 130\n 1 130\n" BANDWIDTHS,     /* and a value */
         "Measuring idle latencies\n 0 80 0\n 1 130 80\n" BANDWIDTHS,    /* nothing takes no time */
         "Measuring idle latencies\n 0 80 130 9\n 1 9 9 9\n" BANDWIDTHS, /* not square */
+        "Measuring idle latencies\n 0 80 1e9\n 1 130 80\n" BANDWIDTHS,  /* a second is more than any model has */
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct error err = {0};
