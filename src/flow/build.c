@@ -159,6 +159,8 @@ void flow_free(struct flow *flow)
     array_free(&flow->marks);
     array_free(&flow->order);
     array_free(&flow->waiting_pages);
+    array_free(&flow->pages_ended);
+    map64_free(&flow->page_ended_of);
     array_free(&flow->page_order);
     pool_free(&flow->waiting);
     array_free(&flow->custom);

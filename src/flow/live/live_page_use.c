@@ -85,8 +85,9 @@ void live_pages_note_end(struct flow *flow, const struct process *process, uint3
     struct page_ended *ended = page_ended_at(flow, process, start & ~(uint64_t)(LARGE - 1));
     if (ended && ended->size >= LARGE)
         note_end(flow, ended, index);
-    for (uint64_t page = start; page < end; page += SMALL)
-        if ((ended = page_ended_at(flow, process, page)))
+    /* By distance: the last page of all ends at 2^64. */
+    for (uint64_t done = 0; done < end - start; done += SMALL)
+        if ((ended = page_ended_at(flow, process, start + done)))
             note_end(flow, ended, index);
 }
 
