@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { SCAN_BYTES = 1 << 16 };
+enum { SCAN_BYTES = 1 << 16, MOST_IN_VAIN = 2 * TRACE_MAX_RAW };
 
 struct scan {
     struct trace_index *index;
@@ -23,6 +23,7 @@ struct scan {
     size_t capacity;
     uint64_t damaged, damaged_bytes; /* stretches that are no whole block, with something whole behind them */
     uint64_t unfinished;             /* bytes at the end that are no whole block */
+    uint64_t in_vain;                /* bytes read for payloads whose sums differ */
 };
 
 bool trace_read_at(int fd, uint64_t offset, void *bytes, size_t size)
@@ -52,8 +53,20 @@ static bool read_block(struct scan *scan, uint64_t at, struct trace_block_header
         scan->capacity = header->packed_bytes;
         scan->payload = mem_alloc(scan->capacity);
     }
-    return trace_read_at(scan->fd, at + sizeof *header, scan->payload, header->packed_bytes) &&
-           XXH3_64bits(scan->payload, header->packed_bytes) == header->payload_sum;
+    if (trace_read_at(scan->fd, at + sizeof *header, scan->payload, header->packed_bytes) &&
+        XXH3_64bits(scan->payload, header->packed_bytes) == header->payload_sum)
+        return true;
+    scan->in_vain += header->packed_bytes;
+    return false;
+}
+
+/* Where a block is looked for after `at`, where none begins: a damaged one may have lost bytes, so the next can begin in what it says
+ * is its own. Not without end: in a file of nothing but such headers each would be read to the end of the file. */
+static uint64_t look_from(const struct scan *scan, uint64_t at, const struct trace_block_header *header)
+{
+    bool skip = scan->in_vain > MOST_IN_VAIN && scan->in_vain > scan->size && block_header_good(header) &&
+                header->packed_bytes <= scan->size - at - sizeof *header;
+    return skip ? at + sizeof *header + header->packed_bytes : at + 1;
 }
 
 /* The next place at or after `at` where a block's magic stands, or the file's end. */
@@ -117,7 +130,7 @@ static void scan_blocks(struct scan *scan)
     uint64_t at = sizeof(struct trace_file_header);
     uint64_t bad_since = 0;
     while (at < scan->size) {
-        struct trace_block_header header;
+        struct trace_block_header header = {0};
         if (read_block(scan, at, &header)) {
             if (bad_since) {
                 scan->damaged++;
@@ -129,7 +142,7 @@ static void scan_blocks(struct scan *scan)
         } else {
             if (!bad_since)
                 bad_since = at;
-            at = find_magic(scan, at + 1);
+            at = find_magic(scan, look_from(scan, at, &header));
         }
     }
     if (bad_since)

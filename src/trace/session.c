@@ -112,7 +112,8 @@ struct trace_session *trace_session_from_text(const char *text, size_t size)
             trace_session_free(session);
             return NULL;
         }
-        trace_session_set(session, text, value + 1);
+        /* Not looked for among those before it: in a session of millions that takes for ever. Of two the first counts. */
+        array_push(&session->pairs, (struct pair){mem_strdup(text), mem_strdup(value + 1)});
         text = next + 1;
     }
     return session;
