@@ -221,7 +221,11 @@ static int find_run(struct trace_writer *writer, struct trace_run **run, const s
         return code;
     if (*run && run_takes(*run, event->time))
         return 0;
-    *run = run_new(writer, pending_for(writer, event->pid, trace_block_kind(event->kind)), event);
+    struct pending_block *pending = pending_for(writer, event->pid, trace_block_kind(event->kind));
+    /* Many threads with few events each, or one whose times go back with each event: none of their runs asks for room. */
+    if (pending->run_count >= BLOCK_RUNS && (code = write_pending(writer, pending, err)) < 0)
+        return code;
+    *run = run_new(writer, pending, event);
     run_make_room(*run);
     return 0;
 }
