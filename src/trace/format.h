@@ -20,11 +20,11 @@ enum {
     TRACE_BLOCK_SESSION = 0x100, /* below: enum event_kind */
     TRACE_BLOCK_ENDING = 0x101,
     TRACE_BLOCK_CARRIED = 0x102, /* the blocks before it repeat what earlier files of the run have */
-    TRACE_MAX_RAW = 64 << 20,    /* a reader refuses larger blocks; a writer stays far below */
-    TRACE_MAX_COUNT = 1 << 20,
+    TRACE_MAX_RAW = 16 << 20,    /* a reader refuses larger blocks; a writer stays far below */
+    TRACE_MAX_COUNT = 1 << 19,
     TRACE_MAX_SESSION = 16 << 20, /* bytes and keys of a session: a writer refuses what a reader would */
     TRACE_MAX_KEYS = 4096,
-    TRACE_MAX_RUNS = 1 << 16,
+    TRACE_MAX_RUNS = 1 << 13,
     TRACE_MAX_FRAMES = 1024,
     TRACE_MAX_COLUMNS = 9,
 };

@@ -15,8 +15,13 @@
 
 static const uint64_t HEAP_KINDS = UINT64_C(1) << EVENT_ALLOC | UINT64_C(1) << EVENT_FREE;
 
+/* What blocks take that are open at the same time, since their times overlap. A recorder's take a few MiB for each kind of event;
+ * a file that was made to harm could have any number of them, each unpacked to thousands of times its size. */
+#define HELD_MOST ((size_t)512 << 20)
+
 /* A block whose runs are being read. */
 struct open_block {
+    size_t held; /* bytes, with its runs */
     uint8_t *raw;
     struct block_run *runs;
     uint32_t live; /* runs not read to their end */
@@ -46,6 +51,7 @@ struct trace_reader {
     uint64_t serial;
     array_of(struct heap_entry) heap;
     array_of(struct open_run *) spare;
+    size_t held;               /* by open blocks */
     struct open_run *finished; /* gave its last event; texts in it are good until the next call */
     struct sample_cache *samples, *pages;
     bool windowed;
@@ -107,14 +113,19 @@ struct trace_reader *trace_reader_share(const struct trace_reader *reader)
     return shared;
 }
 
+static void block_release(struct trace_reader *reader, struct open_block *block)
+{
+    if (--block->live)
+        return;
+    reader->held -= block->held;
+    free(block->raw);
+    free(block->runs);
+    free(block);
+}
+
 static void source_done(struct trace_reader *reader, struct open_run *source)
 {
-    struct open_block *block = source->block;
-    if (--block->live == 0) {
-        free(block->raw);
-        free(block->runs);
-        free(block);
-    }
+    block_release(reader, source->block);
     source->block = NULL;
     array_push(&reader->spare, source);
 }
@@ -228,12 +239,31 @@ static struct open_run *source_new(struct trace_reader *reader, uint8_t kind)
     return source;
 }
 
+/* What a block takes once it is open. */
+static size_t held_by(const struct trace_block_header *header)
+{
+    size_t run = sizeof(struct block_run) + sizeof(struct open_run), events = 0;
+    if (event_keeps_words((uint8_t)header->kind))
+        run += TRACE_MAX_FRAMES * sizeof(uint64_t);
+    if (header->kind == TRACE_HEAP) {
+        run += sizeof(struct heap_model);
+        events = 2 * sizeof(struct heap_slot) * header->count;
+    }
+    return sizeof(struct open_block) + header->raw_bytes + header->runs * run + events;
+}
+
 /* Unpacks a block and puts each of its runs into the heap. */
 static int open_block(struct trace_reader *reader, const struct index_block *from, struct error *err)
 {
     const struct trace_block_header *header = &from->header;
     uint64_t ordinal = from->first_ordinal;
+    if (reader->held + held_by(header) > HELD_MOST)
+        return error_set(
+            err, -E2BIG,
+            "%s: blocks of more than %zu MiB are of the same time, which no recorder writes: it is damaged",
+            reader->name, HELD_MOST >> 20);
     struct open_block *block = mem_zalloc(sizeof *block);
+    reader->held += block->held = held_by(header);
     uint8_t *packed = mem_alloc(header->packed_bytes + 1);
     block->raw = mem_alloc(header->raw_bytes + 1);
     block->runs = mem_zalloc((header->runs + 1) * sizeof *block->runs);
@@ -260,11 +290,7 @@ static int open_block(struct trace_reader *reader, const struct index_block *fro
         array_push(&reader->heap, (struct heap_entry){source->cursor.time, tie, source});
         sift_up(reader->heap.items, reader->heap.count - 1);
     }
-    if (--block->live == 0) {
-        free(block->raw);
-        free(block->runs);
-        free(block);
-    }
+    block_release(reader, block);
     return good ? 0 : damaged(reader, from, err);
 }
 
