@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { INPUT_CHUNK = 1 << 20 };
+enum { INPUT_CHUNK = 1 << 16 };
 
 int perf_input_open(struct perf_input *input, const char *path, struct error *err)
 {
