@@ -1,4 +1,5 @@
-/* base/map64.h - a hash map from 64-bit keys to 64-bit values. Any key but MAP64_EMPTY may be used. */
+/* base/map64.h - a hash map from 64-bit keys to 64-bit values. MAP64_EMPTY as a key is taken for the one before it: keys are addresses
+ * and handles of other people's programs, and may be any number. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,6 +11,7 @@
 struct map64 { /* zeroed = empty and ready */
     uint64_t *keys, *values;
     size_t count, capacity;
+    uint64_t seed; /* another one in each map of each process: nobody can make keys that all want one place */
 };
 
 /* The value's place, or NULL. Valid until the next insertion or removal. */

@@ -27,6 +27,24 @@ static void keeps_what_was_put_in_and_not_removed(void **state)
     map64_free(&map);
 }
 
+/* What stands for an empty place is a key as any other. */
+static void takes_any_key(void **state)
+{
+    (void)state;
+    struct map64 map = {0};
+    bool is_new = false;
+    assert_false(map64_remove(&map, MAP64_EMPTY));
+    *map64_insert(&map, MAP64_EMPTY, &is_new) = 5;
+    assert_true(is_new);
+    assert_int_equal(*map64_insert(&map, MAP64_EMPTY, &is_new), 5);
+    assert_false(is_new);
+    assert_int_equal(*map64_find(&map, MAP64_EMPTY), 5);
+    assert_int_equal(map.count, 1);
+    assert_true(map64_remove(&map, MAP64_EMPTY));
+    assert_null(map64_find(&map, MAP64_EMPTY));
+    map64_free(&map);
+}
+
 static void says_whether_a_key_is_new(void **state)
 {
     (void)state;
@@ -44,6 +62,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_what_was_put_in_and_not_removed),
         cmocka_unit_test(says_whether_a_key_is_new),
+        cmocka_unit_test(takes_any_key),
     };
     return cmocka_run_group_tests_name("map64", tests, NULL, NULL);
 }

@@ -89,7 +89,6 @@ uint32_t process_stack(struct process_table *table, struct capture_process *proc
     if (depth == 0)
         return 0;
     uint64_t hash = XXH3_64bits_withSeed(frames, depth * sizeof *frames, cut);
-    hash -= hash == MAP64_EMPTY;
     uint64_t *known = map64_find(&process->stacks, hash);
     if (known)
         return (uint32_t)*known;

@@ -65,7 +65,7 @@ static struct cost *find_cost(struct callgrind *grind, uint32_t function, uint32
     uint64_t key = map64_hash(map64_hash((uint64_t)function << 32 | line) ^ callee);
     for (;; key++) {
         bool is_new;
-        uint64_t *place = map64_insert(&grind->cost_of, key == MAP64_EMPTY ? 0 : key, &is_new);
+        uint64_t *place = map64_insert(&grind->cost_of, key, &is_new);
         if (is_new) {
             struct cost cost = {.line = line, .callee = callee, .callee_line = callee_line, .chain = FLOW_NONE};
             *place = (uint64_t)function << 32 | grind->costs.count;

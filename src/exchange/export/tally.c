@@ -25,7 +25,7 @@ static struct tally_row *find(struct tallying *tallying, const struct tally_row 
     key = map64_hash(key ^ ((uint32_t)(uint16_t)place->from << 16 | (uint16_t)place->home));
     for (;; key++) {
         bool is_new;
-        uint64_t *at = map64_insert(&tallying->row_of, key == MAP64_EMPTY ? 0 : key, &is_new);
+        uint64_t *at = map64_insert(&tallying->row_of, key, &is_new);
         if (is_new) {
             *at = tallying->tally->rows.count;
             array_push(&tallying->tally->rows, *place);

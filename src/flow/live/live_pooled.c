@@ -62,14 +62,9 @@ static struct pool_table *own_table(struct process *process)
     return table;
 }
 
-static bool is_handle(uint64_t handle)
-{
-    return handle != 0 && handle != MAP64_EMPTY;
-}
-
 static uint32_t pool_find(const struct pool_table *table, uint64_t handle)
 {
-    uint64_t *place = is_handle(handle) ? map64_find(&table->of_handle, handle) : NULL;
+    uint64_t *place = handle ? map64_find(&table->of_handle, handle) : NULL;
     return place ? (uint32_t)*place : FLOW_NONE;
 }
 
@@ -214,14 +209,14 @@ static void create_pool(struct flow *flow, struct process *process, const struct
         clear_pool(flow, process, table, index, event->time);
     table->pools.items[index].implicit = false;
     unlink_pool(table, index);
-    if (is_handle(event->pool.parent))
+    if (event->pool.parent)
         link_pool(table, index, pool_get(table, event->pool.parent));
 }
 
 void live_pooled_change(struct flow *flow, struct process *process, const struct event *event)
 {
     uint32_t index;
-    if (!is_handle(event->pool.handle))
+    if (!event->pool.handle)
         return;
     if (event->pool.change == POOL_FREED) {
         if (addrtree_remove(&process->pooled, ADDRTREE_NOWHERE, event->pool.handle, &index))
@@ -245,7 +240,7 @@ void live_pooled_alloc(struct flow *flow, struct process *process, const struct 
 {
     const struct event_alloc *alloc = &event->alloc;
     uint32_t index = live_heap_put(flow, process, &process->pooled, ADDRTREE_NOWHERE, event);
-    if (index == FLOW_NONE || !is_handle(alloc->pool))
+    if (index == FLOW_NONE || !alloc->pool)
         return;
     struct pool_table *table = own_table(process);
     uint32_t number = pool_get(table, alloc->pool); /* may move them */

@@ -49,7 +49,7 @@ static size_t find(struct chains *chains, const struct chain_row *place)
     key = map64_hash(key ^ ((uint64_t)place->slice << 16 | place->thread));
     for (;; key++) {
         bool is_new;
-        uint64_t *at = map64_insert(&chains->row_of, key == MAP64_EMPTY ? 0 : key, &is_new);
+        uint64_t *at = map64_insert(&chains->row_of, key, &is_new);
         if (is_new) {
             *at = chains->rows.count;
             array_push(&chains->rows, *place);

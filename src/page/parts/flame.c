@@ -52,9 +52,9 @@ uint32_t flame_note(struct flame *flame, const struct flow_access *access)
 {
     uint32_t process = access->thread == FLOW_NONE ? FLOW_NONE : flow_thread(flame->flow, access->thread)->process;
     uint64_t key = (uint64_t)process << 32 | access->stack;
-    if (key != flame->last_key) {
+    if (key != flame->last_key || flame->tallies.count == 0) {
         bool is_new;
-        uint64_t *place = map64_insert(&flame->tally_of, key == MAP64_EMPTY ? 0 : key, &is_new);
+        uint64_t *place = map64_insert(&flame->tally_of, key, &is_new);
         if (is_new) {
             *place = flame->tallies.count;
             array_push(&flame->tallies, (struct flame_tally){.process = process, .stack = access->stack});
