@@ -95,7 +95,9 @@ static void adopt(struct agent_source *source, struct ring_state *state)
     state->tid = state->ring->tid;
     if (state->ring->local_tid)
         find_number(state, state->ring->local_tid);
-    state->image = atomic_load(&state->ring->image);
+    /* Agents count from 1: a process without one is never looked for again, and would be kept for ever. */
+    uint32_t image = atomic_load(&state->ring->image);
+    state->image = image ? image : 1;
     state->last_time = clock_now_ns();
     source->active[source->active_count++] = state;
     source->totals.rings++;
