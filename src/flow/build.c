@@ -138,7 +138,7 @@ void flow_free(struct flow *flow)
     array_free(&flow->threads);
     array_free(&flow->thread_nodes);
     array_free(&flow->thread_votes);
-    array_free(&flow->thread_before);
+    array_free(&flow->former_lives);
     array_free(&flow->thread_sibling);
     map64_free(&flow->thread_of_tid);
     array_free(&flow->barrier_waits);

@@ -78,8 +78,13 @@ struct module_place {
     uint32_t module;
 };
 
+struct former_life {
+    uint32_t before, further; /* threads; FLOW_NONE: none. `further` is `before` or one before that */
+    uint32_t number;          /* of this life, from 0 */
+};
+
 struct module_list { /* sorted by start; shared by forks until one changes it */
-    uint32_t refs, count;
+    uint32_t refs, count, room;
     struct module_place places[];
 };
 
@@ -215,11 +220,11 @@ struct flow {
     struct map64 process_of_pid;
     struct process *last_process; /* the newest of its pid */
     array_of(struct flow_thread) threads;
-    array_of(int16_t) thread_nodes;    /* simulated node of each; of a real machine the one it is mostly seen on */
-    array_of(uint32_t) thread_votes;   /* how much more often than on others */
-    array_of(uint32_t) thread_before;  /* the thread that had the same tid before, or FLOW_NONE */
-    array_of(uint32_t) thread_sibling; /* the thread of the same process before it, or FLOW_NONE */
-    struct map64 thread_of_tid;        /* pid << 32 | tid */
+    array_of(int16_t) thread_nodes;  /* simulated node of each; of a real machine the one it is mostly seen on */
+    array_of(uint32_t) thread_votes; /* how much more often than on others */
+    array_of(struct former_life) former_lives; /* of each thread: who had its number before */
+    array_of(uint32_t) thread_sibling;         /* the thread of the same process before it, or FLOW_NONE */
+    struct map64 thread_of_tid;                /* pid << 32 | tid */
     uint32_t next_ordinal;
     uint32_t last_threads[LAST_THREADS];   /* by tid: the newest that was asked for */
     struct found last_found[LAST_THREADS]; /* by tid: accesses of a burst mostly go to one block */

@@ -20,6 +20,8 @@ struct symbols {
     struct strtab *names;
     struct map64 demangled;         /* a name's number + 1 -> its demangled text's number */
     struct symbols_module *modules; /* newest first */
+    struct strtab *module_keys;     /* build-id and path */
+    struct map64 module_of;         /* such a key's number, to the module */
     array_of(const char *) directories;
     const char *root; /* a tree of files that comes before this machine's; or NULL */
 };
@@ -48,6 +50,7 @@ struct symbols *symbols_new(void)
 {
     struct symbols *symbols = mem_zalloc(sizeof *symbols);
     symbols->names = strtab_new();
+    symbols->module_keys = strtab_new();
     return symbols;
 }
 
@@ -77,6 +80,8 @@ void symbols_free(struct symbols *symbols)
     }
     array_free(&symbols->directories);
     map64_free(&symbols->demangled);
+    map64_free(&symbols->module_of);
+    strtab_free(symbols->module_keys);
     strtab_free(symbols->names);
     free(symbols);
 }
@@ -105,11 +110,19 @@ struct symbols_module *symbols_module(struct symbols *symbols, const char *path,
     if (build_id_size > BUILD_ID_MOST)
         build_id_size = BUILD_ID_MOST;
     const char *interned = strtab_intern(symbols->names, path);
-    for (struct symbols_module *known = symbols->modules; known; known = known->next)
-        if (known->path == interned && known->build_id_size == build_id_size &&
-            (build_id_size == 0 || memcmp(known->build_id, build_id, build_id_size) == 0))
-            return known;
+    size_t length = strlen(path);
+    char *key = mem_alloc(1 + build_id_size + length);
+    key[0] = (char)build_id_size;
+    if (build_id_size)
+        memcpy(key + 1, build_id, build_id_size);
+    memcpy(key + 1 + build_id_size, path, length);
+    uint32_t number = strtab_add_bytes(symbols->module_keys, key, 1 + build_id_size + length);
+    free(key);
+    uint64_t *place = map64_insert(&symbols->module_of, number, NULL);
+    if (*place)
+        return (struct symbols_module *)(uintptr_t)*place;
     struct symbols_module *module = mem_zalloc(sizeof *module);
+    *place = (uintptr_t)module;
     module->symbols = symbols;
     module->path = interned;
     module->build_id_size = build_id_size;

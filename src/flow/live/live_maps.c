@@ -83,7 +83,8 @@ static const char *name_of(const struct event_map *map, const char *path)
 static uint64_t fill_gaps(struct flow *flow, struct process *process, uint64_t start, uint64_t end, uint32_t record,
                           uint64_t time)
 {
-    uint64_t key, filled = 0;
+    uint64_t key, filled = 0,
+                  from = start; /* [from, at) is one range: in pieces it would have more of them with each map */
     uint32_t value;
     for (uint64_t at = start, until; at < end; at = until) {
         until = end;
@@ -93,14 +94,18 @@ static uint64_t fill_gaps(struct flow *flow, struct process *process, uint64_t s
             const struct map_range *range = pool_at(&flow->ranges, value);
             if (range->end > at && !(pool_at(&flow->records, range->record)->flags & RECORD_LEFTOVER)) {
                 until = range->end < end ? range->end : end;
+                if (from < at)
+                    range_put(flow, process, from, at, record);
+                from = until;
                 continue;
             }
             if (range->end > at)
                 punch(flow, process, at, until, time);
         }
-        range_put(flow, process, at, until, record);
         filled += until - at;
     }
+    if (from < end)
+        range_put(flow, process, from, end, record);
     return filled;
 }
 

@@ -33,26 +33,39 @@ void live_module_list_drop(struct module_list *list)
         free(list);
 }
 
-/* Replaces the process's list by one without [start, end) and, when `added` is given, with it. */
+/* A list with [from, until) taken out and room for one more in that place; `old`, which others may have too, is let go. */
+static struct module_list *list_cut(struct module_list *old, size_t from, size_t until)
+{
+    uint32_t count = old ? old->count : 0;
+    size_t after = count - until;
+    struct module_list *list = old;
+    if (!old || old->refs > 1 || old->room < from + 1 + after) {
+        uint32_t room = (uint32_t)(from + 1 + after) * 2;
+        list = mem_alloc(sizeof *list + room * sizeof *list->places);
+        *list = (struct module_list){.refs = 1, .room = room};
+        if (from)
+            memcpy(list->places, old->places, from * sizeof *list->places);
+    }
+    if (after)
+        memmove(list->places + from + 1, old->places + until, after * sizeof *list->places);
+    list->count = (uint32_t)(from + 1 + after);
+    if (list != old)
+        live_module_list_drop(old);
+    return list;
+}
+
+/* Changes the process's list into one without [start, end) and, when `added` is given, with it. */
 static void rebuild(struct process *process, uint64_t start, uint64_t end, const struct module_place *added)
 {
-    struct module_list *old = process->modules;
+    const struct module_list *old = process->modules;
     uint32_t count = old ? old->count : 0;
-    struct module_list *list = mem_alloc(sizeof *list + (count + 1) * sizeof *list->places);
-    list->refs = 1;
-    list->count = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (added && added->start < old->places[i].start) {
-            list->places[list->count++] = *added;
-            added = NULL;
-        }
-        if (old->places[i].end <= start || old->places[i].start >= end)
-            list->places[list->count++] = old->places[i];
-    }
+    size_t from = bisect(count, i, old->places[i].end <= start);
+    size_t until = bisect(count, i, old->places[i].start < end);
+    struct module_list *list = process->modules = list_cut(process->modules, from, until > from ? until : from);
     if (added)
-        list->places[list->count++] = *added;
-    live_module_list_drop(old);
-    process->modules = list;
+        list->places[from] = *added;
+    else
+        memmove(list->places + from, list->places + from + 1, (--list->count - from) * sizeof *list->places);
 }
 
 static void forget_names(struct flow *flow, struct process *process, struct addrtree *tree, uint64_t start,

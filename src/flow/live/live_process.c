@@ -34,12 +34,28 @@ static uint64_t thread_key(uint32_t pid, uint32_t tid)
     return (uint64_t)pid << 32 | tid;
 }
 
+/* Threads with the same number one after the other: each knows the one before, and one further back, so that the one of a time is
+ * found in few steps among very many. The distances are those of a skew-binary list: Myers, "An applicative random-access
+ * stack" (1983). */
+static void note_former_life(struct flow *flow, uint32_t before)
+{
+    struct former_life former = {.before = before, .further = before};
+    if (before != FLOW_NONE) {
+        const struct former_life *lives = flow->former_lives.items, *one = &lives[before];
+        const struct former_life *two = one->further == FLOW_NONE ? NULL : &lives[one->further];
+        former.number = one->number + 1;
+        if (two && two->further != FLOW_NONE && one->number - two->number == two->number - lives[two->further].number)
+            former.further = two->further;
+    }
+    array_push(&flow->former_lives, former);
+}
+
 static uint32_t thread_new(struct flow *flow, struct process *process, uint32_t tid, uint64_t time)
 {
     uint32_t index = (uint32_t)flow->threads.count, ordinal = flow->next_ordinal;
     bool is_new;
     uint64_t *place = map64_insert(&flow->thread_of_tid, thread_key(process->row.pid, tid), &is_new);
-    array_push(&flow->thread_before, is_new ? FLOW_NONE : (uint32_t)*place);
+    note_former_life(flow, is_new ? FLOW_NONE : (uint32_t)*place);
     if (!is_new && flow->threads.items[*place].end == UINT64_MAX)
         ordinal = flow->threads.items[*place].ordinal; /* exec: another image, the same thread */
     else
@@ -86,8 +102,10 @@ uint32_t live_thread_at(const struct flow *flow, uint32_t pid, uint32_t tid, uin
             return FLOW_NONE;
         index = (uint32_t)*place;
     }
-    while (flow->threads.items[index].start > time && flow->thread_before.items[index] != FLOW_NONE)
-        index = flow->thread_before.items[index];
+    while (flow->threads.items[index].start > time && flow->former_lives.items[index].before != FLOW_NONE) {
+        const struct former_life *former = &flow->former_lives.items[index];
+        index = flow->threads.items[former->further].start > time ? former->further : former->before;
+    }
     return index;
 }
 
