@@ -1,6 +1,5 @@
 /* tests/fuzz/input_text.h - an input as a text or a stream. */
-#ifndef NUMALENS_TESTS_FUZZ_INPUT_TEXT_H
-#define NUMALENS_TESTS_FUZZ_INPUT_TEXT_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -22,5 +21,3 @@ static inline FILE *input_stream(const uint8_t *data, size_t size)
 {
     return size ? fmemopen((void *)(uintptr_t)data, size, "r") : NULL;
 }
-
-#endif

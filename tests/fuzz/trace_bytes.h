@@ -1,7 +1,6 @@
 /* tests/fuzz/trace_bytes.h - an input as a trace in memory, with sums and lengths that are right: without them a change would reach
  * the checksums and nothing behind them. A block goes from one magic number to the next, so that bytes may come and go. */
-#ifndef NUMALENS_TESTS_FUZZ_TRACE_BYTES_H
-#define NUMALENS_TESTS_FUZZ_TRACE_BYTES_H
+#pragma once
 
 #include "trace/format.h"
 
@@ -60,5 +59,3 @@ static inline const char *trace_bytes_file(const uint8_t *data, size_t size, uin
     free(copy);
     return path;
 }
-
-#endif
