@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "topology/hwloc_file.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <hwloc.h>
 #include <stdlib.h>
@@ -199,11 +200,11 @@ static bool synthetic_fits(const char *spec)
     for (const char *at = spec; *at; at++) {
         depth += *at == '(' || *at == '[';
         depth -= *at == ')' || *at == ']';
-        bool starts = *at >= '0' && *at <= '9' && (at == spec || at[-1] == ':' || at[-1] == ' ');
+        bool starts = *at >= '0' && *at <= '9' && (at == spec || !isalnum((unsigned char)at[-1]));
         if (depth != 0 || !starts)
             continue;
         char *end;
-        unsigned long arity = strtoul(at, &end, 10);
+        unsigned long arity = strtoul(at, &end, 0); /* as hwloc reads it: 0x1000 too */
         if (arity > SYNTHETIC_BESIDE || (arity > 0 && (size *= arity) > SYNTHETIC_CPUS))
             return false;
         at = end - 1;
