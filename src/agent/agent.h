@@ -48,6 +48,7 @@ struct sampler_thread {
     bool refused;      /* no tick could be had; it is counted */
     bool by_switches;  /* has the timer only because the thread switches context often */
     uint64_t switches_seen, cpu_seen; /* context switches and ns of CPU time, when they were last looked at */
+    uint64_t long_blocked;            /* long_burst.c: signals that the program has blocked; bits as the kernel's */
     struct burst_traffic *traffic; /* traffic.c: what the pair of bursts under way has seen; NULL: bursts come alone */
 };
 

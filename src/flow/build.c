@@ -143,6 +143,8 @@ void flow_free(struct flow *flow)
     map64_free(&flow->thread_of_tid);
     array_free(&flow->barrier_waits);
     array_free(&flow->streams);
+    array_free(&flow->reuses);
+    array_free(&flow->long_bursts);
     array_free(&flow->gaps);
     pool_free(&flow->records);
     pool_free(&flow->tallies);

@@ -209,6 +209,22 @@ size_t flow_streams(const struct flow *flow, const struct flow_stream **rows);
 /* The function that its instruction is in, as flow_function() numbers them, or FLOW_NONE. */
 uint32_t flow_stream_function(const struct flow *flow, const struct flow_stream *stream);
 
+/* Accesses of a long burst by the time since their lines were last used, and what else is known of it (wire/event.h). In order of
+ * time; a burst's rows come before it, those of several processes between each other. */
+struct flow_reuse {
+    struct event_reuse event;
+    uint32_t thread, object; /* object: FLOW_NONE when not attributed */
+    uint32_t code;           /* as in struct flow_stream */
+    int16_t from, home;      /* nodes, as in struct flow_access */
+};
+struct flow_long_burst {
+    struct event_long_burst event;
+    uint64_t time;
+    uint32_t thread;
+};
+size_t flow_reuses(const struct flow *flow, const struct flow_reuse **rows);
+size_t flow_long_bursts(const struct flow *flow, const struct flow_long_burst **rows);
+
 size_t flow_process_count(const struct flow *flow);
 size_t flow_group_count(const struct flow *flow);
 size_t flow_thread_count(const struct flow *flow);

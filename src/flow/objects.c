@@ -51,6 +51,10 @@ void live_objects_number(struct flow *flow)
         if (stream->object != FLOW_NONE)
             stream->object = index_of[stream->object];
     }
+    array_each (&flow->reuses, struct flow_reuse, reuse) {
+        if (reuse->object != FLOW_NONE)
+            reuse->object = index_of[reuse->object];
+    }
     live_touched_number(flow, index_of);
     free(index_of);
     live_rows_new(flow);

@@ -91,6 +91,18 @@ size_t flow_streams(const struct flow *flow, const struct flow_stream **rows)
     return flow->streams.count;
 }
 
+size_t flow_reuses(const struct flow *flow, const struct flow_reuse **rows)
+{
+    *rows = flow->reuses.items;
+    return flow->reuses.count;
+}
+
+size_t flow_long_bursts(const struct flow *flow, const struct flow_long_burst **rows)
+{
+    *rows = flow->long_bursts.items;
+    return flow->long_bursts.count;
+}
+
 size_t flow_unattributed(const struct flow *flow, const char *const **reasons, const uint64_t **counts)
 {
     size_t count = 0;

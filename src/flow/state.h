@@ -231,6 +231,8 @@ struct flow {
     uint64_t layout;                       /* counts events that change what is at which address */
     array_of(struct flow_barrier_wait) barrier_waits;
     array_of(struct flow_stream) streams;
+    array_of(struct flow_reuse) reuses;
+    array_of(struct flow_long_burst) long_bursts;
     array_of(struct flow_gap) gaps;
 
     pool_of(struct record) records;
@@ -399,6 +401,8 @@ void live_sample_put(struct flow *flow, struct process *process, const struct ev
                      enum reason reason); /* with its object, or FLOW_NONE and why */
 void live_sample_touch(struct flow *flow, struct process *process, const struct event *event);
 void live_sample_stream(struct flow *flow, struct process *process, const struct event *event);
+void live_sample_reuse(struct flow *flow, struct process *process, const struct event *event);
+void live_sample_long(struct flow *flow, struct process *process, const struct event *event);
 void live_sample_home(struct flow *flow, struct process *process, const struct event *event);
 
 /* live_page_use.c: pages used during an interval */

@@ -74,6 +74,11 @@ CODED(stream_fields, ADDRESS(1, stream.pc, 0), ADDRESS(2, stream.addr, 0), NUMBE
       DIFFERENCE(5, stream.user_ns), DIFFERENCE(6, stream.burst), NUMBER(6, stream.ahead_ns),
       NUMBER(6, stream.behind_ns), NUMBER(7, stream.times), NUMBER(7, stream.runs), NUMBER(7, stream.flags),
       PART(stream.size), PART(stream.behind), LIST(8, stream.latencies, stream.timed))
+CODED(reuse_fields, ADDRESS(1, reuse.pc, 0), ADDRESS(2, reuse.addr, 0), NUMBER(3, reuse.count), NUMBER(4, reuse.bin),
+      PART(reuse.flags), DIFFERENCE(5, reuse.burst))
+CODED(long_burst_fields, NUMBER(1, long_burst.accesses), NUMBER(1, long_burst.lost), NUMBER(2, long_burst.counted),
+      NUMBER(2, long_burst.counted_ns), NUMBER(3, long_burst.process_ns), NUMBER(3, long_burst.took_ns),
+      DIFFERENCE(4, long_burst.burst), NUMBER(5, long_burst.rows), PART(long_burst.end))
 
 /* Most of what is written. Coded by functions of their own, which trace/run_append.h calls: the fields are for copies and text. */
 FIELDS(sample_fields, DIFFERENCE(1, sample.stack), ADDRESS(2, sample.addr, 0), NUMBER(3, sample.latency),
@@ -111,6 +116,9 @@ const struct event_row event_rows[EVENT_KINDS] = {
     [EVENT_FRAME] = {"frame", CARRY_LIVE, 3, BY_FIELDS(frame_fields)},
     [EVENT_BARRIER] = {"barrier", CARRY_NONE, 2, BY_FIELDS(barrier_fields)},
     [EVENT_STREAM] = {"stream", CARRY_NONE, 9, BY_FIELDS(stream_fields), .ring_bytes = sizeof(struct event_stream)},
+    [EVENT_REUSE] = {"reuse", CARRY_NONE, 6, BY_FIELDS(reuse_fields), .ring_bytes = sizeof(struct event_reuse)},
+    [EVENT_LONG_BURST] = {"long_burst", CARRY_NONE, 6, BY_FIELDS(long_burst_fields),
+                          .ring_bytes = sizeof(struct event_long_burst)},
 };
 
 bool event_keeps_words(unsigned kind)

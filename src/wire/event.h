@@ -30,6 +30,8 @@ enum event_kind {
     EVENT_FRAME,      /* a page and its frame of physical memory */
     EVENT_BARRIER,    /* a thread has waited at a barrier */
     EVENT_STREAM, /* what an instruction of a burst accesses, and how far it got by the next one (docs/traffic.md) */
+    EVENT_REUSE,  /* accesses of a long burst, by the time since their lines were last used */
+    EVENT_LONG_BURST, /* what else is known of it; comes behind them */
     EVENT_KINDS
 };
 
@@ -282,6 +284,53 @@ struct event_stream {
     uint16_t latencies[STREAM_LATENCIES]; /* ns, of some of its accesses */
 };
 
+enum reuse_flag {
+    REUSE_WRITE = 1,
+    REUSE_AT_LEAST = 2, /* the time is from the burst's begin: when the line was used before is not known */
+    REUSE_DIRTY =
+        4, /* of a store: the longest time between uses of the line since the store before. Not an access more */
+    REUSE_NONTEMPORAL = 8, /* past the caches: no line is read for it */
+};
+
+/* Times in accesses, eight bins an octave. */
+enum { REUSE_BINS = 62 * 8 };
+
+static inline unsigned reuse_bin(uint64_t time)
+{
+    if (time < 8)
+        return (unsigned)time;
+    unsigned octave = 63 - (unsigned)__builtin_clzll(time);
+    return (octave - 2) * 8 + (unsigned)(time >> (octave - 3) & 7);
+}
+
+/* The first time of a bin. */
+static inline uint64_t reuse_bin_time(unsigned bin)
+{
+    return bin < 8 ? bin : (8 + (uint64_t)bin % 8) << (bin / 8 - 1);
+}
+
+/* Accesses of one instruction in one page. */
+struct event_reuse {
+    uint64_t pc, addr; /* addr: of one of them */
+    uint64_t count;    /* accesses that they stand for */
+    uint32_t burst;    /* its number in this thread */
+    uint16_t bin;
+    uint8_t flags; /* enum reuse_flag */
+};
+
+enum long_end { LONG_ENOUGH, LONG_CALL, LONG_CUT, LONG_ENDS };
+
+struct event_long_burst {
+    uint64_t accesses; /* that were looked at */
+    uint64_t lost;     /* of those, what no row could be kept of */
+    uint64_t counted,
+        counted_ns;       /* accesses at nearly the program's own speed, and the CPU time they took; 0: not known */
+    uint64_t process_ns;  /* CPU time of all threads so far */
+    uint64_t took_ns;     /* CPU time of the burst, counting and all */
+    uint32_t burst, rows; /* rows: events of its accesses */
+    uint8_t end;          /* enum long_end */
+};
+
 struct event_loss {
     uint8_t cause;
     uint64_t count; /* 0: something was lost just now; how much is reported later */
@@ -309,6 +358,8 @@ struct event {
         struct event_frame frame;
         struct event_barrier barrier;
         struct event_stream stream;
+        struct event_reuse reuse;
+        struct event_long_burst long_burst;
     };
 };
 

@@ -21,6 +21,7 @@ enum { RINGS = 64, RING_BYTES = 1 << 20 };
 
 static struct wire_region *region;
 static struct wire_counters total;
+static uint64_t long_bursts, long_accesses;
 static FILE *out;
 
 static void print_record(const struct wire_ring *ring, const struct wire_head *head)
@@ -46,6 +47,13 @@ static void print_record(const struct wire_ring *ring, const struct wire_head *h
                 alloc->size_fn & ((1ul << WIRE_FN_SHIFT) - 1));
         break;
     }
+    case WIRE_EVENT:
+        if (head->value == EVENT_LONG_BURST) {
+            const struct event_long_burst *burst = (const void *)((const struct wire_event *)head)->body;
+            long_bursts++;
+            long_accesses += burst->accesses + burst->counted;
+        }
+        break;
     }
 }
 
@@ -137,6 +145,7 @@ static void print_counters(void)
         fprintf(out, "C %s %lu\n", loss_name(i), atomic_load(&total.lost[i]));
     fprintf(out, "C ticks %lu\nC bursts %lu\nC steps %lu\nC accesses %lu\nC handler_ns %lu\n", total.ticks,
             total.bursts, total.steps, total.accesses, total.handler_ns);
+    fprintf(out, "C long_bursts %lu\nC long_accesses %lu\n", long_bursts, long_accesses);
 }
 
 int main(int argc, char **argv)

@@ -11,20 +11,13 @@ import re
 
 import nlens
 from nlens import Folder, Skip, check, note, record, report, run
+from traffic_truth import KERNELS, SOURCE, counted, sites
 
-KERNELS = os.path.join(nlens.BUILD, "tests", "integration", "traffic_kernels")
-SOURCE = "traffic_kernels.c"
 BURSTS = 200
 # So often that so much CPU time has half as many bursts again.
 SECONDS, OFTEN = "0.8", ["-F", "400", "--budget", "10"]
-LINE = 64
 OFF = 0.35  # of the bytes
 BIG = "256"  # MiB of each array: more than any cache holds
-
-
-def sites():
-    with open(os.path.join(nlens.SOURCE, "tests", "integration", SOURCE)) as stream:
-        return {line.split("site: ")[1].split()[0]: number for number, line in enumerate(stream, 1) if "site: " in line}
 
 
 def traffic_of(kernel, mib=BIG, threads="1", options=(), bursts=BURSTS):
@@ -40,11 +33,7 @@ def traffic_of(kernel, mib=BIG, threads="1", options=(), bursts=BURSTS):
         raise Skip("there is no tick by perf here")
     if answer["memory_from_ns"] == 0:
         raise Skip("caches and memory cannot be distinguished here")
-    truth = {}
-    for words in map(str.split, ended.out.decode().splitlines()):
-        if words[0] != "took":
-            read, written = truth.get(words[0], (0, 0))
-            truth[words[0]] = (read + int(words[1]) * LINE / answer["seconds"], written + int(words[2]) * LINE / answer["seconds"])
+    truth = counted(ended, answer["seconds"])
     rows = {name: row for name, line in sites().items() for row in answer["objects"] if row["line"] == line}
     for name in sorted(rows):
         row = rows[name]

@@ -4,6 +4,7 @@
 #include "agent/region/attach.h"
 #include "agent/sampling/account.h"
 #include "agent/sampling/burst_traffic.h"
+#include "agent/sampling/long_burst.h"
 #include "agent/sampling/step.h"
 #include "agent/sampling/tick.h"
 #include "agent/signals/signals.h"
@@ -87,14 +88,14 @@ static uint64_t affordable_tick(void)
 uint64_t pace_period(const struct sampler_thread *sampler)
 {
     const struct wire_config *config = &agent_region->config;
-    uint64_t remaining_ppm = config->budget_ppm, cost = burst_cost();
+    uint64_t budget_ppm = config->budget_ppm - long_budget_ppm(), remaining_ppm = budget_ppm, cost = burst_cost();
     if (config->budget_ppm == 0)
         return config->tick_ns;
     if (sampler->has_timer) {
         cost += pace_delivery_ns(); /* every tick starts a burst */
     } else if (sampler->spacing_ns) {
-        uint64_t ticks = pace_delivery_ns() * 1000000 / sampler->spacing_ns, min_ppm = config->budget_ppm / 4 + 1;
-        remaining_ppm = ticks + min_ppm < config->budget_ppm ? config->budget_ppm - ticks : min_ppm;
+        uint64_t ticks = pace_delivery_ns() * 1000000 / sampler->spacing_ns, min_ppm = budget_ppm / 4 + 1;
+        remaining_ppm = ticks + min_ppm < budget_ppm ? budget_ppm - ticks : min_ppm;
     }
     uint64_t affordable = cost * 1000000 / remaining_ppm;
     return affordable > config->tick_ns ? affordable : config->tick_ns;

@@ -15,6 +15,7 @@
 #include "agent/sampling/tick.h"
 #include "agent/sampling/account.h"
 #include "agent/sampling/burst_traffic.h"
+#include "agent/sampling/long_burst.h"
 #include "agent/sampling/pace.h"
 
 #include <stdatomic.h>
@@ -37,6 +38,7 @@ bool sampler_start(bool forked)
         tick_forget(self);
         step_forget(self);
         traffic_forget(self);
+        long_forget();
         self->sampler.ready = false;
         self->sampler.bursting = false;
         self->sampler.refused = false;
@@ -55,6 +57,8 @@ bool sampler_join(void)
 {
     pace_learn_counter();
     sampling = step_start(agent_region->config.flags & WIRE_STEP_BY_TRAP) && signals_start();
+    if (sampling)
+        long_start();
     return sampling;
 }
 
@@ -121,6 +125,7 @@ void sampler_thread_stop(struct agent_thread *self)
         armed_remove(self->tid);
     self->sampler.ready = false; /* a tick that comes from here on finds nothing to do */
     tick_stop(self);
+    long_thread_stop(self);
     step_thread_stop(self);
     traffic_thread_stop(self);
     errno = saved;
@@ -349,6 +354,29 @@ static bool on_alternate_stack(const ucontext_t *context, uint64_t sp)
     return !(stack->ss_flags & SS_DISABLE) && sp - (uint64_t)stack->ss_sp < stack->ss_size;
 }
 
+/* Has `work` done where it may be; else says why it was not, and false. */
+static bool start_apart(struct agent_thread *self, int signal, siginfo_t *info, ucontext_t *context,
+                        void (*work)(struct agent_thread *self, ucontext_t *context))
+{
+    struct unwind_regs regs;
+    step_unwind_regs(context, &regs);
+    if (self->inside > 0 || step_goes_on(self, context) || has_pending(info, context)) {
+        account_loss(self, LOSS_TICK_BUSY);
+    } else if (!self->producer.ring) {
+        account_loss(self, self->ended ? LOSS_THREAD_ENDED : LOSS_NO_RING); /* a handler does not claim one */
+    } else if (tick_is_late(signal, info) || masks_faults(context) || on_alternate_stack(context, regs.sp)) {
+        account_loss(self, LOSS_TICK_MASKED);
+    } else if (!attach_is_restricted() && !signals_held()) {
+        sampling = false; /* the program took a signal behind our back: faults would no longer come to us */
+        disarm(self);
+    } else if (step_apart(self, info, context, work)) {
+        return true;
+    } else {
+        account_loss(self, LOSS_TICK_UNSTEPPED);
+    }
+    return false;
+}
+
 static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucontext_t *context)
 {
     if (!sampling || !self->sampler.ready) {
@@ -371,13 +399,16 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
         disarm(self);
         account_no_tick(self);
     }
-    struct unwind_regs regs;
-    step_unwind_regs(context, &regs);
-    bool chosen = !traffic_is_early(self, pace_to_ns, pace_delivery_ns()) &&
-                  (traffic_is_due(self) || (pace_chooses(self) && !came_in_call(info, context)));
+    long_send(self);
+    bool is_long =
+        !stepping && long_is_due(self, self->sampler.has_timer ? self->sampler.period_ns : self->sampler.spacing_ns);
+    bool chosen = is_long || (!traffic_is_early(self, pace_to_ns, pace_delivery_ns()) &&
+                              (traffic_is_due(self) || (pace_chooses(self) && !came_in_call(info, context))));
     if (atomic_load_explicit(&agent_region->resting, memory_order_relaxed)) {
         if (agent_region->config.flags & WIRE_JOINED && ++self->sampler.idle > IDLE_TICKS)
             disarm(self);
+        if (is_long)
+            long_skip(self);
         return;
     }
     self->sampler.idle = 0;
@@ -386,18 +417,9 @@ static void on_tick(struct agent_thread *self, int signal, siginfo_t *info, ucon
             count(&account_of(self)->handler_ns, pace_to_ns(wire_counter() - self->sampler.began));
         return;
     }
-    if (self->inside > 0 || stepping || has_pending(info, context)) {
-        account_loss(self, LOSS_TICK_BUSY);
-    } else if (!self->producer.ring) {
-        account_loss(self, self->ended ? LOSS_THREAD_ENDED : LOSS_NO_RING); /* a handler does not claim one */
-    } else if (tick_is_late(signal, info) || masks_faults(context) || on_alternate_stack(context, regs.sp)) {
-        account_loss(self, LOSS_TICK_MASKED);
-    } else if (!attach_is_restricted() && !signals_held()) {
-        sampling = false; /* the program took a signal behind our back: faults would no longer come to us */
-        disarm(self);
-    } else if (!step_apart(self, info, context, run_burst)) {
-        account_loss(self, LOSS_TICK_UNSTEPPED);
-    }
+    bool started = start_apart(self, signal, info, context, is_long ? long_run : run_burst);
+    if (is_long && !started)
+        long_skip(self);
 }
 
 /* A signal from outside that must wait: it is blocked in the interrupted context and sent again. One that came in the
@@ -432,6 +454,12 @@ bool sampler_signal(int signal, siginfo_t *info, ucontext_t *context)
             sampler_arm(self);
             self->inside--;
         }
+        errno = saved;
+        return true;
+    }
+    if (long_is_resume(signal, info)) {
+        if (long_resumes(self) && !(sampling && start_apart(self, signal, info, context, long_run)))
+            long_skip(self);
         errno = saved;
         return true;
     }

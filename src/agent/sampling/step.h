@@ -104,5 +104,29 @@ unsigned step_registers(const ucontext_t *context, uint64_t registers[static STE
 /* Whether the instruction at `pc`, which stores, writes past the caches. Never faults. */
 bool step_is_nontemporal(uint64_t pc);
 
+/* Long runs (long_burst.h), of one thread at a time. Bytes of address space that they need, 0 where there are none; what is made in
+ * it, false when that is refused; after a fork, forgets it. */
+size_t step_long_bytes(void);
+bool step_long_make(void *reserved, bool (*may_run)(uint64_t pc)); /* may_run: whether code there may be stepped */
+void step_long_forget(void);
+bool step_has_long(const struct agent_thread *self);
+
+struct reuse_times;
+struct step_long {
+    struct reuse_times *times; /* every access is noted there; NULL: they are only counted */
+    uint64_t most; /* accesses; of a run that notes them it is `goes_on` that ends it, asked every few thousand */
+    bool (*goes_on)(struct agent_thread *self);
+    bool fresh;          /* code may have changed since the last */
+    uint64_t accesses;   /* counted */
+    uint32_t translated; /* blocks that were new */
+    enum long_end end;
+};
+
+/* False: no run here; nothing was done. */
+bool step_long_run(struct agent_thread *self, ucontext_t *context, struct step_long *run);
+
+/* Where the thread comes to when it has carried out by itself what ended the run before; 0 when that is not known. */
+uint64_t step_long_behind(const ucontext_t *context);
+
 /* In sampler.c: notes one access; false when the burst has enough. `context` holds the registers before the access. */
 bool burst_access(struct agent_thread *self, const ucontext_t *context, const struct step_access *access);

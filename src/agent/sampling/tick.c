@@ -30,7 +30,7 @@ static size_t page_bytes(void)
     return getauxval(AT_PAGESZ);
 }
 
-static bool kernel_defers_blocked(void)
+bool tick_kernel_defers(void)
 {
     struct utsname name;
     if (sys_call(SYS_uname, &name) != 0)
@@ -101,7 +101,7 @@ bool tick_start(struct agent_thread *self, uint64_t tick_ns, bool timer_only, in
 {
     if (tick_ns < 2 * TICK_SHORTEST)
         tick_ns = 2 * TICK_SHORTEST;
-    if (!timer_only && kernel_defers_blocked()) {
+    if (!timer_only && tick_kernel_defers()) {
         /* half as often again as wanted, a little different in every thread; the caller lets one in three pass */
         uint64_t shorter = tick_ns * 2 / 3;
         if (start_perf(self, shorter - shorter / 8 + self->sampler.random % (shorter / 4 + 1)))

@@ -15,6 +15,9 @@
  * the ticks come evenly and the caller is to let some pass at random. False when neither way works. Also in handlers. */
 bool tick_start(struct agent_thread *self, uint64_t tick_ns, bool timer_only, int timer_signal);
 
+/* Whether the kernel keeps a perf event's SIGTRAP while that is blocked: before 5.19 it killed the program. */
+bool tick_kernel_defers(void);
+
 /* May be called in handlers, and when there is no tick. */
 void tick_stop(struct agent_thread *self);
 

@@ -151,6 +151,12 @@ void flow_feed(struct flow *flow, const struct event *event)
     case EVENT_STREAM:
         live_sample_stream(flow, process, event);
         break;
+    case EVENT_REUSE:
+        live_sample_reuse(flow, process, event);
+        break;
+    case EVENT_LONG_BURST:
+        live_sample_long(flow, process, event);
+        break;
     }
 }
 

@@ -252,6 +252,28 @@ void live_sample_stream(struct flow *flow, struct process *process, const struct
     array_push(&flow->streams, row);
 }
 
+void live_sample_reuse(struct flow *flow, struct process *process, const struct event *event)
+{
+    const struct event_reuse *reuse = &event->reuse;
+    uint32_t thread = live_thread_of(flow, process, event->tid, event->time);
+    if (!live_counts(flow, process))
+        return;
+    struct flow_reuse row = {.event = *reuse, .thread = thread};
+    row.code = live_frame_number(flow, process, reuse->pc);
+    row.object = sampled_at(flow, process, event->tid, reuse->addr);
+    row.from = flow->topology->node_count == 1 ? 0 : flow->thread_nodes.items[thread];
+    row.home = (int16_t)home_of(flow, process, reuse->addr, row.object, row.from);
+    array_push(&flow->reuses, row);
+}
+
+void live_sample_long(struct flow *flow, struct process *process, const struct event *event)
+{
+    uint32_t thread = live_thread_of(flow, process, event->tid, event->time);
+    if (live_counts(flow, process))
+        array_push(&flow->long_bursts,
+                   (struct flow_long_burst){.event = event->long_burst, .time = event->time, .thread = thread});
+}
+
 void live_sample_touch(struct flow *flow, struct process *process, const struct event *event)
 {
     flow->has_touches = true;

@@ -1,109 +1,50 @@
-/* isa/x86_64/emit.c - writes the code of slots. Runs in bursts: general registers only, no calls out.
- *
- * The slots are within 2 GiB of struct engine, so the program's registers are saved and loaded by addresses relative to
- * rip: no register is needed for that. */
+/* isa/x86_64/emit.c - writes the code of slots. Runs in bursts: general registers only, no calls out. */
+#include "isa/x86_64/emit.h"
 #include "isa/x86_64/engine.h"
 
-static void put(struct emitter *out, unsigned byte)
-{
-    out->to[out->count++] = (uint8_t)byte;
-}
-
-static void put_bytes(struct emitter *out, const uint8_t *bytes, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        put(out, bytes[i]);
-}
-
-static void put_number(struct emitter *out, uint64_t value, unsigned bytes)
-{
-    for (unsigned i = 0; i < bytes; i++)
-        put(out, value >> (8 * i) & 0xff);
-}
-
-static void put_distance(struct emitter *out, const void *to)
-{
-    put_number(out, (uint64_t)to - (out->at + out->count + 4), 4);
-}
-
-static void put_move(struct emitter *out, unsigned opcode, unsigned reg, const void *memory)
-{
-    put(out, 0x48 | (reg >> 3) << 2);
-    put(out, opcode);
-    put(out, 5 | (reg & 7) << 3);
-    put_distance(out, memory);
-}
-
-static void put_store(struct emitter *out, unsigned reg, const void *to)
-{
-    put_move(out, 0x89, reg, to);
-}
-
-static void put_load(struct emitter *out, unsigned reg, const void *from)
-{
-    put_move(out, 0x8b, reg, from);
-}
-
-static void put_constant(struct emitter *out, unsigned reg, uint64_t value)
-{
-    put(out, 0x48 | reg >> 3); /* movabs */
-    put(out, 0xb8 | (reg & 7));
-    put_number(out, value, 8);
-}
-
-/* enter(code): the engine's registers to its stack, the program's to the processor, then to `code`. */
-static void emit_enter(struct emitter *out)
+void emit_enter(struct emitter *out, const struct emit_state *state)
 {
     static const uint8_t push_kept[] = {0x53, 0x55, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57};
-    struct engine *engine = out->engine;
     put_bytes(out, push_kept, sizeof push_kept);
-    put_store(out, DECODE_RSP, &engine->own_sp);
-    put_store(out, DECODE_RDI, &engine->target);
+    put_store(out, DECODE_RSP, state->own_sp);
+    put_store(out, DECODE_RDI, state->target);
     put(out, 0xff); /* push flags; popfq */
     put(out, 0x35);
-    put_distance(out, &engine->flags);
+    put_distance(out, state->flags, 0);
     put(out, 0x9d);
     for (unsigned reg = 0; reg < 16; reg++)
         if (reg != DECODE_RSP)
-            put_load(out, reg, &engine->registers.general[reg]);
-    put_load(out, DECODE_RSP, &engine->registers.general[DECODE_RSP]);
-    put(out, 0xff); /* jmp *target */
-    put(out, 0x25);
-    put_distance(out, &engine->target);
+            put_load(out, reg, &state->general[reg]);
+    put_load(out, DECODE_RSP, &state->general[DECODE_RSP]);
+    put_jump_through(out, state->target);
 }
 
-/* Back, and out of enter() by its return. */
-static void emit_way_out(struct emitter *out)
+uint64_t emit_way_out(struct emitter *out, const struct emit_state *state)
 {
     static const uint8_t pop_kept[] = {0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c, 0x5d, 0x5b, 0xc3};
-    struct engine *engine = out->engine;
     for (unsigned reg = 0; reg < 16; reg++)
-        put_store(out, reg, &engine->registers.general[reg]);
-    put_load(out, DECODE_RSP, &engine->own_sp);
+        put_store(out, reg, &state->general[reg]);
+    put_load(out, DECODE_RSP, state->own_sp);
     put(out, 0x9c); /* pushfq; pop flags */
     put(out, 0x8f);
     put(out, 0x05);
-    put_distance(out, &engine->flags);
+    put_distance(out, state->flags, 0);
     put(out, 0xfc); /* cld: C code relies on it */
-    engine->leave_restored = out->at + out->count;
+    uint64_t restored = out->at + out->count;
     put_bytes(out, pop_kept, sizeof pop_kept);
+    return restored;
 }
 
 void emit_entry(struct engine *engine)
 {
-    struct emitter out = {.engine = engine, .to = engine->writable, .at = (uint64_t)engine->code};
+    struct emit_state state = {engine->registers.general, &engine->flags, &engine->own_sp, &engine->target};
+    struct emitter out = {.to = engine->writable, .at = (uint64_t)engine->code};
     engine->enter = out.at + out.count;
-    emit_enter(&out);
+    emit_enter(&out, &state);
     out.count = (out.count + 63) & ~63u;
     engine->leave = out.at + out.count;
-    emit_way_out(&out);
+    engine->leave_restored = emit_way_out(&out, &state);
     engine->code_used = ENGINE_CODE;
-}
-
-void emit_leave(struct emitter *out)
-{
-    put(out, 0xe9);
-    put_distance(out, (const void *)out->engine->leave);
 }
 
 /* The instruction with `scratch` as its base in the place of rip. */
@@ -125,10 +66,9 @@ static void put_based(struct emitter *out, const struct decoded *decoded, uint8_
     }
 }
 
-void emit_instruction(struct emitter *out, const struct decoded *decoded, const struct outline *outline,
-                      const uint8_t *bytes)
+void emit_copy(struct emitter *out, const struct decoded *decoded, const struct outline *outline, const uint8_t *bytes,
+               uint64_t *scratch)
 {
-    struct engine *engine = out->engine;
     switch (outline->kind) {
     case OUTLINE_REPEAT: /* without its prefix: once */
         for (unsigned i = 0; i < decoded->length; i++)
@@ -143,10 +83,10 @@ void emit_instruction(struct emitter *out, const struct decoded *decoded, const 
             put_bytes(out, bytes, decoded->length);
             break;
         }
-        put_store(out, outline->scratch, &engine->scratch);
+        put_store(out, outline->scratch, scratch);
         put_constant(out, outline->scratch, outline->target);
         put_based(out, decoded, outline->scratch, bytes);
-        put_load(out, outline->scratch, &engine->scratch);
+        put_load(out, outline->scratch, scratch);
         break;
     }
 }

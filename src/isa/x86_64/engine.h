@@ -101,15 +101,6 @@ uint8_t *engine_stack_top(struct engine *engine);
 
 /* emit.c */
 void emit_entry(struct engine *engine);
-struct emitter {
-    struct engine *engine;
-    uint8_t *to;
-    uint64_t at; /* the address to[0] has when it runs */
-    uint32_t count;
-};
-void emit_instruction(struct emitter *out, const struct decoded *decoded, const struct outline *outline,
-                      const uint8_t *bytes);
-void emit_leave(struct emitter *out);
 
 /* translate.c: the block at registers.rip, as the program has it now, or NULL when nothing can be read there. */
 struct block *block_at(struct engine *engine, uint64_t pc);

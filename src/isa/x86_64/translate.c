@@ -1,4 +1,5 @@
 /* isa/x86_64/translate.c - blocks: found by their address, compared with the program, made again. Runs in bursts. */
+#include "isa/x86_64/emit.h"
 #include "isa/x86_64/engine.h"
 #include "isa/x86_64/frame.h"
 #include "isa/x86_64/guard.h"
@@ -28,8 +29,9 @@ static bool has_room(const struct block *block, unsigned source, unsigned code)
 }
 
 /* Copies the next instruction to the block. False: the block ends before it. */
-static bool add_instruction(struct block *block, struct emitter *out, const struct decoded *decoded,
-                            const struct outline *outline, const uint8_t *bytes, unsigned source)
+static bool add_instruction(struct engine *engine, struct block *block, struct emitter *out,
+                            const struct decoded *decoded, const struct outline *outline, const uint8_t *bytes,
+                            unsigned source)
 {
     bool first = block->instructions == 0;
     if (!first && (outline->kind == OUTLINE_STOP || outline->kind == OUTLINE_REPEAT || decoded->operand_count > 0))
@@ -48,13 +50,14 @@ static bool add_instruction(struct block *block, struct emitter *out, const stru
         block->map[block->copied].scratch = saved ? outline->scratch : DECODE_NONE;
         block->copied++;
         block->vector |= decoded->vector;
-        emit_instruction(out, decoded, outline, bytes + source);
+        emit_copy(out, decoded, outline, bytes + source, &engine->scratch);
     }
     block->instructions++;
     return true;
 }
 
-static void fill_block(struct block *block, struct emitter *out, const uint8_t *bytes, size_t readable)
+static void fill_block(struct engine *engine, struct block *block, struct emitter *out, const uint8_t *bytes,
+                       size_t readable)
 {
     unsigned source = 0;
     while (has_room(block, source, out->count)) {
@@ -66,7 +69,7 @@ static void fill_block(struct block *block, struct emitter *out, const uint8_t *
             decoded = (struct decoded){.length = 1};
         if (outline.kind == OUTLINE_STOP)
             outline.target = outline_name(bytes + source, readable - source);
-        if (!add_instruction(block, out, &decoded, &outline, bytes, source))
+        if (!add_instruction(engine, block, out, &decoded, &outline, bytes, source))
             break;
         source += decoded.length;
         if (block->last.kind != OUTLINE_COPY)
@@ -98,10 +101,10 @@ static struct block *translate(struct engine *engine, uint64_t pc)
     block->code = 0;
     block->instructions = block->copied = 0;
     block->vector = block->writes = false;
-    struct emitter out = {.engine = engine, .to = engine->writable + place, .at = (uint64_t)engine->code + place};
-    fill_block(block, &out, bytes, readable);
+    struct emitter out = {.to = engine->writable + place, .at = (uint64_t)engine->code + place};
+    fill_block(engine, block, &out, bytes, readable);
     if (out.count) {
-        emit_leave(&out);
+        put_jump(&out, engine->leave);
         block->code = place;
         engine->code_used = place;
         if (!frame_is_emulated()) /* an emulator sees the write; iretq would end its kernel (QEMU 7.2, with SMAP) */

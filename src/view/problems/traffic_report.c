@@ -6,6 +6,7 @@
 #include "view/number.h"
 #include "view/paragraph.h"
 #include "view/problems/problems.h"
+#include "view/problems/reuse_report.h"
 #include "view/problems/traffic_core.h"
 #include "view/problems/traffic_memory.h"
 #include "view/problems/traffic_words.h"
@@ -450,8 +451,10 @@ int view_traffic(const struct flow *flow, const struct view_options *options, FI
         json_object(json, NULL);
         report_json_head(json, flow, options);
         put_json(json, traffic, options);
+        reuse_json(flow, options, json);
     } else {
         put_text(traffic, options, out);
+        reuse_text(flow, options, out);
     }
     traffic_free(traffic);
     return json ? json_finish(json, err) : report_flush(out, err);

@@ -1,0 +1,409 @@
+/* See long_burst.h. */
+#include "agent/sampling/long_burst.h"
+
+#include "agent/region/attach.h"
+#include "agent/region/thread_ring.h"
+#include "agent/sampling/account.h"
+#include "agent/sampling/reuse_times.h"
+#include "agent/sampling/tick.h"
+#include "agent/signals/signals.h"
+#include "agent/unwind/unwind_modules.h"
+#include "base/sys.h"
+
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <stdatomic.h>
+
+enum {
+    FIRST_NS = 50000000, /* of the process's CPU time, before the first */
+    LEAST_NS = 2000000,  /* that a burst takes, at most: this, ... */
+    MOST_NS = 80000000,  /* ... but no more than a user would notice, ... */
+    PARTS = 8,           /* ... and of what the budget has allowed so far one part in so many */
+    LONGER = 4,          /* one burst in so many takes as many times as long: lines are used again after longer times */
+    BUDGET_PARTS = 4,    /* of the budget, the part of long bursts is one in so many */
+    NO_BUDGET_PPM = 200000,
+    COUNT_PARTS = 8, /* of its time, counting takes one part in so many */
+    SLICE_FIRST = 2000,
+    SLICE_NEXT = 20000,
+    SLICE_LEAST = 5000, /* accesses: what a shorter one takes is mostly its begin and end */
+    SLICE_NEW = 4,      /* blocks translated in a slice that still shows the program's speed */
+    LOOK_NS = 5,        /* that looking at an access takes where it is quick */
+    PAUSES = 64,
+    PAUSE_TICKS = 64,     /* of the thread while it pauses, before it is given up */
+    STALE_NS = 300000000, /* CPU time of the process after which another thread takes a paused burst's place */
+    TRAP_PERF_CODE = 6,
+    PERF_DATA_AT = 24, /* si_perf_data in the kernel's siginfo */
+};
+
+enum phase { COUNTING, LOOKING, SENDING };
+
+/* Marks the breakpoint in siginfo. */
+static const char resume_mark;
+
+static struct {
+    uint8_t *reserved;          /* PROT_NONE, but for what is made in it */
+    struct reuse_times *times;  /* NULL: nothing is made yet */
+    bool refused;               /* nothing can be made */
+    bool may_pause;             /* the kernel gives breakpoints, as far as is known */
+    bool counts_last;           /* the last burst ended while it counted */
+    _Atomic uint32_t owner;     /* tid of the thread that has the burst; 0: none */
+    _Atomic uint64_t ticked_ns; /* CPU time of the process, by its ticks */
+    _Atomic uint64_t next_ns;   /* when the next is due, in the same */
+    uint32_t number, modules;   /* modules: unwind_generation */
+
+    /* The owner's. */
+    enum phase phase;
+    _Atomic bool paused; /* who sets it to false goes on with the burst, or takes its place */
+    bool resuming;
+    uint32_t pauses, pause_ticks;
+    uint64_t paused_at; /* ticked_ns */
+    uint64_t limit_ns, began_ns, took_ns;
+    uint64_t slice, sliced, counted, counted_ns, spent_ns;
+    uint32_t sent;
+    struct event_long_burst burst;
+} bursts;
+
+static size_t times_bytes(void)
+{
+    return (sizeof(struct reuse_times) + PAGE_UNIT - 1) & ~(PAGE_UNIT - 1ul);
+}
+
+/* Behind the stepper's memory: the times, then the breakpoint's page, for which one of the largest pages must do. */
+enum { BREAKPOINT_BYTES = 65536 };
+
+static size_t reserved_bytes(void)
+{
+    return step_long_bytes() + times_bytes() + BREAKPOINT_BYTES;
+}
+
+void long_start(void)
+{
+    if (bursts.reserved || !(agent_region->config.flags & WIRE_TRAFFIC) || step_long_bytes() == 0)
+        return;
+    long at =
+        sys_call(SYS_mmap, NULL, reserved_bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+    bursts.reserved = at < 0 && at > -4096 ? NULL : (uint8_t *)at;
+    bursts.may_pause = !(agent_region->config.flags & WIRE_TICK_TIMER_ONLY) && tick_kernel_defers();
+    atomic_store(&bursts.next_ns, FIRST_NS);
+}
+
+void long_forget(void)
+{
+    if (bursts.times || bursts.refused)
+        bursts.reserved = NULL; /* a fork's child does not have it */
+    bursts.times = NULL;
+    bursts.refused = bursts.resuming = bursts.counts_last = false;
+    atomic_store(&bursts.paused, false);
+    bursts.number = 0;
+    atomic_store(&bursts.owner, 0);
+    atomic_store(&bursts.ticked_ns, 0);
+    atomic_store(&bursts.next_ns, FIRST_NS);
+    step_long_forget();
+}
+
+/* Code of files: what a program makes for itself may change under our feet. */
+static bool may_run(uint64_t pc)
+{
+    if (agent_owns_code(pc))
+        return false;
+    const struct unwind_modules *modules = unwind_modules_get();
+    const struct unwind_module *module = modules ? unwind_module_at(modules, pc) : NULL;
+    bool known = module && (module->is_readable || module->is_vdso);
+    unwind_modules_put();
+    return known;
+}
+
+static bool make(void)
+{
+    if (bursts.times || bursts.refused)
+        return bursts.times != NULL;
+    uint8_t *times = bursts.reserved + step_long_bytes();
+    bursts.refused = true;
+    if (sys_call(SYS_madvise, bursts.reserved, reserved_bytes(), MADV_DONTFORK) != 0 ||
+        sys_call(SYS_mprotect, times, times_bytes(), PROT_READ | PROT_WRITE) != 0 ||
+        !step_long_make(bursts.reserved, may_run))
+        return false;
+    bursts.times = (struct reuse_times *)times;
+    bursts.refused = false;
+    return true;
+}
+
+uint32_t long_budget_ppm(void)
+{
+    return bursts.reserved && !bursts.refused ? agent_region->config.budget_ppm / BUDGET_PARTS : 0;
+}
+
+static uint64_t share_ppm(void)
+{
+    uint32_t budget = agent_region->config.budget_ppm;
+    return (budget ? budget : NO_BUDGET_PPM) / BUDGET_PARTS + 1;
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    if (sys_call(SYS_clock_gettime, clock, &now) != 0)
+        return 0;
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* The breakpoint is kept by a mapping, so that no descriptor stays open. */
+static bool set_breakpoint(uint64_t at)
+{
+    struct perf_event_attr attr = {
+        .size = sizeof(attr),
+        .type = PERF_TYPE_BREAKPOINT,
+        .bp_type = HW_BREAKPOINT_X,
+        .bp_addr = at,
+        .bp_len = sizeof(long),
+        .sample_period = 1,
+        .sigtrap = 1,
+        .remove_on_exec = 1,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
+        .sig_data = (uint64_t)&resume_mark,
+    };
+    int fd = (int)sys_call(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0)
+        return false;
+    uint8_t *page = bursts.reserved + step_long_bytes() + times_bytes();
+    long mapped = sys_call(SYS_mmap, page, (size_t)PAGE_UNIT, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0L);
+    sys_close(fd);
+    return mapped > 0 || mapped < -4095;
+}
+
+static void clear_breakpoint(void)
+{
+    uint8_t *page = bursts.reserved + step_long_bytes() + times_bytes();
+    sys_call(SYS_mmap, page, (size_t)PAGE_UNIT, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+             0L);
+    sys_call(SYS_madvise, page, (size_t)PAGE_UNIT, MADV_DONTFORK);
+}
+
+bool long_is_due(struct agent_thread *self, uint64_t since_ns)
+{
+    if (!bursts.reserved || bursts.refused || !step_has_long(self) || attach_is_restricted())
+        return false;
+    uint64_t ticked = atomic_fetch_add_explicit(&bursts.ticked_ns, since_ns, memory_order_relaxed) + since_ns;
+    if (ticked < atomic_load_explicit(&bursts.next_ns, memory_order_relaxed))
+        return false;
+    uint32_t owner = 0;
+    if (atomic_compare_exchange_strong(&bursts.owner, &owner, self->tid))
+        return true;
+    if (!atomic_load(&bursts.paused) ||
+        (owner == self->tid ? ++bursts.pause_ticks < PAUSE_TICKS : ticked - bursts.paused_at < STALE_NS))
+        return false;
+    /* A thread that sleeps behind its call keeps the others from theirs; one that never came there, itself. */
+    if (!atomic_exchange(&bursts.paused, false))
+        return false;
+    clear_breakpoint();
+    atomic_store(&bursts.owner, self->tid);
+    return true;
+}
+
+static void schedule(uint64_t cost_ns)
+{
+    atomic_store(&bursts.next_ns, atomic_load(&bursts.ticked_ns) + cost_ns * 1000000 / share_ppm());
+}
+
+static void release(void)
+{
+    atomic_store(&bursts.owner, 0);
+}
+
+void long_skip(struct agent_thread *self)
+{
+    if (atomic_load(&bursts.owner) == self->tid && !atomic_load(&bursts.paused))
+        release();
+    bursts.resuming = false;
+}
+
+static void send_event(struct agent_thread *self, struct wire_event *record, uint32_t words, uint32_t kind)
+{
+    record->head = (struct wire_head){.type = WIRE_EVENT, .words = (uint8_t)words, .cpu = agent_cpu(), .value = kind};
+    record->time = agent_time();
+    agent_commit(self, words);
+}
+
+void long_send(struct agent_thread *self)
+{
+    if (atomic_load_explicit(&bursts.owner, memory_order_relaxed) != self->tid || bursts.phase != SENDING ||
+        !self->producer.ring)
+        return;
+    const uint32_t words = (sizeof(struct wire_event) + sizeof(struct event_reuse)) / 8;
+    while (bursts.sent < bursts.times->row_count) {
+        const struct reuse_row *row = &bursts.times->rows[bursts.sent];
+        struct wire_event *record = wire_ring_reserve(&self->producer, words);
+        if (!record)
+            return; /* the next tick finds more room */
+        uint8_t flags = row->flags;
+        if (flags & REUSE_WRITE && step_is_nontemporal(row->pc))
+            flags |= REUSE_NONTEMPORAL;
+        *(struct event_reuse *)record->body = (struct event_reuse){.pc = row->pc,
+                                                                   .addr = row->addr,
+                                                                   .count = row->count,
+                                                                   .burst = bursts.burst.burst,
+                                                                   .bin = row->bin,
+                                                                   .flags = flags};
+        send_event(self, record, words, EVENT_REUSE);
+        bursts.sent++;
+    }
+    const uint32_t last = (sizeof(struct wire_event) + sizeof(struct event_long_burst)) / 8;
+    struct wire_event *record = wire_ring_reserve(&self->producer, last);
+    if (!record)
+        return;
+    *(struct event_long_burst *)record->body = bursts.burst;
+    send_event(self, record, last, EVENT_LONG_BURST);
+    release();
+}
+
+void long_thread_stop(struct agent_thread *self)
+{
+    if (atomic_load_explicit(&bursts.owner, memory_order_relaxed) != self->tid)
+        return;
+    if (atomic_exchange(&bursts.paused, false))
+        clear_breakpoint();
+    long_send(self);
+    if (atomic_load_explicit(&bursts.owner, memory_order_relaxed) == self->tid) {
+        account_loss(self, LOSS_SAMPLE_FULL);
+        release();
+    }
+}
+
+static void finish(struct agent_thread *self, enum long_end end)
+{
+    bursts.counts_last = bursts.phase == COUNTING;
+    bursts.burst = (struct event_long_burst){
+        .accesses = bursts.phase == COUNTING ? 0 : bursts.times->now,
+        .lost = bursts.times->lost,
+        .counted = bursts.counted,
+        .counted_ns = bursts.counted_ns,
+        .process_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+        .took_ns = bursts.took_ns,
+        .burst = ++bursts.number,
+        .rows = bursts.times->row_count,
+        .end = (uint8_t)end,
+    };
+    bursts.phase = SENDING;
+    bursts.sent = 0;
+    schedule(bursts.took_ns);
+    long_send(self);
+}
+
+static void begin(struct agent_thread *self)
+{
+    uint64_t allowed = clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1000000 * share_ppm() / PARTS;
+    if (bursts.number % LONGER == LONGER - 1)
+        allowed *= LONGER;
+    bursts.limit_ns = allowed < LEAST_NS ? LEAST_NS : allowed > MOST_NS ? MOST_NS : allowed;
+    bursts.took_ns = bursts.counted = bursts.counted_ns = bursts.spent_ns = 0;
+    bursts.pauses = 0;
+    bursts.slice = SLICE_FIRST;
+    bursts.sliced = 0;
+    bursts.phase = bursts.counts_last ? LOOKING : COUNTING;
+    reuse_begin(bursts.times, account_random(self), bursts.limit_ns / LOOK_NS);
+}
+
+static bool goes_on(struct agent_thread *self)
+{
+    uint64_t pending = 0, now = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    if (self->sampler.stop || bursts.took_ns + now - bursts.began_ns > bursts.limit_ns)
+        return false;
+    sys_call(SYS_rt_sigpending, &pending, sizeof(pending));
+    uint64_t ticks = 1ull << (SIGTRAP - 1) | 1ull << (signals_timer_signal() - 1);
+    return !(pending & ~self->sampler.long_blocked & ~ticks);
+}
+
+/* Slices, each longer than the last, until they took long enough. The first is for translating, and one in which more had to be
+ * translated does not count. Then as many accesses again at random, since a tick finds what is slow: it comes by time, not by
+ * accesses. False: something must run by itself. */
+static bool count_accesses(struct agent_thread *self, ucontext_t *context)
+{
+    struct step_long run = {.fresh = bursts.spent_ns == 0};
+    uint64_t most_ns = bursts.limit_ns / COUNT_PARTS;
+    while (bursts.counted_ns < most_ns && bursts.spent_ns < 2 * most_ns) {
+        uint64_t began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        run.most = bursts.slice;
+        if (!step_long_run(self, context, &run))
+            return false;
+        uint64_t took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began;
+        bool warm = run.translated < SLICE_NEW;
+        run.fresh = false;
+        bursts.spent_ns += took;
+        if (warm && run.accesses >= SLICE_LEAST) {
+            bursts.counted += run.accesses;
+            bursts.counted_ns += took;
+        }
+        if (run.end != LONG_ENOUGH)
+            return false;
+        uint64_t remaining = bursts.counted_ns < most_ns ? most_ns - bursts.counted_ns : 0;
+        uint64_t fits = run.accesses * remaining / (took + 1);
+        bursts.slice = bursts.slice < SLICE_NEXT ? SLICE_NEXT : warm ? 2 * bursts.slice : bursts.slice;
+        if (warm && bursts.slice > fits)
+            bursts.slice = fits > SLICE_NEXT ? fits : SLICE_NEXT;
+    }
+    run.most = account_random(self) % (bursts.counted + 1);
+    bursts.phase = LOOKING;
+    return step_long_run(self, context, &run) && run.end == LONG_ENOUGH;
+}
+
+/* Goes on behind what must run by itself. */
+static bool pause_burst(struct agent_thread *self, ucontext_t *context)
+{
+    uint64_t behind = step_long_behind(context);
+    if (!behind || !bursts.may_pause || bursts.pauses >= PAUSES || self->sampler.stop)
+        return false;
+    bursts.may_pause = set_breakpoint(behind); /* refused once, it will be again */
+    if (!bursts.may_pause)
+        return false;
+    bursts.pauses++;
+    bursts.pause_ticks = 0;
+    bursts.paused_at = atomic_load(&bursts.ticked_ns);
+    atomic_store(&bursts.paused, true);
+    return true;
+}
+
+void long_run(struct agent_thread *self, ucontext_t *context)
+{
+    struct sampler_thread *sampler = &self->sampler;
+    bool again = bursts.resuming;
+    self->inside++;
+    sampler->bursting = true;
+    sampler->stop = false;
+    sampler->long_blocked = context->uc_sigmask.__val[0];
+    bursts.began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    bursts.resuming = false;
+    bool ready = make();
+    if (ready && !again)
+        begin(self);
+    uint32_t modules = atomic_load(&unwind_generation);
+    struct step_long run = {
+        .times = bursts.times, .most = UINT64_MAX, .goes_on = goes_on, .fresh = !again || modules != bursts.modules};
+    bursts.modules = modules;
+    bool whole = ready && (bursts.phase == LOOKING || count_accesses(self, context));
+    bool ran = whole && step_long_run(self, context, &run);
+    bool enough = ran && run.end == LONG_ENOUGH;
+    bursts.took_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - bursts.began_ns;
+    count(&account_of(self)->handler_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - bursts.began_ns);
+    if (!ready)
+        release();
+    else if (enough || bursts.took_ns > bursts.limit_ns || !pause_burst(self, context))
+        finish(self, enough ? LONG_ENOUGH : sampler->stop ? LONG_CUT : LONG_CALL);
+    sampler->bursting = false;
+    self->inside--;
+}
+
+bool long_is_resume(int signal, const siginfo_t *info)
+{
+    return signal == SIGTRAP && info->si_code == TRAP_PERF_CODE &&
+           *(const uint64_t *)(const void *)((const uint8_t *)info + PERF_DATA_AT) == (uint64_t)&resume_mark;
+}
+
+bool long_resumes(struct agent_thread *self)
+{
+    if (atomic_load(&bursts.owner) != self->tid || !atomic_exchange(&bursts.paused, false))
+        return false;
+    clear_breakpoint();
+    bursts.resuming = true;
+    return true;
+}

@@ -1,0 +1,129 @@
+/* agent/sampling/x86_64/long.c - long runs by linked translation (isa/x86_64/linked.h). Runs in bursts, but for what step.h says. */
+#include "agent/sampling/x86_64/long.h"
+#include "agent/sampling/reuse_times.h"
+#include "agent/sampling/step.h"
+#include "isa/x86_64/guard.h"
+#include "isa/x86_64/linked.h"
+
+#include <sys/syscall.h>
+
+enum { SYSCALL_NAME = 2 << 24 | 0x0f << 16 | 0x05 << 8, SYSCALL_BYTES = 2, SEQUENCE_AT = 8 };
+
+static struct linked *linked;
+static bool sequences; /* the program has restartable ones: their stores go through pointers, and are seen too late */
+
+size_t step_long_bytes(void)
+{
+    return linked_bytes();
+}
+
+static bool consume(struct linked *run, const uint64_t *from, const uint64_t *to)
+{
+    struct agent_thread *self = run->user;
+    struct reuse_times *times = (void *)self->sampler.spare[1];
+    uint64_t announced_at = run->has_sequence ? run->fs_base + (uint64_t)run->sequence_at + SEQUENCE_AT : 0;
+    bool announced = false;
+    while (from < to) {
+        uint64_t head = *from++;
+        uint32_t number = (uint32_t)head;
+        if (number == LINKED_BLOCKS) {
+            const struct linked_site *site = &run->sites[head >> 32];
+            reuse_note(times, run->blocks[from[0]].pc, from[1], site->flags & SAMPLE_WRITE);
+            from += 2;
+            continue;
+        }
+        const struct linked_block *block = &run->blocks[number];
+        const struct linked_site *sites = &run->sites[block->first_site];
+        uint64_t made = head >> 32 ? (head >> 32) - 1 : block->accesses;
+        for (uint64_t i = 0; i < made; i++) {
+            uint64_t addr = from[i] + linked_base(run, sites[i].segment);
+            bool write = sites[i].flags & SAMPLE_WRITE;
+            announced |= write && addr - announced_at < sizeof(uint64_t);
+            reuse_note(times, block->pc + sites[i].source, addr, write);
+        }
+        from += block->accesses;
+    }
+    sequences |= announced;
+    return !announced && ((bool (*)(struct agent_thread *))self->sampler.spare[2])(self);
+}
+
+bool step_long_make(void *reserved, bool (*may_run)(uint64_t pc))
+{
+    linked = linked_make(reserved);
+    if (!linked)
+        return false;
+    linked->consume = consume;
+    linked->may_run = may_run;
+    return true;
+}
+
+void step_long_forget(void)
+{
+    linked = NULL;
+    sequences = false;
+}
+
+bool step_has_long(const struct agent_thread *self)
+{
+    return self->sampler.step_stack != NULL;
+}
+
+/* A program that uses restartable sequences leaves the last one's address there. */
+static bool has_sequences(void)
+{
+    uint64_t pointer, *base = (uint64_t *)__builtin_thread_pointer();
+    return linked->has_sequence && guard_load((uint64_t)base + (uint64_t)linked->sequence_at + SEQUENCE_AT, &pointer) &&
+           pointer;
+}
+
+bool step_long_run(struct agent_thread *self, ucontext_t *context, struct step_long *run)
+{
+    enum linked_mode mode = run->times ? LINKED_LOGS : LINKED_COUNTS;
+    sequences |= has_sequences();
+    if (sequences)
+        return false;
+    if (run->fresh || mode != linked->mode)
+        linked_forget(linked);
+    linked->mode = mode;
+    linked->user = self;
+    linked->left = (int64_t)(run->most >> 1);
+    linked->translated = 0;
+    self->sampler.spare[1] = (uint64_t)run->times;
+    self->sampler.spare[2] = (uint64_t)run->goes_on;
+    int64_t left = linked->left;
+    if (!run->times)
+        left = linked->left = (int64_t)run->most;
+    if (!linked_run(linked, self->sampler.step_stack, context))
+        return false;
+    run->accesses = (uint64_t)(left - linked->left);
+    run->translated = (uint32_t)linked->translated;
+    run->end = linked->stopped == LINKED_ENOUGH ? LONG_ENOUGH : LONG_CALL;
+    return true;
+}
+
+bool long_fault(ucontext_t *context)
+{
+    return linked && linked_fault(linked, context);
+}
+
+uint64_t step_long_behind(const ucontext_t *context)
+{
+    const greg_t *general = context->uc_mcontext.gregs;
+    uint64_t back;
+    if (linked->stopped == LINKED_ELSEWHERE && agent_owns_code((uint64_t)general[REG_RIP]))
+        return guard_load((uint64_t)general[REG_RSP], &back) ? back : 0; /* a function that was just called */
+    if (linked->stopped != LINKED_INSTRUCTION)
+        return 0;
+    if (linked->stop_name == SYSCALL_NAME)
+        switch (general[REG_RAX]) { /* those that do not come back */
+        case SYS_exit:
+        case SYS_exit_group:
+        case SYS_execve:
+        case SYS_execveat:
+        case SYS_rt_sigreturn:
+            return 0;
+        default:
+            return (uint64_t)general[REG_RIP] + SYSCALL_BYTES;
+        }
+    return linked->stop_next;
+}

@@ -1,0 +1,39 @@
+/* analysis/reuse/reuse.h - bytes from memory and back, by object, for a cache of any size, from long bursts (docs/traffic.md). */
+#pragma once
+
+#include "base/array.h"
+#include "flow/flow.h"
+
+struct reuse;
+
+/* NULL when the recording has no long bursts. */
+struct reuse *reuse_make(const struct flow *flow);
+void reuse_free(struct reuse *reuse);
+
+struct reuse_bytes {
+    double read, written;             /* bytes per second of the recording */
+    double read_error, written_error; /* standard errors, by bursts: one burst is one observation */
+};
+
+struct reuse_object {
+    uint32_t object, site; /* site: or FLOW_NONE; then `object` is all of it. Both FLOW_NONE: not attributed */
+    uint32_t bursts;       /* that it was met in */
+    double accesses;       /* per second */
+    struct reuse_bytes bytes;
+};
+
+/* What a cache of `bytes` for each thread leaves to memory. */
+struct reuse_answer {
+    double bytes;
+    bool known; /* bursts are long enough for it; else memory gets at most what is said */
+    struct reuse_bytes all;
+    array_of(struct reuse_object) objects; /* most bytes first */
+};
+
+uint32_t reuse_burst_count(const struct reuse *reuse); /* that looked at accesses */
+double reuse_access_rate(const struct reuse *reuse);   /* accesses per ns of CPU time; 0: not known */
+double reuse_cpu_seconds(const struct reuse *reuse);   /* of all processes, that bursts stand for */
+double reuse_known_bytes(const struct reuse *reuse);   /* the largest cache that bursts are long enough for */
+
+void reuse_ask(const struct reuse *reuse, double bytes, struct reuse_answer *answer);
+void reuse_answer_free(struct reuse_answer *answer);

@@ -1,0 +1,63 @@
+/* See reuse_curve.h. */
+#include "analysis/reuse/reuse_curve.h"
+
+#include <math.h>
+
+/* Of its own at risk, and bursts: below, the curve of all shows more. What a few accesses show is well known from one burst already. */
+enum { FEWEST = 8, NEAR_TIME = 2000 };
+
+static double width(unsigned bin)
+{
+    return (double)(reuse_bin_time(bin + 1) - reuse_bin_time(bin));
+}
+
+void reuse_curve_make(struct reuse_curve *curve, const struct reuse_counts *counts, const struct reuse_curve *all)
+{
+    double at_risk = counts->at_once, survival = 1, lines = 0;
+    curve->last = 0;
+    for (unsigned bin = 0; bin < REUSE_BINS; bin++) {
+        at_risk += counts->used[bin] + counts->at_least[bin];
+        if (counts->used[bin] + counts->at_least[bin] > 0)
+            curve->last = bin;
+    }
+    double fewest = FEWEST * at_risk / (counts->rows + 1);
+    for (unsigned bin = 0; bin < REUSE_BINS; bin++) {
+        double ended = counts->used[bin] + (bin == 1 ? counts->at_once : 0), risk = at_risk - counts->at_least[bin] / 2;
+        double hazard = risk > 0 && ended > 0 ? fmin(1, ended / risk) : 0;
+        bool few = at_risk < fewest || (counts->bursts < FEWEST && reuse_bin_time(bin) > NEAR_TIME);
+        if (all && few)
+            hazard = all->hazard[bin];
+        double before = survival;
+        survival *= 1 - hazard;
+        at_risk -= ended + counts->at_least[bin];
+        if (bin <= curve->last)
+            lines += (before + survival) / 2 * width(bin);
+        curve->survival[bin] = survival;
+        curve->hazard[bin] = hazard;
+    }
+    curve->lines = lines;
+}
+
+static double survival_before(const struct reuse_curve *curve, unsigned bin)
+{
+    return bin ? curve->survival[bin - 1] : 1;
+}
+
+double reuse_curve_time(const struct reuse_curve *curve, double lines)
+{
+    double sum = 0;
+    for (unsigned bin = 0; bin <= curve->last; bin++) {
+        double more = (survival_before(curve, bin) + curve->survival[bin]) / 2 * width(bin);
+        if (more > 0 && sum + more >= lines)
+            return bin + (lines - sum) / more;
+        sum += more;
+    }
+    return curve->last + 1;
+}
+
+double reuse_curve_at(const struct reuse_curve *curve, double time)
+{
+    unsigned bin = time < REUSE_BINS - 1 ? (unsigned)time : REUSE_BINS - 1;
+    double before = survival_before(curve, bin), part = fmin(1, time - bin);
+    return before + (curve->survival[bin] - before) * part;
+}

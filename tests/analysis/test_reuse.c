@@ -1,0 +1,223 @@
+/* Reuse times against an exact LRU cache: what the agent notes of a long burst, and what is made of it. */
+#include "agent/sampling/reuse_times.h"
+#include "analysis/reuse/reuse_curve.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { LINE = 64, ACCESSES = 2000000, BURSTS = 6 };
+
+static struct reuse_times times;
+static struct reuse_counts counts, dirty;
+static uint64_t random_state;
+
+static uint64_t random_number(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+/* One access of a program: which line, and whether it is stored to. */
+typedef uint64_t program(uint64_t i, bool *write);
+
+/* c[i] = a[i] + b[i]; i, eight to a line, over arrays of 2 MiB. */
+static uint64_t triad(uint64_t i, bool *write)
+{
+    uint64_t array = i % 3, element = i / 3 % (256 << 10);
+    *write = array == 2;
+    return (array << 20) + element / 8;
+}
+
+/* The same over arrays of 8,000 lines. */
+static uint64_t small(uint64_t i, bool *write)
+{
+    uint64_t array = i % 3, element = i / 3 % 64000;
+    *write = array == 2;
+    return (array << 20) + element / 8;
+}
+
+/* A stream, and at random of 30,000 lines. */
+static uint64_t gather(uint64_t i, bool *write)
+{
+    *write = false;
+    return i % 2 ? (1 << 24) + random_number() % 30000 : i / 2 / 8;
+}
+
+/* 40,000 lines over and over; each is used again after 2,000 others, and stored to the first time only. */
+static uint64_t twice(uint64_t i, bool *write)
+{
+    uint64_t block = i / 4000 % 20, place = i % 4000;
+    *write = place < 2000;
+    return block * 2000 + place % 2000;
+}
+
+/* Exact: a stack of lines by their last use, as positions in a Fenwick tree. */
+struct lru {
+    uint32_t *tree;
+    uint64_t *last;
+    bool *is_dirty;
+    uint64_t size;
+};
+
+static void tree_add(struct lru *lru, uint64_t at, int32_t by)
+{
+    for (at++; at <= lru->size; at += at & -at)
+        lru->tree[at] = (uint32_t)((int32_t)lru->tree[at] + by);
+}
+
+static uint64_t tree_sum(const struct lru *lru, uint64_t at)
+{
+    uint64_t sum = 0;
+    for (at++; at > 0; at -= at & -at)
+        sum += lru->tree[at];
+    return sum;
+}
+
+struct truth {
+    double misses, written;
+};
+
+/* Of the second half, when the cache is warm. */
+static struct truth simulate(program *next, uint64_t lines)
+{
+    enum { SPACE = 1 << 25 };
+    uint64_t accesses = 2 * ACCESSES, miss = 0, back = 0, counted = 0;
+    struct lru lru = {.tree = calloc(accesses + 2, sizeof *lru.tree),
+                      .last = calloc(SPACE, sizeof *lru.last),
+                      .is_dirty = calloc(SPACE, 1),
+                      .size = accesses};
+    random_state = 88172645463325252u;
+    for (uint64_t i = 0; i < accesses; i++) {
+        bool write;
+        uint64_t line = next(i, &write) % SPACE, used = lru.last[line];
+        bool hit = used && tree_sum(&lru, i) - tree_sum(&lru, used - 1) < lines;
+        if (used)
+            tree_add(&lru, used - 1, -1);
+        tree_add(&lru, i, 1);
+        lru.last[line] = i + 1;
+        if (i >= ACCESSES) {
+            counted++;
+            miss += !hit;
+            back += !hit && lru.is_dirty[line]; /* it was written back before it came again */
+        }
+        lru.is_dirty[line] = write || (hit && lru.is_dirty[line]);
+    }
+    free(lru.tree);
+    free(lru.last);
+    free(lru.is_dirty);
+    return (struct truth){(double)miss / (double)counted, (double)back / (double)counted};
+}
+
+static void look(program *next)
+{
+    memset(&counts, 0, sizeof counts);
+    memset(&dirty, 0, sizeof dirty);
+    for (unsigned burst = 0; burst < BURSTS; burst++) {
+        double followed = 0;
+        random_state = 88172645463325252u + burst;
+        uint64_t from = random_number() % ACCESSES;
+        reuse_begin(&times, random_number(), ACCESSES);
+        for (uint64_t i = from; i < from + ACCESSES; i++) {
+            bool write;
+            uint64_t line = next(i, &write);
+            reuse_note(&times, 0x1000 + write, line * LINE, write);
+        }
+        assert_int_equal(times.now, ACCESSES);
+        assert_int_equal(times.lost, 0);
+        for (uint32_t i = 0; i < times.row_count; i++) {
+            const struct reuse_row *row = &times.rows[i];
+            struct reuse_counts *to = row->flags & REUSE_DIRTY ? &dirty : &counts;
+            (row->flags & REUSE_AT_LEAST ? to->at_least : to->used)[row->bin] += (double)row->count;
+            to->rows++;
+            if (to == &counts)
+                followed += (double)row->count;
+        }
+        counts.at_once += ACCESSES - followed;
+        counts.bursts++;
+        dirty.bursts++;
+    }
+}
+
+static double total(const struct reuse_counts *of)
+{
+    double sum = of->at_once;
+    for (unsigned bin = 0; bin < REUSE_BINS; bin++)
+        sum += of->used[bin] + of->at_least[bin];
+    return sum;
+}
+
+static void close_to(double estimate, double truth, double within, double floor)
+{
+    if (fabs(estimate - truth) > within * truth + floor)
+        print_message("estimate %g, truth %g\n", estimate, truth);
+    assert_true(fabs(estimate - truth) <= within * truth + floor);
+}
+
+static void compare(program *next, uint64_t lines)
+{
+    static struct reuse_curve all, stores;
+    look(next);
+    struct truth truth = simulate(next, lines);
+    reuse_curve_make(&all, &counts, NULL);
+    double time = reuse_curve_time(&all, (double)lines), accesses = total(&counts);
+    assert_true(all.lines > (double)lines || truth.misses < 1e-6);
+    close_to(reuse_curve_at(&all, time), truth.misses, 0.1, 0.002);
+    if (total(&dirty) <= 0)
+        return;
+    reuse_curve_make(&stores, &dirty, NULL);
+    close_to(reuse_curve_at(&stores, time) * total(&dirty) / accesses, truth.written, 0.1, 0.002);
+}
+
+static void test_streams_miss(void **state)
+{
+    (void)state;
+    compare(triad, 4096);
+    compare(triad, 65536);
+}
+
+static void test_what_fits_hits(void **state)
+{
+    (void)state;
+    compare(small, 32768);
+    compare(small, 4096);
+}
+
+static void test_gather(void **state)
+{
+    (void)state;
+    compare(gather, 8192);
+    compare(gather, 80000);
+}
+
+/* Stored to once, used twice: a cache that keeps it in between writes it back once, and one that does not, too. */
+static void test_written_once(void **state)
+{
+    (void)state;
+    compare(twice, 1000);
+    compare(twice, 16384);
+}
+
+static void test_bins(void **state)
+{
+    (void)state;
+    for (uint64_t time = 0; time < 100000; time++) {
+        unsigned bin = reuse_bin(time);
+        assert_true(reuse_bin_time(bin) <= time && time < reuse_bin_time(bin + 1));
+    }
+    assert_true(reuse_bin(UINT64_MAX) < REUSE_BINS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bins),   cmocka_unit_test(test_streams_miss), cmocka_unit_test(test_what_fits_hits),
+        cmocka_unit_test(test_gather), cmocka_unit_test(test_written_once),
+    };
+    return cmocka_run_group_tests_name("reuse", tests, NULL, NULL);
+}
