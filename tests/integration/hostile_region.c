@@ -4,12 +4,14 @@
  *   hostile_region PASSES        random words everywhere, and rings that look as if someone had claimed them
  *   hostile_region list          pointers of its own where a mutex would have its links, if recorder_tid were one
  *   hostile_region nest          one ring for each of many made-up processes, each the parent of the next
+ *   hostile_region resize        cuts the region, makes it longer, and punches holes into all of it
  *   hostile_region offer:PID:FD  offers the userfaultfd FD of process PID (0:0: one of its own) and prints whether the
  *                                recorder has it then
  *   hostile_region victim        no target: makes a userfaultfd, prints PID:FD and waits until its input ends */
 #include "wire/ring.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
 #include <linux/userfaultfd.h>
@@ -35,14 +37,19 @@ static uint64_t random_word(void)
     return state;
 }
 
-static struct wire_region *map_region(const char *name, size_t *bytes)
+static int open_region(const char *name)
 {
     int pid, fd;
     char path[64];
     if (!name || sscanf(name, "%d:%d:", &pid, &fd) != 2)
-        return NULL;
+        return -1;
     snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
-    int file = open(path, O_RDWR);
+    return open(path, O_RDWR);
+}
+
+static struct wire_region *map_region(const char *name, size_t *bytes)
+{
+    int file = open_region(name);
     *bytes = file < 0 ? 0 : (size_t)lseek(file, 0, SEEK_END);
     void *map = file < 0 ? MAP_FAILED : mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     return map == MAP_FAILED ? NULL : map;
@@ -159,6 +166,22 @@ static void offer(struct wire_region *region, const char *what)
     puts(recorder_has(pid, fd) ? "taken" : "not taken");
 }
 
+/* A hole reads as zeros: no record has that type. */
+static void resize(size_t bytes)
+{
+    enum { HOLES = 200 };
+    int file = open_region(getenv("REGION"));
+    const off_t sizes[] = {0, (off_t)(bytes / 2), (off_t)(bytes * 2)};
+    for (unsigned i = 0; i < 3; i++)
+        if (ftruncate(file, sizes[i]) == 0 || errno != EPERM)
+            puts("its size can be changed");
+    for (unsigned i = 0; i < HOLES; i++) {
+        if (fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes) != 0)
+            puts("no hole");
+        usleep(1000);
+    }
+}
+
 static int victim(void)
 {
     printf("%d:%d\n", getpid(), make_userfault());
@@ -197,6 +220,8 @@ int main(int argc, char **argv)
         offer(region, argv[1] + 6);
     else if (!strcmp(argv[1], "nest"))
         nest(region);
+    else if (!strcmp(argv[1], "resize"))
+        resize(bytes);
     else
         scribble(region, bytes, strtoul(argv[1], NULL, 10));
     puts("done");

@@ -43,6 +43,27 @@ def _():
     attack(PASSES, "--rotate", "1s")
 
 
+@check("its size cannot be changed, and holes in it are no records")
+def _():
+    attack("resize")
+
+
+@check("an agent does not use a region that has another number than the session's")
+def _():
+    script = """IFS=: read -r pid fd number filters <<.
+$NUMALENS_REGION
+.
+NUMALENS_REGION=$pid:$fd:%s:$filters %s victim </dev/null"""
+    for wrong, number in enumerate(("$number", "1$number")):
+        with nlens.Folder() as folder:
+            ended = nlens.record(folder, ["sh", "-c", script % (number, PROGRAM)], ["--source", "none"])
+            assert ended.status == 0, ended
+            events = run([NUMALENS, "export", "--format", "events", "-o", "-", ended.trace])
+            # Without its agent a program is known to perf alone, which does not know its arguments.
+            named = [line for line in events.out.decode().splitlines() if "exe=%s " % PROGRAM in line and "victim" in line]
+            assert bool(named) != bool(wrong), events
+
+
 def offered(what):
     """Whether the recorder takes a userfaultfd that the target offers."""
     with nlens.Folder() as folder:
