@@ -25,10 +25,11 @@ enum {
     COUNT_PARTS = 8, /* of its time, counting takes one part in so many */
     SLICE_FIRST = 2000,
     SLICE_NEXT = 20000,
-    SLICE_LEAST = 5000, /* accesses: what a shorter one takes is mostly its begin and end */
-    SLICE_NEW = 4,      /* blocks translated in a slice that still shows the program's speed */
-    LOOK_NS = 5,        /* that looking at an access takes where it is quick */
-    PAUSES = 64,
+    SLICE_LEAST = 5000,   /* accesses: what a shorter one takes is mostly its begin and end */
+    SLICE_NEW = 4,        /* blocks translated in a slice that still shows the program's speed */
+    LOOK_NS = 5,          /* that looking at an access takes where it is quick */
+    PAUSE_NS = 7000,      /* a breakpoint set, met and taken away; measured in a virtual machine */
+    PAUSE_PARTS = 2,      /* of a burst's time, pauses take one part in so many */
     PAUSE_TICKS = 64,     /* of the thread while it pauses, before it is given up */
     STALE_NS = 300000000, /* CPU time of the process after which another thread takes a paused burst's place */
     TRAP_PERF_CODE = 6,
@@ -55,7 +56,8 @@ static struct {
     enum phase phase;
     _Atomic bool paused; /* who sets it to false goes on with the burst, or takes its place */
     bool resuming;
-    uint32_t pauses, pause_ticks;
+    uint64_t pauses;
+    uint32_t pause_ticks;
     uint64_t paused_at; /* ticked_ns */
     uint64_t limit_ns, began_ns, took_ns;
     uint64_t slice, sliced, counted, counted_ns, spent_ns;
@@ -180,6 +182,12 @@ static void clear_breakpoint(void)
     sys_call(SYS_madvise, page, (size_t)PAGE_UNIT, MADV_DONTFORK);
 }
 
+/* A thread that has not been recorded yet has no number. */
+static bool owns(const struct agent_thread *self)
+{
+    return self->tid && atomic_load_explicit(&bursts.owner, memory_order_relaxed) == self->tid;
+}
+
 bool long_is_due(struct agent_thread *self, uint64_t since_ns)
 {
     if (!bursts.reserved || bursts.refused || !step_has_long(self) || attach_is_restricted())
@@ -213,7 +221,7 @@ static void release(void)
 
 void long_skip(struct agent_thread *self)
 {
-    if (atomic_load(&bursts.owner) == self->tid && !atomic_load(&bursts.paused))
+    if (owns(self) && !atomic_load(&bursts.paused))
         release();
     bursts.resuming = false;
 }
@@ -227,8 +235,7 @@ static void send_event(struct agent_thread *self, struct wire_event *record, uin
 
 void long_send(struct agent_thread *self)
 {
-    if (atomic_load_explicit(&bursts.owner, memory_order_relaxed) != self->tid || bursts.phase != SENDING ||
-        !self->producer.ring)
+    if (!owns(self) || bursts.phase != SENDING || !self->producer.ring)
         return;
     const uint32_t words = (sizeof(struct wire_event) + sizeof(struct event_reuse)) / 8;
     while (bursts.sent < bursts.times->row_count) {
@@ -259,12 +266,12 @@ void long_send(struct agent_thread *self)
 
 void long_thread_stop(struct agent_thread *self)
 {
-    if (atomic_load_explicit(&bursts.owner, memory_order_relaxed) != self->tid)
+    if (!owns(self))
         return;
     if (atomic_exchange(&bursts.paused, false))
         clear_breakpoint();
     long_send(self);
-    if (atomic_load_explicit(&bursts.owner, memory_order_relaxed) == self->tid) {
+    if (owns(self)) {
         account_loss(self, LOSS_SAMPLE_FULL);
         release();
     }
@@ -351,12 +358,15 @@ static bool count_accesses(struct agent_thread *self, ucontext_t *context)
 static bool pause_burst(struct agent_thread *self, ucontext_t *context)
 {
     uint64_t behind = step_long_behind(context);
-    if (!behind || !bursts.may_pause || bursts.pauses >= PAUSES || self->sampler.stop)
+    if (!behind || !bursts.may_pause || (bursts.pauses + 1) * PAUSE_NS > bursts.limit_ns / PAUSE_PARTS ||
+        self->sampler.stop)
         return false;
     bursts.may_pause = set_breakpoint(behind); /* refused once, it will be again */
     if (!bursts.may_pause)
         return false;
     bursts.pauses++;
+    bursts.took_ns += PAUSE_NS;
+    count(&account_of(self)->handler_ns, PAUSE_NS);
     bursts.pause_ticks = 0;
     bursts.paused_at = atomic_load(&bursts.ticked_ns);
     atomic_store(&bursts.paused, true);
@@ -401,7 +411,7 @@ bool long_is_resume(int signal, const siginfo_t *info)
 
 bool long_resumes(struct agent_thread *self)
 {
-    if (atomic_load(&bursts.owner) != self->tid || !atomic_exchange(&bursts.paused, false))
+    if (!owns(self) || !atomic_exchange(&bursts.paused, false))
         return false;
     clear_breakpoint();
     bursts.resuming = true;
