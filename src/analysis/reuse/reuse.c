@@ -69,7 +69,8 @@ static void take_bursts(struct reuse *reuse)
     size_t count = flow_long_bursts(reuse->flow, &rows);
     double counted = 0, counted_ns = 0;
     struct flow_long_burst *sorted = mem_alloc((count + 1) * sizeof *sorted);
-    memcpy(sorted, rows, count * sizeof *sorted);
+    if (count)
+        memcpy(sorted, rows, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, by_process_time);
     uint64_t *last = mem_zalloc((flow_process_count(reuse->flow) + 1) * sizeof *last);
     for (size_t i = 0; i < count; i++) {

@@ -55,10 +55,12 @@ static struct row row_of(struct rows *names, const struct reuse_object *object)
     return row;
 }
 
+/* With two standard errors to either side. */
 static void bytes_cell(struct table *table, const struct reuse_answer *answer, const struct reuse_bytes *bytes)
 {
-    double all = (bytes->read + bytes->written) / 1e9, error = 2 * (bytes->read_error + bytes->written_error) / 1e9;
-    table_cell(table, "%s%.2f +-%.2f", answer->known ? "" : "at most ", all, error);
+    double all = bytes->read + bytes->written, error = 2 * (bytes->read_error + bytes->written_error);
+    double low = all > error ? all - error : 0;
+    table_cell(table, "%s%.2f (%.2f-%.2f)", answer->known ? "" : "at most ", all / 1e9, low / 1e9, (all + error) / 1e9);
 }
 
 void reuse_text(const struct flow *flow, const struct view_options *options, FILE *out)
