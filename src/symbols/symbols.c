@@ -110,7 +110,7 @@ struct symbols_module *symbols_module(struct symbols *symbols, const char *path,
     if (build_id_size > BUILD_ID_MOST)
         build_id_size = BUILD_ID_MOST;
     const char *interned = strtab_intern(symbols->names, path);
-    size_t length = strlen(path);
+    size_t length = strlen(path) + 1;
     char *key = mem_alloc(1 + build_id_size + length);
     key[0] = (char)build_id_size;
     if (build_id_size)
