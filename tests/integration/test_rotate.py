@@ -125,9 +125,9 @@ def _():
             assert row["samples"] == sum(samples_at(part, name) for part in parts), (name, row)
             rows = [row for part in parts for row in part["objects"] if row["line"] == line_of(name)]
             assert len(rows) >= (3 if name == "early" else 2) and all(row["variable"] == name for row in rows), rows
-            # The worker is on the other node than main, which touched them all first; each file knows that.
+            # The worker is on the other node than main, which touched them all first; each file knows that. A tick may meet main there.
             if faults and not together["dropped"].get("perf_lost"):
-                assert row["remote"] == row["samples"] == sum(part["remote"] for part in rows), (row, rows)
+                assert row["remote"] == sum(part["remote"] for part in rows) > 0.9 * row["samples"], (row, rows)
         assert together["exit_status"] == STATUS and all(part["exit_status"] is None for part in parts[:-1]), parts
         assert "span" not in together and parts[1]["span"]["first_file"] == 2 and parts[1]["span"]["goes_on"], parts[1]
 
