@@ -101,8 +101,9 @@ uint64_t pace_period(const struct sampler_thread *sampler)
     return affordable > config->tick_ns ? affordable : config->tick_ns;
 }
 
-/* A perf event makes a thread's start and end three times as dear, and many threads end before its first tick. So one that a
- * program starts has a timer first, unless it must be sampled more often than timers can. */
+/* A perf event makes a thread's start and end three times as dear, and many threads end before its first tick; and one that is in the
+ * kernel nearly all the time pays for it at each context switch, without ever getting a tick that would show that. So every thread
+ * has a timer first, unless it must be sampled more often than timers can. */
 static bool begins_by_timer(void)
 {
     const struct wire_config *config = &agent_region->config;
@@ -209,7 +210,9 @@ bool pace_learn_spacing(struct agent_thread *self, const ucontext_t *context)
     if (first)
         return true;
     sampler->spacing_ns = spacing > sampler->tick_ns ? spacing : sampler->tick_ns;
-    if (spacing < SPACING_LATE * sampler->tick_ns)
+    bool late = spacing >= SPACING_LATE * sampler->tick_ns, again = sampler->late;
+    sampler->late = late;
+    if (!late || !again) /* once: a hypervisor took the CPU for a moment, which says nothing of the ticks to come */
         return true;
     tick_stop(self);
     bool ticks = tick_start(self, sampler->tick_ns * 3, false, signals_timer_signal()); /* twice: it takes two thirds */
