@@ -2,9 +2,10 @@
 """Bytes from memory for a cache of some size, by long bursts, against programs that count their own (traffic_kernels.c): loops that
 are streams and loops that are not, one that fits into the cache, bytes written back. docs/traffic.md has how close it comes."""
 import os
+import sys
 
 import nlens
-from nlens import Folder, Skip, check, note, record, report
+from nlens import Folder, Skip, check, note, record, report, run
 from traffic_truth import KERNELS, counted, sites
 
 LONG_BURSTS = 8
@@ -69,6 +70,31 @@ def cached():
     got, truth, cache = bytes_of("triad", "0", CACHE)
     total = cache["read_bytes_s"] + cache["write_bytes_s"]
     assert total < 0.02 * sum(map(sum, truth.values())), "%.2f GB/s" % (total / 1e9)
+
+
+@check("the child of a fork has long bursts of its own, and shares no memory of the parent's")
+def forks():
+    program = """
+import os, re
+def work():
+    end = sum(os.times()[:2]) + 0.6
+    while sum(os.times()[:2]) < end:
+        sorted(range(100000), key=lambda n: n * 7919 % 100003)
+work()
+if os.fork() == 0:
+    shared = re.findall("^([0-9a-f]+)-([0-9a-f]+) r.xs .*/dev/zero", open("/proc/self/maps").read(), re.M)
+    print(max(int(end, 16) - int(start, 16) for start, end in shared), flush=True)
+    work()
+    os._exit(0)
+os.wait()
+"""
+    with Folder() as folder:
+        ended = record(folder, [sys.executable, "-c", program], ["--traffic", "--budget", "20"])
+        assert ended.status == 0, ended
+        events = run([nlens.NUMALENS, "export", "--format", "events", "-o", "-", ended.trace]).out.decode()
+    processes = {line.split("pid=")[1].split()[0] for line in events.splitlines() if line.startswith("long_burst ")}
+    assert len(processes) == 2, processes
+    assert int(ended.out) < 1 << 20, "the child maps what long bursts of the parent run in: %s" % ended.out
 
 
 nlens.main()

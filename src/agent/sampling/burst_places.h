@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "agent/sampling/burst_traffic.h"
+#include "agent/sampling/keep_loop.h"
 
 enum {
     PLACES = 40, /* instructions noted of a burst */
@@ -14,9 +15,6 @@ enum {
     FAR_PARTS = 4, /* one of so many steps may go further: to the next row, of which a part is walked through */
     ROW_STEPS = 8,
 };
-
-/* The compiler would make calls to libc's memcpy of some loops, which uses the program's vector registers. */
-#define KEEP_LOOP() __asm__ volatile("" ::: "memory")
 
 enum state { ALONE, FIRST, SECOND, WAITING, DUE, MISSED };
 

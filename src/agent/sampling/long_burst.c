@@ -21,19 +21,17 @@ enum {
     PARTS = 8,           /* ... and of what the budget has allowed so far one part in so many */
     LONGER = 4,          /* one burst in so many takes as many times as long: lines are used again after longer times */
     BUDGET_PARTS = 4,    /* of the budget, the part of long bursts is one in so many */
-    NO_BUDGET_PPM = 200000,
-    COUNT_PARTS = 8, /* of its time, counting takes one part in so many */
-    SLICE_FIRST = 2000,
-    SLICE_NEXT = 20000,
-    SLICE_LEAST = 5000,   /* accesses: what a shorter one takes is mostly its begin and end */
-    SLICE_NEW = 4,        /* blocks translated in a slice that still shows the program's speed */
-    LOOK_NS = 5,          /* that looking at an access takes where it is quick */
-    PAUSE_NS = 7000,      /* a breakpoint set, met and taken away; measured in a virtual machine */
-    PAUSE_PARTS = 2,      /* of a burst's time, pauses take one part in so many */
-    PAUSE_TICKS = 64,     /* of the thread while it pauses, before it is given up */
-    STALE_NS = 300000000, /* CPU time of the process after which another thread takes a paused burst's place */
-    TRAP_PERF_CODE = 6,
-    PERF_DATA_AT = 24, /* si_perf_data in the kernel's siginfo */
+    NO_BUDGET_PPM = 200000, /* without a budget: so that bursts still have a rhythm */
+    COUNT_PARTS = 8,        /* of its time, counting takes one part in so many */
+    SLICE_FIRST = 2000,     /* accesses: enough to meet the blocks of a loop, which are translated in it */
+    SLICE_NEXT = 20000,     /* ... and to take many times as long as its begin and end */
+    SLICE_LEAST = 5000,     /* accesses: what a shorter one takes is mostly its begin and end */
+    SLICE_NEW = 4,          /* blocks translated in a slice that still shows the program's speed */
+    LOOK_NS = 5,            /* that looking at an access takes where it is quick */
+    PAUSE_NS = 7000,        /* a breakpoint set, met and taken away; measured in a virtual machine */
+    PAUSE_PARTS = 2,        /* of a burst's time, pauses take one part in so many */
+    PAUSE_TICKS = 64,       /* of the thread while it pauses, before it is given up */
+    STALE_NS = 300000000,   /* CPU time of the process after which another thread takes a paused burst's place */
 };
 
 enum phase { COUNTING, LOOKING, SENDING };
@@ -60,7 +58,7 @@ static struct {
     uint32_t pause_ticks;
     uint64_t paused_at; /* ticked_ns */
     uint64_t limit_ns, began_ns, took_ns;
-    uint64_t slice, sliced, counted, counted_ns, spent_ns;
+    uint64_t slice, counted, counted_ns, spent_ns;
     uint32_t sent;
     struct event_long_burst burst;
 } bursts;
@@ -121,9 +119,10 @@ static bool make(void)
         return bursts.times != NULL;
     uint8_t *times = bursts.reserved + step_long_bytes();
     bursts.refused = true;
-    if (sys_call(SYS_madvise, bursts.reserved, reserved_bytes(), MADV_DONTFORK) != 0 ||
-        sys_call(SYS_mprotect, times, times_bytes(), PROT_READ | PROT_WRITE) != 0 ||
-        !step_long_make(bursts.reserved, may_run))
+    if (sys_call(SYS_mprotect, times, times_bytes(), PROT_READ | PROT_WRITE) != 0 ||
+        !step_long_make(bursts.reserved, may_run) ||
+        sys_call(SYS_madvise, bursts.reserved, reserved_bytes(), MADV_DONTFORK) !=
+            0) /* a child would share what is written */
         return false;
     bursts.times = (struct reuse_times *)times;
     bursts.refused = false;
@@ -306,7 +305,6 @@ static void begin(struct agent_thread *self)
     bursts.took_ns = bursts.counted = bursts.counted_ns = bursts.spent_ns = 0;
     bursts.pauses = 0;
     bursts.slice = SLICE_FIRST;
-    bursts.sliced = 0;
     bursts.phase = bursts.counts_last ? LOOKING : COUNTING;
     reuse_begin(bursts.times, account_random(self), bursts.limit_ns / LOOK_NS);
 }
@@ -387,8 +385,7 @@ void long_run(struct agent_thread *self, ucontext_t *context)
     if (ready && !again)
         begin(self);
     uint32_t modules = atomic_load(&unwind_generation);
-    struct step_long run = {
-        .times = bursts.times, .most = UINT64_MAX, .goes_on = goes_on, .fresh = !again || modules != bursts.modules};
+    struct step_long run = {.times = bursts.times, .goes_on = goes_on, .fresh = !again || modules != bursts.modules};
     bursts.modules = modules;
     bool whole = ready && (bursts.phase == LOOKING || count_accesses(self, context));
     bool ran = whole && step_long_run(self, context, &run);
@@ -405,8 +402,7 @@ void long_run(struct agent_thread *self, ucontext_t *context)
 
 bool long_is_resume(int signal, const siginfo_t *info)
 {
-    return signal == SIGTRAP && info->si_code == TRAP_PERF_CODE &&
-           *(const uint64_t *)(const void *)((const uint8_t *)info + PERF_DATA_AT) == (uint64_t)&resume_mark;
+    return tick_is_perf(signal, info, &resume_mark);
 }
 
 bool long_resumes(struct agent_thread *self)

@@ -10,7 +10,7 @@
 
 #include "agent/sampling/step.h"
 
-/* Once a process, and in a fork's child: address space, for when it is needed. */
+/* Once a process: address space, for when it is needed. In a fork's child: first forgets what was the parent's. */
 void long_start(void);
 void long_forget(void);
 

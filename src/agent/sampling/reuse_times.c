@@ -1,9 +1,6 @@
 /* See reuse_times.h. */
 #include "agent/sampling/reuse_times.h"
 
-/* The compiler would make a call to libc's memset or memcpy of some loops, which use the program's vector registers. */
-#define KEEP_LOOP() __asm__ volatile("" ::: "memory")
-
 void reuse_begin(struct reuse_times *times, uint64_t seed, uint64_t accesses)
 {
     times->now = times->lost = 0;

@@ -9,6 +9,7 @@
  * Runs in bursts: general registers only, no calls out, no allocation. */
 #pragma once
 
+#include "agent/sampling/keep_loop.h"
 #include "base/units.h"
 #include "wire/event.h"
 

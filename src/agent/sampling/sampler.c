@@ -49,6 +49,8 @@ bool sampler_start(bool forked)
     sampling = forked ? signals_start() : sampler_join();
     if (!sampling)
         return false;
+    if (forked)
+        long_start();
     sampler_thread_start(self);
     return self->sampler.ready;
 }

@@ -113,12 +113,12 @@ bool step_has_long(const struct agent_thread *self);
 
 struct reuse_times;
 struct step_long {
-    struct reuse_times *times; /* every access is noted there; NULL: they are only counted */
-    uint64_t most; /* accesses; of a run that notes them it is `goes_on` that ends it, asked every few thousand */
-    bool (*goes_on)(struct agent_thread *self);
-    bool fresh;          /* code may have changed since the last */
-    uint64_t accesses;   /* counted */
-    uint32_t translated; /* blocks that were new */
+    struct reuse_times *times;                  /* every access is noted there; NULL: they are only counted */
+    bool (*goes_on)(struct agent_thread *self); /* then: asked every few thousand accesses; false ends the run */
+    uint64_t most;                              /* else: so many, at most */
+    bool fresh;                                 /* code may have changed since the last */
+    uint64_t accesses;                          /* counted */
+    uint32_t translated;                        /* blocks that were new */
     enum long_end end;
 };
 

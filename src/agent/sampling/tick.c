@@ -140,12 +140,17 @@ uint32_t tick_context_switches(const struct agent_thread *self)
     return page ? page->lock : 0;
 }
 
+bool tick_is_perf(int signal, const siginfo_t *info, const void *mark)
+{
+    return signal == SIGTRAP && info->si_code == TICK_TRAP_PERF &&
+           ((const struct perf_siginfo *)info)->data == (uint64_t)mark;
+}
+
 bool tick_is(int signal, const siginfo_t *info)
 {
     if (info->si_code == SI_TIMER)
         return signal >= SIGRTMIN && info->si_value.sival_ptr == &tick_mark;
-    return signal == SIGTRAP && info->si_code == TICK_TRAP_PERF &&
-           ((const struct perf_siginfo *)info)->data == (uint64_t)&tick_mark;
+    return tick_is_perf(signal, info, &tick_mark);
 }
 
 bool tick_is_late(int signal, const siginfo_t *info)

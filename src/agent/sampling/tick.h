@@ -33,4 +33,5 @@ uint32_t tick_context_switches(const struct agent_thread *self);
 /* Whether this signal is a tick; and whether it waited while its signal was blocked, so that it comes at a place that
  * has nothing to do with it. */
 bool tick_is(int signal, const siginfo_t *info);
+bool tick_is_perf(int signal, const siginfo_t *info, const void *mark); /* of the perf event with this sig_data */
 bool tick_is_late(int signal, const siginfo_t *info);

@@ -5,11 +5,8 @@
 
 enum {
     STEPS_PER_ACCESS = 64,
-    RSEQ_BYTES = 32,
     TLS_BYTES = 64 << 10, /* below the thread pointer: the area of restartable sequences that is not libc's */
 };
-
-#define VSYSCALL_PAGE 0xffffffffff600000u /* may be executed but not read */
 
 /* A restartable sequence begins with a store to the thread's area; the kernel must see the thread within it at its own
  * addresses. So a burst ends before. Where libc has registered none, some other library may have. */

@@ -17,10 +17,15 @@ size_t step_long_bytes(void)
     return linked_bytes();
 }
 
+struct looking {
+    struct agent_thread *self;
+    const struct step_long *wanted;
+};
+
 static bool consume(struct linked *run, const uint64_t *from, const uint64_t *to)
 {
-    struct agent_thread *self = run->user;
-    struct reuse_times *times = (void *)self->sampler.spare[1];
+    const struct looking *looking = run->user;
+    struct reuse_times *times = looking->wanted->times;
     uint64_t announced_at = run->has_sequence ? run->fs_base + (uint64_t)run->sequence_at + SEQUENCE_AT : 0;
     bool announced = false;
     while (from < to) {
@@ -44,7 +49,7 @@ static bool consume(struct linked *run, const uint64_t *from, const uint64_t *to
         from += block->accesses;
     }
     sequences |= announced;
-    return !announced && ((bool (*)(struct agent_thread *))self->sampler.spare[2])(self);
+    return !announced && looking->wanted->goes_on(looking->self);
 }
 
 bool step_long_make(void *reserved, bool (*may_run)(uint64_t pc))
@@ -78,6 +83,7 @@ static bool has_sequences(void)
 
 bool step_long_run(struct agent_thread *self, ucontext_t *context, struct step_long *run)
 {
+    struct looking looking = {self, run};
     enum linked_mode mode = run->times ? LINKED_LOGS : LINKED_COUNTS;
     sequences |= has_sequences();
     if (sequences)
@@ -85,17 +91,12 @@ bool step_long_run(struct agent_thread *self, ucontext_t *context, struct step_l
     if (run->fresh || mode != linked->mode)
         linked_forget(linked);
     linked->mode = mode;
-    linked->user = self;
-    linked->left = (int64_t)(run->most >> 1);
+    linked->user = &looking;
+    linked->left = (int64_t)run->most;
     linked->translated = 0;
-    self->sampler.spare[1] = (uint64_t)run->times;
-    self->sampler.spare[2] = (uint64_t)run->goes_on;
-    int64_t left = linked->left;
-    if (!run->times)
-        left = linked->left = (int64_t)run->most;
     if (!linked_run(linked, self->sampler.step_stack, context))
         return false;
-    run->accesses = (uint64_t)(left - linked->left);
+    run->accesses = run->most - (uint64_t)linked->left;
     run->translated = (uint32_t)linked->translated;
     run->end = linked->stopped == LINKED_ENOUGH ? LONG_ENOUGH : LONG_CALL;
     return true;

@@ -17,8 +17,6 @@ enum {
     STEP_LIMIT = 128, /* instructions in a burst: where nothing is accessed, it ends here */
 };
 
-#define VSYSCALL_PAGE 0xffffffffff600000u /* may be executed but not read */
-
 /* Per thread, in the room that the sampler leaves to the processor. */
 static uint64_t *owed(struct agent_thread *self)
 {
