@@ -123,8 +123,8 @@ static int capabilities(void)
     syscall(SYS_capget, &head, before);
     sandbox_drop_capabilities();
     syscall(SYS_capget, &head, after);
-    uint32_t gone = 1u << CAP_SETUID | 1u << CAP_SYS_MODULE | 1u << CAP_NET_ADMIN | 1u << CAP_CHOWN;
-    if (after[0].effective & gone || after[0].permitted & gone || after[0].inheritable)
+    uint32_t dropped = 1u << CAP_SETUID | 1u << CAP_SYS_MODULE | 1u << CAP_NET_ADMIN | 1u << CAP_CHOWN;
+    if (after[0].effective & dropped || after[0].permitted & dropped || after[0].inheritable)
         return __LINE__;
     uint32_t kept = 1u << CAP_SYS_PTRACE | 1u << CAP_KILL;
     return (after[0].effective & kept) == (before[0].effective & kept) ? 0 : __LINE__;

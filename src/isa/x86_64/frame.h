@@ -5,6 +5,14 @@
 
 #include <ucontext.h>
 
+/* Calls of old programs go there: it may be executed but not read. */
+#define VSYSCALL_PAGE 0xffffffffff600000u
+
+enum {
+    RSEQ_BYTES = 32,    /* of libc's area for restartable sequences */
+    FRAME_X87_LAST = 8, /* in the image of vector state: the address of the last x87 instruction */
+};
+
 /* Once, before any of the others. */
 void frame_learn(void);
 

@@ -128,6 +128,12 @@ bool linked_run(struct linked *linked, struct engine *engine, ucontext_t *contex
 /* A fault in translated code: the context goes back into linked_run, which ends before the instruction. */
 bool linked_fault(struct linked *linked, ucontext_t *context);
 
+/* Where in the table the search for a block begins. */
+static inline unsigned linked_hash(uint64_t pc)
+{
+    return (unsigned)(pc * 0x9e3779b97f4a7c15u >> 40) & (LINKED_TABLE - 1);
+}
+
 /* linked_uses.c: those of r8 to r15 that it uses, perhaps with some more, a bit each; and whether it overwrites all arithmetic
  * flags (1), may read one (-1), or neither for certain (0). */
 unsigned linked_registers(const struct decoded *decoded, const uint8_t *bytes);

@@ -1,4 +1,5 @@
 /* isa/x86_64/linked_block.c - translation of whole basic blocks. Runs in bursts: general registers only, no calls out. */
+#include "isa/x86_64/frame.h"
 #include "isa/x86_64/guard.h"
 #include "isa/x86_64/linked.h"
 #include "isa/x86_64/linked_code.h"
@@ -8,7 +9,6 @@ enum {
     UNROLLED = 8,            /* iterations of a loop of one block that are counted at once */
     UNROLLED_INSTRUCTIONS = 24,
     ALWAYS = 16, /* behind the sixteen conditions of a jump */
-    RSEQ_BYTES = 32,
 };
 
 struct instruction {
@@ -43,7 +43,7 @@ bool linked_has_room(const struct linked *linked)
 
 static uint16_t *place_of(struct linked *linked, uint64_t pc)
 {
-    unsigned at = (unsigned)(pc * 0x9e3779b97f4a7c15u >> 40) & (LINKED_TABLE - 1);
+    unsigned at = linked_hash(pc);
     while (linked->table[at] && linked->blocks[linked->table[at] - 1].pc != pc)
         at = (at + 1) & (LINKED_TABLE - 1);
     return &linked->table[at];

@@ -1,5 +1,4 @@
 /* isa/x86_64/linked_map.c - memory of long bursts: code that runs, the same to write to, state and log. See slots.c. */
-#include "base/sys.h"
 #include "isa/x86_64/frame.h"
 #include "isa/x86_64/linked.h"
 
@@ -13,21 +12,6 @@ static size_t state_bytes(void)
 size_t linked_bytes(void)
 {
     return 2 * (size_t)LINKED_CODE + state_bytes() + LOG_BYTES;
-}
-
-static bool failed(long result)
-{
-    return result < 0 && result > -4096;
-}
-
-static bool map_parts(uint8_t *base)
-{
-    uint8_t *writable = base + LINKED_CODE, *rest = writable + LINKED_CODE;
-    return !failed(sys_call(SYS_mmap, writable, (size_t)LINKED_CODE, PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0L)) &&
-           !failed(sys_call(SYS_mremap, writable, 0L, (size_t)LINKED_CODE, MREMAP_MAYMOVE | MREMAP_FIXED, base)) &&
-           !failed(sys_call(SYS_mprotect, base, (size_t)LINKED_CODE, PROT_READ | PROT_EXEC)) &&
-           !failed(sys_call(SYS_mprotect, rest, state_bytes() + LOG_BYTES, PROT_READ | PROT_WRITE));
 }
 
 static void emit_ways(struct linked *linked)
@@ -45,7 +29,7 @@ static void emit_ways(struct linked *linked)
 struct linked *linked_make(void *reserved)
 {
     uint8_t *base = reserved;
-    if (!map_parts(base))
+    if (!slots_map(base, LINKED_CODE, state_bytes() + LOG_BYTES))
         return NULL;
     struct linked *linked = (struct linked *)(base + 2 * (size_t)LINKED_CODE);
     linked->code = base;
@@ -67,7 +51,7 @@ void linked_forget(struct linked *linked)
 {
     for (uint32_t i = 0; i < linked->block_count; i++) {
         /* its place, and those that it was found behind: all belong to blocks, so all are cleared in the end */
-        unsigned at = (unsigned)(linked->blocks[i].pc * 0x9e3779b97f4a7c15u >> 40) & (LINKED_TABLE - 1);
+        unsigned at = linked_hash(linked->blocks[i].pc);
         for (; ((volatile uint16_t *)linked->table)[at]; at = (at + 1) & (LINKED_TABLE - 1))
             ((volatile uint16_t *)linked->table)[at] = 0;
     }

@@ -3,9 +3,6 @@
 #include "isa/x86_64/guard.h"
 #include "isa/x86_64/linked.h"
 
-enum { X87_LAST = 8, VSYSCALL_REGION = 0x600000 };
-#define VSYSCALL_PAGE (0xffffffffff000000u | VSYSCALL_REGION) /* may be executed but not read */
-
 static uint64_t address_of(const struct linked *linked, const struct linked_block *block)
 {
     const struct decode_operand *operand = &block->through;
@@ -203,7 +200,7 @@ static const struct linked_place *linked_place_at(const struct linked *linked, c
 /* The last x87 instruction ran in translated code; to the program it did so at its own place. */
 static void fix_x87(const struct linked *linked, uint8_t *image)
 {
-    uint64_t *last = (uint64_t *)(void *)(image + X87_LAST), offset = *last - (uint64_t)linked->code;
+    uint64_t *last = (uint64_t *)(void *)(image + FRAME_X87_LAST), offset = *last - (uint64_t)linked->code;
     if (offset >= LINKED_CODE)
         return;
     const struct linked_block *block = linked_holding(linked, (uint32_t)offset);

@@ -35,19 +35,23 @@ static uint8_t *base_of(const struct engine *engine)
     return (uint8_t *)engine - 2 * (size_t)ENGINE_CODE;
 }
 
-/* Over what is there, which is the caller's. */
+bool slots_map(uint8_t *base, size_t code, size_t rest)
+{
+    uint8_t *writable = base + code;
+    /* an old size of 0 maps the same shared pages once more */
+    return !failed(sys_call(SYS_mmap, writable, code + rest, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0L)) &&
+           !failed(sys_call(SYS_mremap, writable, 0L, code, MREMAP_MAYMOVE | MREMAP_FIXED, base)) &&
+           !failed(sys_call(SYS_mprotect, base, code, PROT_READ | PROT_EXEC));
+}
+
 static bool fill(uint8_t *base)
 {
-    uint8_t *writable = base + ENGINE_CODE;
-    /* an old size of 0 maps the same shared pages once more */
-    if (failed(sys_call(SYS_mmap, writable, (size_t)ALL_BYTES - ENGINE_CODE, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0L)) ||
-        failed(sys_call(SYS_mremap, writable, 0L, (size_t)ENGINE_CODE, MREMAP_MAYMOVE | MREMAP_FIXED, base)) ||
-        failed(sys_call(SYS_mprotect, base, (size_t)ENGINE_CODE, PROT_READ | PROT_EXEC)))
+    if (!slots_map(base, ENGINE_CODE, STATE_BYTES + ENGINE_STACK))
         return false;
-    struct engine *engine = (struct engine *)(writable + ENGINE_CODE);
+    struct engine *engine = (struct engine *)(base + 2 * (size_t)ENGINE_CODE);
     engine->code = base;
-    engine->writable = writable;
+    engine->writable = base + ENGINE_CODE;
     emit_entry(engine);
     return true;
 }

@@ -9,7 +9,6 @@ enum {
     FRAME_MAGIC = 0x46505853, /* FP_XSTATE_MAGIC1: the frame has a whole XSAVE image */
     SOFTWARE_BYTES = 464,     /* struct _fpx_sw_bytes: magic, extended size, features */
     XSAVE_HEADER = 512,
-    X87_LAST = 8,      /* address of the last x87 instruction */
     COMPONENTS = 0xe7, /* x87, SSE, AVX, masks, both parts of ZMM; neither keys nor tiles */
     COMPONENT_KEYS = 9,
 };
@@ -64,7 +63,7 @@ static void save(struct engine *engine)
     uint32_t low = (uint32_t)engine->image_mask, high = (uint32_t)(engine->image_mask >> 32);
     __asm__ volatile("xsave64 (%0)" : : "r"(engine->image), "a"(low), "d"(high) : "memory");
     /* The last x87 instruction ran in a slot; to the program it did so at its own place. */
-    uint64_t *last = (uint64_t *)(void *)(engine->image + X87_LAST);
+    uint64_t *last = (uint64_t *)(void *)(engine->image + FRAME_X87_LAST);
     uint64_t offset = *last - (uint64_t)engine->code;
     if (offset < ENGINE_CODE) {
         const struct block *block = block_holding(engine, (uint32_t)offset);
