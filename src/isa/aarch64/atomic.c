@@ -3,6 +3,7 @@
  * The ones that C could not do as one access run in slots, with their registers renamed and the address in one of
  * them. Exclusive loads and stores are not touched: a pair of them cannot be split. */
 #include "isa/aarch64/cpu.h"
+#include "isa/aarch64/transfer.h"
 #include "isa/aarch64/slots.h"
 
 static enum outcome check_base(const struct cpu *cpu, unsigned rn)
@@ -120,34 +121,6 @@ enum outcome memory_atomic(struct cpu *cpu, uint32_t word)
     if (outcome == OUTCOME_NEXT)
         write_zero(cpu, rt, state.x[2], true);
     return outcome;
-}
-
-/* How many registers and bytes a structure instruction moves; false when there is no such instruction. */
-static bool structure_shape(uint32_t word, unsigned *registers, unsigned *bytes)
-{
-    unsigned size = bits(word, 10, 2), q = bits(word, 30, 1);
-    if (!(word >> 24 & 1)) { /* multiple structures */
-        static const uint8_t by_opcode[16] = {[0] = 4, [2] = 4, [4] = 3, [6] = 3, [7] = 1, [8] = 2, [10] = 2};
-        *registers = by_opcode[bits(word, 12, 4)];
-        *bytes = *registers * (q ? 16 : 8);
-        return *registers != 0 && !(word >> 21 & 1);
-    }
-    unsigned opcode = bits(word, 13, 3), scale = opcode >> 1, s = bits(word, 12, 1);
-    *registers = ((opcode & 1) << 1 | bits(word, 21, 1)) + 1;
-    if (scale == 3) {
-        if (!(word >> 22 & 1) || s)
-            return false;
-        scale = size; /* one element to all lanes */
-    } else if (scale == 1) {
-        if (size & 1)
-            return false;
-    } else if (scale == 2) {
-        if (size & 2 || (size & 1 && s))
-            return false;
-        scale = size & 1 ? 3 : 2;
-    }
-    *bytes = *registers << scale;
-    return true;
 }
 
 enum outcome memory_structure(struct cpu *cpu, uint32_t word)

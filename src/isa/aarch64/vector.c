@@ -4,34 +4,11 @@
  * forms are distinguished here and the general register renamed to x0. What the processor does not know raises SIGILL in
  * the slot and is left to the program. */
 #include "isa/aarch64/cpu.h"
+#include "isa/aarch64/transfer.h"
 #include "isa/aarch64/slots.h"
 
 /* FPCR's trap enables: with one set an instruction may raise SIGFPE. */
 #define FPCR_TRAPS 0x9f00u
-
-enum general { GENERAL_NONE, GENERAL_SOURCE, GENERAL_TARGET };
-
-static enum general general_register(uint32_t word)
-{
-    /* DUP, INS, SMOV, UMOV */
-    if ((word & 0x9fe08400) == 0x0e000400) {
-        unsigned imm4 = bits(word, 11, 4);
-        if (word >> 29 & 1)
-            return GENERAL_NONE; /* INS (element) */
-        if (imm4 == 1 || imm4 == 3)
-            return GENERAL_SOURCE;
-        return imm4 == 5 || imm4 == 7 ? GENERAL_TARGET : GENERAL_NONE;
-    }
-    /* conversions between floating point and integer or fixed point: bit 21 and bits 15:10 distinguish them */
-    bool integer = (word & 0x7f20fc00) == 0x1e200000, fixed = (word & 0x7f200000) == 0x1e000000;
-    if (integer || fixed) {
-        unsigned opcode = bits(word, 16, 3);
-        if (opcode == 2 || opcode == 3 || (integer && opcode == 7))
-            return GENERAL_SOURCE;
-        return GENERAL_TARGET;
-    }
-    return GENERAL_NONE;
-}
 
 /* FCMP, FCMPE, FCCMP, FCCMPE write flags only. */
 static bool is_compare(uint32_t word)
@@ -43,7 +20,7 @@ enum outcome vector_process(struct cpu *cpu, uint32_t word)
 {
     if (!cpu->vectors || cpu->vectors->fpcr & FPCR_TRAPS)
         return OUTCOME_UNKNOWN;
-    enum general general = general_register(word);
+    enum vector_general general = vector_general_register(word);
     unsigned rd = bits(word, 0, 5), rn = bits(word, 5, 5);
     struct slot_state state = {
         .nzcv = *cpu->pstate & (FLAG_N | FLAG_Z | FLAG_C | FLAG_V),
