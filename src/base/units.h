@@ -8,7 +8,8 @@
 enum {
     PAGE_UNIT_SHIFT = 12,
     PAGE_UNIT = 1 << PAGE_UNIT_SHIFT,
-    HUGE_PAGE = 2 << 20, /* the smallest huge page there is */
+    PAGE_LARGEST = 64 << 10, /* that a kernel may have */
+    HUGE_PAGE = 2 << 20,     /* the smallest huge page there is */
     CACHE_LINE_SHIFT = 6,
     CACHE_LINE = 1 << CACHE_LINE_SHIFT, /* bytes that caches and memory controllers of both processors move */
 };

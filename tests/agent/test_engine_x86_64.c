@@ -4,9 +4,9 @@
 #include "../skip.h"
 
 #include "agent/sampling/step.h"
+#include "isa/linked.h"
 #include "isa/x86_64/engine.h"
 #include "isa/x86_64/frame.h"
-#include "isa/x86_64/linked.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -71,7 +71,7 @@ __attribute__((target("general-regs-only"))) static bool consume(struct linked *
         const struct linked_site *sites = &run->sites[block->first_site];
         uint64_t made = head >> 32 ? (head >> 32) - 1 : block->accesses;
         for (uint64_t i = 0; i < made; i++)
-            see(from[i] + linked_base(run, sites[i].segment), &sites[i]);
+            see(linked_address(run, &sites[i], from[i]), &sites[i]);
         from += block->accesses;
     }
     return true;
@@ -82,7 +82,7 @@ __attribute__((target("general-regs-only"))) static bool may_run(uint64_t pc)
     return !agent_owns_code(pc);
 }
 
-/* As agent/sampling/x86_64/long.c has it; this one logs to `seen`. */
+/* As agent/sampling/long_steps.c has it; this one logs to `seen`. */
 static bool fault(ucontext_t *context, int signal)
 {
     return step_fault(&agent_self, context, signal) || (linked && linked_fault(linked, context));

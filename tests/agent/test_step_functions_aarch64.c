@@ -1,10 +1,12 @@
-/* Whole functions of libc, libm and ours, carried out by the stepper from entry to return, against calling them. */
+/* Whole functions of libc, libm and ours, carried out by the stepper from entry to return, against calling them. With LONG_BURSTS
+ * by linked translation. */
 #include "native_aarch64.h"
 
 #include "isa/aarch64/access.h"
 #include "agent/sampling/step.h"
 #include "agent/sampling/aarch64/note_access.h"
 #include "isa/aarch64/slots.h"
+#include "isa/linked.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,6 +44,66 @@ struct call {
 
 static uint64_t steps;
 
+#ifdef LONG_BURSTS
+static struct linked *linked;
+
+static bool consume(struct linked *run, const uint64_t *from, const uint64_t *to)
+{
+    for (; from < to; from += run->blocks[(uint32_t)*from].accesses + 1)
+        accesses += run->blocks[(uint32_t)*from].accesses;
+    return true;
+}
+
+static bool may_run(uint64_t pc)
+{
+    return pc != the_end;
+}
+
+static bool start(void)
+{
+    if (!linked && !(linked = native_linked()))
+        return false;
+    linked->consume = consume;
+    linked->may_run = may_run;
+    return step_start(false);
+}
+
+/* To the end, now logging and now counting. */
+static void run(ucontext_t *context)
+{
+    linked_forget(linked);
+    linked->mode = steps % 2 ? LINKED_COUNTS : LINKED_LOGS;
+    linked->left = INT64_MAX / 2;
+    native_running = linked;
+    assert_true(linked_run(linked, NULL, context));
+    native_running = NULL;
+    if (linked->stopped != LINKED_ELSEWHERE)
+        fail_msg("stopped %d at %lx: word %08x", linked->stopped, linked->pc, linked->stop_name);
+    steps++;
+}
+#else
+static bool start(void)
+{
+    return step_start(false) && slots_start();
+}
+
+static void run(ucontext_t *context)
+{
+    struct cpu cpu;
+    assert_true(cpu_view(&cpu, step_note_access, &agent_self, context));
+    while (*cpu.pc != the_end) {
+        uint64_t pc = *cpu.pc, word;
+        assert_int_equal(access_load4(pc, &word), 0);
+        enum outcome outcome = cpu_execute(&cpu, (uint32_t)word);
+        if (outcome > OUTCOME_JUMPED)
+            fail_msg("outcome %d at %lx: word %08lx", outcome, pc, word);
+        if (outcome == OUTCOME_NEXT)
+            *cpu.pc = pc + 4;
+        steps++;
+    }
+}
+#endif
+
 /* Steps through function(x0 ... x7, d0 ... d7); what it returns comes back in the same places. */
 static void step_call(void *function, struct call *call)
 {
@@ -58,18 +120,7 @@ static void step_call(void *function, struct call *call)
     machine.pc = (uint64_t)function;
     static ucontext_t context;
     machine_to_context(&machine, &context);
-    struct cpu cpu;
-    assert_true(cpu_view(&cpu, step_note_access, &agent_self, &context));
-    while (*cpu.pc != the_end) {
-        uint64_t pc = *cpu.pc, word;
-        assert_int_equal(access_load4(pc, &word), 0);
-        enum outcome outcome = cpu_execute(&cpu, (uint32_t)word);
-        if (outcome > OUTCOME_JUMPED)
-            fail_msg("outcome %d at %lx: word %08lx", outcome, pc, word);
-        if (outcome == OUTCOME_NEXT)
-            *cpu.pc = pc + 4;
-        steps++;
-    }
+    run(&context);
     machine_from_context(&machine, &context);
     assert_int_equal(machine.sp, (uint64_t)stack + STACK_BYTES);
     memcpy(call->x, machine.x, sizeof(call->x));
@@ -89,16 +140,6 @@ static double step_double(void *function, double a, double b)
     struct call call = {.d = {a, b}};
     step_call(function, &call);
     return call.d[0];
-}
-
-static uint64_t state = 42;
-
-static uint64_t random64(void)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state * 0x2545f4914f6cdd1d;
 }
 
 static void test_strings(void **unused)
@@ -288,13 +329,13 @@ static void test_loops(void **unused)
 static int set_up(void **unused)
 {
     (void)unused;
-    return step_start(false) && slots_start() ? 0 : -1;
+    return start() ? 0 : -1;
 }
 
 static int tear_down(void **unused)
 {
     (void)unused;
-    printf("# %lu instructions, %lu accesses\n", steps, accesses);
+    printf("# %lu steps, %lu accesses\n", steps, accesses);
     return 0;
 }
 

@@ -65,15 +65,13 @@ static struct {
 
 static size_t times_bytes(void)
 {
-    return (sizeof(struct reuse_times) + PAGE_UNIT - 1) & ~(PAGE_UNIT - 1ul);
+    return (sizeof(struct reuse_times) + PAGE_LARGEST - 1) & ~(PAGE_LARGEST - 1ul);
 }
 
-/* Behind the stepper's memory: the times, then the breakpoint's page, for which one of the largest pages must do. */
-enum { BREAKPOINT_BYTES = 65536 };
-
+/* Behind the stepper's memory: the times, then the breakpoint's page. */
 static size_t reserved_bytes(void)
 {
-    return step_long_bytes() + times_bytes() + BREAKPOINT_BYTES;
+    return step_long_bytes() + times_bytes() + PAGE_LARGEST;
 }
 
 void long_start(void)
@@ -353,9 +351,9 @@ static bool count_accesses(struct agent_thread *self, ucontext_t *context)
 }
 
 /* Goes on behind what must run by itself. */
-static bool pause_burst(struct agent_thread *self, ucontext_t *context)
+static bool pause_burst(struct agent_thread *self)
 {
-    uint64_t behind = step_long_behind(context);
+    uint64_t behind = step_long_behind();
     if (!behind || !bursts.may_pause || (bursts.pauses + 1) * PAUSE_NS > bursts.limit_ns / PAUSE_PARTS ||
         self->sampler.stop)
         return false;
@@ -394,7 +392,7 @@ void long_run(struct agent_thread *self, ucontext_t *context)
     count(&account_of(self)->handler_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - bursts.began_ns);
     if (!ready)
         release();
-    else if (enough || bursts.took_ns > bursts.limit_ns || !pause_burst(self, context))
+    else if (enough || bursts.took_ns > bursts.limit_ns || !pause_burst(self))
         finish(self, enough ? LONG_ENOUGH : sampler->stop ? LONG_CUT : LONG_CALL);
     sampler->bursting = false;
     self->inside--;

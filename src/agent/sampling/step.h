@@ -104,8 +104,7 @@ unsigned step_registers(const ucontext_t *context, uint64_t registers[static STE
 /* Whether the instruction at `pc`, which stores, writes past the caches. Never faults. */
 bool step_is_nontemporal(uint64_t pc);
 
-/* Long runs (long_burst.h), of one thread at a time. Bytes of address space that they need, 0 where there are none; what is made in
- * it, false when that is refused; after a fork, forgets it. */
+/* Long runs (long_burst.h; long_steps.c), of one thread at a time. Bytes of address space that they need; what is made in it, false when that is refused; after a fork, forgets it. */
 size_t step_long_bytes(void);
 bool step_long_make(void *reserved, bool (*may_run)(uint64_t pc)); /* may_run: whether code there may be stepped */
 void step_long_forget(void);
@@ -126,7 +125,10 @@ struct step_long {
 bool step_long_run(struct agent_thread *self, ucontext_t *context, struct step_long *run);
 
 /* Where the thread comes to when it has carried out by itself what ended the run before; 0 when that is not known. */
-uint64_t step_long_behind(const ucontext_t *context);
+uint64_t step_long_behind(void);
+
+/* For step_fault(): a fault in a long run, whose context is corrected then. */
+bool step_long_fault(ucontext_t *context);
 
 /* In sampler.c: notes one access; false when the burst has enough. `context` holds the registers before the access. */
 bool burst_access(struct agent_thread *self, const ucontext_t *context, const struct step_access *access);

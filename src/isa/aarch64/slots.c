@@ -1,11 +1,11 @@
 /* isa/aarch64/slots.c - see slots.h.
  *
- * Shared anonymous memory, mapped twice: writable for the table and the code, executable for running. (A memfd would
- * do, but making it as large as it must be kills a program that runs under a small limit for file sizes.) A slot is claimed by a
+ * Memory that is mapped twice: writable for the table and the code, executable for running. A slot is claimed by a
  * compare-and-swap on its key from 0 to word | CLAIMED, filled, made visible to instruction fetch, and then marked READY. A
  * handler that meets a slot another thread is still filling ends its burst instead of waiting. */
 #include "isa/aarch64/slots.h"
-#include "base/sys.h"
+#include "base/units.h"
+#include "isa/code_map.h"
 
 #include <stdatomic.h>
 
@@ -27,30 +27,21 @@ struct slots {
 static struct slots *slots_writable;
 static uint64_t slots_code;
 
-static void *mapped(long at)
-{
-    return at < 0 && at > -4096 ? NULL : (void *)at;
-}
-
 bool slots_start(void)
 {
     if (slots_writable)
         return true;
-    const size_t size = sizeof(struct slots);
-    void *writable = mapped(sys_call(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0L));
-    if (!writable)
+    const size_t size = (sizeof(struct slots) + PAGE_LARGEST - 1) & ~(PAGE_LARGEST - 1ul);
+    long at = sys_call(SYS_mmap, NULL, 2 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+    if (at < 0 && at > -4096)
         return false;
-    /* an old size of 0 maps the same shared pages once more */
-    void *code = mapped(sys_call(SYS_mremap, writable, 0L, size, MREMAP_MAYMOVE));
-    if (code && sys_call(SYS_mprotect, code, size, PROT_READ | PROT_EXEC) == 0) {
-        slots_code = (uint64_t)code;
-        slots_writable = writable;
-        return true;
+    if (!code_map((uint8_t *)at, size, 0)) {
+        sys_unmap((void *)at, 2 * size);
+        return false;
     }
-    sys_unmap(writable, size);
-    if (code)
-        sys_unmap(code, size);
-    return false;
+    slots_code = (uint64_t)at;
+    slots_writable = (struct slots *)(at + (long)size);
+    return true;
 }
 
 bool slots_hold(uint64_t pc)

@@ -93,9 +93,6 @@ struct engine {
  * executable memory, or none at all. A child of fork does not have it, and forgets what was kept. */
 struct engine *engine_take(void);
 
-/* Over what is there, which is the caller's: `code` bytes that run, the same to write to, and `rest` bytes. */
-bool slots_map(uint8_t *base, size_t code, size_t rest);
-
 void engine_give_back(struct engine *engine);
 void engine_forget(void);
 

@@ -1,15 +1,10 @@
 /* isa/x86_64/linked_block.c - translation of whole basic blocks. Runs in bursts: general registers only, no calls out. */
+#include "isa/linked.h"
 #include "isa/x86_64/frame.h"
 #include "isa/x86_64/guard.h"
-#include "isa/x86_64/linked.h"
 #include "isa/x86_64/linked_code.h"
 
-enum {
-    BLOCK_CODE_MOST = 16384, /* bytes that a block may become, unrolled */
-    UNROLLED = 8,            /* iterations of a loop of one block that are counted at once */
-    UNROLLED_INSTRUCTIONS = 24,
-    ALWAYS = 16, /* behind the sixteen conditions of a jump */
-};
+enum { ALWAYS = 16 /* behind the sixteen conditions of a jump */ };
 
 struct instruction {
     struct decoded decoded;
@@ -31,23 +26,8 @@ struct making {
     unsigned passes;        /* a loop's iterations in the block */
     struct {
         uint32_t link;
-    } early[UNROLLED];
+    } early[LINKED_UNROLLED];
 };
-
-bool linked_has_room(const struct linked *linked)
-{
-    return linked->block_count + 1 < LINKED_BLOCKS && linked->code_used + BLOCK_CODE_MOST <= LINKED_CODE &&
-           linked->site_count + LINKED_ACCESSES + 2 <= LINKED_SITES &&
-           linked->place_count + UNROLLED * LINKED_INSTRUCTIONS <= LINKED_PLACES;
-}
-
-static uint16_t *place_of(struct linked *linked, uint64_t pc)
-{
-    unsigned at = linked_hash(pc);
-    while (linked->table[at] && linked->blocks[linked->table[at] - 1].pc != pc)
-        at = (at + 1) & (LINKED_TABLE - 1);
-    return &linked->table[at];
-}
 
 /* A jump whose target is filled in later; returns where. */
 static uint32_t put_open_jump(struct making *making, unsigned condition)
@@ -75,7 +55,7 @@ static void put_stub(struct making *making, uint32_t link, uint64_t pc)
     struct linked *linked = making->linked;
     struct emitter *out = &making->out;
     linked_link(linked, link, out->at + out->count);
-    put_words(out, &linked->rip, pc);
+    put_words(out, &linked->pc, pc);
     put_word(out, &linked->exit_link, link);
     put_jump(out, linked->leave);
 }
@@ -87,14 +67,14 @@ static void put_exit(struct making *making, uint64_t pc)
 
 static void put_restore(struct making *making)
 {
-    put_load(&making->out, making->block->x, &making->linked->save_x);
-    put_load(&making->out, making->block->y, &making->linked->save_y);
+    put_load(&making->out, making->block->x, &making->linked->state.save_x);
+    put_load(&making->out, making->block->y, &making->linked->state.save_y);
 }
 
 static void put_keep(struct making *making)
 {
-    put_store(&making->out, making->block->x, &making->linked->save_x);
-    put_store(&making->out, making->block->y, &making->linked->save_y);
+    put_store(&making->out, making->block->x, &making->linked->state.save_x);
+    put_store(&making->out, making->block->y, &making->linked->state.save_y);
 }
 
 /* An indirect branch to where x points. Looked up by its lowest bits without a change of flags: jrcxz is the only branch that needs
@@ -104,9 +84,9 @@ static void put_indirect(struct making *making)
     struct linked *linked = making->linked;
     struct emitter *out = &making->out;
     unsigned x = making->block->x, y = making->block->y;
-    put_store(out, x, &linked->rip);
-    put_store(out, DECODE_RCX, &linked->save_cx);
-    put_load(out, DECODE_RCX, &linked->rip);
+    put_store(out, x, &linked->pc);
+    put_store(out, DECODE_RCX, &linked->state.save_cx);
+    put_load(out, DECODE_RCX, &linked->pc);
     put(out, 0x48); /* not rcx */
     put(out, 0xf7);
     put(out, 0xd1);
@@ -122,17 +102,17 @@ static void put_indirect(struct making *making)
     put(out, 0xe3);
     put(out, 0);
     uint32_t from = out->count;
-    put_load(out, DECODE_RCX, &linked->save_cx);
+    put_load(out, DECODE_RCX, &linked->state.save_cx);
     put_restore(making);
     put_word(out, &linked->exit_link, 0);
     put_word(out, &linked->exit_block, UINT32_MAX);
     put_jump(out, linked->leave);
     out->to[from - 1] = (uint8_t)(out->count - from);
     put_at(out, OP_LOAD, y, x, 8);
-    put_store(out, y, &linked->target);
-    put_load(out, DECODE_RCX, &linked->save_cx);
+    put_store(out, y, &linked->state.target);
+    put_load(out, DECODE_RCX, &linked->state.save_cx);
     put_restore(making);
-    put_jump_through(out, &linked->target);
+    put_jump_through(out, &linked->state.target);
 }
 
 /* Gathers, and sums that lea cannot make, run by themselves. */
@@ -201,7 +181,7 @@ static void decode_block(struct making *making)
         used = now;
         at += next->decoded.length;
         making->count++;
-        block->last = next->outline;
+        block->own.last = next->outline;
         if (alone) {
             block->kind = next->outline.kind == OUTLINE_STOP ? LINKED_STOPS : LINKED_REPEATS;
             break;
@@ -236,7 +216,7 @@ static void add_place(struct making *making, const struct instruction *instructi
     place->code = making->block->code + making->out.count;
     place->source = instruction->at;
     place->accesses = (uint8_t)accesses;
-    place->scratch = saved ? instruction->outline.scratch : DECODE_NONE;
+    place->scratch = saved ? instruction->outline.scratch : LINKED_NO_REGISTER;
     making->block->places++;
 }
 
@@ -245,11 +225,11 @@ static void make_repeat(struct making *making)
 {
     struct linked_block *block = making->block;
     const struct instruction *only = &making->instructions[0];
-    block->operands = only->decoded.operand_count;
-    block->repeat_bytes = (uint8_t)only->decoded.operands[0].size;
+    block->own.operands = only->decoded.operand_count;
+    block->own.repeat_bytes = (uint8_t)only->decoded.operands[0].size;
     add_sites(making, only);
     add_place(making, only, 0);
-    block->body = block->end = block->code;
+    block->own.body = block->own.end = block->code;
     put_bytes(&making->out, making->bytes, only->decoded.length);
     put_word(&making->out, &making->linked->exit_link, 0);
     put_word(&making->out, &making->linked->exit_block, making->number);
@@ -264,7 +244,7 @@ static void begin_log(struct making *making)
     struct linked_block *block = making->block;
     struct emitter *out = &making->out;
     put_keep(making);
-    block->body = block->code + out->count;
+    block->own.body = block->code + out->count;
     put_load(out, block->x, &linked->log);
     if (making->free_flags) {
         put_relative(out, 0x3b, block->x, &linked->log_limit);
@@ -273,11 +253,11 @@ static void begin_log(struct making *making)
         put_number(out, 0, 4);
         making->full_from = out->count;
     } else {
-        put_store(out, DECODE_RCX, &linked->save_cx);
-        put_load(out, block->y, &linked->log_minus);
+        put_store(out, DECODE_RCX, &linked->state.save_cx);
+        put_load(out, block->y, &linked->state.log_minus);
         put_sum(out, block->y, block->y, block->x, 1, 0);
-        put_store(out, block->y, &linked->target);
-        put_load_top(out, &linked->target);
+        put_store(out, block->y, &linked->state.target);
+        put_load_top(out, &linked->state.target);
         put(out, 0xe3); /* jrcxz to the jump */
         put(out, 2);
         put(out, 0xeb);
@@ -285,7 +265,7 @@ static void begin_log(struct making *making)
         put(out, 0xe9);
         put_number(out, 0, 4);
         making->full_from = out->count;
-        put_load(out, DECODE_RCX, &linked->save_cx);
+        put_load(out, DECODE_RCX, &linked->state.save_cx);
     }
     put_at(out, 0xc7, 0, block->x, 0); /* mov qword [x], number */
     put_number(out, making->number, 4);
@@ -298,9 +278,9 @@ static void begin_count(struct making *making)
     struct linked *linked = making->linked;
     struct linked_block *block = making->block;
     struct emitter *out = &making->out;
-    bool loop = block->last.kind == OUTLINE_BRANCH && block->last.branch == BRANCH_CONDITION &&
-                block->last.target == block->pc && making->count <= UNROLLED_INSTRUCTIONS;
-    making->passes = loop ? UNROLLED : 1;
+    bool loop = block->own.last.kind == OUTLINE_BRANCH && block->own.last.branch == BRANCH_CONDITION &&
+                block->own.last.target == block->pc && making->count <= LINKED_UNROLLED_INSTRUCTIONS;
+    making->passes = loop ? LINKED_UNROLLED : 1;
     uint32_t accesses = block->accesses * making->passes;
     if (making->free_flags) {
         put(out, 0x48); /* sub qword [left], accesses; js */
@@ -313,8 +293,8 @@ static void begin_count(struct making *making)
         put_number(out, 0, 4);
         making->full_from = out->count;
     } else {
-        put_store(out, block->x, &linked->save_x);
-        put_store(out, DECODE_RCX, &linked->save_cx);
+        put_store(out, block->x, &linked->state.save_x);
+        put_store(out, DECODE_RCX, &linked->state.save_cx);
         put_load(out, block->x, &linked->left);
         put_at(out, OP_LEA, block->x, block->x, -(int32_t)accesses);
         put_store(out, block->x, &linked->left);
@@ -324,10 +304,10 @@ static void begin_count(struct making *making)
         put(out, 0xe9);
         put_number(out, 0, 4);
         making->full_from = out->count;
-        put_load(out, block->x, &linked->save_x);
-        put_load(out, DECODE_RCX, &linked->save_cx);
+        put_load(out, block->x, &linked->state.save_x);
+        put_load(out, DECODE_RCX, &linked->state.save_cx);
     }
-    block->body = block->end = block->code + out->count;
+    block->own.body = block->own.end = block->code + out->count;
 }
 
 static void log_accesses(struct making *making, const struct instruction *instruction, unsigned accesses)
@@ -347,9 +327,8 @@ static void log_accesses(struct making *making, const struct instruction *instru
 static void put_hand_over(struct making *making, const struct instruction *last)
 {
     struct linked *linked = making->linked;
-    making->block->by_hand = true;
     if (last->decoded.operand_count)
-        making->block->through = last->decoded.operands[0];
+        making->block->own.through = last->decoded.operands[0];
     put_word(&making->out, &linked->exit_link, 0);
     put_word(&making->out, &linked->exit_block, making->number);
     put_jump(&making->out, linked->leave);
@@ -368,8 +347,8 @@ static void put_indirect_branch(struct making *making, const struct instruction 
         return;
     }
     put_keep(making);
-    if (making->linked->mode == LINKED_COUNTS || block->body == block->code)
-        block->body = block->code + out->count;
+    if (making->linked->mode == LINKED_COUNTS || block->own.body == block->code)
+        block->own.body = block->code + out->count;
     if (!memory) {
         put(out, 0x48 | block->x >> 3 | (last->outline.reg >> 3) << 2); /* mov x, reg */
         put(out, 0x89);
@@ -382,7 +361,7 @@ static void put_indirect_branch(struct making *making, const struct instruction 
     }
     if (call)
         put_push(out, block->next);
-    block->end = block->code + out->count;
+    block->own.end = block->code + out->count;
     if (call)
         put_at(out, OP_LEA, DECODE_RSP, DECODE_RSP, -8);
     put_indirect(making);
@@ -394,9 +373,9 @@ static void put_return(struct making *making, const struct instruction *last)
     struct emitter *out = &making->out;
     put_keep(making);
     if (making->linked->mode == LINKED_COUNTS)
-        block->body = block->code + out->count;
+        block->own.body = block->code + out->count;
     put_at(out, OP_LOAD, block->x, DECODE_RSP, 0);
-    block->end = block->code + out->count;
+    block->own.end = block->code + out->count;
     put_at(out, OP_LEA, DECODE_RSP, DECODE_RSP, 8 + last->outline.pop);
     put_indirect(making);
 }
@@ -449,18 +428,18 @@ static bool put_straight(struct making *making, bool first_pass)
         bool branch = instruction->outline.kind == OUTLINE_BRANCH;
         if (branch && logs) {
             put_restore(making);
-            making->block->end = making->block->code + making->out.count;
+            making->block->own.end = making->block->code + making->out.count;
         }
         add_place(making, instruction, accesses);
         accesses += instruction->decoded.operand_count;
         if (branch)
             return true;
         emit_copy(&making->out, &instruction->decoded, &instruction->outline, making->bytes + instruction->at,
-                  &making->linked->scratch);
+                  &making->linked->state.scratch);
     }
     if (logs) {
         put_restore(making);
-        making->block->end = making->block->code + making->out.count;
+        making->block->own.end = making->block->code + making->out.count;
     }
     return false;
 }
@@ -472,11 +451,11 @@ static void put_early_exits(struct making *making)
     struct linked_block *block = making->block;
     for (unsigned i = 0; i + 1 < making->passes; i++) {
         linked_link(linked, making->early[i].link, making->out.at + making->out.count);
-        put_store(&making->out, block->x, &linked->save_x);
+        put_store(&making->out, block->x, &linked->state.save_x);
         put_load(&making->out, block->x, &linked->left);
         put_at(&making->out, OP_LEA, block->x, block->x, (int32_t)((making->passes - 1 - i) * block->accesses));
         put_store(&making->out, block->x, &linked->left);
-        put_load(&making->out, block->x, &linked->save_x);
+        put_load(&making->out, block->x, &linked->state.save_x);
         put_exit(making, block->next);
     }
 }
@@ -491,12 +470,12 @@ static void put_full(struct making *making)
     for (unsigned i = 0; i < 4; i++)
         out->to[making->full_from - 4 + i] = (uint8_t)(distance >> (8 * i));
     if (logs || !making->free_flags)
-        put_load(out, making->block->x, &linked->save_x);
+        put_load(out, making->block->x, &linked->state.save_x);
     if (logs)
-        put_load(out, making->block->y, &linked->save_y);
+        put_load(out, making->block->y, &linked->state.save_y);
     if (!making->free_flags)
-        put_load(out, DECODE_RCX, &linked->save_cx);
-    put_words(out, &linked->rip, making->block->pc);
+        put_load(out, DECODE_RCX, &linked->state.save_cx);
+    put_words(out, &linked->pc, making->block->pc);
     put_word(out, &linked->exit_link, 0);
     put_word(out, &linked->exit_block, LINKED_BLOCKS);
     put_jump(out, linked->leave);
@@ -511,7 +490,7 @@ static void make_code(struct making *making)
         flags = linked_flags(&making->instructions[i].decoded);
     making->free_flags = flags > 0;
     making->passes = 1;
-    block->body = block->end = block->code;
+    block->own.body = block->own.end = block->code;
     if (block->accesses > 0) {
         if (linked->mode == LINKED_LOGS)
             begin_log(making);
@@ -532,20 +511,12 @@ static void make_code(struct making *making)
         put_full(making);
 }
 
-static struct linked_block *translate(struct linked *linked, uint64_t pc)
+bool linked_translate(struct linked *linked, struct linked_block *block)
 {
     struct making making;
-    making.readable = guard_copy(making.bytes, (const void *)pc, sizeof making.bytes);
+    making.readable = guard_copy(making.bytes, (const void *)block->pc, sizeof making.bytes);
     if (!making.readable)
-        return NULL;
-    uint16_t *known = place_of(linked, pc);
-    struct linked_block *block = &linked->blocks[linked->block_count];
-    for (unsigned i = 0; i < sizeof *block; i++)
-        ((volatile uint8_t *)block)[i] = 0;
-    block->pc = pc;
-    block->code = linked->code_used;
-    block->first_site = linked->site_count;
-    block->first_place = linked->place_count;
+        return false;
     making.linked = linked;
     making.block = block;
     making.out = (struct emitter){.to = linked->writable + block->code, .at = (uint64_t)linked->code + block->code};
@@ -557,16 +528,9 @@ static struct linked_block *translate(struct linked *linked, uint64_t pc)
     else if (block->kind == LINKED_RUNS)
         make_code(&making);
     else
-        block->last.target = outline_name(making.bytes, making.readable);
-    block->unknown = block->next == pc;
+        block->own.stop_name = outline_name(making.bytes, making.readable);
+    if (block->next == block->pc)
+        block->next = 0; /* not decoded */
     linked->code_used = (linked->code_used + making.out.count + 15) & ~15u;
-    linked->translated++;
-    *known = (uint16_t)++linked->block_count;
-    return block;
-}
-
-struct linked_block *linked_block_at(struct linked *linked, uint64_t pc)
-{
-    uint16_t number = *place_of(linked, pc);
-    return number ? &linked->blocks[number - 1] : translate(linked, pc);
+    return true;
 }

@@ -8,7 +8,7 @@
  * For the same reason some of what ended threads leave is kept for the next ones. Other threads' engines are not made at their first
  * tick instead: a handler that maps memory may get just the hole that the program has made for a mapping of its own. */
 #include "isa/x86_64/engine.h"
-#include "base/sys.h"
+#include "isa/code_map.h"
 #include "base/units.h"
 
 #include <stdatomic.h>
@@ -35,19 +35,9 @@ static uint8_t *base_of(const struct engine *engine)
     return (uint8_t *)engine - 2 * (size_t)ENGINE_CODE;
 }
 
-bool slots_map(uint8_t *base, size_t code, size_t rest)
-{
-    uint8_t *writable = base + code;
-    /* an old size of 0 maps the same shared pages once more */
-    return !failed(sys_call(SYS_mmap, writable, code + rest, PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0L)) &&
-           !failed(sys_call(SYS_mremap, writable, 0L, code, MREMAP_MAYMOVE | MREMAP_FIXED, base)) &&
-           !failed(sys_call(SYS_mprotect, base, code, PROT_READ | PROT_EXEC));
-}
-
 static bool fill(uint8_t *base)
 {
-    if (!slots_map(base, ENGINE_CODE, STATE_BYTES + ENGINE_STACK))
+    if (!code_map(base, ENGINE_CODE, STATE_BYTES + ENGINE_STACK))
         return false;
     struct engine *engine = (struct engine *)(base + 2 * (size_t)ENGINE_CODE);
     engine->code = base;

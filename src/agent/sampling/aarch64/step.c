@@ -92,6 +92,8 @@ bool step_fault(struct agent_thread *self, ucontext_t *context, int signal)
         registers->pc = (uint64_t)slot_faulted;
         return true;
     }
+    if (step_long_fault(context))
+        return true;
     if (self->sampler.guard_sp) {
         registers->sp = self->sampler.guard_sp;
         registers->pc = (uint64_t)guard_landing;
@@ -145,38 +147,4 @@ void step_unwind_regs(const ucontext_t *context, struct unwind_regs *regs)
     const mcontext_t *registers = &context->uc_mcontext;
     *regs = (struct unwind_regs){
         .pc = registers->pc, .sp = registers->sp, .fp = registers->regs[29], .lr = registers->regs[30]};
-}
-
-/* Instructions are carried out one by one here: nothing that is long enough could be seen in the time there is. */
-size_t step_long_bytes(void)
-{
-    return 0;
-}
-
-bool step_long_make(void *reserved, bool (*may_run)(uint64_t pc))
-{
-    (void)reserved, (void)may_run;
-    return false;
-}
-
-void step_long_forget(void)
-{
-}
-
-bool step_has_long(const struct agent_thread *self)
-{
-    (void)self;
-    return false;
-}
-
-bool step_long_run(struct agent_thread *self, ucontext_t *context, struct step_long *run)
-{
-    (void)self, (void)context, (void)run;
-    return false;
-}
-
-uint64_t step_long_behind(const ucontext_t *context)
-{
-    (void)context;
-    return 0;
 }

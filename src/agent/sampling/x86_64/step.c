@@ -4,7 +4,6 @@
 
 #include "isa/probe.h"
 #include "agent/sampling/x86_64/burst.h"
-#include "agent/sampling/x86_64/long.h"
 #include "isa/x86_64/frame.h"
 #include "isa/x86_64/guard.h"
 #include "agent/sampling/x86_64/trap_flag.h"
@@ -105,7 +104,7 @@ bool step_fault(struct agent_thread *self, ucontext_t *context, int signal)
         context->uc_mcontext.gregs[REG_RIP] = (greg_t)end;
         return true;
     }
-    if (self->sampler.step_stack && (engine_fault(self->sampler.step_stack, context) || long_fault(context)))
+    if (self->sampler.step_stack && (engine_fault(self->sampler.step_stack, context) || step_long_fault(context)))
         return true;
     if (self->sampler.guard_sp) {
         context->uc_mcontext.gregs[REG_RSP] = (greg_t)self->sampler.guard_sp;

@@ -1,13 +1,11 @@
-/* agent/sampling/x86_64/long.c - long runs by linked translation (isa/x86_64/linked.h). Runs in bursts, but for what step.h says. */
-#include "agent/sampling/x86_64/long.h"
+/* agent/sampling/long_steps.c - long runs by linked translation (isa/linked.h). Runs in bursts, but for what step.h says. */
 #include "agent/sampling/reuse_times.h"
 #include "agent/sampling/step.h"
-#include "isa/x86_64/guard.h"
-#include "isa/x86_64/linked.h"
+#include "isa/linked.h"
 
 #include <sys/syscall.h>
 
-enum { SYSCALL_NAME = 2 << 24 | 0x0f << 16 | 0x05 << 8, SYSCALL_BYTES = 2, SEQUENCE_AT = 8 };
+enum { SEQUENCE_AT = 8 /* in the area of restartable sequences: the address of the one that is announced */ };
 
 static struct linked *linked;
 static bool sequences; /* the program has restartable ones: their stores go through pointers, and are seen too late */
@@ -22,11 +20,17 @@ struct looking {
     const struct step_long *wanted;
 };
 
+/* Where the program announces a restartable sequence; 0: nowhere. */
+static uint64_t sequence_place(const struct linked *run)
+{
+    return run->has_sequence ? (uint64_t)__builtin_thread_pointer() + (uint64_t)run->sequence_at + SEQUENCE_AT : 0;
+}
+
 static bool consume(struct linked *run, const uint64_t *from, const uint64_t *to)
 {
     const struct looking *looking = run->user;
     struct reuse_times *times = looking->wanted->times;
-    uint64_t announced_at = run->has_sequence ? run->fs_base + (uint64_t)run->sequence_at + SEQUENCE_AT : 0;
+    uint64_t announced_at = sequence_place(run);
     bool announced = false;
     while (from < to) {
         uint64_t head = *from++;
@@ -41,7 +45,7 @@ static bool consume(struct linked *run, const uint64_t *from, const uint64_t *to
         const struct linked_site *sites = &run->sites[block->first_site];
         uint64_t made = head >> 32 ? (head >> 32) - 1 : block->accesses;
         for (uint64_t i = 0; i < made; i++) {
-            uint64_t addr = from[i] + linked_base(run, sites[i].segment);
+            uint64_t addr = linked_address(run, &sites[i], from[i]);
             bool write = sites[i].flags & SAMPLE_WRITE;
             announced |= write && addr - announced_at < sizeof(uint64_t);
             reuse_note(times, block->pc + sites[i].source, addr, write);
@@ -76,9 +80,8 @@ bool step_has_long(const struct agent_thread *self)
 /* A program that uses restartable sequences leaves the last one's address there. */
 static bool has_sequences(void)
 {
-    uint64_t pointer, *base = (uint64_t *)__builtin_thread_pointer();
-    return linked->has_sequence && guard_load((uint64_t)base + (uint64_t)linked->sequence_at + SEQUENCE_AT, &pointer) &&
-           pointer;
+    uint64_t place = sequence_place(linked), pointer;
+    return place && linked_read(place, &pointer) && pointer;
 }
 
 bool step_long_run(struct agent_thread *self, ucontext_t *context, struct step_long *run)
@@ -102,29 +105,29 @@ bool step_long_run(struct agent_thread *self, ucontext_t *context, struct step_l
     return true;
 }
 
-bool long_fault(ucontext_t *context)
+bool step_long_fault(ucontext_t *context)
 {
     return linked && linked_fault(linked, context);
 }
 
-uint64_t step_long_behind(const ucontext_t *context)
+uint64_t step_long_behind(void)
 {
-    const greg_t *general = context->uc_mcontext.gregs;
-    uint64_t back;
-    if (linked->stopped == LINKED_ELSEWHERE && agent_owns_code((uint64_t)general[REG_RIP]))
-        return guard_load((uint64_t)general[REG_RSP], &back) ? back : 0; /* a function that was just called */
+    uint64_t number;
+    if (linked->stopped == LINKED_ELSEWHERE && agent_owns_code(linked->pc))
+        return linked_return_address(linked); /* a function that was just called */
     if (linked->stopped != LINKED_INSTRUCTION)
         return 0;
-    if (linked->stop_name == SYSCALL_NAME)
-        switch (general[REG_RAX]) { /* those that do not come back */
-        case SYS_exit:
-        case SYS_exit_group:
-        case SYS_execve:
-        case SYS_execveat:
-        case SYS_rt_sigreturn:
-            return 0;
-        default:
-            return (uint64_t)general[REG_RIP] + SYSCALL_BYTES;
-        }
-    return linked->stop_next;
+    unsigned bytes = linked_call(linked, &number);
+    if (!bytes)
+        return linked->stop_next;
+    switch (number) { /* those that do not come back */
+    case SYS_exit:
+    case SYS_exit_group:
+    case SYS_execve:
+    case SYS_execveat:
+    case SYS_rt_sigreturn:
+        return 0;
+    default:
+        return linked->pc + bytes;
+    }
 }

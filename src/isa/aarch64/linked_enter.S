@@ -1,0 +1,137 @@
+/* isa/aarch64/linked_enter.S - the way into and out of translated blocks; see linked.h. x18 is the state. */
+#define STATE_SP      248
+#define STATE_NZCV    280
+#define STATE_OWN_SP  288
+#define STATE_VECTORS 296
+
+    .text
+    .p2align 4
+    .globl linked_enter
+    .hidden linked_enter
+    .type linked_enter, %function
+linked_enter:
+    hint #34 /* bti c */
+    stp x29, x30, [sp, #-176]!
+    mov x29, sp
+    stp x19, x20, [sp, #16]
+    stp x21, x22, [sp, #32]
+    stp x23, x24, [sp, #48]
+    stp x25, x26, [sp, #64]
+    stp x27, x28, [sp, #80]
+    stp d8, d9, [sp, #96]
+    stp d10, d11, [sp, #112]
+    stp d12, d13, [sp, #128]
+    stp d14, d15, [sp, #144]
+    mrs x9, fpcr
+    stp x9, x18, [sp, #160]
+    mov x9, sp
+    str x9, [x0, #STATE_OWN_SP]
+    mov x18, x0
+    mov x17, x1
+    ldr x9, [x18, #STATE_VECTORS]
+    ldp w10, w11, [x9, #8] /* struct fpsimd_context */
+    msr fpsr, x10
+    msr fpcr, x11
+    ldp q0, q1, [x9, #16]
+    ldp q2, q3, [x9, #48]
+    ldp q4, q5, [x9, #80]
+    ldp q6, q7, [x9, #112]
+    ldp q8, q9, [x9, #144]
+    ldp q10, q11, [x9, #176]
+    ldp q12, q13, [x9, #208]
+    ldp q14, q15, [x9, #240]
+    ldp q16, q17, [x9, #272]
+    ldp q18, q19, [x9, #304]
+    ldp q20, q21, [x9, #336]
+    ldp q22, q23, [x9, #368]
+    ldp q24, q25, [x9, #400]
+    ldp q26, q27, [x9, #432]
+    ldp q28, q29, [x9, #464]
+    ldp q30, q31, [x9, #496]
+    ldr x9, [x18, #STATE_NZCV]
+    msr nzcv, x9
+    ldr x9, [x18, #STATE_SP]
+    mov sp, x9
+    ldp x0, x1, [x18]
+    ldp x2, x3, [x18, #16]
+    ldp x4, x5, [x18, #32]
+    ldp x6, x7, [x18, #48]
+    ldp x8, x9, [x18, #64]
+    ldp x10, x11, [x18, #80]
+    ldp x12, x13, [x18, #96]
+    ldp x14, x15, [x18, #112]
+    ldr x16, [x18, #128]
+    ldp x19, x20, [x18, #152]
+    ldp x21, x22, [x18, #168]
+    ldp x23, x24, [x18, #184]
+    ldp x25, x26, [x18, #200]
+    ldp x27, x28, [x18, #216]
+    ldp x29, x30, [x18, #232]
+    br x17 /* the entry for indirect branches loads x17 */
+    .size linked_enter, . - linked_enter
+
+    /* x16 and x17 are in the state already */
+    .globl linked_leave
+    .hidden linked_leave
+linked_leave:
+    hint #36 /* bti j */
+    stp x0, x1, [x18]
+    stp x2, x3, [x18, #16]
+    stp x4, x5, [x18, #32]
+    stp x6, x7, [x18, #48]
+    stp x8, x9, [x18, #64]
+    stp x10, x11, [x18, #80]
+    stp x12, x13, [x18, #96]
+    stp x14, x15, [x18, #112]
+    stp x19, x20, [x18, #152]
+    stp x21, x22, [x18, #168]
+    stp x23, x24, [x18, #184]
+    stp x25, x26, [x18, #200]
+    stp x27, x28, [x18, #216]
+    stp x29, x30, [x18, #232]
+    mrs x9, nzcv
+    str x9, [x18, #STATE_NZCV]
+    mov x9, sp
+    str x9, [x18, #STATE_SP]
+
+    .globl linked_leave_vectors
+    .hidden linked_leave_vectors
+linked_leave_vectors:
+    hint #36 /* bti j */
+    ldr x9, [x18, #STATE_VECTORS]
+    mrs x10, fpsr
+    mrs x11, fpcr
+    stp w10, w11, [x9, #8]
+    stp q0, q1, [x9, #16]
+    stp q2, q3, [x9, #48]
+    stp q4, q5, [x9, #80]
+    stp q6, q7, [x9, #112]
+    stp q8, q9, [x9, #144]
+    stp q10, q11, [x9, #176]
+    stp q12, q13, [x9, #208]
+    stp q14, q15, [x9, #240]
+    stp q16, q17, [x9, #272]
+    stp q18, q19, [x9, #304]
+    stp q20, q21, [x9, #336]
+    stp q22, q23, [x9, #368]
+    stp q24, q25, [x9, #400]
+    stp q26, q27, [x9, #432]
+    stp q28, q29, [x9, #464]
+    stp q30, q31, [x9, #496]
+    ldr x9, [x18, #STATE_OWN_SP]
+    mov sp, x9
+    ldp x9, x18, [sp, #160]
+    msr fpcr, x9
+    ldp x19, x20, [sp, #16]
+    ldp x21, x22, [sp, #32]
+    ldp x23, x24, [sp, #48]
+    ldp x25, x26, [sp, #64]
+    ldp x27, x28, [sp, #80]
+    ldp d8, d9, [sp, #96]
+    ldp d10, d11, [sp, #112]
+    ldp d12, d13, [sp, #128]
+    ldp d14, d15, [sp, #144]
+    ldp x29, x30, [sp], #176
+    ret
+
+    .section .note.GNU-stack, "", %progbits
