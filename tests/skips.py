@@ -168,6 +168,11 @@ def no_filters():
     return call("seccomp", 2, 0, ctypes.byref(ctypes.c_uint(0x00050000))) != 0  # SECCOMP_GET_ACTION_AVAIL
 
 
+def no_sve():
+    """an Arm processor without SVE"""
+    return platform.machine() == "aarch64" and not processor_has("sve")
+
+
 def no_avx2():
     """a processor without AVX2 or BMI2"""
     return not processor_has("avx2", "bmi2")
@@ -218,6 +223,7 @@ ALLOWED = [
     ("lint: sources are formatted", "clang-format 14 is not installed", is_other_release),
     ("*soft_dirty", "this kernel marks no written pages", no_soft_dirty),
     ("*engine_x86_64: *", "the processor has no AVX2*", no_avx2),
+    ("*linked_scalable_aarch64: *", "the processor has no SVE", no_sve),
     ("*step_x86_64: *", "the processor has no AVX2*", no_avx2),
     ("custom: *", "the processor has no such registers*", no_wide_registers),
     ("*: *", "the C library registers no restartable sequences", no_sequences),

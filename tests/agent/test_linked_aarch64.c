@@ -1,5 +1,6 @@
 /* Long bursts on aarch64: sequences of instructions at random and small loops, once on the processor and once by linked
  * translation, from the same registers and memory: all must be equal afterwards, and the accesses those that the stepper reports. */
+#include "../skip.h"
 #include "groups_aarch64.h"
 #include "native_aarch64.h"
 #include "slots_aarch64.h"
@@ -17,9 +18,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 
 enum {
-    SEQUENCES = 20000,
+    SEQUENCES = 10000,
     LONGEST = 12,
     MOST = 1 << 17, /* accesses */
     WORD_BRK = 0xd4200000,
@@ -401,8 +403,62 @@ static void test_fault(void **unused)
     compare_code(code_fault, 7 * 3 + 1, LINKED_FAULT);
 }
 
-int main(void)
+/* Writing a V register clears the rest of the SVE register that holds it, and nothing else does. */
+static void test_scalable(void **unused)
 {
+    (void)unused;
+    static const uint32_t words[] = {
+        0x4f00e423, /* movi v3.16b, #1 */
+        0x3dc00005, /* ldr q5, [x0] */
+        0x4c408008, /* ld2 {v8.16b, v9.16b}, [x0] */
+        0x3d80000a, /* str q10, [x0] */
+        0x25d8e3e0, /* ptrue p0.d: not in a burst */
+    };
+    if (!(getauxval(AT_HWCAP) & HWCAP_SVE))
+        skip_test("the processor has no SVE");
+    unsigned length = (unsigned)prctl(PR_SVE_GET_VL) & 0xffff;
+    static ucontext_t context;
+    struct machine machine;
+    native_start();
+    random_machine(&machine, false);
+    machine.x[0] = (uint64_t)arena;
+    machine.pc = native_put(words, COUNT(words));
+    machine_to_context(&machine, &context);
+    uint8_t *record = ((struct sigcontext *)&context.uc_mcontext)->__reserved + sizeof(struct fpsimd_context);
+    struct sve_context *sve = (struct sve_context *)record;
+    unsigned quads = length / 16;
+    sve->head = (struct _aarch64_ctx){.magic = SVE_MAGIC, .size = SVE_SIG_CONTEXT_SIZE(quads)};
+    sve->vl = (uint16_t)length;
+    for (unsigned z = 0; z < 32; z++) {
+        memset(record + SVE_SIG_ZREG_OFFSET(quads, z), 0xee, length);
+        memcpy(record + SVE_SIG_ZREG_OFFSET(quads, z), &machine.v[z], 16);
+    }
+    linked_forget(linked);
+    linked->mode = LINKED_LOGS;
+    by_linked.count = 0;
+    assert_true(linked_run(linked, NULL, &context));
+    assert_int_equal(linked->pc, machine.pc + 4 * (COUNT(words) - 1));
+    assert_int_equal(by_linked.count, 3);
+    for (unsigned z = 0; z < 32; z++) {
+        bool written = z == 3 || z == 5 || z == 8 || z == 9;
+        const uint8_t *image = record + SVE_SIG_ZREG_OFFSET(quads, z);
+        for (unsigned byte = 16; byte < length; byte++)
+            assert_int_equal(image[byte], written ? 0 : 0xee);
+        if (!written)
+            assert_memory_equal(image, &machine.v[z], 16);
+    }
+    struct machine after;
+    machine_from_context(&after, &context);
+    for (unsigned z = 0; z < 32; z++)
+        assert_memory_equal(record + SVE_SIG_ZREG_OFFSET(quads, z), &after.v[z], 16);
+    memcpy(arena, pristine, ARENA_BYTES);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest scalable[] = {cmocka_unit_test(test_scalable)};
+    if (argc > 1 && strcmp(argv[1], "scalable") == 0)
+        return cmocka_run_group_tests(scalable, set_up, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),  cmocka_unit_test(test_loop),  cmocka_unit_test(test_calls),
         cmocka_unit_test(test_signed),  cmocka_unit_test(test_pairs), cmocka_unit_test(test_atomic),

@@ -45,6 +45,7 @@ struct call {
 static uint64_t steps;
 
 #ifdef LONG_BURSTS
+enum { ROUNDS = 60 }; /* each translates all again */
 static struct linked *linked;
 
 static bool consume(struct linked *run, const uint64_t *from, const uint64_t *to)
@@ -82,6 +83,8 @@ static void run(ucontext_t *context)
     steps++;
 }
 #else
+enum { ROUNDS = 300 };
+
 static bool start(void)
 {
     return step_start(false) && slots_start();
@@ -147,7 +150,7 @@ static void test_strings(void **unused)
     (void)unused;
     static char from[BUFFER], to[2][BUFFER];
     native_start();
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         size_t size = random64() % (round % 3 ? 300 : 5000), a = random64() % 64, b = random64() % 64;
         for (size_t i = 0; i < BUFFER; i++)
             from[i] = to[0][i] = to[1][i] = (char)(1 + random64() % 255);
@@ -194,7 +197,7 @@ static void test_numbers(void **unused)
     (void)unused;
     native_start();
     char text[2][200];
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         double value = (double)(int64_t)random64() / (double)(1ull << random64() % 64);
         snprintf(text[0], sizeof(text[0]), "%.17g", value);
         struct call call = {.x = {(uint64_t)text[0], 0}};
@@ -216,7 +219,7 @@ static void test_mathematics(void **unused)
     (void)unused;
     static double (*const functions[])(double) = {sin, cos, exp, log, atan, sqrt, cbrt, tanh, floor, lgamma};
     native_start();
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         double value = (double)(int64_t)random64() / (double)(1ull << (random64() % 30 + 34));
         for (unsigned i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
             double native = functions[i](value), stepped = step_double((void *)functions[i], value, 0);

@@ -3,7 +3,8 @@
  * Stores need a base register, so translated code has the state's address in x18, whatever the program has there: a block that uses
  * x18 does so by another register, `z`. Besides, a block needs two registers for the log and takes any that none of its
  * instructions uses; it ends where too few are left. Flags are not changed. Vector registers are the program's from the way in to
- * the way out. An exclusive load and its store are in one block, with nothing of ours that accesses memory between them.
+ * the way out; predicates always, since nothing is copied that uses them. An exclusive load and its store are in one block, with
+ * nothing of ours that accesses memory between them.
  *
  *   linked_decode.c  what an instruction uses and accesses
  *   linked_block.c   translation
@@ -27,6 +28,7 @@ struct linked_state {
     uint64_t save_x, save_y, save_z; /* of the block's registers */
     uint64_t nzcv, own_sp;
     struct fpsimd_context *vectors; /* of the signal frame */
+    uint8_t *scalable;              /* SVE registers there, or NULL: none are live */
     uint64_t leave;                 /* linked_leave */
     uint64_t indirect;              /* the table of indirect branches */
 };

@@ -1,8 +1,16 @@
 /* isa/aarch64/linked_enter.S - the way into and out of translated blocks; see linked.h. x18 is the state. */
-#define STATE_SP      248
-#define STATE_NZCV    280
-#define STATE_OWN_SP  288
-#define STATE_VECTORS 296
+#define STATE_SP       248
+#define STATE_NZCV     280
+#define STATE_OWN_SP   288
+#define STATE_VECTORS  296
+#define STATE_SCALABLE 304
+
+    .arch armv8.2-a+sve
+    .macro each_scalable instruction
+    .irp number, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+    \instruction z\number, [x9, #\number, mul vl]
+    .endr
+    .endm
 
     .text
     .p2align 4
@@ -48,7 +56,10 @@ linked_enter:
     ldp q26, q27, [x9, #432]
     ldp q28, q29, [x9, #464]
     ldp q30, q31, [x9, #496]
-    ldr x9, [x18, #STATE_NZCV]
+    ldr x9, [x18, #STATE_SCALABLE]
+    cbz x9, 1f
+    each_scalable ldr
+1:  ldr x9, [x18, #STATE_NZCV]
     msr nzcv, x9
     ldr x9, [x18, #STATE_SP]
     mov sp, x9
@@ -118,7 +129,10 @@ linked_leave_vectors:
     stp q26, q27, [x9, #432]
     stp q28, q29, [x9, #464]
     stp q30, q31, [x9, #496]
-    ldr x9, [x18, #STATE_OWN_SP]
+    ldr x9, [x18, #STATE_SCALABLE]
+    cbz x9, 2f
+    each_scalable str
+2:  ldr x9, [x18, #STATE_OWN_SP]
     mov sp, x9
     ldp x9, x18, [sp, #160]
     msr fpcr, x9

@@ -6,7 +6,8 @@
 #include <stddef.h>
 
 _Static_assert(offsetof(struct linked_state, sp) == 248 && offsetof(struct linked_state, nzcv) == 280 &&
-                   offsetof(struct linked_state, own_sp) == 288 && offsetof(struct linked_state, vectors) == 296,
+                   offsetof(struct linked_state, own_sp) == 288 && offsetof(struct linked_state, vectors) == 296 &&
+                   offsetof(struct linked_state, scalable) == 304,
                "as linked_enter.S has them");
 
 enum { S = LINKED_STATE_REGISTER, WORD_SVC = 0xd4000001, PSTATE_TCO = 1 << 25 };
@@ -18,14 +19,15 @@ bool linked_run(struct linked *linked, void *thread, ucontext_t *context)
     struct linked_state *state = &linked->state;
     struct cpu cpu;
     (void)thread;
-    /* Live SVE registers would lose what is above their V registers; and checks of memory's tags are on in handlers. */
-    if (!cpu_view(&cpu, NULL, NULL, context) || !cpu.vectors || cpu.scalable || *cpu.pstate & PSTATE_TCO)
+    /* checks of memory's tags are on in handlers */
+    if (!cpu_view(&cpu, NULL, NULL, context) || !cpu.vectors || *cpu.pstate & PSTATE_TCO)
         return false;
     for (unsigned i = 0; i < 31; i++)
         state->x[i] = cpu.x[i];
     state->sp = *cpu.sp;
     state->nzcv = *cpu.pstate & all_flags;
     state->vectors = cpu.vectors;
+    state->scalable = cpu.scalable;
     linked->pc = *cpu.pc;
     linked->stopped = linked_loop(linked);
     linked_hand_over(linked);
